@@ -1,0 +1,100 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Outcome is how one operation ended. There are three, because a write whose
+// answer never came may or may not have been applied.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// OK was applied and answered.
+	OK Outcome = iota
+	// Failed was surely not applied.
+	Failed
+	// Unknown may have been applied: time-out, connection lost after send,
+	// cancelled in flight.
+	Unknown
+)
+
+// Outcomes are all outcomes in the order of their values.
+var Outcomes = [...]Outcome{OK, Failed, Unknown}
+
+// String returns the word used in records and tables.
+func (o Outcome) String() string {
+	switch o {
+	case OK:
+		return "ok"
+	case Failed:
+		return "failed"
+	default:
+		return "unknown"
+	}
+}
+
+// Class is the kind of an error. The set is closed and never holds a key, a
+// value or a URL.
+type Class string
+
+// The classes.
+const (
+	ClassTimeout      Class = "time-out"
+	ClassCancelled    Class = "cancelled"
+	ClassUnavailable  Class = "unavailable"
+	ClassConnection   Class = "connection lost"
+	ClassLeaderChange Class = "leader change"
+	ClassThrottled    Class = "throttled"
+	ClassConflict     Class = "conflict"
+	ClassNotFound     Class = "not found"
+	ClassTooLarge     Class = "too large"
+	ClassWrongValue   Class = "wrong value"
+	ClassDenied       Class = "denied"
+	ClassOther        Class = "other"
+)
+
+// ErrNotFound is returned by Get for a key that does not exist.
+var ErrNotFound = &Error{Class: ClassNotFound, Outcome: Failed, Err: errors.New("key not found")}
+
+// Error is a classed failure of one operation.
+type Error struct {
+	Class Class
+	// Outcome is Failed only if the operation was surely not applied.
+	Outcome Outcome
+	Err     error
+}
+
+// Error returns the class and the cause.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Class, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// NotApplied classes err as a failure that surely changed nothing.
+func NotApplied(c Class, err error) error { return &Error{Class: c, Outcome: Failed, Err: err} }
+
+// MaybeApplied classes err as a failure after which the operation may have been
+// applied.
+func MaybeApplied(c Class, err error) error { return &Error{Class: c, Outcome: Unknown, Err: err} }
+
+// Classify returns the outcome and class of what a client returned. An error
+// that no driver classed is Unknown, the careful reading.
+func Classify(err error) (Outcome, Class) {
+	if err == nil {
+		return OK, ""
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Outcome, e.Class
+	case errors.Is(err, context.DeadlineExceeded):
+		return Unknown, ClassTimeout
+	case errors.Is(err, context.Canceled):
+		return Unknown, ClassCancelled
+	default:
+		return Unknown, ClassOther
+	}
+}

@@ -1,0 +1,27 @@
+package results
+
+// The files of a run folder and of each tag's folder below it.
+const (
+	FileManifest  = "manifest.json"
+	FileIntervals = "intervals.csv"
+	FileErrors    = "errors.csv"
+	FileLatency   = "latency.hlog"
+	FileTotal     = "latency-total.hlog"
+	FileEvents    = "events.jsonl"
+	FileDisk      = "server-disk-space-usage-summary.csv"
+	FileClient    = "client-system-metrics.csv"
+	// FileServer is the name of a server's samples on its agent; in a tag's folder
+	// it is "N-" + FileServer with N from 1.
+	FileServer = "server-system-metrics.csv"
+	DirLogs    = "logs"
+	DirReport  = "report"
+
+	// The classic files that [Derive] makes.
+	FileClassicSummary     = "client-latency-distribution-summary.csv"
+	FileClassicPercentile  = "client-latency-distribution-percentile.csv"
+	FileClassicAll         = "client-latency-distribution-all.csv"
+	FileClassicTimeseries  = "client-latency-throughput-timeseries.csv"
+	FileClassicByKey       = "client-latency-by-key-number.csv"
+	FileClientInterpolated = "client-system-metrics-interpolated.csv"
+	FileServerInterpolated = "server-system-metrics-interpolated.csv"
+)

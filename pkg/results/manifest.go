@@ -1,0 +1,234 @@
+package results
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// FormatVersion is the version of the result folder's layout and columns. It
+// rises when an older reader would misread a newer folder.
+const FormatVersion = 1
+
+// State is how far a run came.
+type State string
+
+// The states of a run or of one database in it.
+const (
+	StateRunning     State = "running"
+	StateComplete    State = "complete"
+	StateInterrupted State = "interrupted"
+	StateFailed      State = "failed"
+)
+
+// Manifest describes one result folder: what was asked, what ran where, and what
+// must be said beside its numbers. It is written before anything starts and
+// rewritten when the run ends; everything else in the folder can be read without
+// it.
+type Manifest struct {
+	Format      int       `json:"format"`
+	State       State     `json:"state"`
+	Title       string    `json:"title"`
+	Description string    `json:"description,omitempty"`
+	Started     time.Time `json:"started"`
+	Ended       time.Time `json:"ended,omitzero"`
+	RunID       string    `json:"run_id"`
+	Seed        uint64    `json:"seed"`
+	// Local says the agents ran inside control's process, so the client's CPU and
+	// memory include theirs.
+	Local bool `json:"local,omitempty"`
+	// Trial counts from 1 to Trials.
+	Trial  int  `json:"trial"`
+	Trials int  `json:"trials"`
+	Tool   Tool `json:"tool"`
+	Client Host `json:"client"`
+	// Config is the resolved experiment, every default filled in, without secrets.
+	Config    json.RawMessage `json:"config,omitempty"`
+	Databases []*DatabaseRun  `json:"databases"`
+	// Validity are marks on the whole run; each database has its own too.
+	Validity []Mark `json:"validity"`
+}
+
+// Tool is the dbtester that ran.
+type Tool struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+}
+
+// Host is what is known of one machine.
+type Host struct {
+	Name        string `json:"name"`
+	OS          string `json:"os"`
+	Kernel      string `json:"kernel"`
+	CPUModel    string `json:"cpu_model"`
+	CPUs        int    `json:"cpus"`
+	MemoryBytes int64  `json:"memory_bytes"`
+	// BootID and NetNS tell whether two hosts are one machine and share its
+	// network.
+	BootID string `json:"boot_id"`
+	NetNS  string `json:"net_ns"`
+}
+
+// Mark is something that must be said beside the numbers.
+type Mark struct {
+	// Code is a short stable word: "shared host", "not durable", "keys found".
+	Code string `json:"code"`
+	// Invalid marks make the run invalid (exit 3); the others are notes.
+	Invalid bool   `json:"invalid,omitempty"`
+	Text    string `json:"text"`
+}
+
+// DatabaseRun is one database of a run: one folder, one column of a table.
+type DatabaseRun struct {
+	ID string `json:"id"`
+	// Database is the driver's name, Label what followed "__" in the id.
+	Database string `json:"database"`
+	Label    string `json:"label,omitempty"`
+	// Tag names the folder and the column.
+	Tag string `json:"tag"`
+	// Asked is the version the experiment file names; Members hold what ran.
+	Asked       string          `json:"asked_version,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Built       string          `json:"built,omitempty"`
+	State       State           `json:"state"`
+	Error       string          `json:"error,omitempty"`
+	Options     json.RawMessage `json:"options,omitempty"`
+	Fsync       string          `json:"fsync,omitempty"`
+	Load        Load            `json:"load"`
+	Members     []Member        `json:"members"`
+	LogRules    []LogRule       `json:"log_rules,omitempty"`
+	// Leader is the leading member's index when the load began, -1 if unknown.
+	Leader int `json:"leader"`
+	// Started is when the first member was asked to start, Ready when a quorum
+	// served, and LoadStart to LoadEnd the load window; all in the client's clock.
+	Started   time.Time `json:"started,omitzero"`
+	Ready     time.Time `json:"ready,omitzero"`
+	LoadStart time.Time `json:"load_start,omitzero"`
+	LoadEnd   time.Time `json:"load_end,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	Steps     []Step    `json:"steps"`
+	Keys      *Keys     `json:"keys,omitempty"`
+	Totals    *Totals   `json:"totals,omitempty"`
+	Validity  []Mark    `json:"validity"`
+}
+
+// Load is the load of one database as it was resolved.
+type Load struct {
+	Operation   string        `json:"operation"`
+	ReadMode    string        `json:"read_mode,omitempty"`
+	Requests    int64         `json:"requests,omitempty"`
+	Duration    time.Duration `json:"duration_ns,omitempty"`
+	Clients     int           `json:"clients"`
+	Connections int           `json:"connections"`
+	// Rate is the due requests per second; 0 is a closed loop.
+	Rate      float64       `json:"rate,omitempty"`
+	Arrival   string        `json:"arrival,omitempty"`
+	Backlog   string        `json:"backlog,omitempty"`
+	KeySize   int           `json:"key_size_bytes"`
+	ValueSize int           `json:"value_size_bytes"`
+	SameKey   bool          `json:"same_key,omitempty"`
+	Timeout   time.Duration `json:"timeout_ns"`
+	Drain     time.Duration `json:"drain_ns,omitempty"`
+	WarmUp    time.Duration `json:"warm_up_ns,omitempty"`
+	Target    string        `json:"target,omitempty"`
+}
+
+// Step is one stretch of the load with a fixed number of clients.
+type Step struct {
+	Index       int       `json:"index"`
+	Clients     int       `json:"clients"`
+	Connections int       `json:"connections"`
+	Requests    int64     `json:"requests,omitempty"`
+	Rate        float64   `json:"rate,omitempty"`
+	Start       time.Time `json:"start,omitzero"`
+	End         time.Time `json:"end,omitzero"`
+	// InsideNS is the clients' time inside calls, all outcomes, clipped to the
+	// step's window; InsideNS / (Clients x window) tells whether the client or the
+	// database set the pace of a closed loop.
+	InsideNS int64 `json:"inside_ns"`
+}
+
+// Totals are the counts of a whole load, all phases. They reconcile as
+// Offered = OK + Failed + Unknown + Shed + Unsent.
+type Totals struct {
+	Offered int64 `json:"offered"`
+	Sent    int64 `json:"sent"`
+	OK      int64 `json:"ok"`
+	Failed  int64 `json:"failed"`
+	Unknown int64 `json:"unknown"`
+	Shed    int64 `json:"shed"`
+	Unsent  int64 `json:"unsent"`
+	Queued  int64 `json:"queued"`
+	Late    int64 `json:"late"`
+	// Clamped counts latencies above the histogram's maximum, recorded as that.
+	Clamped int64 `json:"clamped"`
+}
+
+// Reconcile reports whether every offered request ended as exactly one outcome.
+func (t Totals) Reconcile() bool {
+	return t.Offered == t.OK+t.Failed+t.Unknown+t.Shed+t.Unsent && t.Sent == t.OK+t.Failed+t.Unknown
+}
+
+// Keys is the database's own key count around a load of writes.
+type Keys struct {
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+	// MinAdded and MaxAdded bound what After - Before may be: the writes that
+	// surely created a key, and those that may have.
+	MinAdded int64 `json:"min_added"`
+	MaxAdded int64 `json:"max_added"`
+	// Error says why the count is missing.
+	Error string `json:"error,omitempty"`
+}
+
+// Found is the number of keys the load added, by the database's own count.
+func (k Keys) Found() int64 { return k.After - k.Before }
+
+// Member is one member of a cluster as it ran.
+type Member struct {
+	Index    int            `json:"index"`
+	Addr     string         `json:"addr"`
+	Agent    string         `json:"agent,omitempty"`
+	Endpoint string         `json:"endpoint"`
+	Ports    map[string]int `json:"ports,omitempty"`
+	Listen   []string       `json:"listen,omitempty"`
+	// Argv are the commands that were run, in order.
+	Argv    [][]string `json:"argv,omitempty"`
+	Version string     `json:"version,omitempty"`
+	Host    *Host      `json:"host,omitempty"`
+	// Clock is the agent's clock against the client's.
+	Clock *Clock `json:"clock,omitempty"`
+	// Disk is the data directory after the member stopped; nil if not measured.
+	Disk *Disk `json:"disk,omitempty"`
+	// Exit tells how each command ended, such as "etcd: exit 0 after interrupt".
+	Exit []string `json:"exit,omitempty"`
+	// Files are the files collected from the agent, below the tag's folder.
+	Files []string `json:"files,omitempty"`
+	Error string   `json:"error,omitempty"`
+}
+
+// Clock is an offset from NTP's four time stamps, of the heartbeat with the
+// shortest round trip: the agent's clock is Offset ahead of the client's, give
+// or take Error (half that round trip).
+type Clock struct {
+	Offset time.Duration `json:"offset_ns"`
+	Error  time.Duration `json:"error_ns"`
+	N      int           `json:"heartbeats"`
+}
+
+// Disk is the size of a data directory and what it lies on.
+type Disk struct {
+	ApparentBytes  int64  `json:"apparent_bytes"`
+	AllocatedBytes int64  `json:"allocated_bytes"`
+	Filesystem     string `json:"filesystem"`
+	Device         string `json:"device,omitempty"`
+	// FsyncP50 is the median of a short fdatasync probe in the data directory's
+	// file system before the load; 0 if not probed.
+	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
+}
+
+// LogRule finds events in collected logs.
+type LogRule struct {
+	Event   string `json:"event"`
+	Pattern string `json:"pattern"`
+}

@@ -1,0 +1,47 @@
+package results
+
+// Sample is one reading of a machine and of one process tree on it: one row of a
+// system-metrics CSV. Counters are cumulative, as the kernel keeps them; rates
+// are made from two neighbouring samples and their real interval, by whoever
+// reads them. A counter that could not be read is -1.
+type Sample struct {
+	UnixNano int64 // wall clock of the machine
+	// PeriodNS is the monotonic time since the sample before; 0 for the first.
+	PeriodNS int64
+
+	Program, State string
+	PID, PPID      int
+	// CPUSeconds is the tree's user and system time since its processes started,
+	// ended children included.
+	CPUSeconds float64
+	// CPUPercent is its growth over PeriodNS; 100 is one core. 0 in the first row.
+	CPUPercent                                         float64
+	RSSBytes, RSSAnonBytes, PeakRSSBytes, VirtualBytes int64
+	FDs, Threads, Processes                            int64
+	VoluntarySwitches, NonvoluntarySwitches            int64 // context switches of all threads
+	// ReadBytes and WriteBytes are the tree's own disk traffic (/proc/PID/io).
+	ReadBytes, WriteBytes int64
+
+	Load1, Load5, Load15 float64
+
+	// Device is the block device below the data directory; the counters are the
+	// whole device's.
+	Device                                         string
+	ReadsCompleted, SectorsRead, MillisReading     int64
+	WritesCompleted, SectorsWritten, MillisWriting int64
+
+	// Interface carries the hosts' traffic; the counters are the whole interface's.
+	Interface                                                    string
+	ReceiveBytes, ReceivePackets, TransmitBytes, TransmitPackets int64
+
+	// Clients is what control last said, -1 if nothing.
+	Clients int64
+
+	// BootID and NetNS tell which machine and network namespace was read: samples
+	// with the same ones and the same device or interface count one source.
+	BootID, NetNS string
+}
+
+// SectorBytes is the unit of the kernel's sector counters, whatever the device
+// (Documentation/admin-guide/iostats.rst).
+const SectorBytes = 512
