@@ -1,6 +1,6 @@
 module github.com/coreos/dbtester
 
-go 1.26
+go 1.26.7
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
