@@ -194,8 +194,12 @@ type Owner struct {
 	Name                string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // user@host pid, for people
 	SinceUnixNs         int64                  `protobuf:"varint,3,opt,name=since_unix_ns,json=sinceUnixNs,proto3" json:"since_unix_ns,omitempty"`
 	LastHeartbeatUnixNs int64                  `protobuf:"varint,4,opt,name=last_heartbeat_unix_ns,json=lastHeartbeatUnixNs,proto3" json:"last_heartbeat_unix_ns,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// tag of the member that was started, "" before.
+	Tag string `protobuf:"bytes,5,opt,name=tag,proto3" json:"tag,omitempty"`
+	// detached sessions have no lease; another control may take them over.
+	Detached      bool `protobuf:"varint,6,opt,name=detached,proto3" json:"detached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Owner) Reset() {
@@ -256,10 +260,27 @@ func (x *Owner) GetLastHeartbeatUnixNs() int64 {
 	return 0
 }
 
+func (x *Owner) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
+}
+
+func (x *Owner) GetDetached() bool {
+	if x != nil {
+		return x.Detached
+	}
+	return false
+}
+
 type OpenRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Owner         string                 `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Owner string                 `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	// take_over is the tag of a detached session that this run wants to own. It
+	// keeps running, and answers to this run id from then on.
+	TakeOver      string `protobuf:"bytes,3,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -304,6 +325,13 @@ func (x *OpenRequest) GetRunId() string {
 func (x *OpenRequest) GetOwner() string {
 	if x != nil {
 		return x.Owner
+	}
+	return ""
+}
+
+func (x *OpenRequest) GetTakeOver() string {
+	if x != nil {
+		return x.TakeOver
 	}
 	return ""
 }
@@ -557,7 +585,10 @@ type StartRequest struct {
 	// detached sessions have no lease.
 	Detached bool `protobuf:"varint,9,opt,name=detached,proto3" json:"detached,omitempty"`
 	// dry_run plans and checks only, and touches nothing.
-	DryRun        bool `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	DryRun bool `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	// binary replaces the executable of the driver's first tool, if not empty. The
+	// agent must allow it.
+	Binary        string `protobuf:"bytes,11,opt,name=binary,proto3" json:"binary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -660,6 +691,13 @@ func (x *StartRequest) GetDryRun() bool {
 		return x.DryRun
 	}
 	return false
+}
+
+func (x *StartRequest) GetBinary() string {
+	if x != nil {
+		return x.Binary
+	}
+	return ""
 }
 
 type StartResponse struct {
@@ -1015,11 +1053,13 @@ func (x *StopRequest) GetRunId() string {
 }
 
 type StopResponse struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Children       []*Child               `protobuf:"bytes,1,rep,name=children,proto3" json:"children,omitempty"`
-	ApparentBytes  int64                  `protobuf:"varint,2,opt,name=apparent_bytes,json=apparentBytes,proto3" json:"apparent_bytes,omitempty"`
-	AllocatedBytes int64                  `protobuf:"varint,3,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
-	// why the session stopped: "asked", "lease expired", "child died".
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Children []*Child               `protobuf:"bytes,1,rep,name=children,proto3" json:"children,omitempty"`
+	// The sizes of the data directories after the stop; -1 if not measured.
+	ApparentBytes  int64 `protobuf:"varint,2,opt,name=apparent_bytes,json=apparentBytes,proto3" json:"apparent_bytes,omitempty"`
+	AllocatedBytes int64 `protobuf:"varint,3,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
+	// why the session stopped: "asked", "lease expired", "child died",
+	// "start failed", "agent closed", "agent restarted".
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1489,15 +1529,18 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x04cpus\x18\x05 \x01(\x05R\x04cpus\x12!\n" +
 	"\fmemory_bytes\x18\x06 \x01(\x03R\vmemoryBytes\x12\x17\n" +
 	"\aboot_id\x18\a \x01(\tR\x06bootId\x12\x15\n" +
-	"\x06net_ns\x18\b \x01(\tR\x05netNs\"\x8b\x01\n" +
+	"\x06net_ns\x18\b \x01(\tR\x05netNs\"\xb9\x01\n" +
 	"\x05Owner\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +
 	"\rsince_unix_ns\x18\x03 \x01(\x03R\vsinceUnixNs\x123\n" +
-	"\x16last_heartbeat_unix_ns\x18\x04 \x01(\x03R\x13lastHeartbeatUnixNs\":\n" +
+	"\x16last_heartbeat_unix_ns\x18\x04 \x01(\x03R\x13lastHeartbeatUnixNs\x12\x10\n" +
+	"\x03tag\x18\x05 \x01(\tR\x03tag\x12\x1a\n" +
+	"\bdetached\x18\x06 \x01(\bR\bdetached\"W\n" +
 	"\vOpenRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
-	"\x05owner\x18\x02 \x01(\tR\x05owner\"N\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x1b\n" +
+	"\ttake_over\x18\x03 \x01(\tR\btakeOver\"N\n" +
 	"\fOpenResponse\x12$\n" +
 	"\x04host\x18\x01 \x01(\v2\x10.dbtesterpb.HostR\x04host\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"]\n" +
@@ -1517,7 +1560,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x9a\x02\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xb2\x02\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -1529,7 +1572,8 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\aclients\x18\b \x01(\x05R\aclients\x12\x1a\n" +
 	"\bdetached\x18\t \x01(\bR\bdetached\x12\x17\n" +
 	"\adry_run\x18\n" +
-	" \x01(\bR\x06dryRun\"\x85\x02\n" +
+	" \x01(\bR\x06dryRun\x12\x16\n" +
+	"\x06binary\x18\v \x01(\tR\x06binary\"\x85\x02\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
