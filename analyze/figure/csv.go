@@ -1,0 +1,151 @@
+package figure
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// CSV writes the data of f: a header and one row per X in rising order (per
+// category of Bars), with a column for each series, and for its band and its
+// marks of uncertainty when it has them. A gap is an empty field.
+func CSV(w io.Writer, f Figure) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	columns := f.columns()
+	out := csv.NewWriter(w)
+	header := []string{f.X.title()}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	rows := [][]string{header}
+	if f.Kind == Bars {
+		for i, category := range f.Categories {
+			rows = append(rows, record(category, columns, func(column) (int, bool) { return i, true }))
+		}
+	} else {
+		places := f.places()
+		for _, p := range places.sorted() {
+			rows = append(rows, record(number(p.x), columns, func(c column) (int, bool) {
+				i, ok := places[p][c.series]
+				return i, ok
+			}))
+		}
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return fmt.Errorf("write figure %s as csv: %w", f.Name, err)
+	}
+	return nil
+}
+
+// column is one column after the first.
+type column struct {
+	name   string
+	series int
+	text   func(i int) string
+}
+
+func (f Figure) columns() []column {
+	var columns []column
+	add := func(name string, series int, text func(int) string) {
+		columns = append(columns, column{name, series, text})
+	}
+	for n, s := range f.Series {
+		add(s.Name, n, func(i int) string { return number(s.Y[i]) })
+		if s.Low != nil {
+			add(s.Name+" low", n, func(i int) string { return number(s.Low[i]) })
+			add(s.Name+" high", n, func(i int) string { return number(s.High[i]) })
+		}
+		if s.Uncertain != nil {
+			add(s.Name+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })
+		}
+	}
+	return columns
+}
+
+// record is one row: its first field, then each column's text at the index that
+// at gives, empty when it gives none.
+func record(first string, columns []column, at func(column) (int, bool)) []string {
+	fields := []string{first}
+	for _, c := range columns {
+		text := ""
+		if i, ok := at(c); ok {
+			text = c.text(i)
+		}
+		fields = append(fields, text)
+	}
+	return fields
+}
+
+// place is one row of a figure of points: the nth time that x occurs in a
+// series, so that a vertical piece of a line keeps both its ends.
+type place struct {
+	x   float64
+	nth int
+}
+
+// places maps each place to the index of its point in each series that has it.
+type places map[place]map[int]int
+
+func (f Figure) places() places {
+	all := places{}
+	for n, s := range f.Series {
+		seen := map[float64]int{}
+		for i, x := range s.X {
+			if math.IsNaN(x) {
+				continue
+			}
+			p := place{x, seen[x]}
+			seen[x]++
+			if all[p] == nil {
+				all[p] = map[int]int{}
+			}
+			all[p][n] = i
+		}
+	}
+	return all
+}
+
+func (p places) sorted() []place {
+	keys := make([]place, 0, len(p))
+	for k := range p {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b place) int {
+		switch {
+		case a.x < b.x:
+			return -1
+		case a.x > b.x:
+			return 1
+		default:
+			return a.nth - b.nth
+		}
+	})
+	return keys
+}
+
+// title is the axis label with its unit: "Latency (ms)".
+func (a Axis) title() string {
+	if a.Unit == "" {
+		return a.Label
+	}
+	if a.Label == "" {
+		return a.Unit
+	}
+	return a.Label + " (" + a.Unit + ")"
+}
+
+// number is v for a table: all its digits, empty for a gap.
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	if a := math.Abs(v); a != 0 && (a >= 1e15 || a < 1e-9) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

@@ -1,0 +1,197 @@
+// Package figure draws figures for print from data: SVG and PNG pictures and
+// the CSV table behind them.
+//
+// A [Figure] is pure data and drawing it is a pure function: the same figure
+// gives the same bytes, in every format. Colour and marker shape stand for the
+// database ([Series.Key]), dash and weight for the statistic ([Series.Dash],
+// [Series.Thin]), so that a figure can be read without seeing colour. The
+// legend stands above the plot, never on the data, and text is wrapped and never
+// cut off; a figure grows in height when it has much of it.
+//
+// Every function here is safe for concurrent use as long as the figure is not
+// changed meanwhile.
+package figure
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Kind is the shape of a figure.
+type Kind int
+
+// The kinds.
+const (
+	// Lines joins the points of each series: quantities over time or over keys.
+	Lines Kind = iota
+	// Stairs holds each value until the next point: client counts, settings.
+	Stairs
+	// Percentiles is Lines whose X are percentiles in [0, 100), drawn on the scale
+	// log(1/(1-q)) that gives every further nine the same room. A point at 100 has
+	// no place on it and stands only in the CSV.
+	Percentiles
+	// Points is Lines with a marker on every point and a tick at every X when they
+	// are few: a quantity by the number of clients.
+	Points
+	// Bars are horizontal bars grouped by category, each with its value printed
+	// beside it. Figure.Categories name the groups, every Series has one Y for
+	// each category and no X, and Figure.Y describes the values.
+	Bars
+)
+
+// Figure is one figure.
+type Figure struct {
+	// Name is the stem of the file names, such as "AVG-LATENCY-MS".
+	Name string
+	// Title and Subtitle stand above the plot and are wrapped, never cut.
+	Title, Subtitle string
+	Kind            Kind
+	X, Y            Axis
+	// Categories are the groups of Bars, from the top.
+	Categories []string
+	Series     []Series
+	// Band says in the legend what the bands between Low and High are, such as
+	// "min to max of 3 members". Empty: the legend does not mention them.
+	Band string
+	// Steps are thin vertical lines where the load changed.
+	Steps []Boundary
+	// Notes are small lines under the plot: "shared host", sample counts.
+	Notes []string
+}
+
+// Axis describes one axis.
+type Axis struct {
+	// Label and Unit print as "Label (Unit)". The units "bytes" and "bytes/s" give
+	// ticks in KiB, MiB and so on; all others k, M, G from 10,000 on.
+	Label, Unit string
+	// Log makes the scale logarithmic. Values at or below 0 are then gaps, and a
+	// note under the plot counts them.
+	Log bool
+	// Min and Max fix an end of the axis; values outside are clipped. By default a
+	// linear Y axis starts at 0 unless there are values below.
+	Min, Max *float64
+}
+
+// Dash is the dash pattern of a line.
+type Dash int
+
+// The dash patterns.
+const (
+	Solid Dash = iota
+	Dashed
+	Dotted
+)
+
+// Series is one line, or one bar of each group.
+type Series struct {
+	// Name is the legend's text and the column's name in the CSV.
+	Name string
+	// Key, from 1, gives the colour and the marker: series of one database share
+	// it, in every figure of a report. 0: the series' place in Figure.Series, plus
+	// one.
+	Key  int
+	Dash Dash
+	// Thin draws the line lighter, for the secondary statistics of a database.
+	Thin bool
+	// X and Y are the points, in drawing order; they have the same length. A NaN
+	// is a gap: the line breaks.
+	X, Y []float64
+	// Low and High, when not nil, bound a translucent band at each X. A NaN is a
+	// gap in the band.
+	Low, High []float64
+	// Uncertain, when not nil, marks points that too few samples support: they are
+	// drawn dotted, with hollow markers.
+	Uncertain []bool
+}
+
+// Boundary marks where the load changed.
+type Boundary struct {
+	// X is the place on the X axis where the step begins.
+	X float64
+	// Label names the step that begins there, such as "10 clients".
+	Label string
+	// Key is the database whose step it is, as in [Series.Key]; 0: of all.
+	Key int
+}
+
+// Write draws f into dir as NAME.svg, NAME.png and NAME.csv and returns their
+// paths. The directory must exist; files of these names are replaced.
+func Write(dir string, f Figure) ([]string, error) {
+	if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
+		return nil, fmt.Errorf("write figure: %q is not a file name", f.Name)
+	}
+	formats := []struct {
+		extension string
+		draw      func(io.Writer, Figure) error
+	}{{".svg", SVG}, {".png", PNG}, {".csv", CSV}}
+	var paths []string
+	for _, format := range formats {
+		var b bytes.Buffer
+		if err := format.draw(&b, f); err != nil {
+			return paths, err
+		}
+		path := filepath.Join(dir, f.Name+format.extension)
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			return paths, fmt.Errorf("write figure: %w", err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// check returns every way in which f is not a figure, joined.
+func (f Figure) check() error {
+	var errs []error
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("figure %s: %s", f.Name, fmt.Sprintf(format, args...)))
+	}
+	if f.Kind < Lines || f.Kind > Bars {
+		wrong("unknown kind %d", f.Kind)
+	}
+	for _, s := range f.Series {
+		points, what := len(s.X), "x values"
+		if f.Kind == Bars {
+			points, what = len(f.Categories), "categories"
+		}
+		if len(s.Y) != points {
+			wrong("series %q has %d y values for %d %s", s.Name, len(s.Y), points, what)
+		}
+		if len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != points {
+			wrong("series %q has a band of %d and %d values for %d %s", s.Name, len(s.Low), len(s.High), points, what)
+		}
+		if s.Uncertain != nil && len(s.Uncertain) != points {
+			wrong("series %q has %d marks of uncertainty for %d %s", s.Name, len(s.Uncertain), points, what)
+		}
+		if s.Key < 0 {
+			wrong("series %q has the key %d", s.Name, s.Key)
+		}
+	}
+	for _, axis := range []Axis{f.X, f.Y} {
+		if err := axis.check(); err != nil {
+			wrong("axis %q: %v", axis.Label, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check returns why the ends of an axis are impossible.
+func (a Axis) check() error {
+	for _, end := range []*float64{a.Min, a.Max} {
+		if end != nil && (!finite(*end) || a.Log && *end <= 0) {
+			return fmt.Errorf("cannot end at %v", *end)
+		}
+	}
+	if a.Min != nil && a.Max != nil && *a.Min >= *a.Max {
+		return fmt.Errorf("minimum %v is not below maximum %v", *a.Min, *a.Max)
+	}
+	return nil
+}
+
+// finite tells a number that can be drawn. Beyond 1e300 differences overflow.
+func finite(v float64) bool { return math.Abs(v) <= 1e300 }
