@@ -3,10 +3,7 @@
 // knows no database: drivers' options are decoded into structs of a [Catalog].
 package config
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Experiment is a resolved experiment file: nothing in it is left to default
 // later. Both schemas, compact and classic, fill the same types.
@@ -201,24 +198,4 @@ type Entry struct {
 	MaxValue   int
 	// Embedded: the driver needs no version.
 	Embedded bool
-}
-
-// Problem is one thing wrong with a file, or a warning about it.
-type Problem struct {
-	File      string
-	Line, Col int
-	Text      string
-	Warning   bool
-}
-
-// String is file:line:col: text; without a position, file: text.
-func (p Problem) String() string {
-	kind := ""
-	if p.Warning {
-		kind = "warning: "
-	}
-	if p.Line == 0 {
-		return fmt.Sprintf("%s: %s%s", p.File, kind, p.Text)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s%s", p.File, p.Line, p.Col, kind, p.Text)
 }

@@ -1,0 +1,45 @@
+package config
+
+import "strings"
+
+// nearest returns the known word with the smallest edit distance to word, or ""
+// if none is near enough to be what was meant.
+func nearest(word string, known []string) string {
+	best, bestDistance := "", max(1, len(word)/3)+1
+	for _, k := range known {
+		if strings.EqualFold(word, k) {
+			return k
+		}
+		if d := distance(word, k); d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of bytes to insert, delete, replace or swap with a
+// neighbour to make b of a (optimal string alignment).
+func distance(a, b string) int {
+	if d := len(a) - len(b); max(d, -d) > 40 {
+		return max(d, -d)
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing wrong with a file, or a warning about it.
+type Problem struct {
+	File string `json:"file"`
+	// Line and Col count from 1; both are 0 when the problem has no place.
+	Line    int    `json:"line,omitempty"`
+	Col     int    `json:"col,omitempty"`
+	Text    string `json:"text"`
+	Warning bool   `json:"warning,omitempty"`
+}
+
+// String is file:line:col: text; without a position, file: text.
+func (p Problem) String() string {
+	kind := ""
+	if p.Warning {
+		kind = "warning: "
+	}
+	if p.Line == 0 {
+		return fmt.Sprintf("%s: %s%s", p.File, kind, p.Text)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s%s", p.File, p.Line, p.Col, kind, p.Text)
+}
+
+// Problems is everything wrong with a file, in the file's order. [Read] and
+// [Parse] return it as *Problems.
+type Problems []Problem
+
+// Error is one line for each problem.
+func (p *Problems) Error() string {
+	lines := make([]string, len(*p))
+	for i, one := range *p {
+		lines[i] = one.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// AsProblems returns the problems that err is or wraps; nil if it is something
+// else, such as a file that cannot be opened.
+func AsProblems(err error) []Problem {
+	var p *Problems
+	if errors.As(err, &p) {
+		return *p
+	}
+	return nil
+}
+
+// inFileOrder sorts problems by their place; those without one come last.
+func inFileOrder(list []Problem) {
+	slices.SortStableFunc(list, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line - a.Line
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+}
