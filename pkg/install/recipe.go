@@ -1,0 +1,202 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// Recipe is one way to obtain a release, as data: an [Archive], a [GoBuild], a
+// [Maven] or a [Local]. The set is closed. A recipe is for one version; a
+// driver returns its recipes for a version in the order they are to be tried.
+type Recipe interface {
+	// Kind is the word that results print for how a release was obtained.
+	Kind() string
+	// about returns what is said of the recipe, whatever its kind.
+	about() About
+	// layout maps each tool to its path below the release's directory.
+	layout() map[string]string
+	// describe names the recipe in progress lines and errors.
+	describe(version string) string
+	// obtain fills the stage with the release's files and checks them.
+	obtain(ctx context.Context, s *stage) error
+}
+
+var (
+	_ Recipe = Archive{}
+	_ Recipe = GoBuild{}
+	_ Recipe = Maven{}
+	_ Recipe = Local{}
+)
+
+// About is what every recipe may say of itself. It ends up in the [Release].
+type About struct {
+	// Source says where the recipe's facts are documented.
+	Source string
+	// Needs are executables of the machine that the release runs with, such as
+	// "java". They are looked up before the recipe is tried, and again whenever the
+	// release is found, and join the tools of [Release.Files].
+	Needs []string
+	// Notes are printed wherever the release is named in a result.
+	Notes []string
+	// NotTried marks a recipe written from documentation that never ran.
+	NotTried bool
+}
+
+// Archive is a published .tar.gz, .tgz or .zip with a checksum beside it.
+type Archive struct {
+	About
+	// URL and ChecksumURL may hold {version}, {os} and {arch}, the latter two as
+	// Go spells them. http, https and file URLs and absolute paths are accepted.
+	URL string
+	// ChecksumURL is a text file with SHA-256 or SHA-512 sums: lines of "HASH
+	// FILE" of which one names the archive, or one hash alone.
+	ChecksumURL string
+	// TopFolder is the folder that everything in the archive is in, with the same
+	// placeholders; empty if there is none.
+	TopFolder string
+	// Files maps each tool to a file or folder below TopFolder. Nothing else of
+	// the archive is kept.
+	Files map[string]string
+}
+
+// GoBuild builds executables from Go modules. The build is the same everywhere:
+// GoMod and GoSum must be complete, because nothing is added to them (-mod=readonly).
+type GoBuild struct {
+	About
+	// GoMod and GoSum are the text of a go.mod and go.sum that require everything
+	// the packages need. They are kept in the release's directory.
+	GoMod, GoSum string
+	// Packages maps each tool to the import path of its main package.
+	Packages map[string]string
+	// Module is the module that the main packages belong to. Its version in what
+	// was built must be the release's.
+	Module string
+	// Env entries are added to the environment of the build.
+	Env []string
+}
+
+// Maven copies a Java server and what it needs into one directory of jars.
+type Maven struct {
+	About
+	// POM is the text of a pom.xml whose runtime dependencies are the release.
+	POM string
+	// Sums are lines of "SHA256  FILE.jar", one for every jar there must be. Empty:
+	// the jars are checked only by the checksums of their repository.
+	Sums string
+	// Tool is the name by which the directory of jars is known.
+	Tool string
+}
+
+// Local copies what is on this machine already: a file or a directory.
+type Local struct {
+	About
+	// Path is the file or directory.
+	Path string
+	// Files maps each tool to a file or folder below Path; empty means Path itself.
+	Files map[string]string
+}
+
+// Kind returns "archive".
+func (Archive) Kind() string { return "archive" }
+
+// Kind returns "go build".
+func (GoBuild) Kind() string { return "go build" }
+
+// Kind returns "maven".
+func (Maven) Kind() string { return "maven" }
+
+// Kind returns "local".
+func (Local) Kind() string { return "local" }
+
+func (a About) about() About { return a }
+
+// At returns the same archive at a mirror: base is an http or https URL, a file
+// URL or a directory that holds the archive and its checksum file by their own
+// names.
+func (a Archive) At(base string) Archive {
+	base = strings.TrimRight(base, "/")
+	a.URL = base + "/" + path.Base(a.URL)
+	a.ChecksumURL = base + "/" + path.Base(a.ChecksumURL)
+	return a
+}
+
+// From returns the recipes for a release that the user says is at where: the
+// base URL of a mirror, a directory that holds either the archives of a mirror
+// or an unpacked release, or an executable. recipes are those of the release's
+// driver, which tell the layout.
+func From(where string, recipes []Recipe) ([]Recipe, error) {
+	if isWeb(where) {
+		return mirrored(where, recipes)
+	}
+	abs, err := filepath.Abs(where)
+	if err != nil {
+		return nil, fmt.Errorf("find %q: %w", where, err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return nil, fmt.Errorf("find the release: %w", err)
+	}
+	var out []Recipe
+	if info.IsDir() {
+		out, _ = mirrored(abs, recipes)
+	}
+	var seen []map[string]string
+	for _, r := range recipes {
+		files := r.layout()
+		if !info.IsDir() {
+			if len(files) != 1 {
+				continue
+			}
+			files = onlyTool(files)
+		}
+		if containsMap(seen, files) {
+			continue
+		}
+		seen = append(seen, files)
+		out = append(out, Local{About: About{Source: where, Needs: r.about().Needs}, Path: abs, Files: files})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%q is one file and the release has several", where)
+	}
+	return out, nil
+}
+
+// mirrored returns the archives among recipes, at base.
+func mirrored(base string, recipes []Recipe) ([]Recipe, error) {
+	var out []Recipe
+	for _, r := range recipes {
+		if a, ok := r.(Archive); ok {
+			out = append(out, a.At(base))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no recipe of this release is an archive that a mirror %q could hold", base)
+	}
+	return out, nil
+}
+
+// onlyTool maps the one tool of files to the root of what is copied.
+func onlyTool(files map[string]string) map[string]string {
+	for tool := range files {
+		return map[string]string{tool: ""}
+	}
+	return nil
+}
+
+func containsMap(list []map[string]string, m map[string]string) bool {
+	for _, have := range list {
+		if reflect.DeepEqual(have, m) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWeb(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+}
