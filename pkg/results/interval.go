@@ -1,7 +1,5 @@
 package results
 
-import "time"
-
 // Phase says whether a request belongs to the measured population. It belongs to
 // the request's due time, not to the second it completes in.
 type Phase string
@@ -35,41 +33,15 @@ type Interval struct {
 	// OK writes since the load began.
 	Backlog, InFlight, KeysCumulative int64
 
-	// Response is timed from due, Service from sent; indexed by outcome (ok,
-	// failed, unknown). A closed loop records service only.
+	// Response is timed from due, Service from sent; indexed by [Outcome]. A closed
+	// loop records service only.
 	Response, Service [3]Latency
 }
 
-// Latency summarizes the latencies that ended in one interval. Sums, minimum and
-// maximum are exact; percentiles come from a histogram of three significant
-// digits and are 0 when Count is 0.
-type Latency struct {
-	Count int64
-	SumNS int64
-	// SumSqMS2 is the sum of squares in square milliseconds.
-	SumSqMS2            float64
-	MinNS, MaxNS        int64
-	P50, P90, P99, P999 int64 // nanoseconds
-}
-
-// ErrorCount is one row of errors.csv: how often a class of error ended a
-// request in one second. FirstText and FirstTime are set once per class and step.
-type ErrorCount struct {
-	Second    int64
-	Step      int
-	Operation string
-	Class     string
-	Count     int64
-	FirstText string
-	FirstTime time.Time
-}
-
-// Event is one line of events.jsonl: something that happened besides requests.
-type Event struct {
-	Time time.Time `json:"time"`
-	// Kind is a short stable word: "start", "ready", "load start", "leader",
-	// "client step", "child died".
-	Kind   string `json:"kind"`
-	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
-	Text   string `json:"text,omitempty"`
+// Latency returns what the interval recorded for a timing and an outcome.
+func (i *Interval) Latency(t Timing, o Outcome) *Latency {
+	if t == TimingResponse {
+		return &i.Response[o]
+	}
+	return &i.Service[o]
 }

@@ -40,6 +40,13 @@ type Sample struct {
 	// BootID and NetNS tell which machine and network namespace was read: samples
 	// with the same ones and the same device or interface count one source.
 	BootID, NetNS string
+
+	// Interpolated says that [Interpolate] made the sample up between two others.
+	Interpolated bool
+	// Classic says that the sample was read from a file of the classic tool: its
+	// context-switch counters hold thread counts, its bytes of memory count 1000
+	// for each 1024, and whatever that file has no column for is -1 or "".
+	Classic bool
 }
 
 // SectorBytes is the unit of the kernel's sector counters, whatever the device

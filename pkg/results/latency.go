@@ -1,0 +1,169 @@
+package results
+
+import (
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Timing says from when a latency is counted.
+type Timing string
+
+// The timings.
+const (
+	// TimingResponse counts from when the request was due.
+	TimingResponse Timing = "response"
+	// TimingService counts from when the driver was called.
+	TimingService Timing = "service"
+)
+
+// Timings are all timings in the order of the columns.
+var Timings = [...]Timing{TimingResponse, TimingService}
+
+// Outcome is how a request ended, with the values of the database contract's
+// outcomes.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OK Outcome = iota
+	Failed
+	Unknown
+)
+
+// Outcomes are all outcomes in the order of their values.
+var Outcomes = [...]Outcome{OK, Failed, Unknown}
+
+// String returns the word used in columns and tags.
+func (o Outcome) String() string {
+	switch o {
+	case OK:
+		return "ok"
+	case Failed:
+		return "failed"
+	default:
+		return "unknown"
+	}
+}
+
+// MaxLatency is the largest latency a histogram records; what is longer is
+// recorded as this, and counted.
+const MaxLatency = time.Hour
+
+// significantDigits of a histogram: any recorded value is known to 0.1 %.
+const significantDigits = 3
+
+// NewHistogram returns an empty histogram of nanoseconds from 1 ns to
+// [MaxLatency] with three significant digits. All histograms of a result folder
+// have this shape, so that they merge without loss. It is not safe for
+// concurrent use.
+func NewHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, int64(MaxLatency), significantDigits)
+}
+
+// Record adds one latency to h, clamped to [0, MaxLatency], and reports whether
+// it was over the maximum.
+func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
+	v := int64(latency)
+	if v > int64(MaxLatency) {
+		v, clamped = int64(MaxLatency), true
+	}
+	// In range by construction; the only other error is 2^63 values.
+	_ = h.RecordValue(max(v, 0))
+	return clamped
+}
+
+// Quantile returns the value in nanoseconds that a share q of all recorded
+// values does not exceed: Quantile(h, 0.99) is p99. It is 0 for an empty
+// histogram; ask TotalCount and [Enough] before printing one.
+func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
+	return h.ValueAtQuantile(q * 100)
+}
+
+// Enough reports whether n samples support a quantile q: at least ten of them
+// must lie above it, n >= 10/(1-q).
+func Enough(q float64, n int64) bool {
+	// 1-q is inexact in binary (0.1 becomes a little less); the tolerance makes
+	// 100 samples enough for p90.
+	return float64(n)*(1-q) >= 10-1e-6
+}
+
+// Latency summarizes the latencies that ended in one interval. Sums, minimum and
+// maximum are exact; percentiles come from a histogram of three significant
+// digits and are 0 when Count is 0 or when values were merged.
+type Latency struct {
+	Count int64
+	SumNS int64
+	// SumSqMS2 is the sum of squares in square milliseconds.
+	SumSqMS2            float64
+	MinNS, MaxNS        int64
+	P50, P90, P99, P999 int64 // nanoseconds
+}
+
+// Add counts one latency; percentiles are left alone.
+func (l *Latency) Add(latency time.Duration) {
+	ns := int64(latency)
+	if l.Count == 0 || ns < l.MinNS {
+		l.MinNS = ns
+	}
+	l.MaxNS = max(l.MaxNS, ns)
+	l.Count++
+	l.SumNS += ns
+	ms := float64(ns) / float64(time.Millisecond)
+	l.SumSqMS2 += ms * ms
+}
+
+// Merge returns the summary of both populations. Its percentiles are 0, because
+// percentiles cannot be merged: take them from merged histograms.
+func (l Latency) Merge(o Latency) Latency {
+	m := Latency{
+		Count:    l.Count + o.Count,
+		SumNS:    l.SumNS + o.SumNS,
+		SumSqMS2: l.SumSqMS2 + o.SumSqMS2,
+		MinNS:    l.MinNS,
+		MaxNS:    max(l.MaxNS, o.MaxNS),
+	}
+	if l.Count == 0 || (o.Count > 0 && o.MinNS < l.MinNS) {
+		m.MinNS = o.MinNS
+	}
+	return m
+}
+
+// SetPercentiles takes the percentiles from the histogram of the same
+// population. They are kept within the exact minimum and maximum, which a
+// bucket's edge may exceed by 0.1 %.
+func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
+	l.P50, l.P90, l.P99, l.P999 = 0, 0, 0, 0
+	if l.Count == 0 {
+		return
+	}
+	l.P50, l.P90 = l.Quantile(h, 0.50), l.Quantile(h, 0.90)
+	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
+}
+
+// Quantile is [Quantile] of the histogram of the same population, kept within
+// the exact minimum and maximum.
+func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
+	return min(max(Quantile(h, q), l.MinNS), l.MaxNS)
+}
+
+// Mean is the mean in nanoseconds, 0 when Count is 0.
+func (l Latency) Mean() float64 {
+	if l.Count == 0 {
+		return 0
+	}
+	return float64(l.SumNS) / float64(l.Count)
+}
+
+// StdDev is the standard deviation of the population in nanoseconds, 0 when
+// Count is 0.
+func (l Latency) StdDev() float64 {
+	if l.Count == 0 {
+		return 0
+	}
+	mean := l.Mean() / float64(time.Millisecond)
+	// Rounding may leave a difference just below zero.
+	variance := max(l.SumSqMS2/float64(l.Count)-mean*mean, 0)
+	return math.Sqrt(variance) * float64(time.Millisecond)
+}

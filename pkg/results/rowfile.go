@@ -1,0 +1,3 @@
+package results
+
+type rowFile struct{}
