@@ -1,0 +1,117 @@
+package etcd
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// dataDir is where a member keeps its log and store, below its directory.
+const dataDir = "data"
+
+// plannedFlags are the flags that Plan writes; Options.Flags may not repeat
+// them.
+var plannedFlags = []string{
+	"name", "data-dir", "listen-client-urls", "advertise-client-urls", "listen-peer-urls",
+	"initial-advertise-peer-urls", "initial-cluster", "initial-cluster-token", "initial-cluster-state",
+	"snapshot-count", "quota-backend-bytes", "heartbeat-interval", "election-timeout",
+	"logger", "log-outputs", "log-level",
+	"cert-file", "key-file", "trusted-ca-file", "client-cert-auth",
+	"peer-cert-file", "peer-key-file", "peer-trusted-ca-file", "peer-client-cert-auth",
+	"config-file",
+}
+
+// Plan returns one command, named "etcd": the tool "etcd" if there is one, else
+// the server in this binary. The arguments are the same, and every etcd from
+// 3.4 to 3.7 knows them.
+func (o *Options) Plan(m database.Member) (database.Plan, error) {
+	if m.Index < 0 || m.Index >= len(m.Hosts) {
+		return database.Plan{}, fmt.Errorf("plan etcd: member %d of %d", m.Index, len(m.Hosts))
+	}
+	self := m.Self()
+	cmd := database.Command{Name: Name, Args: o.args(m)}
+	if path := m.Tools[Name]; path != "" {
+		cmd.Path = path
+	} else {
+		cmd.Self = true
+		cmd.Args = append([]string{Name}, cmd.Args...)
+	}
+	return database.Plan{
+		Commands: []database.Command{cmd},
+		DataDirs: []string{dataDir},
+		Listen:   []string{address(self, "client"), address(self, "peer")},
+		LogRules: logRules(),
+	}, nil
+}
+
+// args are the server's arguments without the executable or the name.
+func (o *Options) args(m database.Member) []string {
+	self := m.Self()
+	client, peer := url(m, self, "client"), url(m, self, "peer")
+	cluster := make([]string, len(m.Hosts))
+	for i, h := range m.Hosts {
+		cluster[i] = memberName(i) + "=" + url(m, h, "peer")
+	}
+	args := []string{
+		"--name=" + memberName(m.Index),
+		"--data-dir=" + filepath.Join(m.Dir, dataDir),
+		"--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + strings.Join(cluster, ","),
+		"--initial-cluster-token=dbtester",
+		"--initial-cluster-state=new",
+		"--snapshot-count=" + strconv.FormatInt(o.SnapshotCount, 10),
+		"--quota-backend-bytes=" + strconv.FormatInt(o.QuotaBackendBytes, 10),
+		"--heartbeat-interval=" + strconv.FormatInt(o.HeartbeatInterval.Milliseconds(), 10),
+		"--election-timeout=" + strconv.FormatInt(o.ElectionTimeout.Milliseconds(), 10),
+		// 3.4 logs through capnslog unless told otherwise.
+		"--logger=zap",
+		"--log-outputs=stderr",
+		"--log-level=" + o.LogLevel,
+	}
+	if o.UnsafeNoFsync {
+		args = append(args, "--unsafe-no-fsync")
+	}
+	if t := m.TLS; t != nil {
+		args = append(args,
+			"--cert-file="+t.Cert, "--key-file="+t.Key, "--trusted-ca-file="+t.CA, "--client-cert-auth",
+			"--peer-cert-file="+t.Cert, "--peer-key-file="+t.Key, "--peer-trusted-ca-file="+t.CA, "--peer-client-cert-auth",
+		)
+	}
+	return append(args, o.Flags...)
+}
+
+// logRules find what disturbs a run in the logs of etcd 3.4 to 3.7.
+func logRules() []database.LogRule {
+	return []database.LogRule{
+		{Event: "leader elected", Pattern: `elected leader [0-9a-f]+ at term`},
+		{Event: "leader changed", Pattern: `changed leader from [0-9a-f]+ to`},
+		{Event: "leader lost", Pattern: `lost leader [0-9a-f]+ at term`},
+		{Event: "slow fdatasync", Pattern: `"msg":"slow fdatasync"`},
+		{Event: "apply took too long", Pattern: `"msg":"apply request took too long"`},
+		{Event: "read index took too long", Pattern: `"msg":"waiting for ReadIndex response took too long`},
+		{Event: "heartbeat late", Pattern: `"msg":"leader failed to send out heartbeat on time`},
+		{Event: "snapshot", Pattern: `"msg":"triggering snapshot"`},
+		{Event: "no space", Pattern: `"msg":"message exceeded backend quota`},
+	}
+}
+
+// memberName counts from 1, as the classic tool did.
+func memberName(index int) string { return fmt.Sprintf("etcd-%d", index+1) }
+
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}
+
+func url(m database.Member, h database.Host, role string) string {
+	if m.TLS != nil {
+		return "https://" + address(h, role)
+	}
+	return "http://" + address(h, role)
+}
