@@ -1,3 +1,210 @@
 // Package process runs child processes: as data before they start, as handles
 // after. A child that was started is always reaped, and dies with this process.
+//
+// A child leads a process group of its own, and signals go to the whole group:
+// what a child starts ends with it, unless it moved to another group. Only the
+// child itself is bound to this process's life by the kernel; if this process
+// is killed outright, a grandchild that ignores its parent's end survives.
 package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is one child process as data.
+type Command struct {
+	// Name is for people: it stands in errors.
+	Name string
+	// Path is the executable; without a slash it is looked up in PATH.
+	Path string
+	// Args follow argv[0].
+	Args []string
+	// Env entries, KEY=VALUE, are added to this process's environment and win
+	// over it.
+	Env []string
+	// Dir is the working directory; empty is this process's own.
+	Dir string
+	// Log is a file that standard output and standard error are appended to;
+	// empty discards both.
+	Log string
+}
+
+// argv returns the whole argument vector.
+func (c Command) argv() []string { return append([]string{c.Path}, c.Args...) }
+
+// Exit tells how a child ended.
+type Exit struct {
+	// Code is the exit code, or -1 if the child was ended by a signal.
+	Code int
+	// Signal is the name of the signal that ended the child, such as "SIGKILL".
+	Signal string
+	// After is the last stage of Stop that the child was sent before it ended:
+	// "interrupt", "terminate", "kill", or empty if it ended unasked.
+	After string
+	// UserCPU and SystemCPU are of the child and of every descendant that was
+	// waited for.
+	UserCPU, SystemCPU time.Duration
+}
+
+// String returns such as "exit 0 after interrupt" or "killed by SIGKILL".
+func (e Exit) String() string {
+	text := fmt.Sprintf("exit %d", e.Code)
+	switch {
+	case e.Signal != "":
+		text = "killed by " + e.Signal
+	case e.Code < 0:
+		text = "still running"
+	}
+	if e.After != "" {
+		text += " after " + e.After
+	}
+	return text
+}
+
+// Handle is a started child. Every method is safe for concurrent use.
+type Handle struct {
+	command Command
+	cmd     *exec.Cmd
+	pid     int
+	ticks   uint64
+	done    chan struct{}
+
+	mu     sync.Mutex
+	stage  stage // the last that was sent
+	reaped bool
+	exit   Exit
+}
+
+// Start runs c. The child is reaped when it ends, whether or not anybody calls
+// Stop, and is killed by the kernel if this process ends before it.
+func Start(c Command) (*Handle, error) {
+	h := &Handle{command: c, done: make(chan struct{})}
+	h.command.Args, h.command.Env = slices.Clone(c.Args), slices.Clone(c.Env)
+	started := make(chan error)
+	go h.run(started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s (%s): %w", c.Name, strings.Join(c.argv(), " "), err)
+	}
+	return h, nil
+}
+
+// Name is the command's name.
+func (h *Handle) Name() string { return h.command.Name }
+
+// Pid is the child's process id, which is its process group's too.
+func (h *Handle) Pid() int { return h.pid }
+
+// StartTicks is when the child started, in clock ticks since boot. With the pid
+// it names the process for as long as the machine is up.
+func (h *Handle) StartTicks() uint64 { return h.ticks }
+
+// Argv returns the argument vector that runs.
+func (h *Handle) Argv() []string { return h.command.argv() }
+
+// Done is closed once the child has ended and is reaped.
+func (h *Handle) Done() <-chan struct{} { return h.done }
+
+// Exit returns how the child ended, and false while it runs.
+func (h *Handle) Exit() (Exit, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.exit, h.reaped
+}
+
+// run is the life of one child. It keeps one thread to itself, because the
+// kernel sends the parent-death signal when the thread that started the child
+// ends, not when the process does.
+func (h *Handle) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := h.start(); err != nil {
+		started <- err
+		return
+	}
+	started <- nil
+	waitEnd(h.pid)
+	h.reap()
+	close(h.done)
+}
+
+// start spawns the child. Its output is a file it holds itself: nothing is
+// copied through this process, so waiting for it never waits for a pipe.
+func (h *Handle) start() error {
+	c := h.command
+	h.cmd = exec.Command(c.Path, c.Args...)
+	h.cmd.Dir = c.Dir
+	h.cmd.Env = append(os.Environ(), c.Env...)
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if c.Log != "" {
+		log, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
+		if err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		defer log.Close()
+		h.cmd.Stdout, h.cmd.Stderr = log, log
+	}
+	if err := h.cmd.Start(); err != nil {
+		return err
+	}
+	h.pid = h.cmd.Process.Pid
+	// An ended child still has its entry: nobody but run reaps it.
+	ticks, err := StartTicks(h.pid)
+	if err != nil {
+		h.stage = stageKill
+		_ = unix.Kill(-h.pid, unix.SIGKILL)
+		_ = h.cmd.Wait()
+		return fmt.Errorf("identify pid %d: %w", h.pid, err)
+	}
+	h.ticks = ticks
+	return nil
+}
+
+// reap kills what is left of the group and takes the exit status. Until the
+// leader is reaped its pid can't be given to another process, so the signal
+// can't meet a stranger; the lock keeps signal from sending one later.
+func (h *Handle) reap() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_ = unix.Kill(-h.pid, unix.SIGKILL)
+	err := h.cmd.Wait()
+	h.reaped = true
+	h.exit = Exit{Code: -1, After: h.stage.String()}
+	state := h.cmd.ProcessState
+	if state == nil {
+		h.exit.Signal = fmt.Sprintf("unknown cause (%v)", err)
+		return
+	}
+	h.exit.Code = state.ExitCode()
+	h.exit.UserCPU, h.exit.SystemCPU = state.UserTime(), state.SystemTime()
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		h.exit.Signal = unix.SignalName(status.Signal())
+	}
+}
+
+// waitEnd returns when the child pid has ended, and leaves it to be reaped.
+func waitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// ended reports whether the child pid has ended and waits to be reaped.
+func ended(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err != nil || info.Signo != 0
+}

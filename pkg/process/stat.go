@@ -1,0 +1,54 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// StartTicks returns when the process pid started, in clock ticks since boot
+// (field 22 of /proc/PID/stat). The error wraps fs.ErrNotExist if there is no
+// such process.
+func StartTicks(pid int) (uint64, error) {
+	_, ticks, err := readStat(pid)
+	return ticks, err
+}
+
+// Alive reports whether the process that had this pid and these start ticks
+// still runs. One that has ended and only waits to be reaped does not.
+func Alive(pid int, startTicks uint64) bool {
+	state, ticks, err := readStat(pid)
+	return err == nil && ticks == startTicks && state != 'Z' && state != 'X'
+}
+
+func readStat(pid int) (state byte, ticks uint64, err error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the state of pid %d: %w", pid, err)
+	}
+	state, ticks, err = parseStat(data)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the state of pid %d: %w", pid, err)
+	}
+	return state, ticks, nil
+}
+
+// parseStat takes the state and the start time out of a stat line. The program's
+// name, in parentheses, may itself hold spaces and parentheses.
+func parseStat(data []byte) (state byte, ticks uint64, err error) {
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return 0, 0, errors.New("no program name in stat line")
+	}
+	fields := bytes.Fields(data[end+1:]) // from field 3 on
+	if len(fields) < 20 {
+		return 0, 0, fmt.Errorf("only %d fields in stat line", len(fields)+2)
+	}
+	ticks, err = strconv.ParseUint(string(fields[19]), 10, 64)
+	if err != nil {
+		return 0, 0, fmt.Errorf("start time in stat line: %w", err)
+	}
+	return fields[0][0], ticks, nil
+}

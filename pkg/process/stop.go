@@ -1,0 +1,102 @@
+package process
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Deadlines are how long each stage of Stop waits for the child to end before
+// the next one begins.
+type Deadlines struct {
+	// Interrupt and Terminate follow SIGINT and SIGTERM; 0 leaves the stage out.
+	Interrupt, Terminate time.Duration
+	// Kill follows SIGKILL, which a child can outlive only inside the kernel; 0
+	// means its default.
+	Kill time.Duration
+}
+
+// DefaultDeadlines are 10 seconds after SIGINT, 5 after SIGTERM and 5 after
+// SIGKILL.
+func DefaultDeadlines() Deadlines {
+	return Deadlines{Interrupt: 10 * time.Second, Terminate: 5 * time.Second, Kill: 5 * time.Second}
+}
+
+// stage is how far the stopping of a child came.
+type stage int
+
+const (
+	stageNone stage = iota
+	stageInterrupt
+	stageTerminate
+	stageKill
+)
+
+// String returns the word that stands in an Exit.
+func (s stage) String() string {
+	return [...]string{"", "interrupt", "terminate", "kill"}[s]
+}
+
+// signal returns what a stage sends.
+func (s stage) signal() unix.Signal {
+	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
+}
+
+// Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each
+// after the deadline of the one before. A cancelled ctx goes straight to
+// SIGKILL. It returns once the child is reaped, or, if even SIGKILL does not end
+// it in time, an Exit that says "still running after kill".
+//
+// Calling it again, also at the same time, waits for the same end: a stage is
+// sent once, by whoever comes to it first.
+func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
+	if d.Kill <= 0 {
+		d.Kill = DefaultDeadlines().Kill
+	}
+	if d.Interrupt > 0 && h.await(ctx, stageInterrupt, d.Interrupt) {
+		return h.exit
+	}
+	if d.Terminate > 0 && h.await(ctx, stageTerminate, d.Terminate) {
+		return h.exit
+	}
+	// From here on the caller's patience no longer matters: a kill is the end.
+	if h.await(context.WithoutCancel(ctx), stageKill, d.Kill) {
+		return h.exit
+	}
+	return Exit{Code: -1, After: stageKill.String()}
+}
+
+// await sends a stage and reports whether the child ended within its deadline.
+func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) bool {
+	if ctx.Err() != nil {
+		select {
+		case <-h.done:
+			return true
+		default:
+			return false
+		}
+	}
+	h.send(s)
+	timer := time.NewTimer(deadline)
+	defer timer.Stop()
+	select {
+	case <-h.done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// send signals the group, unless that stage was sent already or the child has
+// ended by itself: its Exit must not say that it was asked.
+func (h *Handle) send(s stage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reaped || s <= h.stage || ended(h.pid) {
+		return
+	}
+	h.stage = s
+	_ = unix.Kill(-h.pid, s.signal()) // fails only for a group that is gone
+}
