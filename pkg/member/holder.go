@@ -1,0 +1,88 @@
+package member
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// listening is the kernel's number for a TCP socket in LISTEN.
+const listening = 0x0A
+
+// holders names the processes that listen on addr, such as "etcd (pid 4711)".
+// Processes of other users can't be looked into without privileges; then it says
+// so, because somebody does hold the address.
+func holders(procRoot, addr string) string {
+	const unknown = "a process that can't be identified"
+	fs, err := procfs.NewFS(procRoot)
+	if err != nil {
+		return unknown
+	}
+	names := owners(fs, listenInodes(fs, addr))
+	if len(names) == 0 {
+		return unknown
+	}
+	return strings.Join(names, ", ")
+}
+
+// listenInodes returns the inodes of the sockets that listen on addr, or on its
+// port of every address.
+func listenInodes(fs procfs.FS, addr string) []uint64 {
+	host, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return nil
+	}
+	ips := resolve(host)
+	tcp, _ := fs.NetTCP() // a family that is off has no file
+	tcp6, _ := fs.NetTCP6()
+	var inodes []uint64
+	for _, line := range slices.Concat(tcp, tcp6) {
+		if line.St != listening || line.LocalPort != port {
+			continue
+		}
+		same := func(ip net.IP) bool { return ip.Equal(line.LocalAddr) || ip.IsUnspecified() }
+		if line.LocalAddr.IsUnspecified() || slices.ContainsFunc(ips, same) {
+			inodes = append(inodes, line.Inode)
+		}
+	}
+	return inodes
+}
+
+// resolve returns the addresses of a host; an empty host is every address.
+func resolve(host string) []net.IP {
+	if host == "" {
+		return []net.IP{net.IPv4zero}
+	}
+	ips, _ := net.LookupIP(host) // an address is its own answer, without a query
+	return ips
+}
+
+// owners names the processes that have one of these sockets open.
+func owners(fs procfs.FS, inodes []uint64) []string {
+	sockets := map[string]bool{}
+	for _, inode := range inodes {
+		sockets[fmt.Sprintf("socket:[%d]", inode)] = true
+	}
+	procs, _ := fs.AllProcs()
+	var names []string
+	for _, proc := range procs {
+		targets, _ := proc.FileDescriptorTargets() // denied or gone: not seen
+		if !slices.ContainsFunc(targets, func(target string) bool { return sockets[target] }) {
+			continue
+		}
+		comm, err := proc.Comm()
+		if err != nil {
+			comm = "a process"
+		}
+		names = append(names, fmt.Sprintf("%s (pid %d)", comm, proc.PID))
+	}
+	return names
+}
