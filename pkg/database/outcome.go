@@ -4,37 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Outcome is how one operation ended. There are three, because a write whose
 // answer never came may or may not have been applied.
-type Outcome uint8
+type Outcome = results.Outcome
 
 // The outcomes.
 const (
 	// OK was applied and answered.
-	OK Outcome = iota
+	OK = results.OK
 	// Failed was surely not applied.
-	Failed
+	Failed = results.Failed
 	// Unknown may have been applied: time-out, connection lost after send,
 	// cancelled in flight.
-	Unknown
+	Unknown = results.Unknown
 )
-
-// Outcomes are all outcomes in the order of their values.
-var Outcomes = [...]Outcome{OK, Failed, Unknown}
-
-// String returns the word used in records and tables.
-func (o Outcome) String() string {
-	switch o {
-	case OK:
-		return "ok"
-	case Failed:
-		return "failed"
-	default:
-		return "unknown"
-	}
-}
 
 // Class is the kind of an error. The set is closed and never holds a key, a
 // value or a URL.

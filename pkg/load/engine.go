@@ -1,0 +1,164 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Engine runs the steps of one load, one after the other.
+type Engine struct {
+	spec Spec
+	rec  *Recorder
+	next int64 // the number of the next step's first request
+}
+
+// NewEngine returns an engine that records into rec.
+func NewEngine(spec Spec, rec *Recorder) *Engine {
+	return &Engine{spec: spec, rec: rec}
+}
+
+// step is a step while it runs.
+type step struct {
+	*Engine
+	Step
+	schedule schedule
+	first    int64 // number of this step's request 0
+	start    int64
+	phaseEnd [numPhases]int64 // after start
+	// stopAt is when nothing new is issued any more; stop is closed then.
+	stopAt atomic.Int64
+	stop   chan struct{}
+}
+
+// Step runs one step on connections and returns when its last request ended. Each
+// connection serves Clients / len(conns) clients. When ctx ends, nothing new is
+// issued, what is in flight ends by itself or by its deadline, and the result is
+// as complete as that of a whole step; the error is then ctx's cause.
+func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
+	if err := e.check(s, conns); err != nil {
+		return StepResult{}, err
+	}
+	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), first: e.next, stop: make(chan struct{})}
+	st.phases()
+	workers := make([]*worker, s.Clients)
+	flights := make([]*flight, s.Clients)
+	for n := range workers {
+		workers[n] = newWorker(st, n, conns[n%len(conns)])
+		flights[n] = &workers[n].flight
+	}
+	st.start = e.rec.now() + int64(startIn)
+	st.stopAt.Store(math.MaxInt64)
+	if s.Duration > 0 {
+		st.stopAt.Store(st.start + int64(s.Duration))
+	}
+	e.rec.begin(s, st.schedule, flights, st.start, st.phaseEnd)
+	st.run(ctx, workers)
+	return st.finish(ctx)
+}
+
+// startIn is how far ahead a step's start lies when its clients are made, so that
+// the first requests find them waiting.
+const startIn = 2 * time.Millisecond
+
+func (e *Engine) check(s Step, conns []database.Client) error {
+	switch {
+	case s.Clients < 1:
+		return fmt.Errorf("step %d has %d clients", s.Index, s.Clients)
+	case len(conns) < 1 || len(conns) > s.Clients:
+		return fmt.Errorf("step %d has %d connections for %d clients", s.Index, len(conns), s.Clients)
+	case s.Requests <= 0 && s.Duration <= 0:
+		return fmt.Errorf("step %d has neither requests nor a duration", s.Index)
+	case s.Rate < 0:
+		return fmt.Errorf("step %d has a rate of %v requests a second", s.Index, s.Rate)
+	}
+	return nil
+}
+
+// phases sets where the warm-up and the measured phase end.
+func (s *step) phases() {
+	s.phaseEnd = [numPhases]int64{int64(s.spec.WarmUp), math.MaxInt64, math.MaxInt64}
+	if s.Duration > 0 && s.spec.CoolDown > 0 {
+		s.phaseEnd[measure] = int64(s.Duration - s.spec.CoolDown)
+	}
+}
+
+// phase is the phase of a request due at a time after the step's start.
+func (s *step) phase(due int64) int {
+	switch {
+	case due < s.phaseEnd[warmUp]:
+		return warmUp
+	case due < s.phaseEnd[measure]:
+		return measure
+	default:
+		return coolDown
+	}
+}
+
+// run runs the workers, the recorder's flushes, the deadline watcher and the
+// watcher of ctx, and returns when all have ended.
+func (s *step) run(ctx context.Context, workers []*worker) {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var helpers, clients sync.WaitGroup
+	helpers.Go(func() { s.rec.run(own) })
+	helpers.Go(func() { s.watchDeadlines(own, workers) })
+	helpers.Go(func() { s.watchStop(ctx, own) })
+	for _, w := range workers {
+		clients.Go(w.run)
+	}
+	clients.Wait()
+	cancel()
+	helpers.Wait()
+}
+
+// watchStop ends issuing when ctx ends or the step's duration is over.
+func (s *step) watchStop(ctx, own context.Context) {
+	defer close(s.stop)
+	var over <-chan time.Time
+	if s.Duration > 0 {
+		t := time.NewTimer(time.Duration(s.stopAt.Load() - s.rec.now()))
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-ctx.Done():
+		s.endIssuing(s.rec.now())
+	case <-over:
+		s.endIssuing(s.stopAt.Load())
+	case <-own.Done():
+	}
+}
+
+// endIssuing sets the time at which nothing new is issued; the earliest wins.
+func (s *step) endIssuing(at int64) {
+	for {
+		old := s.stopAt.Load()
+		if at >= old || s.stopAt.CompareAndSwap(old, at) {
+			break
+		}
+	}
+	s.rec.endIssuing(at)
+}
+
+func (s *step) finish(ctx context.Context) (StepResult, error) {
+	r := s.rec
+	end := r.now()
+	issueEnd := min(r.issueEnd.Load(), end)
+	res := StepResult{Start: r.time(s.start), End: r.time(end), IssueEnd: r.time(issueEnd), Requests: s.schedule.used()}
+	s.next += res.Requests
+	inside, err := r.end(results.Step{
+		Index: s.Index, Clients: s.Clients, Requests: s.Requests, Rate: s.Rate, Start: res.Start, End: res.End,
+	})
+	res.Inside = inside
+	if ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	return res, err
+}

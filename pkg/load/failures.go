@@ -1,0 +1,68 @@
+package load
+
+import (
+	"sync"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// failures gathers requests that did not end ok, of all clients: they are rare,
+// or their cost does not matter.
+type failures struct {
+	mu      sync.Mutex
+	flushed int64
+	slots   [2]failed
+	// told are the classes of which this step's records hold an example.
+	told map[database.Class]bool
+}
+
+// failed is one second of failures.
+type failed struct {
+	classes map[database.Class]*results.ErrorCount
+	latency [numPhases][numClocks][3]summary
+}
+
+// open prepares for a step whose first second follows flushed.
+func (f *failures) open(flushed int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushed = flushed
+	f.told = map[database.Class]bool{}
+}
+
+// record counts a request that ended failed or unknown.
+func (f *failures) record(r *Recorder, d *done) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sec := min(max(r.second(d.end), f.flushed+1), f.flushed+2)
+	s := &f.slots[sec&1]
+	if s.classes == nil {
+		s.classes = map[database.Class]*results.ErrorCount{}
+	}
+	c := s.classes[d.class]
+	if c == nil {
+		c = &results.ErrorCount{Operation: r.operation, Class: string(d.class)}
+		s.classes[d.class] = c
+	}
+	c.Count++
+	if !f.told[d.class] {
+		f.told[d.class] = true
+		c.FirstText, c.FirstTime = d.err.Error(), r.time(d.end)
+	}
+	s.latency[d.phase][service][d.outcome].add(d.end - d.sent)
+	if r.rated {
+		s.latency[d.phase][response][d.outcome].add(d.end - d.due)
+	}
+}
+
+// take returns the failures of a second and closes it. The caller resets them
+// before the next second but one.
+func (f *failures) take(sec int64) failed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.flushed = sec
+	taken := f.slots[sec&1]
+	f.slots[sec&1] = failed{}
+	return taken
+}

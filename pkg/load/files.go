@@ -1,0 +1,76 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Files is a [Sink] that writes the canonical records of a tag's folder.
+type Files struct {
+	intervals *results.IntervalWriter
+	errors    *results.ErrorWriter
+	latency   *results.LatencyWriter
+	total     *results.LatencyWriter
+}
+
+var _ Sink = (*Files)(nil)
+
+// NewFiles opens the records in dir, which exists.
+func NewFiles(dir string, start time.Time) (f *Files, err error) {
+	f = &Files{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("open records: %w", err), f.Close())
+		}
+	}()
+	if f.intervals, err = results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals)); err != nil {
+		return f, err
+	}
+	if f.errors, err = results.NewErrorWriter(filepath.Join(dir, results.FileErrors)); err != nil {
+		return f, err
+	}
+	if f.latency, err = results.NewLatencyWriter(filepath.Join(dir, results.FileLatency), start); err != nil {
+		return f, err
+	}
+	f.total, err = results.NewLatencyWriter(filepath.Join(dir, results.FileTotal), start)
+	return f, err
+}
+
+// Second appends one second to the records.
+func (f *Files) Second(s Second) error {
+	errs := []error{f.intervals.Write(s.Intervals)}
+	if len(s.Errors) > 0 {
+		errs = append(errs, f.errors.Write(s.Errors))
+	}
+	for _, l := range s.Latencies {
+		errs = append(errs, f.latency.Write(s.Start, time.Second, l.Series.Tag(), l.Histogram))
+	}
+	return errors.Join(errs...)
+}
+
+// Total appends one series of a step to the totals.
+func (f *Files) Total(t Total) error {
+	return f.total.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
+}
+
+// Close closes the files.
+func (f *Files) Close() error {
+	var errs []error
+	if f.intervals != nil {
+		errs = append(errs, f.intervals.Close())
+	}
+	if f.errors != nil {
+		errs = append(errs, f.errors.Close())
+	}
+	if f.latency != nil {
+		errs = append(errs, f.latency.Close())
+	}
+	if f.total != nil {
+		errs = append(errs, f.total.Close())
+	}
+	return errors.Join(errs...)
+}

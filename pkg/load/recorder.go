@@ -1,0 +1,216 @@
+package load
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Sink takes the records of a load: one second after the other, and the totals of
+// each step at its end. Its methods are called by one goroutine at a time.
+type Sink interface {
+	// Second takes what happened in one second. The histograms are the recorder's:
+	// they are valid during the call.
+	Second(Second) error
+	// Total takes the whole of one step, phase, clock and outcome.
+	Total(Total) error
+}
+
+// Second is what one second of one step recorded.
+type Second struct {
+	Start     time.Time
+	Intervals []results.Interval
+	Errors    []results.ErrorCount
+	// Latencies are the ok requests, one for each phase and clock.
+	Latencies []Latency
+}
+
+// Latency is a histogram of nanoseconds and what it is of.
+type Latency struct {
+	Series    results.Series
+	Histogram *hdrhistogram.Histogram
+}
+
+// Total is one series of a whole step.
+type Total struct {
+	Latency
+	Start, End time.Time
+}
+
+// Recorder counts requests and gives a Sink one second after the other. Its
+// memory depends on the number of clients and of processors, not of requests.
+// Requests are recorded from any number of goroutines; the rest is called by the
+// engine that owns it.
+type Recorder struct {
+	sink      Sink
+	operation string
+	isWrite   bool
+	progress  func(Progress)
+
+	base     time.Time // the zero of all nanoseconds here
+	baseUnix int64     // its wall clock
+	rated    bool
+	issueEnd atomic.Int64
+
+	shards []*shard
+	fails  failures
+
+	// mu orders flushes: the ticker's and the end of a step.
+	mu       sync.Mutex
+	step     Step
+	stepFrom int64
+	schedule schedule
+	flushed  int64
+	due      int64 // requests of this step that were due in flushed seconds
+	clients  int
+	phaseEnd [numPhases]int64
+	spare    slot
+	merged   slot
+	totals   [numPhases][numClocks][3]summary
+	counts   results.Totals // of all steps, up to the flushed second
+	sinkErr  error
+}
+
+// Progress is how far a load is, once a second.
+type Progress struct {
+	Step    Step
+	Elapsed time.Duration // of this step
+	// Done are the requests of all steps that ended, whatever their outcome.
+	Done int64
+	// Offered and Ended are rates of the last second; Errors of all steps.
+	Offered, Ended, Errors int64
+	// P50 and P99 are service times of the last second, or response times with a
+	// rate; 0 if nothing was ok.
+	P50, P99 time.Duration
+}
+
+// NewRecorder returns a recorder for loads of one operation. Progress may be nil.
+func NewRecorder(sink Sink, operation database.Op, progress func(Progress)) *Recorder {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	r := &Recorder{
+		sink:      sink,
+		operation: string(operation),
+		isWrite:   operation == database.OpWrite,
+		progress:  progress,
+		base:      time.Now(),
+		shards:    make([]*shard, min(2*runtime.GOMAXPROCS(0), 16)),
+	}
+	r.baseUnix = r.base.UnixNano()
+	for i := range r.shards {
+		r.shards[i] = &shard{}
+	}
+	return r
+}
+
+// now is the recorder's clock: monotonic nanoseconds since it was made.
+func (r *Recorder) now() int64 { return int64(time.Since(r.base)) }
+
+// second is the unix second of a moment. Steps of the wall clock after the
+// recorder was made do not move it.
+func (r *Recorder) second(ns int64) int64 { return (r.baseUnix + ns) / 1e9 }
+
+// unix is the moment at which a unix second starts.
+func (r *Recorder) fromUnix(second int64) int64 { return second*1e9 - r.baseUnix }
+
+// time is a moment as a wall clock time.
+func (r *Recorder) time(ns int64) time.Time { return time.Unix(0, r.baseUnix+ns).UTC() }
+
+// endIssuing sets when nothing new is issued; the earliest time wins.
+func (r *Recorder) endIssuing(at int64) {
+	for old := r.issueEnd.Load(); at < old; old = r.issueEnd.Load() {
+		if r.issueEnd.CompareAndSwap(old, at) {
+			return
+		}
+	}
+}
+
+// Totals are the counts of all steps that ended.
+func (r *Recorder) Totals() results.Totals {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts
+}
+
+// begin prepares for a step. Flights are the step's clients.
+func (r *Recorder) begin(step Step, sched schedule, flights []*flight, start int64, phaseEnd [numPhases]int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step, r.schedule, r.stepFrom = step, sched, start
+	r.phaseEnd = phaseEnd
+	r.rated = step.Rate > 0
+	r.clients = len(flights)
+	r.due = 0
+	r.issueEnd.Store(math.MaxInt64)
+	if last := sched.last(); last < math.MaxInt64 {
+		r.issueEnd.Store(start + last + 1)
+	}
+	r.flushed = r.second(start) - 1
+	for n, s := range r.shards {
+		s.mu.Lock()
+		s.flushed, s.inside, s.flights = r.flushed, 0, s.flights[:0]
+		for i := n; i < len(flights); i += len(r.shards) {
+			s.flights = append(s.flights, flights[i])
+		}
+		s.mu.Unlock()
+	}
+	r.fails.open(r.flushed)
+}
+
+// shardOf is the shard that client n of a step records into.
+func (r *Recorder) shardOf(n int) *shard { return r.shards[n%len(r.shards)] }
+
+// end flushes what is left of a step, writes its totals and returns the clients'
+// time inside calls. Requests that were due and neither sent nor shed are unsent.
+func (r *Recorder) end(step results.Step) (time.Duration, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.second(r.now())
+	for r.flushed < last {
+		r.flush(r.flushed+1, r.flushed+1 == last)
+	}
+	for _, s := range r.shards {
+		s.mu.Lock()
+		step.InsideNS += s.inside
+		s.flights = s.flights[:0]
+		s.mu.Unlock()
+	}
+	for p := range r.totals {
+		for c := range r.totals[p] {
+			for o := range r.totals[p][c] {
+				r.total(step, p, c, o)
+			}
+		}
+	}
+	return time.Duration(step.InsideNS), r.sinkErr
+}
+
+func (r *Recorder) total(step results.Step, p, c, o int) {
+	t := &r.totals[p][c][o]
+	if t.latency.Count == 0 {
+		return
+	}
+	r.keep(r.sink.Total(Total{
+		Latency: Latency{Series: r.series(p, c, results.Outcomes[o]), Histogram: t.histogram},
+		Start:   step.Start, End: step.End,
+	}))
+	r.counts.Clamped += t.clamped
+	*t = summary{}
+}
+
+// keep remembers the sink's first error: the load goes on, and is told at its
+// end.
+func (r *Recorder) keep(err error) {
+	if err != nil && !errors.Is(r.sinkErr, err) {
+		r.sinkErr = errors.Join(r.sinkErr, err)
+	}
+}

@@ -1,0 +1,182 @@
+package load
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// phases in the order of their numbers in this package.
+var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
+
+const (
+	warmUp = iota
+	measure
+	coolDown
+	numPhases
+)
+
+// The clocks, in the order of results.Timings.
+const (
+	response = iota
+	service
+	numClocks
+)
+
+// done is one request that ended, in nanoseconds of the recorder's clock.
+type done struct {
+	due, sent, end int64
+	phase          int
+	outcome        database.Outcome
+	class          database.Class
+	err            error
+}
+
+// shard gathers what some of the clients did. Two slots, by the parity of the
+// second, let one second be flushed while the next is being filled.
+type shard struct {
+	mu      sync.Mutex
+	flushed int64 // the last second that was flushed
+	slots   [2]slot
+	// inside is the clients' time inside calls in this step.
+	inside int64
+	// flights are the requests that this shard's clients have in flight.
+	flights []*flight
+	_       [64]byte
+}
+
+// slot is one second of one shard.
+type slot struct {
+	phase [numPhases]tally
+}
+
+// tally counts one phase of one second.
+type tally struct {
+	sent, queued, late int64
+	shed               int64
+	ended              [3]int64
+	latency            [numClocks]summary // of ok requests
+}
+
+// summary is a latency's exact part and its histogram.
+type summary struct {
+	latency   results.Latency
+	histogram *hdrhistogram.Histogram
+	clamped   int64
+}
+
+func (s *summary) add(ns int64) {
+	s.latency.Add(time.Duration(ns))
+	if s.histogram == nil {
+		s.histogram = results.NewHistogram()
+	}
+	if results.Record(s.histogram, time.Duration(ns)) {
+		s.clamped++
+	}
+}
+
+func (s *summary) merge(o *summary) {
+	if o.latency.Count == 0 {
+		return
+	}
+	s.latency = s.latency.Merge(o.latency)
+	s.clamped += o.clamped
+	if s.histogram == nil {
+		s.histogram = results.NewHistogram()
+	}
+	s.histogram.Merge(o.histogram)
+}
+
+// reset empties the summary and keeps its memory.
+func (s *summary) reset() {
+	if s.latency.Count > 0 {
+		s.latency, s.clamped = results.Latency{}, 0
+		s.histogram.Reset()
+	}
+}
+
+// reset empties the tally and keeps its histograms.
+func (t *tally) reset() {
+	t.sent, t.queued, t.late, t.shed, t.ended = 0, 0, 0, 0, [3]int64{}
+	for c := range t.latency {
+		t.latency[c].reset()
+	}
+}
+
+// flight is a client's request in flight, packed into one word so that a flush
+// and the deadline watcher can read it while the client works: 0 when idle, else
+// the time it was sent above five bits of flags.
+type flight struct {
+	word atomic.Int64
+	_    [56]byte // its own cache line: neighbours belong to other clients
+}
+
+const (
+	flightExpired = 1 << iota
+	flightLate
+	flightQueued
+	flightPhase // two bits
+	flightShift = 5
+)
+
+func packFlight(sent int64, phase int, flags int64) int64 {
+	return (sent+1)<<flightShift | int64(phase)*flightPhase | flags
+}
+
+// sentAt is when a flight's request was sent.
+func sentAt(word int64) int64 { return word>>flightShift - 1 }
+
+// count adds a flight to the second in which its request was sent.
+func (t *tally) count(word int64) {
+	t.sent++
+	if word&flightQueued != 0 {
+		t.queued++
+	}
+	if word&flightLate != 0 {
+		t.late++
+	}
+}
+
+func phaseOf(word int64) int { return int(word/flightPhase) & 3 }
+
+// second places a moment in an open second: the flushed ones are closed, and at
+// most two are open. Both bounds matter only when a goroutine was held up between
+// reading the clock and getting here.
+func (s *shard) second(r *Recorder, ns int64) int64 {
+	sec := r.second(ns)
+	return min(max(sec, s.flushed+1), s.flushed+2)
+}
+
+// record counts a request that ended and takes its flight down. A request that
+// was in flight when the second it was sent in was flushed was counted as sent
+// then. It returns the flight, which tells whether its deadline passed.
+func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	word := f.word.Swap(0)
+	if r.second(d.sent) > s.flushed {
+		s.slots[s.second(r, d.sent)&1].phase[d.phase].count(word)
+	}
+	t := &s.slots[s.second(r, d.end)&1].phase[d.phase]
+	t.ended[d.outcome]++
+	if d.outcome == database.OK {
+		t.latency[service].add(d.end - d.sent)
+		if r.rated {
+			t.latency[response].add(d.end - d.due)
+		}
+	}
+	s.inside += max(min(d.end, r.issueEnd.Load())-d.sent, 0)
+	return word
+}
+
+// shed counts a request that was dropped because every client was busy.
+func (s *shard) shed(r *Recorder, now int64, phase int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots[s.second(r, now)&1].phase[phase].shed++
+}
