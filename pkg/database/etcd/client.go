@@ -1,0 +1,107 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// client applies operations over one connection. It is safe for concurrent use.
+// Requests are encoded before a call returns, so key and value are never kept.
+type client struct {
+	conn *grpc.ClientConn
+	kv   pb.KVClient
+}
+
+var (
+	_ database.Client  = (*client)(nil)
+	_ database.Deleter = (*client)(nil)
+	_ database.Ranger  = (*client)(nil)
+	_ database.Swapper = (*client)(nil)
+)
+
+// Put creates or overwrites key.
+func (c *client) Put(ctx context.Context, key, value []byte) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	var p peer.Peer
+	_, err := c.kv.Put(ctx, &pb.PutRequest{Key: key, Value: value}, grpc.Peer(&p))
+	return classify(err, p.Addr != nil)
+}
+
+// Get returns the value of key.
+func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+	resp, err := c.read(ctx, &pb.RangeRequest{Key: key}, mode)
+	if err != nil {
+		return nil, err
+	}
+	if len(resp.Kvs) == 0 {
+		return nil, database.ErrNotFound
+	}
+	return resp.Kvs[0].Value, nil
+}
+
+// Range reads up to limit keys with their values, from key on in byte order. The
+// server also counts every key that follows, which is its price for a range
+// without an end.
+func (c *client) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (int, error) {
+	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: []byte(toEnd), Limit: int64(limit)}, mode)
+	if err != nil {
+		return 0, err
+	}
+	return len(resp.Kvs), nil
+}
+
+// Delete removes key.
+func (c *client) Delete(ctx context.Context, key []byte) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	var p peer.Peer
+	_, err := c.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key}, grpc.Peer(&p))
+	return classify(err, p.Addr != nil)
+}
+
+// Swap sets key to value in one transaction if it holds old. A missing key is a
+// conflict too.
+func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	var p peer.Peer
+	resp, err := c.kv.Txn(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{{
+			Key: key, Target: pb.Compare_VALUE, Result: pb.Compare_EQUAL,
+			TargetUnion: &pb.Compare_Value{Value: old},
+		}},
+		Success: []*pb.RequestOp{{
+			Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key, Value: value}},
+		}},
+	}, grpc.Peer(&p))
+	switch {
+	case err != nil:
+		return classify(err, p.Addr != nil)
+	case !resp.Succeeded:
+		return database.NotApplied(database.ClassConflict, errors.New("the key holds another value"))
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (c *client) Close() error { return c.conn.Close() }
+
+func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode database.ReadMode) (*pb.RangeResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, classify(err, false)
+	}
+	r.Serializable = mode == database.ReadStale
+	var p peer.Peer
+	resp, err := c.kv.Range(ctx, r, grpc.Peer(&p))
+	return resp, classify(err, p.Addr != nil)
+}
