@@ -1,11 +1,102 @@
 package sysmetrics
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // HostFacts describes this machine. What can't be read is left empty and named
-// in the error.
-func HostFacts() (results.Host, error) { return results.Host{}, errors.ErrUnsupported }
+// in the error; the rest is good.
+func HostFacts() (results.Host, error) {
+	return hostFacts(&files{root: "/proc"}, "/etc/os-release")
+}
+
+func hostFacts(f *files, osRelease string) (results.Host, error) {
+	host := results.Host{OS: runtime.GOOS, CPUs: runtime.NumCPU()}
+	var problems []error
+	note := func(what string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("read the %s: %w", what, err))
+		}
+	}
+	var err error
+	host.Name, err = os.Hostname()
+	note("host's name", err)
+	if data, err := os.ReadFile(osRelease); err == nil {
+		host.OS = parseOSRelease(data, host.OS)
+	}
+	host.Kernel, err = f.line("sys", "kernel", "osrelease")
+	note("kernel's release", err)
+	host.CPUModel, err = f.cpuModel()
+	note("CPU's model", err)
+	host.MemoryBytes, err = f.memory()
+	note("memory's size", err)
+	host.BootID, err = f.bootID()
+	note("boot id", err)
+	host.NetNS, err = f.netNS()
+	note("network namespace", err)
+	return host, errors.Join(problems...)
+}
+
+// parseOSRelease returns the name for people in os-release(5).
+func parseOSRelease(data []byte, otherwise string) string {
+	for line := range bytes.Lines(data) {
+		if value, ok := strings.CutPrefix(string(line), "PRETTY_NAME="); ok {
+			return strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return otherwise
+}
+
+// cpuModel is the first processor's model, or the architecture where cpuinfo
+// names none.
+func (f *files) cpuModel() (string, error) {
+	fs, err := procfs.NewFS(f.root)
+	if err != nil {
+		return "", err
+	}
+	cpus, err := fs.CPUInfo()
+	if err != nil {
+		return "", err
+	}
+	if len(cpus) == 0 || cpus[0].ModelName == "" {
+		return runtime.GOARCH, nil
+	}
+	return cpus[0].ModelName, nil
+}
+
+// memory is the machine's memory in bytes.
+func (f *files) memory() (int64, error) {
+	fs, err := procfs.NewFS(f.root)
+	if err != nil {
+		return 0, err
+	}
+	info, err := fs.Meminfo()
+	if err != nil {
+		return 0, err
+	}
+	if info.MemTotalBytes == nil {
+		return 0, errors.New("no MemTotal in meminfo")
+	}
+	return int64(*info.MemTotalBytes), nil
+}
+
+// bootID differs between machines and between boots of one.
+func (f *files) bootID() (string, error) { return f.line("sys", "kernel", "random", "boot_id") }
+
+// netNS names this process's network namespace, such as "net:[4026531840]".
+func (f *files) netNS() (string, error) { return os.Readlink(f.path("self", "ns", "net")) }
+
+// line reads a file of one line.
+func (f *files) line(elem ...string) (string, error) {
+	data, err := f.read(elem...)
+	return strings.TrimSpace(string(data)), err
+}
