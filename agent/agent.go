@@ -1,0 +1,206 @@
+// Package agent runs one database member at a time on one machine, asked over
+// gRPC: it is opened for one run, started, watched, stopped and collected.
+//
+// An agent keeps no state outside its [Agent] value and its work directory, so
+// several can live in one process.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// DefaultLease is how long a session lives without a sign of its control.
+const DefaultLease = 15 * time.Second
+
+// Options is what an agent is made of. They do not change after [New].
+type Options struct {
+	// Registry holds the databases this agent can run.
+	Registry *database.Registry
+	// WorkDir holds the session directories; it is made if absent and belongs to
+	// one agent at a time.
+	WorkDir string
+	// Tools are the executables or directories that plans may use, by the names
+	// of [database.Info.Tools].
+	Tools map[string]string
+	// Self is the argv that runs this program again, for Self commands.
+	Self []string
+	// Lease is how long a session lives without a sign of its control;
+	// 0 is [DefaultLease].
+	Lease time.Duration
+	// Deadlines bound the stop of a member; zero is [process.DefaultDeadlines].
+	Deadlines process.Deadlines
+	// AllowBinary lets a Start name the executable to run.
+	AllowBinary bool
+	// AllowFlags lets a driver's options hold extra flags for its commands.
+	AllowFlags bool
+	// Device and Interface are sampled; "" finds the data directory's device and
+	// the member's interface.
+	Device, Interface string
+	// Log is for what the agent does by itself; nil discards it.
+	Log *slog.Logger
+	// Version is that of this program.
+	Version string
+	// ClientNumPath, if not "", is a file that always holds the last number of
+	// clients as text.
+	ClientNumPath string
+}
+
+// Agent is one agent. All methods are safe for concurrent use.
+type Agent struct {
+	opts Options
+	host results.Host
+	root *os.Root // of WorkDir; what a session makes and removes goes through it
+	hold *os.File // locked while this agent has WorkDir
+
+	// ctx ends with Close; every session's context is a child of it.
+	ctx  context.Context
+	end  context.CancelCauseFunc
+	wg   sync.WaitGroup // the goroutines of sessions
+	done func() <-chan struct{}
+
+	clientFile clientFile
+
+	// mu guards what follows, and the fields of a session below its own mark. It
+	// is never held while waiting or touching files.
+	mu      sync.Mutex
+	session *session // nil when idle
+	closed  bool
+}
+
+// New returns an idle agent. If its work directory holds the session of an agent
+// that ended without closing it, children still alive are killed (only those
+// whose pid and start time match the record) and the session is kept, stopped,
+// until the next Open.
+func New(opts Options) (*Agent, error) {
+	opts, err := opts.filled()
+	if err != nil {
+		return nil, err
+	}
+	host, err := sysmetrics.HostFacts()
+	if err != nil {
+		opts.Log.Warn("some facts of this machine can't be read", "error", err)
+	}
+	root, hold, err := holdWorkDir(opts.WorkDir)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{opts: opts, host: host, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a.ctx, a.end = context.WithCancelCause(context.Background())
+	a.done = sync.OnceValue(a.waitAll)
+	if err := a.recoverSession(); err != nil {
+		a.end(reasonAgentClosed)
+		return nil, errors.Join(fmt.Errorf("recover session: %w", err), root.Close(), hold.Close())
+	}
+	return a, nil
+}
+
+// filled returns the options with defaults in place, or what is wrong with them.
+func (o Options) filled() (Options, error) {
+	if o.Registry == nil {
+		return o, errors.New("agent has no registry of databases")
+	}
+	if o.WorkDir == "" {
+		return o, errors.New("agent has no work directory")
+	}
+	dir, err := filepath.Abs(o.WorkDir)
+	if err != nil {
+		return o, fmt.Errorf("find work directory: %w", err)
+	}
+	o.WorkDir = dir
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Deadlines == (process.Deadlines{}) {
+		o.Deadlines = process.DefaultDeadlines()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Tools = maps.Clone(o.Tools)
+	o.Self = slices.Clone(o.Self)
+	return o, nil
+}
+
+// holdWorkDir makes and locks a work directory: two agents in one would take
+// each other's children for leftovers.
+func holdWorkDir(dir string) (*os.Root, *os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("make work directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open work directory: %w", err)
+	}
+	hold, err := root.OpenFile(".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open lock of work directory: %w", err), root.Close())
+	}
+	if err := unix.Flock(int(hold.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("another agent uses it")
+		}
+		return nil, nil, errors.Join(fmt.Errorf("lock work directory %q: %w", dir, err), hold.Close(), root.Close())
+	}
+	return root, hold, nil
+}
+
+// Register adds the agent's service to a server. Make the server with
+// [ServerOptions], so that a panic in a verb fails that call only.
+func (a *Agent) Register(r grpc.ServiceRegistrar) { pb.RegisterAgentServer(r, service{agent: a}) }
+
+// Close stops the session, waits for every goroutine of the agent, and gives the
+// work directory back. The session's directory stays for the next agent there.
+// If ctx ends first Close returns its error; the stop goes on within its own
+// deadlines, and Close may be called again.
+func (a *Agent) Close(ctx context.Context) error {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.end(reasonAgentClosed)
+	select {
+	case <-a.done():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close agent: %w", ctx.Err())
+	}
+}
+
+// waitAll returns a channel that closes when every goroutine has ended and the
+// work directory is free.
+func (a *Agent) waitAll() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.wg.Wait()
+		if err := errors.Join(a.root.Close(), a.hold.Close()); err != nil {
+			a.opts.Log.Warn("close work directory", "error", err)
+		}
+	}()
+	return done
+}
+
+// service is the agent's gRPC face: its verbs are in the files named for them.
+type service struct {
+	pb.UnimplementedAgentServer
+	agent *Agent
+}
+
+var _ pb.AgentServer = service{}

@@ -1,0 +1,277 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// Bounds on what a request may hold: far above any real cluster, so that a bad
+// request is refused for what it is and not for what it exhausts.
+const (
+	maxHosts   = 256
+	maxOptions = 1 << 20 // bytes
+	maxTag     = 128     // bytes
+)
+
+// Names of the files in a session directory, with results.FileServer and the
+// member's logs.
+const (
+	dirData    = "data"
+	fileRecord = "session.json"
+)
+
+// flagged is a driver with options that add flags to its commands' lines. What
+// they hold needs [Options.AllowFlags].
+type flagged interface{ ExtraFlags() []string }
+
+// planned is a Start that passed every check of its request.
+type planned struct {
+	db     database.Database
+	driver database.Driver
+	member database.Member
+	target database.Target
+	plan   database.Plan
+	argv   [][]string // of every command, as it will run
+	tag    string
+	dir    string   // the session directory, below the work directory
+	files  []string // what Collect indexes, below dir
+
+	sampler    *sysmetrics.Sampler
+	filesystem string
+}
+
+// plan turns a request into a planned member. It touches nothing. Its errors are
+// gRPC statuses.
+func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
+	// Options and hosts come from outside, and drivers compute with them.
+	defer recovered(a.opts.Log, "plan", &err)
+	p = &planned{tag: req.GetTag()}
+	if err := checkTag(req.GetTag()); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if p.db, err = a.opts.Registry.Get(req.GetDatabase()); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if p.driver, err = a.driver(p.db, req.GetOptions()); err != nil {
+		return nil, err
+	}
+	hosts, err := hostsOf(p.db.Info, req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	tools, err := a.tools(p.db, req.GetBinary())
+	if err != nil {
+		return nil, err
+	}
+	p.dir = req.GetTag() + "-" + req.GetRunId()[:min(8, len(req.GetRunId()))]
+	p.member = database.Member{
+		Index: int(req.GetIndex()),
+		Hosts: hosts,
+		Dir:   filepath.Join(a.opts.WorkDir, p.dir, dirData),
+		Tools: tools,
+	}
+	p.target = targetOf(hosts)
+	if p.plan, err = p.driver.Plan(p.member); err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "plan member %d of %s: %v", p.member.Index, p.db.Name, err)
+	}
+	if p.argv, err = a.commands(p.plan, tools); err != nil {
+		return nil, err
+	}
+	p.files = filesOf(p.plan)
+	return p, nil
+}
+
+// driver returns a driver with its options decoded and allowed on this machine.
+func (a *Agent) driver(db database.Database, options []byte) (database.Driver, error) {
+	if len(options) > maxOptions {
+		return nil, status.Errorf(codes.InvalidArgument, "options are longer than %d bytes", maxOptions)
+	}
+	driver := db.New()
+	if err := database.DecodeOptions(options, driver); err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "%s: %v", db.Name, err)
+	}
+	if f, ok := driver.(flagged); ok && len(f.ExtraFlags()) > 0 && !a.opts.AllowFlags {
+		return nil, status.Errorf(codes.PermissionDenied, "extra flags %q are refused: the agent was started without --allow-flags", f.ExtraFlags())
+	}
+	if v, ok := driver.(database.Validator); ok {
+		facts := database.HostFacts{MemoryBytes: a.host.MemoryBytes, CPUs: a.host.CPUs}
+		if err := v.Validate(facts); err != nil {
+			return nil, status.Errorf(codes.InvalidArgument, "%s options: %v", db.Name, err)
+		}
+	}
+	return driver, nil
+}
+
+// tools returns the tools a driver may use: those it names of this agent's, the
+// first one replaced by binary if that is asked for and allowed.
+func (a *Agent) tools(db database.Database, binary string) (map[string]string, error) {
+	tools := map[string]string{}
+	for _, name := range db.Info.Tools {
+		if path, ok := a.opts.Tools[name]; ok {
+			tools[name] = path
+		}
+	}
+	switch {
+	case binary == "":
+	case !a.opts.AllowBinary:
+		return nil, status.Errorf(codes.PermissionDenied, "binary %q is refused: the agent was started without --allow-binary", binary)
+	case len(db.Info.Tools) == 0:
+		return nil, status.Errorf(codes.InvalidArgument, "%s runs inside dbtester: binary %q has nothing to replace", db.Name, binary)
+	case !filepath.IsAbs(binary):
+		return nil, status.Errorf(codes.InvalidArgument, "binary %q is not an absolute path", binary)
+	default:
+		tools[db.Info.Tools[0]] = filepath.Clean(binary)
+	}
+	return tools, nil
+}
+
+// commands returns the argv of every command of a plan. Whatever options came in
+// with the request, only this program and the tools run: an executable elsewhere
+// is refused.
+func (a *Agent) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
+	argv := make([][]string, len(plan.Commands))
+	for i, c := range plan.Commands {
+		if c.Self && len(a.opts.Self) == 0 {
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, which this agent was not told how to do", c.Name)
+		}
+		if c.Self {
+			argv[i] = slices.Concat(a.opts.Self, c.Args)
+			continue
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(tools)), func(tool string) bool { return within(tool, c.Path) }) {
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q wants %q, which is none of the agent's tools (it has: %s)",
+				c.Name, c.Path, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
+		}
+		argv[i] = slices.Concat([]string{c.Path}, c.Args)
+	}
+	return argv, nil
+}
+
+// within reports whether path is the tool or a file below it.
+func within(tool, path string) bool {
+	rel, err := filepath.Rel(tool, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// checkTag refuses a tag that is not one plain, visible name of a folder.
+func checkTag(tag string) error {
+	switch {
+	case !printable(tag, maxTag) || tag == "":
+		return fmt.Errorf("tag %q is not 1 to %d bytes of printable text", tag, maxTag)
+	case strings.ContainsAny(tag, `/\`) || strings.HasPrefix(tag, "."):
+		return fmt.Errorf("tag %q does not name a folder: it may not hold / or \\ nor begin with a dot", tag)
+	}
+	return nil
+}
+
+// printable reports whether text is at most that many bytes of printable UTF-8.
+func printable(text string, limit int) bool {
+	return len(text) <= limit && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// A host name as DNS and /etc/hosts allow it. The first byte also keeps it from
+// passing for a flag.
+var validHost = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]{0,252})$`)
+
+// hostsOf returns the cluster's hosts with every port filled in. All problems
+// are reported.
+func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) {
+	n := len(req.GetHosts())
+	if n == 0 || n > maxHosts {
+		return nil, fmt.Errorf("a cluster of %d hosts: want 1 to %d", n, maxHosts)
+	}
+	if i := req.GetIndex(); i < 0 || int(i) >= n {
+		return nil, fmt.Errorf("member %d of %d hosts: want 0 to %d", i, n, n-1)
+	}
+	var problems []error
+	if req.GetClients() < 0 {
+		problems = append(problems, fmt.Errorf("%d clients: want 0 or more", req.GetClients()))
+	}
+	hosts := make([]database.Host, n)
+	for i, h := range req.GetHosts() {
+		if _, err := netip.ParseAddr(h.GetAddr()); err != nil && !validHost.MatchString(h.GetAddr()) {
+			problems = append(problems, fmt.Errorf("host %d: address %q is neither an IP address nor a host name", i, h.GetAddr()))
+		}
+		ports := map[string]int{}
+		for role, port := range h.GetPorts() {
+			if _, known := info.Ports[role]; !known {
+				problems = append(problems, fmt.Errorf("host %d: unknown port %q (known: %s)", i, role,
+					strings.Join(slices.Sorted(maps.Keys(info.Ports)), ", ")))
+			}
+			if port < 1 || port > 65535 {
+				problems = append(problems, fmt.Errorf("host %d: port %q is %d, want 1 to 65535", i, role, port))
+			}
+			ports[role] = int(port)
+		}
+		hosts[i] = database.Host{Addr: h.GetAddr(), Ports: ports}
+	}
+	return info.FillPorts(hosts), errors.Join(problems...)
+}
+
+// targetOf returns the target of every member's client port.
+func targetOf(hosts []database.Host) database.Target {
+	t := database.Target{Prefer: -1}
+	for _, h := range hosts {
+		t.Endpoints = append(t.Endpoints, net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"])))
+	}
+	return t
+}
+
+// filesOf lists what a session of a plan leaves for Collect. The list depends on
+// the plan alone, so an index means the same file for the whole session.
+func filesOf(plan database.Plan) []string {
+	files := []string{results.FileServer}
+	for _, c := range plan.Commands {
+		files = append(files, logFile(c.Name))
+	}
+	return append(files, fileRecord)
+}
+
+// logFile is where a command's log is in the session directory.
+func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }
+
+// planMessage is the plan as JSON: argv as they run, secret files without their
+// content.
+func (p *planned) planMessage() ([]byte, error) {
+	plan := p.plan
+	plan.Files = slices.Clone(plan.Files)
+	for i := range plan.Files {
+		if plan.Files[i].Secret {
+			plan.Files[i].Content = ""
+		}
+	}
+	plan.Commands = slices.Clone(plan.Commands)
+	for i := range plan.Commands {
+		plan.Commands[i].Path, plan.Commands[i].Args = p.argv[i][0], p.argv[i][1:]
+	}
+	return json.Marshal(plan)
+}
+
+// plannedChildren are the children that a plan would have.
+func (p *planned) plannedChildren() []*pb.Child {
+	children := make([]*pb.Child, len(p.argv))
+	for i, argv := range p.argv {
+		children[i] = &pb.Child{Name: p.plan.Commands[i].Name, Argv: argv}
+	}
+	return children
+}

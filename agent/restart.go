@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fileinspect"
+	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// killTimeout bounds the wait for a leftover child to be gone.
+const killTimeout = 5 * time.Second
+
+// leftover is a session directory that an earlier agent left.
+type leftover struct {
+	dir    string
+	record record
+}
+
+// recoverSession ends what an earlier agent left running here and makes its last
+// session this agent's, stopped, so that it can still be collected from. Older
+// directories, which a crash between two sessions leaves, are removed. A
+// directory without a session's record is not ours and not touched.
+func (a *Agent) recoverSession() error {
+	left, err := a.leftovers()
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	for _, l := range left {
+		if err := a.endLeftover(l); err != nil {
+			return err
+		}
+	}
+	last := left[len(left)-1]
+	for _, l := range left[:len(left)-1] {
+		if err := a.remove(l.dir); err != nil {
+			return err
+		}
+	}
+	a.session = a.recoveredSession(last)
+	a.session.record()
+	a.opts.Log.Info("found the session of an earlier agent", "run", last.record.RunID, "tag", last.record.Tag, "was", last.record.State)
+	return nil
+}
+
+// leftovers returns the session directories here, the oldest first.
+func (a *Agent) leftovers() ([]leftover, error) {
+	entries, err := fs.ReadDir(a.root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("list work directory: %w", err)
+	}
+	var left []leftover
+	for _, e := range entries {
+		data, err := a.root.ReadFile(e.Name() + "/" + fileRecord)
+		if err != nil {
+			continue
+		}
+		l := leftover{dir: e.Name()}
+		if err := json.Unmarshal(data, &l.record); err != nil || l.record.Format != recordFormat {
+			a.opts.Log.Warn("session of another version of dbtester is left alone", "dir", e.Name())
+			continue
+		}
+		left = append(left, l)
+	}
+	slices.SortFunc(left, func(x, y leftover) int { return x.record.Opened.Compare(y.record.Opened) })
+	return left, nil
+}
+
+// endLeftover kills the children of a session that still run, and nothing else:
+// pids of another boot, or with other start ticks, belong to strangers.
+func (a *Agent) endLeftover(l leftover) error {
+	if l.record.BootID != a.host.BootID {
+		return nil
+	}
+	for _, c := range slices.Backward(l.record.Children) {
+		if err := killLeftover(c.Pid, c.StartTicks); err != nil {
+			return fmt.Errorf("end %s (pid %d) of an earlier agent: %w", c.Name, c.Pid, err)
+		}
+	}
+	return nil
+}
+
+// killLeftover kills the group of a process that is not our child, if it is the
+// one that started at those ticks, and waits until it is gone.
+func killLeftover(pid int, ticks uint64) error {
+	if pid <= 1 {
+		return nil
+	}
+	// The descriptor keeps meaning this process, whoever gets its number later.
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open process: %w", err)
+	}
+	defer unix.Close(fd)
+	if !process.Alive(pid, ticks) {
+		return nil
+	}
+	if err := unix.Kill(-pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill process group: %w", err)
+	}
+	return awaitEnd(fd)
+}
+
+// awaitEnd waits until the process of a descriptor has ended.
+func awaitEnd(fd int) error {
+	deadline := time.Now().Add(killTimeout)
+	for {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return fmt.Errorf("still running %s after SIGKILL", killTimeout)
+		}
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return fmt.Errorf("wait for its end: %w", err)
+		case n > 0:
+			return nil
+		}
+	}
+}
+
+// recoveredSession is the stopped session of an earlier agent. Nobody holds its
+// lease: its run may still collect, and the next Open has the agent.
+func (a *Agent) recoveredSession(l leftover) *session {
+	r := l.record
+	s := &session{
+		agent:   a,
+		log:     a.opts.Log.With("run", r.RunID),
+		ended:   make(chan struct{}),
+		gone:    make(chan struct{}),
+		run:     r.RunID,
+		owner:   r.Owner,
+		since:   r.Opened,
+		alive:   r.Opened,
+		expired: true,
+		state:   pb.State_STATE_STOPPED,
+		tag:     r.Tag,
+		dir:     l.dir,
+		files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
+		sizes:   fileinspect.Sizes{Apparent: r.ApparentBytes, Allocated: r.AllocatedBytes},
+		exits:   map[string]string{},
+	}
+	for _, c := range r.Children {
+		s.spawned = append(s.spawned, member.Child{Name: c.Name, Pid: c.Pid, StartTicks: c.StartTicks, Argv: c.Argv})
+		s.exits[c.Name] = c.Exit
+	}
+	s.ctx, s.end = context.WithCancelCause(a.ctx)
+	why := reasonAgentRestarted
+	if r.State == stateWord(pb.State_STATE_STOPPED) {
+		why = reason(r.Reason)
+	}
+	s.end(why)
+	close(s.ended)
+	return s
+}

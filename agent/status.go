@@ -1,0 +1,169 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// probeTimeout bounds a readiness probe whose call has no deadline.
+const probeTimeout = 5 * time.Second
+
+// Heartbeat renews the lease, takes the number of clients and tells the agent's
+// clock. It answers in every state of its session, so that control learns of an
+// end it did not ask for.
+func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+	received := time.Now()
+	s, err := v.agent.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	s.setClients(int64(req.GetClients()))
+	resp := &pb.HeartbeatResponse{
+		ReceivedUnixNs: received.UnixNano(),
+		State:          s.snapshot().state,
+		Children:       s.childMessages(),
+	}
+	resp.RepliedUnixNs = time.Now().UnixNano()
+	return resp, nil
+}
+
+// Status tells the state of the agent to anybody.
+func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
+	a := v.agent
+	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.hostMessage()}
+	a.mu.Lock()
+	s := a.session
+	a.mu.Unlock()
+	if s == nil {
+		resp.NotReady = "the agent is idle"
+		return resp, nil
+	}
+	now := s.snapshot()
+	resp.State, resp.Owner, resp.Reason = now.state, now.owner, s.reason()
+	resp.Children = s.childMessages()
+	resp.Files = a.fileMessages(now.dir, now.files)
+	if req.GetProbe() {
+		err := s.ready(ctx, now)
+		resp.Ready = err == nil
+		if err != nil {
+			resp.NotReady = err.Error()
+		}
+	}
+	return resp, nil
+}
+
+// snapshot is what of a session others look at, at one moment.
+type snapshot struct {
+	state   pb.State
+	owner   *pb.Owner
+	planned *planned
+	dir     string
+	files   []string
+}
+
+func (s *session) snapshot() snapshot {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	return snapshot{state: s.state, owner: s.ownerMessage(), planned: s.planned, dir: s.dir, files: s.files}
+}
+
+// ready asks the driver whether the member serves.
+func (s *session) ready(ctx context.Context, now snapshot) error {
+	if now.state != pb.State_STATE_RUNNING {
+		return fmt.Errorf("the session is %s", stateWord(now.state))
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+	}
+	return now.planned.driver.Ready(ctx, now.planned.target, now.planned.member.Index)
+}
+
+// stateWord is a state as people read it.
+func stateWord(state pb.State) string {
+	switch state {
+	case pb.State_STATE_IDLE:
+		return "idle"
+	case pb.State_STATE_OPEN:
+		return "open"
+	case pb.State_STATE_STARTING:
+		return "starting"
+	case pb.State_STATE_RUNNING:
+		return "running"
+	case pb.State_STATE_STOPPING:
+		return "stopping"
+	case pb.State_STATE_STOPPED:
+		return "stopped"
+	default:
+		return "unspecified"
+	}
+}
+
+// children are the commands that were spawned, as they stand.
+func (s *session) children() []member.Child {
+	s.agent.mu.Lock()
+	m, spawned := s.member, s.spawned
+	s.agent.mu.Unlock()
+	if m != nil {
+		return m.Children()
+	}
+	// Before the last one is spawned, after a start that failed, and after a
+	// restart, there is only what was noted.
+	noted := make([]member.Child, len(spawned))
+	for i, c := range spawned {
+		noted[i] = c
+		noted[i].Running = process.Alive(c.Pid, c.StartTicks)
+	}
+	return noted
+}
+
+// childMessages are the children for the wire.
+func (s *session) childMessages() []*pb.Child { return s.messagesOf(s.children()) }
+
+func (s *session) messagesOf(children []member.Child) []*pb.Child {
+	s.agent.mu.Lock()
+	known, tails, exits := s.member != nil, s.tails, s.exits
+	s.agent.mu.Unlock()
+	messages := make([]*pb.Child, len(children))
+	for i, c := range children {
+		messages[i] = &pb.Child{Name: c.Name, Pid: int32(c.Pid), Argv: c.Argv, Running: c.Running, Tail: tails[c.Name]}
+		switch {
+		case c.Running:
+		case known:
+			messages[i].Exit = c.Exit.String()
+		case exits[c.Name] != "":
+			messages[i].Exit = exits[c.Name]
+		default:
+			messages[i].Exit = "ended, its exit unseen"
+		}
+	}
+	return messages
+}
+
+// hostMessage is the machine for the wire.
+func (a *Agent) hostMessage() *pb.Host {
+	h := a.host
+	return &pb.Host{
+		Name: h.Name, Os: h.OS, Kernel: h.Kernel, CpuModel: h.CPUModel, Cpus: int32(h.CPUs),
+		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS,
+	}
+}
+
+// fileMessages are the files of a session with their sizes now; a file that does
+// not exist yet is empty.
+func (a *Agent) fileMessages(dir string, files []string) []*pb.FileInfo {
+	messages := make([]*pb.FileInfo, len(files))
+	for i, name := range files {
+		messages[i] = &pb.FileInfo{Name: name}
+		if info, err := a.root.Stat(dir + "/" + name); err == nil {
+			messages[i].Size = info.Size()
+		}
+	}
+	return messages
+}

@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// Stop ends the member's commands and answers when they have ended and their
+// data is measured. It may be called in every state, any number of times; a call
+// that ends early leaves the stop going on.
+func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
+	s, err := v.agent.own(req.GetRunId())
+	if errors.Is(err, errIdle) {
+		return &pb.StopResponse{ApparentBytes: -1, AllocatedBytes: -1}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.end(reasonAsked)
+	if err := wait(ctx, "stop", s.ended); err != nil {
+		return nil, err
+	}
+	v.agent.mu.Lock()
+	sizes := s.sizes
+	v.agent.mu.Unlock()
+	return &pb.StopResponse{
+		Children:       s.childMessages(),
+		ApparentBytes:  sizes.Apparent,
+		AllocatedBytes: sizes.Allocated,
+		Reason:         s.reason(),
+	}, nil
+}

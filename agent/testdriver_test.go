@@ -1,0 +1,183 @@
+package agent_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// The test binary is the test database's server when it is started as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		if err := serveToy(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// toy is a database that misbehaves on demand. Its server greets whoever dials
+// it, and exits with code 3 when told to die.
+type toy struct {
+	// Mute servers never listen, so that a start waits for them.
+	Mute bool `yaml:"mute"`
+	// Stubborn servers ignore SIGINT and SIGTERM.
+	Stubborn bool `yaml:"stubborn"`
+	// Frail servers exit at once.
+	Frail bool `yaml:"frail"`
+	// Proxy adds a second command that starts once the server listens.
+	Proxy bool `yaml:"proxy"`
+	// Panic makes Plan panic.
+	Panic bool `yaml:"panic"`
+	// Memory is refused above the machine's.
+	Memory int64 `yaml:"memory"`
+	// Flags are extra flags.
+	Flags []string `yaml:"flags"`
+	// Exec is an executable of no tool.
+	Exec string `yaml:"exec"`
+}
+
+func toyDatabase() database.Database {
+	return database.Database{
+		Name: "toy",
+		Info: database.Info{
+			Reads:      []database.ReadMode{database.ReadStale},
+			Operations: []database.Op{database.OpWrite, database.OpRead},
+			Ports:      map[string]int{"client": 7379},
+			Tools:      []string{"toyd"},
+			MaxValue:   1 << 20,
+		},
+		New: func() database.Driver { return &toy{} },
+	}
+}
+
+func (d *toy) ExtraFlags() []string { return d.Flags }
+
+func (d *toy) Validate(h database.HostFacts) error {
+	if d.Memory > h.MemoryBytes {
+		return fmt.Errorf("memory %d is more than the machine has (%d)", d.Memory, h.MemoryBytes)
+	}
+	return nil
+}
+
+func (d *toy) Plan(m database.Member) (database.Plan, error) {
+	if d.Panic {
+		panic("the toy broke")
+	}
+	addr := net.JoinHostPort(m.Self().Addr, strconv.Itoa(m.Self().Ports["client"]))
+	server := database.Command{Name: "server", Self: true, Args: []string{addr}, WaitListen: []string{addr}}
+	for flag, on := range map[string]bool{"mute": d.Mute, "stubborn": d.Stubborn, "frail": d.Frail} {
+		if on {
+			server.Args = append(server.Args, flag)
+		}
+	}
+	if path := m.Tools["toyd"]; path != "" {
+		server.Self, server.Path, server.Args = false, path, append([]string{"serve"}, server.Args...)
+	}
+	if d.Exec != "" {
+		server.Self, server.Path = false, d.Exec
+	}
+	plan := database.Plan{
+		Files: []database.File{
+			{Path: "toy.conf", Content: "addr " + addr},
+			{Path: "key.pem", Content: "hush", Secret: true},
+		},
+		Commands: []database.Command{server},
+		DataDirs: []string{"data"},
+		Listen:   []string{addr},
+	}
+	if d.Proxy {
+		plan.Commands = append(plan.Commands, database.Command{Name: "proxy", Self: true, Args: []string{addr, "idle"}})
+	}
+	return plan, nil
+}
+
+func (d *toy) Ready(ctx context.Context, t database.Target, member int) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.Endpoints[member])
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = bufio.NewReader(conn).ReadString('\n')
+	return err
+}
+
+func (d *toy) Dial(context.Context, database.Target) (database.Client, error) {
+	return nil, errors.New("a toy has no clients")
+}
+
+// kill tells the server at addr to exit with code 3.
+func killToy(t *testing.T, addr string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintln(conn, "die"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveToy is the server: args are its address and what is wrong with it.
+func serveToy(args []string) error {
+	addr, has := args[0], map[string]bool{}
+	for _, flag := range args[1:] {
+		has[flag] = true
+	}
+	fmt.Println("toy starts", args)
+	if has["frail"] {
+		return errors.New("too frail to serve")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := os.WriteFile("data/rows", make([]byte, 12345), 0o600); err != nil {
+		return err
+	}
+	if !has["mute"] && !has["idle"] {
+		listener, err := net.Listen("tcp", addr)
+		if err != nil {
+			return err
+		}
+		go greet(listener)
+	}
+	<-ctx.Done()
+	if has["stubborn"] {
+		select {}
+	}
+	fmt.Println("toy stops")
+	return nil
+}
+
+func greet(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			fmt.Fprintln(conn, "hello")
+			if line, _ := bufio.NewReader(conn).ReadString('\n'); line == "die\n" {
+				fmt.Println("disk on fire")
+				os.Exit(3)
+			}
+		}()
+	}
+}
