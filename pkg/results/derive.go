@@ -1,6 +1,299 @@
 package results
 
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
 // Derive writes the classic CSV files of one database into its tag folder dir.
 // It is a pure function of the canonical files there and of the database's
-// record in the manifest: deriving twice gives the same bytes.
-func Derive(dir string, run *DatabaseRun) error { panic("todo") }
+// record in the manifest: deriving twice gives the same bytes. Only requests of
+// [PhaseMeasure] count. What a killed run left is used as far as it goes: an
+// incomplete last line is dropped, and files whose source is missing are not
+// made. All problems are reported, joined.
+func Derive(dir string, run *DatabaseRun) error {
+	return errors.Join(
+		deriveLatencies(dir, run),
+		deriveSamples(dir),
+		replaceFile(filepath.Join(dir, FileDisk), diskTable(run.Members)),
+	)
+}
+
+// deriveLatencies writes the five client-latency files.
+func deriveLatencies(dir string, run *DatabaseRun) error {
+	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil && !errors.Is(err, ErrTruncated):
+		return err
+	}
+	sum, err := summarize(dir, run, intervals)
+	if err != nil {
+		return err
+	}
+	series := measuredSeconds(run, intervals)
+	var errs []error
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{
+		{FileClassicSummary, summaryTable(sum)},
+		{FileClassicPercentile, percentileTable(sum)},
+		{FileClassicAll, distributionTable(sum)},
+		{FileClassicTimeseries, timeseriesTable(series)},
+		{FileClassicByKey, byKeyTable(series)},
+	} {
+		errs = append(errs, replaceFile(filepath.Join(dir, f.name), f.data))
+	}
+	return errors.Join(errs...)
+}
+
+// deriveSamples writes the interpolated file beside each system-metrics CSV.
+func deriveSamples(dir string) error {
+	sources := map[string]string{FileClient: FileClientInterpolated}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list tag folder: %w", err)
+	}
+	for _, e := range entries {
+		if n := serverNumber(e.Name()); n > 0 {
+			sources[e.Name()] = strconv.Itoa(n) + "-" + FileServerInterpolated
+		}
+	}
+	var errs []error
+	for from, to := range sources {
+		samples, err := ReadSamples(filepath.Join(dir, from))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil && !errors.Is(err, ErrTruncated):
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, WriteInterpolated(filepath.Join(dir, to), Interpolate(samples)))
+	}
+	return errors.Join(errs...)
+}
+
+// serverNumber is N of the name "N-server-system-metrics.csv", 0 for others.
+func serverNumber(name string) int {
+	n, _ := strconv.Atoi(regexp.MustCompile(`^[1-9][0-9]*`).FindString(name))
+	if n > 0 && name == ServerFile(n) {
+		return n
+	}
+	return 0
+}
+
+// summaryTable has one name and value a line and no header. A value that no
+// request gives is empty.
+func summaryTable(s *Summary) []byte {
+	var b []byte
+	row := func(name string, value float64, known bool) {
+		b = append(append(b, name...), ',')
+		if known {
+			b = fmt.Appendf(b, "%4.4f", value)
+		}
+		b = append(b, '\n')
+	}
+	any := s.Latency.Count > 0
+	row("TOTAL-SECONDS", s.Window.Seconds(), true)
+	row("REQUESTS-PER-SECOND", s.Throughput(), s.Window > 0)
+	row("SLOWEST-LATENCY-MS", milliseconds(float64(s.Latency.MaxNS)), any)
+	row("FASTEST-LATENCY-MS", milliseconds(float64(s.Latency.MinNS)), any)
+	row("AVERAGE-LATENCY-MS", milliseconds(s.Latency.Mean()), any)
+	row("STDDEV-LATENCY-MS", milliseconds(s.Latency.StdDev()), any)
+	for _, e := range s.Errors {
+		b = appendText(b, fmt.Sprintf("ERROR: %q", e.Class))
+		b = fmt.Appendf(b, ",%d\n", e.Count)
+	}
+	if len(s.Errors) == 0 {
+		b = append(b, "ERROR,0\n"...)
+	}
+	return b
+}
+
+// percentileTable leaves a percentile of nothing empty.
+func percentileTable(s *Summary) []byte {
+	b := []byte("LATENCY-PERCENTILE,LATENCY-MS\n")
+	for _, p := range []float64{10, 25, 50, 75, 90, 95, 99, 99.9} {
+		b = fmt.Appendf(b, "p%v,", p)
+		if ns, known := s.Quantile(p / 100); known {
+			b = fmt.Appendf(b, "%f", milliseconds(float64(ns)))
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// distributionTable counts latencies in buckets of 10 ms, every bucket from the
+// first to the last one used.
+func distributionTable(s *Summary) []byte {
+	b := []byte("LATENCY-MS,COUNT\n")
+	const width = 10 * time.Millisecond
+	counts := map[int64]int64{}
+	for _, bar := range s.Histogram.Distribution() {
+		if bar.Count > 0 {
+			// A bar is narrower than a bucket up to some 10 s; its middle stands for
+			// it. The exact extremes bound the outer ones.
+			middle := bar.From + (bar.To-bar.From)/2
+			if s.Latency.Count > 0 {
+				middle = min(max(middle, s.Latency.MinNS), s.Latency.MaxNS)
+			}
+			counts[middle/int64(width)] += bar.Count
+		}
+	}
+	if len(counts) == 0 {
+		return b
+	}
+	first, last := bounds(counts)
+	for bucket := first; bucket <= last; bucket++ {
+		b = fmt.Appendf(b, "%d,%d\n", bucket*width.Milliseconds(), counts[bucket])
+	}
+	return b
+}
+
+func bounds(counts map[int64]int64) (first, last int64) {
+	started := false
+	for k := range counts {
+		if !started || k < first {
+			first = k
+		}
+		if !started || k > last {
+			last = k
+		}
+		started = true
+	}
+	return first, last
+}
+
+// secondRow is what was ok in one second of one step.
+type secondRow struct {
+	second  int64
+	step    int
+	clients int
+	ok      int64
+	latency Latency
+}
+
+// measuredSeconds sums the measured intervals by second and step, in order, over
+// all operations. It begins and ends with a second that had any request.
+func measuredSeconds(run *DatabaseRun, intervals []Interval) []secondRow {
+	var rows []secondRow
+	for i := range intervals {
+		v := &intervals[i]
+		if v.Phase != PhaseMeasure || v.Due+v.Sent+v.OK+v.Failed+v.Unknown == 0 {
+			continue
+		}
+		rows = append(rows, secondRow{v.Second, v.Step, v.Clients, v.OK, *v.Latency(run.Timing(v.Step), OK)})
+	}
+	slices.SortStableFunc(rows, func(a, b secondRow) int {
+		if a.second != b.second {
+			return int(a.second - b.second)
+		}
+		return a.step - b.step
+	})
+	merged := rows[:0]
+	for _, r := range rows {
+		if n := len(merged); n > 0 && merged[n-1].second == r.second && merged[n-1].step == r.step {
+			merged[n-1].ok += r.ok
+			merged[n-1].latency = merged[n-1].latency.Merge(r.latency)
+			continue
+		}
+		merged = append(merged, r)
+	}
+	return merged
+}
+
+// timeseriesTable has one row per second and step with ok requests, and a zero
+// row for every other second between the first and the last.
+func timeseriesTable(rows []secondRow) []byte {
+	b := []byte("UNIX-SECOND,CONTROL-CLIENT-NUM,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS,AVG-THROUGHPUT\n")
+	row := func(second int64, clients int, l Latency, ok int64) {
+		b = fmt.Appendf(b, "%d,%d,", second, clients)
+		b = appendLatency(b, l)
+		b = fmt.Appendf(b, ",%d\n", ok)
+	}
+	for i := 0; i < len(rows); {
+		second, written := rows[i].second, false
+		for ; i < len(rows) && rows[i].second == second; i++ {
+			if rows[i].ok > 0 {
+				row(second, rows[i].clients, rows[i].latency, rows[i].ok)
+				written = true
+			}
+		}
+		clients := rows[i-1].clients
+		if !written {
+			row(second, clients, Latency{}, 0)
+		}
+		if i < len(rows) && rows[i].second-second <= maxGap {
+			for second++; second < rows[i].second; second++ {
+				row(second, clients, Latency{}, 0)
+			}
+		}
+	}
+	return b
+}
+
+// byKeyTable has a row for every thousandth ok request, with the latencies of
+// the second it was reached in, and one for the last request.
+func byKeyTable(rows []secondRow) []byte {
+	b := []byte("KEYS,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS\n")
+	const unit = 1000
+	row := func(keys int64, l Latency) {
+		b = fmt.Appendf(b, "%d,", keys)
+		b = append(appendLatency(b, l), '\n')
+	}
+	var reached int64
+	var latency Latency // of the last second with ok requests
+	for i := 0; i < len(rows); {
+		second, ok, merged := rows[i].second, int64(0), Latency{}
+		for ; i < len(rows) && rows[i].second == second; i++ {
+			ok += rows[i].ok
+			merged = merged.Merge(rows[i].latency)
+		}
+		if ok == 0 {
+			continue
+		}
+		latency = merged
+		for next := (reached/unit + 1) * unit; next <= reached+ok; next += unit {
+			row(next, latency)
+		}
+		reached += ok
+	}
+	if reached%unit != 0 {
+		row(reached, latency)
+	}
+	return b
+}
+
+// appendLatency appends minimum, mean and maximum in milliseconds.
+func appendLatency(b []byte, l Latency) []byte {
+	return fmt.Appendf(b, "%f,%f,%f", milliseconds(float64(l.MinNS)), milliseconds(l.Mean()), milliseconds(float64(l.MaxNS)))
+}
+
+func milliseconds(ns float64) float64 { return ns / float64(time.Millisecond) }
+
+// diskTable leaves the size of a member that was not measured empty.
+func diskTable(members []Member) []byte {
+	b := []byte("INDEX,DATABASE-ENDPOINT,DISK-SPACE-USAGE,DISK-SPACE-USAGE-BYTES-NUM\n")
+	for _, m := range members {
+		b = strconv.AppendInt(b, int64(m.Index), 10)
+		b = appendText(append(b, ','), m.Endpoint)
+		if m.Disk == nil {
+			b = append(b, ",,\n"...)
+			continue
+		}
+		b = fmt.Appendf(b, ",%s,%d\n", humanize.Bytes(uint64(m.Disk.ApparentBytes)), m.Disk.ApparentBytes)
+	}
+	return b
+}

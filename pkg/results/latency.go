@@ -135,7 +135,7 @@ func (l Latency) Merge(o Latency) Latency {
 // bucket's edge may exceed by 0.1 %.
 func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = 0, 0, 0, 0
-	if l.Count == 0 {
+	if l.Count == 0 || h.TotalCount() == 0 {
 		return
 	}
 	l.P50, l.P90 = l.Quantile(h, 0.50), l.Quantile(h, 0.90)

@@ -1,5 +1,7 @@
 package results
 
+import "strconv"
+
 // The files of a run folder and of each tag's folder below it.
 const (
 	FileManifest  = "manifest.json"
@@ -25,3 +27,6 @@ const (
 	FileClientInterpolated = "client-system-metrics-interpolated.csv"
 	FileServerInterpolated = "server-system-metrics-interpolated.csv"
 )
+
+// ServerFile is the name of a server's samples in a tag's folder; n counts from 1.
+func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }

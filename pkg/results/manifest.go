@@ -130,6 +130,7 @@ type Load struct {
 	Timeout   time.Duration `json:"timeout_ns"`
 	Drain     time.Duration `json:"drain_ns,omitempty"`
 	WarmUp    time.Duration `json:"warm_up_ns,omitempty"`
+	CoolDown  time.Duration `json:"cool_down_ns,omitempty"`
 	Target    string        `json:"target,omitempty"`
 }
 

@@ -1,5 +1,7 @@
 package results
 
+import "time"
+
 // Sample is one reading of a machine and of one process tree on it: one row of a
 // system-metrics CSV. Counters are cumulative, as the kernel keeps them; rates
 // are made from two neighbouring samples and their real interval, by whoever
@@ -48,6 +50,9 @@ type Sample struct {
 	// for each 1024, and whatever that file has no column for is -1 or "".
 	Classic bool
 }
+
+// Second is the unix second the sample was taken in.
+func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
 // SectorBytes is the unit of the kernel's sector counters, whatever the device
 // (Documentation/admin-guide/iostats.rst).

@@ -1,0 +1,184 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// ClassUnrecorded is the class of errors that intervals count and errors.csv
+// does not hold.
+const ClassUnrecorded = "unrecorded"
+
+// Summary is the measured population of a load or of one step of it, all
+// operations together: the one place where its numbers are made.
+type Summary struct {
+	// Window is how long the population was due; counts over it are rates.
+	Window time.Duration
+
+	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
+
+	// Latency is of the ok requests, by each step's [DatabaseRun.Timing].
+	// Percentiles come from Histogram, which holds the same population; ask
+	// Latency.Quantile for others.
+	Latency   Latency
+	Histogram *hdrhistogram.Histogram
+
+	// Errors are the failed and unknown requests by class, in order of class.
+	Errors []ClassCount
+
+	// Steps are the steps' own summaries, in order; those have none.
+	Steps []StepSummary
+}
+
+// StepSummary is the summary of one step.
+type StepSummary struct {
+	Step    int
+	Clients int
+	Summary
+}
+
+// ClassCount is how many requests a class of error ended.
+type ClassCount struct {
+	Class string
+	Count int64
+}
+
+// Throughput is the ok requests per second of the window; 0 without a window.
+func (s *Summary) Throughput() float64 {
+	if s.Window <= 0 {
+		return 0
+	}
+	return float64(s.OK) / s.Window.Seconds()
+}
+
+// Summarize reads the canonical files of a tag folder and sums up the measured
+// population, with run as the manifest describes it. Incomplete last lines are
+// dropped; a file that is missing counts as empty, except intervals.csv.
+func Summarize(dir string, run *DatabaseRun) (*Summary, error) {
+	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
+	if err != nil && !errors.Is(err, ErrTruncated) {
+		return nil, err
+	}
+	return summarize(dir, run, intervals)
+}
+
+func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, error) {
+	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
+	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	totals, err := TotalHistograms(dir)
+	if err != nil {
+		return nil, err
+	}
+	run = run.boundBy(intervals)
+	steps := map[int]*StepSummary{}
+	at := func(step int) *StepSummary {
+		if steps[step] == nil {
+			steps[step] = &StepSummary{Step: step, Summary: Summary{Histogram: NewHistogram()}}
+		}
+		return steps[step]
+	}
+	for _, s := range run.Steps {
+		at(s.Index).Window, at(s.Index).Clients = run.StepWindow(s), s.Clients
+	}
+	if len(run.Steps) == 0 {
+		at(0).Window, at(0).Clients = run.Window(), run.Load.Clients
+	}
+	for i := range intervals {
+		if intervals[i].Phase == PhaseMeasure {
+			at(intervals[i].Step).addInterval(&intervals[i], run.Timing(intervals[i].Step))
+		}
+	}
+	for s, h := range totals {
+		if s.Phase == PhaseMeasure && s.Outcome == OK && s.Timing == run.Timing(s.Step) {
+			at(s.Step).Histogram.Merge(h)
+		}
+	}
+	for _, e := range counts {
+		if e.Phase == PhaseMeasure || e.Phase == "" {
+			at(e.Step).addErrors(e.Class, e.Count)
+		}
+	}
+	return sumSteps(run, steps), nil
+}
+
+// addInterval adds the counts and ok latencies of one interval.
+func (s *StepSummary) addInterval(i *Interval, t Timing) {
+	s.Clients = i.Clients
+	s.Due += i.Due
+	s.Sent += i.Sent
+	s.OK += i.OK
+	s.Failed += i.Failed
+	s.Unknown += i.Unknown
+	s.Shed += i.Shed
+	s.Unsent += i.Unsent
+	s.Queued += i.Queued
+	s.Late += i.Late
+	s.Latency = s.Latency.Merge(*i.Latency(t, OK))
+}
+
+// addErrors adds to the count of a class.
+func (s *Summary) addErrors(class string, n int64) {
+	i, found := slices.BinarySearchFunc(s.Errors, class, func(c ClassCount, class string) int {
+		return strings.Compare(c.Class, class)
+	})
+	if !found {
+		s.Errors = slices.Insert(s.Errors, i, ClassCount{Class: class})
+	}
+	s.Errors[i].Count += n
+}
+
+// sumSteps finishes every step and adds them up.
+func sumSteps(run *DatabaseRun, steps map[int]*StepSummary) *Summary {
+	all := &Summary{Window: run.Window(), Histogram: NewHistogram()}
+	for _, number := range slices.Sorted(maps.Keys(steps)) {
+		step := steps[number]
+		unrecorded := step.Failed + step.Unknown
+		for _, e := range step.Errors {
+			unrecorded -= e.Count
+		}
+		if unrecorded > 0 {
+			step.addErrors(ClassUnrecorded, unrecorded)
+		}
+		step.Latency.SetPercentiles(step.Histogram)
+		all.add(&step.Summary)
+		all.Steps = append(all.Steps, *step)
+	}
+	all.Latency.SetPercentiles(all.Histogram)
+	return all
+}
+
+// add adds everything but the window.
+func (s *Summary) add(o *Summary) {
+	s.Due += o.Due
+	s.Sent += o.Sent
+	s.OK += o.OK
+	s.Failed += o.Failed
+	s.Unknown += o.Unknown
+	s.Shed += o.Shed
+	s.Unsent += o.Unsent
+	s.Queued += o.Queued
+	s.Late += o.Late
+	s.Latency = s.Latency.Merge(o.Latency)
+	s.Histogram.Merge(o.Histogram)
+	for _, e := range o.Errors {
+		s.addErrors(e.Class, e.Count)
+	}
+}
+
+// Quantile is the latency in nanoseconds at q, and whether the histogram has any
+// value at all; [Enough] tells whether it has enough of them for q.
+func (s *Summary) Quantile(q float64) (ns int64, known bool) {
+	if s.Histogram.TotalCount() == 0 || s.Latency.Count == 0 {
+		return 0, false
+	}
+	return s.Latency.Quantile(s.Histogram, q), true
+}
