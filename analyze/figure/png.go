@@ -1,9 +1,98 @@
 package figure
 
 import (
-	"errors"
+	"fmt"
+	"image"
+	"image/png"
 	"io"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
+// dotsPerInch is the resolution of PNG pictures.
+const dotsPerInch = 150
+
 // PNG writes f as a picture of 150 dots per inch.
-func PNG(w io.Writer, f Figure) error { return errors.ErrUnsupported }
+func PNG(w io.Writer, f Figure) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p := layout(f)
+	canvas := vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(dotsPerInch))
+	p.draw(&raster{Canvas: canvas})
+	picture, ok := canvas.Image().(*image.RGBA)
+	if !ok {
+		return fmt.Errorf("draw figure %s as png: the library drew on %T", f.Name, canvas.Image())
+	}
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(w, paletted(picture)); err != nil {
+		return fmt.Errorf("write figure %s as png: %w", f.Name, err)
+	}
+	return nil
+}
+
+// raster strokes long lines in pieces: the time that one stroke takes grows with
+// the square of its points.
+type raster struct {
+	*vgimg.Canvas
+	dashes []vg.Length
+}
+
+var _ vg.Canvas = (*raster)(nil)
+
+// pieceLength is the number of points of a piece.
+const pieceLength = 200
+
+// SetLineDash implements [vg.Canvas].
+func (r *raster) SetLineDash(dashes []vg.Length, offset vg.Length) {
+	r.dashes = dashes
+	r.Canvas.SetLineDash(dashes, offset)
+}
+
+// Stroke implements [vg.Canvas]. Pieces overlap by a segment, for the joint
+// between them, and go on in the dash pattern where the one before ended.
+func (r *raster) Stroke(p vg.Path) {
+	if len(p) <= pieceLength || !polyline(p) {
+		r.Canvas.Stroke(p)
+		return
+	}
+	var pattern, walked vg.Length
+	for _, d := range r.dashes {
+		pattern += d
+	}
+	for first := 0; first < len(p)-1; first += pieceLength - 2 {
+		last := min(first+pieceLength, len(p))
+		if pattern > 0 {
+			r.Canvas.SetLineDash(r.dashes, vg.Length(math.Mod(float64(walked), float64(pattern))))
+		}
+		var piece vg.Path
+		piece.Move(p[first].Pos)
+		for i := first + 1; i < last; i++ {
+			piece.Line(p[i].Pos)
+			if i <= first+pieceLength-2 {
+				walked += between(p[i-1].Pos, p[i].Pos)
+			}
+		}
+		r.Canvas.Stroke(piece)
+		if last == len(p) {
+			break
+		}
+	}
+	r.Canvas.SetLineDash(r.dashes, 0)
+}
+
+// polyline tells a path that is one open line.
+func polyline(p vg.Path) bool {
+	for i, c := range p {
+		if i > 0 && c.Type != vg.LineComp {
+			return false
+		}
+	}
+	return true
+}
+
+func between(a, b vg.Point) vg.Length {
+	return vg.Length(math.Hypot(float64(b.X-a.X), float64(b.Y-a.Y)))
+}

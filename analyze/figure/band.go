@@ -1,0 +1,69 @@
+package figure
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// slice is a band's extent at one place.
+type slice struct{ x, low, high vg.Length }
+
+// drawBand fills between Low and High, breaking at gaps.
+func (p *page) drawBand(d pen, s Series) {
+	color := veil(hue(s.Key))
+	var open []slice
+	flush := func() {
+		if len(open) == 1 {
+			// A band of one place would have no area.
+			one := open[0]
+			d.rectangle(color, box{one.x - 2, one.x + 2, one.low, one.high})
+		} else {
+			d.fill(color, band(columns(open))...)
+		}
+		open = nil
+	}
+	for i := range s.Low {
+		x, low, high := s.X[i], min(s.Low[i], s.High[i]), max(s.Low[i], s.High[i])
+		if !p.x.inside(x) || !p.y.has(low) || !p.y.has(high) || low > p.y.max || high < p.y.min {
+			flush()
+			continue
+		}
+		low, high = max(low, p.y.min), min(high, p.y.max)
+		open = append(open, slice{p.horizontal(x), p.vertical(low), p.vertical(high)})
+	}
+	flush()
+}
+
+// columns joins the slices that fall into one column one unit wide, like
+// [thinned].
+func columns(all []slice) []slice {
+	var joined []slice
+	for first := 0; first < len(all); {
+		last, column := first, math.Floor(float64(all[first].x))
+		wide := all[first]
+		for last+1 < len(all) && math.Floor(float64(all[last+1].x)) == column {
+			last++
+			wide.low, wide.high = min(wide.low, all[last].low), max(wide.high, all[last].high)
+		}
+		joined = append(joined, wide)
+		if last > first && last+1 == len(all) {
+			joined = append(joined, slice{all[last].x, wide.low, wide.high})
+		}
+		first = last + 1
+	}
+	return joined
+}
+
+// band is the outline of slices: along the highs and back along the lows.
+func band(all []slice) []vg.Point {
+	var points []vg.Point
+	for _, s := range all {
+		points = append(points, vg.Point{X: s.x, Y: s.high})
+	}
+	for _, s := range slices.Backward(all) {
+		points = append(points, vg.Point{X: s.x, Y: s.low})
+	}
+	return points
+}

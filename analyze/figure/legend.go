@@ -1,0 +1,139 @@
+package figure
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// legend is the block of names above the plot: a grid filled column by column.
+type legend struct {
+	entries []entry
+	rows    int
+	lefts   []vg.Length // of each column
+	height  vg.Length
+}
+
+// entry is one name with its sample.
+type entry struct {
+	Series
+	kind  Kind
+	lines []string
+	band  color.Color // nil: no band
+	line  bool
+}
+
+const (
+	sampleGap = vg.Length(7)
+	columnGap = vg.Length(26)
+)
+
+func newLegend(f Figure, width vg.Length) legend {
+	var l legend
+	room := width - sampleWidth(f.Kind) - sampleGap
+	for _, s := range f.Series {
+		if s.Name == "" {
+			continue
+		}
+		e := entry{Series: s, kind: f.Kind, line: true, lines: legendType.wrap(s.Name, room)}
+		if s.Low != nil {
+			e.band = veil(hue(s.Key))
+		}
+		l.entries = append(l.entries, e)
+	}
+	if f.Band != "" {
+		l.entries = append(l.entries, entry{kind: f.Kind, band: veil(soft), lines: legendType.wrap(f.Band, room)})
+	}
+	l.arrange(width)
+	return l
+}
+
+// arrange chooses the most columns that fit.
+func (l *legend) arrange(width vg.Length) {
+	for columns := len(l.entries); columns > 0; columns-- {
+		l.rows = (len(l.entries) + columns - 1) / columns
+		// A database's statistics stand below each other when they fit so.
+		if group := l.group(); group > 1 && l.rows < group {
+			continue
+		}
+		l.lefts = nil
+		var left vg.Length
+		for first := 0; first < len(l.entries); first += l.rows {
+			l.lefts = append(l.lefts, left)
+			var widest vg.Length
+			for _, e := range l.entries[first:min(first+l.rows, len(l.entries))] {
+				widest = max(widest, legendType.widest(e.lines))
+			}
+			left += sampleWidth(l.entries[first].kind) + sampleGap + widest + columnGap
+		}
+		if left-columnGap <= width {
+			break
+		}
+	}
+	for row := range l.rows {
+		l.height += l.rowHeight(row)
+	}
+}
+
+// group is how many entries in a row each key has; 0 when they differ.
+func (l *legend) group() int {
+	size, run := 0, 0
+	for i, e := range l.entries {
+		run++
+		if i+1 == len(l.entries) || l.entries[i+1].Key != e.Key {
+			if e.line && size != 0 && size != run {
+				return 0
+			}
+			if e.line {
+				size = run
+			}
+			run = 0
+		}
+	}
+	return size
+}
+
+func (l *legend) rowHeight(row int) vg.Length {
+	lines := 1
+	for i := row; i < len(l.entries); i += l.rows {
+		lines = max(lines, len(l.entries[i].lines))
+	}
+	return vg.Length(lines)*legendType.height() + 2
+}
+
+// draw draws the legend with its top left corner at x, y.
+func (l *legend) draw(d pen, x, y vg.Length) {
+	for row := range l.rows {
+		for i := row; i < len(l.entries); i += l.rows {
+			e := l.entries[i]
+			left := x + l.lefts[i/l.rows]
+			e.sample(d, left, y-legendType.height()/2)
+			d.lines(legendType, left+sampleWidth(e.kind)+sampleGap, y-1, fromLeft, e.lines)
+		}
+		y -= l.rowHeight(row)
+	}
+}
+
+// sampleWidth is longer for lines, to show their dashes.
+func sampleWidth(k Kind) vg.Length {
+	if k == Bars {
+		return 20
+	}
+	return 40
+}
+
+// sample draws an entry's line, band and marker centred on height y.
+func (e entry) sample(d pen, x, y vg.Length) {
+	swatch := box{x, x + sampleWidth(e.kind), y - 6, y + 6}
+	if e.band != nil {
+		d.rectangle(e.band, swatch)
+	}
+	switch {
+	case e.line && e.kind == Bars:
+		d.rectangle(hue(e.Key), swatch)
+		barMarker(d, e.Key, swatch)
+	case e.line:
+		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
+		d.marker(e.Key, markerRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})
+	}
+}

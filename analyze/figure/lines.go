@@ -1,0 +1,206 @@
+package figure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+const (
+	markerRadius = vg.Length(3.6)
+	// markerSpacing is the distance between markers on lines with many points.
+	markerSpacing = vg.Length(110)
+	// fewPoints is how many points of a line all get markers.
+	fewPoints = 16
+)
+
+// stroke is the line of a series; lines of many points per length are lighter,
+// or noise would become a solid area.
+func (s Series) stroke(pointsPerLength float64) stroke {
+	width := vg.Length(2)
+	switch {
+	case pointsPerLength > 2:
+		width = 0.8
+	case pointsPerLength > 0.5:
+		width = 1.3
+	}
+	if s.Thin {
+		width *= 0.6
+	}
+	line := stroke{color: hue(s.Key), width: width}
+	switch s.Dash {
+	case Dashed:
+		line.dashes = []vg.Length{7, 4}
+	case Dotted:
+		line.dashes = dots()
+	}
+	return line
+}
+
+func dots() []vg.Length { return []vg.Length{1.8, 2.6} }
+
+// run is a piece of a line without a gap.
+type run struct {
+	points    []vg.Point
+	uncertain []bool // as long as points
+}
+
+// runs splits a series at its gaps.
+func (p *page) runs(s Series) []run {
+	var all []run
+	open := false
+	for i := range s.X {
+		if !p.x.has(s.X[i]) || !p.y.has(s.Y[i]) {
+			open = false
+			continue
+		}
+		if !open {
+			all = append(all, run{})
+			open = true
+		}
+		r := &all[len(all)-1]
+		r.points = append(r.points, vg.Point{X: p.horizontal(s.X[i]), Y: p.vertical(s.Y[i])})
+		r.uncertain = append(r.uncertain, s.Uncertain != nil && s.Uncertain[i])
+	}
+	return all
+}
+
+// drawSeries draws all bands, then all lines, then all markers, so that no
+// series hides another's.
+func (p *page) drawSeries(d pen) {
+	runs := make([][]run, len(p.Series))
+	for i, s := range p.Series {
+		runs[i] = p.runs(s)
+		p.drawBand(d, s)
+	}
+	for i, s := range p.Series {
+		points := 0
+		for _, r := range runs[i] {
+			points += len(r.points)
+		}
+		line := s.stroke(float64(points) / float64(p.plot.width()))
+		for _, r := range runs[i] {
+			p.drawRun(d, line, r)
+		}
+	}
+	for i, s := range p.Series {
+		p.drawMarkers(d, s, runs[i])
+	}
+}
+
+// drawRun draws one run, its uncertain pieces dotted.
+func (p *page) drawRun(d pen, line stroke, r run) {
+	doubtful := line
+	doubtful.dashes = dots()
+	for first := 0; first+1 < len(r.points); {
+		doubt := r.uncertain[first] || r.uncertain[first+1]
+		last := first + 1
+		for last+1 < len(r.points) && (r.uncertain[last] || r.uncertain[last+1]) == doubt {
+			last++
+		}
+		points := r.points[first : last+1]
+		if p.Kind == Stairs {
+			points = stairs(points)
+		}
+		style := line
+		if doubt {
+			style = doubtful
+		}
+		for _, piece := range p.clip(thinned(points)) {
+			d.line(style, piece...)
+		}
+		first = last
+	}
+}
+
+// stairs holds each point's height until the next.
+func stairs(points []vg.Point) []vg.Point {
+	var held []vg.Point
+	for i, at := range points {
+		if i > 0 {
+			held = append(held, vg.Point{X: at.X, Y: points[i-1].Y})
+		}
+		held = append(held, at)
+	}
+	return held
+}
+
+// thinned keeps, of the points that fall into one column one unit wide, the
+// first, the lowest, the highest and the last: what is drawn looks the same and
+// its size is bounded however long the run was.
+func thinned(points []vg.Point) []vg.Point {
+	var kept []vg.Point
+	for first := 0; first < len(points); {
+		column := math.Floor(float64(points[first].X))
+		low, high, last := first, first, first
+		for last+1 < len(points) && math.Floor(float64(points[last+1].X)) == column {
+			last++
+			if points[last].Y < points[low].Y {
+				low = last
+			}
+			if points[last].Y > points[high].Y {
+				high = last
+			}
+		}
+		previous := -1
+		for _, i := range []int{first, min(low, high), max(low, high), last} {
+			if i != previous {
+				kept = append(kept, points[i])
+			}
+			previous = i
+		}
+		first = last + 1
+	}
+	return kept
+}
+
+// drawMarkers marks lone points, all points when they are few, and else one at
+// each of some distances, which differ between databases.
+func (p *page) drawMarkers(d pen, s Series, runs []run) {
+	points := 0
+	for _, r := range runs {
+		points += len(r.points)
+	}
+	all := p.Kind == Points || points <= fewPoints
+	shift := vg.Length((s.Key-1)%shapes) / shapes * markerSpacing
+	for _, r := range runs {
+		chosen := r.typical(p.plot.left + shift)
+		for i, at := range r.points {
+			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && p.contains(at) {
+				d.marker(s.Key, markerRadius, r.uncertain[i], at)
+			}
+		}
+	}
+}
+
+// typical chooses a point for each distance of markerSpacing from left on: of
+// those near it the one of middle height, since a marker on an outlier misleads.
+func (r run) typical(left vg.Length) []int {
+	const near = markerSpacing / 16
+	slots := map[int][]int{}
+	var order []int
+	for i, at := range r.points {
+		slot := math.Floor(float64((at.X - left) / markerSpacing))
+		middle := left + vg.Length(slot+0.5)*markerSpacing
+		if distance(at.X, middle) > near {
+			continue
+		}
+		if slots[int(slot)] == nil {
+			order = append(order, int(slot))
+		}
+		slots[int(slot)] = append(slots[int(slot)], i)
+	}
+	var chosen []int
+	for _, slot := range order {
+		candidates := slots[slot]
+		slices.SortFunc(candidates, func(a, b int) int {
+			return cmp.Or(cmp.Compare(r.points[a].Y, r.points[b].Y), cmp.Compare(a, b))
+		})
+		chosen = append(chosen, candidates[len(candidates)/2])
+	}
+	return chosen
+}
+
+func distance(a, b vg.Length) vg.Length { return max(a-b, b-a) }

@@ -1,0 +1,101 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// The colours that are no database's.
+var (
+	ink      = color.RGBA{0x22, 0x22, 0x22, 0xff}
+	soft     = color.RGBA{0x55, 0x55, 0x55, 0xff}
+	grid     = color.RGBA{0xe3, 0xe3, 0xe3, 0xff}
+	gridFine = color.RGBA{0xf2, 0xf2, 0xf2, 0xff}
+	boundary = color.RGBA{0x99, 0x99, 0x99, 0xff}
+	paper    = color.RGBA{0xff, 0xff, 0xff, 0xff}
+)
+
+// hue is the colour of a key from 1: the palette of Okabe and Ito, which the
+// common kinds of colour blindness keep apart, with its yellow, which is lost on
+// white paper, left out and grey added.
+func hue(key int) color.RGBA {
+	palette := [...]color.RGBA{
+		{0x00, 0x72, 0xb2, 0xff}, // blue
+		{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+		{0x00, 0x9e, 0x73, 0xff}, // bluish green
+		{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+		{0xe6, 0x9f, 0x00, 0xff}, // orange
+		{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+		{0x00, 0x00, 0x00, 0xff}, // black
+		{0x80, 0x80, 0x80, 0xff}, // grey
+	}
+	return palette[(key-1)%len(palette)]
+}
+
+// dark is c made dark enough for small text on white.
+func dark(c color.RGBA) color.RGBA {
+	return color.RGBA{uint8(float64(c.R) * 0.72), uint8(float64(c.G) * 0.72), uint8(float64(c.B) * 0.72), c.A}
+}
+
+// veil is c made translucent, for bands.
+func veil(c color.RGBA) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, 0x30} }
+
+// shapes is how many marker shapes there are; colours wrap around after as many
+// keys, and the shapes then shift by one, so that a pair of both stays unique.
+const shapes = 8
+
+// outline is the marker of a key around the origin, with about the area of a
+// circle of radius r: a polygon, or nothing for the circle itself.
+func outline(key int, r vg.Length) []vg.Point {
+	n := key - 1
+	switch (n + n/shapes) % shapes {
+	case 1: // square
+		return ring(4, math.Pi/4, r*1.25, 0)
+	case 2: // triangle
+		return ring(3, math.Pi/2, r*1.45, 0)
+	case 3: // diamond
+		return ring(4, 0, r*1.35, 0)
+	case 4: // triangle pointing down
+		return ring(3, -math.Pi/2, r*1.45, 0)
+	case 5: // star
+		return ring(5, math.Pi/2, r*1.6, r*0.7)
+	case 6: // plus
+		return cross(r, 0)
+	case 7: // cross
+		return cross(r, math.Pi/4)
+	}
+	return nil
+}
+
+// ring is a regular polygon, or a star when inner is not 0.
+func ring(corners int, turn float64, outer, inner vg.Length) []vg.Point {
+	var points []vg.Point
+	for i := range corners {
+		points = append(points, polar(outer, turn+2*math.Pi*float64(i)/float64(corners)))
+		if inner != 0 {
+			points = append(points, polar(inner, turn+2*math.Pi*(float64(i)+0.5)/float64(corners)))
+		}
+	}
+	return points
+}
+
+// cross is a plus with thick arms, turned.
+func cross(r vg.Length, turn float64) []vg.Point {
+	arm, half := r*1.4, r*0.45
+	reach := vg.Length(math.Hypot(float64(arm), float64(half)))
+	slant := math.Atan2(float64(half), float64(arm))
+	var points []vg.Point
+	for i := range 4 {
+		at := turn + math.Pi/2*float64(i)
+		points = append(points,
+			polar(reach, at-slant), polar(reach, at+slant), polar(half*math.Sqrt2, at+math.Pi/4))
+	}
+	return points
+}
+
+func polar(r vg.Length, angle float64) vg.Point {
+	sin, cos := math.Sincos(angle)
+	return vg.Point{X: r * vg.Length(cos), Y: r * vg.Length(sin)}
+}

@@ -1,0 +1,142 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// pen draws on a canvas whose origin is at the bottom left.
+type pen struct{ vg.Canvas }
+
+// stroke is how a line is drawn.
+type stroke struct {
+	color  color.Color
+	width  vg.Length
+	dashes []vg.Length
+}
+
+// box is a rectangle on the page.
+type box struct{ left, right, bottom, top vg.Length }
+
+func (b box) width() vg.Length  { return b.right - b.left }
+func (b box) height() vg.Length { return b.top - b.bottom }
+
+// align is where a text stands relative to its place: 0 starts there, 0.5 is
+// centred, 1 ends there.
+type align = vg.Length
+
+const (
+	fromLeft  align = 0
+	centred   align = 0.5
+	fromRight align = 1
+)
+
+// text sets s with its baseline at y.
+func (p pen) text(t typeface, x, y vg.Length, a align, s string) {
+	s = printable(s)
+	if s == "" {
+		return
+	}
+	p.SetColor(t.color)
+	p.FillString(t.face(), vg.Point{X: x - a*t.width(s), Y: y}, s)
+}
+
+// backed sets s on white, so that no line runs through it.
+func (p pen) backed(t typeface, x, y vg.Length, s string) {
+	p.rectangle(paper, box{x - 2, x + t.width(printable(s)) + 2, y - t.size*0.25, y + t.size*0.8})
+	p.text(t, x, y, fromLeft, s)
+}
+
+// lines sets lines of text below each other, the first with its top at y, and
+// returns the y below the last.
+func (p pen) lines(t typeface, x, y vg.Length, a align, lines []string) vg.Length {
+	for _, line := range lines {
+		p.text(t, x, y-t.size*0.95, a, line)
+		y -= t.height()
+	}
+	return y
+}
+
+// upward sets s reading upwards, centred on y, with its baseline at x.
+func (p pen) upward(t typeface, x, y vg.Length, s string) {
+	p.Push()
+	p.Translate(vg.Point{X: x, Y: y})
+	p.Rotate(math.Pi / 2)
+	p.text(t, 0, 0, centred, s)
+	p.Pop()
+}
+
+// line draws through the points.
+func (p pen) line(s stroke, points ...vg.Point) {
+	if len(points) < 2 {
+		return
+	}
+	p.SetColor(s.color)
+	p.SetLineWidth(s.width)
+	p.SetLineDash(s.dashes, 0)
+	p.Stroke(path(points))
+}
+
+// fill fills the polygon.
+func (p pen) fill(c color.Color, points ...vg.Point) {
+	if len(points) < 3 {
+		return
+	}
+	p.SetColor(c)
+	area := path(points)
+	area.Close()
+	p.Fill(area)
+}
+
+// rectangle fills b.
+func (p pen) rectangle(c color.Color, b box) {
+	p.fill(c, vg.Point{X: b.left, Y: b.bottom}, vg.Point{X: b.right, Y: b.bottom},
+		vg.Point{X: b.right, Y: b.top}, vg.Point{X: b.left, Y: b.top})
+}
+
+// marker draws the marker of a key with a thin white rim, hollow for an
+// uncertain point.
+func (p pen) marker(key int, r vg.Length, hollow bool, at vg.Point) {
+	shape := markerPath(key, r, at)
+	p.SetLineDash(nil, 0)
+	p.SetColor(paper)
+	p.SetLineWidth(2)
+	p.Stroke(shape)
+	if !hollow {
+		p.SetColor(hue(key))
+	}
+	p.Fill(shape)
+	if hollow {
+		p.SetColor(hue(key))
+		p.SetLineWidth(1.2)
+		p.Stroke(shape)
+	}
+}
+
+func markerPath(key int, r vg.Length, at vg.Point) vg.Path {
+	corners := outline(key, r)
+	if corners == nil {
+		var circle vg.Path
+		circle.Move(vg.Point{X: at.X + r, Y: at.Y})
+		circle.Arc(at, r, 0, 2*math.Pi)
+		circle.Close()
+		return circle
+	}
+	for i := range corners {
+		corners[i] = corners[i].Add(at)
+	}
+	shape := path(corners)
+	shape.Close()
+	return shape
+}
+
+func path(points []vg.Point) vg.Path {
+	p := make(vg.Path, 0, len(points)+1)
+	p.Move(points[0])
+	for _, at := range points[1:] {
+		p.Line(at)
+	}
+	return p
+}

@@ -1,0 +1,302 @@
+package figure
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scale maps the values of one axis to [0, 1] along it.
+type scale struct {
+	min, max float64
+	// warp makes the scale linear: the identity, a logarithm.
+	warp func(float64) float64
+	// has tells the values that have a place on the scale, inside its ends or not.
+	has   func(float64) bool
+	ticks []tick
+}
+
+// tick is a place on an axis. Fine ticks have a lighter line and no label.
+type tick struct {
+	value float64
+	label string
+	fine  bool
+}
+
+// at is where v stands: 0 at the minimum, 1 at the maximum.
+func (s scale) at(v float64) float64 {
+	low := s.warp(s.min)
+	return (s.warp(v) - low) / (s.warp(s.max) - low)
+}
+
+// inside tells whether v lies between the ends.
+func (s scale) inside(v float64) bool { return s.has(v) && v >= s.min && v <= s.max }
+
+// span is the least and greatest of the values that have a place; ok is false
+// when there are none.
+func span(has func(float64) bool, values []float64) (low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if has(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low, high, low <= high
+}
+
+func positive(v float64) bool { return finite(v) && v > 0 }
+
+func belowHundred(v float64) bool { return v >= 0 && v < 100 }
+
+func identity(v float64) float64 { return v }
+
+// nines is the scale of percentiles: 0 at 0, 1 at 90, 2 at 99, 3 at 99.9.
+func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
+
+// valueScale is the scale of measured values: from 0 to a round number if
+// linear, between round numbers if logarithmic.
+func valueScale(a Axis, values []float64, ticks int) scale {
+	if a.Log {
+		return logScale(a, values)
+	}
+	low, high, ok := span(finite, values)
+	if !ok {
+		low, high = 0, 1
+	}
+	low, high = min(low, 0), max(high, 0)
+	if low == high {
+		high = 1
+	}
+	low, high = fixed(a, low, high)
+	step := niceStep(a.Unit, (high-low)/float64(ticks))
+	// A little room keeps the line off the frame.
+	if a.Max == nil {
+		high = math.Ceil((high+0.02*(high-low))/step) * step
+	}
+	if a.Min == nil {
+		low = math.Floor(low/step) * step
+	}
+	return scale{min: low, max: high, warp: identity, has: finite, ticks: evenTicks(a.Unit, low, high, step)}
+}
+
+// rangeScale is the scale of a quantity that the figure runs along, such as
+// time: it ends where the data ends.
+func rangeScale(a Axis, values []float64, ticks int) scale {
+	low, high, ok := span(finite, values)
+	if !ok {
+		low, high = 0, 1
+	}
+	if low > 0 && low <= 0.2*high {
+		low = 0
+	}
+	if low == high {
+		room := max(0.5, 0.05*math.Abs(low))
+		low, high = low-room, high+room
+	}
+	low, high = fixed(a, low, high)
+	step := niceStep(a.Unit, (high-low)/float64(ticks))
+	// A run of 60 seconds, counted from 0, ends at second 59.
+	if end := math.Ceil(high/step) * step; a.Max == nil && end-high <= 0.025*(high-low) {
+		high = end
+	}
+	return scale{min: low, max: high, warp: identity, has: finite, ticks: evenTicks(a.Unit, low, high, step)}
+}
+
+// fixed puts the axis's own ends in place of those of the data. An end that was
+// not fixed gives way to one that was.
+func fixed(a Axis, low, high float64) (float64, float64) {
+	if a.Min != nil {
+		low = *a.Min
+	}
+	if a.Max != nil {
+		high = *a.Max
+	}
+	if low >= high {
+		room := max(1, math.Abs(low))
+		if a.Min != nil {
+			high = low + room
+		} else {
+			low = high - room
+		}
+	}
+	return low, high
+}
+
+// niceStep is the smallest round step that is at least least: 1, 2 or 5 times a
+// power of ten, a power of two for bytes, a piece of a minute or hour for
+// seconds.
+func niceStep(unit string, least float64) float64 {
+	if binary(unit) && least >= 0.5 {
+		return math.Exp2(math.Ceil(math.Log2(least)))
+	}
+	if unit == "s" || unit == "seconds" {
+		for _, step := range []float64{10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
+			if least > 5 && step >= least {
+				return step
+			}
+		}
+	}
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, digit := range []float64{1, 2, 5} {
+		if digit*power >= least*(1-1e-9) {
+			return digit * power
+		}
+	}
+	return 10 * power
+}
+
+func evenTicks(unit string, low, high, step float64) []tick {
+	var values []float64
+	slack := step * 1e-6
+	for n := math.Ceil((low - slack) / step); n*step <= high+slack && len(values) < 100; n++ {
+		values = append(values, n*step)
+	}
+	return labelled(unit, values)
+}
+
+func labelled(unit string, values []float64) []tick {
+	var ticks []tick
+	for i, text := range tickTexts(values, unit) {
+		ticks = append(ticks, tick{value: values[i], label: text})
+	}
+	return ticks
+}
+
+// logScale runs between two round numbers.
+func logScale(a Axis, values []float64) scale {
+	low, high, ok := span(positive, values)
+	if !ok {
+		low, high = 1, 10
+	}
+	if a.Min == nil {
+		low = roundDown(a.Unit, low)
+	}
+	if a.Max == nil {
+		high = roundUp(a.Unit, high*1.02)
+	}
+	low, high = fixed(a, low, high)
+	if low <= 0 {
+		low = high / 10
+	}
+	return scale{min: low, max: high, warp: math.Log10, has: positive, ticks: logTicks(a.Unit, low, high)}
+}
+
+// roundDown is the greatest round number that is at most v.
+func roundDown(unit string, v float64) float64 {
+	if binary(unit) {
+		return math.Exp2(math.Floor(math.Log2(v)))
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, digit := range []float64{5, 2} {
+		if digit*power <= v {
+			return digit * power
+		}
+	}
+	return power
+}
+
+// roundUp is the smallest round number that is at least v.
+func roundUp(unit string, v float64) float64 {
+	down := roundDown(unit, v)
+	if down >= v {
+		return down
+	}
+	if binary(unit) {
+		return 2 * down
+	}
+	return niceStep("", down*1.5)
+}
+
+func logTicks(unit string, low, high float64) []tick {
+	if binary(unit) {
+		return binaryTicks(unit, low, high)
+	}
+	decades := math.Log10(high / low)
+	every := int(math.Ceil(decades / 8))
+	var values []float64
+	var fine []tick
+	for e := int(math.Floor(math.Log10(low))); float64(e) <= math.Log10(high)+1e-9; e++ {
+		for digit := 1.0; digit < 10; digit++ {
+			v := digit * math.Pow(10, float64(e))
+			if v < low*(1-1e-9) || v > high*(1+1e-9) {
+				continue
+			}
+			switch {
+			case digit == 1 && e%every == 0, decades <= 2.2 && (digit == 2 || digit == 5):
+				values = append(values, v)
+			case every == 1:
+				fine = append(fine, tick{value: v, fine: true})
+			}
+		}
+	}
+	if len(values) < 2 {
+		return evenTicks(unit, low, high, niceStep(unit, (high-low)/4))
+	}
+	return append(fine, labelled(unit, values)...)
+}
+
+func binaryTicks(unit string, low, high float64) []tick {
+	first, last := math.Ceil(math.Log2(low)-1e-9), math.Floor(math.Log2(high)+1e-9)
+	every := 1.0
+	for _, step := range []float64{1, 2, 5, 10, 20, 50} {
+		every = step
+		if (last-first)/every <= 8 {
+			break
+		}
+	}
+	var values []float64
+	for e := math.Ceil(first/every) * every; e <= last; e += every {
+		values = append(values, math.Exp2(e))
+	}
+	return labelled(unit, values)
+}
+
+// percentileScale has a tick at 50 % and at each nine.
+func percentileScale(a Axis, values []float64) scale {
+	_, high, ok := span(belowHundred, values)
+	if !ok {
+		high = 99.99
+	}
+	low, high := fixed(a, 0, max(high, 99))
+	ticks := []tick{{value: 0, label: "0%"}, {value: 50, label: "50%"}, {value: 90, label: "90%"}, {value: 99, label: "99%"}}
+	for n := 1; n <= 10; n++ {
+		text := "99." + strings.Repeat("9", n)
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || v > high {
+			break
+		}
+		ticks = append(ticks, tick{value: v, label: text + "%"})
+	}
+	return scale{min: low, max: min(high, 100-1e-9), warp: nines, has: belowHundred, ticks: ticks}
+}
+
+// pointScale has a tick at every value when they are few, and room at both ends
+// for the markers.
+func pointScale(a Axis, values []float64, ticks int) scale {
+	s := rangeScale(a, values, ticks)
+	if a.Log {
+		low, high, ok := span(positive, values)
+		if !ok {
+			return logScale(a, values)
+		}
+		s = scale{warp: math.Log10, has: positive}
+		s.min, s.max = fixed(a, low, high)
+		room := max(math.Pow(s.max/s.min, 0.04), 1.1)
+		s.min, s.max = fixed(a, s.min/room, s.max*room)
+		s.ticks = logTicks(a.Unit, s.min, s.max)
+	} else if a.Max == nil {
+		s.max += 0.04 * (s.max - s.min)
+	}
+	var distinct []float64
+	for _, v := range values {
+		if s.inside(v) {
+			distinct = append(distinct, v)
+		}
+	}
+	slices.Sort(distinct)
+	if distinct = slices.Compact(distinct); len(distinct) > 0 && len(distinct) <= 12 {
+		s.ticks = labelled(a.Unit, distinct)
+	}
+	return s
+}

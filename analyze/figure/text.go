@@ -1,0 +1,109 @@
+package figure
+
+import (
+	"image/color"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+)
+
+// typeface is one way to set text.
+type typeface struct {
+	size  vg.Length
+	bold  bool
+	color color.Color
+}
+
+// face finds the font, whose metrics are those of Arial and Helvetica: text
+// measured with it fits wherever the SVG is shown.
+func (t typeface) face() font.Face {
+	want := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	if t.bold {
+		want.Weight = xfont.WeightBold
+	}
+	for _, f := range liberation.Collection() {
+		if f.Font == want {
+			f.Font.Size = t.size
+			return f
+		}
+	}
+	panic("figure: the plotting library lost its font " + want.Name())
+}
+
+// height is the distance between the baselines of two lines.
+func (t typeface) height() vg.Length { return t.size * 1.25 }
+
+func (t typeface) width(s string) vg.Length {
+	face := t.face()
+	return face.Width(s)
+}
+
+// widest is the width of the widest string.
+func (t typeface) widest(all []string) vg.Length {
+	var most vg.Length
+	for _, s := range all {
+		most = max(most, t.width(s))
+	}
+	return most
+}
+
+// wrap breaks s into lines of at most width, at spaces where possible. An empty
+// s has no lines.
+func (t typeface) wrap(s string, width vg.Length) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(printable(s)) {
+		for joined := join(line, word); ; joined = word {
+			if t.width(joined) <= width {
+				line = joined
+				break
+			}
+			if line != "" {
+				lines, line = append(lines, line), ""
+				continue
+			}
+			fit := t.fit(word, width)
+			lines, word = append(lines, word[:fit]), word[fit:]
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func join(line, word string) string {
+	if line == "" {
+		return word
+	}
+	return line + " " + word
+}
+
+// fit is how many bytes of word, at least one character, fit into width.
+func (t typeface) fit(word string, width vg.Length) int {
+	_, fit := utf8.DecodeRuneInString(word)
+	for i := range word {
+		if i > fit && t.width(word[:i]) <= width {
+			fit = i
+		}
+	}
+	return fit
+}
+
+// printable drops what XML cannot carry: control characters and broken UTF-8.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if unicode.IsControl(r) || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, s)
+}
