@@ -1,9 +1,53 @@
 package install
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+)
 
-func (r Archive) layout() map[string]string { return nil }
+func (a Archive) layout() map[string]string { return a.Files }
 
-func (r Archive) describe(version string) string { return "" }
+func (a Archive) describe(version string) string { return "archive " + expand(a.URL, version) }
 
-func (r Archive) obtain(ctx context.Context, s *stage) error { return nil }
+// obtain fetches the checksum first, then the archive, and unpacks nothing that
+// does not agree with it.
+func (a Archive) obtain(ctx context.Context, s *stage) error {
+	url, sumURL := expand(a.URL, s.id.version), expand(a.ChecksumURL, s.id.version)
+	base := path.Base(url)
+	f, release := s.newFetcher()
+	defer release()
+	text, err := f.text(ctx, sumURL)
+	if err != nil {
+		return err
+	}
+	published, err := parseSums(text)
+	if err != nil {
+		return fmt.Errorf("read the checksums of %s: %w", sumURL, err)
+	}
+	want, err := published.of(base)
+	if err != nil {
+		return fmt.Errorf("read the checksums of %s: %w", sumURL, err)
+	}
+	file := filepath.Join(s.work, base)
+	got, err := f.file(ctx, url, file, want.newHash)
+	if err != nil {
+		return err
+	}
+	if err := want.check(base, got); err != nil {
+		return err
+	}
+	x := extraction{
+		top:   expand(a.TopFolder, s.id.version),
+		keep:  slices.Sorted(maps.Values(a.Files)),
+		limit: s.in.maxBytes(),
+	}
+	if err := x.run(ctx, file, s.dir); err != nil {
+		return fmt.Errorf("unpack %s: %w", base, err)
+	}
+	s.source = url
+	return nil
+}

@@ -1,9 +1,81 @@
 package install
 
-import "context"
+import (
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
 
-func (r GoBuild) layout() map[string]string { return nil }
+func (g GoBuild) layout() map[string]string {
+	layout := map[string]string{}
+	for tool := range g.Packages {
+		layout[tool] = tool
+	}
+	return layout
+}
 
-func (r GoBuild) describe(version string) string { return "" }
+func (g GoBuild) describe(version string) string {
+	return fmt.Sprintf("go build of %s@v%s", g.Module, version)
+}
 
-func (r GoBuild) obtain(ctx context.Context, s *stage) error { return nil }
+// obtain builds in a module of its own. Nothing is added to the module's
+// go.mod and go.sum, so only what they name, with these hashes, is built.
+func (g GoBuild) obtain(ctx context.Context, s *stage) error {
+	goTool, err := s.in.tool("go")
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"go.mod": g.GoMod, "go.sum": g.GoSum} {
+		if err := writeNew(filepath.Join(s.work, name), []byte(text)); err != nil {
+			return fmt.Errorf("write the module: %w", err)
+		}
+		if err := writeNew(filepath.Join(s.dir, name+".txt"), []byte(text)); err != nil {
+			return fmt.Errorf("keep the module: %w", err)
+		}
+	}
+	// Within the stage, so that a killed build leaves nothing elsewhere.
+	tmp := filepath.Join(s.work, "tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		return fmt.Errorf("make the build's scratch directory: %w", err)
+	}
+	// An empty GOFLAGS would not hide one that "go env -w" has set.
+	env := append([]string{
+		"CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH,
+		"GO111MODULE=on", "GOWORK=off", "GOFLAGS=-mod=readonly", "GOTMPDIR=" + tmp,
+	}, g.Env...)
+	for _, tool := range slices.Sorted(maps.Keys(g.Packages)) {
+		out := filepath.Join(s.dir, tool)
+		args := []string{
+			"build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, g.Packages[tool],
+		}
+		if err := s.run(ctx, goTool, args, env); err != nil {
+			return err
+		}
+		if err := g.checkBuilt(out, s); err != nil {
+			return fmt.Errorf("check the built %s: %w", tool, err)
+		}
+	}
+	return nil
+}
+
+// checkBuilt compares the version that the toolchain wrote into an executable
+// with the release's.
+func (g GoBuild) checkBuilt(path string, s *stage) error {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	want := "v" + s.id.version
+	if got := strings.TrimSuffix(info.Main.Version, "+incompatible"); info.Main.Path != g.Module || got != want {
+		return fmt.Errorf("it is %s@%s, not %s@%s: the recipe's go.mod is for another release", info.Main.Path, info.Main.Version, g.Module, want)
+	}
+	s.source = g.Module + "@" + info.Main.Version
+	s.notes = []string{"built from source with " + info.GoVersion + ", not the project's own release binary"}
+	return nil
+}

@@ -8,7 +8,9 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -21,34 +23,156 @@ type Installer struct {
 	// Progress, if set, is told in one line what is going on. Calls from one Get do
 	// not overlap; those of several do.
 	Progress func(line string)
-	// Client fetches; nil means a client with sensible time-outs.
+	// Client fetches; nil means a client of the installer's own, which gives up on
+	// a server that does not answer within a minute.
 	Client *http.Client
 	// Lookup finds an executable of the machine by name; nil means the PATH.
 	Lookup func(name string) (string, error)
 	// MaxBytes bounds an archive, packed and unpacked; 0 means 4 GiB.
 	MaxBytes int64
 
-	// retryAfter is the pause before the one retry of a download; 0 means a second.
-	retryAfter time.Duration
+	// retryAfter is the pause before the one retry of a download, and stall the
+	// time without a byte after which one has failed; 0 means the default.
+	retryAfter, stall time.Duration
 }
+
+// The defaults of the installer's fields.
+const (
+	defaultMaxBytes   = 4 << 30
+	defaultRetryAfter = time.Second
+	defaultStall      = time.Minute
+)
 
 // Get returns the release from the cache, or obtains it by the first recipe
 // that works. A release that another process is obtaining is waited for. The
 // error joins what every recipe failed with; nothing is left behind by one that
 // failed. A cached release is compared with its recorded hashes first.
 func (in *Installer) Get(ctx context.Context, name, version string, recipes []Recipe) (Release, error) {
-	return Release{}, errors.New("not yet")
+	id, err := newID(name, version)
+	if err != nil {
+		return Release{}, err
+	}
+	r, err := in.get(ctx, id, recipes)
+	if err != nil {
+		return Release{}, fmt.Errorf("install %s: %w", id, in.explain(err))
+	}
+	return r, nil
 }
 
-// Find returns the release if the cache has it, with every tool it needs. It
-// does not hash.
-func (in *Installer) Find(name, version string) (Release, bool) {
-	return Release{}, false
+func (in *Installer) get(ctx context.Context, id id, recipes []Recipe) (Release, error) {
+	if r, err := in.cached(id); !errors.Is(err, errAbsent) {
+		return r, err
+	}
+	unlock, err := in.lock(ctx, id)
+	if err != nil {
+		return Release{}, err
+	}
+	defer unlock()
+	// Whoever held the lock before may have brought it.
+	if r, err := in.cached(id); !errors.Is(err, errAbsent) {
+		return r, err
+	}
+	if err := in.sweep(id); err != nil {
+		return Release{}, err
+	}
+	if len(recipes) == 0 {
+		return Release{}, errors.New("it is not in the cache and there is no recipe for it")
+	}
+	var failures []error
+	for _, recipe := range recipes {
+		err := in.try(ctx, id, recipe)
+		if err == nil {
+			return in.load(id)
+		}
+		if ctx.Err() != nil {
+			return Release{}, fmt.Errorf("%s: %w", recipe.describe(id.version), context.Cause(ctx))
+		}
+		err = fmt.Errorf("%s: %w", recipe.describe(id.version), err)
+		in.say("%s: %v", id, err)
+		failures = append(failures, err)
+	}
+	return Release{}, failed(failures)
 }
 
-// List returns the releases of the cache, by name and then by version. A
-// directory that cannot be read as a release is part of the error, beside the
-// others.
-func (in *Installer) List() ([]Release, error) {
-	return nil, nil
+// failed joins the failures of every recipe that was tried.
+func failed(failures []error) error {
+	if len(failures) == 1 {
+		return failures[0]
+	}
+	return fmt.Errorf("no recipe of %d worked:\n%w", len(failures), errors.Join(failures...))
+}
+
+// cached returns the release of the cache, checked against its hashes, or
+// errAbsent.
+func (in *Installer) cached(id id) (Release, error) {
+	r, err := in.load(id)
+	if err != nil {
+		return Release{}, err
+	}
+	if err := r.Verify(); err != nil {
+		return Release{}, fmt.Errorf("the copy in the cache is damaged (remove %s to install it again): %w", r.Dir, err)
+	}
+	return r, nil
+}
+
+// try obtains the release by one recipe, checks it and puts it into the cache.
+func (in *Installer) try(ctx context.Context, id id, recipe Recipe) (err error) {
+	for tool, rel := range recipe.layout() {
+		if err := errors.Join(checkElement("tool", tool), checkInside(rel)); err != nil {
+			return err
+		}
+	}
+	about := recipe.about()
+	if _, err := in.needs(about.Needs); err != nil {
+		return err
+	}
+	s, err := in.newStage(id)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.remove()) }()
+	in.say("%s: %s", id, recipe.describe(id.version))
+	if err := recipe.obtain(ctx, s); err != nil {
+		return err
+	}
+	r := Release{
+		Name: id.name, Version: id.version, Kind: recipe.Kind(), Source: s.source,
+		Needs: about.Needs, Obtained: time.Now().UTC(), Notes: append(s.notes, about.Notes...),
+	}
+	if about.Source != "" {
+		r.Notes = append(r.Notes, "documented at "+about.Source)
+	}
+	if about.NotTried {
+		r.Notes = append(r.Notes, "this recipe was written from documentation and had never run before")
+	}
+	if err := s.seal(&r, recipe.layout()); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.publish()
+}
+
+// needs finds executables of the machine.
+func (in *Installer) needs(names []string) (map[string]string, error) {
+	found := map[string]string{}
+	var missing []error
+	for _, name := range names {
+		p, err := in.tool(name)
+		if err != nil {
+			missing = append(missing, err)
+			continue
+		}
+		found[name] = p
+	}
+	return found, errors.Join(missing...)
+}
+
+func (in *Installer) say(format string, args ...any) {
+	if in.Progress == nil {
+		return
+	}
+	line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n")
+	in.Progress(line)
 }

@@ -83,11 +83,14 @@ type GoBuild struct {
 // Maven copies a Java server and what it needs into one directory of jars.
 type Maven struct {
 	About
-	// POM is the text of a pom.xml whose runtime dependencies are the release.
+	// POM is the text of a pom.xml whose runtime dependencies are the release. It
+	// may hold {version}.
 	POM string
 	// Sums are lines of "SHA256  FILE.jar", one for every jar there must be. Empty:
 	// the jars are checked only by the checksums of their repository.
 	Sums string
+	// Artifact is "GROUP:ARTIFACT" of the dependency whose version is the release's.
+	Artifact string
 	// Tool is the name by which the directory of jars is known.
 	Tool string
 }

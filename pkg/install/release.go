@@ -1,6 +1,18 @@
 package install
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
 
 // Release is an obtained release. Its JSON form is release.json in its
 // directory; there, paths are relative, so that a cache can be moved.
@@ -8,23 +20,95 @@ type Release struct {
 	// Name and Version are as asked for; the version has no leading "v".
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Kind is how it was obtained, in the words of [Recipe.Kind].
+	// Kind is how it was obtained, in the words of [Recipe].
 	Kind string `json:"kind"`
-	// Source is where it came from: a URL, a package path, coordinates.
+	// Source is where it came from: a URL, a package at a version, a path.
 	Source string `json:"source"`
 	// Dir is the release's directory, absolute.
 	Dir string `json:"-"`
-	// Files maps each tool to its executable or directory, absolute.
+	// Files maps each tool to its executable or directory, absolute. Needs are
+	// among them.
 	Files map[string]string `json:"files"`
 	// SHA256 maps each tool that is part of the release to its hash in hex; of a
-	// directory, the hash of its sorted "HASH  PATH" lines.
+	// directory, the hash of its "HASH  PATH" lines in the order of the paths.
 	SHA256 map[string]string `json:"sha256"`
 	// Needs are the tools that are of the machine, not of the release.
 	Needs []string `json:"needs,omitempty"`
-	// Bytes is the size of what was kept.
+	// Bytes is the size of the release's files.
 	Bytes int64 `json:"bytes"`
 	// Obtained is when.
 	Obtained time.Time `json:"obtained"`
 	// Notes are to be printed wherever the release is named in a result.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Verify compares the release's files with their recorded hashes. It reads all
+// of them.
+func (r Release) Verify() error {
+	var problems []error
+	for _, tool := range slices.Sorted(maps.Keys(r.SHA256)) {
+		got, _, err := hashTree(r.Files[tool])
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("hash %s: %w", tool, err))
+		case got != r.SHA256[tool]:
+			problems = append(problems, fmt.Errorf("%s has SHA-256 %s, installed was %s", r.Files[tool], got, r.SHA256[tool]))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// hashTree returns the hash of a file, or of a directory's lines of hashes and
+// paths, and the bytes that went into it.
+func hashTree(path string) (sum string, bytes int64, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", 0, err
+	}
+	if !info.IsDir() {
+		return hashFile(path)
+	}
+	all := sha256.New()
+	// WalkDir goes in lexical order, which is what makes the hash one.
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		one, n, err := hashEntry(p, d)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(path, p)
+		if err != nil {
+			return err
+		}
+		bytes += n
+		fmt.Fprintf(all, "%s  %s\n", one, filepath.ToSlash(rel))
+		return nil
+	})
+	return hex.EncodeToString(all.Sum(nil)), bytes, err
+}
+
+// hashEntry hashes a file's content or a link's target.
+func hashEntry(path string, d fs.DirEntry) (string, int64, error) {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return hashFile(path)
+	}
+	target, err := os.Readlink(path)
+	if err != nil {
+		return "", 0, err
+	}
+	sum := sha256.Sum256([]byte("link " + target))
+	return hex.EncodeToString(sum[:]), 0, nil
+}
+
+func hashFile(path string) (string, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
 }

@@ -1,4 +1,143 @@
 package install
 
-// stage is where one release is being made.
-type stage struct{}
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// stage is where one recipe makes one release. Its owner holds the release's
+// lock.
+type stage struct {
+	in   *Installer
+	id   id
+	root string // removed at the end, whatever happens
+	dir  string // what becomes the release's directory
+	work string // scratch
+
+	// What the recipe has to say of what it obtained.
+	source string
+	notes  []string
+}
+
+// newStage makes an empty stage.
+func (in *Installer) newStage(id id) (*stage, error) {
+	root, err := filepath.Abs(filepath.Join(in.Cache, stagingFolder, id.key()))
+	if err != nil {
+		return nil, fmt.Errorf("find the cache: %w", err)
+	}
+	s := &stage{in: in, id: id, root: root, dir: filepath.Join(root, "release"), work: filepath.Join(root, "work")}
+	for _, dir := range []string{s.dir, s.work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, errors.Join(fmt.Errorf("make a staging directory: %w", err), s.remove())
+		}
+	}
+	return s, nil
+}
+
+// remove takes the stage away.
+func (s *stage) remove() error {
+	if err := os.RemoveAll(s.root); err != nil {
+		return fmt.Errorf("remove the staging directory: %w", err)
+	}
+	return nil
+}
+
+// say tells progress, naming the release.
+func (s *stage) say(format string, args ...any) {
+	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
+}
+
+// expand fills the placeholders of a recipe's text.
+func expand(text, version string) string {
+	return strings.NewReplacer("{version}", version, "{os}", runtime.GOOS, "{arch}", runtime.GOARCH).Replace(text)
+}
+
+// seal checks that every tool of the layout is there, makes files executable,
+// hashes everything and writes release.json.
+func (s *stage) seal(r *Release, layout map[string]string) error {
+	r.Files, r.SHA256 = map[string]string{}, map[string]string{}
+	for _, tool := range slices.Sorted(maps.Keys(layout)) {
+		rel := layout[tool]
+		path := filepath.Join(s.dir, rel)
+		if err := usable(path); err != nil {
+			return fmt.Errorf("%s is not usable: %w", tool, err)
+		}
+		sum, n, err := hashTree(path)
+		if err != nil {
+			return fmt.Errorf("hash %s: %w", tool, err)
+		}
+		r.Files[tool], r.SHA256[tool] = rel, sum
+		r.Bytes += n
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", releaseFile, err)
+	}
+	return writeNew(filepath.Join(s.dir, releaseFile), append(data, '\n'))
+}
+
+// usable checks that path is a directory with something in it, or a file with
+// something in it, which it makes executable.
+func usable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		entries, err := os.ReadDir(path)
+		if err == nil && len(entries) == 0 {
+			err = fmt.Errorf("%s is an empty directory", path)
+		}
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return fmt.Errorf("%s is empty or not a file", path)
+	}
+	return os.Chmod(path, info.Mode().Perm()|0o755)
+}
+
+// publish renames the release into the cache.
+func (s *stage) publish() error {
+	final := s.in.dir(s.id)
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+		return fmt.Errorf("make the release's place in the cache: %w", err)
+	}
+	if err := os.Rename(s.dir, final); err != nil {
+		// The parent may be a directory that was made for nothing; one that holds
+		// other versions refuses to go.
+		_ = os.Remove(filepath.Dir(final))
+		return fmt.Errorf("move the release into the cache: %w", err)
+	}
+	return nil
+}
+
+// writeNew writes a file that must not exist.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// explain adds to an error what can be done about it.
+func (in *Installer) explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w\nthe disk of the cache %s is full: free some space or choose another cache", err, in.Cache)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w\ncheck who owns the cache %s, or choose another one", err, in.Cache)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,268 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What stands in a cache beside the releases' NAME/VERSION/ directories.
+const (
+	stagingFolder = ".tmp"   // NAME@VERSION/ of what is being made
+	lockFolder    = ".locks" // NAME@VERSION files, which stay
+	releaseFile   = "release.json"
+)
+
+// errAbsent says that the cache does not have a release.
+var errAbsent = errors.New("not in the cache")
+
+// lockPoll is how often a held lock is tried again: flock cannot be waited for
+// under a context.
+const lockPoll = 100 * time.Millisecond
+
+// id names one release. Both parts are safe as elements of a path.
+type id struct{ name, version string }
+
+// newID checks a name and a version and drops a version's leading "v".
+func newID(name, version string) (id, error) {
+	if len(version) > 1 && version[0] == 'v' && isDigit(version[1]) {
+		version = version[1:]
+	}
+	if err := checkElement("name", name); err != nil {
+		return id{}, err
+	}
+	if err := checkElement("version", version); err != nil {
+		return id{}, err
+	}
+	return id{name, version}, nil
+}
+
+// checkElement refuses what could not stand as one element of a path.
+func checkElement(what, s string) error {
+	ok := len(s) > 0 && len(s) <= 100
+	for i := range len(s) {
+		c := s[i]
+		letter := isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		ok = ok && (letter || i > 0 && strings.IndexByte("._+-", c) >= 0)
+	}
+	if !ok {
+		return fmt.Errorf("%s %q: want a letter or digit, then letters, digits and \"._+-\", at most 100", what, s)
+	}
+	return nil
+}
+
+// checkInside refuses a path that is not below a release's directory, or is its
+// record.
+func checkInside(rel string) error {
+	if !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || filepath.Clean(rel) == releaseFile {
+		return fmt.Errorf("the path %q is not one inside a release", rel)
+	}
+	return nil
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func (i id) String() string { return i.name + " " + i.version }
+
+// key is the id as one element of a path; "@" is in neither part.
+func (i id) key() string { return i.name + "@" + i.version }
+
+func (in *Installer) dir(i id) string { return filepath.Join(in.Cache, i.name, i.version) }
+
+// Find returns the release if the cache has it, with every tool it needs. It
+// does not hash; see [Release.Verify].
+func (in *Installer) Find(name, version string) (Release, bool) {
+	id, err := newID(name, version)
+	if err != nil {
+		return Release{}, false
+	}
+	r, err := in.load(id)
+	return r, err == nil
+}
+
+// List returns the releases of the cache, by name and then by version. What
+// cannot be used is in the error, beside the others; a release whose needs are
+// missing on this machine is in both.
+func (in *Installer) List() ([]Release, error) {
+	dirs, err := filepath.Glob(filepath.Join(escapeGlob(in.Cache), "[a-zA-Z0-9]*", "[a-zA-Z0-9]*"))
+	if err != nil {
+		return nil, fmt.Errorf("list the cache %s: %w", in.Cache, err)
+	}
+	var list []Release
+	var problems []error
+	for _, dir := range dirs {
+		id := id{filepath.Base(filepath.Dir(dir)), filepath.Base(dir)}
+		r, err := in.load(id)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", id, err))
+		}
+		if r.Dir != "" {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Release) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), compareVersions(a.Version, b.Version))
+	})
+	return list, errors.Join(problems...)
+}
+
+// escapeGlob returns a pattern that matches path and nothing else.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// compareVersions orders 3.9.5 before 3.10.0: runs of digits by value, the rest
+// by bytes.
+func compareVersions(a, b string) int {
+	for a != "" && b != "" {
+		da, db := digits(a), digits(b)
+		if da == 0 || db == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		na, nb := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
+		if c := cmp.Or(cmp.Compare(len(na), len(nb)), strings.Compare(na, nb)); c != 0 {
+			return c
+		}
+		a, b = a[da:], b[db:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits returns the length of the run of digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return n
+}
+
+// load reads a release of the cache. errAbsent means that there is none; with
+// any other error the release is returned too if its record could be read.
+func (in *Installer) load(id id) (Release, error) {
+	dir, err := filepath.Abs(in.dir(id))
+	if err != nil {
+		return Release{}, fmt.Errorf("find the cache: %w", err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, releaseFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(dir); err == nil {
+			return Release{}, fmt.Errorf("%s has no %s, so it is not a release: remove it", dir, releaseFile)
+		}
+		return Release{}, errAbsent
+	}
+	if err != nil {
+		return Release{}, fmt.Errorf("read the cache: %w", err)
+	}
+	var r Release
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Release{}, fmt.Errorf("read %s: %w", filepath.Join(dir, releaseFile), err)
+	}
+	if r.Name != id.name || r.Version != id.version {
+		return Release{}, fmt.Errorf("%s holds a release that calls itself %s %s", dir, r.Name, r.Version)
+	}
+	r.Dir = dir
+	var problems []error
+	for tool, rel := range r.Files {
+		if err := checkInside(rel); err != nil {
+			return Release{}, fmt.Errorf("read %s: %w", filepath.Join(dir, releaseFile), err)
+		}
+		r.Files[tool] = filepath.Join(dir, rel)
+		if _, err := os.Stat(r.Files[tool]); err != nil {
+			problems = append(problems, fmt.Errorf("%s is missing (remove %s to install it again): %w", tool, dir, err))
+		}
+	}
+	found, err := in.needs(r.Needs)
+	for tool, p := range found {
+		r.Files[tool] = p
+	}
+	return r, errors.Join(append(problems, err)...)
+}
+
+// lock takes the release's lock, waiting while another process or goroutine
+// obtains the same one. The lock is an advisory one on a file that stays, so
+// it goes with the process that held it.
+func (in *Installer) lock(ctx context.Context, id id) (unlock func(), err error) {
+	path := filepath.Join(in.Cache, lockFolder, id.key())
+	unlock, ok, err := tryLock(path)
+	if err != nil || ok {
+		return unlock, err
+	}
+	in.say("%s: waiting for another install of it", id)
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for another install: %w", context.Cause(ctx))
+		case <-tick.C:
+		}
+		if unlock, ok, err := tryLock(path); err != nil || ok {
+			return unlock, err
+		}
+	}
+}
+
+// tryLock takes the lock file's lock unless somebody holds it.
+func tryLock(path string) (unlock func(), ok bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, false, fmt.Errorf("make the cache: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, false, fmt.Errorf("open the lock: %w", err)
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err == nil {
+		return func() { f.Close() }, true, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, false, nil
+	}
+	return nil, false, fmt.Errorf("lock %s: %w", path, err)
+}
+
+// sweep removes what installs that died left in staging: of this release,
+// whose lock the caller holds, and of any other whose lock is free.
+func (in *Installer) sweep(own id) error {
+	staging := filepath.Join(in.Cache, stagingFolder)
+	entries, err := os.ReadDir(staging)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for left-overs: %w", err)
+	}
+	for _, e := range entries {
+		stale := filepath.Join(staging, e.Name())
+		if e.Name() != own.key() {
+			unlock, ok, err := tryLock(filepath.Join(in.Cache, lockFolder, e.Name()))
+			if err != nil || !ok {
+				continue // somebody is at work there, or will find it
+			}
+			defer unlock()
+		}
+		in.say("%s: removing what an interrupted install left: %s", own, stale)
+		if err := os.RemoveAll(stale); err != nil {
+			return fmt.Errorf("remove left-overs: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// tool finds an executable of the machine, or says how to get it.
+func (in *Installer) tool(name string) (string, error) {
+	lookup := in.Lookup
+	if lookup == nil {
+		lookup = exec.LookPath
+	}
+	path, err := lookup(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is needed and was not found (%s): %w", name, hint(name), err)
+	}
+	return filepath.Abs(path)
+}
+
+// hint says how the executables that kinds of recipes need can be had.
+func hint(name string) string {
+	switch name {
+	case "go":
+		return "install Go from https://go.dev/dl"
+	case "java":
+		return "install a Java runtime, on Debian: apt-get install openjdk-17-jre-headless"
+	case "mvn":
+		return "install Maven and a JDK, on Debian: apt-get install maven"
+	default:
+		return "install it or put it into the PATH"
+	}
+}
+
+// How a tool that runs is watched and stopped.
+const (
+	watchEvery   = time.Second
+	stopPatience = 5 * time.Second
+	shownLines   = 25
+)
+
+// run runs one command in the stage's scratch directory to its end. Its last
+// lines of output are progress, and part of the error if it fails.
+func (s *stage) run(ctx context.Context, path string, args, env []string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	log := filepath.Join(s.work, filepath.Base(path)+".log")
+	h, err := process.Start(process.Command{
+		Name: filepath.Base(path), Path: path, Args: args, Env: env, Dir: s.work, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	s.watch(ctx, h, log)
+	patience := process.Deadlines{Interrupt: stopPatience, Kill: stopPatience}
+	exit := h.Stop(context.WithoutCancel(ctx), patience)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if exit.Code == 0 {
+		return nil
+	}
+	out, err := process.Tail(log, shownLines)
+	if err != nil {
+		out = err.Error()
+	}
+	return fmt.Errorf("%s: %s:\n%s", strings.Join(h.Argv(), " "), exit, out)
+}
+
+// watch tells the last line of the log when it changes, until the process or
+// ctx ends.
+func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	last := ""
+	for {
+		select {
+		case <-h.Done():
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if line, err := process.Tail(log, 1); err == nil && line != last {
+			last = line
+			s.say("%s", line)
+		}
+	}
+}
