@@ -1,28 +1,88 @@
 package databasetest
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/process"
 )
 
-// Cluster is members of one database on loopback addresses, run as a real agent
-// would run them. Its methods fail the test on errors. It is stopped when the
-// test ends.
+// readyWithin bounds how long a member may take to become ready: a JVM on a
+// busy machine, doubled.
+const readyWithin = 60 * time.Second
+
+// Cluster is members of one database on loopback addresses, run as an agent runs
+// them. Its methods fail the test on errors and are not safe for concurrent use.
+// It is stopped when the test ends.
 type Cluster struct {
-	t      testing.TB
-	suite  Suite
-	driver database.Driver
-	hosts  []database.Host
+	t       testing.TB
+	suite   Suite
+	driver  database.Driver
+	hosts   []database.Host
+	dir     string
+	members []*member.Member // nil where none runs
 }
 
 // Start starts that many members of the suite's database on free ports of its
 // addresses, and returns when every one is ready.
 func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
-	panic("not yet")
+	driver := s.Database.New()
+	if err := database.DecodeOptions([]byte(s.Options), driver); err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{
+		t: t, suite: s, driver: driver, dir: t.TempDir(),
+		hosts:   hosts(t, s, members),
+		members: make([]*member.Member, members),
+	}
+	// Not c.Stop: by then c.t may be a subtest that has ended.
+	t.Cleanup(func() {
+		for i := range c.members {
+			if c.members[i] != nil {
+				if err := c.members[i].Stop(context.Background(), process.DefaultDeadlines()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for i := range c.members {
+		c.start(i, true)
+	}
+	c.WaitReady()
+	return c
+}
+
+// hosts gives every role of every member a port that was free a moment ago.
+func hosts(t testing.TB, s Suite, members int) []database.Host {
+	t.Helper()
+	out := make([]database.Host, members)
+	for i := range out {
+		addr := fmt.Sprintf("127.0.0.%d", i+1)
+		if i < len(s.Addrs) {
+			addr = s.Addrs[i]
+		}
+		out[i] = database.Host{Addr: addr, Ports: map[string]int{}}
+		for role := range s.Database.Info.Ports {
+			// Held until all are chosen, so that no two are the same.
+			l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			out[i].Ports[role] = l.Addr().(*net.TCPAddr).Port
+		}
+	}
+	return out
 }
 
 // Driver returns the driver with the suite's options.
@@ -37,15 +97,154 @@ func (c *Cluster) Target() database.Target {
 	return t
 }
 
+// To returns the target with that member preferred.
+func (c *Cluster) To(member int) database.Target {
+	t := c.Target()
+	t.Prefer = member
+	return t
+}
+
+// Plan returns the plan of a member.
+func (c *Cluster) Plan(index int) database.Plan {
+	c.t.Helper()
+	plan, err := c.driver.Plan(database.Member{
+		Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return plan
+}
+
+// Logs returns the path of the log of a member's command.
+func (c *Cluster) Logs(index int, command string) string {
+	return filepath.Join(c.memberDir(index), "logs", command+".log")
+}
+
 // Kill ends a member at once, without a chance to clean up.
-func (c *Cluster) Kill(member int) { c.t.Helper() }
+func (c *Cluster) Kill(index int) {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // no patience: straight to SIGKILL
+	if err := c.members[index].Stop(ctx, process.DefaultDeadlines()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.members[index] = nil
+}
 
-// Restart starts a member that was killed or stopped again, on its directories
-// as they are, and returns when it is ready.
-func (c *Cluster) Restart(member int) { c.t.Helper() }
+// Restart starts a member that does not run again, on its directories as they
+// are. It does not wait until the member is ready.
+func (c *Cluster) Restart(index int) {
+	c.t.Helper()
+	c.start(index, false)
+}
 
-// Stop stops every member that runs, in order, and returns how each ended: nil
-// for a clean exit.
-func (c *Cluster) Stop() []error { return nil }
+// Stop stops every member that runs, in order, and returns how their commands
+// ended, by member and in the order of the plan.
+func (c *Cluster) Stop() [][]process.Exit {
+	c.t.Helper()
+	exits := make([][]process.Exit, len(c.members))
+	for i, m := range c.members {
+		if m == nil {
+			continue
+		}
+		if err := m.Stop(context.Background(), process.DefaultDeadlines()); err != nil {
+			c.t.Fatal(err)
+		}
+		for _, child := range m.Children() {
+			exits[i] = append(exits[i], child.Exit)
+		}
+		c.members[i] = nil
+	}
+	return exits
+}
 
-func run(t *testing.T, s Suite) {}
+// WaitReady returns when every member that runs is ready.
+func (c *Cluster) WaitReady() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	for i, m := range c.members {
+		if m == nil {
+			continue
+		}
+		for {
+			err := c.ready(ctx, i)
+			if err == nil {
+				break
+			}
+			select {
+			case <-m.Done():
+				c.t.Fatalf("member %d ended before it was ready: %v\n%s", i, err, c.tails(i))
+			case <-ctx.Done():
+				c.t.Fatalf("member %d is not ready after %v: %v\n%s", i, readyWithin, err, c.tails(i))
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+}
+
+func (c *Cluster) ready(ctx context.Context, index int) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return c.driver.Ready(ctx, c.Target(), index)
+}
+
+// start runs a member; fresh empties its data directories first.
+func (c *Cluster) start(index int, fresh bool) {
+	c.t.Helper()
+	plan := c.Plan(index)
+	if !fresh {
+		plan.DataDirs = nil // those that are named are emptied
+	}
+	self, err := os.Executable()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	c.members[index], err = member.Start(ctx, member.Options{
+		Plan: plan, Dir: c.memberDir(index), LogDir: filepath.Join(c.memberDir(index), "logs"),
+		Self: []string{self, "serve"},
+	})
+	if err != nil {
+		c.t.Fatalf("start member %d: %v", index, err)
+	}
+}
+
+// dataBytes returns how many bytes lie in the data directories of a member.
+func (c *Cluster) dataBytes(index int) int64 {
+	c.t.Helper()
+	var size int64
+	for _, dir := range c.Plan(index).DataDirs {
+		err := filepath.WalkDir(filepath.Join(c.memberDir(index), dir), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil {
+				size += info.Size()
+			}
+			return err
+		})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return size
+}
+
+// tails returns the end of every log of a member.
+func (c *Cluster) tails(index int) string {
+	var text string
+	for _, child := range c.members[index].Children() {
+		tail, err := process.Tail(child.Log, 20)
+		if err != nil {
+			tail = err.Error()
+		}
+		text += fmt.Sprintf("%s: %s\n%s\n", child.Name, child.Exit, tail)
+	}
+	return text
+}
+
+func (c *Cluster) memberDir(index int) string { return filepath.Join(c.dir, strconv.Itoa(index)) }

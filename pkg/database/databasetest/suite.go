@@ -7,9 +7,11 @@ package databasetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,6 +29,11 @@ type Suite struct {
 	Addrs []string
 	// Tools are the executables of Info.Tools.
 	Tools map[string]string
+	// TextKeys says that keys must be printable; values never need to be.
+	TextKeys bool
+	// FixedLeader says that the cluster can't live without its leader, which is
+	// then never killed alone.
+	FixedLeader bool
 	// LimitKeySize is the size of the key with which Info.MaxValue is tried, in
 	// bytes; 0 is 256.
 	LimitKeySize int
@@ -38,6 +45,7 @@ type Suite struct {
 // Main runs the tests of a package, or one member of a built-in server when the
 // binary was started as "serve NAME ARGS...". It does not return.
 func Main(m *testing.M, r *database.Registry) {
+	flag.Bool("update", false, "rewrite the files that results are compared with")
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
 		os.Exit(m.Run())
 	}
@@ -63,9 +71,62 @@ func serve(r *database.Registry, name string, args []string) error {
 }
 
 // Run runs every case of the suite against one cluster of three members. The
-// names of the cases that ran are compared with testdata/cases.txt of the
-// calling package; -update rewrites it.
+// cases that ran, and how many parts each had, are compared with
+// testdata/cases.txt of the calling package, so that a case can't get lost
+// unnoticed; -update rewrites it.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
-	run(t, s)
+	if s.LimitKeySize == 0 {
+		s.LimitKeySize = 256
+	}
+	f := &fixture{Cluster: Start(t, s, 3)}
+	var ran strings.Builder
+	for _, c := range cases() {
+		if c.applies != nil && !c.applies(f) {
+			continue
+		}
+		f.parts = 0
+		ok := t.Run(c.name, func(t *testing.T) {
+			f.Cluster.t = t
+			c.run(t, f)
+		})
+		f.Cluster.t = t
+		fmt.Fprintf(&ran, "%s x %d\n", c.name, max(f.parts, 1))
+		if !ok && c.breaks {
+			t.Fatalf("the cluster is not what the next case expects after %q failed", c.name)
+		}
+	}
+	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
+		t.Logf("cases were picked by -run %s: not compared with the list", only)
+		return
+	}
+	Golden(t, "testdata/cases.txt", []byte(ran.String()))
+}
+
+// Golden compares got with a file of the calling package, which -update writes.
+func Golden(t testing.TB, path string, got []byte) {
+	t.Helper()
+	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (-update writes it)", err)
+	}
+	if diff := diffLines(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs, - is the file, + is now (-update rewrites it):\n%s", path, diff)
+	}
+}
+
+// Skip skips a test that this machine can't run. Under CI=true it fails: there,
+// nothing may go untested in silence.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("skipped under CI: %s", why)
+	}
+	t.Skip(why)
 }

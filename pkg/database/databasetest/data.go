@@ -1,0 +1,331 @@
+package databasetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// writeReadCase: what was written, then overwritten, is read in every mode and
+// from every member.
+func writeReadCase(t *testing.T, f *fixture) {
+	for _, mode := range f.info().Reads {
+		for member := range f.members {
+			f.part(t, fmt.Sprintf("%s from member %d", mode, member), func(t *testing.T) {
+				writer, reader := f.dial(t, f.Target()), f.dial(t, f.To(member))
+				key := f.key()
+				for _, value := range []string{"first", "second and longer", "3"} {
+					put(t, writer, key, []byte(value))
+					get(t, reader, key, mode, []byte(value))
+				}
+			})
+		}
+	}
+}
+
+// missingKeyCase: a key that never was is not found, in every mode.
+func missingKeyCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	for _, mode := range f.info().Reads {
+		f.part(t, string(mode), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			value, err := client.Get(ctx, f.key(), mode)
+			if !errors.Is(err, database.ErrNotFound) {
+				t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
+			}
+			mustClass(t, err, database.ClassNotFound, database.Failed)
+		})
+	}
+}
+
+// bytesCase: every byte may stand in a value, and in a key where the database
+// allows it.
+func bytesCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	mode := f.info().Reads[0]
+	f.part(t, "value", func(t *testing.T) {
+		key := f.key()
+		put(t, client, key, bytesOf(512))
+		get(t, client, key, mode, bytesOf(512))
+	})
+	if f.suite.TextKeys {
+		return
+	}
+	f.part(t, "key", func(t *testing.T) {
+		keys := [][]byte{append(f.key(), bytesOf(256)...), append(f.key(), 0), append(f.key(), 0, 0), {0, 1, 0}, {255, 0}}
+		for i, key := range keys {
+			put(t, client, key, []byte{byte(i)})
+		}
+		for i, key := range keys {
+			get(t, client, key, mode, []byte{byte(i)})
+		}
+	})
+}
+
+// sizesCase: a value comes back with the length it was written with.
+func sizesCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	for _, size := range []int{0, 1, 255, 1023, 1024, 4097, 65536} {
+		f.part(t, fmt.Sprint(size), func(t *testing.T) {
+			key := f.key()
+			put(t, client, key, bytesOf(size))
+			get(t, client, key, f.info().Reads[0], bytesOf(size))
+		})
+	}
+}
+
+// buffersCase: a client keeps no buffer of the caller after success.
+func buffersCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	const n = 50
+	buffer, value := make([]byte, 0, 64), make([]byte, 1000)
+	var keys [][]byte
+	for i := range n {
+		keys = append(keys, f.key())
+		buffer = append(buffer[:0], keys[i]...)
+		copy(value, bytes.Repeat([]byte{byte(i)}, len(value)))
+		put(t, client, buffer, value)
+	}
+	for i, key := range keys {
+		get(t, client, key, f.info().Reads[0], bytes.Repeat([]byte{byte(i)}, len(value)))
+	}
+}
+
+// limitCase: the largest value passes, a larger one is refused by kind, and the
+// connection serves on.
+func limitCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	key := append(f.key(), bytes.Repeat([]byte("k"), f.suite.LimitKeySize)...)[:f.suite.LimitKeySize]
+	largest := f.info().MaxValue
+	f.part(t, "largest", func(t *testing.T) {
+		put(t, client, key, bytesOf(largest))
+		get(t, client, key, f.info().Reads[0], bytesOf(largest))
+	})
+	for _, over := range []int{1 + f.suite.LimitSlack, largest} {
+		f.part(t, fmt.Sprintf("%d more", over), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			err := client.Put(ctx, key, bytesOf(largest+over))
+			if err == nil {
+				t.Fatalf("%d bytes are accepted, Info.MaxValue is %d", largest+over, largest)
+			}
+			mustClass(t, err, database.ClassTooLarge, database.Failed)
+			get(t, client, key, f.info().Reads[0], bytesOf(largest))
+		})
+	}
+}
+
+// deadlineCase: a request that is out of time says so, whether it was sent or
+// not, and the connection serves on.
+func deadlineCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	f.part(t, "already over", func(t *testing.T) {
+		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+		defer cancel()
+		key := f.key()
+		mustClass(t, client.Put(ctx, key, []byte("late")), database.ClassTimeout, database.Failed)
+		_, err := client.Get(ctx, key, f.info().Reads[0])
+		mustClass(t, err, database.ClassTimeout, database.Failed)
+		absent(t, f, client, key)
+	})
+	f.part(t, "short", func(t *testing.T) {
+		timedOut := 0
+		for i := range 60 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Microsecond)
+			if err := client.Put(ctx, f.key(), bytesOf(1024)); err != nil {
+				mustClass(t, err, database.ClassTimeout, database.Failed, database.Unknown)
+				timedOut++
+			}
+			cancel()
+		}
+		if timedOut == 0 {
+			t.Error("no request ran out of time")
+		}
+	})
+	f.part(t, "after", func(t *testing.T) { serves(t, f, client) })
+}
+
+// cancelCase: a cancelled request ends at once, by kind.
+func cancelCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	f.part(t, "before", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		key := f.key()
+		mustClass(t, client.Put(ctx, key, []byte("x")), database.ClassCancelled, database.Failed)
+		absent(t, f, client, key)
+	})
+	f.part(t, "in flight", func(t *testing.T) {
+		for i := range 40 {
+			ctx, cancel := context.WithCancel(t.Context())
+			timer := time.AfterFunc(time.Duration(i)*25*time.Microsecond, cancel)
+			if err := client.Put(ctx, f.key(), bytesOf(1024)); err != nil {
+				mustClass(t, err, database.ClassCancelled, database.Failed, database.Unknown)
+			}
+			timer.Stop()
+			cancel()
+		}
+	})
+	f.part(t, "after", func(t *testing.T) { serves(t, f, client) })
+}
+
+// deleteCase: a deleted key is not found, and deleting it again is no error.
+func deleteCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	key := f.key()
+	put(t, client, key, []byte("x"))
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	for range 2 {
+		if err := client.(database.Deleter).Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		absent(t, f, client, key)
+	}
+}
+
+// rangeCase: a range reads as many neighbours as it may, from the key on.
+func rangeCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	var keys [][]byte
+	for range 10 {
+		keys = append(keys, f.key())
+		put(t, client, keys[len(keys)-1], bytesOf(100))
+	}
+	for _, mode := range f.info().Reads {
+		f.part(t, string(mode), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			for {
+				n, err := client.(database.Ranger).Range(ctx, keys[3], 5, mode)
+				if err == nil && n == 5 {
+					return
+				}
+				if mode != database.ReadStale || ctx.Err() != nil {
+					t.Fatalf("read %d keys of 7 with a limit of 5: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// swapCase: a swap with the old value passes, one with any other is a conflict
+// that changes nothing.
+func swapCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	swapper, mode := client.(database.Swapper), f.info().Reads[0]
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	key := f.key()
+	put(t, client, key, []byte("old"))
+	if err := swapper.Swap(ctx, key, []byte("old"), []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	get(t, client, key, mode, []byte("new"))
+	mustClass(t, swapper.Swap(ctx, key, []byte("old"), []byte("newer")), database.ClassConflict, database.Failed)
+	get(t, client, key, mode, []byte("new"))
+	mustClass(t, swapper.Swap(ctx, f.key(), []byte("old"), []byte("x")), database.ClassConflict, database.Failed)
+}
+
+// sharedCase: many clients write and read through one connection at once.
+func sharedCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	const clients, each = 16, 10
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			for range each {
+				key := f.key()
+				if err := client.Put(ctx, key, key); err != nil {
+					t.Error(err)
+					return
+				}
+				if got, err := client.Get(ctx, key, f.info().Reads[0]); err != nil || !bytes.Equal(got, key) {
+					t.Errorf("wrote %q, read %q: %v", key, got, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// countCase: the database's own count lies between what surely was added and
+// what may have been.
+func countCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	before := count(t, f)
+	var ok, unknown int64
+	for i := range 60 {
+		// Every third has so little time that it may or may not be applied.
+		timeout := opWithin
+		if i%3 == 0 {
+			timeout = time.Duration(i) * 40 * time.Microsecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		outcome, _ := database.Classify(client.Put(ctx, f.key(), bytesOf(64)))
+		cancel()
+		switch outcome {
+		case database.OK:
+			ok++
+		case database.Unknown:
+			unknown++
+		}
+	}
+	serves(t, f, client) // one more key, and behind all of the above
+	ok++
+	if ok < 40 {
+		t.Errorf("only %d of 60 writes are ok", ok)
+	}
+	if found := count(t, f) - before; found < ok || found > ok+unknown {
+		t.Errorf("%d keys are new; %d writes are ok and %d unknown", found, ok, unknown)
+	}
+	key := f.key()
+	for range 3 { // overwriting adds nothing
+		put(t, client, key, []byte("x"))
+	}
+	again := count(t, f)
+	put(t, client, key, []byte("y"))
+	if now := count(t, f); now != again {
+		t.Errorf("overwriting a key changed the count from %d to %d", again, now)
+	}
+}
+
+func count(t *testing.T, f *fixture) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	n, err := f.driver.(database.Counter).CountKeys(ctx, f.Target())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// absent fails the test if the key is there.
+func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	value, err := c.Get(ctx, key, f.info().Reads[0])
+	if !errors.Is(err, database.ErrNotFound) {
+		t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
+	}
+}
+
+// serves fails the test unless the connection writes and reads.
+func serves(t *testing.T, f *fixture, c database.Client) {
+	t.Helper()
+	key := f.key()
+	put(t, c, key, key)
+	get(t, c, key, f.info().Reads[0], key)
+}

@@ -1,0 +1,244 @@
+package databasetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// readyCase: every member says that it serves, and a target without that member
+// is an error.
+func readyCase(t *testing.T, f *fixture) {
+	for member := range f.members {
+		f.part(t, fmt.Sprint(member), func(t *testing.T) {
+			if err := f.ready(t.Context(), member); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	f.part(t, "nobody", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if err := f.driver.Ready(ctx, database.Target{Endpoints: []string{nobody(t, f)}}, 0); err == nil {
+			t.Error("a member that does not run is ready")
+		}
+	})
+}
+
+// versionCase: every member says which version it runs, and they agree.
+func versionCase(t *testing.T, f *fixture) {
+	versions := map[string]bool{}
+	for member := range f.members {
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		version, err := f.driver.(database.Versioner).Version(ctx, f.Target(), member)
+		cancel()
+		if err != nil || version == "" {
+			t.Fatalf("version of member %d is %q: %v", member, version, err)
+		}
+		versions[version] = true
+	}
+	if len(versions) != 1 {
+		t.Errorf("members differ: %v", versions)
+	}
+	t.Logf("version %v", versions)
+}
+
+// leaderCase: the leader is one of the members, and stays.
+func leaderCase(t *testing.T, f *fixture) {
+	first, again := leader(t, f), leader(t, f)
+	if first != again || first < 0 || first >= len(f.members) {
+		t.Errorf("the leader is %d, then %d, of %d members", first, again, len(f.members))
+	}
+}
+
+// leader asks until somebody leads.
+func leader(t *testing.T, f *fixture) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), recoverWithin)
+	defer cancel()
+	for {
+		try, stop := context.WithTimeout(ctx, 2*time.Second)
+		index, err := f.driver.(database.Leader).Leader(try, f.Target())
+		stop()
+		if err == nil {
+			return index
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// preferCase: a connection can be had to each member, and without preference.
+func preferCase(t *testing.T, f *fixture) {
+	for prefer := -1; prefer < len(f.members); prefer++ {
+		f.part(t, fmt.Sprint(prefer), func(t *testing.T) { serves(t, f, f.dial(t, f.To(prefer))) })
+	}
+}
+
+// dialNobodyCase: a dead endpoint is known when it is dialed, and soon.
+func dialNobodyCase(t *testing.T, f *fixture) {
+	start := time.Now()
+	client, err := f.driver.Dial(t.Context(), database.Target{Endpoints: []string{nobody(t, f)}})
+	if err == nil {
+		_ = client.Close()
+		t.Fatal("dialing an endpoint where nobody listens succeeds")
+	}
+	if took := time.Since(start); took > 8*time.Second {
+		t.Errorf("the error took %v", took)
+	}
+}
+
+// nobody returns an address where nobody listens.
+func nobody(t *testing.T, f *fixture) string {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(f.hosts[0].Addr, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// closeCase: a closed client leaves nothing behind, fails its operations by kind
+// and does not mind being closed again.
+func closeCase(t *testing.T, f *fixture) {
+	before := goleak.IgnoreCurrent()
+	for prefer := -1; prefer < len(f.members); prefer++ {
+		f.part(t, fmt.Sprint(prefer), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			client, err := f.driver.Dial(ctx, f.To(prefer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			serves(t, f, client)
+			if err := client.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			_ = client.Close() // must only not panic
+			if outcome, _ := database.Classify(client.Put(ctx, f.key(), nil)); outcome == database.OK {
+				t.Error("a closed client writes")
+			}
+		})
+	}
+	f.part(t, "leaks", func(t *testing.T) { goleak.VerifyNone(t, before) })
+}
+
+// loseFollowerCase: without one follower the others serve on; when it is back,
+// the same client that was connected to it serves again.
+func loseFollowerCase(t *testing.T, f *fixture) {
+	leads := 0
+	if drives[database.Leader](f) {
+		leads = leader(t, f)
+	}
+	lose(t, f, (leads+1)%len(f.members), leads)
+}
+
+// loseLeaderCase: the same with the leader, after an election.
+func loseLeaderCase(t *testing.T, f *fixture) {
+	leads := leader(t, f)
+	lose(t, f, leads, (leads+1)%len(f.members))
+	if now := leader(t, f); now < 0 || now >= len(f.members) {
+		t.Errorf("the leader is %d of %d members", now, len(f.members))
+	}
+}
+
+// lose kills one member, writes through another, and brings it back.
+func lose(t *testing.T, f *fixture, victim, survivor int) {
+	onVictim, onSurvivor := f.dial(t, f.To(victim)), f.dial(t, f.To(survivor))
+	key := f.key()
+	put(t, onVictim, key, []byte("before"))
+	serves(t, f, onSurvivor)
+	f.Kill(victim)
+	f.part(t, "the client of the dead member fails by kind", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if outcome, class := database.Classify(onVictim.Put(ctx, f.key(), []byte("x"))); outcome == database.OK || class == database.ClassOther {
+			t.Errorf("outcome %v, class %q", outcome, class)
+		}
+	})
+	f.part(t, "the others take writes", func(t *testing.T) {
+		recovers(t, f, onSurvivor)
+		get(t, onSurvivor, key, f.info().Reads[0], []byte("before"))
+	})
+	f.Restart(victim)
+	f.WaitReady()
+	f.part(t, "the client of the dead member is back", func(t *testing.T) {
+		recovers(t, f, onVictim)
+		get(t, onVictim, key, f.info().Reads[0], []byte("before"))
+	})
+}
+
+// recovers writes until 99 of 100 in a row are ok, and fails the test if that
+// takes too long.
+func recovers(t *testing.T, f *fixture, c database.Client) {
+	t.Helper()
+	const window, allowed = 100, 1
+	deadline := time.Now().Add(recoverWithin)
+	var written, failed int
+	var last error
+	for written < window {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err := c.Put(ctx, f.key(), bytesOf(256))
+		cancel()
+		written++
+		if err != nil {
+			failed, last = failed+1, err
+			time.Sleep(20 * time.Millisecond) // an unreachable member refuses at once
+		}
+		if failed > allowed {
+			written, failed = 0, 0
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v after the loss %d of %d writes are not ok, the last: %v", recoverWithin, failed, written, last)
+		}
+	}
+}
+
+// restartCase: members end when they are asked to, cleanly, and find their data
+// again when they start on the same directories.
+func restartCase(t *testing.T, f *fixture) {
+	key := f.key()
+	put(t, f.dial(t, f.Target()), key, bytesOf(2000))
+	f.part(t, "clean stop", func(t *testing.T) { stopsCleanly(t, f) })
+	f.part(t, "data on disk", func(t *testing.T) {
+		if size := f.dataBytes(0); size < 2000 {
+			t.Errorf("the data directories hold %d bytes, less than was written", size)
+		}
+	})
+	for i := range f.members {
+		f.Restart(i)
+	}
+	f.WaitReady()
+	f.part(t, "data again", func(t *testing.T) {
+		client := f.dial(t, f.Target())
+		get(t, client, key, f.info().Reads[0], bytesOf(2000))
+		serves(t, f, client)
+	})
+	f.part(t, "clean stop again", func(t *testing.T) { stopsCleanly(t, f) })
+}
+
+// stopsCleanly fails the test if a command needed more than the first signal, or
+// if the built-in server ended with an error.
+func stopsCleanly(t *testing.T, f *fixture) {
+	plans := make([]database.Plan, len(f.members))
+	for i := range plans {
+		plans[i] = f.Plan(i)
+	}
+	for i, exits := range f.Stop() {
+		for n, exit := range exits {
+			command := plans[i].Commands[n]
+			if exit.After != "interrupt" || (command.Self && exit.Code != 0) {
+				t.Errorf("%s of member %d: %s", command.Name, i, exit)
+			}
+		}
+	}
+}

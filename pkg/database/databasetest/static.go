@@ -1,0 +1,163 @@
+package databasetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// optionsCase: options survive the wire, have help, and refuse what they don't
+// know.
+func optionsCase(t *testing.T, f *fixture) {
+	f.part(t, "round trip", func(t *testing.T) {
+		data, err := database.EncodeOptions(f.driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := f.suite.Database.New()
+		if err := database.DecodeOptions(data, again); err != nil {
+			t.Fatalf("%v\n%s", err, data)
+		}
+		if diff := cmp.Diff(f.driver, again); diff != "" {
+			t.Errorf("options changed on the wire:\n%s", diff)
+		}
+	})
+	f.part(t, "unknown key", func(t *testing.T) {
+		if err := database.DecodeOptions([]byte("no_such_option: 1\n"), f.suite.Database.New()); err == nil {
+			t.Error("an unknown key is accepted")
+		}
+	})
+	f.part(t, "help", func(t *testing.T) {
+		options := reflect.TypeOf(f.driver).Elem()
+		for i := range options.NumField() {
+			field := options.Field(i)
+			if field.IsExported() && !field.Anonymous && (field.Tag.Get("doc") == "" || field.Tag.Get("yaml") == "") {
+				t.Errorf("option %s lacks a yaml or a doc tag", field.Name)
+			}
+		}
+	})
+}
+
+// planCase: the plan of a member is pure, stays in its directory and is what the
+// golden files show.
+func planCase(t *testing.T, f *fixture) {
+	hosts := f.info().FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "10.0.0.2"}, {Addr: "10.0.0.3"}})
+	m := database.Member{Index: 1, Hosts: hosts, Dir: "/var/lib/dbtester/member", Tools: map[string]string{}}
+	for name := range f.suite.Tools {
+		m.Tools[name] = "/opt/tools/" + name
+	}
+	f.part(t, "golden", func(t *testing.T) {
+		golden(t, "testdata/plan.json", f.suite.Database.New(), m)
+	})
+	f.part(t, "golden with TLS", func(t *testing.T) {
+		secure := m
+		secure.TLS = &database.TLS{CA: "/etc/dbtester/ca.pem", Cert: "/etc/dbtester/member.pem", Key: "/etc/dbtester/member.key"}
+		golden(t, "testdata/plan-tls.json", f.suite.Database.New(), secure)
+	})
+	f.part(t, "well formed", func(t *testing.T) { wellFormed(t, f, m) })
+}
+
+// golden compares the plan, or why there is none, with a file.
+func golden(t *testing.T, path string, driver database.Driver, m database.Member) {
+	t.Helper()
+	plan, err := driver.Plan(m)
+	if err != nil {
+		Golden(t, path, fmt.Appendf(nil, "{\"error\": %q}\n", err))
+		return
+	}
+	again, err := driver.Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(plan, again); diff != "" {
+		t.Errorf("the same member gives two plans:\n%s", diff)
+	}
+	data, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Golden(t, path, append(data, '\n'))
+}
+
+func wellFormed(t *testing.T, f *fixture, m database.Member) {
+	plan, err := f.suite.Database.New().Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range plan.DataDirs {
+		if !filepath.IsLocal(dir) {
+			t.Errorf("data directory %q leaves the member's directory", dir)
+		}
+	}
+	for _, file := range plan.Files {
+		if !filepath.IsLocal(file.Path) {
+			t.Errorf("file %q leaves the member's directory", file.Path)
+		}
+	}
+	for _, addr := range plan.Listen {
+		if !strings.HasPrefix(addr, m.Self().Addr+":") {
+			t.Errorf("the member listens on %s, which is not its own address %s", addr, m.Self().Addr)
+		}
+	}
+	if len(plan.Listen) < len(m.Self().Ports) {
+		t.Errorf("the plan names %d addresses for %d ports", len(plan.Listen), len(m.Self().Ports))
+	}
+	if len(plan.DataDirs) == 0 {
+		t.Error("no data directory to measure")
+	}
+	for _, rule := range plan.LogRules {
+		if _, err := regexp.Compile(rule.Pattern); err != nil || rule.Event == "" {
+			t.Errorf("log rule %q: %v", rule.Event, err)
+		}
+	}
+	for _, c := range plan.Commands {
+		if c.Self == (c.Path != "") {
+			t.Errorf("command %q must have either self or a path", c.Name)
+		}
+	}
+}
+
+// interfacesCase: Info.Operations and the optional interfaces say the same, and
+// the static facts make sense.
+func interfacesCase(t *testing.T, f *fixture) {
+	info := f.info()
+	client := f.dial(t, f.Target())
+	for _, c := range []struct {
+		op  database.Op
+		has bool
+	}{
+		{database.OpDelete, is[database.Deleter](client)},
+		{database.OpRange, is[database.Ranger](client)},
+		{database.OpSwap, is[database.Swapper](client)},
+	} {
+		f.part(t, string(c.op), func(t *testing.T) {
+			if listed := slices.Contains(info.Operations, c.op); listed != c.has {
+				t.Errorf("Info.Operations lists it: %v, the client has it: %v", listed, c.has)
+			}
+		})
+	}
+	f.part(t, "info", func(t *testing.T) {
+		for _, op := range []database.Op{database.OpWrite, database.OpUpdate, database.OpRead, database.OpReadOneshot} {
+			if !slices.Contains(info.Operations, op) {
+				t.Errorf("operation %s is not listed", op)
+			}
+		}
+		if len(info.Reads) == 0 || info.Ports["client"] == 0 || info.MaxValue <= 0 || info.Fsync == "" {
+			t.Errorf("info is incomplete: %+v", info)
+		}
+	})
+}
+
+func is[T any](v any) bool {
+	_, ok := v.(T)
+	return ok
+}
