@@ -207,3 +207,12 @@ func (w *worker) classify(d *done) {
 		d.class = database.ClassTimeout
 	}
 }
+
+// Preload writes the key that a load of reads with the same key reads.
+func Preload(ctx context.Context, spec Spec, client database.Client) error {
+	key := appendSameKey(nil, spec.KeySize)
+	if err := client.Put(ctx, key, appendValue(nil, spec.Seed, 0, spec.ValueSize)); err != nil {
+		return fmt.Errorf("write the key to read: %w", err)
+	}
+	return nil
+}

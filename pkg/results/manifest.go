@@ -143,6 +143,8 @@ type Step struct {
 	Rate        float64   `json:"rate,omitempty"`
 	Start       time.Time `json:"start,omitzero"`
 	End         time.Time `json:"end,omitzero"`
+	// IssueEnd is when nothing new was issued any more: it ends the population.
+	IssueEnd time.Time `json:"issue_end,omitzero"`
 	// InsideNS is the clients' time inside calls, all outcomes, clipped to the
 	// step's window; InsideNS / (Clients x window) tells whether the client or the
 	// database set the pace of a closed loop.

@@ -1,0 +1,210 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// conductor runs one database of one trial.
+type conductor struct {
+	*trialRun
+	db     *config.Database
+	entry  database.Database
+	driver database.Driver
+	run    *results.DatabaseRun
+	dir    string // the tag's folder
+	agents []*agentSession
+	events *results.EventWriter
+	target database.Target
+	beats  *heartbeats
+	// endSampling ends the samples of this process and waits for the last one.
+	endSampling func() error
+}
+
+// step is one step of a run. Undo, if any, runs when the run ends, however it
+// ends, if do was begun; it gets a context that outlives an interrupt.
+type step struct {
+	name string
+	do   func(context.Context) error
+	undo func(context.Context) error
+	skip bool
+}
+
+// steps are a run, from top to bottom; then the undos from bottom to top.
+func (c *conductor) steps() []step {
+	s := c.db.Steps
+	agents := len(c.db.Endpoints) == 0
+	return []step{
+		{name: "open records", do: c.openRecords, undo: c.closeRecords},
+		{name: "open agents", do: c.openAgents, undo: c.closeAgents, skip: !agents},
+		{name: "start members", do: c.startMembers, undo: c.stopMembers, skip: !agents},
+		{name: "send heartbeats", do: c.startHeartbeats, undo: c.stopHeartbeats, skip: !agents},
+		{name: "wait for a quorum", do: c.waitReady},
+		{name: "ask versions", do: c.askMembers},
+		{name: "sample the client", do: c.startSampling, undo: c.stopSampling, skip: !s.Load},
+		{name: "load", do: c.load, skip: !s.Load},
+	}
+}
+
+// undoTimeout bounds each undo: the agents' own deadlines are shorter.
+const undoTimeout = 90 * time.Second
+
+// database runs one database and records how it ended.
+func (t *trialRun) database(ctx context.Context, db *config.Database) error {
+	entry, err := t.Registry.Get(db.Name)
+	if err != nil {
+		return err
+	}
+	driver, err := newDriver(entry, db)
+	if err != nil {
+		return err
+	}
+	c := &conductor{trialRun: t, db: db, entry: entry, driver: driver}
+	if c.run, err = c.newRun(); err != nil {
+		return err
+	}
+	t.manifest.Databases = append(t.manifest.Databases, c.run)
+	if c.dir, err = t.folder.MakeTag(db.Tag); err != nil {
+		return err
+	}
+	err = conduct(ctx, c.steps(), func(text string) { c.say("%s", text) })
+	c.run.Ended = time.Now().UTC()
+	c.run.State = stateOf(ctx, err)
+	if err != nil {
+		c.run.Error = err.Error()
+	}
+	c.judge()
+	return errors.Join(err, t.folder.WriteManifest(t.manifest), c.derive())
+}
+
+// conduct carries out steps until one fails or ctx ends, then undoes in reverse
+// what was begun. It returns every error.
+func conduct(ctx context.Context, steps []step, say func(string)) error {
+	var errs []error
+	begun := 0
+	for _, s := range steps {
+		begun++
+		if s.skip {
+			continue
+		}
+		if ctx.Err() != nil {
+			errs = append(errs, context.Cause(ctx))
+			begun--
+			break
+		}
+		say(s.name)
+		if err := s.do(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			break
+		}
+	}
+	for i := begun - 1; i >= 0; i-- {
+		s := steps[i]
+		if s.skip || s.undo == nil {
+			continue
+		}
+		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		if err := s.undo(undoing); err != nil {
+			errs = append(errs, err)
+		}
+		cancel()
+	}
+	return errors.Join(errs...)
+}
+
+// newDriver returns a driver with the options of the experiment.
+func newDriver(entry database.Database, db *config.Database) (database.Driver, error) {
+	driver := entry.New()
+	if err := database.DecodeOptions(db.OptionsYAML, driver); err != nil {
+		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
+	}
+	return driver, nil
+}
+
+// newRun describes the run before anything started.
+func (c *conductor) newRun() (*results.DatabaseRun, error) {
+	db := c.db
+	options, err := json.Marshal(db.Options)
+	if err != nil {
+		return nil, fmt.Errorf("encode options: %w", err)
+	}
+	run := &results.DatabaseRun{
+		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
+		Built: c.entry.Info.Built, State: results.StateRunning, Options: options, Fsync: c.fsync(),
+		Load: c.loadRecord(), Leader: -1, Started: time.Now().UTC(),
+	}
+	for i, h := range c.hosts() {
+		run.Members = append(run.Members, results.Member{
+			Index: i, Addr: h.Addr, Agent: db.Hosts[i].Agent(), Endpoint: endpoint(h), Ports: h.Ports,
+		})
+	}
+	c.target = database.Target{Prefer: -1, MaxBytes: db.Load.KeySize + db.Load.ValueSize}
+	for _, h := range c.hosts() {
+		c.target.Endpoints = append(c.target.Endpoints, endpoint(h))
+	}
+	if len(db.Endpoints) > 0 {
+		c.target.Endpoints = db.Endpoints
+	}
+	return run, nil
+}
+
+// fsync states when a write is on disk with this driver's options.
+func (c *conductor) fsync() string {
+	if f, ok := c.driver.(database.Fsyncer); ok {
+		return f.Fsync()
+	}
+	return c.entry.Info.Fsync
+}
+
+// hosts are the members' hosts with every port filled in.
+func (c *conductor) hosts() []database.Host {
+	return hosts(c.entry, c.db)
+}
+
+func hosts(entry database.Database, db *config.Database) []database.Host {
+	list := make([]database.Host, len(db.Hosts))
+	for i, h := range db.Hosts {
+		list[i] = database.Host{Addr: h.Addr, Ports: h.Ports}
+	}
+	return entry.Info.FillPorts(list)
+}
+
+func (c *conductor) openRecords(context.Context) (err error) {
+	if err := os.MkdirAll(filepath.Join(c.dir, results.DirLogs), 0o755); err != nil {
+		return fmt.Errorf("make log directory: %w", err)
+	}
+	c.events, err = results.NewEventWriter(filepath.Join(c.dir, results.FileEvents))
+	return err
+}
+
+func (c *conductor) closeRecords(context.Context) error {
+	if c.events == nil {
+		return nil
+	}
+	return c.events.Close()
+}
+
+// event records that something happened; member -1 is the whole cluster. The
+// record of an event is not worth failing a run for.
+func (c *conductor) event(kind string, member int, text string) {
+	if c.events == nil {
+		return
+	}
+	if err := c.events.Write(results.Event{Time: time.Now().UTC(), Kind: kind, Member: member, Text: text}); err != nil {
+		c.Log.Warn("an event was not recorded", "kind", kind, "error", err)
+	}
+}
+
+// say tells whoever listens what happens now.
+func (c *conductor) say(format string, args ...any) {
+	c.Report(Update{Trial: c.number, Trials: c.manifest.Trials, Tag: c.db.Tag, Text: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,126 @@
+package control
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// dryRunDir stands for the directory that an agent gives its member.
+const dryRunDir = "$WORK_DIR"
+
+// DryRun writes what a run would do: each host's files, commands, ports and
+// directories, the steps, the requests and the least disk use. It asks nobody and
+// touches nothing.
+func DryRun(w io.Writer, o Options) error {
+	e := o.Experiment
+	fmt.Fprintf(w, "%s\nresults in %s/, %d trial(s), seed %d\n", e.Title, e.Results, max(e.Trials, 1), e.Seed)
+	for i := range e.Databases {
+		if err := dryRunDatabase(w, o, &e.Databases[i]); err != nil {
+			return fmt.Errorf("%s: %w", e.Databases[i].ID, err)
+		}
+	}
+	return nil
+}
+
+func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
+	entry, err := o.Registry.Get(db.Name)
+	if err != nil {
+		return err
+	}
+	driver, err := newDriver(entry, db)
+	if err != nil {
+		return err
+	}
+	c := &conductor{trialRun: &trialRun{Options: o}, db: db, entry: entry, driver: driver}
+	fmt.Fprintf(w, "\n%s (%s)\n", db.Tag, db.ID)
+	var names []string
+	for _, s := range c.steps() {
+		if !s.skip {
+			names = append(names, s.name)
+		}
+	}
+	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))
+	c.dryRunLoad(w)
+	if !db.Steps.Start || len(db.Endpoints) > 0 {
+		fmt.Fprintf(w, "  the cluster is running already\n")
+		return nil
+	}
+	all := hosts(entry, db)
+	for i := range all {
+		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir}
+		if tools := entry.Info.Tools; db.Binary != "" && len(tools) > 0 {
+			member.Tools = map[string]string{tools[0]: db.Binary}
+		}
+		plan, err := driver.Plan(member)
+		if err != nil {
+			return err
+		}
+		dryRunPlan(w, db.Hosts[i].Agent(), i, plan)
+	}
+	return nil
+}
+
+func (c *conductor) dryRunLoad(w io.Writer) {
+	l := c.db.Load
+	var requests int64
+	var duration time.Duration
+	for _, s := range c.plannedSteps() {
+		n := s.Requests
+		if byRate := int64(s.Rate * s.Duration.Seconds()); s.Rate > 0 && s.Duration > 0 && (n == 0 || byRate < n) {
+			n = byRate
+		}
+		requests += n
+		duration += s.Duration
+		fmt.Fprintf(w, "  load: %s, %d clients on %d connections%s\n", l.Operation, s.Clients, s.connections, extent(n, s.Duration, s.Rate))
+	}
+	if l.Operation == string(database.OpWrite) && !l.SameKey && requests > 0 {
+		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)
+		fmt.Fprintf(w, "  disk: at least %s of keys and values on each member\n", humanize.IBytes(bytes))
+	}
+}
+
+// extent says how far a step goes.
+func extent(requests int64, duration time.Duration, rate float64) string {
+	var b strings.Builder
+	if requests > 0 {
+		fmt.Fprintf(&b, ", %s requests", humanize.Comma(requests))
+	}
+	if duration > 0 {
+		fmt.Fprintf(&b, ", %v", duration)
+	}
+	if rate > 0 {
+		fmt.Fprintf(&b, ", %v requests/s due", rate)
+	} else {
+		b.WriteString(", closed loop")
+	}
+	return b.String()
+}
+
+func dryRunPlan(w io.Writer, agent string, i int, p database.Plan) {
+	fmt.Fprintf(w, "  member %d by agent %s\n", i+1, agent)
+	for _, d := range p.DataDirs {
+		fmt.Fprintf(w, "    directory %s/%s\n", dryRunDir, d)
+	}
+	for _, f := range p.Files {
+		content := "(secret)"
+		if !f.Secret {
+			content = strings.ReplaceAll(strings.TrimRight(f.Content, "\n"), "\n", "\n      ")
+		}
+		fmt.Fprintf(w, "    file %s/%s\n      %s\n", dryRunDir, f.Path, content)
+	}
+	for _, cmd := range p.Commands {
+		argv := append([]string{cmd.Path}, cmd.Args...)
+		if cmd.Self {
+			argv = append([]string{"dbtester", "serve"}, cmd.Args...)
+		}
+		fmt.Fprintf(w, "    run %s\n", strings.Join(argv, " "))
+	}
+	fmt.Fprintf(w, "    listen on %s\n", strings.Join(p.Listen, ", "))
+}

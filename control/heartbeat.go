@@ -1,0 +1,152 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// heartbeats renew the agents' leases each second, tell them the number of
+// clients, estimate their clocks, and notice when a member is lost.
+type heartbeats struct {
+	clients atomic.Int64
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	nudge   []chan struct{} // one for each agent: beat now
+
+	mu     sync.Mutex
+	clocks map[int]results.Clock
+	lost   map[int]string
+}
+
+const heartbeatEvery = time.Second
+
+func (c *conductor) startHeartbeats(ctx context.Context) error {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	b := &heartbeats{cancel: cancel, clocks: map[int]results.Clock{}, lost: map[int]string{}}
+	b.clients.Store(int64(c.firstClients()))
+	c.beats = b
+	for _, a := range c.agents {
+		nudge := make(chan struct{}, 1)
+		b.nudge = append(b.nudge, nudge)
+		b.wg.Go(func() { c.beat(own, a, nudge) })
+	}
+	return nil
+}
+
+// stopHeartbeats ends the heartbeats and records what they learned. The agents'
+// leases last longer than a stop.
+func (c *conductor) stopHeartbeats(context.Context) error {
+	b := c.beats
+	if b == nil {
+		return nil
+	}
+	b.cancel()
+	b.wg.Wait()
+	for i, clock := range b.clocks {
+		c.run.Members[i].Clock = &clock
+	}
+	return nil
+}
+
+// setClients tells all agents the number of clients at once.
+func (b *heartbeats) setClients(n int) {
+	if b == nil {
+		return
+	}
+	b.clients.Store(int64(n))
+	for _, nudge := range b.nudge {
+		select {
+		case nudge <- struct{}{}:
+		default: // one is on its way already
+		}
+	}
+}
+
+// beat sends one agent its heartbeats until ctx ends.
+func (c *conductor) beat(ctx context.Context, a *agentSession, nudge <-chan struct{}) {
+	ticker := time.NewTicker(heartbeatEvery)
+	defer ticker.Stop()
+	missed := 0
+	for {
+		if err := c.beatOnce(ctx, a); err == nil {
+			missed = 0
+		} else if missed++; missed == 3 {
+			c.lose(a, fmt.Sprintf("3 heartbeats in a row failed: %v", err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-nudge:
+		}
+	}
+}
+
+func (c *conductor) beatOnce(ctx context.Context, a *agentSession) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*heartbeatEvery)
+	defer cancel()
+	sent := time.Now()
+	reply, err := a.client.Heartbeat(ctx, &dbtesterpb.HeartbeatRequest{
+		RunId: a.runID, Clients: int32(c.beats.clients.Load()), SentUnixNs: sent.UnixNano(),
+	})
+	if err != nil {
+		return a.failed(err)
+	}
+	c.beats.clock(a.index, sent, time.Now(), reply)
+	for _, child := range reply.Children {
+		if !child.Running && a.reply != nil {
+			c.lose(a, fmt.Sprintf("%s ended: %s\n%s", child.Name, child.Exit, child.Tail))
+		}
+	}
+	return nil
+}
+
+// clock estimates an agent's clock from one exchange (RFC 5905, section 8); the
+// one with the shortest round trip counts.
+func (b *heartbeats) clock(member int, sent, received time.Time, r *dbtesterpb.HeartbeatResponse) {
+	trip := received.Sub(sent) - time.Duration(r.RepliedUnixNs-r.ReceivedUnixNs)
+	offset := (time.Duration(r.ReceivedUnixNs-sent.UnixNano()) + time.Duration(r.RepliedUnixNs-received.UnixNano())) / 2
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	old, known := b.clocks[member]
+	now := results.Clock{Offset: offset, Error: max(trip/2, 0), N: old.N + 1}
+	if known && old.Error <= now.Error {
+		now.Offset, now.Error = old.Offset, old.Error
+	}
+	b.clocks[member] = now
+}
+
+// lose remembers, once, that a member is gone.
+func (c *conductor) lose(a *agentSession, why string) {
+	b := c.beats
+	b.mu.Lock()
+	_, known := b.lost[a.index]
+	if !known {
+		b.lost[a.index] = why
+	}
+	b.mu.Unlock()
+	if !known {
+		c.event("server lost", a.index, why)
+		c.say("member %d on %s is lost: %s", a.index+1, a.addr, why)
+	}
+}
+
+// lostMembers are the members that were lost, with why.
+func (b *heartbeats) lostMembers() map[int]string {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lost := make(map[int]string, len(b.lost))
+	for i, why := range b.lost {
+		lost[i] = why
+	}
+	return lost
+}

@@ -1,0 +1,151 @@
+package control
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// The codes of marks. Invalid marks end a run with exit code 3.
+const (
+	markCounts      = "counts"
+	markUnsent      = "unsent"
+	markLost        = "server lost"
+	markKeys        = "keys found"
+	markKeysUnknown = "keys not counted"
+	markSharedHost  = "shared host"
+	markNotDurable  = "not durable"
+	markSaturated   = "client saturated"
+	markRate        = "rate not sustained"
+	markClock       = "clock"
+)
+
+// judge says what must be said beside the numbers.
+func (c *conductor) judge() {
+	for i, why := range c.beats.lostMembers() {
+		c.mark(markLost, true, "member %d: %s", i+1, why)
+	}
+	if c.run.Totals != nil {
+		c.judgeCounts()
+		c.judgeKeys()
+		c.judgeRate()
+		c.judgeClient()
+	}
+	c.judgeHosts()
+	slices.SortStableFunc(c.run.Validity, func(a, b results.Mark) int {
+		switch {
+		case a.Invalid == b.Invalid:
+			return 0
+		case a.Invalid:
+			return -1
+		default:
+			return 1
+		}
+	})
+}
+
+func (c *conductor) mark(code string, invalid bool, format string, args ...any) {
+	c.run.Validity = append(c.run.Validity, results.Mark{Code: code, Invalid: invalid, Text: fmt.Sprintf(format, args...)})
+}
+
+func (c *conductor) judgeCounts() {
+	t := c.run.Totals
+	if !t.Reconcile() {
+		c.mark(markCounts, true, "offered %d is not ok %d + failed %d + unknown %d + shed %d + unsent %d",
+			t.Offered, t.OK, t.Failed, t.Unknown, t.Shed, t.Unsent)
+	}
+	if t.Unsent > 0 {
+		c.mark(markUnsent, true, "%d of %d requests were due and not sent within %v after the end", t.Unsent, t.Offered, c.db.Load.Drain)
+	}
+}
+
+func (c *conductor) judgeKeys() {
+	k := c.run.Keys
+	switch {
+	case k == nil:
+	case k.Error != "":
+		c.mark(markKeysUnknown, false, "the keys could not be counted after the load: %s", k.Error)
+	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
+		c.mark(markKeys, true, "%d keys were added by the database's own count, but ok %d <= added <= ok + unknown %d does not hold",
+			k.Found(), k.MinAdded, k.MaxAdded)
+	}
+}
+
+// judgeRate notes a rate that the database did not keep up with, though the
+// client was in time.
+func (c *conductor) judgeRate() {
+	t := c.run.Totals
+	if c.run.Load.Rate == 0 || t.Offered == 0 {
+		return
+	}
+	behind := t.Queued + t.Shed + t.Unsent
+	if float64(behind) > 0.01*float64(t.Offered) && float64(t.Late) <= 0.01*float64(t.Offered) {
+		c.mark(markRate, false, "%d of %d requests found every client busy when they were due", behind, t.Offered)
+	}
+}
+
+// A client is saturated when it uses more than this share of its processors in
+// more than this share of its seconds.
+const (
+	saturatedCPU     = 0.85
+	saturatedSeconds = 0.10
+)
+
+func (c *conductor) judgeClient() {
+	samples, err := results.ReadSamples(filepath.Join(c.dir, results.FileClient))
+	if err != nil && len(samples) == 0 {
+		return
+	}
+	var n, busy int
+	for _, s := range samples {
+		at := time.Unix(0, s.UnixNano)
+		if s.PeriodNS == 0 || at.Before(c.run.LoadStart) || at.After(c.run.LoadEnd) {
+			continue
+		}
+		n++
+		if s.CPUPercent > 100*saturatedCPU*float64(c.client.CPUs) {
+			busy++
+		}
+	}
+	if n == 0 || float64(busy) <= saturatedSeconds*float64(n) {
+		return
+	}
+	c.mark(markSaturated, !c.sharedHost(), "this client used over %.0f %% of its %d processors in %d of %d seconds",
+		100*saturatedCPU, c.client.CPUs, busy, n)
+}
+
+// sharedHost tells whether a member runs on the client's machine.
+func (c *conductor) sharedHost() bool {
+	return slices.ContainsFunc(c.run.Members, func(m results.Member) bool {
+		return m.Host != nil && m.Host.BootID != "" && m.Host.BootID == c.client.BootID
+	})
+}
+
+// fastestFsync is what no disk that keeps its promise is faster than.
+const fastestFsync = 20 * time.Microsecond
+
+// maxClockError is how badly a clock may be known before series by second are
+// off by a tenth of one.
+const maxClockError = 100 * time.Millisecond
+
+func (c *conductor) judgeHosts() {
+	if c.sharedHost() {
+		c.mark(markSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
+	}
+	for _, m := range c.run.Members {
+		if d := m.Disk; d != nil && d.Filesystem != "" {
+			switch {
+			case d.Filesystem == "tmpfs" || d.Filesystem == "overlay":
+				c.mark(markNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
+			case d.FsyncP50 > 0 && d.FsyncP50 < fastestFsync:
+				c.mark(markNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
+			}
+		}
+		if m.Clock != nil && m.Clock.Error > maxClockError {
+			c.mark(markClock, false, "member %d: its clock is known to %v only", m.Index+1, m.Clock.Error)
+		}
+	}
+}

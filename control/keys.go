@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// countBefore asks the database how many keys it holds before a load of writes.
+func (c *conductor) countBefore(ctx context.Context) error {
+	counter, ok := c.driver.(database.Counter)
+	if !ok || database.Op(c.db.Load.Operation) != database.OpWrite {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	defer cancel()
+	n, err := counter.CountKeys(ctx, c.target)
+	if err != nil {
+		return fmt.Errorf("count keys before the load: %w", err)
+	}
+	c.run.Keys = &results.Keys{Before: n}
+	return nil
+}
+
+// countTimeout bounds a count: it reads every key of some databases.
+const countTimeout = 2 * undoTimeout / 3
+
+// countAfter asks again. An interrupted load is counted too; a count that fails
+// does not undo what was measured.
+func (c *conductor) countAfter(ctx context.Context) {
+	k := c.run.Keys
+	if k == nil {
+		return
+	}
+	t := c.run.Totals
+	k.MinAdded, k.MaxAdded = t.OK, t.OK+t.Unknown
+	if c.db.Load.SameKey {
+		k.MinAdded, k.MaxAdded = 0, 1
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTimeout)
+	defer cancel()
+	n, err := c.driver.(database.Counter).CountKeys(ctx, c.target)
+	if err != nil {
+		k.Error = err.Error()
+		return
+	}
+	k.After = n
+}

@@ -1,0 +1,241 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// startSampling samples this process each second.
+func (c *conductor) startSampling(ctx context.Context) error {
+	sampler, err := sysmetrics.NewSampler(sysmetrics.Options{
+		PIDs: func() []int { return []int{os.Getpid()} }, Dir: c.dir, Device: c.Device, Interface: c.Interface,
+		Addr: c.peerAddr(), Clients: c.clients,
+	})
+	if err != nil {
+		return err
+	}
+	out, err := results.NewSampleWriter(filepath.Join(c.dir, results.FileClient))
+	if err != nil {
+		return err
+	}
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- sampler.Run(own, out) }()
+	c.endSampling = func() error {
+		cancel()
+		return errors.Join(<-done, out.Close())
+	}
+	return nil
+}
+
+func (c *conductor) stopSampling(context.Context) error {
+	if c.endSampling == nil {
+		return nil
+	}
+	if err := c.endSampling(); err != nil {
+		return fmt.Errorf("sample the client: %w", err)
+	}
+	return nil
+}
+
+// clients is the number of clients now.
+func (c *conductor) clients() int64 {
+	if c.beats == nil {
+		return int64(c.firstClients())
+	}
+	return c.beats.clients.Load()
+}
+
+// peerAddr is a member's address: the interface that leads there is sampled.
+func (c *conductor) peerAddr() string {
+	host, _, err := net.SplitHostPort(c.target.Endpoints[0])
+	if err != nil {
+		return c.target.Endpoints[0]
+	}
+	return host
+}
+
+// load counts the keys, runs every step of the load, and counts the keys again.
+func (c *conductor) load(ctx context.Context) error {
+	if err := c.countBefore(ctx); err != nil {
+		return err
+	}
+	if err := c.preload(ctx); err != nil {
+		return err
+	}
+	files, err := load.NewFiles(c.dir, time.Now())
+	if err != nil {
+		return err
+	}
+	spec := c.spec()
+	rec := load.NewRecorder(files, spec.Operation, c.reportProgress)
+	c.event("load start", -1, "")
+	c.run.LoadStart = time.Now().UTC()
+	err = c.loadSteps(ctx, load.NewEngine(spec, rec))
+	c.event("load end", -1, "")
+	totals := rec.Totals()
+	c.run.Totals = &totals
+	c.countAfter(ctx)
+	return errors.Join(err, files.Close())
+}
+
+// loadSteps runs the steps one after the other, each on new connections.
+func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
+	for _, s := range c.plannedSteps() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		conns, err := c.dial(ctx, s.connections)
+		if err != nil {
+			return err
+		}
+		c.beats.setClients(s.Clients)
+		c.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.connections))
+		res, err := engine.Step(ctx, s.Step, conns)
+		c.recordStep(s, res)
+		err = errors.Join(err, closeAll(conns))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conductor) recordStep(s plannedStep, res load.StepResult) {
+	if res.Start.IsZero() {
+		return
+	}
+	if len(c.run.Steps) == 0 {
+		c.run.LoadStart = res.Start
+	}
+	c.run.LoadEnd = res.End
+	c.run.Steps = append(c.run.Steps, results.Step{
+		Index: s.Index, Clients: s.Clients, Connections: s.connections, Requests: s.Requests, Rate: s.Rate,
+		Start: res.Start, End: res.End, IssueEnd: res.IssueEnd, InsideNS: int64(res.Inside),
+	})
+}
+
+// dialers is how many connections are opened at once: enough to be quick, few
+// enough not to overrun a server's accept queue.
+const dialers = 32
+
+// dial opens connections to the members that the load targets, in turn.
+func (c *conductor) dial(ctx context.Context, n int) ([]database.Client, error) {
+	members, err := c.targets()
+	if err != nil {
+		return nil, err
+	}
+	conns := make([]database.Client, n)
+	errs := make([]error, n)
+	slots := make(chan struct{}, dialers)
+	var wg sync.WaitGroup
+	for i := range conns {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t := c.target
+			t.Prefer = members[i%len(members)]
+			conns[i], errs[i] = c.driver.Dial(ctx, t)
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, firstOf(errs)), closeAll(conns))
+	}
+	return conns, nil
+}
+
+// firstOf is the first error with the number of the others: a thousand clients
+// of a dead server would tell the same a thousand times.
+func firstOf(errs []error) error {
+	var first error
+	n := 0
+	for _, err := range errs {
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			n++
+		}
+	}
+	if n > 1 {
+		return fmt.Errorf("%w (and %d more)", first, n-1)
+	}
+	return first
+}
+
+func closeAll(conns []database.Client) error {
+	errs := make([]error, len(conns))
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		if conn != nil {
+			wg.Go(func() { errs[i] = conn.Close() })
+		}
+	}
+	wg.Wait()
+	if err := firstOf(errs); err != nil {
+		return fmt.Errorf("close connections: %w", err)
+	}
+	return nil
+}
+
+// targets are the indexes of the members that connections go to.
+func (c *conductor) targets() ([]int, error) {
+	var members []int
+	for i, e := range c.target.Endpoints {
+		host, _, _ := net.SplitHostPort(e)
+		switch c.db.Load.Target {
+		case "all", "":
+			members = append(members, i)
+		case "leader":
+			if i == c.run.Leader {
+				members = append(members, i)
+			}
+		case "follower":
+			if c.run.Leader >= 0 && i != c.run.Leader {
+				members = append(members, i)
+			}
+		case host, e:
+			members = append(members, i)
+		}
+	}
+	if len(members) == 0 {
+		return nil, fmt.Errorf("no member is %q (leader known: %v)", c.db.Load.Target, c.run.Leader >= 0)
+	}
+	return members, nil
+}
+
+// preload writes the one key that a load of reads will read.
+func (c *conductor) preload(ctx context.Context) error {
+	if !c.reads() {
+		return nil
+	}
+	c.say("write the key to read")
+	conns, err := c.dial(ctx, 1)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.db.Load.Timeout)
+	defer cancel()
+	return errors.Join(load.Preload(ctx, c.spec(), conns[0]), closeAll(conns))
+}
+
+func (c *conductor) reportProgress(p load.Progress) {
+	u := Update{Trial: c.number, Trials: c.manifest.Trials, Tag: c.db.Tag, Load: &p}
+	for _, s := range c.plannedSteps() {
+		u.Total += s.Requests
+		u.Duration += s.Duration
+	}
+	c.Report(u)
+}

@@ -1,0 +1,111 @@
+package control
+
+import (
+	"cmp"
+	"net"
+	"strconv"
+
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// plannedStep is a step of the load and the connections it shares.
+type plannedStep struct {
+	load.Step
+	connections int
+}
+
+// plannedSteps are the steps of the load: those of the file, or the whole load as
+// one.
+func (c *conductor) plannedSteps() []plannedStep { return plannedSteps(c.db.Load) }
+
+func plannedSteps(l config.Load) []plannedStep {
+	if len(l.Steps) == 0 {
+		return []plannedStep{{
+			Step:        load.Step{Clients: l.Clients, Requests: l.Requests, Duration: l.Duration, Rate: l.Rate},
+			connections: l.Connections,
+		}}
+	}
+	steps := make([]plannedStep, len(l.Steps))
+	for i, s := range l.Steps {
+		steps[i] = plannedStep{
+			Step: load.Step{
+				Index: i, Clients: s.Clients, Requests: s.Requests, Duration: s.Duration, Rate: cmp.Or(s.Rate, l.Rate),
+			},
+			connections: s.Connections,
+		}
+	}
+	return steps
+}
+
+// spec is what all steps have in common.
+func (c *conductor) spec() load.Spec {
+	l := c.db.Load
+	return load.Spec{
+		Seed: c.Experiment.Seed, Operation: database.Op(l.Operation), Read: c.readMode(),
+		KeySize: l.KeySize, ValueSize: l.ValueSize, SameKey: l.SameKey || c.reads(),
+		Poisson: l.Arrival == "poisson", Shed: l.Backlog == "shed",
+		Timeout: l.Timeout, Drain: l.Drain, WarmUp: l.WarmUp, CoolDown: l.CoolDown,
+	}
+}
+
+// readMode is the read mode of the load, "" when it does not read.
+func (c *conductor) readMode() database.ReadMode {
+	if !c.reads() {
+		return ""
+	}
+	if c.db.Load.Read != "" {
+		return database.ReadMode(c.db.Load.Read)
+	}
+	return c.entry.Info.Reads[0]
+}
+
+func (c *conductor) reads() bool {
+	switch database.Op(c.db.Load.Operation) {
+	case database.OpRead, database.OpReadOneshot, database.OpRange:
+		return true
+	}
+	return false
+}
+
+// loadRecord is the load as the manifest holds it.
+func (c *conductor) loadRecord() results.Load {
+	l := c.db.Load
+	r := results.Load{
+		Operation: l.Operation, ReadMode: string(c.readMode()), Requests: l.Requests, Duration: l.Duration,
+		Clients: l.Clients, Connections: l.Connections, Rate: l.Rate,
+		KeySize: l.KeySize, ValueSize: l.ValueSize, SameKey: l.SameKey,
+		Timeout: l.Timeout, WarmUp: l.WarmUp, Target: l.Target,
+	}
+	if l.Rate > 0 {
+		r.Arrival, r.Backlog, r.Drain = l.Arrival, l.Backlog, l.Drain
+	}
+	for _, s := range plannedSteps(l) {
+		r.Clients, r.Connections = max(r.Clients, s.Clients), max(r.Connections, s.connections)
+	}
+	return r
+}
+
+// startRequest is what an agent needs to start its member.
+func startRequest(entry database.Database, db *config.Database, a *agentSession, clients int) *dbtesterpb.StartRequest {
+	req := &dbtesterpb.StartRequest{
+		RunId: a.runID, Database: db.Name, Tag: db.Tag, Version: db.Version, Options: db.OptionsYAML,
+		Index: int32(a.index), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
+	}
+	for _, h := range hosts(entry, db) {
+		ports := make(map[string]int32, len(h.Ports))
+		for role, port := range h.Ports {
+			ports[role] = int32(port)
+		}
+		req.Hosts = append(req.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
+	}
+	return req
+}
+
+// endpoint is where clients reach a host.
+func endpoint(h database.Host) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
+}
