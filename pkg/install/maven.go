@@ -34,7 +34,7 @@ func (m Maven) obtain(ctx context.Context, s *stage) error {
 	}
 	jars := filepath.Join(s.dir, jarFolder)
 	if err := s.run(ctx, mvn, []string{
-		"-B", "-C", "-ntp", "-f", pom, "dependency:copy-dependencies",
+		"-B", "-C", "-ntp", "-Dstyle.color=never", "-f", pom, "dependency:copy-dependencies",
 		"-DincludeScope=runtime", "-DoutputDirectory=" + jars,
 	}, nil); err != nil {
 		return err

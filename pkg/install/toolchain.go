@@ -6,7 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/process"
 )
@@ -43,6 +46,7 @@ const (
 	watchEvery   = time.Second
 	stopPatience = 5 * time.Second
 	shownLines   = 25
+	spareBytes   = 64 << 10 // of a disk; with less, it is full
 )
 
 // run runs one command in the stage's scratch directory to its end. Its last
@@ -71,7 +75,22 @@ func (s *stage) run(ctx context.Context, path string, args, env []string) error 
 	if err != nil {
 		out = err.Error()
 	}
-	return fmt.Errorf("%s: %s:\n%s", strings.Join(h.Argv(), " "), exit, out)
+	err = fmt.Errorf("%s: %s:\n%s", strings.Join(h.Argv(), " "), exit, out)
+	if s.diskFull(out) {
+		err = fmt.Errorf("%w\n%w", err, syscall.ENOSPC)
+	}
+	return err
+}
+
+// diskFull reports whether a tool failed because the disk is full: it says so,
+// or it could not even say so, because its log is on that disk.
+func (s *stage) diskFull(output string) bool {
+	if strings.Contains(strings.ToLower(output), "no space left on device") {
+		return true
+	}
+	var disk unix.Statfs_t
+	err := unix.Statfs(s.work, &disk)
+	return err == nil && disk.Bavail*uint64(disk.Bsize) < spareBytes
 }
 
 // watch tells the last line of the log when it changes, until the process or
@@ -88,9 +107,21 @@ func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 			return
 		case <-tick.C:
 		}
-		if line, err := process.Tail(log, 1); err == nil && line != last {
+		line, err := process.Tail(log, 1)
+		if line = plain(line); err == nil && line != "" && line != last {
 			last = line
 			s.say("%s", line)
 		}
+	}
+}
+
+// plain returns a line without the colours that a tool put into it.
+func plain(line string) string {
+	for {
+		before, rest, found := strings.Cut(line, "\x1b[")
+		if !found {
+			return strings.TrimSpace(line)
+		}
+		line = before + strings.TrimPrefix(strings.TrimLeft(rest, "0123456789;"), "m")
 	}
 }

@@ -1,0 +1,225 @@
+package install
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// writeTree writes files, executable if their path has no dot.
+func writeTree(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path, mode := filepath.Join(dir, name), os.FileMode(0o755)
+		if strings.Contains(name, ".") {
+			mode = 0o644
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLocal(t *testing.T) {
+	src := t.TempDir()
+	writeTree(t, src, map[string]string{"bin/db": "program", "lib/a.jar": "a", "lib/sub/b.jar": "b", "notes.txt": "n"})
+	if err := os.Symlink(filepath.Join(src, "lib", "a.jar"), filepath.Join(src, "lib", "link.jar")); err != nil {
+		t.Fatal(err)
+	}
+	in := testInstaller(t)
+	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: src, Files: map[string]string{"db": "bin/db", "jars": "lib"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		r.Files["db"]: "program", r.Files["jars"] + "/a.jar": "a", r.Files["jars"] + "/sub/b.jar": "b", r.Files["jars"] + "/link.jar": "a",
+	} {
+		if got := read(t, path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	if r.Kind != "local" || r.Source != src || !strings.Contains(strings.Join(r.Notes, "\n"), "not compared") {
+		t.Errorf("kind %q, source %q, notes %q", r.Kind, r.Source, r.Notes)
+	}
+	// It is a copy: what happens to the original does not touch it.
+	if err := os.RemoveAll(src); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Get(t.Context(), "db", "1", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLocalFile(t *testing.T) {
+	src := t.TempDir()
+	writeTree(t, src, map[string]string{"db-linux.bin": "program"})
+	in := testInstaller(t)
+	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: filepath.Join(src, "db-linux.bin"), Files: map[string]string{"db": ""}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(r.Files["db"])
+	if err != nil || info.Mode().Perm()&0o111 == 0 || filepath.Base(r.Files["db"]) != "db" {
+		t.Errorf("%s: %v, %v", r.Files["db"], info, err)
+	}
+}
+
+func TestLocalFailures(t *testing.T) {
+	src := t.TempDir()
+	writeTree(t, src, map[string]string{"lib/a.jar": "a", "empty/x/y.jar": ""})
+	if err := syscall.Mkfifo(filepath.Join(src, "pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(src, "nothing"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct{ path, rel, want string }{
+		"missing":         {src, "gone", "no such file"},
+		"a pipe":          {src, "pipe", "not a regular file"},
+		"empty directory": {src, "nothing", "empty directory"},
+		"empty file":      {src, "empty/x/y.jar", "is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := testInstaller(t)
+			_, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: tt.path, Files: map[string]string{"db": tt.rel}}})
+			wantError(t, err, "copy of "+src, tt.want)
+			noLeftovers(t, in)
+		})
+	}
+}
+
+// From takes what a user may have: a mirror of archives on the web or in a
+// directory, an unpacked release, an executable.
+func TestFrom(t *testing.T) {
+	archive, recipe := goodArchive(t, "https://example.com/releases")
+	source := GoBuild{Packages: map[string]string{"db": "example.com/db"}, Module: "example.com/db"}
+	web, _ := goodMirror(t)
+	mirrorDir, unpacked, built := t.TempDir(), t.TempDir(), t.TempDir()
+	writeTree(t, mirrorDir, map[string]string{"db-v1.2.3.tar.gz": string(archive), "SHA256SUMS": string(sha256Line(archive, "db-v1.2.3.tar.gz"))})
+	writeTree(t, unpacked, map[string]string{"db": "program", "lib/a.jar": "a"})
+	writeTree(t, built, map[string]string{"my-db": "program"})
+	both := []Recipe{recipe, source}
+	for name, tt := range map[string]struct {
+		where   string
+		recipes []Recipe
+		kind    string
+	}{
+		"web mirror": {web.URL + "/", both, "archive"},
+		"mirror":     {mirrorDir, both, "archive"},
+		"unpacked":   {unpacked, both, "local"},
+		"executable": {filepath.Join(built, "my-db"), []Recipe{source}, "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recipes, err := From(tt.where, tt.recipes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := testInstaller(t)
+			r, err := in.Get(t.Context(), "db", "1.2.3", recipes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Kind != tt.kind || r.Files["db"] == "" {
+				t.Errorf("kind %q, files %v", r.Kind, r.Files)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		where   string
+		recipes []Recipe
+	}{
+		"no such place":           {"/nonexistent", both},
+		"a mirror of no archive":  {"https://example.com", []Recipe{source}},
+		"one file for many tools": {filepath.Join(built, "my-db"), []Recipe{recipe}},
+	} {
+		if got, err := From(tt.where, tt.recipes); err == nil {
+			t.Errorf("%s: no error but %v", name, got)
+		}
+	}
+	// A release's own mirror does not go on to the web.
+	recipes, err := From(built, []Recipe{recipe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := testInstaller(t)
+	_, err = in.Get(t.Context(), "db", "1.2.3", recipes)
+	wantError(t, err, "no recipe of 2 worked", filepath.Join(built, "SHA256SUMS"), "copy of "+built)
+	noLeftovers(t, in)
+}
+
+func TestNoRedirectToPlainHTTP(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	safe := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
+	defer safe.Close()
+	client := safe.Client()
+	client.CheckRedirect = checkRedirect
+	in := testInstaller(t)
+	in.Client = client
+	_, recipe := goodArchive(t, safe.URL)
+	_, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	wantError(t, err, "refused a redirect from https to http://")
+}
+
+// smallDisk mounts a file system of a few pages, for as long as the test runs.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"); err != nil {
+		t.Skipf("mount a small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount the small disk: %v", err)
+		}
+	})
+	return dir
+}
+
+// A full disk says so, whatever kind of recipe meets it, and is as free
+// afterwards as before.
+func TestFullDisk(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 32<<10/16*8) // 256 KiB, packs well
+	src := t.TempDir()
+	writeTree(t, src, map[string]string{"db": big, "db.tar.gz": ""})
+	packed := tarGz(t, item{name: "db", content: big, mode: 0o755})
+	loose := []byte(big) // an archive that is too large itself; it is not unpacked
+	for name, recipe := range map[string]Recipe{
+		"copying":     Local{Path: src, Files: map[string]string{"db": "db"}},
+		"unpacking":   mirrorOf(t, packed),
+		"downloading": mirrorOf(t, loose),
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t)
+			in := testInstaller(t)
+			in.Cache = filepath.Join(disk, "cache")
+			_, err := in.Get(t.Context(), "db", "1", []Recipe{recipe})
+			wantError(t, err, "no space left on device", "the disk of the cache "+in.Cache+" is full")
+			noLeftovers(t, in)
+		})
+	}
+	t.Run("building", func(t *testing.T) {
+		disk := smallDisk(t)
+		in := testInstaller(t)
+		in.Cache = filepath.Join(disk, "cache")
+		in.Lookup = fakeTools(t, map[string]string{"go": `exec dd if=/dev/zero of="$GOTMPDIR/x" bs=4k count=100`})
+		_, err := in.Get(t.Context(), "tiny", "1.2.3", []Recipe{tinyRecipe(t, nil)})
+		wantError(t, err, "no space left on device", "is full")
+		noLeftovers(t, in)
+	})
+}
+
+// mirrorOf serves an archive with its checksum.
+func mirrorOf(t *testing.T, data []byte) Archive {
+	m := newMirror(t, map[string][]byte{"db.tar.gz": data, "db.sum": sha256Line(data, "db.tar.gz")})
+	return Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
+}
