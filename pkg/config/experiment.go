@@ -26,11 +26,12 @@ type Experiment struct {
 	Databases []Database `json:"databases"` // in the order of the file
 	Plots     []Plot     `json:"plots,omitempty"`
 	Upload    *Upload    `json:"upload,omitempty"`
-	// Export are the classic output paths that control copies to, by the logical
-	// file names of the result folder ("client-system-metrics.csv"); {tag} stands
-	// for nothing: classic files are for one database a run.
+	// Export are paths that control copies result files to, by their names in a
+	// tag's folder ("client-system-metrics.csv"). A classic file gives them without
+	// a tag, for it runs one database at a time.
 	Export map[string]string `json:"export,omitempty"`
-	// Inputs are the classic files that analyze reads, by tag.
+	// Inputs are the classic files that analyze reads instead of a result folder,
+	// by tag.
 	Inputs map[string]Inputs `json:"inputs,omitempty"`
 	// Report is where analyze writes for a classic file; zero for compact ones.
 	Report Report `json:"report,omitzero"`
@@ -68,7 +69,7 @@ type Database struct {
 	// that Catalog gave.
 	Options any `json:"options,omitempty"`
 	// OptionsYAML is Options encoded again, every default filled in: what the wire
-	// carries.
+	// carries. Nil if the database has no options.
 	OptionsYAML []byte `json:"-"`
 	Load        Load   `json:"load"`
 	// Steps overlays the experiment's (classic files give steps per database).
@@ -81,7 +82,7 @@ type Host struct {
 	Addr string `json:"addr"`
 	// AgentPort is where its agent listens.
 	AgentPort int `json:"agent_port"`
-	// Ports replace a database's default ports, by role ("client", "peer").
+	// Ports are all ports of the database on this host, by role ("client", "peer").
 	Ports map[string]int `json:"ports,omitempty"`
 }
 
@@ -92,12 +93,13 @@ func (h Host) Agent() string { return joinHostPort(h.Addr, h.AgentPort) }
 type Load struct {
 	// Operation is write, read, or read-oneshot.
 	Operation string `json:"operation"`
-	// Requests is the number of requests of all steps together; 0 with a Duration
-	// means no limit.
+	// Requests bounds the load if not 0, Duration too; one of them does. With Steps
+	// they are the sums over the steps.
 	Requests int64         `json:"requests"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Clients is the number of concurrent clients, Connections of connections they
-	// share. Steps, if not empty, replaces both one after the other.
+	// share. Steps, if not empty, are carried out one after the other; Clients and
+	// Connections are then the most of any.
 	Clients     int    `json:"clients"`
 	Connections int    `json:"connections"`
 	Steps       []Step `json:"steps,omitempty"`
@@ -112,7 +114,7 @@ type Load struct {
 	ValueSize int `json:"value_size"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
-	// Read is the read mode; "" is the database's default.
+	// Read is the read mode of an operation that reads, "" for one that does not.
 	Read string `json:"read,omitempty"`
 	// Timeout is the deadline of one request, counted from when it was sent.
 	Timeout time.Duration `json:"timeout_ns"`
@@ -128,10 +130,10 @@ type Load struct {
 
 // Step is one stretch of a stepped load.
 type Step struct {
-	Clients     int   `json:"clients"`
-	Connections int   `json:"connections"`
-	Requests    int64 `json:"requests,omitempty"`
-	// Duration ends the step instead of Requests, if not 0.
+	Clients     int `json:"clients"`
+	Connections int `json:"connections"`
+	// Requests bounds the step if not 0, Duration too; one of them does.
+	Requests int64         `json:"requests,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	Rate     float64       `json:"rate,omitempty"`
 }
@@ -154,11 +156,12 @@ type Upload struct {
 
 // Inputs are one database's classic files, as paths.
 type Inputs struct {
-	// Files maps logical names of the result folder to paths.
+	// Files maps names of a tag's folder to paths.
 	Files map[string]string `json:"files"`
 	// Servers are the interpolated samples, one per server, in order.
 	Servers []string `json:"servers"`
-	// Outputs maps logical names of analyze's per-database outputs to paths.
+	// Outputs maps names of what analyze writes for one database to paths
+	// ("all-aggregated.csv", "server-memory-by-key-number.csv").
 	Outputs map[string]string `json:"outputs,omitempty"`
 }
 

@@ -53,12 +53,23 @@ func AsProblems(err error) []Problem {
 	return nil
 }
 
-// inFileOrder sorts problems by their place; those without one come last.
-func inFileOrder(list []Problem) {
+// inFileOrder returns problems by their place, each once; those without a place
+// come last.
+func inFileOrder(list []Problem) []Problem {
+	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {
 			return b.Line - a.Line
 		}
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
+	var once []Problem
+	seen := map[Problem]bool{}
+	for _, p := range list {
+		if !seen[p] {
+			seen[p] = true
+			once = append(once, p)
+		}
+	}
+	return once
 }

@@ -1,0 +1,74 @@
+package config
+
+import "time"
+
+// etcdOptions, zooOptions and consulOptions stand for drivers' options.
+type etcdOptions struct {
+	SnapshotCount     int64         `yaml:"snapshot_count" doc:"entries between two snapshots" classic:"snapshot_count,snap_count"`
+	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" doc:"size in bytes at which writes are refused" classic:"quota_size_bytes"`
+	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats"`
+	UnsafeNoFsync     bool          `yaml:"unsafe_no_fsync" doc:"never sync to disk"`
+	Flags             []string      `yaml:"flags,omitempty" doc:"more flags for the server"`
+}
+
+type zooOptions struct {
+	Heap          heapOptions `yaml:",inline"`
+	TickTime      uint32      `yaml:"tick_time" doc:"milliseconds of a tick" classic:"tick_time"`
+	InitLimit     int         `yaml:"init_limit" classic:"init_limit"`
+	SyncLimit     int         `yaml:"sync_limit" classic:"sync_limit"`
+	SnapCount     int64       `yaml:"snap_count" classic:"snap_count"`
+	MaxClientConn int         `yaml:"max_client_connections" classic:"max_client_connections"`
+	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
+}
+
+type heapOptions struct {
+	Xms string `yaml:"java_xms" doc:"first heap size" classic:"java_xms"`
+	Xmx string `yaml:"java_xmx" doc:"largest heap size" classic:"java_xmx"`
+}
+
+type consulOptions struct {
+	RaftMultiplier int               `yaml:"raft_multiplier"`
+	Limits         consulLimits      `yaml:"limits"`
+	Meta           map[string]string `yaml:"meta,omitempty"`
+}
+
+type consulLimits struct {
+	HTTP int     `yaml:"http_max_conns_per_client"`
+	Rate float64 `yaml:"rate"`
+}
+
+func testCatalog() Catalog {
+	return Catalog{
+		{
+			Name: "etcd",
+			Options: func() any {
+				return &etcdOptions{SnapshotCount: 100_000, QuotaBackendBytes: 8_000_000_000, HeartbeatInterval: 100 * time.Millisecond}
+			},
+			Reads:      []string{"linearizable", "stale"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "range", "swap"},
+			Ports:      map[string]int{"client": 2379, "peer": 2380},
+			SharedConn: true,
+			MaxValue:   1_500_000,
+			Embedded:   true,
+		},
+		{
+			Name: "zookeeper",
+			Options: func() any {
+				return &zooOptions{Heap: heapOptions{Xms: "512m", Xmx: "512m"}, TickTime: 2000, InitLimit: 5,
+					SyncLimit: 5, SnapCount: 100_000, MaxClientConn: 5000, Jute: 1 << 20}
+			},
+			Reads:      []string{"sync+get", "stale"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete"},
+			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
+			MaxValue:   1_000_000,
+		},
+		{
+			Name:       "consul",
+			Options:    func() any { return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}} },
+			Reads:      []string{"leader", "linearizable", "stale"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Ports:      map[string]int{"client": 8500, "server": 8300},
+			MaxValue:   512 << 10,
+		},
+	}
+}

@@ -1,0 +1,280 @@
+package config
+
+import (
+	"net"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// compactKeys are the top keys of a compact file and what they fill.
+func (r *reader) compactKeys(f *fileSpec) keys {
+	return keys{
+		"title":       into(&f.title, r.text),
+		"description": into(&f.description, r.text),
+		"seed":        into(&f.seed, r.seed),
+		"trials":      into(&f.trials, r.small),
+		"settle":      into(&f.settle, r.duration),
+		"results":     into(&f.results, r.text),
+		"hosts":       into(&f.hosts, r.hosts),
+		"agent_port":  into(&f.agentPort, r.port),
+		"load":        func(_ string, n *yaml.Node) { r.load(n, &f.load) },
+		"databases":   into(&f.databases, r.databases),
+		"steps":       func(_ string, n *yaml.Node) { r.steps(n, &f.steps) },
+		"plots":       into(&f.plots, r.plots),
+		"upload":      func(_ string, n *yaml.Node) { r.upload(n, &f.upload) },
+		"export":      into(&f.export, r.paths),
+		"inputs":      into(&f.inputs, r.inputs),
+		"report":      into(&f.report, r.report),
+	}
+}
+
+// compactSpec reads a file of the compact schema.
+func (r *reader) compactSpec(root *yaml.Node) *fileSpec {
+	f := &fileSpec{root: root, uploadKey: "upload.url"}
+	r.fields("the file", root, r.compactKeys(f))
+	return f
+}
+
+func (r *reader) databases(key string, node *yaml.Node) ([]*databaseSpec, bool) {
+	var list []*databaseSpec
+	for _, p := range r.pairs(key, node) {
+		entry, ok := r.entry(p.key)
+		if !ok {
+			continue
+		}
+		d := &databaseSpec{id: p.key.Value, at: p.key, entry: entry}
+		if entry.Options != nil {
+			d.options = entry.Options()
+		}
+		list = append(list, d)
+		r.fields(d.id, p.value, keys{
+			"version":     into(&d.version, r.text),
+			"tag":         into(&d.tag, r.text),
+			"description": into(&d.description, r.text),
+			"install":     into(&d.install, r.truth),
+			"binary":      into(&d.binary, r.text),
+			"hosts":       into(&d.hosts, r.hosts),
+			"endpoints":   into(&d.endpoints, r.endpoints),
+			"load":        func(_ string, n *yaml.Node) { r.load(n, &d.load) },
+			"options":     func(k string, n *yaml.Node) { r.options(k, n, reflect.ValueOf(d.options)) },
+			"steps":       func(_ string, n *yaml.Node) { r.steps(n, &d.steps) },
+		})
+	}
+	return list, true
+}
+
+// entry finds the database that an id names: NAME or NAME__LABEL.
+func (r *reader) entry(id *yaml.Node) (Entry, bool) {
+	name, label, labelled := strings.Cut(id.Value, "__")
+	if labelled && (label == "" || strings.Trim(label, labelChars) != "") {
+		r.errorf(id, "%q: the label after __ is one or more of a-z A-Z 0-9 _ . + -", id.Value)
+		return Entry{}, false
+	}
+	var names []string
+	for _, e := range r.catalog {
+		if e.Name == name {
+			return e, true
+		}
+		names = append(names, e.Name)
+	}
+	r.errorf(id, "unknown database %q%s", name, hint(name, names))
+	return Entry{}, false
+}
+
+const labelChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
+
+func (r *reader) load(node *yaml.Node, l *loadSpec) {
+	r.fields("load", node, keys{
+		"operation":   into(&l.operation, r.oneOf(r.catalog.operations()...)),
+		"requests":    into(&l.requests, r.whole),
+		"duration":    into(&l.duration, r.duration),
+		"clients":     func(k string, n *yaml.Node) { r.clients(k, n, l) },
+		"connections": into(&l.connections, r.small),
+		"steps":       into(&l.steps, r.loadSteps),
+		"rate":        into(&l.rate, r.rate),
+		"arrival":     into(&l.arrival, r.oneOf("constant", "poisson")),
+		"backlog":     into(&l.backlog, r.oneOf("keep", "shed")),
+		"key_size":    into(&l.keySize, r.size),
+		"value_size":  into(&l.valueSize, r.size),
+		"same_key":    into(&l.sameKey, r.truth),
+		"read":        into(&l.read, r.oneOf(r.catalog.reads()...)),
+		"timeout":     into(&l.timeout, r.duration),
+		"drain":       into(&l.drain, r.duration),
+		"warm_up":     into(&l.warmUp, r.duration),
+		"cool_down":   into(&l.coolDown, r.duration),
+		"target":      into(&l.target, r.text),
+	})
+	if l.clients.set() && l.steps.set() {
+		r.errorf(l.clients.at, "clients: steps (line %d) say how many clients there are; give one of the two", l.steps.at.Line)
+	}
+}
+
+// clients is a number, or a list of numbers that is short for steps.
+func (r *reader) clients(key string, node *yaml.Node, l *loadSpec) {
+	if node.Kind != yaml.SequenceNode {
+		into(&l.clients, r.small)(key, node)
+		return
+	}
+	items, _ := r.items(key, node)
+	var steps []stepSpec
+	for _, item := range items {
+		s := stepSpec{at: item}
+		into(&s.clients, r.small)(key, item)
+		steps = append(steps, s)
+	}
+	if l.steps.set() {
+		r.errorf(node, "clients: a list of clients is short for steps (line %d); give one of the two", l.steps.at.Line)
+	}
+	l.steps = given[[]stepSpec]{steps, key, node}
+}
+
+func (r *reader) loadSteps(key string, node *yaml.Node) ([]stepSpec, bool) {
+	items, ok := r.items(key, node)
+	if !ok {
+		return nil, false
+	}
+	var steps []stepSpec
+	for _, item := range items {
+		s := stepSpec{at: item}
+		r.fields("step", item, keys{
+			"clients":     into(&s.clients, r.small),
+			"connections": into(&s.connections, r.small),
+			"requests":    into(&s.requests, r.whole),
+			"duration":    into(&s.duration, r.duration),
+			"rate":        into(&s.rate, r.rate),
+		})
+		steps = append(steps, s)
+	}
+	return steps, true
+}
+
+func (r *reader) steps(node *yaml.Node, s *stepsSpec) {
+	r.fields("steps", node, keys{
+		"start":  into(&s.start, r.truth),
+		"load":   into(&s.load, r.truth),
+		"stop":   into(&s.stop, r.truth),
+		"upload": into(&s.upload, r.truth),
+	})
+}
+
+func (r *reader) upload(node *yaml.Node, u *uploadSpec) {
+	u.at = node
+	r.fields("upload", node, keys{
+		"url":      into(&u.url, r.text),
+		"key_file": into(&u.keyFile, r.text),
+		"project":  into(&u.project, r.text),
+	})
+}
+
+func (r *reader) hosts(key string, node *yaml.Node) ([]hostSpec, bool) {
+	items, _ := r.items(key, node)
+	var list []hostSpec
+	for _, item := range items {
+		if h, ok := r.host(key, item); ok {
+			list = append(list, h)
+		}
+	}
+	return list, true
+}
+
+// host is an address, an address with its agent's port, or a mapping of both and
+// the database's ports.
+func (r *reader) host(key string, node *yaml.Node) (hostSpec, bool) {
+	h := hostSpec{at: node}
+	if node.Kind != yaml.MappingNode {
+		s, ok := r.text(key, node)
+		if !ok {
+			return h, false
+		}
+		h.addr = s
+		if addr, port, err := net.SplitHostPort(s); err == nil {
+			n, err := strconv.ParseUint(port, 10, 16)
+			if err != nil || n == 0 {
+				r.errorf(node, "%s: %q is no port (1 to 65535)", key, port)
+				return h, false
+			}
+			h.addr, h.agentPort = addr, given[int]{int(n), key, node}
+		}
+		return h, r.address(key, node, h.addr)
+	}
+	var addr given[string]
+	r.fields("host", node, keys{
+		"addr":       into(&addr, r.text),
+		"agent_port": into(&h.agentPort, r.port),
+		"ports": func(k string, n *yaml.Node) {
+			for _, p := range r.pairs(k, n) {
+				if port, ok := r.port(p.key.Value, p.value); ok {
+					h.ports = append(h.ports, given[int]{port, p.key.Value, p.key})
+				}
+			}
+		},
+	})
+	if !addr.set() {
+		r.errorf(node, "host: addr is missing")
+		return h, false
+	}
+	h.addr = addr.is
+	return h, r.address("addr", addr.at, h.addr)
+}
+
+// address checks an IP address or host name.
+func (r *reader) address(key string, node *yaml.Node, s string) bool {
+	if !isAddress(s) {
+		r.errorf(node, "%s: %q is no IP address or host name", key, s)
+		return false
+	}
+	return true
+}
+
+func (r *reader) endpoints(key string, node *yaml.Node) ([]string, bool) {
+	items, ok := r.items(key, node)
+	if !ok {
+		return nil, false
+	}
+	var list []string
+	for _, item := range items {
+		s, ok := r.text(key, item)
+		if !ok {
+			continue
+		}
+		host, port, err := net.SplitHostPort(s)
+		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || !isAddress(host) {
+			r.errorf(item, "%s: want host:port, got %s", key, describe(item))
+			continue
+		}
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// plots is a list of columns, each alone or with the titles of its axes.
+func (r *reader) plots(key string, node *yaml.Node) ([]Plot, bool) {
+	items, ok := r.items(key, node)
+	if !ok {
+		return nil, false
+	}
+	list := []Plot{}
+	for _, item := range items {
+		var column, x, y given[string]
+		if item.Kind == yaml.MappingNode {
+			r.fields("plot", item, keys{
+				"column": into(&column, r.text),
+				"x_axis": into(&x, r.text),
+				"y_axis": into(&y, r.text),
+			})
+		} else {
+			into(&column, r.text)(key, item)
+		}
+		if !column.set() {
+			if item.Kind == yaml.MappingNode {
+				r.errorf(item, "plot: column is missing")
+			}
+			continue
+		}
+		list = append(list, r.plot(column, x, y))
+	}
+	return list, true
+}
