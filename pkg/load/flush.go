@@ -155,6 +155,12 @@ func (r *Recorder) dueIn(sec int64, p int) int64 {
 // counts, so that they always agree with them.
 func (r *Recorder) close(row *results.Interval, last bool) {
 	backlog := r.counts.Offered - r.counts.Sent - r.counts.Shed - r.counts.Unsent
+	if backlog < 0 {
+		// A request was sent in the instant in which the load was ended: it was offered.
+		row.Due -= backlog
+		r.counts.Offered -= backlog
+		backlog = 0
+	}
 	if last && backlog > 0 {
 		row.Unsent = backlog
 		r.counts.Unsent += backlog

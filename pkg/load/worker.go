@@ -58,11 +58,11 @@ func (w *worker) one() bool {
 	return w.open(i, s.start+due)
 }
 
-// exhausted ends issuing when the schedule has no more requests. In an open loop
-// other clients may still wait for theirs.
+// exhausted ends the population of a closed loop when the schedule has no more
+// requests. What others took before is still sent.
 func (w *worker) exhausted() {
 	if w.step.Rate == 0 {
-		w.step.endIssuing(w.step.rec.now())
+		w.step.rec.endIssuing(w.step.rec.now())
 	}
 }
 
