@@ -18,19 +18,19 @@ func (p *page) drawBand(d pen, s Series) {
 		if len(open) == 1 {
 			// A band of one place would have no area.
 			one := open[0]
-			d.rectangle(color, box{one.x - 2, one.x + 2, one.low, one.high})
-		} else {
-			d.fill(color, band(columns(open))...)
+			open = []slice{{one.x - 2, one.low, one.high}, {one.x + 2, one.low, one.high}}
+		}
+		if len(open) > 0 {
+			d.fill(color, p.clipArea(band(columns(open)))...)
 		}
 		open = nil
 	}
 	for i := range s.Low {
 		x, low, high := s.X[i], min(s.Low[i], s.High[i]), max(s.Low[i], s.High[i])
-		if !p.x.inside(x) || !p.y.has(low) || !p.y.has(high) || low > p.y.max || high < p.y.min {
+		if !p.x.has(x) || !p.y.has(low) || !p.y.has(high) {
 			flush()
 			continue
 		}
-		low, high = max(low, p.y.min), min(high, p.y.max)
 		open = append(open, slice{p.horizontal(x), p.vertical(low), p.vertical(high)})
 	}
 	flush()

@@ -26,7 +26,7 @@ func (p *page) groupHeight() vg.Length {
 }
 
 func (p *page) barsHeight() vg.Length {
-	return max(2*vg.Inch, vg.Length(len(p.Categories))*p.groupHeight())
+	return max(vg.Inch, vg.Length(len(p.Categories))*p.groupHeight())
 }
 
 func (p *page) categoryWidth() vg.Length {
@@ -50,7 +50,8 @@ func (p *page) drawBars(d pen) {
 	}
 	p.drawHorizontalLabel(d, p.Y)
 	p.plot = full
-	top := p.plot.top - groupGap/2
+	spare := p.plot.height() - vg.Length(len(p.Categories))*p.groupHeight()
+	top := p.plot.top - (spare+groupGap)/2
 	for i, category := range p.Categories {
 		lines := categoryType.wrap(category, categoryRoom)
 		high := p.groupHeight() - groupGap
@@ -91,7 +92,11 @@ func (p *page) drawBar(d pen, s Series, v float64, y vg.Length) {
 	if bar.width() > barHeight {
 		barMarker(d, s.Key, bar)
 	}
-	d.backed(value, bar.right+tickGap, baseline, valueText(v, p.Y.Unit))
+	text, x := valueText(v, p.Y.Unit), bar.right+tickGap
+	if end < start {
+		x = bar.left - tickGap - value.width(text)
+	}
+	d.backed(value, x, baseline, text)
 }
 
 // barMarker draws the key's marker in white inside the left end of a bar.

@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"slices"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -15,14 +17,29 @@ func (p *page) contains(at vg.Point) bool {
 
 // clip cuts a line to the plot area: one that is wholly inside comes back whole.
 func (p *page) clip(points []vg.Point) [][]vg.Point {
-	for _, at := range points {
-		if !p.contains(at) {
-			area := draw.Canvas{Rectangle: vg.Rectangle{
-				Min: vg.Point{X: p.plot.left, Y: p.plot.bottom},
-				Max: vg.Point{X: p.plot.right, Y: p.plot.top},
-			}}
-			return area.ClipLinesXY(points)
-		}
+	if p.containsAll(points) {
+		return [][]vg.Point{points}
 	}
-	return [][]vg.Point{points}
+	area := p.area()
+	return area.ClipLinesXY(points)
+}
+
+// clipArea cuts a polygon to the plot area.
+func (p *page) clipArea(points []vg.Point) []vg.Point {
+	if p.containsAll(points) {
+		return points
+	}
+	area := p.area()
+	return area.ClipPolygonXY(points)
+}
+
+func (p *page) containsAll(points []vg.Point) bool {
+	return !slices.ContainsFunc(points, func(at vg.Point) bool { return !p.contains(at) })
+}
+
+func (p *page) area() draw.Canvas {
+	return draw.Canvas{Rectangle: vg.Rectangle{
+		Min: vg.Point{X: p.plot.left, Y: p.plot.bottom},
+		Max: vg.Point{X: p.plot.right, Y: p.plot.top},
+	}}
 }

@@ -28,21 +28,25 @@ const (
 	columnGap = vg.Length(26)
 )
 
-func newLegend(f Figure, width vg.Length) legend {
+func (p *page) newLegend(width vg.Length) legend {
 	var l legend
-	room := width - sampleWidth(f.Kind) - sampleGap
-	for _, s := range f.Series {
-		if s.Name == "" {
+	room := width - sampleWidth(p.Kind) - sampleGap
+	for _, s := range p.Series {
+		name := s.Name
+		if name == "" {
 			continue
 		}
-		e := entry{Series: s, kind: f.Kind, line: true, lines: legendType.wrap(s.Name, room)}
+		if !p.empty && !p.drawable(s) {
+			name += " (no data)"
+		}
+		e := entry{Series: s, kind: p.Kind, line: true, lines: legendType.wrap(name, room)}
 		if s.Low != nil {
 			e.band = veil(hue(s.Key))
 		}
 		l.entries = append(l.entries, e)
 	}
-	if f.Band != "" {
-		l.entries = append(l.entries, entry{kind: f.Kind, band: veil(soft), lines: legendType.wrap(f.Band, room)})
+	if p.Band != "" {
+		l.entries = append(l.entries, entry{kind: p.Kind, band: veil(soft), lines: legendType.wrap(p.Band, room)})
 	}
 	l.arrange(width)
 	return l

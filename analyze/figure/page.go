@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -15,6 +16,9 @@ const (
 	margin     = vg.Length(22)
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
+	// spareWidth is the part of the page that text is wrapped to. Where an SVG is
+	// shown without any of the fonts it asks for, text may be wider.
+	spareWidth = 0.86
 )
 
 // The type of a figure.
@@ -51,13 +55,13 @@ func layout(f Figure) page {
 	f = keyed(f)
 	p := page{Figure: f, width: pageWidth}
 	p.scales()
-	inner := p.width - 2*margin
+	inner := (p.width - 2*margin) * spareWidth
 	p.title = titleType.wrap(f.Title, inner)
 	p.subtitle = subtitleType.wrap(f.Subtitle, inner)
 	for _, note := range append(f.Notes[:len(f.Notes):len(f.Notes)], p.leftOut()...) {
 		p.notes = append(p.notes, noteType.wrap(note, inner)...)
 	}
-	p.legend = newLegend(f, inner)
+	p.legend = p.newLegend(inner)
 
 	p.plot.left = margin + p.leftOfPlot()
 	p.plot.right = p.width - margin - p.overhang()
@@ -118,15 +122,17 @@ func (p *page) scales() {
 	default:
 		p.x = rangeScale(p.X, xs, 9)
 	}
-	p.empty = true
-	for _, s := range p.Series {
-		for i := range s.Y {
-			if p.y.has(s.Y[i]) && (p.Kind == Bars || p.x.has(s.X[i])) {
-				p.empty = false
-				return
-			}
+	p.empty = !slices.ContainsFunc(p.Series, p.drawable)
+}
+
+// drawable tells a series with a point that has a place on both scales.
+func (p *page) drawable(s Series) bool {
+	for i := range s.Y {
+		if p.y.has(s.Y[i]) && (p.Kind == Bars || p.x.has(s.X[i])) {
+			return true
 		}
 	}
+	return false
 }
 
 // leftOut says in a note which values have no place on a scale, since a figure
@@ -136,9 +142,9 @@ func (p *page) leftOut() []string {
 	for _, s := range p.Series {
 		for i := range s.Y {
 			switch {
-			case p.Kind != Bars && finite(s.X[i]) && !p.x.has(s.X[i]):
+			case p.Kind != Bars && !math.IsNaN(s.X[i]) && !p.x.has(s.X[i]):
 				x++
-			case finite(s.Y[i]) && !p.y.has(s.Y[i]):
+			case !math.IsNaN(s.Y[i]) && !p.y.has(s.Y[i]):
 				y++
 			}
 		}
@@ -149,7 +155,7 @@ func (p *page) leftOut() []string {
 		name  string
 	}{{x, p.X.title()}, {y, p.Y.title()}} {
 		if axis.count > 0 {
-			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scale of %s: %d of the values.", axis.name, axis.count))
+			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scale of %s: %d of the points.", axis.name, axis.count))
 		}
 	}
 	return notes

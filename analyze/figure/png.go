@@ -1,11 +1,15 @@
 package figure
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -26,11 +30,49 @@ func PNG(w io.Writer, f Figure) error {
 	if !ok {
 		return fmt.Errorf("draw figure %s as png: the library drew on %T", f.Name, canvas.Image())
 	}
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(w, paletted(picture)); err != nil {
+	encoded, err := encode(picture)
+	if err != nil {
+		return fmt.Errorf("draw figure %s as png: %w", f.Name, err)
+	}
+	if _, err := w.Write(encoded); err != nil {
 		return fmt.Errorf("write figure %s as png: %w", f.Name, err)
 	}
 	return nil
+}
+
+// largestPNG is the size in bytes above which a picture gets fewer colours: only
+// an hour of noise has so many edges.
+const largestPNG = 200_000
+
+// encode makes a PNG file that knows its resolution.
+func encode(picture *image.RGBA) ([]byte, error) {
+	shades := newShades(picture)
+	var b bytes.Buffer
+	for _, colors := range []int{256, 64, 32} {
+		b.Reset()
+		if err := png.Encode(&b, shades.paletted(picture, colors)); err != nil {
+			return nil, err
+		}
+		if b.Len() <= largestPNG {
+			break
+		}
+	}
+	return slices.Insert(b.Bytes(), headerEnd, resolution()...), nil
+}
+
+// headerEnd is where the first chunk of a PNG file, which has a fixed size, ends.
+const headerEnd = 8 + 12 + 13
+
+// resolution is the chunk with the dots per metre, which the encoder leaves out:
+// a printer would make the picture twice as large as it is meant to be.
+func resolution() []byte {
+	const perMetre = dotsPerInch * 10000 / 254
+	chunk := binary.BigEndian.AppendUint32(nil, 9)
+	chunk = append(chunk, "pHYs"...)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = binary.BigEndian.AppendUint32(chunk, perMetre)
+	chunk = append(chunk, 1)
+	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
 }
 
 // raster strokes long lines in pieces: the time that one stroke takes grows with

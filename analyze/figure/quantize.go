@@ -8,56 +8,27 @@ import (
 	"slices"
 )
 
-// paletteSize is enough for the colours of a figure and the smoothing of edges.
-const paletteSize = 64
-
-// paletted gives the picture a small palette, which makes its file several times
-// smaller. Colours that differ by less than an eye can see are taken together;
-// what remains beyond the most frequent of them is pixels of smoothed edges, which
-// take the nearest colour.
-func paletted(picture *image.RGBA) *image.Paletted {
-	bounds := picture.Bounds()
-	counts := countColors(picture)
-	var buckets [1 << 15]bucket
-	// In the order of colours, so that equals are resolved the same way each time.
-	for _, c := range slices.Sorted(maps.Keys(counts)) {
-		b := &buckets[c.bucket()]
-		b.count += counts[c]
-		if counts[c] > b.most {
-			b.most, b.color = counts[c], c
-		}
-	}
-	var used []int
-	for i := range buckets {
-		if buckets[i].count > 0 {
-			used = append(used, i)
-		}
-	}
-	slices.SortStableFunc(used, func(a, b int) int { return cmp.Compare(buckets[b].count, buckets[a].count) })
-	kept := used[:min(paletteSize, len(used))]
-	colors := make(color.Palette, len(kept))
-	for i, u := range kept {
-		colors[i] = buckets[u].color.color()
-		buckets[u].index = uint8(i)
-	}
-	for _, u := range used[len(kept):] {
-		buckets[u].index = uint8(colors.Index(buckets[u].color.color()))
-	}
-	small := image.NewPaletted(bounds, colors)
-	for y := range bounds.Dy() {
-		row := picture.Pix[y*picture.Stride:]
-		for x := range bounds.Dx() {
-			small.Pix[y*small.Stride+x] = buckets[pixel(row[4*x:]).bucket()].index
-		}
-	}
-	return small
+// shades are the colours of a picture, those that an eye can hardly tell apart
+// taken together in buckets.
+type shades struct {
+	buckets [1 << 15]bucket
+	// used are the buckets with pixels, the most important first.
+	used []int
 }
 
 // bucket is colours that are nearly the same.
 type bucket struct {
 	count, most int // pixels of the bucket, and of its most frequent colour
 	color       rgb
-	index       uint8
+}
+
+// weight is how much a colour is missed. Text is grey and has few pixels, but a
+// tint of it is seen.
+func (b bucket) weight() int {
+	if c := b.color.color(); c.R == c.G && c.G == c.B {
+		return 10 * b.count
+	}
+	return b.count
 }
 
 // rgb is an opaque colour as one number.
@@ -69,6 +40,28 @@ func pixel(p []uint8) rgb { return rgb(p[0])<<16 | rgb(p[1])<<8 | rgb(p[2]) }
 func (c rgb) bucket() int { return int(c>>19&31<<10 | c>>11&31<<5 | c>>3&31) }
 
 func (c rgb) color() color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff} }
+
+func newShades(picture *image.RGBA) *shades {
+	s := &shades{}
+	counts := countColors(picture)
+	// In the order of colours, so that equals are resolved the same way each time.
+	for _, c := range slices.Sorted(maps.Keys(counts)) {
+		b := &s.buckets[c.bucket()]
+		b.count += counts[c]
+		if counts[c] > b.most {
+			b.most, b.color = counts[c], c
+		}
+	}
+	for i := range s.buckets {
+		if s.buckets[i].count > 0 {
+			s.used = append(s.used, i)
+		}
+	}
+	slices.SortStableFunc(s.used, func(a, b int) int {
+		return cmp.Compare(s.buckets[b].weight(), s.buckets[a].weight())
+	})
+	return s
+}
 
 func countColors(picture *image.RGBA) map[rgb]int {
 	counts := map[rgb]int{}
@@ -87,4 +80,28 @@ func countColors(picture *image.RGBA) map[rgb]int {
 		counts[last] += run
 	}
 	return counts
+}
+
+// paletted is the picture with a palette of at most so many colours, which makes
+// its file several times smaller. Pixels of other colours, some on smoothed edges,
+// take the nearest.
+func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
+	var index [len(s.buckets)]uint8
+	kept := min(colors, len(s.used))
+	var palette color.Palette
+	for i, u := range s.used[:kept] {
+		palette = append(palette, s.buckets[u].color.color())
+		index[u] = uint8(i)
+	}
+	for _, u := range s.used[kept:] {
+		index[u] = uint8(palette.Index(s.buckets[u].color.color()))
+	}
+	small := image.NewPaletted(picture.Bounds(), palette)
+	for y := range small.Rect.Dy() {
+		row := picture.Pix[y*picture.Stride:]
+		for x := range small.Rect.Dx() {
+			small.Pix[y*small.Stride+x] = index[pixel(row[4*x:]).bucket()]
+		}
+	}
+	return small
 }

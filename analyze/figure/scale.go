@@ -65,14 +65,15 @@ func valueScale(a Axis, values []float64, ticks int) scale {
 		low, high = 0, 1
 	}
 	low, high = min(low, 0), max(high, 0)
+	// A little room keeps the line off the frame.
+	headroom := 0.02
 	if low == high {
-		high = 1
+		high, headroom = 1, 0
 	}
 	low, high = fixed(a, low, high)
 	step := niceStep(a.Unit, (high-low)/float64(ticks))
-	// A little room keeps the line off the frame.
 	if a.Max == nil {
-		high = math.Ceil((high+0.02*(high-low))/step) * step
+		high = math.Ceil((high+headroom*(high-low))/step-1e-9) * step
 	}
 	if a.Min == nil {
 		low = math.Floor(low/step) * step
@@ -90,9 +91,9 @@ func rangeScale(a Axis, values []float64, ticks int) scale {
 	if low > 0 && low <= 0.2*high {
 		low = 0
 	}
-	if low == high {
-		room := max(0.5, 0.05*math.Abs(low))
-		low, high = low-room, high+room
+	if only := low; low == high && a.Min == nil && a.Max == nil {
+		room := max(0.5, 0.05*math.Abs(only))
+		return scale{min: low - room, max: high + room, warp: identity, has: finite, ticks: labelled(a.Unit, []float64{only})}
 	}
 	low, high = fixed(a, low, high)
 	step := niceStep(a.Unit, (high-low)/float64(ticks))
@@ -127,7 +128,7 @@ func fixed(a Axis, low, high float64) (float64, float64) {
 // power of ten, a power of two for bytes, a piece of a minute or hour for
 // seconds.
 func niceStep(unit string, least float64) float64 {
-	if binary(unit) && least >= 0.5 {
+	if inBytes(unit) && least >= 0.5 {
 		return math.Exp2(math.Ceil(math.Log2(least)))
 	}
 	if unit == "s" || unit == "seconds" {
@@ -184,7 +185,7 @@ func logScale(a Axis, values []float64) scale {
 
 // roundDown is the greatest round number that is at most v.
 func roundDown(unit string, v float64) float64 {
-	if binary(unit) {
+	if inBytes(unit) {
 		return math.Exp2(math.Floor(math.Log2(v)))
 	}
 	power := math.Pow(10, math.Floor(math.Log10(v)))
@@ -202,14 +203,14 @@ func roundUp(unit string, v float64) float64 {
 	if down >= v {
 		return down
 	}
-	if binary(unit) {
+	if inBytes(unit) {
 		return 2 * down
 	}
 	return niceStep("", down*1.5)
 }
 
 func logTicks(unit string, low, high float64) []tick {
-	if binary(unit) {
+	if inBytes(unit) {
 		return binaryTicks(unit, low, high)
 	}
 	decades := math.Log10(high / low)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// binary tells a unit that is counted in powers of 1024.
-func binary(unit string) bool { return unit == "bytes" || unit == "bytes/s" }
+// inBytes tells a unit that is counted in powers of 1024.
+func inBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }
 
 // tickTexts are the labels of ticks at these values: all in one notation.
 func tickTexts(values []float64, unit string) []string {
@@ -18,12 +18,12 @@ func tickTexts(values []float64, unit string) []string {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		switch {
-		case binary(unit):
-			texts[i] = prefixed(v, 1024, 6)
+		case inBytes(unit):
+			texts[i] = prefixed(v, 1024, shortest)
 		case most >= 10_000:
-			texts[i] = prefixed(v, 1000, 6)
+			texts[i] = prefixed(v, 1000, shortest)
 		default:
-			texts[i] = grouped(plain(v, 6))
+			texts[i] = grouped(shortest(v))
 		}
 	}
 	return texts
@@ -32,53 +32,67 @@ func tickTexts(values []float64, unit string) []string {
 // valueText is one value with three digits, for print beside a bar.
 func valueText(v float64, unit string) string {
 	switch {
-	case binary(unit):
-		return prefixed(v, 1024, 3) + strings.TrimPrefix(unit, "bytes")
+	case inBytes(unit):
+		return prefixed(v, 1024, threeDigits) + strings.TrimPrefix(unit, "bytes")
 	case math.Abs(v) >= 10_000:
-		return prefixed(v, 1000, 3)
+		return prefixed(v, 1000, threeDigits)
 	case math.Abs(v) >= 1000:
 		return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 	default:
-		return plain(v, 3)
+		return threeDigits(v)
 	}
 }
 
 // prefixed is v with a prefix of the base: "1.5M", "64 MiB".
-func prefixed(v float64, base float64, digits int) string {
+func prefixed(v, base float64, digits func(float64) string) string {
 	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
 	if base == 1024 {
 		prefixes = []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"}
 	}
-	if math.Abs(v) >= 1e21 {
-		return plain(v, digits)
+	if v == 0 || math.Abs(v) >= 1e21 {
+		return digits(v)
 	}
 	n := 0
 	// What rounds up to the base belongs to the next prefix.
-	limit := base * (1 - 0.5*math.Pow(10, -float64(digits)))
-	for n < len(prefixes)-1 && math.Abs(v) >= limit {
+	for n < len(prefixes)-1 && math.Abs(v) >= base-0.5 {
 		v /= base
 		n++
 	}
-	if v == 0 {
-		return "0"
-	}
-	return plain(v, digits) + prefixes[n]
+	return digits(v) + prefixes[n]
 }
 
-// plain is v rounded to so many digits, without trailing zeros.
-func plain(v float64, digits int) string {
+// shortest is v rounded to six digits, without trailing zeros.
+func shortest(v float64) string {
+	text := significant(v, 6)
+	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// threeDigits is v rounded to three digits; an integer needs no fraction.
+func threeDigits(v float64) string {
+	if v == math.Trunc(v) {
+		return shortest(v)
+	}
+	return significant(v, 3)
+}
+
+// significant is v rounded to so many digits.
+func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
 	magnitude := int(math.Floor(math.Log10(math.Abs(v))))
 	if magnitude >= 7 || magnitude < -4 {
-		return strings.Replace(strconv.FormatFloat(v, 'g', digits, 64), "e+", "e", 1)
+		text := strings.NewReplacer("e+", "e", "e-0", "e-").Replace(strconv.FormatFloat(v, 'e', digits-1, 64))
+		mantissa, exponent, _ := strings.Cut(text, "e")
+		if strings.Contains(mantissa, ".") {
+			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+		}
+		return mantissa + "e" + exponent
 	}
-	text := strconv.FormatFloat(v, 'f', max(0, digits-1-magnitude), 64)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text
+	return strconv.FormatFloat(v, 'f', max(0, digits-1-magnitude), 64)
 }
 
 // grouped puts commas between the thousands of a number.
