@@ -2,12 +2,14 @@ package databasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,15 +47,9 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 		hosts:   hosts(t, s, members),
 		members: make([]*member.Member, members),
 	}
-	// Not c.Stop: by then c.t may be a subtest that has ended.
 	t.Cleanup(func() {
-		for i := range c.members {
-			if c.members[i] != nil {
-				if err := c.members[i].Stop(context.Background(), process.DefaultDeadlines()); err != nil {
-					t.Error(err)
-				}
-			}
-		}
+		c.t = t // and no subtest that has ended
+		c.Stop()
 	})
 	for i := range c.members {
 		c.start(i, true)
@@ -139,22 +135,28 @@ func (c *Cluster) Restart(index int) {
 	c.start(index, false)
 }
 
-// Stop stops every member that runs, in order, and returns how their commands
+// Stop stops every member that runs, all at once, and returns how their commands
 // ended, by member and in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, len(c.members))
 	exits := make([][]process.Exit, len(c.members))
 	for i, m := range c.members {
 		if m == nil {
 			continue
 		}
-		if err := m.Stop(context.Background(), process.DefaultDeadlines()); err != nil {
-			c.t.Fatal(err)
-		}
-		for _, child := range m.Children() {
-			exits[i] = append(exits[i], child.Exit)
-		}
-		c.members[i] = nil
+		wg.Go(func() {
+			errs[i] = m.Stop(context.Background(), process.DefaultDeadlines())
+			for _, child := range m.Children() {
+				exits[i] = append(exits[i], child.Exit)
+			}
+		})
+	}
+	wg.Wait()
+	clear(c.members)
+	if err := errors.Join(errs...); err != nil {
+		c.t.Fatal(err)
 	}
 	return exits
 }

@@ -1,0 +1,111 @@
+package fake_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/fake"
+)
+
+func TestMain(m *testing.M) {
+	databasetest.Main(m, database.NewRegistry(fake.Database()))
+}
+
+func suite() databasetest.Suite {
+	return databasetest.Suite{
+		Database:    fake.Database(),
+		Addrs:       []string{"127.0.3.1", "127.0.3.2", "127.0.3.3"},
+		FixedLeader: true,
+	}
+}
+
+func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
+
+// The faults must be told apart: a refused write is surely not there, a lost one
+// is and nobody was told.
+func TestFaults(t *testing.T) {
+	s := suite()
+	s.Options = "{fail_every: 4, lose_every: 10}"
+	c := databasetest.Start(t, s, 2)
+	for member := range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		counter := c.Driver().(database.Counter)
+		before, err := counter.CountKeys(ctx, c.Target())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := c.Driver().Dial(ctx, c.To(member))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		got := map[database.Outcome]map[database.Class]int{}
+		for i := range 20 {
+			outcome, class := database.Classify(client.Put(ctx, []byte{byte(member), byte(i)}, []byte("x")))
+			if got[outcome] == nil {
+				got[outcome] = map[database.Class]int{}
+			}
+			got[outcome][class]++
+		}
+		// Every 20th is refused before it can be lost.
+		if got[database.Failed][database.ClassThrottled] != 5 || got[database.Unknown][database.ClassConnection] != 1 {
+			t.Errorf("member %d: outcomes %v, want 5 throttled and 1 connection lost", member, got)
+		}
+		after, err := counter.CountKeys(ctx, c.Target())
+		if err != nil || after-before != 15 {
+			t.Errorf("member %d: %d keys are new, want 15: %v", member, after-before, err)
+		}
+	}
+}
+
+func TestDelay(t *testing.T) {
+	s := suite()
+	s.Options = "delay: 30ms"
+	c := databasetest.Start(t, s, 1)
+	client, err := c.Driver().Dial(t.Context(), c.Target())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	start := time.Now()
+	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took < 30*time.Millisecond {
+		t.Errorf("a write took %v, less than the delay", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	err = client.Put(ctx, []byte("k"), nil)
+	if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassTimeout {
+		t.Errorf("a write that is out of time is %v, %q", outcome, class)
+	}
+	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
+		t.Errorf("the client does not recover: %v", err)
+	}
+}
+
+func TestReadyAfter(t *testing.T) {
+	s := suite()
+	s.Options = "ready_after: 300ms"
+	start := time.Now()
+	databasetest.Start(t, s, 1)
+	if took := time.Since(start); took < 300*time.Millisecond {
+		t.Errorf("ready after %v", took)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, o := range []fake.Options{{Delay: -1}, {FailEvery: -1}, {LoseEvery: -1}, {ReadyAfter: -1}} {
+		if o.Validate(database.HostFacts{}) == nil {
+			t.Errorf("%+v is valid", o)
+		}
+	}
+	if err := fake.New().Validate(database.HostFacts{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,180 @@
+package fake
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// server is one member.
+type server struct {
+	Options
+	listen, leader, data string
+
+	started time.Time
+	store   *store // nil on a follower
+	logger  *log.Logger
+}
+
+// Serve runs one member until ctx ends.
+func (o *Options) Serve(ctx context.Context, args []string) error {
+	s := server{started: time.Now(), logger: log.New(os.Stderr, "", 0)}
+	fs := flag.NewFlagSet(Name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&s.listen, "listen", "", "")
+	fs.StringVar(&s.leader, "leader", "", "")
+	fs.StringVar(&s.data, "data", "", "")
+	fs.DurationVar(&s.Delay, "delay", 0, "")
+	fs.IntVar(&s.FailEvery, "fail-every", 0, "")
+	fs.IntVar(&s.LoseEvery, "lose-every", 0, "")
+	fs.DurationVar(&s.ReadyAfter, "ready-after", 0, "")
+	if err := fs.Parse(args); err != nil {
+		return fmt.Errorf("read fake flags: %w", err)
+	}
+	if s.leader != "" {
+		return s.accept(ctx)
+	}
+	var err error
+	if s.store, err = openStore(s.data); err != nil {
+		return err
+	}
+	return errors.Join(s.accept(ctx), s.store.close())
+}
+
+// accept serves connections until ctx ends, then closes them and waits.
+func (s *server) accept(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("serve fake: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("serve fake: %w", err)
+		}
+		wg.Go(func() {
+			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+			defer stop()
+			defer conn.Close()
+			s.serve(ctx, conn)
+		})
+	}
+}
+
+// serve answers the requests of one connection until either side ends it.
+func (s *server) serve(ctx context.Context, conn net.Conn) {
+	r, w := bufio.NewReader(conn), bufio.NewWriter(conn)
+	upstream := &client{endpoint: s.leader}
+	defer upstream.Close()
+	for {
+		kind, key, value, err := readFrame(r)
+		if err != nil {
+			return
+		}
+		code, data := s.answer(ctx, upstream, opcode(kind), key, value)
+		if code == 0 || writeFrame(w, byte(code), nil, data) != nil {
+			return
+		}
+	}
+}
+
+// answer carries out one request; code 0 means that there is no answer.
+func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, value []byte) (code, []byte) {
+	switch {
+	case op == opVersion:
+		return codeOK, []byte(Version)
+	case op == opReady && time.Since(s.started) < s.ReadyAfter:
+		return codeNotReady, []byte("not yet")
+	case op == opLead && s.store == nil:
+		return codeRefused, []byte("a follower")
+	case s.store == nil:
+		return forward(ctx, upstream, op, key, value)
+	}
+	if s.Delay > 0 && !sleep(ctx, s.Delay) {
+		return 0, nil
+	}
+	return s.lead(op, key, value)
+}
+
+// forward asks the leader. A connection that breaks on the way leaves open
+// whether the leader had the request.
+func forward(ctx context.Context, upstream *client, op opcode, key, value []byte) (code, []byte) {
+	answer, err := upstream.roundTrip(ctx, op, key, value)
+	if err == nil {
+		return answer.code, answer.data
+	}
+	if outcome, _ := database.Classify(err); outcome == database.Failed {
+		return codeUnavailable, []byte("the leader is not reached")
+	}
+	return codeUnknown, []byte("the leader was lost")
+}
+
+// lead carries out a request on the leader's own store.
+func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
+	switch op {
+	case opReady, opLead:
+		return codeOK, nil
+	case opCount:
+		return codeOK, fmt.Append(nil, s.store.count())
+	case opGet:
+		value, ok := s.store.get(key)
+		if !ok {
+			return codeNotFound, nil
+		}
+		return codeOK, value
+	case opPut, opDelete:
+		return s.write(op, key, value)
+	default:
+		return codeRefused, []byte("unknown request")
+	}
+}
+
+func (s *server) write(op opcode, key, value []byte) (code, []byte) {
+	if len(value) > maxValue {
+		return codeTooLarge, fmt.Appendf(nil, "%d bytes, the limit is %d", len(value), maxValue)
+	}
+	n := s.store.next()
+	if s.FailEvery > 0 && n%s.FailEvery == 0 {
+		s.logger.Printf("refused write %d", n)
+		return codeRefused, []byte("every so often a write is refused")
+	}
+	if err := s.store.apply(op, key, value); err != nil {
+		s.logger.Printf("write %d: %v", n, err)
+		return codeUnknown, []byte("the file of writes failed")
+	}
+	if s.LoseEvery > 0 && n%s.LoseEvery == 0 {
+		return 0, nil
+	}
+	return codeOK, nil
+}
+
+// sleep waits, and reports whether ctx let it finish.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,105 @@
+package fake
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// store is the leader's map and the file of writes that it is made from again.
+// It is safe for concurrent use.
+type store struct {
+	mu     sync.Mutex
+	keys   map[string][]byte
+	file   *os.File
+	w      *bufio.Writer
+	writes int
+}
+
+// openStore replays the file of writes. A write that was cut off is dropped: it
+// was not answered.
+func openStore(path string) (*store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("open the file of writes: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("open the file of writes: %w", err)
+	}
+	s := &store{keys: map[string][]byte{}, file: file, w: bufio.NewWriter(file)}
+	if err := s.replay(); err != nil {
+		return nil, errors.Join(fmt.Errorf("replay %q: %w", path, err), file.Close())
+	}
+	return s, nil
+}
+
+func (s *store) replay() error {
+	r := bufio.NewReader(s.file)
+	var whole int64
+	for {
+		kind, key, value, err := readFrame(r)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			if err := s.file.Truncate(whole); err != nil {
+				return err
+			}
+			_, err := s.file.Seek(whole, io.SeekStart)
+			return err
+		case err != nil:
+			return err
+		}
+		whole += int64(headerSize + len(key) + len(value))
+		s.set(opcode(kind), key, value)
+	}
+}
+
+// apply writes a request to the file, then to the map.
+func (s *store) apply(op opcode, key, value []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := writeFrame(s.w, byte(op), key, value); err != nil {
+		return err
+	}
+	s.set(op, key, value)
+	return nil
+}
+
+func (s *store) set(op opcode, key, value []byte) {
+	if op == opDelete {
+		delete(s.keys, string(key))
+		return
+	}
+	s.keys[string(key)] = bytes.Clone(value)
+}
+
+func (s *store) get(key []byte) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := s.keys[string(key)]
+	return value, ok
+}
+
+func (s *store) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.keys)
+}
+
+// next numbers the writes from 1.
+func (s *store) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	return s.writes
+}
+
+func (s *store) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Close()
+}

@@ -1,0 +1,83 @@
+package fake
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// opcode is what a request asks for.
+type opcode byte
+
+const (
+	opReady opcode = iota + 1
+	opVersion
+	opLead
+	opCount
+	opPut
+	opGet
+	opDelete
+)
+
+// code is how a request ended.
+type code byte
+
+const (
+	codeOK code = iota + 1
+	codeNotFound
+	codeRefused
+	codeTooLarge
+	codeNotReady
+	codeUnavailable // surely not applied
+	codeUnknown     // may have been applied
+)
+
+// A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
+// big endian, and the fields: opcode, key and value, or code, nothing and
+// answer. The file of writes holds requests as they came.
+const headerSize = 9
+
+// maxField is the longest field that is read at all; beyond it the sender does
+// not speak this protocol.
+const maxField = 64 << 20
+
+var errFrame = errors.New("not a frame of the fake")
+
+func writeFrame(w *bufio.Writer, kind byte, key, value []byte) error {
+	var header [headerSize]byte
+	header[0] = kind
+	binary.BigEndian.PutUint32(header[1:], uint32(len(key)))
+	binary.BigEndian.PutUint32(header[5:], uint32(len(value)))
+	// A bufio.Writer keeps its first error for Flush.
+	_, _ = w.Write(header[:])
+	_, _ = w.Write(key)
+	_, _ = w.Write(value)
+	return w.Flush()
+}
+
+func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
+	var header [headerSize]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return 0, nil, nil, err
+	}
+	keySize, valueSize := binary.BigEndian.Uint32(header[1:]), binary.BigEndian.Uint32(header[5:])
+	if keySize > maxField || valueSize > maxField {
+		return 0, nil, nil, fmt.Errorf("%w: fields of %d and %d bytes", errFrame, keySize, valueSize)
+	}
+	fields := make([]byte, keySize+valueSize)
+	if _, err := io.ReadFull(r, fields); err != nil {
+		return 0, nil, nil, noEOF(err)
+	}
+	return header[0], fields[:keySize:keySize], fields[keySize:], nil
+}
+
+// noEOF makes the end of a stream within a frame an error that can't be taken
+// for its proper end.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
