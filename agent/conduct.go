@@ -113,21 +113,24 @@ func (s *session) makeDir(p *planned, req *pb.StartRequest) error {
 	s.detached = req.GetDetached()
 	s.agent.mu.Unlock()
 	s.setClients(int64(req.GetClients()))
+	// A directory without a record would be nobody's after a crash.
+	if err := s.writeRecord(); err != nil {
+		return err
+	}
 	if err := root.Mkdir(filepath.Join(p.dir, dirData), 0o755); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
 	return nil
 }
 
-// memberOptions is how the plan is executed. The record is on disk before the
-// first child, and knows each child as soon as it is spawned.
+// memberOptions is how the plan is executed. The record, which is on disk before
+// the first child, knows each child as soon as it is spawned.
 func (s *session) memberOptions(p *planned) member.Options {
 	return member.Options{
-		Plan:        p.plan,
-		Dir:         p.member.Dir,
-		LogDir:      filepath.Join(s.agent.opts.WorkDir, p.dir, results.DirLogs),
-		Self:        s.agent.opts.Self,
-		BeforeSpawn: s.writeRecord,
+		Plan:   p.plan,
+		Dir:    p.member.Dir,
+		LogDir: filepath.Join(s.agent.opts.WorkDir, p.dir, results.DirLogs),
+		Self:   s.agent.opts.Self,
 		Spawned: func(children []member.Child) error {
 			s.agent.mu.Lock()
 			s.spawned = children
@@ -161,8 +164,10 @@ func (s *session) running(m *member.Member) {
 	s.agent.mu.Lock()
 	s.member = m
 	s.state = pb.State_STATE_RUNNING
+	tag := s.tag
 	s.agent.mu.Unlock()
 	s.record()
+	s.log.Info("member runs", "tag", tag, "pids", m.Pids())
 }
 
 // stop ends the children and measures what they left.

@@ -40,7 +40,9 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 	s := a.session
 	a.mu.Unlock()
 	if s == nil {
-		resp.NotReady = "the agent is idle"
+		if req.GetProbe() {
+			resp.NotReady = "the agent is idle"
+		}
 		return resp, nil
 	}
 	now := s.snapshot()

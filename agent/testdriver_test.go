@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	// A server built for the race detector otherwise takes a second to exit.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -42,6 +46,8 @@ type toy struct {
 	Proxy bool `yaml:"proxy"`
 	// Panic makes Plan panic.
 	Panic bool `yaml:"panic"`
+	// Haunted makes Ready panic.
+	Haunted bool `yaml:"haunted"`
 	// Memory is refused above the machine's.
 	Memory int64 `yaml:"memory"`
 	// Flags are extra flags.
@@ -106,6 +112,9 @@ func (d *toy) Plan(m database.Member) (database.Plan, error) {
 }
 
 func (d *toy) Ready(ctx context.Context, t database.Target, member int) error {
+	if d.Haunted {
+		panic("boo")
+	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", t.Endpoints[member])
 	if err != nil {
 		return err
@@ -181,3 +190,6 @@ func greet(listener net.Listener) {
 		}()
 	}
 }
+
+// registry is what the tests' agents can run.
+func registry() *database.Registry { return database.NewRegistry(toyDatabase()) }

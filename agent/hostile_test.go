@@ -1,0 +1,170 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/coreos/dbtester/agent"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+func TestHostileOpen(t *testing.T) {
+	h := serve(t, nil)
+	for _, req := range []*pb.OpenRequest{
+		{},
+		{RunId: "../.."},
+		{RunId: strings.Repeat("a", 65)},
+		{RunId: "run\x00"},
+		{RunId: "run1", Owner: "a\x1b[2Jb"},
+		{RunId: "run1", Owner: strings.Repeat("a", 257)},
+	} {
+		_, err := h.Open(t.Context(), req)
+		wantCode(t, err, codes.InvalidArgument)
+	}
+	if got := h.status(); got.State != pb.State_STATE_IDLE {
+		t.Errorf("after refused opens: %v", got)
+	}
+}
+
+func TestHostileStart(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	before := tree(t, h.dir)
+	for name, test := range map[string]struct {
+		change func(*pb.StartRequest)
+		code   codes.Code
+		text   string
+	}{
+		"no database":      {func(r *pb.StartRequest) { r.Database = "" }, codes.InvalidArgument, "known: toy"},
+		"unknown database": {func(r *pb.StartRequest) { r.Database = "db2" }, codes.InvalidArgument, `unknown database "db2" (known: toy)`},
+		"no tag":           {func(r *pb.StartRequest) { r.Tag = "" }, codes.InvalidArgument, "tag"},
+		"tag going up":     {func(r *pb.StartRequest) { r.Tag = "../../x" }, codes.InvalidArgument, "tag"},
+		"tag dots":         {func(r *pb.StartRequest) { r.Tag = ".." }, codes.InvalidArgument, "tag"},
+		"tag of the lock":  {func(r *pb.StartRequest) { r.Tag = ".lock" }, codes.InvalidArgument, "tag"},
+		"absolute tag":     {func(r *pb.StartRequest) { r.Tag = "/etc" }, codes.InvalidArgument, "tag"},
+		"tag with a line":  {func(r *pb.StartRequest) { r.Tag = "a\nb" }, codes.InvalidArgument, "tag"},
+		"endless tag":      {func(r *pb.StartRequest) { r.Tag = strings.Repeat("x", 129) }, codes.InvalidArgument, "tag"},
+		"no hosts":         {func(r *pb.StartRequest) { r.Hosts = nil }, codes.InvalidArgument, "cluster of 0 hosts"},
+		"nil host":         {func(r *pb.StartRequest) { r.Hosts = []*pb.MemberHost{nil} }, codes.InvalidArgument, `address ""`},
+		"too many hosts":   {func(r *pb.StartRequest) { r.Hosts = make([]*pb.MemberHost, 257) }, codes.InvalidArgument, "cluster of 257 hosts"},
+		"index above":      {func(r *pb.StartRequest) { r.Index = 1 }, codes.InvalidArgument, "member 1 of 1"},
+		"index below":      {func(r *pb.StartRequest) { r.Index = -1 }, codes.InvalidArgument, "member -1"},
+		"clients below":    {func(r *pb.StartRequest) { r.Clients = -1 }, codes.InvalidArgument, "-1 clients"},
+		"address a flag":   {func(r *pb.StartRequest) { r.Hosts[0].Addr = "--data-dir=/" }, codes.InvalidArgument, "address"},
+		"address a script": {func(r *pb.StartRequest) { r.Hosts[0].Addr = "a;reboot" }, codes.InvalidArgument, "address"},
+		"port above":       {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 65536 }, codes.InvalidArgument, "65536"},
+		"port zero":        {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 0 }, codes.InvalidArgument, "is 0"},
+		"unknown port":     {func(r *pb.StartRequest) { r.Hosts[0].Ports["back"] = 80 }, codes.InvalidArgument, `"back" (known: client)`},
+		"garbage options":  {func(r *pb.StartRequest) { r.Options = []byte("\x00{[") }, codes.InvalidArgument, "options"},
+		"unknown option":   {func(r *pb.StartRequest) { r.Options = []byte("data_dir: /etc") }, codes.InvalidArgument, "data_dir"},
+		"long options":     {func(r *pb.StartRequest) { r.Options = make([]byte, 1<<20+1) }, codes.InvalidArgument, "longer than"},
+		"invalid options":  {func(r *pb.StartRequest) { r.Options = []byte("memory: 1000000000000000") }, codes.InvalidArgument, "more than the machine has"},
+		"panicking driver": {func(r *pb.StartRequest) { r.Options = []byte("panic: true") }, codes.Internal, "the toy broke"},
+		"extra flags":      {func(r *pb.StartRequest) { r.Options = []byte("flags: [--pprof]") }, codes.PermissionDenied, "--allow-flags"},
+		"a binary":         {func(r *pb.StartRequest) { r.Binary = "/bin/sh" }, codes.PermissionDenied, "--allow-binary"},
+		"no tool":          {func(r *pb.StartRequest) { r.Options = []byte("exec: /bin/sh") }, codes.FailedPrecondition, "none of the agent's tools"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(t, "run1", "")
+			test.change(req)
+			_, err := h.Start(t.Context(), req)
+			wantCode(t, err, test.code, test.text)
+			if got := h.status(); got.State != pb.State_STATE_OPEN {
+				t.Errorf("state after a refusal: %v", got)
+			}
+		})
+	}
+	if got := tree(t, h.dir); len(got) != len(before) {
+		t.Errorf("refused starts left files: %v", got)
+	}
+	h.start(request(t, "run1", ""))
+}
+
+func TestAllowed(t *testing.T) {
+	h := serve(t, func(o *agent.Options) { o.AllowBinary, o.AllowFlags = true, true })
+	h.open("run1")
+	req := request(t, "run1", "flags: [--pprof]")
+	req.Binary = "dbd"
+	_, err := h.Start(t.Context(), req)
+	wantCode(t, err, codes.InvalidArgument, "not an absolute path")
+	binary, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "toyd")
+	if err := os.Symlink(binary, link); err != nil {
+		t.Fatal(err)
+	}
+	req.Binary = link
+	if got := h.start(req); got.Children[0].Argv[0] != link {
+		t.Errorf("argv %q, want the binary %s", got.Children[0].Argv, link)
+	}
+}
+
+func TestTools(t *testing.T) {
+	binary, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, func(o *agent.Options) { o.Tools = map[string]string{"toyd": binary, "java": "/usr/bin/java"} })
+	h.open("run1")
+	if got := h.start(request(t, "run1", "")); got.Children[0].Argv[0] != binary {
+		t.Errorf("argv %q, want the agent's tool", got.Children[0].Argv)
+	}
+}
+
+func TestPanicInVerb(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	h.start(request(t, "run1", "haunted: true"))
+	_, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true})
+	wantCode(t, err, codes.Internal, "Status panicked: boo")
+	h.stopped("run1")
+}
+
+func TestInstall(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	for _, test := range []struct {
+		req  *pb.InstallRequest
+		code codes.Code
+	}{
+		{&pb.InstallRequest{RunId: "run2", Database: "toy"}, codes.PermissionDenied},
+		{&pb.InstallRequest{RunId: "run1", Database: "db2"}, codes.InvalidArgument},
+		{&pb.InstallRequest{RunId: "run1", Database: "toy"}, codes.Unimplemented},
+	} {
+		stream, err := h.Install(t.Context(), test.req)
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		wantCode(t, err, test.code)
+	}
+}
+
+func TestCheckListen(t *testing.T) {
+	for _, test := range []struct {
+		addr     string
+		insecure bool
+		ok       bool
+	}{
+		{"127.0.0.1:3500", false, true},
+		{"127.9.9.9:3500", false, true},
+		{"[::1]:3500", false, true},
+		{"localhost:3500", false, true},
+		{":3500", false, false},
+		{"0.0.0.0:3500", false, false},
+		{"[::]:3500", false, false},
+		{"10.0.0.2:3500", false, false},
+		{"db1:3500", false, false},
+		{":3500", true, true},
+		{"3500", true, false},
+	} {
+		if err := agent.CheckListen(test.addr, test.insecure); (err == nil) != test.ok {
+			t.Errorf("%q, insecure %v: %v", test.addr, test.insecure, err)
+		}
+	}
+}
