@@ -10,11 +10,10 @@ import (
 // status is what a sample needs of /proc/PID/status or of a thread's. Memory is
 // in bytes, and 0 for a process that has ended or has none.
 type status struct {
-	state                       string // such as "S (sleeping)"
-	rss, anon, peak, virtual    int64
-	threads                     int64
-	voluntary, nonvoluntary     int64 // context switches of the one thread
-	hasVoluntary, hasInvolutary bool
+	state                    string // such as "S (sleeping)"
+	rss, anon, peak, virtual int64
+	threads                  int64
+	voluntary, nonvoluntary  int64 // context switches of the one thread
 }
 
 func (f *files) status(elem ...string) (status, error) {
@@ -30,7 +29,7 @@ func (f *files) status(elem ...string) (status, error) {
 }
 
 func parseStatus(data []byte) (status, error) {
-	var s status
+	s := status{voluntary: -1, nonvoluntary: -1}
 	var bad error
 	for len(data) > 0 {
 		var line []byte
@@ -55,17 +54,15 @@ func parseStatus(data []byte) (status, error) {
 		case "Threads":
 			s.threads, err = strconv.ParseInt(string(value), 10, 64)
 		case "voluntary_ctxt_switches":
-			s.hasVoluntary = true
 			s.voluntary, err = strconv.ParseInt(string(value), 10, 64)
 		case "nonvoluntary_ctxt_switches":
-			s.hasInvolutary = true
 			s.nonvoluntary, err = strconv.ParseInt(string(value), 10, 64)
 		}
 		if err != nil && bad == nil {
 			bad = fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	if bad == nil && !(s.hasVoluntary && s.hasInvolutary) {
+	if bad == nil && (s.voluntary < 0 || s.nonvoluntary < 0) {
 		bad = errors.New("no context switches")
 	}
 	return s, bad

@@ -1,0 +1,192 @@
+package sysmetrics
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// fixture is a made-up /proc.
+type fixture struct {
+	t    *testing.T
+	root string
+}
+
+func newFixture(t *testing.T) *fixture {
+	f := &fixture{t: t, root: t.TempDir()}
+	f.write("1.00 2.00 3.00 1/100 9\n", "loadavg")
+	f.write("8 0 sda 1 0 3 4 5 0 7 8 0 0 0\n", "diskstats")
+	f.write("eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n", "net", "dev")
+	f.write("Iface Destination Gateway Flags RefCnt Use Metric Mask\neth0 00000000 1 3 0 0 0 00000000\n", "net", "route")
+	f.write("boot\n", "sys", "kernel", "random", "boot_id")
+	if err := os.MkdirAll(filepath.Join(f.root, "self", "ns"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("net:[1]", filepath.Join(f.root, "self", "ns", "net")); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *fixture) write(content string, elem ...string) {
+	f.t.Helper()
+	path := filepath.Join(append([]string{f.root}, elem...)...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// fake is a made-up process. Its threads' context switches are by thread id.
+type fake struct {
+	pid, ppid, start int
+	own, waited      int
+	read, write      int
+	threads          map[int]switches
+	state            string
+}
+
+// put makes the process as if it had always been like that.
+func (f *fixture) put(p fake) {
+	f.t.Helper()
+	f.end(p.pid)
+	dir := strconv.Itoa(p.pid)
+	if p.state == "" {
+		p.state = "S (sleeping)"
+	}
+	if p.threads == nil {
+		p.threads = map[int]switches{p.pid: {}}
+	}
+	f.write(fmt.Sprintf("%d (p%d) %c %d 0 0 0 0 0 0 0 0 0 %d 0 %d 0 20 0 1 0 %d", p.pid, p.pid, p.state[0], p.ppid, p.own, p.waited, p.start), dir, "stat")
+	f.write(fmt.Sprintf("read_bytes: %d\nwrite_bytes: %d\n", p.read, p.write), dir, "io")
+	f.write("", dir, "fd", "0")
+	f.write("", dir, "fd", "1")
+	for tid, s := range p.threads {
+		status := fmt.Sprintf("State:\t%s\nThreads:\t%d\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n",
+			p.state, len(p.threads), s.voluntary, s.nonvoluntary)
+		if p.state[0] != 'Z' {
+			status += "VmSize:\t4 kB\nVmRSS:\t3 kB\nRssAnon:\t2 kB\nVmHWM:\t5 kB\n"
+		}
+		f.write(status, dir, "task", strconv.Itoa(tid), "status")
+		if tid == p.pid {
+			f.write(status, dir, "status")
+		}
+	}
+}
+
+// end removes the process.
+func (f *fixture) end(pid int) {
+	f.t.Helper()
+	if err := os.RemoveAll(filepath.Join(f.root, strconv.Itoa(pid))); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) sampler(o Options) *Sampler {
+	f.t.Helper()
+	o.Root = f.root
+	s, err := NewSampler(o)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
+}
+
+func pids(pids ...int) func() []int { return func() []int { return pids } }
+
+func sample(t *testing.T, s *Sampler) results.Sample {
+	t.Helper()
+	got, err := s.Sample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestSampleOfAFixture(t *testing.T) {
+	f := newFixture(t)
+	f.put(fake{pid: 10, ppid: 1, start: 5, own: 150, waited: 50, read: 100, write: 200, threads: map[int]switches{10: {1, 2}, 11: {10, 20}}})
+	f.put(fake{pid: 20, ppid: 10, start: 6, own: 25, read: 1, write: 2, threads: map[int]switches{20: {100, 200}}})
+	f.put(fake{pid: 30, ppid: 20, start: 7, own: 5, state: "Z (zombie)"})
+	f.put(fake{pid: 99, ppid: 1, start: 1, own: 9999})
+	s := f.sampler(Options{PIDs: pids(10), Tree: true, Device: "sda", Clients: func() int64 { return 7 }})
+	want := results.Sample{
+		Program: "p10", State: "S (sleeping)", PID: 10, PPID: 1,
+		CPUSeconds: 2.30,
+		RSSBytes:   2 * 3 * 1024, RSSAnonBytes: 2 * 2 * 1024, PeakRSSBytes: 2 * 5 * 1024, VirtualBytes: 2 * 4 * 1024,
+		FDs: 4, Threads: 3, Processes: 2,
+		VoluntarySwitches: 111, NonvoluntarySwitches: 222,
+		ReadBytes: 101, WriteBytes: 202,
+		Load1: 1, Load5: 2, Load15: 3,
+		Device: "sda", ReadsCompleted: 1, SectorsRead: 3, MillisReading: 4, WritesCompleted: 5, SectorsWritten: 7, MillisWriting: 8,
+		Interface: "eth0", ReceiveBytes: 1, ReceivePackets: 2, TransmitBytes: 3, TransmitPackets: 4,
+		Clients: 7, BootID: "boot", NetNS: "net:[1]",
+	}
+	if diff := cmp.Diff(want, sample(t, s), cmpopts.IgnoreFields(results.Sample{}, "UnixNano")); diff != "" {
+		t.Errorf("sample (-want +got):\n%s", diff)
+	}
+
+	alone := sample(t, f.sampler(Options{PIDs: pids(10)}))
+	if alone.CPUSeconds != 1.5 || alone.Processes != 1 || alone.ReadBytes != 100 || alone.Clients != -1 || alone.Device != "" || alone.ReadsCompleted != -1 {
+		t.Errorf("without descendants: %+v", alone)
+	}
+}
+
+// Both ways to find children must see the same tree.
+func TestChildrenListedByThreads(t *testing.T) {
+	f := newFixture(t)
+	f.write("", "thread-self", "children")
+	f.put(fake{pid: 10, start: 5, threads: map[int]switches{10: {}, 11: {}}})
+	f.write("20 ", "10", "task", "10", "children")
+	f.write("21 22 ", "10", "task", "11", "children")
+	for _, pid := range []int{20, 21} { // 22 has just ended
+		f.put(fake{pid: pid, start: 6, own: 100})
+	}
+	if got := sample(t, f.sampler(Options{PIDs: pids(10), Tree: true})); got.Processes != 3 || got.CPUSeconds != 2 {
+		t.Errorf("%d processes, %g CPU seconds; want 3 and 2", got.Processes, got.CPUSeconds)
+	}
+}
+
+func TestWhatCannotBeReadIsMinusOne(t *testing.T) {
+	f := newFixture(t)
+	f.put(fake{pid: 10, start: 5, own: 100})
+	s := f.sampler(Options{PIDs: pids(10), Device: "sda"})
+	f.write("garbage", "10", "io")
+	f.write("garbage", "loadavg")
+	f.write("", "diskstats")
+	f.write("", "net", "dev")
+	got, err := s.Sample()
+	if err == nil {
+		t.Error("no error")
+	}
+	for name, value := range map[string]int64{
+		"ReadBytes": got.ReadBytes, "WriteBytes": got.WriteBytes, "ReadsCompleted": got.ReadsCompleted, "MillisWriting": got.MillisWriting,
+		"ReceiveBytes": got.ReceiveBytes, "TransmitPackets": got.TransmitPackets, "Load5": int64(got.Load5),
+	} {
+		if value != -1 {
+			t.Errorf("%s is %d, want -1", name, value)
+		}
+	}
+	if got.CPUSeconds != 1 || got.FDs != 2 {
+		t.Errorf("what can be read is lost: %+v", got)
+	}
+}
+
+func TestUnknownOverridesAreRefused(t *testing.T) {
+	f := newFixture(t)
+	for _, o := range []Options{{Device: "sdz"}, {Interface: "eth9"}} {
+		o.Root = f.root
+		if _, err := NewSampler(o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package sysmetrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// spawn starts a shell script that ends with the test.
+func spawn(t testing.TB, script string) int {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func TestSampleOfThisProcess(t *testing.T) {
+	s, err := NewSampler(Options{PIDs: pids(os.Getpid()), Dir: t.TempDir(), Addr: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Interface() != "lo" {
+		t.Errorf("interface %q", s.Interface())
+	}
+	before := time.Now()
+	got := sample(t, s)
+	if wall := time.Unix(0, got.UnixNano); wall.Before(before.Add(-time.Second)) || wall.After(time.Now().Add(time.Second)) {
+		t.Errorf("taken at %v", wall)
+	}
+	if got.PID != os.Getpid() || got.PPID != os.Getppid() || got.Program == "" || got.PeriodNS != 0 || got.CPUPercent != 0 {
+		t.Errorf("sample %+v", got)
+	}
+	if got.RSSBytes < 1<<20 || got.PeakRSSBytes < got.RSSBytes || got.RSSAnonBytes > got.RSSBytes || got.VirtualBytes < got.RSSBytes {
+		t.Errorf("memory: rss %d, anon %d, peak %d, virtual %d", got.RSSBytes, got.RSSAnonBytes, got.PeakRSSBytes, got.VirtualBytes)
+	}
+	if got.FDs < 3 || got.Threads < 2 || got.Processes != 1 || got.VoluntarySwitches < 1 || got.BootID == "" || !strings.HasPrefix(got.NetNS, "net:[") {
+		t.Errorf("sample %+v", got)
+	}
+	if got.VoluntarySwitches == got.Threads {
+		t.Errorf("context switches %d look like the number of threads", got.VoluntarySwitches)
+	}
+}
+
+func TestBusyChildRaisesCPU(t *testing.T) {
+	pid := spawn(t, "sh -c 'while :; do :; done' & wait")
+	s, err := NewSampler(Options{PIDs: pids(pid), Tree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample(t, s)
+	time.Sleep(600 * time.Millisecond)
+	got := sample(t, s)
+	// The cores are shared, so the lower bound is generous; one busy process can't
+	// take more than one core.
+	if got.CPUPercent < 5 || got.CPUPercent > 115 {
+		t.Errorf("CPU %.1f %%", got.CPUPercent)
+	}
+	if got.PeriodNS < int64(600*time.Millisecond) {
+		t.Errorf("period %v", time.Duration(got.PeriodNS))
+	}
+	if got.Processes != 2 {
+		t.Errorf("%d processes, want 2", got.Processes)
+	}
+	if again := sample(t, s); again.CPUPercent != got.CPUPercent || again.PeriodNS > int64(shortestPeriod) {
+		t.Errorf("CPU %.1f %% over %v, want the one before", again.CPUPercent, time.Duration(again.PeriodNS))
+	}
+}
+
+// Children that come, work and go must be counted once: in the end the tree's
+// time is what the kernel has on the parent that waited for them.
+func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
+	dir := t.TempDir()
+	done := filepath.Join(dir, "done")
+	pid := spawn(t, fmt.Sprintf(`n=0; while [ $n -lt 25 ]; do
+		n=$((n+1)); sh -c 'i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done; echo x >> %s/out' &
+		sh -c 'sh -c "i=0; while [ \$i -lt 15000 ]; do i=\$((i+1)); done"; :'; wait; done; touch %s; while :; do sleep 10; done`, dir, done))
+	s, err := NewSampler(Options{PIDs: pids(pid), Tree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last results.Sample
+	samples, most := 0, int64(0)
+	for ended := false; !ended; samples++ {
+		_, err := os.Stat(done)
+		ended = err == nil
+		got := sample(t, s)
+		if got.CPUSeconds < last.CPUSeconds || got.WriteBytes < last.WriteBytes || got.ReadBytes < last.ReadBytes || got.VoluntarySwitches < last.VoluntarySwitches {
+			t.Fatalf("a counter fell:\n%+v\n%+v", last, got)
+		}
+		last, most = got, max(most, got.Processes)
+	}
+	kernel, err := s.files.stat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := float64(kernel.own+kernel.waited) / ticksPerSecond
+	t.Logf("%.2f CPU seconds, the kernel has %.2f; %d samples of up to %d processes", last.CPUSeconds, want, samples, most)
+	if want < 0.1 || most < 3 || math.Abs(last.CPUSeconds-want) > 0.05 {
+		t.Errorf("counted %.2f CPU seconds, the kernel %.2f (up to %d processes)", last.CPUSeconds, want, most)
+	}
+}
+
+// kept is a writer that keeps samples, may fail and may be slow.
+type kept struct {
+	mu      sync.Mutex
+	samples []results.Sample
+	write   func(n int) error
+}
+
+func (k *kept) Write(s results.Sample) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.samples = append(k.samples, s)
+	if k.write == nil {
+		return nil
+	}
+	return k.write(len(k.samples))
+}
+
+// offsets are the samples' times since the first, in milliseconds.
+func (k *kept) offsets() []int64 {
+	var ms []int64
+	for _, s := range k.samples {
+		ms = append(ms, (s.UnixNano-k.samples[0].UnixNano)/1e6)
+	}
+	return ms
+}
+
+// runFor runs a sampler for a while on the bubble's clock, which starts on a
+// full second.
+func runFor(t *testing.T, k *kept, lead, length time.Duration) error {
+	t.Helper()
+	f := newFixture(t)
+	f.put(fake{pid: 10, start: 1, own: 100})
+	s := f.sampler(Options{PIDs: pids(10)})
+	var err error
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(lead)
+		ctx, cancel := context.WithTimeout(t.Context(), length)
+		defer cancel()
+		err = s.Run(ctx, k)
+	})
+	return err
+}
+
+func TestRunSamplesJustAfterEachSecond(t *testing.T) {
+	k := &kept{}
+	if err := runFor(t, k, 300*time.Millisecond, 3500*time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	if got, want := k.offsets(), []int64{0, 702, 1702, 2702, 3500}; !slices.Equal(got, want) {
+		t.Errorf("samples at %v ms, want %v", got, want)
+	}
+	if got := k.samples[2]; got.UnixNano%1e9 != int64(pastSecond) || got.PeriodNS != int64(time.Second) {
+		t.Errorf("taken %v after the second, %v after the one before", time.Duration(got.UnixNano%1e9), time.Duration(got.PeriodNS))
+	}
+}
+
+func TestRunLeavesAGap(t *testing.T) {
+	k := &kept{write: func(n int) error {
+		if n == 2 {
+			time.Sleep(2500 * time.Millisecond)
+		}
+		return nil
+	}}
+	if err := runFor(t, k, 0, 6500*time.Millisecond); err != nil {
+		t.Error(err)
+	}
+	if got, want := k.offsets(), []int64{0, 1002, 4002, 5002, 6002, 6500}; !slices.Equal(got, want) {
+		t.Errorf("samples at %v ms, want %v", got, want)
+	}
+}
+
+func TestRunRemembersErrors(t *testing.T) {
+	full := errors.New("disk full")
+	k := &kept{write: func(n int) error {
+		if n > 1 {
+			return full
+		}
+		return nil
+	}}
+	err := runFor(t, k, 0, 15500*time.Millisecond)
+	if !errors.Is(err, full) || len(k.samples) != 17 {
+		t.Fatalf("%d samples, error %v", len(k.samples), err)
+	}
+	if n := strings.Count(err.Error(), full.Error()); n != keptErrors || !strings.Contains(err.Error(), "and 6 more errors") {
+		t.Errorf("%d errors kept: %v", n, err)
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	pid := spawn(b, "sleep 1000 & sleep 1000 & wait")
+	for name, o := range map[string]Options{
+		"self": {PIDs: pids(os.Getpid())},
+		"tree": {PIDs: pids(pid), Tree: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			o.Dir = b.TempDir()
+			s, err := NewSampler(o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			var last results.Sample
+			for b.Loop() {
+				if last, err = s.Sample(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(last.Threads), "threads")
+		})
+	}
+}
