@@ -66,7 +66,7 @@ func (x *extraction) run(ctx context.Context, file, dir string) (err error) {
 			return fmt.Errorf("it has no %s (at its top: %s)", path.Join(x.top, k), strings.Join(x.seen, ", "))
 		}
 	}
-	return nil
+	return x.checkLinks()
 }
 
 // one handles one entry.
@@ -125,15 +125,26 @@ func (x *extraction) kept(name string) (string, bool) {
 	return rel, kept
 }
 
-// link makes a symbolic link that leads to something inside the release.
+// link makes a symbolic link, which checkLinks follows once everything is there.
 func (x *extraction) link(rel, target string) error {
-	if !filepath.IsLocal(path.Join(path.Dir(rel), target)) {
-		return fmt.Errorf("link %q leads out of the release, to %q", rel, target)
-	}
 	if err := x.root.MkdirAll(path.Dir(rel), 0o755); err != nil {
 		return err
 	}
 	return x.root.Symlink(target, rel)
+}
+
+// checkLinks follows every link. Only then is it sure where one leads, because
+// it may lead through others; the root refuses to follow one out.
+func (x *extraction) checkLinks() error {
+	return fs.WalkDir(x.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeSymlink == 0 {
+			return err
+		}
+		if _, err := x.root.Stat(p); err != nil {
+			return fmt.Errorf("link %q leads to nothing in the release: %w", p, err)
+		}
+		return nil
+	})
 }
 
 // write unpacks one file.

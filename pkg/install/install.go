@@ -137,10 +137,7 @@ func (in *Installer) try(ctx context.Context, id id, recipe Recipe) (err error) 
 	}
 	r := Release{
 		Name: id.name, Version: id.version, Kind: recipe.Kind(), Source: s.source,
-		Needs: about.Needs, Obtained: time.Now().UTC(), Notes: append(s.notes, about.Notes...),
-	}
-	if about.Source != "" {
-		r.Notes = append(r.Notes, "documented at "+about.Source)
+		Documented: about.Source, Needs: about.Needs, Obtained: time.Now().UTC(), Notes: append(s.notes, about.Notes...),
 	}
 	if about.NotTried {
 		r.Notes = append(r.Notes, "this recipe was written from documentation and had never run before")

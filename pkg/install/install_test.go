@@ -220,9 +220,9 @@ func TestGetArchive(t *testing.T) {
 			"db":   fmt.Sprintf("%x", sha256.Sum256([]byte("#!/bin/sh\necho db\n"))),
 			"jars": fmt.Sprintf("%x", sha256.Sum256([]byte(lines))),
 		},
-		Bytes:    int64(len("#!/bin/sh\necho db\n") + 7),
-		Obtained: r.Obtained,
-		Notes:    []string{"documented at https://example.com/doc"},
+		Documented: "https://example.com/doc",
+		Bytes:      int64(len("#!/bin/sh\necho db\n") + 7),
+		Obtained:   r.Obtained,
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("release (-want +got):\n%s", diff)
@@ -320,7 +320,12 @@ func TestGetArchiveFailures(t *testing.T) {
 		"absolute link":    {data: tarGz(t, top, lib, item{name: "db-v1.2.3/lib/x", link: "/etc", kind: tar.TypeSymlink}), want: []string{"leads out of the archive"}},
 		"link out of what is kept": {
 			data: tarGz(t, top, item{name: "db-v1.2.3/lib/x", link: "../../other", kind: tar.TypeSymlink}, lib),
-			want: []string{"leads out of the release"},
+			want: []string{`link "lib/x" leads to nothing in the release`},
+		},
+		"link out through another": {
+			data: tarGz(t, top, lib, item{name: "db-v1.2.3/lib/d/", kind: tar.TypeDir, mode: 0o755},
+				item{name: "db-v1.2.3/lib/d/y", link: "../..", kind: tar.TypeSymlink}, item{name: "db-v1.2.3/lib/d/z", link: "y/../x", kind: tar.TypeSymlink}),
+			want: []string{`link "lib/d/z" leads to nothing in the release`},
 		},
 		"hard link":     {data: tarGz(t, top, item{name: "db-v1.2.3/lib/x", link: "db-v1.2.3/db", kind: tar.TypeLink}), want: []string{"hard link"}},
 		"device":        {data: tarGz(t, top, item{name: "db-v1.2.3/lib/x", kind: tar.TypeChar}), want: []string{"neither a file"}},

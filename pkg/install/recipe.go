@@ -64,8 +64,9 @@ type Archive struct {
 	Files map[string]string
 }
 
-// GoBuild builds executables from Go modules. The build is the same everywhere:
-// GoMod and GoSum must be complete, because nothing is added to them (-mod=readonly).
+// GoBuild builds executables from Go modules, stripped and without cgo. GoMod and
+// GoSum must be complete, because nothing is added to them (-mod=readonly); the
+// same toolchain then gives the same bytes everywhere.
 type GoBuild struct {
 	About
 	// GoMod and GoSum are the text of a go.mod and go.sum that require everything

@@ -24,6 +24,8 @@ type Release struct {
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a package at a version, a path.
 	Source string `json:"source"`
+	// Documented is where the recipe's facts are documented, see [About].
+	Documented string `json:"documented,omitempty"`
 	// Dir is the release's directory, absolute.
 	Dir string `json:"-"`
 	// Files maps each tool to its executable or directory, absolute. Needs are

@@ -132,10 +132,11 @@ func writeNew(path string, data []byte) error {
 
 // explain adds to an error what can be done about it.
 func (in *Installer) explain(err error) error {
+	var file *fs.PathError
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w\nthe disk of the cache %s is full: free some space or choose another cache", err, in.Cache)
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &file) && strings.HasPrefix(file.Path, in.Cache):
 		return fmt.Errorf("%w\ncheck who owns the cache %s, or choose another one", err, in.Cache)
 	default:
 		return err
