@@ -40,7 +40,8 @@ type Options struct {
 	// Tools are the executables or directories that plans may use, by the names
 	// of [database.Info.Tools].
 	Tools map[string]string
-	// Self is the argv that runs this program again, for Self commands.
+	// Self is the argv that Self commands' arguments follow: this executable and
+	// its verb "serve".
 	Self []string
 	// Lease is how long a session lives without a sign of its control;
 	// 0 is [DefaultLease].

@@ -178,13 +178,13 @@ func (s *session) stop(m *member.Member) {
 	if err := m.Stop(context.Background(), s.agent.opts.Deadlines); err != nil {
 		s.log.Error("children outlived the stop", "error", err)
 	}
-	sizes, err := m.Measure()
+	left, err := m.Measure()
 	if err != nil {
 		s.log.Warn("data directories were not measured", "error", err)
-		sizes = notMeasured
+		return
 	}
 	s.agent.mu.Lock()
-	s.sizes = sizes
+	s.sizes = sizes{apparent: left.Apparent, allocated: left.Allocated}
 	s.agent.mu.Unlock()
 }
 

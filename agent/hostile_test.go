@@ -39,8 +39,8 @@ func TestHostileStart(t *testing.T) {
 		code   codes.Code
 		text   string
 	}{
-		"no database":      {func(r *pb.StartRequest) { r.Database = "" }, codes.InvalidArgument, "known: toy"},
-		"unknown database": {func(r *pb.StartRequest) { r.Database = "db2" }, codes.InvalidArgument, `unknown database "db2" (known: toy)`},
+		"no database":      {func(r *pb.StartRequest) { r.Database = "" }, codes.InvalidArgument, "known: toy, fake"},
+		"unknown database": {func(r *pb.StartRequest) { r.Database = "db2" }, codes.InvalidArgument, `unknown database "db2" (known: toy, fake)`},
 		"no tag":           {func(r *pb.StartRequest) { r.Tag = "" }, codes.InvalidArgument, "tag"},
 		"tag going up":     {func(r *pb.StartRequest) { r.Tag = "../../x" }, codes.InvalidArgument, "tag"},
 		"tag dots":         {func(r *pb.StartRequest) { r.Tag = ".." }, codes.InvalidArgument, "tag"},

@@ -82,8 +82,8 @@ func (s *session) currentRecord() (record, string) {
 		State:          stateWord(s.state),
 		BootID:         s.agent.host.BootID,
 		Files:          s.files,
-		ApparentBytes:  s.sizes.Apparent,
-		AllocatedBytes: s.sizes.Allocated,
+		ApparentBytes:  s.sizes.apparent,
+		AllocatedBytes: s.sizes.allocated,
 	}
 	if s.state == pb.State_STATE_STOPPING || s.over() {
 		r.Reason = s.reason()

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/fileinspect"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 )
@@ -151,7 +150,7 @@ func (a *Agent) recoveredSession(l leftover) *session {
 		tag:     r.Tag,
 		dir:     l.dir,
 		files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
-		sizes:   fileinspect.Sizes{Apparent: r.ApparentBytes, Allocated: r.AllocatedBytes},
+		sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
 		exits:   map[string]string{},
 	}
 	for _, c := range r.Children {

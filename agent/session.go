@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/fileinspect"
 	"github.com/coreos/dbtester/pkg/member"
 )
 
@@ -72,8 +71,12 @@ type session struct {
 	member     *member.Member
 	tails      map[string]string // the last words of children that died unasked, by name
 	exits      map[string]string // how children ended that an earlier agent saw end, by name
-	sizes      fileinspect.Sizes // -1 if not measured
+	sizes      sizes
 }
+
+// sizes are of the data directories after the stop, in bytes; -1 if they were not
+// measured.
+type sizes struct{ apparent, allocated int64 }
 
 // attempt is one Start: its request and, after done is closed, its answer.
 type attempt struct {
@@ -104,7 +107,7 @@ func (a *Agent) newSession(run, owner string) *session {
 		since:    now,
 		alive:    now,
 		state:    pb.State_STATE_OPEN,
-		sizes:    notMeasured,
+		sizes:    sizes{apparent: -1, allocated: -1},
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
 	s.clients.Store(-1)
@@ -112,8 +115,6 @@ func (a *Agent) newSession(run, owner string) *session {
 	a.wg.Go(s.watchLease)
 	return s
 }
-
-var notMeasured = fileinspect.Sizes{Apparent: -1, Allocated: -1}
 
 // live is the session's goroutine: it waits for a Start that holds, conducts the
 // member, and returns with the session stopped.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/process"
 )
 
@@ -391,6 +394,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// A cluster of three members, each on an agent of its own in this process.
 func TestThreeAgentsInOneProcess(t *testing.T) {
 	var hosts []*pb.MemberHost
 	agents := make([]*harness, 3)
@@ -399,24 +403,54 @@ func TestThreeAgentsInOneProcess(t *testing.T) {
 		agents[i].open("run1")
 		hosts = append(hosts, request(t, "run1", "").Hosts...)
 	}
+	target := database.Target{Prefer: -1}
+	var children []*pb.Child
+	for i, h := range agents {
+		req := request(t, "run1", "")
+		req.Database, req.Hosts, req.Index = fake.Name, hosts, int32(i)
+		children = append(children, h.start(req).Children...)
+		target.Endpoints = append(target.Endpoints, net.JoinHostPort(hosts[i].Addr, strconv.Itoa(int(hosts[i].Ports["client"]))))
+	}
+	for _, h := range agents {
+		h.awaitReady()
+	}
+	put(t, target, "key", "value")
 	var group sync.WaitGroup
 	for i, h := range agents {
 		group.Go(func() {
-			req := request(t, "run1", "")
-			req.Hosts, req.Index = hosts, int32(i)
-			started, err := h.Start(t.Context(), req)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if got, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true}); err != nil || !got.Ready {
+			got, err := h.Stop(t.Context(), &pb.StopRequest{RunId: "run1"})
+			if err != nil || got.Reason != "asked" || got.Children[0].Exit != "exit 0 after interrupt" {
 				t.Errorf("agent %d: %v, %v", i, got, err)
 			}
-			if got, err := h.Stop(t.Context(), &pb.StopRequest{RunId: "run1"}); err != nil || got.Reason != "asked" {
-				t.Errorf("agent %d: %v, %v", i, got, err)
+			if leads := i == 0; leads != (got.GetApparentBytes() > 0) {
+				t.Errorf("agent %d: data of %d bytes, and only member 0 keeps any", i, got.GetApparentBytes())
 			}
-			gone(t, started.Children)
 		})
 	}
 	group.Wait()
+	gone(t, children)
+}
+
+// awaitReady probes until the member is ready.
+func (h *harness) awaitReady() {
+	h.t.Helper()
+	h.await("readiness", func(*pb.StatusResponse) bool {
+		got, err := h.Status(h.t.Context(), &pb.StatusRequest{Probe: true})
+		return err == nil && got.Ready
+	})
+}
+
+// put writes one key through a fake cluster.
+func put(t *testing.T, target database.Target, key, value string) {
+	t.Helper()
+	client, err := fake.New().Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Put(t.Context(), []byte(key), []byte(value)); err != nil {
+		t.Error(err)
+	}
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
 }

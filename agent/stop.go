@@ -23,12 +23,12 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 		return nil, err
 	}
 	v.agent.mu.Lock()
-	sizes := s.sizes
+	left := s.sizes
 	v.agent.mu.Unlock()
 	return &pb.StopResponse{
 		Children:       s.childMessages(),
-		ApparentBytes:  sizes.Apparent,
-		AllocatedBytes: sizes.Allocated,
+		ApparentBytes:  left.apparent,
+		AllocatedBytes: left.allocated,
 		Reason:         s.reason(),
 	}, nil
 }

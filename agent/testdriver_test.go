@@ -15,12 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
 // The test binary is the test database's server when it is started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		if err := serveToy(os.Args[2:]); err != nil {
+		if err := serveMember(os.Args[2], os.Args[3:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -84,7 +85,7 @@ func (d *toy) Plan(m database.Member) (database.Plan, error) {
 		panic("the toy broke")
 	}
 	addr := net.JoinHostPort(m.Self().Addr, strconv.Itoa(m.Self().Ports["client"]))
-	server := database.Command{Name: "server", Self: true, Args: []string{addr}, WaitListen: []string{addr}}
+	server := database.Command{Name: "server", Self: true, Args: []string{"toy", addr}, WaitListen: []string{addr}}
 	for flag, on := range map[string]bool{"mute": d.Mute, "stubborn": d.Stubborn, "frail": d.Frail} {
 		if on {
 			server.Args = append(server.Args, flag)
@@ -106,7 +107,7 @@ func (d *toy) Plan(m database.Member) (database.Plan, error) {
 		Listen:   []string{addr},
 	}
 	if d.Proxy {
-		plan.Commands = append(plan.Commands, database.Command{Name: "proxy", Self: true, Args: []string{addr, "idle"}})
+		plan.Commands = append(plan.Commands, database.Command{Name: "proxy", Self: true, Args: []string{"toy", addr, "idle"}})
 	}
 	return plan, nil
 }
@@ -144,8 +145,18 @@ func killToy(t *testing.T, addr string) {
 	}
 }
 
-// serveToy is the server: args are its address and what is wrong with it.
-func serveToy(args []string) error {
+// serveMember is a member's process.
+func serveMember(name string, args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if name == fake.Name {
+		return fake.New().Serve(ctx, args)
+	}
+	return serveToy(ctx, args)
+}
+
+// serveToy is the toy's server: args are its address and what is wrong with it.
+func serveToy(ctx context.Context, args []string) error {
 	addr, has := args[0], map[string]bool{}
 	for _, flag := range args[1:] {
 		has[flag] = true
@@ -154,8 +165,6 @@ func serveToy(args []string) error {
 	if has["frail"] {
 		return errors.New("too frail to serve")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if err := os.WriteFile("data/rows", make([]byte, 12345), 0o600); err != nil {
 		return err
 	}
@@ -192,4 +201,4 @@ func greet(listener net.Listener) {
 }
 
 // registry is what the tests' agents can run.
-func registry() *database.Registry { return database.NewRegistry(toyDatabase()) }
+func registry() *database.Registry { return database.NewRegistry(toyDatabase(), fake.Database()) }
