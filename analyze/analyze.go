@@ -7,6 +7,8 @@ package analyze
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
@@ -23,7 +25,7 @@ type Options struct {
 	// Out is the folder to write into. By default it is FOLDER/report; for several
 	// folders the folder "report" beside the first.
 	Out string
-	// Plots are the time plots to draw; nil draws [DefaultPlots].
+	// Plots are the time plots to draw; nil draws [config.DefaultPlots].
 	Plots []config.Plot
 }
 
@@ -39,6 +41,8 @@ type Report struct {
 	// Marks are what must be said beside the numbers, gaps in the records
 	// included, in the order of the columns.
 	Marks []Mark
+
+	errors []columnErrors
 }
 
 // Mark is a mark of one column, or of a whole run when Tag is "".
@@ -57,15 +61,121 @@ func (r *Report) Valid() bool {
 	return true
 }
 
-// Text returns the table with everything that stands below it, for a terminal.
-func (r *Report) Text() string { return "" }
-
 // Run analyzes and writes. A missing or broken record is a mark of the report
 // and never an error unless nothing at all can be read; errors are of reading
 // the folders themselves, of writing, and of ctx.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	return nil, errors.New("analyze: nothing to analyze")
+	columns, marks, err := readAll(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newOutput(o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Dir: out.dir, Marks: marks}
+	r.Title, r.Description = titleOf(o, columns)
+	r.Table = newTable(columns)
+	r.errors = errorsOf(columns)
+	plots := o.Plots
+	if plots == nil && o.Classic != nil {
+		plots = o.Classic.Plots
+	}
+	if plots == nil {
+		plots = config.DefaultPlots()
+	}
+	d := document{Report: r, columns: columns, series: make([]*series, len(columns)), out: out, plots: plots}
+	if o.Classic != nil && o.Out == "" {
+		d.classic = &o.Classic.Report
+	}
+	for i, c := range columns {
+		d.series[i] = newSeries(c)
+	}
+	if err := d.write(ctx); err != nil {
+		return nil, err
+	}
+	r.Files = out.files
+	return r, nil
 }
 
-// DefaultPlots returns the time plots of a report, in their order.
-func DefaultPlots() []config.Plot { return nil }
+// readAll reads every folder and the classic inputs. Tags become unique.
+func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, err error) {
+	if len(o.Folders) == 0 && o.Classic == nil {
+		return nil, nil, errors.New("nothing to analyze: no result folder and no classic inputs")
+	}
+	var problems []error
+	for _, dir := range o.Folders {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		read, err := readFolder(dir)
+		if err != nil {
+			problems = append(problems, err)
+			text := fmt.Sprintf("%s cannot be read: %v", filepath.Base(dir), err)
+			marks = append(marks, Mark{Mark: results.Mark{Code: "gap", Text: text}})
+			continue
+		}
+		if len(read) > 0 {
+			marks = append(marks, runMarks(read[0].manifest, dir, len(o.Folders) > 1)...)
+		}
+		columns = append(columns, read...)
+	}
+	if o.Classic != nil {
+		columns = append(columns, readClassic(o.Classic)...)
+	}
+	if len(columns) == 0 {
+		return nil, nil, errors.Join(append([]error{errors.New("nothing to analyze: no database was recorded")}, problems...)...)
+	}
+	unique(columns)
+	for _, c := range columns {
+		for _, m := range c.run.Validity {
+			marks = append(marks, Mark{c.tag, m})
+		}
+		for _, g := range c.gaps {
+			marks = append(marks, Mark{c.tag, results.Mark{Code: "gap", Text: g}})
+		}
+	}
+	return columns, marks, nil
+}
+
+// runMarks are the marks on a whole run, named when there are several.
+func runMarks(m *results.Manifest, dir string, several bool) (marks []Mark) {
+	for _, v := range m.Validity {
+		mark := Mark{Mark: v}
+		if several {
+			mark.Tag = filepath.Base(dir)
+		}
+		marks = append(marks, mark)
+	}
+	return marks
+}
+
+// unique numbers the columns of one tag, and gives each tag one colour.
+func unique(columns []*column) {
+	seen := map[string]int{}
+	keys := map[string]int{}
+	for _, c := range columns {
+		name := c.tag
+		if keys[name] == 0 {
+			keys[name] = len(keys) + 1
+		}
+		c.key = keys[name]
+		c.repeat = seen[name]
+		if seen[name]++; seen[name] > 1 {
+			c.tag = fmt.Sprintf("%s #%d", name, seen[name])
+		}
+	}
+}
+
+// titleOf is the title and description of the first run.
+func titleOf(o Options, columns []*column) (title, description string) {
+	if o.Classic != nil && len(o.Folders) == 0 {
+		return o.Classic.Title, o.Classic.Description
+	}
+	for _, c := range columns {
+		if c.manifest != nil {
+			return c.manifest.Title, c.manifest.Description
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,142 @@
+package analyze
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/google/go-cmp/cmp"
+)
+
+// classicDirectory holds a run of the classic tool with the tables it made.
+func classicDirectory(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("DBTESTER_CLASSIC_DIR")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "classic")
+	}
+	dir = filepath.Join(dir, "results-write-60k")
+	if _, err := os.Stat(dir); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("DBTESTER_CLASSIC_DIR: %v", err)
+		}
+		t.Skipf("no classic results: %v", err)
+	}
+	return dir
+}
+
+// classicExperiment is what a classic file says of that run.
+func classicExperiment(dir, out string) *config.Experiment {
+	const tag = "etcd-v3.6.x-go1.26"
+	in := func(name string) string { return filepath.Join(dir, "t-"+name) }
+	files := map[string]string{}
+	for _, name := range []string{
+		results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicTimeseries,
+		results.FileClassicByKey, results.FileClassicAll, results.FileClientInterpolated, results.FileDisk,
+	} {
+		files[name] = in(name)
+	}
+	return &config.Experiment{
+		Classic: true, Title: "Write 60K keys", Description: "One member.\n",
+		Databases: []config.Database{{
+			ID: "etcd__v3_3", Name: "etcd", Tag: tag,
+			Load: config.Load{Operation: "write", Requests: 60500, Clients: 50, Connections: 5, KeySize: 256, ValueSize: 1024},
+		}},
+		Inputs: map[string]config.Inputs{tag: {
+			Files: files, Servers: []string{in("1-" + results.FileServerInterpolated)},
+			Outputs: map[string]string{fileAggregate: filepath.Join(out, "own", "t-all.csv")},
+		}},
+		Report: config.Report{
+			TableCSV: filepath.Join(out, "all.csv"), TableTXT: filepath.Join(out, "all.anything"), PlotDir: filepath.Join(out, "plots"),
+			README: filepath.Join(out, "README.md"),
+			Images: []config.Image{{Title: "a", Path: "x/AVG-CPU.svg", Type: "local"}, {Title: "b", Path: "https://example.com/b.svg", Type: "remote"}},
+		},
+	}
+}
+
+func TestClassicTableGivesTheClassicValues(t *testing.T) {
+	dir, out := classicDirectory(t), t.TempDir()
+	r, err := Run(t.Context(), Options{Classic: classicExperiment(dir, out), Plots: []config.Plot{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every row whose classic value is wrong: what it must be instead, and why.
+	exceptions := map[string]string{
+		// The first and the last second are partial and are not slow ones.
+		"MIN-THROUGHPUT": "4,150 req/sec",
+		// The classic sum runs over the whole file, start and stop included: 89839113.
+		"CLIENT-TOTAL-NETWORK-RX-BYTES-SUM-RAW": "89699775.00", "CLIENT-TOTAL-NETWORK-TX-BYTES-SUM-RAW": "89699775.00",
+		// The kernel's kB are 1024 bytes, not 1000.
+		"SERVER-MAX-MEMORY-USAGE": "114 MB",
+		// The classic sum looked for a column that did not exist and was always 0.
+		"SERVER-AVG-SECTORS-READS-DELTA-SUM": "6,200",
+	}
+	f, err := os.Open(filepath.Join(dir, "all-aggregated.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	var names []string
+	for _, row := range r.Table.Rows {
+		got[row.Name] = row.Cells[0].Text
+		names = append(names, row.Name)
+	}
+	for _, record := range want[1:] {
+		name, value := record[0], record[1]
+		if right, wrong := exceptions[name]; wrong {
+			value = right
+		}
+		if got[name] != value {
+			t.Errorf("%s = %q, want %q", name, got[name], value)
+		}
+	}
+	var classic, ours []string
+	for _, record := range want[1:] {
+		classic = append(classic, record[0])
+	}
+	for _, n := range names {
+		if strings.Contains("\n"+strings.Join(classic, "\n")+"\n", "\n"+n+"\n") {
+			ours = append(ours, n)
+		}
+	}
+	if diff := cmp.Diff(classic, ours); diff != "" {
+		t.Errorf("order of the classic rows (-classic +ours):\n%s", diff)
+	}
+	t.Log("\n" + r.Text())
+}
+
+func TestClassicOutputsGoWhereTheFileSays(t *testing.T) {
+	dir, out := classicDirectory(t), t.TempDir()
+	e := classicExperiment(dir, out)
+	if _, err := Run(context.Background(), Options{Classic: e, Plots: []config.Plot{}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"all.csv", "all.txt", "all.json", "README.md", "own/t-all.csv", "plots/report.html", "plots/AVG-LATENCY-MS-BY-KEY.svg"} {
+		if _, err := os.Stat(filepath.Join(out, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join(out, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"\n\n<br><br><hr>\n##### Write 60K keys\n", "![a](./AVG-CPU.svg)", `<img src="https://example.com/b.svg" alt="b">`, "AVG-THROUGHPUT |"} {
+		if !strings.Contains(string(readme), part) {
+			t.Errorf("README lacks %q:\n%s", part, readme)
+		}
+	}
+	e.Report.TableCSV = e.Inputs[e.Databases[0].Tag].Servers[0]
+	if _, err := Run(context.Background(), Options{Classic: e, Plots: []config.Plot{}}); err == nil || !strings.Contains(err.Error(), "one of the records") {
+		t.Errorf("writing over an input: %v", err)
+	}
+}

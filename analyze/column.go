@@ -1,0 +1,193 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// column is all that was recorded of one database in one run: one column of the
+// table. A classic run and a result folder fill the same column; what was not
+// recorded stays empty and is named in gaps.
+type column struct {
+	tag string // unique in a report
+	key int    // from 1, for colours: the same for every run of a database
+	// repeat counts the earlier columns of the same database and tag.
+	repeat int
+	// classic columns come from classic files, which carry no identity of hosts.
+	classic  bool
+	manifest *results.Manifest    // nil for a classic column
+	run      *results.DatabaseRun // never nil; a classic column's holds what is known
+
+	// window is the load from its first step's start to its last step's end,
+	// measured the part of it that counts, in pieces, one per step.
+	window   span
+	measured []window
+	// elapsed is the length of the measured population's windows in seconds, 0 if
+	// not recorded.
+	elapsed float64
+	// reported is the throughput a classic summary states, 0 for a result folder.
+	reported float64
+
+	seconds          []second // ascending, one per second and number of clients
+	latency, service *distribution
+	offered          *distribution
+	counts           counts
+	errors           []errorCount
+	// failures are the requests that failed or are unknown, -1 if not recorded.
+	failures int64
+
+	servers []machine
+	client  machine
+	disks   []int64 // classic: apparent bytes of each member's data directory
+	logs    []logEvent
+	gaps    []string
+}
+
+// counts are a load's requests by their end. Those of a classic run that were
+// never recorded are -1.
+type counts results.Totals
+
+// errorCount is one class of error of a whole load.
+type errorCount struct {
+	class, text string
+	count       int64
+}
+
+// logEvent counts the log lines that a driver's rule matched.
+type logEvent struct {
+	event string
+	count int64
+}
+
+// span is a stretch of time in unix nanoseconds of the client's clock.
+type span struct{ from, to int64 }
+
+// spanOf returns the span between two times, empty if one is not known.
+func spanOf(from, to time.Time) span {
+	if from.IsZero() || to.IsZero() || to.Before(from) {
+		return span{}
+	}
+	return span{from.UnixNano(), to.UnixNano()}
+}
+
+func (s span) empty() bool      { return s.to <= s.from }
+func (s span) seconds() float64 { return float64(s.to-s.from) / 1e9 }
+
+// window is the measured part of one step.
+type window struct {
+	span
+	whole   span // the step, warm-up and cool-down included
+	clients int
+	inside  int64 // nanoseconds inside calls, clipped to the window; -1 unknown
+}
+
+// second is what the clients saw in one second with one number of clients.
+type second struct {
+	unix    int64
+	clients int
+	ok      float64
+	latency sums
+}
+
+// sums are latencies that can be merged without error, in milliseconds.
+type sums struct{ count, sum, min, max float64 }
+
+// add merges o into s.
+func (s *sums) add(o sums) {
+	if o.count == 0 {
+		return
+	}
+	if s.count == 0 {
+		*s = o
+		return
+	}
+	s.count += o.count
+	s.sum += o.sum
+	s.min = min(s.min, o.min)
+	s.max = max(s.max, o.max)
+}
+
+// sumsOf returns the mergeable part of a recorded latency.
+func sumsOf(l results.Latency) sums {
+	if l.Count == 0 {
+		return sums{}
+	}
+	return sums{float64(l.Count), float64(l.SumNS) / 1e6, float64(l.MinNS) / 1e6, float64(l.MaxNS) / 1e6}
+}
+
+// rated reports whether requests were due at a rate, so that waiting counts.
+func (c *column) rated() bool {
+	if c.classic { // its latencies do not tell
+		return false
+	}
+	if len(c.run.Steps) == 0 {
+		return c.run.Load.Rate > 0
+	}
+	return slices.ContainsFunc(c.run.Steps, func(s results.Step) bool {
+		return c.run.Timing(s.Index) == results.TimingResponse
+	})
+}
+
+// gap records that something is missing or broken in the records.
+func (c *column) gap(format string, args ...any) {
+	c.gaps = append(c.gaps, fmt.Sprintf(format, args...))
+}
+
+// stepped reports whether the load had several numbers of clients.
+func (c *column) stepped() bool { return len(c.clientNumbers()) > 1 }
+
+// clientNumbers are the numbers of clients of the load in their order.
+func (c *column) clientNumbers() []int {
+	var out []int
+	for _, s := range c.seconds {
+		if !slices.Contains(out, s.clients) {
+			out = append(out, s.clients)
+		}
+	}
+	return out
+}
+
+// whole reports whether the second lies inside one step's measured window, so
+// that its throughput is one number of clients at work all through it.
+func (c *column) whole(unix int64) bool {
+	from, to := unix*1e9, (unix+1)*1e9
+	return slices.ContainsFunc(c.measured, func(w window) bool { return w.from <= from && to <= w.to })
+}
+
+// perSecond merges the seconds that two steps share.
+func (c *column) perSecond() []second {
+	var out []second
+	for _, s := range c.seconds {
+		if n := len(out); n > 0 && out[n-1].unix == s.unix {
+			last := &out[n-1]
+			last.clients = s.clients
+			last.ok += s.ok
+			last.latency.add(s.latency)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// loadStart is the unix second that is 0 on time axes.
+func (c *column) loadStart() int64 {
+	if c.window.from != 0 {
+		return floorDiv(c.window.from, 1e9)
+	}
+	if len(c.seconds) > 0 {
+		return c.seconds[0].unix
+	}
+	return 0
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,99 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// distribution is the latencies of a load's measured population, in
+// milliseconds. What was not recorded is NaN.
+type distribution struct {
+	n                  int64
+	mean, sd, min, max float64
+	// quantile returns the value that a share q does not exceed, or why it is not
+	// known.
+	quantile func(q float64) (q1 quantile, missing string)
+}
+
+// quantile is one percentile and what must be said of it.
+type quantile struct {
+	ms float64
+	// few: too few samples lie above it to know it.
+	few bool
+	// atLeast: it lies among requests that were never answered; ms is the least
+	// that it can be.
+	atLeast bool
+}
+
+// distributionOf returns the distribution of exact sums and of the histogram of
+// the same population; a nil histogram leaves the percentiles unknown.
+func distributionOf(l results.Latency, h *hdrhistogram.Histogram) *distribution {
+	d := &distribution{n: l.Count, mean: math.NaN(), sd: math.NaN(), min: math.NaN(), max: math.NaN()}
+	if l.Count > 0 {
+		d.mean, d.sd = l.Mean()/1e6, l.StdDev()/1e6
+		d.min, d.max = float64(l.MinNS)/1e6, float64(l.MaxNS)/1e6
+	}
+	d.quantile = func(q float64) (quantile, string) {
+		switch {
+		case h == nil:
+			return quantile{}, "no histogram of the whole load was recorded"
+		case h.TotalCount() == 0:
+			return quantile{}, "no measured request was answered"
+		case l.Count == 0:
+			return quantile{float64(results.Quantile(h, q)) / 1e6, !results.Enough(q, h.TotalCount()), false}, ""
+		}
+		return quantile{float64(l.Quantile(h, q)) / 1e6, !results.Enough(q, l.Count), false}, ""
+	}
+	return d
+}
+
+// unanswered are requests that were due and never answered, as the shortest that
+// their response can have been.
+type unanswered struct {
+	h *hdrhistogram.Histogram // of what was sent and ended without an answer
+	n int64                   // never sent
+	// least is the shortest response in nanoseconds that the unsent can have had.
+	least int64
+}
+
+// offeredDistribution returns the percentiles over everything that was offered.
+// A request without an answer stands above every answered one; where a
+// percentile falls among those, the value is the least it can be.
+func offeredDistribution(ok *hdrhistogram.Histogram, lost unanswered) *distribution {
+	bounds := results.NewHistogram()
+	bounds.Merge(ok)
+	bounds.Merge(lost.h)
+	if lost.n > 0 {
+		// In range: a drain is far below the histogram's maximum.
+		_ = bounds.RecordValues(min(lost.least, int64(results.MaxLatency)), lost.n)
+	}
+	answered, all := ok.TotalCount(), bounds.TotalCount()
+	d := &distribution{n: all, mean: math.NaN(), sd: math.NaN(), min: math.NaN(), max: math.NaN()}
+	d.quantile = func(q float64) (quantile, string) {
+		if all == 0 {
+			return quantile{}, "no request was offered"
+		}
+		few := !results.Enough(q, all)
+		rank := math.Ceil(q * float64(all))
+		if rank <= float64(answered) {
+			return quantile{float64(results.Quantile(ok, rank/float64(answered))) / 1e6, few, false}, ""
+		}
+		return quantile{float64(results.Quantile(bounds, q)) / 1e6, few, true}, ""
+	}
+	return d
+}
+
+// text prints a quantile as the classic tables do.
+func (q quantile) text() string {
+	s := fmt.Sprintf("%.6f ms", q.ms)
+	if q.atLeast {
+		s = ">= " + s
+	}
+	if q.few {
+		s += " *"
+	}
+	return s
+}

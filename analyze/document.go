@@ -1,0 +1,128 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// document is a report being written.
+type document struct {
+	*Report
+	columns []*column
+	series  []*series // of each column
+	plots   []config.Plot
+	out     *output
+	// classic is the classic README that is asked for; nil writes ours.
+	classic *config.Report
+	drawn   []figure.Figure
+}
+
+// write writes every part of the report in order.
+func (d *document) write(ctx context.Context) error {
+	steps := []func() error{d.writeTable, d.writeSeries, d.writeByClients}
+	d.drawn = d.figures()
+	for _, f := range d.drawn {
+		steps = append(steps, func() error { return d.out.figure(f) })
+	}
+	for _, step := range append(steps, d.writeReadme, d.writeHTML) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *document) writeTable() error {
+	if err := d.out.write(d.out.tableTXT, []byte(d.Text())); err != nil {
+		return err
+	}
+	data, err := d.Table.csv()
+	if err != nil {
+		return err
+	}
+	if err := d.out.write(d.out.tableCSV, data); err != nil {
+		return err
+	}
+	if data, err = d.json(); err != nil {
+		return err
+	}
+	return d.out.write(d.out.tableJSON, data)
+}
+
+// writeSeries writes each column's seconds and its by-key files.
+func (d *document) writeSeries() error {
+	for i, c := range d.columns {
+		s := d.series[i]
+		if len(s.unix) == 0 {
+			continue
+		}
+		for _, f := range []struct {
+			logical string
+			records [][]string
+		}{
+			{fileAggregate, s.records()},
+			{fileMemory, s.memoryByKey(len(c.servers))},
+			{fileReads, s.readsByKey()},
+			{fileWrites, s.writesByKey()},
+		} {
+			if err := d.out.csv(d.out.column(c, f.logical), f.records); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeByClients writes the classic files of each plot by number of clients.
+func (d *document) writeByClients() error {
+	for _, p := range d.plots {
+		base := d.out.dir + "/" + p.Column + "-BY-CLIENT-NUM"
+		if err := d.out.csv(base+".csv", byClientRecords(d.columns, d.series, p.Column)); err != nil {
+			return err
+		}
+		if !d.stepped() {
+			continue
+		}
+		if err := d.out.csv(base+"-aggregated.csv", byClientAggregated(d.columns, d.series, p.Column)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setup says what ran where, a line each.
+func (d *document) setup() (lines []string) {
+	for _, c := range d.columns {
+		m := c.manifest
+		if m == nil {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: run %s of %s, dbtester %s, seed %d", c.tag, m.RunID, m.Started.UTC().Format("2006-01-02 15:04:05 UTC"), m.Tool.Version, m.Seed))
+		lines = append(lines, fmt.Sprintf("%s: client on %s", c.tag, machineText(m.Client.Name, m.Client.CPUModel, m.Client.CPUs, m.Client.MemoryBytes, m.Client.OS, m.Client.Kernel)))
+		for _, member := range c.run.Members {
+			where := member.Addr
+			if h := member.Host; h != nil {
+				where += " on " + machineText(h.Name, h.CPUModel, h.CPUs, h.MemoryBytes, h.OS, h.Kernel)
+			}
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: member %d at %s %s", c.tag, member.Index+1, where, member.Version)))
+		}
+	}
+	return distinct(lines)
+}
+
+func machineText(name, cpu string, cpus int, memory int64, os, kernel string) string {
+	var parts []string
+	for _, p := range []string{name, strings.TrimSpace(fmt.Sprintf("%d CPUs %s", cpus, cpu)), humanSize(float64(memory)), strings.TrimSpace(os + " " + kernel)} {
+		if p != "" && p != "0 CPUs" && p != "0 B" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

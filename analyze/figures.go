@@ -1,0 +1,237 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// figures are all figures of the report, in the order of its pages.
+func (d *document) figures() []figure.Figure {
+	var out []figure.Figure
+	for _, p := range d.plots {
+		out = append(out, d.timeFigure(p))
+	}
+	out = append(out, d.keyFigures()...)
+	if f := d.percentileFigure(); len(f.Series) > 0 {
+		out = append(out, f)
+	}
+	if d.stepped() {
+		out = append(out,
+			d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "Requests/Second"}),
+			d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "millisecond"}))
+	}
+	for i := range out {
+		out[i].Notes = append(out[i].Notes, d.figureNotes()...)
+	}
+	return out
+}
+
+// title is a figure's, as the classic ones: the experiment, then the quantity.
+func (d *document) title(what string) string {
+	if d.Title == "" {
+		return what
+	}
+	return d.Title + ", " + what
+}
+
+// line is an empty series of a column: its colour tells the database, its dash
+// the run.
+func line(c *column) figure.Series {
+	return figure.Series{Name: c.tag, Key: c.key, Dash: figure.Dash(c.repeat % 3)}
+}
+
+// timeFigure is a quantity by the second since the load began.
+func (d *document) timeFigure(p config.Plot) figure.Figure {
+	f := figure.Figure{
+		Name: p.Column, Title: d.title(p.YAxis), Kind: figure.Lines,
+		X: figure.Axis{Label: p.XAxis}, Y: axisOf(p),
+	}
+	partial := false
+	for i, c := range d.columns {
+		s := line(c)
+		values := d.series[i].column(p.Column)
+		if values == nil {
+			continue
+		}
+		start := c.loadStart()
+		for n, unix := range d.series[i].unix {
+			s.X = append(s.X, float64(unix-start))
+			s.Y = append(s.Y, values[n])
+			s.Uncertain = append(s.Uncertain, p.Column == "AVG-THROUGHPUT" && !c.whole(unix))
+		}
+		partial = partial || slices.Contains(s.Uncertain, true)
+		f.Series = append(f.Series, s)
+		f.Steps = append(f.Steps, d.boundaries(c)...)
+	}
+	if partial {
+		f.Notes = append(f.Notes, "dotted: seconds that do not lie wholly inside a step")
+	}
+	return f
+}
+
+// boundaries are where a stepped load changed its number of clients.
+func (d *document) boundaries(c *column) []figure.Boundary {
+	var out []figure.Boundary
+	if !c.stepped() || len(d.columns) > 1 {
+		return nil // several databases change at different times: too many lines to read
+	}
+	before := -1
+	for _, s := range c.perSecond() {
+		if s.clients != before {
+			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: fmt.Sprintf("%d clients", s.clients)})
+		}
+		before = s.clients
+	}
+	return out
+}
+
+// axisOf splits a classic axis such as "Latency(millisecond)" into what and
+// unit. Bytes per second get binary ticks.
+func axisOf(p config.Plot) figure.Axis {
+	label, unit := p.YAxis, ""
+	if open := strings.LastIndex(label, "("); open > 0 && strings.HasSuffix(label, ")") {
+		label, unit = strings.TrimSpace(label[:open]), strings.TrimSuffix(label[open+1:], ")")
+	}
+	if strings.Contains(p.Column, "BYTES") && strings.HasSuffix(p.Column, "-DELTA") {
+		label, unit = strings.TrimSuffix(label, "(bytes)"), "bytes/s"
+	}
+	return figure.Axis{Label: label, Unit: unit}
+}
+
+// keyFigures are the classic figures over the number of keys.
+func (d *document) keyFigures() []figure.Figure {
+	latency := figure.Axis{Label: "Latency", Unit: "millisecond"}
+	memory := figure.Axis{Label: "Memory", Unit: "MB"}
+	pick := func(name string) func(int) []float64 {
+		return func(i int) []float64 { return d.series[i].column(name) }
+	}
+	least := func(i int) []float64 { v, _ := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
+	most := func(i int) []float64 { _, v := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
+	return []figure.Figure{
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency(millisecond) by Keys", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency(millisecond) by Keys", latency,
+			pick("AVG-LATENCY-MS"), pick("MIN-LATENCY-MS"), pick("MAX-LATENCY-MS"), "shortest to longest of the second"),
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory(MB) by Keys", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory(MB) by Keys", memory,
+			pick("AVG-VMRSS-MB"), least, most, "least to most of the members"),
+		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes (Delta per Second) by Keys",
+			figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, pick("AVG-READ-BYTES-NUM-DELTA"), nil, nil, ""),
+		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes (Delta per Second) by Keys",
+			figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, pick("AVG-WRITE-BYTES-NUM-DELTA"), nil, nil, ""),
+	}
+}
+
+func (d *document) keyFigure(name, what string, y figure.Axis, value, low, high func(int) []float64, band string) figure.Figure {
+	f := figure.Figure{
+		Name: name, Title: d.title(what), Kind: figure.Lines, Band: band,
+		X: figure.Axis{Label: "Cumulative Number of Keys"}, Y: y,
+	}
+	for i, c := range d.columns {
+		s := line(c)
+		for _, row := range d.series[i].byKey() {
+			s.X = append(s.X, row.keys)
+			s.Y = append(s.Y, value(i)[row.second])
+			if low != nil {
+				s.Low = append(s.Low, low(i)[row.second])
+				s.High = append(s.High, high(i)[row.second])
+			}
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f
+}
+
+// percentileFigure is the latency of every percentile, so that the tail has as
+// much room as the middle.
+func (d *document) percentileFigure() figure.Figure {
+	f := figure.Figure{
+		Name: "LATENCY-PERCENTILES", Title: d.title("Latency(millisecond) by Percentile"), Kind: figure.Percentiles,
+		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+	}
+	for _, c := range d.columns {
+		for _, part := range []struct {
+			name string
+			of   *distribution
+			thin bool
+		}{{c.tag, c.latency, false}, {c.tag + " service", c.service, true}} {
+			if part.of == nil {
+				continue
+			}
+			s := line(c)
+			s.Name, s.Thin = part.name, part.thin
+			if part.thin {
+				s.Dash = figure.Dashed
+			}
+			part.of.spectrum(&s)
+			if len(s.X) > 0 {
+				f.Series = append(f.Series, s)
+			}
+		}
+	}
+	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Uncertain, true) }) {
+		f.Notes = append(f.Notes, "dotted: fewer than ten requests lie above the percentile")
+	}
+	return f
+}
+
+// spectrum adds a distribution's percentiles as far as a request lies above.
+func (d *distribution) spectrum(s *figure.Series) {
+	for _, q := range []float64{0, .1, .25, .5, .6, .7, .75, .8, .85, .9, .925, .95, .97, .98, .99, .993, .995, .997, .998, .999, .9995, .9998, .9999, .99995, .99999, .999999} {
+		if float64(d.n)*(1-q) < 1 {
+			return
+		}
+		v, why := d.quantile(q)
+		if why != "" {
+			continue
+		}
+		s.X = append(s.X, math.Round(q*1e8)/1e6)
+		s.Y = append(s.Y, v.ms)
+		s.Uncertain = append(s.Uncertain, v.few)
+	}
+}
+
+// stepped reports whether any load had several numbers of clients.
+func (d *document) stepped() bool {
+	return slices.ContainsFunc(d.columns, (*column).stepped)
+}
+
+// clientFigure is a quantity's true mean by the number of clients.
+func (d *document) clientFigure(name string, y figure.Axis) figure.Figure {
+	f := figure.Figure{
+		Name: name + "-BY-CLIENTS", Title: d.title(y.Label + " by Clients"), Kind: figure.Points,
+		X: figure.Axis{Label: "Concurrent Clients"}, Y: y,
+	}
+	for i, c := range d.columns {
+		s := line(c)
+		for _, g := range c.byClients() {
+			s.X = append(s.X, float64(g.clients))
+			s.Y = append(s.Y, g.value(d.series[i], name))
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f
+}
+
+// figureNotes are the marks that every figure carries.
+func (d *document) figureNotes() (notes []string) {
+	for _, m := range d.Marks {
+		switch {
+		case m.Invalid:
+			notes = append(notes, m.String())
+		case m.Code != "gap":
+			notes = append(notes, strings.TrimPrefix(m.Tag+": ", ": ")+m.Code)
+		}
+	}
+	for _, c := range d.columns {
+		marked := slices.ContainsFunc(d.Marks, func(m Mark) bool { return m.Code == "shared host" && (m.Tag == c.tag || m.Tag == "") })
+		if text, _ := c.sharedHost(); text != "" && !marked {
+			notes = append(notes, c.tag+": host "+text)
+		}
+	}
+	return distinct(notes)
+}

@@ -1,0 +1,238 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// machine is one sampled machine and process tree, in the client's clock.
+type machine struct {
+	name    string // "member 1", "client"
+	samples []results.Sample
+	// missing says why there are no samples.
+	missing string
+}
+
+// counter reads one cumulative counter of a sample; below 0 is not recorded.
+type counter func(results.Sample) float64
+
+// gauge reads one momentary value of a sample; below 0 is not recorded.
+type gauge func(results.Sample) float64
+
+// shifted returns samples of a clock that is offset ahead in the client's clock,
+// in order.
+func shifted(samples []results.Sample, offset int64) []results.Sample {
+	out := make([]results.Sample, len(samples))
+	for i, s := range samples {
+		s.UnixNano -= offset
+		out[i] = s
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].UnixNano < out[j].UnixNano })
+	return out
+}
+
+// closeEnough is how far inside the load a sample may lie and still stand for
+// its end: a tenth of the second between samples, in nanoseconds.
+const closeEnough = 100e6
+
+// during returns the samples from the last one before the window to the first
+// one after it: those whose counters enclose the load.
+func (m machine) during(w span) []results.Sample {
+	first := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].UnixNano > w.from+closeEnough })
+	last := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].UnixNano >= w.to-closeEnough })
+	first = max(first-1, 0)
+	return m.samples[first:max(first, min(last+1, len(m.samples)))]
+}
+
+// within returns the samples that stand for the seconds of the window.
+func (m machine) within(w span) []results.Sample {
+	if w.empty() {
+		return nil
+	}
+	first, last := floorDiv(w.from, 1e9), floorDiv(w.to-1, 1e9)
+	from := sort.Search(len(m.samples), func(i int) bool { return secondOf(m.samples[i]) >= first })
+	to := sort.Search(len(m.samples), func(i int) bool { return secondOf(m.samples[i]) > last })
+	return m.samples[from:max(from, to)]
+}
+
+// growth is how much a counter grew over the window: its last value less its
+// first one, so that a missed second is neither lost nor counted twice.
+func (m machine) growth(w span, get counter) (value float64, n int64, missing string) {
+	samples := m.during(w)
+	switch {
+	case m.missing != "":
+		return 0, 0, m.missing
+	case len(samples) < 2:
+		return 0, 0, m.name + ": fewer than two samples of the load"
+	}
+	before := get(samples[0])
+	value = -before
+	for _, s := range samples {
+		now := get(s)
+		if now < 0 {
+			return 0, 0, m.name + ": not recorded"
+		}
+		if now < before {
+			return 0, 0, m.name + ": the counter started again during the load"
+		}
+		before = now
+	}
+	return value + before, int64(len(samples)), ""
+}
+
+// peak is the largest value of a gauge in the window.
+func (m machine) peak(w span, get gauge) (value float64, n int64, missing string) {
+	if m.missing != "" {
+		return 0, 0, m.missing
+	}
+	value = math.Inf(-1)
+	for _, s := range m.within(w) {
+		if v := get(s); v >= 0 {
+			value = max(value, v)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, 0, m.name + ": not recorded during the load"
+	}
+	return value, n, ""
+}
+
+// reading is one second of a machine.
+type reading struct {
+	results.Sample
+	// before is the last sample of an earlier second; period the seconds since.
+	before results.Sample
+	period float64
+}
+
+// rate is a counter's growth per second since the reading before, NaN if that is
+// not known.
+func (r reading) rate(get counter) float64 {
+	now, before := get(r.Sample), get(r.before)
+	if r.period <= 0 || now < 0 || before < 0 || now < before {
+		return math.NaN()
+	}
+	return (now - before) / r.period
+}
+
+// value is a gauge, NaN if it was not recorded.
+func (r reading) value(get gauge) float64 {
+	if v := get(r.Sample); v >= 0 {
+		return v
+	}
+	return math.NaN()
+}
+
+// readings returns one reading per second that was sampled. A sample belongs to
+// the second that the middle of its period lies in, because its rates are those
+// of the period; of a longer period only the last second counts, the others are
+// gaps.
+func (m machine) readings() map[int64]reading {
+	out := map[int64]reading{}
+	var before results.Sample
+	last := int64(math.MinInt64)
+	for i, s := range m.samples {
+		second := secondOf(s)
+		if i > 0 && second != last {
+			before = m.samples[i-1]
+		}
+		r := reading{Sample: s, before: before}
+		if before.UnixNano > 0 {
+			r.period = float64(s.UnixNano-before.UnixNano) / 1e9
+		}
+		out[second], last = r, second
+	}
+	return out
+}
+
+// secondOf is the unix second that a sample stands for.
+func secondOf(s results.Sample) int64 {
+	if s.Classic || s.PeriodNS <= 0 {
+		return floorDiv(s.UnixNano, 1e9)
+	}
+	return floorDiv(s.UnixNano-min(s.PeriodNS, 1e9)/2, 1e9)
+}
+
+// What a sample says, as counters and gauges. Fields the classic tool filled
+// with something else count as not recorded or are put right.
+
+func cpu(s results.Sample) float64     { return s.CPUPercent }
+func load1(s results.Sample) float64   { return s.Load1 }
+func clients(s results.Sample) float64 { return float64(s.Clients) }
+
+// rss is the resident memory in bytes. The classic tool multiplied the kernel's
+// kB, which are 1024 bytes, by 1000.
+func rss(s results.Sample) float64 {
+	if s.Classic && s.RSSBytes > 0 {
+		return float64(s.RSSBytes) / 1000 * 1024
+	}
+	return float64(s.RSSBytes)
+}
+
+func rssAnon(s results.Sample) float64 { return recorded(s, s.RSSAnonBytes) }
+func rssPeak(s results.Sample) float64 { return recorded(s, s.PeakRSSBytes) }
+
+// voluntary and nonvoluntary are context switches. The classic tool wrote the
+// number of threads in both columns.
+func voluntary(s results.Sample) float64    { return recorded(s, s.VoluntarySwitches) }
+func nonvoluntary(s results.Sample) float64 { return recorded(s, s.NonvoluntarySwitches) }
+func ownReads(s results.Sample) float64     { return recorded(s, s.ReadBytes) }
+func ownWrites(s results.Sample) float64    { return recorded(s, s.WriteBytes) }
+
+func cpuSeconds(s results.Sample) float64 {
+	if s.Classic {
+		return -1
+	}
+	return s.CPUSeconds
+}
+
+func reads(s results.Sample) float64          { return float64(s.ReadsCompleted) }
+func writes(s results.Sample) float64         { return float64(s.WritesCompleted) }
+func sectorsRead(s results.Sample) float64    { return float64(s.SectorsRead) }
+func sectorsWritten(s results.Sample) float64 { return float64(s.SectorsWritten) }
+func deviceRead(s results.Sample) float64     { return bytesOf(s.SectorsRead) }
+func deviceWritten(s results.Sample) float64  { return bytesOf(s.SectorsWritten) }
+func received(s results.Sample) float64       { return float64(s.ReceiveBytes) }
+func transmitted(s results.Sample) float64    { return float64(s.TransmitBytes) }
+
+func bytesOf(sectors int64) float64 {
+	if sectors < 0 {
+		return -1
+	}
+	return float64(sectors) * results.SectorBytes
+}
+
+// recorded is v, or -1 when the classic tool has no such field.
+func recorded(s results.Sample, v int64) float64 {
+	if s.Classic {
+		return -1
+	}
+	return float64(v)
+}
+
+// source names the physical thing that a counter counts, "" if that is not
+// known.
+type source func(results.Sample) string
+
+func disk(s results.Sample) string {
+	if s.BootID == "" || s.Device == "" {
+		return ""
+	}
+	return fmt.Sprintf("disk %s of %s", s.Device, s.BootID)
+}
+
+func network(s results.Sample) string {
+	if s.BootID == "" || s.Interface == "" {
+		return ""
+	}
+	return fmt.Sprintf("interface %s of %s %s", s.Interface, s.BootID, s.NetNS)
+}
+
+func host(s results.Sample) string { return s.BootID }
+
+// apart is the source of what belongs to one member alone.
+func apart(results.Sample) string { return "" }

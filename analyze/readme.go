@@ -1,0 +1,73 @@
+package analyze
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// writeReadme writes the README: ours, or the layout of a classic file.
+func (d *document) writeReadme() error {
+	if d.classic != nil {
+		text, err := d.classicReadme(d.classic.Images)
+		if err != nil {
+			return err
+		}
+		return d.out.write(d.out.readme, []byte(text))
+	}
+	return d.out.write(d.out.readme, []byte(d.markdown()))
+}
+
+// classicReadme is the classic layout: it is pasted below others.
+func (d *document) classicReadme(images []config.Image) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", d.Title, strings.TrimSpace(d.Description), d.Text())
+	for _, image := range images {
+		switch image.Type {
+		case "local":
+			fmt.Fprintf(&b, "\n![%s](./%s)\n", image.Title, filepath.Base(image.Path))
+		case "remote":
+			fmt.Fprintf(&b, "\n<img src=%q alt=%q>\n", image.Path, image.Title)
+		default:
+			return "", fmt.Errorf("write README: image %q has the type %q, not local or remote", image.Title, image.Type)
+		}
+	}
+	return b.String(), nil
+}
+
+// markdown is our README.
+func (d *document) markdown() string {
+	var b strings.Builder
+	title := d.Title
+	if title == "" {
+		title = "dbtester report"
+	}
+	fmt.Fprintf(&b, "# %s\n\n", title)
+	if text := strings.TrimSpace(d.Description); text != "" {
+		b.WriteString(text + "\n\n")
+	}
+	if !d.Valid() {
+		b.WriteString("**The numbers below are not valid; the lines marked INVALID say why.**\n\n")
+	}
+	fmt.Fprintf(&b, "```\n%s```\n\n", d.Text())
+	b.WriteString("## What each number means\n\n| row | unit | meaning |\n|---|---|---|\n")
+	for _, row := range d.Table.Rows {
+		if row.Raw {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
+	}
+	if lines := d.setup(); len(lines) > 0 {
+		b.WriteString("\n## Where it ran\n\n")
+		for _, l := range lines {
+			b.WriteString("- " + l + "\n")
+		}
+	}
+	b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
+	for _, f := range d.drawn {
+		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Name, f.Name)
+	}
+	return b.String()
+}

@@ -1,0 +1,184 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// conditionRows say under which conditions the numbers were taken.
+func conditionRows() []row {
+	return []row{
+		{name: "VERSION", definition: "what the running members reported", cell: func(c *column) Cell {
+			return words(list(c.versions()), "the members were not asked")
+		}},
+		{name: "OPERATION", definition: "what every request did, and what a read promised", cell: operation},
+		{name: "CLIENTS", unit: "clients", definition: "concurrent clients on connections, step by step", cell: clientsCell},
+		{name: "PAYLOAD", unit: "bytes", definition: "key size + value size", cell: payload},
+		{name: "LEADER", definition: "the member that led when the load began", optional: true, cell: leader},
+		{name: "FSYNC", definition: "when a write is on disk, as the driver states it", optional: true, cell: func(c *column) Cell {
+			return words(c.run.Fsync, "the driver does not state it")
+		}},
+		{name: "DURABLE", definition: "file system of the data directory and the median of a short fdatasync probe there before the load; a memory file system or less than 20 us is not durable", optional: true, cell: durable},
+		{name: "SHARED-HOST", definition: "members and client on one machine compete for its CPU, disk and network", optional: true, cell: sharedHostCell},
+		{name: "TRIAL", definition: "which repetition of the experiment", optional: true, cell: trial},
+	}
+}
+
+// versions are what the members reported, in their order.
+func (c *column) versions() (out []string) {
+	for _, m := range c.run.Members {
+		if m.Version != "" {
+			out = append(out, m.Version)
+		}
+	}
+	return out
+}
+
+// header names the column, with the version that ran when the label disagrees.
+func (c *column) header() Header {
+	h := Header{Tag: c.tag, Text: c.tag}
+	var ran []string
+	for _, v := range distinct(c.versions()) {
+		if !agrees(c.labelled(), v) || len(distinct(c.versions())) > 1 {
+			ran = append(ran, v)
+		}
+	}
+	if len(ran) > 0 {
+		h.Text += " (ran " + strings.Join(ran, ", ") + ")"
+	}
+	return h
+}
+
+// labelled is the version that a reader takes from the column's name.
+func (c *column) labelled() string {
+	if c.run.Asked != "" {
+		return c.run.Asked
+	}
+	return strings.ReplaceAll(c.run.Label, "_", ".")
+}
+
+// agrees reports whether a label such as "v3.6" can be true of the version
+// "3.6.16". A label without a number, such as "tip", claims nothing.
+func agrees(label, version string) bool {
+	claimed, ran := numbers(label), numbers(version)
+	if len(claimed) > len(ran) {
+		return len(ran) == 0
+	}
+	for i := range claimed {
+		if claimed[i] != ran[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// numbers are the dotted numbers that a version begins with, after letters.
+func numbers(version string) []string {
+	start := strings.IndexAny(version, "0123456789")
+	if start < 0 {
+		return nil
+	}
+	version = version[start:]
+	if end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		version = version[:end]
+	}
+	return strings.Split(strings.Trim(version, "."), ".")
+}
+
+func operation(c *column) Cell {
+	l := c.run.Load
+	text := l.Operation
+	if l.ReadMode != "" && strings.HasPrefix(l.Operation, "read") {
+		text += ", " + l.ReadMode
+	}
+	if l.SameKey {
+		text += ", same key"
+	}
+	if l.Rate > 0 {
+		text += fmt.Sprintf(", %s/s due", strings.TrimSuffix(perSecondText(l.Rate), " req/sec"))
+	}
+	return words(text, "a classic input does not say")
+}
+
+func clientsCell(c *column) Cell {
+	var parts []string
+	for _, s := range c.run.Steps {
+		parts = append(parts, fmt.Sprintf("%d on %d", s.Clients, s.Connections))
+	}
+	if len(parts) == 0 {
+		for _, n := range c.clientNumbers() {
+			parts = append(parts, fmt.Sprint(n))
+		}
+	}
+	return words(strings.Join(parts, ", "), "no step was recorded")
+}
+
+func payload(c *column) Cell {
+	l := c.run.Load
+	if l.KeySize == 0 && l.ValueSize == 0 {
+		return missing("a classic input does not say")
+	}
+	return number(float64(l.KeySize+l.ValueSize), 0, "%d + %d", l.KeySize, l.ValueSize)
+}
+
+func leader(c *column) Cell {
+	if c.classic || c.run.Leader < 0 || c.run.Leader >= len(c.run.Members) {
+		return missing("not known when the load began")
+	}
+	m := c.run.Members[c.run.Leader]
+	return number(float64(c.run.Leader+1), 0, "member %d (%s)", c.run.Leader+1, m.Addr)
+}
+
+// notDurableBelow is what no disk reaches: a faster probe was answered by memory.
+const notDurableBelow = 20 * time.Microsecond
+
+func durable(c *column) Cell {
+	var parts []string
+	for _, m := range c.run.Members {
+		if m.Disk == nil {
+			continue
+		}
+		parts = append(parts, durability(*m.Disk))
+	}
+	return words(list(parts), "the data directories were not looked at")
+}
+
+// durability says whether a data directory's file system keeps what it is told.
+func durability(d results.Disk) string {
+	memory := d.Filesystem == "tmpfs" || d.Filesystem == "ramfs" || d.Filesystem == "overlay"
+	switch {
+	case memory, d.FsyncP50 > 0 && d.FsyncP50 < notDurableBelow:
+		return "NO: " + probe(d)
+	case d.FsyncP50 == 0:
+		return "not probed: " + d.Filesystem
+	}
+	return "yes: " + probe(d)
+}
+
+func probe(d results.Disk) string {
+	if d.FsyncP50 == 0 {
+		return d.Filesystem
+	}
+	return fmt.Sprintf("%s, fdatasync p50 %.0f us", d.Filesystem, float64(d.FsyncP50)/1e3)
+}
+
+func sharedHostCell(c *column) Cell {
+	text, known := c.sharedHost()
+	if !known {
+		return missing("the samples do not name their machine")
+	}
+	if text == "" {
+		text = "no"
+	}
+	return Cell{Text: text}
+}
+
+func trial(c *column) Cell {
+	if c.manifest == nil || c.manifest.Trials < 2 {
+		return missing("the experiment ran once")
+	}
+	return number(float64(c.manifest.Trial), int64(c.manifest.Trials), "%d of %d", c.manifest.Trial, c.manifest.Trials)
+}

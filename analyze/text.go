@@ -1,0 +1,195 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// cellWidth is where long cells, such as a list of errors, wrap.
+const cellWidth = 44
+
+// render draws the rows that the text table has, as the classic one: a frame of
+// ASCII, right aligned.
+func (t *Table) render() string {
+	w := table.NewWriter()
+	w.SetStyle(table.StyleDefault)
+	w.Style().Format.Header = text.FormatDefault
+	header := table.Row{""}
+	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}}
+	for i, c := range t.Columns {
+		header = append(header, c.Text)
+		configs = append(configs, table.ColumnConfig{
+			Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight,
+			WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft,
+		})
+	}
+	w.AppendHeader(header)
+	w.SetColumnConfigs(configs)
+	for _, row := range t.Rows {
+		if row.Raw {
+			continue
+		}
+		line := table.Row{row.Name}
+		for _, c := range row.Cells {
+			line = append(line, c.Text)
+		}
+		w.AppendRow(line)
+	}
+	return w.Render() + "\n"
+}
+
+// csv is every row, one column per database, as the classic file.
+func (t *Table) csv() ([]byte, error) {
+	header := []string{""}
+	for _, c := range t.Columns {
+		header = append(header, c.Text)
+	}
+	records := [][]string{header}
+	for _, row := range t.Rows {
+		line := []string{row.Name}
+		for _, c := range row.Cells {
+			line = append(line, c.Text)
+		}
+		records = append(records, line)
+	}
+	return encodeCSV(records)
+}
+
+func encodeCSV(records [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(records); err != nil {
+		return nil, fmt.Errorf("encode csv: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// json is the report for machines: values, units, numbers of samples,
+// definitions and marks.
+func (r *Report) json() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(struct {
+		Title       string         `json:"title"`
+		Description string         `json:"description,omitempty"`
+		Valid       bool           `json:"valid"`
+		Marks       []Mark         `json:"marks"`
+		Errors      []columnErrors `json:"errors"`
+		Table       *Table         `json:"table"`
+	}{r.Title, r.Description, r.Valid(), nonNil(r.Marks), nonNil(r.errors), r.Table})
+	if err != nil {
+		return nil, fmt.Errorf("encode json: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// nonNil makes an empty list print as [].
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// columnErrors are the errors of one database.
+type columnErrors struct {
+	Tag    string      `json:"tag"`
+	Errors []errorLine `json:"errors"`
+}
+
+// errorLine is one class of error.
+type errorLine struct {
+	Class string `json:"class"`
+	First string `json:"first,omitempty"`
+	Count int64  `json:"count"`
+}
+
+// mostErrors bounds the list below the table: classic runs have an entry for
+// every message, and a message may hold a key.
+const mostErrors = 20
+
+// errorsOf are the errors of the columns that have any.
+func errorsOf(columns []*column) (out []columnErrors) {
+	for _, c := range columns {
+		one := columnErrors{Tag: c.tag}
+		rest := int64(0)
+		for i, e := range c.errors {
+			if i >= mostErrors {
+				rest += e.count
+				continue
+			}
+			one.Errors = append(one.Errors, errorLine{e.class, e.text, e.count})
+		}
+		if rest > 0 {
+			one.Errors = append(one.Errors, errorLine{fmt.Sprintf("%d other messages", len(c.errors)-mostErrors), "", rest})
+		}
+		if len(one.Errors) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// String is what a reader of the table sees of a mark.
+func (m Mark) String() string {
+	s := m.Code + ": " + m.Mark.Text
+	if m.Invalid {
+		s = "INVALID " + s
+	}
+	if m.Tag != "" {
+		s = m.Tag + ": " + s
+	}
+	return s
+}
+
+// Text returns the table with everything that stands below it, for a terminal.
+func (r *Report) Text() string {
+	var b strings.Builder
+	b.WriteString(r.Table.render())
+	section := func(lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		b.WriteString("\n")
+		for _, l := range lines {
+			b.WriteString(l + "\n")
+		}
+	}
+	section(r.markLines())
+	section(r.Table.Notes)
+	for _, c := range r.errors {
+		lines := []string{c.Tag + " errors:"}
+		for _, e := range c.Errors {
+			lines = append(lines, e.line())
+		}
+		section(lines)
+	}
+	return b.String()
+}
+
+func (e errorLine) line() string {
+	s := fmt.Sprintf("%q (count %d)", e.Class, e.Count)
+	if e.First != "" && e.First != e.Class {
+		s += ", first: " + e.First
+	}
+	return s
+}
+
+// markLines are the marks, those that make the run invalid first.
+func (r *Report) markLines() (lines []string) {
+	for _, invalid := range []bool{true, false} {
+		for _, m := range r.Marks {
+			if m.Invalid == invalid {
+				lines = append(lines, m.String())
+			}
+		}
+	}
+	return lines
+}
