@@ -40,7 +40,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 150 * time.Millisecond, Kill: 5 * time.Second}
+// The first deadline of quick passes in tests of children that ignore SIGINT,
+// the others must not: a busy machine may take its time.
+var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 10 * time.Second, Kill: 10 * time.Second}
+
+// patient waits for SIGINT to be obeyed; hasty gives neither request long.
+var (
+	patient = process.Deadlines{Interrupt: 10 * time.Second, Terminate: 10 * time.Second, Kill: 10 * time.Second}
+	hasty   = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 150 * time.Millisecond, Kill: 10 * time.Second}
+)
 
 var withoutCPU = cmpopts.IgnoreFields(process.Exit{}, "UserCPU", "SystemCPU")
 
@@ -76,29 +84,34 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 func TestStopEscalates(t *testing.T) {
 	for name, test := range map[string]struct {
-		script string
-		want   process.Exit
-		text   string
+		script    string
+		deadlines process.Deadlines
+		want      process.Exit
+		text      string
 	}{
 		"obeys interrupt": {
-			script: `trap "exit 0" INT; echo ready; while :; do sleep 0.01; done`,
-			want:   process.Exit{Code: 0, After: "interrupt"},
-			text:   "exit 0 after interrupt",
+			script:    `trap "exit 0" INT; echo ready; while :; do sleep 0.01; done`,
+			deadlines: patient,
+			want:      process.Exit{Code: 0, After: "interrupt"},
+			text:      "exit 0 after interrupt",
 		},
 		"does not catch it": {
-			script: `echo ready; exec sleep 600`,
-			want:   process.Exit{Code: -1, Signal: "SIGINT", After: "interrupt"},
-			text:   "killed by SIGINT after interrupt",
+			script:    `echo ready; exec sleep 600`,
+			deadlines: patient,
+			want:      process.Exit{Code: -1, Signal: "SIGINT", After: "interrupt"},
+			text:      "killed by SIGINT after interrupt",
 		},
 		"obeys terminate": {
-			script: `trap "" INT; trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done`,
-			want:   process.Exit{Code: 7, After: "terminate"},
-			text:   "exit 7 after terminate",
+			script:    `trap "" INT; trap "exit 7" TERM; echo ready; while :; do sleep 0.01; done`,
+			deadlines: quick,
+			want:      process.Exit{Code: 7, After: "terminate"},
+			text:      "exit 7 after terminate",
 		},
 		"obeys nothing": {
-			script: `trap "" INT TERM; echo ready; while :; do sleep 0.01; done`,
-			want:   process.Exit{Code: -1, Signal: "SIGKILL", After: "kill"},
-			text:   "killed by SIGKILL after kill",
+			script:    `trap "" INT TERM; echo ready; while :; do sleep 0.01; done`,
+			deadlines: hasty,
+			want:      process.Exit{Code: -1, Signal: "SIGKILL", After: "kill"},
+			text:      "killed by SIGKILL after kill",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +120,7 @@ func TestStopEscalates(t *testing.T) {
 			if _, ended := h.Exit(); ended {
 				t.Fatal("ended before it was asked")
 			}
-			got := h.Stop(t.Context(), quick)
+			got := h.Stop(t.Context(), test.deadlines)
 			if diff := cmp.Diff(test.want, got, withoutCPU); diff != "" {
 				t.Errorf("exit (-want +got):\n%s", diff)
 			}
