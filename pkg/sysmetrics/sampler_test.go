@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,15 +23,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// spawn starts a shell script that ends with the test.
+// spawn starts a shell script that ends with the test, and all it started too.
 func spawn(t testing.TB, script string) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
 	return cmd.Process.Pid
@@ -93,7 +95,7 @@ func TestBusyChildRaisesCPU(t *testing.T) {
 func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 	dir := t.TempDir()
 	done := filepath.Join(dir, "done")
-	pid := spawn(t, fmt.Sprintf(`n=0; while [ $n -lt 25 ]; do
+	pid := spawn(t, fmt.Sprintf(`n=0; while [ $n -lt 12 ]; do
 		n=$((n+1)); sh -c 'i=0; while [ $i -lt 15000 ]; do i=$((i+1)); done; echo x >> %s/out' &
 		sh -c 'sh -c "i=0; while [ \$i -lt 15000 ]; do i=\$((i+1)); done"; :'; wait; done; touch %s; while :; do sleep 10; done`, dir, done))
 	s, err := NewSampler(Options{PIDs: pids(pid), Tree: true})
