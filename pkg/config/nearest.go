@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// nearest returns the known word with the smallest edit distance to word, or ""
-// if none is near enough to be what was meant.
+// nearest returns the known word with the smallest edit distance to word, else
+// the shortest one that word begins, or "" if none can be what was meant.
 func nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known {
@@ -12,6 +12,14 @@ func nearest(word string, known []string) string {
 		}
 		if d := distance(word, k); d < bestDistance {
 			best, bestDistance = k, d
+		}
+	}
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, word) && (best == "" || len(k) < len(best)) {
+			best = k
 		}
 	}
 	return best

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+func TestShow(t *testing.T) {
+	got, err := Show(parse(t, fullFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "show.golden.yaml")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+}
+
+func TestShowIsReadAgain(t *testing.T) {
+	for name, file := range map[string]string{
+		"full":  fullFile,
+		"short": "hosts: [a]\ndatabases: {zookeeper: , etcd: {options: {flags: ['# no', '~', 'a: b']}}}\n",
+		"durations": "hosts: [a]\ntitle: 'null'\nload: {duration: 90s, clients: [1, 2], operation: read-oneshot, same_key: true}\n" +
+			"databases: {consul: }\nplots: []\n",
+		"starter": string(Starter(testCatalog())),
+		"classic": classicFileForTest,
+	} {
+		t.Run(name, func(t *testing.T) { wantSameAgain(t, name, []byte(file)) })
+	}
+}
+
+// wantSameAgain shows a file, reads that, and compares.
+func wantSameAgain(t *testing.T, name string, file []byte) {
+	t.Helper()
+	first, _, err := Parse(name, file, testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Show(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, warnings, err := Parse("shown", shown, testCatalog())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, shown)
+	}
+	for _, w := range warnings {
+		if w.Line > 0 && first.Upload == nil {
+			t.Error(w)
+		}
+	}
+	options := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Experiment{}, "Path", "Classic")}
+	if diff := cmp.Diff(first, second, options); diff != "" {
+		t.Errorf("read again (-first +second):\n%s\n%s", diff, shown)
+	}
+	again, err := Show(second)
+	if err != nil || string(again) != string(shown) {
+		t.Errorf("shown again it differs: %v\n%s", err, cmp.Diff(string(shown), string(again)))
+	}
+}
