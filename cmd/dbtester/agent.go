@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// agentFlags are the flags of the agent. Those that the classic agent had keep
+// its names.
+type agentFlags struct {
+	listen      string
+	workDir     string
+	logPath     string
+	device      string
+	iface       string
+	clientNum   string
+	lease       time.Duration
+	insecure    bool
+	allowBinary bool
+	allowFlags  bool
+	tools       toolFlags
+}
+
+func (a *app) newAgent() *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Run on a database machine: start, watch and stop the database there",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runAgent(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:3500", "address to listen on, as HOST:PORT")
+	flags.StringVar(&f.workDir, "work-dir", "", "directory for databases' data, logs and measurements (default: agent-ADDRESS in the user's cache directory)")
+	flags.StringVar(&f.logPath, "agent-log", "", "file for the agent's own log, as JSON (default: standard error)")
+	flags.StringVar(&f.device, "disk-device", "", "block device to sample (default: the one below --work-dir)")
+	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample (default: the one with the member's address)")
+	flags.StringVar(&f.clientNum, "client-num-path", "", "file to keep the current number of clients in")
+	flags.DurationVar(&f.lease, "lease", agent.DefaultLease, "stop a session that hears nothing from its control for so long")
+	flags.BoolVar(&f.insecure, "insecure", false, "allow an address that other machines reach, without TLS: anyone there can run databases here")
+	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run")
+	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases")
+	f.tools.register(flags, a.registry)
+	return cmd
+}
+
+// stopTimeout is how long an agent may take to end: its deadlines and some air.
+func stopTimeout() time.Duration {
+	d := process.DefaultDeadlines()
+	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
+}
+
+func (a *app) runAgent(ctx context.Context, f agentFlags) error {
+	if err := agent.CheckListen(f.listen, f.insecure); err != nil {
+		return usageError{fmt.Errorf("%w (--insecure)", err)}
+	}
+	log, closeLog, err := openLog(a, f.logPath)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	workDir := f.workDir
+	if workDir == "" {
+		if workDir, err = defaultWorkDir(f.listen); err != nil {
+			return err
+		}
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", f.listen, err)
+	}
+	ag, err := agent.New(agent.Options{
+		Registry: a.registry, WorkDir: workDir, Tools: f.tools.paths(), Self: a.self, Lease: f.lease,
+		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, Device: f.device, Interface: f.iface,
+		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
+	})
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	server := grpc.NewServer(agent.ServerOptions(log)...)
+	ag.Register(server)
+	fmt.Fprintf(a.out, "agent listens on %s, works in %s\n", listener.Addr(), workDir)
+	log.Info("agent listens", "address", listener.Addr().String(), "work_dir", workDir)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
+	defer cancel()
+	closeErr := ag.Close(closing)
+	server.Stop()
+	return cmp.Or(err, closeErr)
+}
+
+// defaultWorkDir gives agents on different addresses of one machine different
+// directories.
+func defaultWorkDir(listen string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a work directory (name one with --work-dir): %w", err)
+	}
+	name := "agent-" + strings.NewReplacer(":", "-", "[", "", "]", "").Replace(listen)
+	return filepath.Join(cache, "dbtester", name), nil
+}
+
+// openLog returns a logger to a file as JSON, or to standard error as text.
+func openLog(a *app, path string) (*slog.Logger, func(), error) {
+	if path == "" {
+		return slog.New(slog.NewTextHandler(a.err, nil)), func() {}, nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open agent log: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(f, nil)), func() { f.Close() }, nil
+}

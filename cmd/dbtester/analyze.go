@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/analyze"
+)
+
+type analyzeFlags struct {
+	config string
+	out    string
+}
+
+func (a *app) newAnalyze() *cobra.Command {
+	var f analyzeFlags
+	cmd := &cobra.Command{
+		Use:   "analyze RUN... | --config FILE",
+		Short: "Turn recorded runs into a table, percentiles, plots, a README and a page",
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
+	}
+	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
+	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder)")
+	return cmd
+}
+
+func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) error {
+	o := analyze.Options{Folders: runs, Out: f.out}
+	if f.config != "" {
+		e, err := a.readExperiment(f.config)
+		if err != nil {
+			return err
+		}
+		o.Plots = e.Plots
+		if e.Classic {
+			o.Classic = e
+		}
+	}
+	if len(runs) == 0 && o.Classic == nil {
+		return usageError{errors.New("name result folders, or a classic experiment file with --config")}
+	}
+	return a.printReport(ctx, o)
+}
+
+// printReport analyzes, and prints the table and where the report is.
+func (a *app) printReport(ctx context.Context, o analyze.Options) error {
+	report, err := analyze.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.out, report.Text())
+	fmt.Fprintf(a.out, "report in %s\n", relative(report.Dir))
+	return nil
+}

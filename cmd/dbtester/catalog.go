@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// catalog tells the configuration which databases there are.
+func catalog(r *database.Registry) config.Catalog {
+	var c config.Catalog
+	for _, d := range r.All() {
+		_, embedded := d.New().(database.Embedded)
+		c = append(c, config.Entry{
+			Name:       d.Name,
+			Options:    func() any { return d.New() },
+			Reads:      words(d.Info.Reads),
+			Operations: words(d.Info.Operations),
+			Ports:      d.Info.Ports,
+			SharedConn: d.Info.SharedConn,
+			MaxValue:   d.Info.MaxValue,
+			Embedded:   embedded,
+		})
+	}
+	return c
+}
+
+func words[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return out
+}

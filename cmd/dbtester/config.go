@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+func (a *app) newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check, show and start experiment files",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "check FILE...", Short: "Say everything that is wrong with experiment files, as file:line:col",
+			Args: cobra.MinimumNArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args) },
+		},
+		&cobra.Command{
+			Use: "show FILE", Short: "Print an experiment file with every default filled in",
+			Args: cobra.ExactArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigShow(args[0]) },
+		},
+		&cobra.Command{
+			Use: "init FILE", Short: "Write a starting experiment file",
+			Args: cobra.ExactArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigInit(args[0]) },
+		},
+	)
+	return cmd
+}
+
+func (a *app) runConfigCheck(paths []string) error {
+	var problems config.Problems
+	for _, path := range paths {
+		e, err := a.readExperiment(path)
+		switch list := config.AsProblems(err); {
+		case len(list) > 0:
+			problems = append(problems, list...)
+		case err != nil:
+			return err
+		default:
+			fmt.Fprintf(a.out, "%s: ok, %d database(s)\n", path, len(e.Databases))
+		}
+	}
+	if len(problems) > 0 {
+		return &problems
+	}
+	return nil
+}
+
+func (a *app) runConfigShow(path string) error {
+	e, err := a.readExperiment(path)
+	if err != nil {
+		return err
+	}
+	text, err := config.Show(e)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(text)
+	return err
+}
+
+func (a *app) runConfigInit(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write a starting experiment file: %w", err)
+	}
+	if _, err := f.Write(config.Starter(catalog(a.registry))); err != nil {
+		f.Close()
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	fmt.Fprintf(a.out, "wrote %s\n", path)
+	return nil
+}

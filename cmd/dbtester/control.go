@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+type controlFlags struct {
+	config     string
+	databaseID string
+	results    string
+	workDir    string
+	device     string
+	iface      string
+	local      bool
+	dryRun     bool
+	insecure   bool
+	requests   int64
+	tools      toolFlags
+}
+
+func (a *app) newControl() *cobra.Command {
+	var f controlFlags
+	cmd := &cobra.Command{
+		Use:   "control --config FILE",
+		Short: "Run on the client machine: start the cluster, drive the load, bring the measurements home",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runControl(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
+	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
+	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
+	flags.Int64Var(&f.requests, "requests", 0, "send so many requests to each database instead of what the file says")
+	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
+	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	flags.BoolVar(&f.insecure, "insecure", false, "talk to agents on other machines without TLS")
+	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
+	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
+	f.tools.register(flags, a.registry)
+	return cmd
+}
+
+func (a *app) runControl(ctx context.Context, f controlFlags) error {
+	e, err := a.readExperiment(f.config)
+	if err != nil {
+		return err
+	}
+	if f.databaseID != "" {
+		if err := e.Select(f.databaseID); err != nil {
+			return usageError{err}
+		}
+	}
+	if f.results != "" {
+		e.Results = f.results
+	}
+	if f.requests > 0 {
+		if err := e.SetRequests(f.requests); err != nil {
+			return usageError{err}
+		}
+	}
+	if f.dryRun {
+		return control.DryRun(a.out, control.Options{Experiment: e, Registry: a.registry})
+	}
+	out, err := a.conduct(ctx, e, f)
+	for _, dir := range out.Folders {
+		fmt.Fprintf(a.out, "results in %s\n", dir)
+	}
+	return err
+}
+
+// readExperiment reads a file and prints its warnings.
+func (a *app) readExperiment(path string) (*config.Experiment, error) {
+	if path == "" {
+		return nil, usageError{errors.New("an experiment file is needed: --config FILE")}
+	}
+	e, warnings, err := config.Read(path, catalog(a.registry))
+	for _, w := range warnings {
+		fmt.Fprintln(a.err, w)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, usageError{err}
+	}
+	return e, err
+}
+
+// conduct runs an experiment with local or remote agents.
+func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
+	connect := remoteAgents(f.insecure)
+	if f.local {
+		if f.workDir == "" {
+			f.workDir = e.Results
+		}
+		dir, err := localWorkDir(f.workDir)
+		if err != nil {
+			return &control.Outcome{}, err
+		}
+		agents := a.newLocalAgents(dir, f.tools.paths())
+		agents.options.Device, agents.options.Interface = f.device, f.iface
+		defer func() { err = errors.Join(err, agents.close(ctx)) }()
+		connect = agents.connect
+	}
+	progress := newProgress(a.err)
+	defer progress.end()
+	out, err = control.Run(ctx, control.Options{
+		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(),
+		Device: f.device, Interface: f.iface, Report: progress.report,
+	})
+	if err == nil && len(out.Invalid) > 0 {
+		err = &invalidError{out.Invalid}
+	}
+	return out, err
+}
+
+// remoteAgents dials agents over TCP. Without TLS it does so only on loopback
+// addresses, unless that is meant.
+func remoteAgents(plain bool) func(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
+	return func(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
+		if err := agent.CheckListen(addr, plain); err != nil {
+			return nil, nil, usageError{fmt.Errorf("agent %s is on another machine and would be talked to without TLS: say --insecure if that is meant", addr)}
+		}
+		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return nil, nil, err
+		}
+		return dbtesterpb.NewAgentClient(conn), conn, nil
+	}
+}
+
+// owner names this control to people who find an agent taken.
+func owner() string {
+	name, host := "someone", "somewhere"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return fmt.Sprintf("%s@%s pid %d", name, host, os.Getpid())
+}
+
+// relative shortens a path for people, if it is below the current directory.
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}

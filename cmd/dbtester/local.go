@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/dbtesterpb"
+)
+
+// localAgents are agents inside this process, one for each address that control
+// asks for. They are for loopback hosts only.
+type localAgents struct {
+	app     *app
+	options agent.Options // but for WorkDir
+	workDir string
+
+	mu     sync.Mutex
+	agents map[string]*localAgent
+}
+
+type localAgent struct {
+	agent    *agent.Agent
+	server   *grpc.Server
+	listener *bufconn.Listener
+	served   chan struct{}
+}
+
+func (a *app) newLocalAgents(workDir string, tools map[string]string) *localAgents {
+	return &localAgents{
+		app: a, workDir: workDir, agents: map[string]*localAgent{},
+		options: agent.Options{
+			Registry: a.registry, Tools: tools, Self: a.self, AllowBinary: true, AllowFlags: true,
+			Version: tool().Version, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		},
+	}
+}
+
+// connect returns a client of the agent for an address, which it makes at the
+// first call.
+func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
+		return nil, nil, usageError{fmt.Errorf("--local runs members on loopback addresses, and %s is none", host)}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	local := l.agents[addr]
+	if local == nil {
+		if local, err = l.start(addr); err != nil {
+			return nil, nil, err
+		}
+		l.agents[addr] = local
+	}
+	conn, err := grpc.NewClient("passthrough:///"+addr,
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return local.listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return dbtesterpb.NewAgentClient(conn), conn, nil
+}
+
+func (l *localAgents) start(addr string) (*localAgent, error) {
+	o := l.options
+	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
+	ag, err := agent.New(o)
+	if err != nil {
+		return nil, err
+	}
+	local := &localAgent{
+		agent: ag, server: grpc.NewServer(agent.ServerOptions(o.Log)...), listener: bufconn.Listen(1 << 20), served: make(chan struct{}),
+	}
+	ag.Register(local.server)
+	go func() {
+		defer close(local.served)
+		_ = local.server.Serve(local.listener) // ends with Stop
+	}()
+	return local, nil
+}
+
+// close ends all agents and what they run, and removes the work directory.
+func (l *localAgents) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
+	defer cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, local := range l.agents {
+		errs = append(errs, local.agent.Close(ctx))
+		local.server.Stop()
+		<-local.served
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return os.RemoveAll(l.workDir)
+}
+
+// localWorkDir makes the directory in which local agents work: a new one below
+// dir, so that nothing else is in it when it is removed.
+func localWorkDir(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make work directory: %w", err)
+	}
+	path, err := os.MkdirTemp(dir, ".work-"+time.Now().UTC().Format("20060102T150405Z")+"-")
+	if err != nil {
+		return "", fmt.Errorf("make work directory: %w", err)
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,8 @@
+// Command dbtester benchmarks distributed, consistent key-value stores.
+package main
+
+import "os"
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/term"
+
+	"github.com/coreos/dbtester/control"
+)
+
+// progress shows how a run goes: one line that is written over on a terminal, a
+// line every few seconds elsewhere.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	started  time.Time
+
+	mu    sync.Mutex
+	width int // of the line that is on the terminal now
+	last  time.Time
+	since time.Time // of the load
+	steps float64   // seconds of load in steps that ended
+	step  int
+	prev  time.Duration
+}
+
+// plainEvery is how often a line is written where lines cannot be written over.
+const plainEvery = 5 * time.Second
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{out: out, started: time.Now()}
+	if f, ok := out.(*os.File); ok {
+		p.terminal = term.IsTerminal(int(f.Fd()))
+	}
+	return p
+}
+
+// report is given to control.
+func (p *progress) report(u control.Update) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u.Load == nil {
+		p.clear()
+		fmt.Fprintf(p.out, "%s%s\n", p.prefix(u), u.Text)
+		p.since, p.steps, p.prev, p.step = time.Time{}, 0, 0, 0
+		return
+	}
+	now := time.Now()
+	if p.since.IsZero() {
+		p.since = now
+	}
+	if u.Load.Step.Index != p.step {
+		p.steps += p.prev.Seconds()
+		p.step = u.Load.Step.Index
+	}
+	p.prev = u.Load.Elapsed
+	line := p.prefix(u) + p.line(u)
+	if p.terminal {
+		p.clear()
+		fmt.Fprint(p.out, line)
+		p.width = len(line)
+		return
+	}
+	if now.Sub(p.last) >= plainEvery {
+		p.last = now
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+func (p *progress) prefix(u control.Update) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%4.0fs] ", time.Since(p.started).Seconds())
+	if u.Trials > 1 {
+		fmt.Fprintf(&b, "trial %d/%d ", u.Trial, u.Trials)
+	}
+	if u.Tag != "" {
+		fmt.Fprintf(&b, "%s: ", u.Tag)
+	}
+	return b.String()
+}
+
+// line is one second of a load in words.
+func (p *progress) line(u control.Update) string {
+	l := u.Load
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d clients, %s", l.Step.Clients, humanize.Comma(l.Done))
+	if u.Total > 0 {
+		fmt.Fprintf(&b, "/%s", humanize.Comma(u.Total))
+	}
+	if l.Step.Rate > 0 {
+		fmt.Fprintf(&b, " requests, offered %s/s, done %s/s", humanize.Comma(l.Offered), humanize.Comma(l.Ended))
+	} else {
+		fmt.Fprintf(&b, " requests, %s/s", humanize.Comma(l.Ended))
+	}
+	if l.P50 > 0 {
+		fmt.Fprintf(&b, ", p50 %s p99 %s", short(l.P50), short(l.P99))
+	}
+	fmt.Fprintf(&b, ", %s errors", humanize.Comma(l.Errors))
+	if left := p.left(u); left > 0 {
+		fmt.Fprintf(&b, ", %v left", left.Round(time.Second))
+	}
+	return b.String()
+}
+
+// left estimates how long the load will still take.
+func (p *progress) left(u control.Update) time.Duration {
+	spent := p.steps + u.Load.Elapsed.Seconds()
+	switch {
+	case u.Duration > 0:
+		return u.Duration - time.Duration(spent*float64(time.Second))
+	case u.Total > 0 && u.Load.Done > 0:
+		return time.Duration(spent * float64(u.Total-u.Load.Done) / float64(u.Load.Done) * float64(time.Second))
+	default:
+		return 0
+	}
+}
+
+// short is a latency in three or four digits.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%dus", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%.2fms", float64(d)/1e6)
+	default:
+		return fmt.Sprintf("%.2fs", d.Seconds())
+	}
+}
+
+// clear takes the line on the terminal away.
+func (p *progress) clear() {
+	if p.width > 0 {
+		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.width))
+		p.width = 0
+	}
+}
+
+// end leaves the terminal clean.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

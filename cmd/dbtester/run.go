@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/all"
+)
+
+// The exit codes, as the README lists them.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInvalid     = 3
+	exitInterrupted = 130
+)
+
+// errInterrupted is why the context of a command ended after a signal.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// invalidError is a run that is recorded but not valid, with every reason.
+type invalidError struct{ reasons []string }
+
+func (e *invalidError) Error() string {
+	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// app is what every command is made with.
+type app struct {
+	streams
+	registry *database.Registry
+	self     []string // argv that runs this program again
+}
+
+// run runs one command line and returns its exit code.
+func run(args []string, in io.Reader, out, errw io.Writer) int {
+	ctx, stop := interruptible(errw)
+	defer stop()
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(errw, "dbtester: find own executable: %v\n", err)
+		return exitFailed
+	}
+	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}}
+	root := a.newRoot()
+	root.SetArgs(args)
+	return a.exitCode(root.ExecuteContext(ctx))
+}
+
+// exitCode tells the user of an error and turns it into an exit code.
+func (a *app) exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	for _, line := range strings.Split(strings.TrimRight(message(err), "\n"), "\n") {
+		fmt.Fprintf(a.err, "dbtester: %s\n", line)
+	}
+	var usage usageError
+	var problems *config.Problems
+	var invalid *invalidError
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.As(err, &problems):
+		return exitUsage
+	case errors.As(err, &invalid):
+		return exitInvalid
+	default:
+		return exitFailed
+	}
+}
+
+// message is an error's text, each line of a joined error once.
+func message(err error) string {
+	seen := map[string]bool{}
+	var lines []string
+	for _, line := range strings.Split(err.Error(), "\n") {
+		if !seen[line] {
+			lines = append(lines, line)
+		}
+		seen[line] = true
+	}
+	return strings.Join(lines, "\n")
+}
+
+// interruptible returns a context that ends at the first interrupt. The second
+// ends the program at once: agents in this process take their children along.
+func interruptible(errw io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			fmt.Fprintf(errw, "\ndbtester: %v: ending in order; once more ends at once\n", s)
+			cancel(errInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// newRoot returns the command tree.
+func (a *app) newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "dbtester",
+		Short:         "Benchmark distributed, consistent key-value stores",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		SuggestFor:    []string{"dbtstetr", "dbtes", "dbtesters"},
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		a.newQuickstart(),
+		a.newAgent(),
+		a.newControl(),
+		a.newAnalyze(),
+		a.newConfig(),
+		a.newVersion(),
+		a.newServe(),
+	)
+	for _, c := range withChildren(root) {
+		if c.Args != nil {
+			c.Args = usageArgs(c.Args)
+		}
+	}
+	return root
+}
+
+// usageArgs turns wrong arguments into a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+func withChildren(c *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{c}
+	for _, child := range c.Commands() {
+		list = append(list, withChildren(child)...)
+	}
+	return list
+}

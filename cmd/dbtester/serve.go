@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// newServe is the hidden command by which this binary is a database: agents run
+// it as a child process, so that it is measured like any other.
+func (a *app) newServe() *cobra.Command {
+	return &cobra.Command{
+		Use:                "serve NAME [ARGS...]",
+		Short:              "Run one member of a built-in database",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		Args:               cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			db, err := a.registry.Get(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			server, ok := db.New().(database.Embedded)
+			if !ok {
+				return usageError{fmt.Errorf("%s has no built-in server", db.Name)}
+			}
+			return server.Serve(cmd.Context(), args[1:])
+		},
+	}
+}
