@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -87,11 +87,12 @@ func deriveSamples(dir string) error {
 
 // serverNumber is N of the name "N-server-system-metrics.csv", 0 for others.
 func serverNumber(name string) int {
-	n, _ := strconv.Atoi(regexp.MustCompile(`^[1-9][0-9]*`).FindString(name))
-	if n > 0 && name == ServerFile(n) {
-		return n
+	prefix, _, _ := strings.Cut(name, "-")
+	n, err := strconv.Atoi(prefix)
+	if err != nil || n < 1 || name != ServerFile(n) {
+		return 0
 	}
-	return 0
+	return n
 }
 
 // summaryTable has one name and value a line and no header. A value that no
@@ -105,13 +106,13 @@ func summaryTable(s *Summary) []byte {
 		}
 		b = append(b, '\n')
 	}
-	any := s.Latency.Count > 0
+	some := s.Latency.Count > 0
 	row("TOTAL-SECONDS", s.Window.Seconds(), true)
 	row("REQUESTS-PER-SECOND", s.Throughput(), s.Window > 0)
-	row("SLOWEST-LATENCY-MS", milliseconds(float64(s.Latency.MaxNS)), any)
-	row("FASTEST-LATENCY-MS", milliseconds(float64(s.Latency.MinNS)), any)
-	row("AVERAGE-LATENCY-MS", milliseconds(s.Latency.Mean()), any)
-	row("STDDEV-LATENCY-MS", milliseconds(s.Latency.StdDev()), any)
+	row("SLOWEST-LATENCY-MS", milliseconds(float64(s.Latency.MaxNS)), some)
+	row("FASTEST-LATENCY-MS", milliseconds(float64(s.Latency.MinNS)), some)
+	row("AVERAGE-LATENCY-MS", milliseconds(s.Latency.Mean()), some)
+	row("STDDEV-LATENCY-MS", milliseconds(s.Latency.StdDev()), some)
 	for _, e := range s.Errors {
 		b = appendText(b, fmt.Sprintf("ERROR: %q", e.Class))
 		b = fmt.Appendf(b, ",%d\n", e.Count)

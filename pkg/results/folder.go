@@ -116,13 +116,18 @@ func (f *Folder) Manifest() (*Manifest, error) {
 	return &m, nil
 }
 
-// slug is a title as a folder's name: lower-case letters and digits, and one
-// dash for whatever lies between.
+// slug is a title as a folder's name: lower-case letters, digits and the dots
+// inside words, and one dash for whatever lies between.
 func slug(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_'
-	})
-	s := strings.Trim(strings.Join(words, "-"), ".")
+	}) {
+		if w = strings.Trim(w, "."); w != "" {
+			words = append(words, w)
+		}
+	}
+	s := strings.Join(words, "-")
 	if len(s) > maxSlug {
 		s = strings.Trim(s[:maxSlug], "-.")
 	}

@@ -75,8 +75,8 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 }
 
 // Quantile returns the value in nanoseconds that a share q of all recorded
-// values does not exceed: Quantile(h, 0.99) is p99. It is 0 for an empty
-// histogram; ask TotalCount and [Enough] before printing one.
+// values, to the nearest rank, does not exceed: Quantile(h, 0.99) is p99. It is 0
+// for an empty histogram; ask TotalCount and [Enough] before printing one.
 func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return h.ValueAtQuantile(q * 100)
 }

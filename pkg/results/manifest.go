@@ -136,13 +136,17 @@ type Load struct {
 
 // Step is one stretch of the load with a fixed number of clients.
 type Step struct {
-	Index       int       `json:"index"`
-	Clients     int       `json:"clients"`
-	Connections int       `json:"connections"`
-	Requests    int64     `json:"requests,omitempty"`
-	Rate        float64   `json:"rate,omitempty"`
-	Start       time.Time `json:"start,omitzero"`
-	End         time.Time `json:"end,omitzero"`
+	Index       int   `json:"index"`
+	Clients     int   `json:"clients"`
+	Connections int   `json:"connections"`
+	Requests    int64 `json:"requests,omitempty"`
+	// Duration is the bound that was asked for, 0 for none; cool-down counts back
+	// from it.
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	Rate     float64       `json:"rate,omitempty"`
+	// Start is before the first request, End after the last answer.
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
 	// IssueEnd is when nothing new was issued any more: it ends the population.
 	IssueEnd time.Time `json:"issue_end,omitzero"`
 	// InsideNS is the clients' time inside calls, all outcomes, clipped to the

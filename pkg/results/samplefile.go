@@ -332,6 +332,10 @@ func ReadSamples(path string) ([]Sample, error) {
 // system-metrics CSV, replacing the file whole. DELTA columns are differences of
 // the rows written, so each sums to its counter's growth from first to last row.
 func WriteInterpolated(path string, samples []Sample) error {
+	return replaceFile(path, sampleTable(samples))
+}
+
+func sampleTable(samples []Sample) []byte {
 	columns := sampleColumns()
 	b := headerLine(columns)
 	for i := range samples {
@@ -341,5 +345,5 @@ func WriteInterpolated(path string, samples []Sample) error {
 		}
 		b = appendRow(b, columns, &row)
 	}
-	return replaceFile(path, b)
+	return b
 }

@@ -19,7 +19,8 @@ const ClassUnrecorded = "unrecorded"
 // Summary is the measured population of a load or of one step of it, all
 // operations together: the one place where its numbers are made.
 type Summary struct {
-	// Window is how long the population was due; counts over it are rates.
+	// Window is how long the population was served, without pauses between steps:
+	// the sum of [DatabaseRun.Measured]. Counts over it are rates.
 	Window time.Duration
 
 	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
@@ -78,7 +79,6 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	if err != nil {
 		return nil, err
 	}
-	run = run.boundBy(intervals)
 	steps := map[int]*StepSummary{}
 	at := func(step int) *StepSummary {
 		if steps[step] == nil {
@@ -86,11 +86,11 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 		}
 		return steps[step]
 	}
-	for _, s := range run.Steps {
-		at(s.Index).Window, at(s.Index).Clients = run.StepWindow(s), s.Clients
+	for step, window := range run.windows(intervals) {
+		at(step).Window = window
 	}
-	if len(run.Steps) == 0 {
-		at(0).Window, at(0).Clients = run.Window(), run.Load.Clients
+	for _, s := range run.Steps {
+		at(s.Index).Clients = s.Clients
 	}
 	for i := range intervals {
 		if intervals[i].Phase == PhaseMeasure {
@@ -107,7 +107,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 			at(e.Step).addErrors(e.Class, e.Count)
 		}
 	}
-	return sumSteps(run, steps), nil
+	return sumSteps(steps), nil
 }
 
 // addInterval adds the counts and ok latencies of one interval.
@@ -137,8 +137,8 @@ func (s *Summary) addErrors(class string, n int64) {
 }
 
 // sumSteps finishes every step and adds them up.
-func sumSteps(run *DatabaseRun, steps map[int]*StepSummary) *Summary {
-	all := &Summary{Window: run.Window(), Histogram: NewHistogram()}
+func sumSteps(steps map[int]*StepSummary) *Summary {
+	all := &Summary{Histogram: NewHistogram()}
 	for _, number := range slices.Sorted(maps.Keys(steps)) {
 		step := steps[number]
 		unrecorded := step.Failed + step.Unknown
@@ -156,8 +156,9 @@ func sumSteps(run *DatabaseRun, steps map[int]*StepSummary) *Summary {
 	return all
 }
 
-// add adds everything but the window.
+// add adds another step's numbers.
 func (s *Summary) add(o *Summary) {
+	s.Window += o.Window
 	s.Due += o.Due
 	s.Sent += o.Sent
 	s.OK += o.OK

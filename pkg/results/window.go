@@ -1,6 +1,10 @@
 package results
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Timing is what a step's latencies are measured by: response where requests had
 // due times, service in a closed loop, where a request is due when it is sent.
@@ -17,69 +21,61 @@ func (r *DatabaseRun) Timing(step int) Timing {
 	return TimingService
 }
 
-// Window is how long the measured population was due: the load's time, without
-// the pauses between steps, the warm-up at its beginning and the cool-down at its
-// end. Requests per second are counts over this.
-func (r *DatabaseRun) Window() time.Duration {
-	if len(r.Steps) == 0 {
-		return r.measured(r.LoadStart, r.LoadEnd)
+// Measured is when a recorded step's measured population was served: from the end
+// of the step's warm-up until its last answer, or until its cool-down began.
+// Requests per second are counts over this. It is the wall clock's time, because
+// the same record must give the same in memory and read back from the manifest;
+// from is never after to.
+func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
+	start := s.Start.Round(0)
+	from, to = start.Add(r.Load.WarmUp), s.End.Round(0)
+	duration := s.Duration
+	if duration == 0 && len(r.Steps) == 1 {
+		duration = r.Load.Duration
 	}
-	var sum time.Duration
+	// Only a step with a duration has a cool-down: others end when they are done.
+	if r.Load.CoolDown > 0 && duration > 0 {
+		if coolDown := start.Add(duration - r.Load.CoolDown); coolDown.Before(to) {
+			to = coolDown
+		}
+	}
+	if to.Before(from) {
+		from = to
+	}
+	return from, to
+}
+
+// windows are the lengths of all steps' measured time, by step. A step that a
+// killed run did not record lasted for the seconds that its intervals cover.
+func (r *DatabaseRun) windows(intervals []Interval) map[int]time.Duration {
+	windows := map[int]time.Duration{}
+	var end time.Time // of the step before
 	for _, s := range r.Steps {
-		sum += r.StepWindow(s)
+		if !s.Start.IsZero() && !s.End.IsZero() {
+			from, to := r.Measured(s)
+			windows[s.Index], end = to.Sub(from), to
+		}
 	}
-	return sum
-}
-
-// StepWindow is one step's share of [DatabaseRun.Window]; 0 for a step that never
-// began. A step without an end lasted until the load's.
-func (r *DatabaseRun) StepWindow(s Step) time.Duration {
-	if s.Start.IsZero() {
-		return 0
-	}
-	end := s.End
-	if end.IsZero() {
-		end = r.LoadEnd
-	}
-	return r.measured(s.Start, end)
-}
-
-// measured is the part of [start, end) between warm-up and cool-down. The wall
-// clock counts, as in the manifest: the same record in memory and read back must
-// give the same window.
-func (r *DatabaseRun) measured(start, end time.Time) time.Duration {
-	if r.LoadStart.IsZero() || r.LoadEnd.IsZero() {
-		return 0
-	}
-	from := r.LoadStart.Round(0).Add(r.Load.WarmUp)
-	to := r.LoadEnd.Round(0).Add(-r.Load.CoolDown)
-	if start = start.Round(0); start.After(from) {
-		from = start
-	}
-	if end = end.Round(0); end.Before(to) {
-		to = end
-	}
-	return max(to.Sub(from), 0)
-}
-
-// boundBy returns r with a load's start and end that a killed run did not record
-// set to the bounds of its recorded seconds.
-func (r *DatabaseRun) boundBy(intervals []Interval) *DatabaseRun {
-	if len(intervals) == 0 || (!r.LoadStart.IsZero() && !r.LoadEnd.IsZero()) {
-		return r
-	}
-	first, last := intervals[0].Second, intervals[0].Second
+	recorded := maps.Clone(windows)
+	covered := map[int][2]int64{} // first and last second by unrecorded step
 	for i := range intervals {
-		first, last = min(first, intervals[i].Second), max(last, intervals[i].Second)
+		v := &intervals[i]
+		if _, ok := recorded[v.Step]; ok || v.Phase != PhaseMeasure {
+			continue
+		}
+		c, ok := covered[v.Step]
+		if !ok {
+			c = [2]int64{v.Second, v.Second}
+		}
+		covered[v.Step] = [2]int64{min(c[0], v.Second), max(c[1], v.Second)}
 	}
-	bound := *r
-	if r.LoadStart.IsZero() {
-		bound.LoadStart = time.Unix(first, 0)
+	for _, step := range slices.Sorted(maps.Keys(covered)) {
+		from, to := time.Unix(covered[step][0], 0), time.Unix(covered[step][1]+1, 0)
+		if from.Before(end) {
+			from = end // two steps share a second: it is counted once
+		}
+		windows[step] = max(to.Sub(from), 0)
+		end = to
 	}
-	if r.LoadEnd.IsZero() {
-		// Nothing was cut from an end that was not reached.
-		bound.Load.CoolDown = 0
-		bound.LoadEnd = time.Unix(last+1, 0)
-	}
-	return &bound
+	return windows
 }

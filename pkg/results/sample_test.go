@@ -1,0 +1,320 @@
+package results
+
+import (
+	"encoding/csv"
+	"errors"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// classicColumns are the classic tool's, as its documentation lists them.
+const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,VMRSS,VMSIZE,FD,THREADS,VOLUNTARY-CTXT-SWITCHES," +
+	"NON-VOLUNTARY-CTXT-SWITCHES,CPU-NUM,VMRSS-NUM,VMSIZE-NUM,LOAD-AVERAGE-1-MINUTE,LOAD-AVERAGE-5-MINUTE,LOAD-AVERAGE-15-MINUTE," +
+	"DEVICE,READS-COMPLETED,SECTORS-READ,TIME(READS),WRITES-COMPLETED,SECTORS-WRITTEN,TIME(WRITES),MILLISECONDS(READS)," +
+	"MILLISECONDS(WRITES),INTERFACE,RECEIVE-BYTES,RECEIVE-PACKETS,TRANSMIT-BYTES,TRANSMIT-PACKETS,RECEIVE-BYTES-NUM," +
+	"TRANSMIT-BYTES-NUM,READS-COMPLETED-DELTA,SECTORS-READ-DELTA,WRITES-COMPLETED-DELTA,SECTORS-WRITTEN-DELTA,READ-BYTES-DELTA," +
+	"READ-MEGABYTES-DELTA,WRITE-BYTES-DELTA,WRITE-MEGABYTES-DELTA,RECEIVE-BYTES-DELTA,RECEIVE-PACKETS-DELTA,TRANSMIT-BYTES-DELTA," +
+	"TRANSMIT-PACKETS-DELTA,RECEIVE-BYTES-NUM-DELTA,TRANSMIT-BYTES-NUM-DELTA,EXTRA"
+
+const ourColumns = ",PERIOD-NANOSECOND,CPU-SECONDS,RSS-ANON-BYTES,PEAK-RSS-BYTES,PROCESSES,PROCESS-READ-BYTES,PROCESS-WRITE-BYTES," +
+	"BOOT-ID,NETWORK-NAMESPACE"
+
+// testSample returns the sample of a second with every field set.
+func testSample(second int64) Sample {
+	return Sample{
+		UnixNano: second*int64(time.Second) + 250_000_000, PeriodNS: 1_000_000_123,
+		Program: "etcd", State: "S (sleeping)", PID: 20975, PPID: 20726,
+		CPUSeconds: 12.34 + float64(second), CPUPercent: 5.3,
+		RSSBytes: 30_535_680, RSSAnonBytes: 20 << 20, PeakRSSBytes: 31 << 20, VirtualBytes: 11_048_411_136,
+		FDs: 256, Threads: 8, Processes: 1, VoluntarySwitches: 100 * second, NonvoluntarySwitches: 3 * second,
+		ReadBytes: 4096 * second, WriteBytes: 8192 * second, Load1: 17.64, Load5: 11.66, Load15: 5.62,
+		Device: "vda", ReadsCompleted: 200 + second, SectorsRead: 1000 + 8*second, MillisReading: 98304,
+		WritesCompleted: 300 + 2*second, SectorsWritten: 2000 + 2001*second, MillisWriting: 163218,
+		Interface: "lo", ReceiveBytes: 7_000_000 + 12_000*second, ReceivePackets: 74 * second,
+		TransmitBytes: 7_000_000 + 13*second, TransmitPackets: 75 * second,
+		Clients: 50, BootID: "b-1", NetNS: "net:[4026531840]",
+	}
+}
+
+func writeSamples(t testing.TB, path string, samples ...Sample) {
+	t.Helper()
+	w, err := NewSampleWriter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range samples {
+		if err := w.Write(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSampleFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileServer)
+	writeSamples(t, path, testSample(100))
+	// The agent came back: deltas go on.
+	writeSamples(t, path, testSample(102))
+	want := classicColumns + ourColumns + "\n" +
+		"100250000000,100,etcd,S (sleeping),20975,20726,5.30 %,30 MB,11 GB,256,8,10000,300,5.30,30535680,11048411136,17.64,11.66,5.62," +
+		"vda,300,1800,1 minute,500,202100,2 minutes,98304,163218,lo,8.2 MB,7400,7.0 MB,7500,8200000,7001300," +
+		"0,0,0,0,0,0.000000,0,0.000000,0 B,0,0 B,0,0,0,50,1000000123,112.34,20971520,32505856,1,409600,819200,b-1,net:[4026531840]\n" +
+		"102250000000,102,etcd,S (sleeping),20975,20726,5.30 %,30 MB,11 GB,256,8,10200,306,5.30,30535680,11048411136,17.64,11.66,5.62," +
+		"vda,302,1816,1 minute,504,206102,2 minutes,98304,163218,lo,8.2 MB,7548,7.0 MB,7650,8224000,7001326," +
+		"2,16,4,4002,8192,0.008192,2049024,2.049024,24 kB,148,26 B,150,24000,26,50,1000000123,114.34,20971520,32505856,1,417792,835584,b-1,net:[4026531840]\n"
+	diff(t, "file", strings.Split(want, "\n"), strings.Split(mustRead(t, path), "\n"))
+	got, err := ReadSamples(path)
+	check(t, err)
+	diff(t, "samples", []Sample{testSample(100), testSample(102)}, got)
+}
+
+// What was not read is empty in the file, not a number.
+func TestUnknownCounters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileServer)
+	a, b := testSample(1), testSample(2)
+	a.SectorsRead, a.Clients, b.ReceiveBytes, b.CPUPercent, b.MillisReading, b.ReadBytes = -1, -1, -1, -1, -1, -1
+	writeSamples(t, path, a, b)
+	got, err := ReadSamples(path)
+	check(t, err)
+	diff(t, "samples", []Sample{a, b}, got)
+	if text := mustRead(t, path); strings.Contains(text, ",-1,") {
+		t.Errorf("-1 was written: %s", text)
+	}
+	rows := readColumns(t, path)
+	for column, want := range map[string]string{"SECTORS-READ-DELTA": "", "READ-MEGABYTES-DELTA": "", "RECEIVE-BYTES": "", "RECEIVE-BYTES-DELTA": "", "CPU": "", "TIME(READS)": ""} {
+		if got := rows[1][column]; got != want {
+			t.Errorf("%s is %q", column, got)
+		}
+	}
+}
+
+// readColumns reads a CSV file into one map per row.
+func readColumns(t *testing.T, path string) []map[string]string {
+	t.Helper()
+	return parseColumns(t, mustRead(t, path))
+}
+
+func parseColumns(t interface{ Fatal(...any) }, text string) []map[string]string {
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []map[string]string
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, name := range records[0] {
+			row[name] = record[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func TestTruncatedSamples(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileServer)
+	writeSamples(t, path, testSample(1), testSample(2))
+	text := mustRead(t, path)
+	mustWrite(t, path, text[:len(text)-3])
+	got, err := ReadSamples(path)
+	if !errors.Is(err, ErrTruncated) {
+		t.Errorf("error %v", err)
+	}
+	diff(t, "samples", []Sample{testSample(1)}, got)
+	writeSamples(t, path, testSample(3))
+	got, err = ReadSamples(path)
+	check(t, err)
+	diff(t, "samples", []Sample{testSample(1), testSample(3)}, got)
+}
+
+func TestClassicSamples(t *testing.T) {
+	path := classicFile(t, "t-1-server-system-metrics-interpolated.csv")
+	samples, err := ReadSamples(path)
+	check(t, err)
+	want := Sample{
+		UnixNano: 1795229502734341692, PeriodNS: -1, Program: "etcd", State: "S (sleeping)", PID: 20975, PPID: 20726,
+		CPUSeconds: -1, CPUPercent: 3, RSSBytes: 29820000, RSSAnonBytes: -1, PeakRSSBytes: -1, VirtualBytes: 10789464000,
+		FDs: 256, Threads: 8, Processes: -1, VoluntarySwitches: 8, NonvoluntarySwitches: 8, ReadBytes: -1, WriteBytes: -1,
+		Load1: 17.64, Load5: 11.66, Load15: 5.62, Device: "vda", ReadsCompleted: 204346, SectorsRead: 7328674, MillisReading: 98305,
+		WritesCompleted: 55280, SectorsWritten: 25073312, MillisWriting: 163227, Interface: "lo",
+		ReceiveBytes: 7182964, ReceivePackets: 74816, TransmitBytes: 7182964, TransmitPackets: 74816, Clients: 50, Classic: true,
+	}
+	diff(t, "second sample", want, samples[1])
+	if n := len(samples); n != 25 || samples[n-1].Second() != 1795229525 {
+		t.Errorf("%d samples, the last at %d", n, samples[n-1].Second())
+	}
+}
+
+// Written by us, the classic tool's samples give the classic tool's file again,
+// field by field, but for the columns it got wrong.
+func TestClassicFileComesOutTheSame(t *testing.T) {
+	for _, name := range []string{"t-1-server-system-metrics-interpolated.csv", "t-client-system-metrics-interpolated.csv"} {
+		path := classicFile(t, name)
+		samples, err := ReadSamples(path)
+		check(t, err)
+		out := filepath.Join(t.TempDir(), name)
+		check(t, WriteInterpolated(out, Interpolate(samples)))
+		want, got := readColumns(t, path), readColumns(t, out)
+		if len(want) != len(got) {
+			t.Fatalf("%s: %d rows instead of %d", name, len(got), len(want))
+		}
+		for i := range want {
+			for _, column := range strings.Split(classicColumns, ",") {
+				switch {
+				case strings.HasSuffix(column, "MEGABYTES-DELTA"): // always 0 there
+					bytes, err := strconv.ParseFloat(want[i][strings.Replace(column, "MEGABYTES", "BYTES", 1)], 64)
+					check(t, err)
+					megabytes, err := strconv.ParseFloat(got[i][column], 64)
+					check(t, err)
+					if math.Abs(megabytes*1e6-bytes) > 1e-3 {
+						t.Errorf("%s row %d: %s is %v of %v bytes", name, i, column, megabytes, bytes)
+					}
+				case i == 0 && want[i][column] == "" && strings.HasSuffix(column, "-DELTA"): // empty there, 0 B here
+				case want[i][column] != got[i][column]:
+					t.Errorf("%s row %d: %s is %q, was %q", name, i, column, got[i][column], want[i][column])
+				}
+			}
+		}
+	}
+}
+
+// anySamples are samples as a sampler takes them: cumulative counters, about a
+// second apart, some seconds missed and some taken twice.
+func anySamples() *rapid.Generator[[]Sample] {
+	return rapid.Custom(func(t *rapid.T) []Sample {
+		var list []Sample
+		s := testSample(1_795_229_500)
+		grow := func(v *int64, most int64) { *v += rapid.Int64Range(0, most).Draw(t, "growth") }
+		for range rapid.IntRange(1, 20).Draw(t, "samples") {
+			s.PeriodNS = rapid.Int64Range(1e8, 5e9).Draw(t, "period")
+			s.UnixNano += s.PeriodNS
+			for _, counter := range []*int64{&s.ReadsCompleted, &s.SectorsRead, &s.WritesCompleted, &s.SectorsWritten,
+				&s.ReceiveBytes, &s.ReceivePackets, &s.TransmitBytes, &s.TransmitPackets, &s.VoluntarySwitches} {
+				grow(counter, 1<<40)
+			}
+			s.RSSBytes = rapid.Int64Range(0, 1<<40).Draw(t, "rss")
+			s.CPUSeconds += rapid.Float64Range(0, 8).Draw(t, "cpu")
+			s.State = rapid.SampledFrom([]string{"S (sleeping)", "R (running)"}).Draw(t, "state")
+			list = append(list, s)
+		}
+		return list
+	})
+}
+
+// The written deltas of every counter sum exactly to its growth, whatever was
+// missed or doubled; counters never fall; there is one row per second.
+func TestInterpolatedSums(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		samples := anySamples().Draw(rt, "samples")
+		out := Interpolate(samples)
+		first, last := out[0], samples[len(samples)-1]
+		if int64(len(out)) != last.Second()-samples[0].Second()+1 {
+			rt.Fatalf("%d rows from second %d to %d", len(out), samples[0].Second(), last.Second())
+		}
+		for i, s := range out {
+			if s.Second() != out[0].Second()+int64(i) {
+				rt.Fatalf("row %d is second %d", i, s.Second())
+			}
+			if i > 0 && (s.SectorsWritten < out[i-1].SectorsWritten || s.CPUSeconds < out[i-1].CPUSeconds || s.UnixNano <= out[i-1].UnixNano) {
+				rt.Fatalf("row %d falls: %+v after %+v", i, s, out[i-1])
+			}
+		}
+		sums := map[string]int64{}
+		for _, row := range parseColumns(rt, string(sampleTable(out))) {
+			for column, field := range row {
+				if v, err := strconv.ParseInt(field, 10, 64); err == nil {
+					sums[column] += v
+				}
+			}
+		}
+		for column, growth := range map[string]int64{
+			"READS-COMPLETED-DELTA":    last.ReadsCompleted - first.ReadsCompleted,
+			"SECTORS-READ-DELTA":       last.SectorsRead - first.SectorsRead,
+			"READ-BYTES-DELTA":         512 * (last.SectorsRead - first.SectorsRead),
+			"WRITES-COMPLETED-DELTA":   last.WritesCompleted - first.WritesCompleted,
+			"SECTORS-WRITTEN-DELTA":    last.SectorsWritten - first.SectorsWritten,
+			"WRITE-BYTES-DELTA":        512 * (last.SectorsWritten - first.SectorsWritten),
+			"RECEIVE-BYTES-NUM-DELTA":  last.ReceiveBytes - first.ReceiveBytes,
+			"RECEIVE-PACKETS-DELTA":    last.ReceivePackets - first.ReceivePackets,
+			"TRANSMIT-BYTES-NUM-DELTA": last.TransmitBytes - first.TransmitBytes,
+			"TRANSMIT-PACKETS-DELTA":   last.TransmitPackets - first.TransmitPackets,
+		} {
+			if sums[column] != growth {
+				rt.Fatalf("%s sums to %d of %d", column, sums[column], growth)
+			}
+		}
+		var period int64
+		for _, s := range out {
+			period += s.PeriodNS
+		}
+		if want := last.UnixNano - first.UnixNano; period != want {
+			rt.Fatalf("periods sum to %d of %d", period, want)
+		}
+	})
+}
+
+func TestInterpolate(t *testing.T) {
+	at := func(second float64, counter, gauge int64, state string) Sample {
+		return Sample{UnixNano: int64(second * 1e9), PeriodNS: 1e9, WritesCompleted: counter, RSSBytes: gauge, State: state, Clients: counter}
+	}
+	got := Interpolate([]Sample{
+		at(10.5, 100, 50, "a"),
+		at(13.5, 200, 20, "b"), // two seconds missed
+		at(13.9, 203, 23, "c"), // twice in one second: this one counts
+		at(14.0, 210, 23, "d"),
+	})
+	type row struct {
+		nano             int64
+		counter, gauge   int64
+		state            string
+		clients          int64
+		made             bool
+		periodOfTheRowNS int64
+	}
+	var rows []row
+	for _, s := range got {
+		rows = append(rows, row{s.UnixNano, s.WritesCompleted, s.RSSBytes, s.State, s.Clients, s.Interpolated, s.PeriodNS})
+	}
+	if len(rows) != 5 {
+		t.Fatalf("%d rows: %+v", len(rows), rows)
+	}
+	want := []row{
+		{10_500_000_000, 100, 50, "a", 100, false, 0},
+		{11_633_333_333, 134, 41, "c", 203, true, 666_666_666},
+		{12_766_666_666, 168, 32, "c", 203, true, 666_666_667},
+		{13_900_000_000, 203, 23, "c", 203, false, 666_666_667},
+		{14_000_000_000, 210, 23, "d", 210, false, 1_000_000_000},
+	}
+	for i := range want {
+		if rows[i] != want[i] {
+			t.Errorf("row %d is %+v, want %+v", i, rows[i], want[i])
+		}
+	}
+}
+
+func TestInterpolateOddClocks(t *testing.T) {
+	at := func(second int64) Sample { return testSample(second) }
+	if got := Interpolate(nil); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+	// Set back, then a year ahead: neither invents or repeats seconds.
+	got := Interpolate([]Sample{at(100), at(101), at(50), at(102), at(102 + 365*86400)})
+	var seconds []int64
+	for _, s := range got {
+		seconds = append(seconds, s.Second())
+	}
+	diff(t, "seconds", []int64{100, 101, 102, 102 + 365*86400}, seconds)
+	a, b := at(1), at(3)
+	a.ReadBytes, b.PeriodNS = -1, -1
+	got = Interpolate([]Sample{a, b})
+	if got[1].ReadBytes != -1 || got[1].PeriodNS != -1 || got[1].WriteBytes != 8192*2 {
+		t.Errorf("unknown between: %+v", got[1])
+	}
+}
