@@ -108,8 +108,9 @@ func (c *conductor) closeAgents(ctx context.Context) error {
 
 // startMembers has every agent start its member.
 func (c *conductor) startMembers(ctx context.Context) error {
-	if !c.db.Steps.Start {
-		return nil // an earlier run did
+	if !c.db.Steps.Start { // an earlier run did
+		c.beats.watching.Store(true)
+		return nil
 	}
 	c.event("start", -1, "")
 	err := each(c.agents, func(a *agentSession) error {
@@ -128,6 +129,7 @@ func (c *conductor) startMembers(ctx context.Context) error {
 			err = errors.Join(err, c.recordStart(a))
 		}
 	}
+	c.beats.watching.Store(err == nil)
 	return err
 }
 
@@ -158,27 +160,31 @@ func (c *conductor) recordStart(a *agentSession) error {
 	return nil
 }
 
-// stopMembers has every agent stop its member, and brings home what it measured.
+// stopMembers has the agents stop their members and brings home what they
+// measured. One member stops after the other: a leader that goes tries to hand
+// over, and would wait for partners that are stopping too.
 func (c *conductor) stopMembers(ctx context.Context) error {
+	c.beats.watching.Store(false)
 	if !c.db.Steps.Stop {
 		c.say("the cluster is left running")
 		return nil
 	}
 	c.say("stop members")
-	err := each(c.agents, func(a *agentSession) error {
+	var errs []error
+	for _, a := range c.agents {
 		if !a.opened {
-			return nil
+			continue
 		}
 		reply, err := a.client.Stop(ctx, &dbtesterpb.StopRequest{RunId: a.runID})
 		if err != nil {
-			return a.failed(err)
+			errs = append(errs, a.failed(err))
+			continue
 		}
 		c.recordStop(a, reply)
-		return nil
-	})
-	c.event("stop", -1, "")
+		c.event("stop", a.index, "")
+	}
 	c.say("collect measurements")
-	return errors.Join(err, each(c.agents, func(a *agentSession) error {
+	return errors.Join(errors.Join(errs...), each(c.agents, func(a *agentSession) error {
 		if !a.opened {
 			return nil
 		}
@@ -186,8 +192,7 @@ func (c *conductor) stopMembers(ctx context.Context) error {
 	}))
 }
 
-// recordStop puts an agent's last measurements into the manifest. Each agent
-// writes its own member only.
+// recordStop puts an agent's last measurements into the manifest.
 func (c *conductor) recordStop(a *agentSession, reply *dbtesterpb.StopResponse) {
 	m := &c.run.Members[a.index]
 	for _, child := range reply.Children {

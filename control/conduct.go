@@ -46,8 +46,8 @@ func (c *conductor) steps() []step {
 	return []step{
 		{name: "open records", do: c.openRecords, undo: c.closeRecords},
 		{name: "open agents", do: c.openAgents, undo: c.closeAgents, skip: !agents},
-		{name: "start members", do: c.startMembers, undo: c.stopMembers, skip: !agents},
 		{name: "send heartbeats", do: c.startHeartbeats, undo: c.stopHeartbeats, skip: !agents},
+		{name: "start members", do: c.startMembers, undo: c.stopMembers, skip: !agents},
 		{name: "wait for a quorum", do: c.waitReady},
 		{name: "ask versions", do: c.askMembers},
 		{name: "sample the client", do: c.startSampling, undo: c.stopSampling, skip: !s.Load},

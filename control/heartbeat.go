@@ -18,6 +18,8 @@ type heartbeats struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	nudge   []chan struct{} // one for each agent: beat now
+	// watching says that the members should be running.
+	watching atomic.Bool
 
 	mu     sync.Mutex
 	clocks map[int]results.Clock
@@ -39,8 +41,7 @@ func (c *conductor) startHeartbeats(ctx context.Context) error {
 	return nil
 }
 
-// stopHeartbeats ends the heartbeats and records what they learned. The agents'
-// leases last longer than a stop.
+// stopHeartbeats ends the heartbeats and records what they learned.
 func (c *conductor) stopHeartbeats(context.Context) error {
 	b := c.beats
 	if b == nil {
@@ -76,7 +77,7 @@ func (c *conductor) beat(ctx context.Context, a *agentSession, nudge <-chan stru
 	for {
 		if err := c.beatOnce(ctx, a); err == nil {
 			missed = 0
-		} else if missed++; missed == 3 {
+		} else if missed++; missed == 3 && c.beats.watching.Load() {
 			c.lose(a, fmt.Sprintf("3 heartbeats in a row failed: %v", err))
 		}
 		select {
@@ -100,7 +101,7 @@ func (c *conductor) beatOnce(ctx context.Context, a *agentSession) error {
 	}
 	c.beats.clock(a.index, sent, time.Now(), reply)
 	for _, child := range reply.Children {
-		if !child.Running && a.reply != nil {
+		if !child.Running && c.beats.watching.Load() {
 			c.lose(a, fmt.Sprintf("%s ended: %s\n%s", child.Name, child.Exit, child.Tail))
 		}
 	}

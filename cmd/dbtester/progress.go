@@ -89,7 +89,7 @@ func (p *progress) prefix(u control.Update) string {
 func (p *progress) line(u control.Update) string {
 	l := u.Load
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d clients, %s", l.Step.Clients, humanize.Comma(l.Done))
+	fmt.Fprintf(&b, "%d client%s, %s", l.Step.Clients, plural(l.Step.Clients), humanize.Comma(l.Done))
 	if u.Total > 0 {
 		fmt.Fprintf(&b, "/%s", humanize.Comma(u.Total))
 	}
@@ -106,6 +106,13 @@ func (p *progress) line(u control.Update) string {
 		fmt.Fprintf(&b, ", %v left", left.Round(time.Second))
 	}
 	return b.String()
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 // left estimates how long the load will still take.
