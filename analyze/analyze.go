@@ -65,6 +65,18 @@ func (r *Report) Valid() bool {
 // and never an error unless nothing at all can be read; errors are of reading
 // the folders themselves, of writing, and of ctx.
 func Run(ctx context.Context, o Options) (*Report, error) {
+	d, err := newDocument(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	if err := d.write(ctx); err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	return d.Report, nil
+}
+
+// newDocument reads the records and makes everything but the files.
+func newDocument(ctx context.Context, o Options) (*document, error) {
 	columns, marks, err := readAll(ctx, o)
 	if err != nil {
 		return nil, err
@@ -73,29 +85,29 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Dir: out.dir, Marks: marks}
-	r.Title, r.Description = titleOf(o, columns)
-	r.Table = newTable(columns)
-	r.errors = errorsOf(columns)
-	plots := o.Plots
-	if plots == nil && o.Classic != nil {
-		plots = o.Classic.Plots
+	d := &document{
+		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, errors: errorsOf(columns)},
+		columns: columns, out: out, plots: plotsOf(o),
 	}
-	if plots == nil {
-		plots = config.DefaultPlots()
-	}
-	d := document{Report: r, columns: columns, series: make([]*series, len(columns)), out: out, plots: plots}
+	d.Title, d.Description = titleOf(o, columns)
 	if o.Classic != nil && o.Out == "" {
 		d.classic = &o.Classic.Report
 	}
-	for i, c := range columns {
-		d.series[i] = newSeries(c)
+	for _, c := range columns {
+		d.series = append(d.series, newSeries(c))
 	}
-	if err := d.write(ctx); err != nil {
-		return nil, err
+	return d, nil
+}
+
+// plotsOf are the time plots that are asked for.
+func plotsOf(o Options) []config.Plot {
+	switch {
+	case o.Plots != nil:
+		return o.Plots
+	case o.Classic != nil && len(o.Classic.Plots) > 0:
+		return o.Classic.Plots
 	}
-	r.Files = out.files
-	return r, nil
+	return config.DefaultPlots()
 }
 
 // readAll reads every folder and the classic inputs. Tags become unique.

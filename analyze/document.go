@@ -35,6 +35,7 @@ func (d *document) write(ctx context.Context) error {
 		if err := step(); err != nil {
 			return err
 		}
+		d.Files = d.out.files
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func readRun(folder *results.Folder, manifest *results.Manifest, run *results.Da
 		if m.Clock != nil {
 			offset = int64(m.Clock.Offset)
 		}
-		path := filepath.Join(dir, fmt.Sprintf("%d-%s", i+1, results.FileServer))
+		path := filepath.Join(dir, results.ServerFile(i+1))
 		c.servers = append(c.servers, c.readMachine(path, fmt.Sprintf("member %d", i+1), offset))
 	}
 	c.readLogs(filepath.Join(dir, results.DirLogs))
@@ -107,31 +107,35 @@ func (c *column) readMachine(path, name string, offset int64) machine {
 // to write is taken from the intervals.
 func (c *column) setWindows(intervals []results.Interval) {
 	c.window = recordedSpan(intervals)
+	coolDown := int64(c.run.Load.CoolDown)
 	if !c.run.LoadStart.IsZero() {
 		c.window.from = c.run.LoadStart.UnixNano()
 	}
 	if !c.run.LoadEnd.IsZero() {
 		c.window.to = c.run.LoadEnd.UnixNano()
-	} else if len(intervals) > 0 {
+	} else if coolDown = 0; len(intervals) > 0 { // nothing is cut from an end that was not reached
 		c.gap("the manifest does not say when the load ended; it is taken from %s", results.FileIntervals)
 	}
-	steps := c.run.Steps
-	if len(steps) == 0 {
-		steps = []results.Step{{Clients: c.run.Load.Clients, InsideNS: -1}}
+	if len(c.run.Steps) == 0 {
+		c.addWindow(c.window, coolDown, c.run.Load.Clients, -1)
 	}
-	measured := span{c.window.from + int64(c.run.Load.WarmUp), c.window.to - int64(c.run.Load.CoolDown)}
-	for _, s := range steps {
-		whole := c.window
-		if !s.Start.IsZero() {
-			whole.from = s.Start.UnixNano()
+	for _, s := range c.run.Steps {
+		if s.Start.IsZero() { // never began
+			continue
 		}
+		whole := span{s.Start.UnixNano(), c.window.to}
 		if !s.End.IsZero() {
 			whole.to = s.End.UnixNano()
 		}
-		inner := span{max(whole.from, measured.from), min(whole.to, measured.to)}
-		if !inner.empty() {
-			c.measured = append(c.measured, window{inner, whole, s.Clients, s.InsideNS})
-		}
+		c.addWindow(whole, coolDown, s.Clients, s.InsideNS)
+	}
+}
+
+// addWindow adds the measured part of a step.
+func (c *column) addWindow(whole span, coolDown int64, clients int, inside int64) {
+	inner := span{max(whole.from, c.window.from+int64(c.run.Load.WarmUp)), min(whole.to, c.window.to-coolDown)}
+	if !inner.empty() {
+		c.measured = append(c.measured, window{inner, whole, clients, inside})
 	}
 }
 

@@ -213,14 +213,15 @@ func largest(text func(float64) string, of func(*column, machine) (float64, int6
 }
 
 func sampleCounts(c *column) Cell {
-	text, total := fmt.Sprint(len(c.client.within(c.window))), int64(len(c.client.within(c.window)))
+	n := len(c.client.within(c.window))
+	total := int64(n)
+	text := fmt.Sprintf("client %d, members", n)
 	for i, m := range c.servers {
-		separator := " + "
 		if i > 0 {
-			separator = ", "
+			text += ","
 		}
 		n := len(m.within(c.window))
-		text += separator + fmt.Sprint(n)
+		text += fmt.Sprintf(" %d", n)
 		total += int64(n)
 	}
 	return number(float64(total), 0, "%s", text)
