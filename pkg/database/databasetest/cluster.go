@@ -86,7 +86,7 @@ func (c *Cluster) Driver() database.Driver { return c.driver }
 
 // Target returns what to dial to reach the cluster, with no preference.
 func (c *Cluster) Target() database.Target {
-	t := database.Target{Prefer: -1}
+	t := database.Target{Prefer: -1, TLS: c.suite.TLS}
 	for _, h := range c.hosts {
 		t.Endpoints = append(t.Endpoints, net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"])))
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) To(member int) database.Target {
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
 	plan, err := c.driver.Plan(database.Member{
-		Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools,
+		Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -29,6 +29,8 @@ type Suite struct {
 	Addrs []string
 	// Tools are the executables of Info.Tools.
 	Tools map[string]string
+	// TLS is given to members and clients; nil is plaintext.
+	TLS *database.TLS
 	// TextKeys says that keys must be printable; values never need to be.
 	TextKeys bool
 	// FixedLeader says that the cluster can't live without its leader, which is
@@ -47,6 +49,10 @@ type Suite struct {
 func Main(m *testing.M, r *database.Registry) {
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
+		// Built with -race, every member would sleep a second before it exits.
+		if os.Getenv("GORACE") == "" {
+			_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+		}
 		os.Exit(m.Run())
 	}
 	if err := serve(r, os.Args[2], os.Args[3:]); err != nil {

@@ -13,7 +13,11 @@ import (
 )
 
 // Serve runs one member of the etcd in this binary with etcd's own flags until
-// ctx ends, then stops it gracefully. It logs to standard error.
+// ctx ends, then closes it in order. It logs to standard error.
+//
+// A leader does not hand over first, as upstream's command does: the members of
+// a run are stopped together, and handing over to one that is stopping too only
+// waits for a time-out of 7 s.
 func (o *Options) Serve(ctx context.Context, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {
@@ -26,6 +30,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	defer server.Close()
 	select {
 	case <-ctx.Done():
+		server.Server.HardStop()
 		return nil
 	case <-server.Server.StopNotify():
 		return errors.New("etcd stopped by itself")

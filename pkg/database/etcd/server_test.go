@@ -1,0 +1,185 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// startOne starts a cluster of one member.
+func startOne(t testing.TB, options string) *databasetest.Cluster {
+	t.Helper()
+	return databasetest.Start(t, databasetest.Suite{
+		Database: Database(), Options: options, Addrs: []string{"127.0.2.4"},
+	}, 1)
+}
+
+func dial(t testing.TB, c *databasetest.Cluster, target database.Target) *client {
+	t.Helper()
+	dialed, err := c.Driver().Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dialed.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dialed.(*client)
+}
+
+// The limit is exact: reckoned from the bits of the member's id, the largest
+// value passes and one byte more does not.
+func TestExactLimit(t *testing.T) {
+	c := startOne(t, "")
+	status, err := statusOf(t.Context(), c.Target(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A request's id starts with the low 16 bits of the member's.
+	id := status.Header.MemberId << 48
+	idSize := protowire.SizeVarint(id)
+	conn := dial(t, c, c.Target())
+	for _, keySize := range []int{1, 127, 128, 256, 1000} {
+		key := []byte(strings.Repeat("k", keySize))
+		largest := maxValueWithID(defaultRequestBytes, keySize, idSize)
+		if err := conn.Put(t.Context(), key, make([]byte, largest)); err != nil {
+			t.Errorf("key of %d bytes, value of %d: %v", keySize, largest, err)
+		}
+		err := conn.Put(t.Context(), key, make([]byte, largest+1))
+		if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+			t.Errorf("key of %d bytes, value of %d: %v", keySize, largest+1, err)
+		}
+	}
+}
+
+// A full store refuses writes, serves reads, and says so in its log.
+func TestNoSpace(t *testing.T) {
+	c := startOne(t, "quota_backend_bytes: 1000000")
+	conn := dial(t, c, c.Target())
+	value := make([]byte, 100_000)
+	var refused error
+	for i := 0; refused == nil && i < 50; i++ {
+		refused = conn.Put(t.Context(), fmt.Append(nil, i), value)
+	}
+	if outcome, class := database.Classify(refused); outcome != database.Failed || class != database.ClassThrottled {
+		t.Fatalf("a full store answers %v", refused)
+	}
+	if _, err := conn.Get(t.Context(), []byte("0"), database.ReadLinearizable); err != nil {
+		t.Errorf("a full store does not serve reads: %v", err)
+	}
+}
+
+// The rules find what a real server logs.
+func TestLogRules(t *testing.T) {
+	c := startOne(t, "snapshot_count: 20")
+	conn := dial(t, c, c.Target())
+	for i := range 60 {
+		if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"leader elected", "snapshot"}
+	deadline := time.Now().Add(10 * time.Second)
+	for found := []string(nil); !slices.Equal(found, want); found = eventsIn(t, c) {
+		if time.Now().After(deadline) {
+			t.Fatalf("found %v, want %v", found, want)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// eventsIn returns the kinds of event in a member's log, in the rules' order.
+func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
+	t.Helper()
+	log, err := os.ReadFile(c.Logs(0, Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, rule := range c.Plan(0).LogRules {
+		if regexp.MustCompile(rule.Pattern).Match(log) {
+			found = append(found, rule.Event)
+		}
+	}
+	return found
+}
+
+// A connection that prefers a member talks to it alone; without preference it
+// talks to all in turn.
+func TestPrefer(t *testing.T) {
+	c := databasetest.Start(t, databasetest.Suite{
+		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
+	}, 3)
+	for prefer := -1; prefer < 3; prefer++ {
+		target := c.Target()
+		target.Prefer = prefer
+		conn := dial(t, c, target)
+		asked := map[uint64]int{}
+		want := 1
+		if prefer < 0 {
+			want = 3
+		}
+		// Connections of the balancer come up one by one.
+		for i := 0; i < 60 || (len(asked) < want && i < 10_000); i++ {
+			resp, err := conn.kv.Range(t.Context(), &pb.RangeRequest{Key: []byte("k"), Serializable: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked[resp.Header.MemberId]++
+		}
+		if len(asked) != want {
+			t.Errorf("prefer %d: asked %d members %v, want %d", prefer, len(asked), asked, want)
+		}
+		if prefer >= 0 {
+			status, err := statusOf(t.Context(), c.Target(), prefer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asked[status.Header.MemberId] == 0 {
+				t.Errorf("prefer %d: another member was asked", prefer)
+			}
+		}
+	}
+}
+
+// A request that no connection took was surely not applied; one whose connection
+// was cut may have been.
+func TestLostServer(t *testing.T) {
+	c := startOne(t, "")
+	conn := dial(t, c, c.Target())
+	errs := make(chan error)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	go func() {
+		defer close(errs)
+		for i := 0; ; i++ {
+			if err := conn.Put(ctx, fmt.Append(nil, i), make([]byte, 1000)); err != nil {
+				errs <- err
+				return
+			}
+		}
+	}()
+	time.Sleep(200 * time.Millisecond)
+	c.Kill(0)
+	if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != database.ClassUnavailable {
+		t.Errorf("the write under way is %v, %q", outcome, class)
+	}
+	for range 3 {
+		err := conn.Put(ctx, []byte("k"), nil)
+		if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassUnavailable {
+			t.Errorf("a write to nobody is %v, %q: %v", outcome, class, err)
+		}
+	}
+}
