@@ -1,4 +1,21 @@
 // Package results is the result folder: its manifest, its canonical records and
 // the classic CSV files derived from them. Control writes a folder, analyze
 // reads it, and nothing else passes between them.
+//
+// Canonical records are appended as they happen, whole lines at a time, so that a
+// killed run can be read up to its end; readers drop an incomplete last line and
+// say so with [ErrTruncated]. Columns are found by name. Times are unix seconds of
+// the client's clock, latencies nanoseconds, sizes bytes.
+//
+//	manifest.json            what was asked and what ran ([Manifest])
+//	TAG/intervals.csv        a row per second, step, phase and operation ([Interval])
+//	TAG/errors.csv           a row per second and class of error ([ErrorCount])
+//	TAG/events.jsonl         what happened besides requests ([Event])
+//	TAG/latency.hlog         ok latencies, a line per second and [Series]
+//	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]
+//	TAG/*-system-metrics.csv a row per second of one machine ([Sample])
+//
+// [Summarize] is where a load's numbers are made, from sums and merged histograms
+// and never from averages or percentiles of others; [Derive] writes them in the
+// classic tool's files.
 package results
