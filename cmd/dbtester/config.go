@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -73,7 +74,7 @@ func (a *app) runConfigInit(path string) error {
 	if err != nil {
 		return fmt.Errorf("write a starting experiment file: %w", err)
 	}
-	if _, err := f.Write(config.Starter(catalog(a.registry))); err != nil {
+	if _, err := f.Write(config.Starter(control.Catalog(a.registry))); err != nil {
 		f.Close()
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -89,7 +89,7 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("an experiment file is needed: --config FILE")}
 	}
-	e, warnings, err := config.Read(path, catalog(a.registry))
+	e, warnings, err := config.Read(path, control.Catalog(a.registry))
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -29,7 +30,7 @@ func (a *app) newQuickstart() *cobra.Command {
 
 // runQuickstart is control --local and analyze on the built-in file.
 func (a *app) runQuickstart(ctx context.Context, results string) error {
-	e, _, err := config.Parse("quickstart.yaml", quickstartFile, catalog(a.registry))
+	e, _, err := config.Parse("quickstart.yaml", quickstartFile, control.Catalog(a.registry))
 	if err != nil {
 		return err
 	}

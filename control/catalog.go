@@ -1,12 +1,12 @@
-package main
+package control
 
 import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// catalog tells the configuration which databases there are.
-func catalog(r *database.Registry) config.Catalog {
+// Catalog tells the configuration which databases a registry holds.
+func Catalog(r *database.Registry) config.Catalog {
 	var c config.Catalog
 	for _, d := range r.All() {
 		_, embedded := d.New().(database.Embedded)

@@ -1,0 +1,63 @@
+# Every target has one line of help; `make help` prints them. CI calls only these.
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+PACKAGES ?= ./...
+
+.DEFAULT_GOAL := build
+.PHONY: all help build quickstart test test-fast race bench vet lint verify verify-format verify-generate update generate tools clean
+
+all: verify test ## check and test everything
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: tools-build ## build bin/dbtester, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dbtester ./cmd/dbtester
+
+quickstart: build ## benchmark three members of the embedded etcd on this machine
+	bin/dbtester quickstart
+
+test: tools-test ## every test, with the race detector; needs what scripts/check-tools.sh names
+	$(GO) vet ./...
+	$(GO) test -race -timeout 30m $(PACKAGES)
+
+test-fast: tools-build ## tests without the race detector and without databases to install
+	$(GO) test -short -timeout 10m $(PACKAGES)
+
+bench: tools-build ## the Go benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: ## golangci-lint, in the version of tools/lint/go.mod
+	$(GO) tool -modfile=tools/lint/go.mod golangci-lint run
+
+verify: verify-format vet verify-generate ## everything that must hold before a commit, but for tests
+
+verify-format: ## gofmt has nothing to say
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+verify-generate: ## the generated code is that of agent.proto (needs protoc)
+	@command -v protoc >/dev/null || { echo "verify-generate: skipped, no protoc"; exit 0; }; \
+	tmp=$$(mktemp -d) && trap 'rm -rf $$tmp' EXIT && $(MAKE) -s generate PROTO_OUT=$$tmp && \
+	for f in dbtesterpb/*.pb.go; do diff -I '^// .*protoc ' -q $$f $$tmp/$$f >/dev/null || { echo "$$f is not what agent.proto gives: make generate"; exit 1; }; done
+
+PROTO_OUT ?= .
+generate: ## generate dbtesterpb from agent.proto (needs protoc)
+	@mkdir -p bin/tools && $(GO) build -o bin/tools/ google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	PATH="$(CURDIR)/bin/tools:$$PATH" protoc --go_out=$(PROTO_OUT) --go_opt=module=github.com/coreos/dbtester \
+		--go-grpc_out=$(PROTO_OUT) --go-grpc_opt=module=github.com/coreos/dbtester dbtesterpb/agent.proto
+
+update: ## rewrite the files that tests compare with
+	$(GO) test ./... -run 'Golden|Plan|Cases' -update
+
+tools-build:
+	@scripts/check-tools.sh build
+
+tools-test:
+	@scripts/check-tools.sh test
+
+clean: ## remove what was built; results stay
+	rm -rf bin

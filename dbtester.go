@@ -1,0 +1,63 @@
+// Package dbtester benchmarks distributed, consistent key-value stores. It is the
+// library face of the dbtester command: read an experiment, run it with agents
+// that listen somewhere, analyze what was recorded.
+package dbtester
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/all"
+)
+
+// Config is an experiment, every default filled in. Change fields of Experiment
+// before running it.
+type Config struct {
+	Experiment *config.Experiment
+	// Warnings are what is doubtful about the file, as file:line:col: text.
+	Warnings []string
+	registry *database.Registry
+}
+
+// ReadConfig reads an experiment file, compact or classic. Everything that is
+// wrong with it is told at once: see [config.AsProblems].
+func ReadConfig(path string) (*Config, error) {
+	registry := all.Registry()
+	e, warnings, err := config.Read(path, control.Catalog(registry))
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Experiment: e, registry: registry}
+	for _, w := range warnings {
+		c.Warnings = append(c.Warnings, w.String())
+	}
+	return c, nil
+}
+
+// Run runs the experiment with the agents at the addresses it names, dialed with
+// the given options, and returns the result folders. Folders are complete up to
+// an error or the end of ctx. Report may be nil.
+func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
+	return control.Run(ctx, control.Options{
+		Experiment: c.Experiment, Registry: c.registry, Owner: "dbtester library", Report: report,
+		Connect: func(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
+			conn, err := grpc.NewClient("passthrough:///"+addr, dial...)
+			if err != nil {
+				return nil, nil, err
+			}
+			return dbtesterpb.NewAgentClient(conn), conn, nil
+		},
+	})
+}
+
+// Analyze turns result folders into a report beside the first.
+func (c *Config) Analyze(ctx context.Context, folders ...string) (*analyze.Report, error) {
+	return analyze.Run(ctx, analyze.Options{Folders: folders, Plots: c.Experiment.Plots})
+}
