@@ -215,10 +215,9 @@ func (p *page) vertical(y float64) vg.Length {
 	return p.plot.bottom + vg.Length(p.y.at(y))*p.plot.height()
 }
 
-// draw draws the whole page.
+// draw draws the whole page on a white canvas.
 func (p *page) draw(canvas vg.Canvas) {
 	d := pen{canvas}
-	d.rectangle(paper, box{0, p.width, 0, p.height})
 	y := d.lines(titleType, margin, p.height-margin, fromLeft, p.title)
 	y = d.lines(subtitleType, margin, y, fromLeft, p.subtitle)
 	p.legend.draw(d, margin, y-gap)

@@ -24,11 +24,9 @@ func PNG(w io.Writer, f Figure) error {
 		return err
 	}
 	p := layout(f)
-	canvas := vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(dotsPerInch))
-	p.draw(&raster{Canvas: canvas})
-	picture, ok := canvas.Image().(*image.RGBA)
-	if !ok {
-		return fmt.Errorf("draw figure %s as png: the library drew on %T", f.Name, canvas.Image())
+	picture, err := p.picture(dotsPerInch)
+	if err != nil {
+		return fmt.Errorf("draw figure %s as png: %w", f.Name, err)
 	}
 	encoded, err := encode(picture)
 	if err != nil {
@@ -38,6 +36,17 @@ func PNG(w io.Writer, f Figure) error {
 		return fmt.Errorf("write figure %s as png: %w", f.Name, err)
 	}
 	return nil
+}
+
+// picture draws the page with so many dots per inch.
+func (p *page) picture(dots int) (*image.RGBA, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(dots))
+	p.draw(&raster{Canvas: canvas})
+	picture, ok := canvas.Image().(*image.RGBA)
+	if !ok {
+		return nil, fmt.Errorf("the library drew on %T", canvas.Image())
+	}
+	return picture, nil
 }
 
 // largestPNG is the size in bytes above which a picture gets fewer colours: only
@@ -85,7 +94,7 @@ type raster struct {
 var _ vg.Canvas = (*raster)(nil)
 
 // pieceLength is the number of points of a piece.
-const pieceLength = 200
+const pieceLength = 80
 
 // SetLineDash implements [vg.Canvas].
 func (r *raster) SetLineDash(dashes []vg.Length, offset vg.Length) {

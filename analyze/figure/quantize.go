@@ -99,8 +99,13 @@ func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 	small := image.NewPaletted(picture.Bounds(), palette)
 	for y := range small.Rect.Dy() {
 		row := picture.Pix[y*picture.Stride:]
+		last := pixel(row)
+		nearest := index[last.bucket()]
 		for x := range small.Rect.Dx() {
-			small.Pix[y*small.Stride+x] = index[pixel(row[4*x:]).bucket()]
+			if c := pixel(row[4*x:]); c != last {
+				last, nearest = c, index[c.bucket()]
+			}
+			small.Pix[y*small.Stride+x] = nearest
 		}
 	}
 	return small

@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 )
 
@@ -143,13 +144,17 @@ func network() Figure {
 	}
 }
 
-// samples are figures that look like those of a report.
+// everyday are figures as a report has them.
+func everyday() []Figure {
+	banded := long(true)
+	banded.Name = "AVG-CPU-BAND"
+	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), crowded()}
+}
+
+// samples are all figures of the tests.
 func samples() []Figure {
 	linear := byClients()
 	linear.Name, linear.X.Log, linear.Y.Log = "BY-CLIENT-LINEAR", false, false
-	minutes, hour := overTime(60), long(false)
-	banded := long(true)
-	banded.Name = "AVG-CPU-BAND"
 	bytes := overTime(60)
 	bytes.Name, bytes.Y, bytes.Title = "BYTES", Axis{Label: "Received", Unit: "bytes/s"}, "Network receive"
 	for i := range bytes.Series {
@@ -159,7 +164,7 @@ func samples() []Figure {
 	}
 	logarithmic := overTime(60)
 	logarithmic.Name, logarithmic.Y.Log = "LATENCY-LOG", true
-	return append([]Figure{minutes, stepped(), hour, banded, percentiles(), byClients(), linear, network(), bytes, logarithmic, crowded()}, oddities()...)
+	return slices.Concat(everyday(), []Figure{long(false), linear, bytes, logarithmic}, oddities())
 }
 
 // crowded has long texts, many series and many steps.

@@ -62,7 +62,7 @@ func valueScale(a Axis, values []float64, ticks int) scale {
 	}
 	low, high, ok := span(finite, values)
 	if !ok {
-		low, high = 0, 1
+		low, high = 0, 0
 	}
 	low, high = min(low, 0), max(high, 0)
 	// A little room keeps the line off the frame.
@@ -168,7 +168,7 @@ func labelled(unit string, values []float64) []tick {
 func logScale(a Axis, values []float64) scale {
 	low, high, ok := span(positive, values)
 	if !ok {
-		low, high = 1, 10
+		low, high = 1, 9
 	}
 	if a.Min == nil {
 		low = roundDown(a.Unit, low)

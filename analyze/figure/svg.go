@@ -17,6 +17,7 @@ func SVG(w io.Writer, f Figure) error {
 	}
 	p := layout(f)
 	canvas := vgsvg.New(p.width, p.height)
+	pen{canvas}.rectangle(paper, box{0, p.width, 0, p.height})
 	p.draw(canvas)
 	var drawn bytes.Buffer
 	if _, err := canvas.WriteTo(&drawn); err != nil {

@@ -83,16 +83,19 @@ func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
-	magnitude := int(math.Floor(math.Log10(math.Abs(v))))
-	if magnitude >= 7 || magnitude < -4 {
-		text := strings.NewReplacer("e+", "e", "e-0", "e-").Replace(strconv.FormatFloat(v, 'e', digits-1, 64))
-		mantissa, exponent, _ := strings.Cut(text, "e")
-		if strings.Contains(mantissa, ".") {
-			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
-		}
-		return mantissa + "e" + exponent
+	// The exponent is that of the rounded number: 0.9999 becomes 1.00.
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
+	magnitude, err := strconv.Atoi(exponent)
+	if err != nil {
+		return mantissa // not a number, or infinite
 	}
-	return strconv.FormatFloat(v, 'f', max(0, digits-1-magnitude), 64)
+	if magnitude < 7 && magnitude >= -4 {
+		return strconv.FormatFloat(v, 'f', max(0, digits-1-magnitude), 64)
+	}
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	return mantissa + "e" + strconv.Itoa(magnitude)
 }
 
 // grouped puts commas between the thousands of a number.

@@ -1,0 +1,86 @@
+package figure
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func pointer(v float64) *float64 { return &v }
+
+// shown are the labels of the ticks between the ends.
+func shown(s scale) []string {
+	var texts []string
+	for _, t := range s.ticks {
+		if s.inside(t.value) && !t.fine {
+			texts = append(texts, t.label)
+		}
+	}
+	return texts
+}
+
+func TestTicks(t *testing.T) {
+	bytes := Axis{Unit: "bytes"}
+	for _, test := range []struct {
+		name  string
+		scale scale
+		want  []string
+	}{
+		{"throughput", valueScale(Axis{}, []float64{12_000, 47_000}, 6), []string{"0", "10k", "20k", "30k", "40k", "50k"}},
+		{"below ten thousand", valueScale(Axis{}, []float64{7_200}, 6), []string{"0", "2,000", "4,000", "6,000", "8,000"}},
+		{"fractions", valueScale(Axis{}, []float64{0.31}, 6), []string{"0", "0.1", "0.2", "0.3", "0.4"}},
+		{"negative", valueScale(Axis{}, []float64{-20, 5}, 6), []string{"-20", "-15", "-10", "-5", "0", "5", "10"}},
+		{"bytes", valueScale(bytes, []float64{300 << 20}, 6), []string{"0", "64 MiB", "128 MiB", "192 MiB", "256 MiB", "320 MiB"}},
+		{"all zero", valueScale(Axis{}, []float64{0, 0}, 6), []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
+		{"no values", valueScale(Axis{}, nil, 6), []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
+		{"fixed", valueScale(Axis{Min: pointer(50), Max: pointer(60)}, []float64{1, 1000}, 6), []string{"50", "52", "54", "56", "58", "60"}},
+		{"a minute", rangeScale(Axis{Unit: "s"}, []float64{0, 59}, 9), []string{"0", "10", "20", "30", "40", "50", "60"}},
+		{"an hour", rangeScale(Axis{Unit: "s"}, []float64{1, 3600}, 9), []string{"0", "600", "1,200", "1,800", "2,400", "3,000", "3,600"}},
+		{"one x", rangeScale(Axis{}, []float64{5, 5}, 9), []string{"5"}},
+		{"keys", rangeScale(Axis{}, []float64{1000, 3e6}, 6), []string{"0", "500k", "1M", "1.5M", "2M", "2.5M", "3M"}},
+		{"log", valueScale(Axis{Log: true}, []float64{3, 40_000}, 6), []string{"10", "100", "1k", "10k"}},
+		{"log of two decades", valueScale(Axis{Log: true}, []float64{6, 180}, 6), []string{"5", "10", "20", "50", "100", "200"}},
+		{"log constant", valueScale(Axis{Log: true}, []float64{7, 7}, 6), []string{"5", "10"}},
+		{"log without values", valueScale(Axis{Log: true}, []float64{0, -1}, 6), []string{"1", "2", "5", "10"}},
+		{"log bytes", valueScale(Axis{Log: true, Unit: "bytes"}, []float64{1000, 5 << 30}, 6), []string{"1 KiB", "32 KiB", "1 MiB", "32 MiB", "1 GiB"}},
+		{"clients", pointScale(Axis{Log: true}, []float64{1, 10, 100, 10}, 9), []string{"1", "10", "100"}},
+		{"percentiles", percentileScale(Axis{}, []float64{0, 50, 99.99}), []string{"0%", "50%", "90%", "99%", "99.9%", "99.99%"}},
+		{"few percentiles", percentileScale(Axis{}, []float64{50, 90}), []string{"0%", "50%", "90%", "99%"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, shown(test.scale)); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPercentilesGiveEveryNineTheSameRoom(t *testing.T) {
+	s := percentileScale(Axis{}, []float64{99.999})
+	for i, v := range []float64{0, 90, 99, 99.9, 99.99, 99.999} {
+		if got, want := s.at(v), float64(i)/5; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v stands at %v, want %v", v, got, want)
+		}
+	}
+	if s.has(100) {
+		t.Error("100 has a place")
+	}
+}
+
+func TestValueText(t *testing.T) {
+	for _, test := range []struct {
+		v    float64
+		unit string
+		want string
+	}{
+		{0, "", "0"}, {7, "", "7"}, {0.12345, "ms", "0.123"}, {999.6, "", "1000"}, {1234.4, "", "1,234"},
+		{9999, "", "9,999"}, {12345, "", "12.3k"}, {999_999, "", "1.00M"}, {2e6, "", "2M"}, {-12345, "", "-12.3k"},
+		{0, "bytes", "0"}, {512, "bytes", "512 B"}, {1536, "bytes", "1.50 KiB"}, {1 << 30, "bytes", "1 GiB"},
+		{1<<20 - 1, "bytes", "1.00 MiB"}, {3 << 20, "bytes/s", "3 MiB/s"}, {1.5e-7, "", "1.5e-7"}, {1e24, "", "1e24"},
+	} {
+		if got := valueText(test.v, test.unit); got != test.want {
+			t.Errorf("valueText(%v, %q) = %q, want %q", test.v, test.unit, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/vg"
+)
+
+// element is one XML element of a drawing, its attributes and the text inside.
+type element struct {
+	name, text string
+	attributes map[string]string
+}
+
+// parse reads a whole SVG, which must be valid XML.
+func parse(t *testing.T, svg []byte) []element {
+	t.Helper()
+	decoder := xml.NewDecoder(bytes.NewReader(svg))
+	decoder.Strict = true
+	var all []element
+	for {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatalf("invalid XML: %v", err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			e := element{name: token.Name.Local, attributes: map[string]string{}}
+			for _, a := range token.Attr {
+				e.attributes[a.Name.Local] = a.Value
+			}
+			all = append(all, e)
+		case xml.CharData:
+			if len(all) > 0 {
+				all[len(all)-1].text += strings.Trim(string(token), "\n\t")
+			}
+		}
+	}
+}
+
+func drawn(t *testing.T, f Figure) []element {
+	t.Helper()
+	var b bytes.Buffer
+	if err := SVG(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, b.Bytes())
+}
+
+func texts(all []element) []string {
+	var texts []string
+	for _, e := range all {
+		if e.name == "text" {
+			texts = append(texts, e.text)
+		}
+	}
+	return texts
+}
+
+// strokes are the paths stroked in the colour of a key as lines of more than one
+// segment's width, without markers, which are closed.
+func strokes(all []element, key int) []element {
+	c := hue(key)
+	return slices.DeleteFunc(slices.Clone(all), func(e element) bool {
+		return e.name != "path" || strings.Contains(e.attributes["d"], "Z") ||
+			!strings.Contains(e.attributes["style"], fmt.Sprintf("stroke:#%02X%02X%02X", c.R, c.G, c.B))
+	})
+}
+
+// points is how many points a path has.
+func (e element) points() int { return strings.Count(e.attributes["d"], ",") }
+
+// unnamed is a figure of one series without a name, so without a legend.
+func unnamed(x, y []float64) Figure {
+	return Figure{Name: "PLAIN", Title: "Plain", Series: []Series{{X: x, Y: y}}}
+}
+
+func TestSVGTexts(t *testing.T) {
+	got := texts(drawn(t, stepped()))
+	for _, want := range []string{
+		"Throughput with 1, 10 and 100 clients", "Throughput (requests/s)", "Time (s)",
+		"etcd v3.6.16", "ZooKeeper 3.9.5", "Consul 1.22.1", "min to max of 5 trials",
+		"1 client", "10 clients", "100 clients", "0", "10k", "50k", "60",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no text %q among %q", want, got)
+		}
+	}
+}
+
+func TestSVGAbout(t *testing.T) {
+	f := overTime(60)
+	f.Title = "<etcd> & \"co\"\x00\x1b\xff\ttitle"
+	f.Series[0].Name = "a < b & c\x07"
+	all := drawn(t, f)
+	var title, role string
+	for _, e := range all {
+		switch e.name {
+		case "title":
+			title = e.text
+		case "svg":
+			role = e.attributes["role"]
+		}
+	}
+	if title != "<etcd> & \"co\" title" || role != "img" {
+		t.Errorf("title %q and role %q", title, role)
+	}
+	if !slices.Contains(texts(all), "a < b & c") {
+		t.Error("the name of the series is lost")
+	}
+	for _, e := range all {
+		family := "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"
+		if e.name == "text" && !strings.HasPrefix(e.attributes["style"], family) {
+			t.Errorf("text %q has the style %q", e.text, e.attributes["style"])
+		}
+	}
+}
+
+func TestGapsBreakLines(t *testing.T) {
+	nan := math.NaN()
+	for _, test := range []struct {
+		name string
+		y    []float64
+		want []int // points of each piece
+	}{
+		{"whole", []float64{1, 2, 3, 4, 5}, []int{5}},
+		{"one gap", []float64{1, 2, nan, 4, 5}, []int{2, 2}},
+		{"ends", []float64{nan, 2, 3, 4, nan}, []int{3}},
+		{"lone points are markers", []float64{1, nan, 3, nan, 5}, nil},
+		{"infinite", []float64{1, 2, math.Inf(1), 4, 5}, []int{2, 2}},
+		{"all", []float64{nan, nan, nan, nan, nan}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []int
+			for _, e := range strokes(drawn(t, unnamed([]float64{0, 1, 2, 3, 4}, test.y)), 1) {
+				got = append(got, e.points())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("pieces (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUncertainPointsAreDotted(t *testing.T) {
+	f := unnamed([]float64{0, 1, 2, 3, 4}, []float64{1, 2, 3, 4, 5})
+	f.Series[0].Uncertain = []bool{false, false, false, true, true}
+	var got []string
+	for _, e := range strokes(drawn(t, f), 1) {
+		got = append(got, fmt.Sprintf("%d %v", e.points(), strings.Contains(e.attributes["style"], "dasharray")))
+	}
+	if diff := cmp.Diff([]string{"3 false", "3 true"}, got); diff != "" {
+		t.Errorf("points and dots of each piece (-want +got):\n%s", diff)
+	}
+}
+
+// TestSampleStructure proves of every sample that nothing is drawn outside the
+// page, that no number is lost, and that the legend does not cover the data.
+func TestSampleStructure(t *testing.T) {
+	for _, f := range samples() {
+		t.Run(f.Name, func(t *testing.T) {
+			all := drawn(t, f)
+			p := layout(f)
+			for _, e := range all {
+				for name, value := range e.attributes {
+					if strings.Contains(value, "NaN") || strings.Contains(value, "Inf") {
+						t.Errorf("%s of a %s is %.80q", name, e.name, value)
+					}
+				}
+				if e.name == "path" {
+					inside(t, p, e)
+				}
+			}
+			if got, want := slices.Contains(texts(all), "no data"), p.empty; got != want && f.Kind != Bars {
+				t.Errorf("no data: drawn %v, want %v", got, want)
+			}
+			legendBottom := p.height - margin - p.legend.height
+			if p.plot.top > legendBottom {
+				t.Errorf("the plot ends at %v, above the bottom %v of the legend", p.plot.top, legendBottom)
+			}
+			if p.plot.height() < plotHeight && f.Kind != Bars {
+				t.Errorf("the plot is only %v high", p.plot.height())
+			}
+		})
+	}
+}
+
+// inside checks that all points of a path are on the page, as the numbers of an
+// SVG are read.
+func inside(t *testing.T, p page, e element) {
+	t.Helper()
+	if strings.Contains(e.attributes["d"], "A") {
+		return // arcs have flags among their numbers
+	}
+	for _, pair := range strings.FieldsFunc(e.attributes["d"], func(r rune) bool { return r == 'M' || r == 'L' || r == 'Z' }) {
+		x, y, _ := strings.Cut(pair, ",")
+		left, err1 := strconv.ParseFloat(x, 64)
+		up, err2 := strconv.ParseFloat(y, 64)
+		if err1 != nil || err2 != nil || left < -0.01 || up < -0.01 || left > float64(p.width)+0.01 || up > float64(p.height)+0.01 {
+			t.Errorf("a path goes to %q on a page of %v by %v", pair, p.width, p.height)
+			return
+		}
+	}
+}
+
+// TestTextFits proves that no line of wrapped text is wider than the page, and
+// that none of it is lost.
+func TestTextFits(t *testing.T) {
+	f := crowded()
+	f.Title = strings.Repeat("A-word-without-any-space-", 20) + " end"
+	p := layout(f)
+	for _, line := range p.title {
+		if width := titleType.width(line); width > p.width-2*margin {
+			t.Errorf("a line of %v in a page of %v: %q", width, p.width, line)
+		}
+	}
+	joined := strings.ReplaceAll(strings.Join(p.title, ""), " ", "")
+	if want := strings.ReplaceAll(f.Title, " ", ""); joined != want {
+		t.Errorf("title %q, want %q", joined, want)
+	}
+	for i, left := range p.legend.lefts {
+		for _, e := range p.legend.entries[i*p.legend.rows : min((i+1)*p.legend.rows, len(p.legend.entries))] {
+			right := margin + left + sampleWidth(f.Kind) + sampleGap + legendType.widest(e.lines)
+			if right > p.width-margin {
+				t.Errorf("%q ends at %v", e.lines, right)
+			}
+			if i+1 < len(p.legend.lefts) && right > margin+p.legend.lefts[i+1] {
+				t.Errorf("%q runs into the next column", e.lines)
+			}
+		}
+	}
+}
+
+func TestStepsAreLabelledWhereTheyBegin(t *testing.T) {
+	p := layout(crowded())
+	dropped := 0
+	for _, s := range p.steps.all {
+		if s.at < p.plot.left-slack || s.at > p.plot.right+slack {
+			t.Errorf("step %q stands at %v, outside the plot", s.Label, s.at)
+		}
+		if s.row < 0 {
+			dropped++
+		}
+	}
+	if len(p.steps.all) != 18 || dropped != 0 {
+		t.Errorf("%d steps, %d without a label", len(p.steps.all), dropped)
+	}
+	for i, a := range p.steps.all {
+		for _, b := range p.steps.all[i+1:] {
+			if a.row == b.row && a.text < b.text+stepType.width(b.Label) && b.text < a.text+stepType.width(a.Label) {
+				t.Errorf("%q and %q overlap", a.Label, b.Label)
+			}
+		}
+	}
+}
+
+func TestLegendMarksSeriesWithoutData(t *testing.T) {
+	f := overTime(10)
+	f.Series[0].Y = slices.Repeat([]float64{math.NaN()}, 10)
+	if got := texts(drawn(t, f)); !slices.Contains(got, "etcd v3.6.16 mean (no data)") {
+		t.Errorf("legend %q", got)
+	}
+}
+
+func TestValuesWithoutAPlaceAreCounted(t *testing.T) {
+	f := unnamed([]float64{1, 2, 3}, []float64{0, 5, -3})
+	f.Y = Axis{Label: "Latency", Unit: "ms", Log: true}
+	want := "Not drawn, having no place on the scale of Latency (ms): 2 of the points."
+	if got := texts(drawn(t, f)); !slices.Contains(got, want) {
+		t.Errorf("texts %q, want %q", got, want)
+	}
+}
+
+func TestBarsPrintTheirValues(t *testing.T) {
+	got := texts(drawn(t, network()))
+	for _, want := range []string{"4.75 GiB", "6.71 GiB", "10.3 GiB", "1.30 GiB", "257 MiB", "no data", "Servers, received"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no text %q among %q", want, got)
+		}
+	}
+}
+
+// TestThinned proves that thinning keeps what can be seen: the first and last
+// point and the extremes of every column.
+func TestThinned(t *testing.T) {
+	p := layout(long(false))
+	for _, s := range p.Series {
+		points := p.runs(s)[0].points
+		kept := thinned(points)
+		if len(kept) > 4*int(p.plot.width()+2) || len(kept) >= len(points) {
+			t.Errorf("kept %d of %d points", len(kept), len(points))
+		}
+		if diff := cmp.Diff(extremes(points), extremes(kept)); diff != "" {
+			t.Errorf("extremes of columns (-all +kept):\n%s", diff)
+		}
+	}
+}
+
+func extremes(points []vg.Point) map[int][2]vg.Length {
+	columns := map[int][2]vg.Length{}
+	for _, at := range points {
+		c := int(math.Floor(float64(at.X)))
+		e, ok := columns[c]
+		if !ok {
+			e = [2]vg.Length{at.Y, at.Y}
+		}
+		columns[c] = [2]vg.Length{min(e[0], at.Y), max(e[1], at.Y)}
+	}
+	return columns
+}
