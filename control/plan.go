@@ -78,7 +78,7 @@ func (c *conductor) loadRecord() results.Load {
 		Operation: l.Operation, ReadMode: string(c.readMode()), Requests: l.Requests, Duration: l.Duration,
 		Clients: l.Clients, Connections: l.Connections, Rate: l.Rate,
 		KeySize: l.KeySize, ValueSize: l.ValueSize, SameKey: l.SameKey,
-		Timeout: l.Timeout, WarmUp: l.WarmUp, Target: l.Target,
+		Timeout: l.Timeout, WarmUp: l.WarmUp, CoolDown: l.CoolDown, Target: l.Target,
 	}
 	if l.Rate > 0 {
 		r.Arrival, r.Backlog, r.Drain = l.Arrival, l.Backlog, l.Drain

@@ -19,8 +19,14 @@ type failures struct {
 
 // failed is one second of failures.
 type failed struct {
-	classes map[database.Class]*results.ErrorCount
+	counts  map[failure]*results.ErrorCount
 	latency [numPhases][numClocks][3]summary
+}
+
+// failure is what failures are counted by.
+type failure struct {
+	phase int
+	class database.Class
 }
 
 // open prepares for a step whose first second follows flushed.
@@ -37,13 +43,14 @@ func (f *failures) record(r *Recorder, d *done) {
 	defer f.mu.Unlock()
 	sec := min(max(r.second(d.end), f.flushed+1), f.flushed+2)
 	s := &f.slots[sec&1]
-	if s.classes == nil {
-		s.classes = map[database.Class]*results.ErrorCount{}
+	if s.counts == nil {
+		s.counts = map[failure]*results.ErrorCount{}
 	}
-	c := s.classes[d.class]
+	by := failure{d.phase, d.class}
+	c := s.counts[by]
 	if c == nil {
-		c = &results.ErrorCount{Operation: r.operation, Class: string(d.class)}
-		s.classes[d.class] = c
+		c = &results.ErrorCount{Operation: r.operation, Phase: phases[d.phase], Class: string(d.class)}
+		s.counts[by] = c
 	}
 	c.Count++
 	if !f.told[d.class] {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -173,11 +174,12 @@ func (r *Recorder) close(row *results.Interval, last bool) {
 	}
 }
 
-// errorCounts lists a second's failures by class, in a fixed order.
+// errorCounts lists a second's failures by phase and class.
 func (r *Recorder) errorCounts(sec int64, f failed) []results.ErrorCount {
 	var list []results.ErrorCount
-	for _, class := range slices.Sorted(maps.Keys(f.classes)) {
-		c := *f.classes[class]
+	order := func(a, b failure) int { return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.class, b.class)) }
+	for _, by := range slices.SortedFunc(maps.Keys(f.counts), order) {
+		c := *f.counts[by]
 		c.Second, c.Step = sec, r.step.Index
 		list = append(list, c)
 	}
