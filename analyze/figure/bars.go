@@ -56,7 +56,7 @@ func (p *page) drawBars(d pen) {
 		lines := categoryType.wrap(category, categoryRoom)
 		high := p.groupHeight() - groupGap
 		middle := top - high/2 + vg.Length(len(lines))*categoryType.height()/2
-		d.lines(categoryType, p.plot.left-2*tickGap, middle, fromRight, lines)
+		d.lines(categoryType, margin+p.categoryWidth(), middle, fromRight, lines)
 		y := top - (high-vg.Length(len(p.Series))*(barHeight+barGap))/2
 		for _, s := range p.Series {
 			p.drawBar(d, s, s.Y[i], y-barGap/2)

@@ -68,7 +68,7 @@ func (l *legend) arrange(width vg.Length) {
 			for _, e := range l.entries[first:min(first+l.rows, len(l.entries))] {
 				widest = max(widest, legendType.widest(e.lines))
 			}
-			left += sampleWidth(l.entries[first].kind) + sampleGap + widest + columnGap
+			left += sampleWidth(l.entries[first].kind) + sampleGap + widest*spread + columnGap
 		}
 		if left-columnGap <= width {
 			break

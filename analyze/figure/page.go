@@ -16,9 +16,11 @@ const (
 	margin     = vg.Length(22)
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
-	// spareWidth is the part of the page that text is wrapped to. Where an SVG is
-	// shown without any of the fonts it asks for, text may be wider.
+	// spareWidth is the part of the page that text is wrapped to, and spread the
+	// room for it beside other things: a program that shows an SVG without any of
+	// the fonts it asks for may take a wider one.
 	spareWidth = 0.86
+	spread     = 1.12
 )
 
 // The type of a figure.
@@ -164,7 +166,7 @@ func (p *page) leftOut() []string {
 // leftOfPlot is the room for what stands left of the plot.
 func (p *page) leftOfPlot() vg.Length {
 	if p.Kind == Bars {
-		return p.categoryWidth() + 2*tickGap
+		return p.categoryWidth()*spread + 2*tickGap
 	}
 	room := tickType.widest(labels(p.y.ticks)) + tickGap
 	if p.Y.title() != "" {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -16,24 +18,38 @@ func SVG(w io.Writer, f Figure) error {
 		return err
 	}
 	p := layout(f)
-	canvas := vgsvg.New(p.width, p.height)
+	canvas := &vector{Canvas: vgsvg.New(p.width, p.height)}
 	pen{canvas}.rectangle(paper, box{0, p.width, 0, p.height})
 	p.draw(canvas)
 	var drawn bytes.Buffer
 	if _, err := canvas.WriteTo(&drawn); err != nil {
 		return fmt.Errorf("draw figure %s as svg: %w", f.Name, err)
 	}
-	if _, err := w.Write(finished(drawn.Bytes(), f)); err != nil {
+	if _, err := w.Write(canvas.finished(drawn.Bytes(), f)); err != nil {
 		return fmt.Errorf("write figure %s as svg: %w", f.Name, err)
 	}
 	return nil
 }
 
-// finished adds what the library leaves out. It names one font only, and where
-// that is missing another of different widths would take its place and texts
-// would collide; Arial and Helvetica have the same widths. No text can contain
-// the replaced string, since quotes in it are escaped.
-func finished(drawn []byte, f Figure) []byte {
+// vector remembers the widths of the texts it draws.
+type vector struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+var _ vg.Canvas = (*vector)(nil)
+
+// FillString implements [vg.Canvas].
+func (v *vector) FillString(face font.Face, at vg.Point, s string) {
+	v.widths = append(v.widths, face.Width(s))
+	v.Canvas.FillString(face, at, s)
+}
+
+// finished adds what the library leaves out. It names one font only; where that
+// is missing, Arial and Helvetica have the same widths, and any other font is
+// made to take the width that was measured, or texts would collide. No text can
+// contain what is looked for here, since quotes and brackets in it are escaped.
+func (v *vector) finished(drawn []byte, f Figure) []byte {
 	drawn = bytes.ReplaceAll(drawn,
 		[]byte(`style="font-family:Liberation Sans;`),
 		[]byte(`style="font-family:'Liberation Sans',Arial,Helvetica,sans-serif;`))
@@ -43,7 +59,15 @@ func finished(drawn []byte, f Figure) []byte {
 	if f.Subtitle != "" {
 		about += "<desc>" + escaped(f.Subtitle) + "</desc>\n"
 	}
-	return bytes.Replace(drawn, head, []byte(about), 1)
+	drawn = bytes.Replace(drawn, head, []byte(about), 1)
+	var sized bytes.Buffer
+	for i, piece := range bytes.Split(drawn, []byte("<text ")) {
+		if i > 0 {
+			fmt.Fprintf(&sized, `<text textLength="%.2f" lengthAdjust="spacingAndGlyphs" `, v.widths[i-1])
+		}
+		sized.Write(piece)
+	}
+	return sized.Bytes()
 }
 
 func escaped(s string) string {

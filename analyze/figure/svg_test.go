@@ -320,3 +320,17 @@ func extremes(points []vg.Point) map[int][2]vg.Length {
 	}
 	return columns
 }
+
+func TestTextsHaveTheirWidth(t *testing.T) {
+	for _, e := range drawn(t, network()) {
+		if e.name != "text" || e.text != "Servers, received" {
+			continue
+		}
+		want := fmt.Sprintf("%.2f", categoryType.width(e.text))
+		if got := e.attributes["textLength"]; got != want {
+			t.Errorf("%q is to be %s wide, want %s", e.text, got, want)
+		}
+		return
+	}
+	t.Error("no such text")
+}
