@@ -33,8 +33,8 @@ const dialTimeout = 5 * time.Second
 // connection to every member and takes them in turn.
 //
 // The client is etcd's own gRPC interface on a bare connection, without the
-// retries and token handling of its client library: the same requests for about
-// a fifth less CPU, and never one that was sent twice.
+// retries and token handling of its client library: the same requests for 15 to
+// 25 % less CPU (BenchmarkPut), and never one that was sent twice.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	conn, err := connect(t)
 	if err != nil {

@@ -1,0 +1,36 @@
+package all
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Defaults must be valid, cross the wire and never be shared between drivers.
+func TestRegistry(t *testing.T) {
+	for _, db := range Registry().All() {
+		t.Run(db.Name, func(t *testing.T) {
+			driver := db.New()
+			if driver == db.New() {
+				t.Error("two drivers share their options")
+			}
+			data, err := database.EncodeOptions(driver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := database.DecodeOptions(data, db.New()); err != nil {
+				t.Errorf("%v\n%s", err, data)
+			}
+			// A machine large enough for any default.
+			facts := database.HostFacts{MemoryBytes: 1 << 40, CPUs: 64}
+			if v, ok := driver.(database.Validator); ok {
+				if err := v.Validate(facts); err != nil {
+					t.Error(err)
+				}
+			}
+			if db.Info.Ports["client"] == 0 {
+				t.Error("no client port")
+			}
+		})
+	}
+}
