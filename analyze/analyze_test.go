@@ -329,9 +329,33 @@ func TestOfferedPercentilesCountWhatWasNeverAnswered(t *testing.T) {
 		results.Record(failed, 5*time.Second)
 	}
 	d := offeredDistribution(answered, unanswered{h: failed, n: 50, least: int64(10 * time.Second)})
-	for q, want := range map[float64]string{.50: "1.0", .90: "1.0", .92: ">= 50", .96: ">= 100"} {
+	for q, want := range map[float64]string{.50: "1.0", .90: "1.0", .92: ">= 4999.", .96: ">= 9999."} {
 		if got := percentile(d, q).Text; !strings.HasPrefix(got, want) {
 			t.Errorf("p%v = %s, want %s...", q*100, got, want)
+		}
+	}
+}
+
+func TestRatedLoadsTellResponseFromService(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.rate = 750
+	f.database("etcd-v3.6", 2*time.Millisecond)
+	r := tabulate(t, f.write())
+	for name, want := range map[string]string{
+		"AVG-LATENCY": "5.4294 ms", "AVG-SERVICE": "4.4294 ms", "FASTEST-LATENCY": "3.0000 ms",
+		"Latency p50": "5.4", "Service p50": "4.4", "Offered p50": "5.", "Offered p99": ">= 9999.", "UNSENT": "100", "OFFERED": "6,100",
+		"INSIDE-SHARE": "",
+	} {
+		if want == "" {
+			for _, row := range r.Table.Rows {
+				if row.Name == name {
+					t.Errorf("%s = %s at a rate", name, row.Cells[0].Text)
+				}
+			}
+			continue
+		}
+		if got := cell(t, r, name, 0).Text; !strings.HasPrefix(got, want) {
+			t.Errorf("%s = %s, want %s...", name, got, want)
 		}
 	}
 }
@@ -369,7 +393,7 @@ func TestSharedSourcesCountOnce(t *testing.T) {
 	if c.Value == nil || *c.Value != 9e6 {
 		t.Errorf("received = %+v, want 9 s of one interface, 9e6", c)
 	}
-	if diff := cmp.Diff([]string{"shared by 2 members + client"}, c.Marks); diff != "" {
+	if diff := cmp.Diff([]string{"shared by 2 members + client: counted once"}, c.Marks); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -380,7 +404,7 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, g := range columns[0].byClients() {
-		want := map[int]float64{10: 495, 50: 990}[g.clients]
+		want := map[int]float64{10: 495.25, 50: 990}[g.clients]
 		if got := g.value(newSeries(columns[0]), "AVG-THROUGHPUT"); got != want {
 			t.Errorf("%d clients: %v requests/s, want %v", g.clients, got, want)
 		}

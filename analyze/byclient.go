@@ -1,33 +1,56 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clientGroup is the seconds of a load with one number of clients.
+// clientGroup is the part of a load with one number of clients.
 type clientGroup struct {
 	clients int
-	ok      float64 // answered in these seconds
+	ok      float64 // requests answered
 	seconds float64
 	latency sums
-	unix    map[int64]bool
+	p99     Cell
+	unix    map[int64]bool // the whole seconds in it
 }
 
-// byClients groups a load by its numbers of clients, ascending. Only seconds
-// that one step had to itself count, as long as there are any: what two steps
-// share belongs to neither.
+// byClients groups a load by its numbers of clients, ascending: the steps' own
+// summaries where there are any, else the recorded seconds that one step had to
+// itself.
 func (c *column) byClients() []clientGroup {
-	whole := c.groupSeconds(func(s second) bool { return c.whole(s.unix) })
-	any := c.groupSeconds(func(second) bool { return true })
-	for i, g := range any {
-		if at := slices.IndexFunc(whole, func(w clientGroup) bool { return w.clients == g.clients }); at >= 0 {
-			any[i] = whole[at]
+	groups := c.groupSeconds(func(s second) bool { return c.whole(s.unix) })
+	for _, g := range c.groupSeconds(func(second) bool { return true }) {
+		if !slices.ContainsFunc(groups, func(w clientGroup) bool { return w.clients == g.clients }) {
+			groups = append(groups, g)
 		}
 	}
-	slices.SortFunc(any, func(a, b clientGroup) int { return a.clients - b.clients })
-	return any
+	slices.SortFunc(groups, func(a, b clientGroup) int { return a.clients - b.clients })
+	if len(c.steps) == 0 {
+		return groups
+	}
+	for i := range groups {
+		g := &groups[i]
+		all, h := sums{}, results.NewHistogram()
+		var merged results.Latency
+		g.ok, g.seconds = 0, 0
+		for _, s := range c.steps {
+			if s.Clients != g.clients {
+				continue
+			}
+			g.ok += float64(s.OK)
+			g.seconds += s.Window.Seconds()
+			all.add(sumsOf(s.Latency))
+			merged = merged.Merge(s.Latency)
+			h.Merge(s.Histogram)
+		}
+		g.latency, g.p99 = all, percentile(distributionOf(merged, h), .99)
+	}
+	return groups
 }
 
 func (c *column) groupSeconds(keep func(second) bool) []clientGroup {
@@ -39,7 +62,7 @@ func (c *column) groupSeconds(keep func(second) bool) []clientGroup {
 		at := slices.IndexFunc(out, func(g clientGroup) bool { return g.clients == s.clients })
 		if at < 0 {
 			at = len(out)
-			out = append(out, clientGroup{clients: s.clients, unix: map[int64]bool{}})
+			out = append(out, clientGroup{clients: s.clients, unix: map[int64]bool{}, p99: missing("a classic run does not record it by step")})
 		}
 		g := &out[at]
 		g.ok += s.ok
@@ -50,18 +73,25 @@ func (c *column) groupSeconds(keep func(second) bool) []clientGroup {
 	return out
 }
 
-// value is the true mean of a quantity over the group's seconds: requests over
-// seconds, latencies over requests, and the mean of the sampled seconds of
-// everything else.
+// throughput and meanLatency are true means: requests over seconds and latencies
+// over requests.
+func (g clientGroup) throughput() float64 { return g.ok / g.seconds }
+
+func (g clientGroup) meanLatency() float64 {
+	if g.latency.count == 0 {
+		return math.NaN()
+	}
+	return g.latency.sum / g.latency.count
+}
+
+// value is the true mean of a quantity of the series: for what was sampled, the
+// mean of the sampled whole seconds.
 func (g clientGroup) value(s *series, name string) float64 {
 	switch name {
 	case "AVG-THROUGHPUT":
-		return g.ok / g.seconds
+		return g.throughput()
 	case "AVG-LATENCY-MS":
-		if g.latency.count == 0 {
-			return math.NaN()
-		}
-		return g.latency.sum / g.latency.count
+		return g.meanLatency()
 	}
 	sum, n := 0.0, 0.0
 	values := s.column(name)
@@ -72,6 +102,39 @@ func (g clientGroup) value(s *series, name string) float64 {
 		}
 	}
 	return sum / n // NaN without a sample
+}
+
+// stepRows are the rows of stepped loads, one set for each number of clients.
+func stepRows(columns []*column) (out []row) {
+	var numbers []int
+	for _, c := range columns {
+		if c.stepped() {
+			numbers = append(numbers, c.clientNumbers()...)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range slices.Compact(numbers) {
+		of := func(get func(clientGroup) Cell) func(*column) Cell {
+			return func(c *column) Cell {
+				for _, g := range c.byClients() {
+					if g.clients == n {
+						return get(g)
+					}
+				}
+				return missing("it did not run with %d clients", n)
+			}
+		}
+		at := fmt.Sprintf("%d clients: ", n)
+		out = append(out,
+			row{name: at + "AVG-THROUGHPUT", unit: "requests/s", definition: "AVG-THROUGHPUT of the steps with this number of clients", cell: of(func(g clientGroup) Cell {
+				return number(g.throughput(), int64(g.ok), "%s", perSecondText(g.throughput()))
+			})},
+			row{name: at + "AVG-LATENCY", unit: "ms", definition: "AVG-LATENCY of the steps with this number of clients", cell: of(func(g clientGroup) Cell {
+				return number(g.meanLatency(), int64(g.latency.count), "%.4f ms", g.meanLatency())
+			})},
+			row{name: at + "Latency p99", unit: "ms", definition: "Latency p99 of the steps with this number of clients", cell: of(func(g clientGroup) Cell { return g.p99 })})
+	}
+	return out
 }
 
 // byClientRecords is the classic file of a quantity's seconds with the number of

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 
 	humanize "github.com/dustin/go-humanize"
@@ -91,13 +92,14 @@ func bytesColumn(name string, values []float64) keyColumn {
 func (s *series) memoryRange(servers int) (least, most []float64) {
 	least, most = make([]float64, len(s.unix)), make([]float64, len(s.unix))
 	for i := range s.unix {
-		least[i], most[i] = math.Inf(1), math.Inf(-1)
-		for n := 1; n <= servers; n++ {
-			v := s.column("VMRSS-MB-" + decimal(float64(n), 0))[i]
+		least[i], most[i] = math.NaN(), math.NaN()
+	}
+	for n := 1; n <= servers; n++ {
+		for i, v := range s.column(fmt.Sprintf("VMRSS-MB-%d", n)) {
+			if n == 1 {
+				least[i], most[i] = v, v
+			}
 			least[i], most[i] = math.Min(least[i], v), math.Max(most[i], v) // a NaN stays
-		}
-		if servers == 0 {
-			least[i], most[i] = math.NaN(), math.NaN()
 		}
 	}
 	return least, most

@@ -34,8 +34,10 @@ type column struct {
 	seconds          []second // ascending, one per second and number of clients
 	latency, service *distribution
 	offered          *distribution
-	counts           counts
-	errors           []errorCount
+	// steps are the steps' own summaries; a classic column has none.
+	steps  []results.StepSummary
+	counts counts
+	errors []errorCount
 	// failures are the requests that failed or are unknown, -1 if not recorded.
 	failures int64
 

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/coreos/dbtester/pkg/results"
@@ -81,9 +82,17 @@ func offeredDistribution(ok *hdrhistogram.Histogram, lost unanswered) *distribut
 		if rank <= float64(answered) {
 			return quantile{float64(results.Quantile(ok, rank/float64(answered))) / 1e6, few, false}, ""
 		}
-		return quantile{float64(results.Quantile(bounds, q)) / 1e6, few, true}, ""
+		return quantile{float64(bucketStart(results.Quantile(bounds, q))) / 1e6, few, true}, ""
 	}
 	return d
+}
+
+// bucketStart is the least value that a histogram does not tell from v: a lower
+// bound must not be rounded up.
+func bucketStart(v int64) int64 {
+	h := results.NewHistogram()
+	results.Record(h, time.Duration(v))
+	return h.Min()
 }
 
 // text prints a quantile as the classic tables do.

@@ -48,7 +48,7 @@ func line(c *column) figure.Series {
 // timeFigure is a quantity by the second since the load began.
 func (d *document) timeFigure(p config.Plot) figure.Figure {
 	f := figure.Figure{
-		Name: p.Column, Title: d.title(p.YAxis), Kind: figure.Lines,
+		Name: p.Column, Title: d.title(axisOf(p).Label), Kind: figure.Lines,
 		X: figure.Axis{Label: p.XAxis}, Y: axisOf(p),
 	}
 	partial := false
@@ -113,15 +113,15 @@ func (d *document) keyFigures() []figure.Figure {
 	least := func(i int) []float64 { v, _ := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
 	most := func(i int) []float64 { _, v := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
 	return []figure.Figure{
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency(millisecond) by Keys", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency(millisecond) by Keys", latency,
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency by Keys", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency by Keys", latency,
 			pick("AVG-LATENCY-MS"), pick("MIN-LATENCY-MS"), pick("MAX-LATENCY-MS"), "shortest to longest of the second"),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory(MB) by Keys", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory(MB) by Keys", memory,
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory by Keys", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory by Keys", memory,
 			pick("AVG-VMRSS-MB"), least, most, "least to most of the members"),
-		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes (Delta per Second) by Keys",
+		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes by Keys",
 			figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, pick("AVG-READ-BYTES-NUM-DELTA"), nil, nil, ""),
-		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes (Delta per Second) by Keys",
+		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes by Keys",
 			figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, pick("AVG-WRITE-BYTES-NUM-DELTA"), nil, nil, ""),
 	}
 }
@@ -133,24 +133,33 @@ func (d *document) keyFigure(name, what string, y figure.Axis, value, low, high 
 	}
 	for i, c := range d.columns {
 		s := line(c)
-		for _, row := range d.series[i].byKey() {
+		rows := d.series[i].byKey()
+		for _, row := range rows {
 			s.X = append(s.X, row.keys)
-			s.Y = append(s.Y, value(i)[row.second])
-			if low != nil {
-				s.Low = append(s.Low, low(i)[row.second])
-				s.High = append(s.High, high(i)[row.second])
-			}
+		}
+		s.Y = at(rows, value(i))
+		if low != nil {
+			s.Low, s.High = at(rows, low(i)), at(rows, high(i))
 		}
 		f.Series = append(f.Series, s)
 	}
 	return f
 }
 
+// at picks a quantity's values of the seconds of the rows.
+func at(rows []keyRow, values []float64) []float64 {
+	out := make([]float64, len(rows))
+	for i, row := range rows {
+		out[i] = values[row.second]
+	}
+	return out
+}
+
 // percentileFigure is the latency of every percentile, so that the tail has as
 // much room as the middle.
 func (d *document) percentileFigure() figure.Figure {
 	f := figure.Figure{
-		Name: "LATENCY-PERCENTILES", Title: d.title("Latency(millisecond) by Percentile"), Kind: figure.Percentiles,
+		Name: "LATENCY-PERCENTILES", Title: d.title("Latency by Percentile"), Kind: figure.Percentiles,
 		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
 	}
 	for _, c := range d.columns {

@@ -20,6 +20,9 @@ type fixture struct {
 	t   *testing.T
 	dir string
 	m   *results.Manifest
+	// rate, if not 0, makes databases that waited 1 ms for a client before each
+	// request, and left 100 of the first step's unsent.
+	rate float64
 }
 
 func newFixture(t *testing.T, dir string) *fixture {
@@ -56,7 +59,7 @@ func (f *fixture) database(tag string, base time.Duration) *results.DatabaseRun 
 	start := time.Unix(begin, 5e8).UTC()
 	run := &results.DatabaseRun{
 		ID: tag, Database: "etcd", Label: "v3_6", Tag: tag, State: results.StateComplete, Fsync: "every write",
-		Load:   results.Load{Operation: "write", Requests: 6000, Clients: 10, Connections: 10, KeySize: 256, ValueSize: 1024},
+		Load:   results.Load{Operation: "write", Requests: 6000, Clients: 10, Connections: 10, KeySize: 256, ValueSize: 1024, Rate: f.rate, Drain: 10 * time.Second},
 		Leader: 1, Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: start.Add(8 * time.Second),
 		Steps: []results.Step{
 			{Index: 0, Clients: 10, Connections: 10, Start: start, End: start.Add(4 * time.Second), InsideNS: int64(39600 * time.Millisecond)},
@@ -93,14 +96,18 @@ func (f *fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 	defer errors.Close()
 	var t results.Totals
 	for step, s := range run.Steps {
-		ok, failed := results.NewHistogram(), results.NewHistogram()
+		ok, failed, response := results.NewHistogram(), results.NewHistogram(), results.NewHistogram()
 		rate := []int{500, 1000}[step]
 		for n := range 5 {
 			count := rate
 			if n == 0 || n == 4 {
 				count /= 2
 			}
-			row := f.interval(begin+int64(4*step+n), s, count, base, ok, failed)
+			row := f.interval(begin+int64(4*step+n), s, count, base, ok, failed, response)
+			if f.rate > 0 && step == 0 && n == 4 {
+				row.Unsent = 100
+				t.Unsent += 100
+			}
 			t.OK, t.Failed = t.OK+row.OK, t.Failed+row.Failed
 			f.ok(intervals.Write([]results.Interval{row}))
 			f.ok(errors.Write([]results.ErrorCount{{
@@ -108,18 +115,22 @@ func (f *fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 				FirstText: "too many requests", FirstTime: time.Unix(row.Second, 0).UTC(),
 			}}))
 		}
-		for outcome, h := range map[results.Outcome]*hdrhistogram.Histogram{results.OK: ok, results.Failed: failed} {
-			series := results.Series{Timing: results.TimingService, Operation: "write", Outcome: outcome, Step: step, Phase: results.PhaseMeasure}
+		for series, h := range map[results.Series]*hdrhistogram.Histogram{
+			{Timing: results.TimingService, Outcome: results.OK}:     ok,
+			{Timing: results.TimingService, Outcome: results.Failed}: failed,
+			{Timing: results.TimingResponse, Outcome: results.OK}:    response,
+		} {
+			series.Operation, series.Step, series.Phase = "write", step, results.PhaseMeasure
 			f.ok(totals.Write(s.Start, s.End.Sub(s.Start), series.Tag(), h))
 		}
 	}
-	t.Offered, t.Sent = t.OK+t.Failed, t.OK+t.Failed
+	t.Offered, t.Sent = t.OK+t.Failed+t.Unsent, t.OK+t.Failed
 	run.Totals = &t
 	run.Keys = &results.Keys{Before: 0, After: t.OK, MinAdded: t.OK, MaxAdded: t.OK}
 }
 
 // interval is one second of a step.
-func (f *fixture) interval(unix int64, s results.Step, count int, base time.Duration, ok, failed *hdrhistogram.Histogram) results.Interval {
+func (f *fixture) interval(unix int64, s results.Step, count int, base time.Duration, ok, failed, response *hdrhistogram.Histogram) results.Interval {
 	row := results.Interval{Second: unix, Step: s.Index, Phase: results.PhaseMeasure, Operation: "write", Clients: s.Clients}
 	for i := range count {
 		latency := base + time.Duration(i%100)*50*time.Microsecond
@@ -132,6 +143,10 @@ func (f *fixture) interval(unix int64, s results.Step, count int, base time.Dura
 		row.OK++
 		row.Service[results.OK].Add(latency)
 		results.Record(ok, latency)
+		if f.rate > 0 {
+			row.Response[results.OK].Add(latency + time.Millisecond)
+			results.Record(response, latency+time.Millisecond)
+		}
 	}
 	row.Due, row.Sent = int64(count), int64(count)
 	return row

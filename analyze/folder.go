@@ -213,7 +213,7 @@ func (c *column) setLatency(dir string, intervals []results.Interval) {
 		c.gap("the load cannot be summed up: %v", problem(results.FileTotal, err))
 		return
 	}
-	c.elapsed = summary.Window.Seconds()
+	c.elapsed, c.steps = summary.Window.Seconds(), summary.Steps
 	c.latency = distributionOf(summary.Latency, summary.Histogram)
 	if !c.rated() {
 		return

@@ -19,12 +19,12 @@ type row struct {
 }
 
 // rows are the rows of the table: those of the classic tables first, in their
-// order and with their names, then ours.
-func rows() []row {
+// order and with their names, then ours. A stepped load adds some for each step.
+func rows(columns []*column) []row {
 	var all []row
 	for _, part := range [][]row{
 		throughputRows(), latencyRows(), percentileRows(), trafficRows(), peakRows(), diskRows(),
-		serviceRows(), offeredRows(), outcomeRows(), memberRows(), conditionRows(),
+		serviceRows(), offeredRows(), stepRows(columns), outcomeRows(), memberRows(), conditionRows(),
 	} {
 		all = append(all, part...)
 	}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,14 +137,27 @@ func leader(c *column) Cell {
 const notDurableBelow = 20 * time.Microsecond
 
 func durable(c *column) Cell {
-	var parts []string
+	groups := map[string][]time.Duration{} // probes by what they show
+	var order []string
 	for _, m := range c.run.Members {
 		if m.Disk == nil {
 			continue
 		}
-		parts = append(parts, durability(*m.Disk))
+		key := durability(*m.Disk)
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], m.Disk.FsyncP50)
 	}
-	return words(list(parts), "the data directories were not looked at")
+	for i, key := range order {
+		if least, most := slices.Min(groups[key]), slices.Max(groups[key]); most > 0 {
+			order[i] += fmt.Sprintf(", fdatasync p50 %.0f us", float64(least)/1e3)
+			if most > least {
+				order[i] = strings.TrimSuffix(order[i], " us") + fmt.Sprintf("..%.0f us", float64(most)/1e3)
+			}
+		}
+	}
+	return words(strings.Join(order, "; "), "the data directories were not looked at")
 }
 
 // durability says whether a data directory's file system keeps what it is told.
@@ -151,18 +165,11 @@ func durability(d results.Disk) string {
 	memory := d.Filesystem == "tmpfs" || d.Filesystem == "ramfs" || d.Filesystem == "overlay"
 	switch {
 	case memory, d.FsyncP50 > 0 && d.FsyncP50 < notDurableBelow:
-		return "NO: " + probe(d)
+		return "NO: " + d.Filesystem
 	case d.FsyncP50 == 0:
 		return "not probed: " + d.Filesystem
 	}
-	return "yes: " + probe(d)
-}
-
-func probe(d results.Disk) string {
-	if d.FsyncP50 == 0 {
-		return d.Filesystem
-	}
-	return fmt.Sprintf("%s, fdatasync p50 %.0f us", d.Filesystem, float64(d.FsyncP50)/1e3)
+	return "yes: " + d.Filesystem
 }
 
 func sharedHostCell(c *column) Cell {

@@ -96,8 +96,19 @@ func insideShare(c *column) Cell {
 	if capacity == 0 {
 		return missing("the time inside calls was not recorded")
 	}
-	return number(100*inside/capacity, int64(len(c.measured)), "%.1f %%", 100*inside/capacity)
+	cell := number(100*inside/capacity, int64(len(c.measured)), "%.1f %%", 100*inside/capacity)
+	if inside/capacity < enoughInside {
+		cell.Marks = append(cell.Marks, overheadMark)
+	}
+	return cell
 }
+
+// enoughInside is the share of the clients' time inside calls from which on the
+// database set the pace of a closed loop.
+const (
+	enoughInside = .98
+	overheadMark = "client overhead: the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"
+)
 
 func insideShareWorst(c *column) Cell {
 	if c.rated() || len(c.measured) < 2 {
@@ -124,7 +135,12 @@ func logEvents(c *column) Cell {
 	var parts []string
 	for _, e := range c.logs {
 		total += e.count
-		parts = append(parts, fmt.Sprintf("%s %s", e.event, humanize.Comma(e.count)))
+		if e.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", e.event, humanize.Comma(e.count)))
+		}
+	}
+	if total == 0 {
+		return count(0)
 	}
 	return number(float64(total), 0, "%s", strings.Join(parts, ", "))
 }

@@ -68,7 +68,7 @@ func (c *column) serverSum(key source, get counter) (sum float64, n int64, marks
 		sum += value
 		n += samples
 		if s := g.shared(); s != "" {
-			marks = append(marks, s)
+			marks = append(marks, s+": counted once")
 		}
 	}
 	return sum, n, distinct(marks), ""

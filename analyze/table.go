@@ -54,7 +54,7 @@ func newTable(columns []*column) *Table {
 	for _, c := range columns {
 		t.Columns = append(t.Columns, c.header())
 	}
-	for _, r := range rows() {
+	for _, r := range rows(columns) {
 		line := Row{Name: r.name, Unit: r.unit, Definition: r.definition, Raw: r.raw}
 		empty := true
 		for _, c := range columns {
