@@ -124,7 +124,7 @@ func stepRows(columns []*column) (out []row) {
 				return missing("it did not run with %d clients", n)
 			}
 		}
-		at := fmt.Sprintf("%d clients: ", n)
+		at := fmt.Sprintf("%d client%s: ", n, plural(n))
 		out = append(out,
 			row{name: at + "AVG-THROUGHPUT", unit: "requests/s", definition: "AVG-THROUGHPUT of the steps with this number of clients", cell: of(func(g clientGroup) Cell {
 				return number(g.throughput(), int64(g.ok), "%s", perSecondText(g.throughput()))
@@ -195,4 +195,12 @@ func byClientAggregated(columns []*column, all []*series, name string) [][]strin
 		out = append(out, line)
 	}
 	return out
+}
+
+// plural is the ending of a noun after a number.
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }

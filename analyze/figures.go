@@ -83,7 +83,7 @@ func (d *document) boundaries(c *column) []figure.Boundary {
 	before := -1
 	for _, s := range c.perSecond() {
 		if s.clients != before {
-			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: fmt.Sprintf("%d clients", s.clients)})
+			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: fmt.Sprintf("%d client%s", s.clients, plural(s.clients))})
 		}
 		before = s.clients
 	}
