@@ -64,6 +64,9 @@ func stopTimeout() time.Duration {
 }
 
 func (a *app) runAgent(ctx context.Context, f agentFlags) error {
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usageError{fmt.Errorf("--agent-port wants HOST:PORT: %w", err)}
+	}
 	if err := agent.CheckListen(f.listen, f.insecure); err != nil {
 		return usageError{fmt.Errorf("%w (--insecure)", err)}
 	}

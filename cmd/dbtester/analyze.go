@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 type analyzeFlags struct {
@@ -41,6 +44,11 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) err
 	}
 	if len(runs) == 0 && o.Classic == nil {
 		return usageError{errors.New("name result folders, or a classic experiment file with --config")}
+	}
+	for _, run := range runs {
+		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
+			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
+		}
 	}
 	return a.printReport(ctx, o)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -38,22 +40,15 @@ func (a *app) newConfig() *cobra.Command {
 }
 
 func (a *app) runConfigCheck(paths []string) error {
-	var problems config.Problems
+	var errs []error
 	for _, path := range paths {
 		e, err := a.readExperiment(path)
-		switch list := config.AsProblems(err); {
-		case len(list) > 0:
-			problems = append(problems, list...)
-		case err != nil:
-			return err
-		default:
-			fmt.Fprintf(a.out, "%s: ok, %d database(s)\n", path, len(e.Databases))
+		if err == nil {
+			fmt.Fprintf(a.out, "%s: ok, %d database%s\n", path, len(e.Databases), plural(len(e.Databases)))
 		}
+		errs = append(errs, err)
 	}
-	if len(problems) > 0 {
-		return &problems
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (a *app) runConfigShow(path string) error {
@@ -71,6 +66,9 @@ func (a *app) runConfigShow(path string) error {
 
 func (a *app) runConfigInit(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists, and is left as it is", path)
+	}
 	if err != nil {
 		return fmt.Errorf("write a starting experiment file: %w", err)
 	}

@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -78,10 +73,15 @@ func (a *app) runControl(ctx context.Context, f controlFlags) error {
 		return control.DryRun(a.out, control.Options{Experiment: e, Registry: a.registry})
 	}
 	out, err := a.conduct(ctx, e, f)
-	for _, dir := range out.Folders {
-		fmt.Fprintf(a.out, "results in %s\n", dir)
-	}
+	a.printFolders(out)
 	return err
+}
+
+// printFolders tells where the records are.
+func (a *app) printFolders(out *control.Outcome) {
+	for _, dir := range out.Folders {
+		fmt.Fprintf(a.out, "results in %s\n", relative(dir))
+	}
 }
 
 // readExperiment reads a file and prints its warnings.
@@ -106,11 +106,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		if f.workDir == "" {
 			f.workDir = e.Results
 		}
-		dir, err := localWorkDir(f.workDir)
-		if err != nil {
-			return &control.Outcome{}, err
-		}
-		agents := a.newLocalAgents(dir, f.tools.paths())
+		agents := a.newLocalAgents(f.workDir, f.tools.paths())
 		agents.options.Device, agents.options.Interface = f.device, f.iface
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect = agents.connect
@@ -125,21 +121,6 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		err = &invalidError{out.Invalid}
 	}
 	return out, err
-}
-
-// remoteAgents dials agents over TCP. Without TLS it does so only on loopback
-// addresses, unless that is meant.
-func remoteAgents(plain bool) func(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
-	return func(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-		if err := agent.CheckListen(addr, plain); err != nil {
-			return nil, nil, usageError{fmt.Errorf("agent %s is on another machine and would be talked to without TLS: say --insecure if that is meant", addr)}
-		}
-		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			return nil, nil, err
-		}
-		return dbtesterpb.NewAgentClient(conn), conn, nil
-	}
 }
 
 // owner names this control to people who find an agent taken.

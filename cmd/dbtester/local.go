@@ -26,10 +26,11 @@ import (
 type localAgents struct {
 	app     *app
 	options agent.Options // but for WorkDir
-	workDir string
+	below   string        // where the work directory is made
 
-	mu     sync.Mutex
-	agents map[string]*localAgent
+	mu      sync.Mutex
+	workDir string // "" before the first agent
+	agents  map[string]*localAgent
 }
 
 type localAgent struct {
@@ -39,9 +40,9 @@ type localAgent struct {
 	served   chan struct{}
 }
 
-func (a *app) newLocalAgents(workDir string, tools map[string]string) *localAgents {
+func (a *app) newLocalAgents(below string, tools map[string]string) *localAgents {
 	return &localAgents{
-		app: a, workDir: workDir, agents: map[string]*localAgent{},
+		app: a, below: below, agents: map[string]*localAgent{},
 		options: agent.Options{
 			Registry: a.registry, Tools: tools, Self: a.self, AllowBinary: true, AllowFlags: true,
 			Version: tool().Version, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -77,7 +78,15 @@ func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentC
 	return dbtesterpb.NewAgentClient(conn), conn, nil
 }
 
+// start makes the agent for an address. mu is held.
 func (l *localAgents) start(addr string) (*localAgent, error) {
+	if l.workDir == "" {
+		dir, err := localWorkDir(l.below)
+		if err != nil {
+			return nil, err
+		}
+		l.workDir = dir
+	}
 	o := l.options
 	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
 	ag, err := agent.New(o)
@@ -107,7 +116,7 @@ func (l *localAgents) close(ctx context.Context) error {
 		local.server.Stop()
 		<-local.served
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(errs...); err != nil || l.workDir == "" {
 		return err
 	}
 	return os.RemoveAll(l.workDir)

@@ -64,6 +64,7 @@ func run(args []string, in io.Reader, out, errw io.Writer) int {
 		return exitFailed
 	}
 	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}}
+	cobra.EnablePrefixMatching = true // "dbtester ana" is an old habit
 	root := a.newRoot()
 	root.SetArgs(args)
 	return a.exitCode(root.ExecuteContext(ctx))
@@ -140,14 +141,13 @@ func (a *app) newRoot() *cobra.Command {
 		Short:         "Benchmark distributed, consistent key-value stores",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		SuggestFor:    []string{"dbtstetr", "dbtes", "dbtesters"},
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		a.newQuickstart(),
 		a.newAgent(),
@@ -163,16 +163,6 @@ func (a *app) newRoot() *cobra.Command {
 		}
 	}
 	return root
-}
-
-// usageArgs turns wrong arguments into a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-		}
-		return nil
-	}
 }
 
 func withChildren(c *cobra.Command) []*cobra.Command {
