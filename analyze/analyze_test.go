@@ -1,8 +1,11 @@
 package analyze
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -11,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/google/go-cmp/cmp"
@@ -57,14 +61,24 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// run analyzes folders with few plots.
-func run(t *testing.T, folders ...string) *Report {
+// run analyzes with few plots and without PNG files, which take long to make.
+func run(t *testing.T, o Options) (*Report, error) {
 	t.Helper()
-	r, err := Run(t.Context(), Options{Folders: folders, Plots: []config.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}})
+	o.Plots = []config.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}
+	d, err := newDocument(t.Context(), o)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return r
+	d.out.draw = func(dir string, f figure.Figure) (paths []string, err error) {
+		for extension, draw := range map[string]func(io.Writer, figure.Figure) error{".svg": figure.SVG, ".csv": figure.CSV} {
+			var b bytes.Buffer
+			path := filepath.Join(dir, f.Name+extension)
+			paths = append(paths, path)
+			err = errors.Join(err, draw(&b, f), os.WriteFile(path, b.Bytes(), 0o644))
+		}
+		return paths, err
+	}
+	return d.Report, d.write(t.Context())
 }
 
 // tabulate analyzes folders without writing anything.
@@ -139,9 +153,14 @@ func TestReportOfTwoDatabases(t *testing.T) {
 func TestSameBytesTwiceAndRecordsUntouched(t *testing.T) {
 	dir := twoDatabases(t)
 	before := tree(t, dir)
-	r := run(t, dir)
+	r, err := run(t, Options{Folders: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	once := tree(t, dir)
-	run(t, dir)
+	if _, err := run(t, Options{Folders: []string{dir}}); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(once, tree(t, dir)); diff != "" {
 		t.Errorf("the second analysis differs:\n%s", diff)
 	}
@@ -156,7 +175,7 @@ func TestSameBytesTwiceAndRecordsUntouched(t *testing.T) {
 		}
 	}
 	for _, out := range []string{dir, filepath.Join(dir, "etcd-v3.6")} {
-		if _, err := Run(t.Context(), Options{Folders: []string{dir}, Out: out}); err == nil || !strings.Contains(err.Error(), "among the records") {
+		if _, err := run(t, Options{Folders: []string{dir}, Out: out}); err == nil || !strings.Contains(err.Error(), "among the records") {
 			t.Errorf("writing into %s: %v", out, err)
 		}
 	}

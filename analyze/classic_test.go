@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"context"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -117,7 +116,7 @@ func TestClassicTableGivesTheClassicValues(t *testing.T) {
 func TestClassicOutputsGoWhereTheFileSays(t *testing.T) {
 	dir, out := classicDirectory(t), t.TempDir()
 	e := classicExperiment(dir, out)
-	if _, err := Run(context.Background(), Options{Classic: e, Plots: []config.Plot{}}); err != nil {
+	if _, err := run(t, Options{Classic: e}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"all.csv", "all.txt", "all.json", "README.md", "own/t-all.csv", "plots/report.html", "plots/AVG-LATENCY-MS-BY-KEY.svg"} {
@@ -135,7 +134,7 @@ func TestClassicOutputsGoWhereTheFileSays(t *testing.T) {
 		}
 	}
 	e.Report.TableCSV = e.Inputs[e.Databases[0].Tag].Servers[0]
-	if _, err := Run(context.Background(), Options{Classic: e, Plots: []config.Plot{}}); err == nil || !strings.Contains(err.Error(), "one of the records") {
+	if _, err := run(t, Options{Classic: e}); err == nil || !strings.Contains(err.Error(), "one of the records") {
 		t.Errorf("writing over an input: %v", err)
 	}
 }

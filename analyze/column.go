@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -66,14 +65,6 @@ type logEvent struct {
 
 // span is a stretch of time in unix nanoseconds of the client's clock.
 type span struct{ from, to int64 }
-
-// spanOf returns the span between two times, empty if one is not known.
-func spanOf(from, to time.Time) span {
-	if from.IsZero() || to.IsZero() || to.Before(from) {
-		return span{}
-	}
-	return span{from.UnixNano(), to.UnixNano()}
-}
 
 func (s span) empty() bool      { return s.to <= s.from }
 func (s span) seconds() float64 { return float64(s.to-s.from) / 1e9 }

@@ -30,11 +30,12 @@ type output struct {
 	readme, html                  string
 	perColumn                     map[string]map[string]string // by tag and logical name
 	records, folders, files       []string
+	draw                          func(dir string, f figure.Figure) ([]string, error)
 }
 
 // newOutput decides where everything goes.
 func newOutput(o Options) (*output, error) {
-	out := &output{dir: o.Out}
+	out := &output{dir: o.Out, draw: figure.Write}
 	for _, f := range o.Folders {
 		absolute, err := filepath.Abs(f)
 		if err != nil {
@@ -170,7 +171,7 @@ func (out *output) figure(f figure.Figure) error {
 	if err := os.MkdirAll(out.dir, 0o755); err != nil {
 		return fmt.Errorf("write figure: %w", err)
 	}
-	paths, err := figure.Write(out.dir, f)
+	paths, err := out.draw(out.dir, f)
 	out.files = append(out.files, paths...)
 	return err
 }
