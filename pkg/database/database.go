@@ -70,9 +70,13 @@ type Info struct {
 	Operations []Op
 	// Ports are the default ports by role; "client" is the one clients dial.
 	Ports map[string]int
-	// Tools are the executables a plan needs besides this binary, by the names
-	// that [Member.Tools] is keyed with. Empty: this binary is enough.
+	// Tools are the executables a plan can use besides this binary, by the names
+	// that [Member.Tools] is keyed with, the server itself first; a plan that cannot
+	// do without a missing one says so.
 	Tools []string
+	// Embedded is the version of the server in this binary, in the words of its
+	// release; empty if there is none.
+	Embedded string
 	// SharedConn says that one Client is safe for concurrent use; otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
@@ -130,7 +134,8 @@ type Member struct {
 	Hosts []Host
 	// Dir is the member's own directory, absolute. Plan paths are relative to it.
 	Dir string
-	// Tools maps the names of Info.Tools to executables or directories.
+	// Tools maps names of Info.Tools to executables or directories; what the agent
+	// has none of is not there.
 	Tools map[string]string
 	// TLS is nil for plaintext.
 	TLS *TLS

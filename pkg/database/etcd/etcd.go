@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/version"
+
 	"github.com/coreos/dbtester/pkg/database"
 )
 
@@ -27,6 +29,8 @@ func Database() database.Database {
 				database.OpDelete, database.OpRange, database.OpSwap,
 			},
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
+			Tools:      []string{Name},
+			Embedded:   version.Version,
 			SharedConn: true,
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
@@ -69,6 +73,7 @@ var (
 	_ database.Driver     = (*Options)(nil)
 	_ database.Validator  = (*Options)(nil)
 	_ database.Embedded   = (*Options)(nil)
+	_ database.Installer  = (*Options)(nil)
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)

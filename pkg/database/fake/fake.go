@@ -38,6 +38,7 @@ func Database() database.Database {
 				database.OpWrite, database.OpUpdate, database.OpRead, database.OpReadOneshot, database.OpDelete,
 			},
 			Ports:    map[string]int{"client": 7379},
+			Embedded: Version,
 			MaxValue: maxValue,
 			Fsync:    "none: the leader appends to a file and never syncs it",
 			Built:    "built-in",
