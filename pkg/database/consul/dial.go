@@ -1,0 +1,171 @@
+package consul
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Transport names what carries a client's HTTP requests.
+type Transport string
+
+// The transports. Both keep one connection alive and send one request at a
+// time; neither asks for compression, which Consul would spend the servers'
+// and the client's processors on.
+const (
+	// Standard is the transport of net/http, with what Consul's own client library
+	// puts on top.
+	Standard Transport = "standard"
+	// Lean is the same library on a connection without goroutines of its own.
+	Lean Transport = "lean"
+)
+
+func (t Transport) validate() error {
+	if t != Standard && t != Lean {
+		return fmt.Errorf("transport %q is not %s or %s", t, Standard, Lean)
+	}
+	return nil
+}
+
+const (
+	// connectTimeout bounds the making of one connection.
+	connectTimeout = 5 * time.Second
+	// bufferBytes is the size of each of a connection's two buffers: a thousand
+	// connections should stay small, and most requests fit.
+	bufferBytes = 4 << 10
+)
+
+// Dial opens one connection to one member, the preferred or else the first, and
+// reads one key, so that a dead endpoint is an error here and the first operation
+// finds the connection open. A connection that breaks is made again by the next
+// operation, to the same member.
+//
+// The library reads a token, a namespace and the like from CONSUL_ variables of
+// the environment, as every Consul client does.
+func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	member := max(t.Prefer, 0)
+	c, err := o.open(t, member)
+	if err != nil {
+		return nil, fmt.Errorf("dial consul: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
+	if err != nil && !answers(err) {
+		return nil, errors.Join(fmt.Errorf("dial consul: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// answers says whether an error comes from a member that takes this connection:
+// one without a leader does, one that has too many connections does not.
+func answers(err error) bool {
+	var status api.StatusError
+	return errors.As(err, &status) && status.Code != http.StatusTooManyRequests
+}
+
+// open makes a client without sending anything.
+func (o *Options) open(t database.Target, member int) (*client, error) {
+	if member < 0 || member >= len(t.Endpoints) {
+		return nil, fmt.Errorf("no endpoint %d of %d", member, len(t.Endpoints))
+	}
+	transport, err := o.transport(t.TLS)
+	if err != nil {
+		return nil, err
+	}
+	config := api.Config{
+		Address: t.Endpoints[member], Scheme: "http",
+		HttpClient: &http.Client{Transport: transport, CheckRedirect: noRedirect},
+	}
+	if t.TLS != nil {
+		config.Scheme = "https"
+	}
+	library, err := api.NewClient(&config)
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return &client{kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address}, nil
+}
+
+// noRedirect takes a redirection as the answer: following it would send a
+// request twice.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// transport returns a transport for one connection.
+func (o *Options) transport(t *database.TLS) (http.RoundTripper, error) {
+	config, err := tlsConfig(t)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	if o.Transport == Lean {
+		return &leanTransport{dialer: dialer, tls: config}, nil
+	}
+	return &asking{&http.Transport{
+		DialContext:     dialer.DialContext,
+		TLSClientConfig: config,
+		// HTTP/2 would share the connection, which is not what is measured.
+		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
+		MaxConnsPerHost:       1,
+		MaxIdleConnsPerHost:   1,
+		DisableCompression:    true,
+		ReadBufferSize:        bufferBytes,
+		WriteBufferSize:       bufferBytes,
+		ExpectContinueTimeout: expectWithin,
+	}}, nil
+}
+
+// Requests with a body above askBytes wait for the server's word before they
+// send it: a server that refuses a large body closes the connection while it is
+// still being sent, and its answer is lost. No value that a server takes by
+// default is that large.
+const (
+	askBytes     = maxValue
+	expectWithin = time.Second
+)
+
+// asking is a transport that asks before it sends large bodies.
+type asking struct{ *http.Transport }
+
+func (a *asking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ContentLength > askBytes {
+		r = r.Clone(r.Context())
+		r.Header.Set("Expect", "100-continue")
+	}
+	return a.Transport.RoundTrip(r)
+}
+
+func tlsConfig(t *database.TLS) (*tls.Config, error) {
+	if t == nil {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("read CA: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read CA: no certificate in %q", t.CA)
+		}
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("read client certificate: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

@@ -1,0 +1,130 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// classify turns what a request returned into a classed error, nil for nil. It
+// takes the URL out of the text, because a URL holds the key.
+func classify(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	var status api.StatusError
+	if errors.As(err, &status) {
+		class, refused := classOfStatus(status)
+		if refused {
+			return database.NotApplied(class, err)
+		}
+		return database.MaybeApplied(class, err)
+	}
+	var request *url.Error
+	isRequest := errors.As(err, &request)
+	if isRequest {
+		err = request.Err
+	}
+	var op *net.OpError
+	var network net.Error
+	switch {
+	case errors.As(err, &op) && op.Op == "dial":
+		if ctx.Err() != nil {
+			return before(ctx)
+		}
+		return database.NotApplied(database.ClassUnavailable, err)
+	case errors.Is(err, context.Canceled), errors.Is(ctx.Err(), context.Canceled):
+		return database.MaybeApplied(database.ClassCancelled, err)
+	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
+		return database.MaybeApplied(database.ClassTimeout, err)
+	case isRequest, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+		return database.MaybeApplied(database.ClassConnection, err)
+	}
+	return database.MaybeApplied(database.ClassOther, err)
+}
+
+// before classes a context that is over before anything was sent.
+func before(ctx context.Context) error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return database.NotApplied(database.ClassTimeout, err)
+	default:
+		return database.NotApplied(database.ClassCancelled, err)
+	}
+}
+
+// classOfStatus returns the kind of an answer that is an error, and whether it is
+// a refusal: the server's word that it did not apply the request.
+func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
+	switch s.Code {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		// Both come from Consul's limits, before a request is looked at.
+		return database.ClassThrottled, true
+	case http.StatusRequestEntityTooLarge:
+		return database.ClassTooLarge, true
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return database.ClassDenied, true
+	}
+	if s.Code < http.StatusInternalServerError {
+		return database.ClassOther, true
+	}
+	for _, r := range reasons() {
+		if strings.Contains(s.Body, r.text) {
+			return r.class, r.refused
+		}
+	}
+	return database.ClassOther, false
+}
+
+// reason is what Consul writes into an answer of 500, which is all that tells
+// whether a write may have been applied.
+type reason struct {
+	text    string
+	class   database.Class
+	refused bool
+}
+
+// reasons lists the texts of Consul, of its raft and of its connections between
+// members; the first that occurs counts.
+func reasons() []reason {
+	return []reason{
+		{"No cluster leader", database.ClassUnavailable, true},
+		{"Raft leader not found in server lookup mapping", database.ClassUnavailable, true},
+		{"Not ready to serve consistent reads", database.ClassUnavailable, true},
+		// Raft answers these before it appends anything.
+		{"node is not the leader", database.ClassLeaderChange, true},
+		{"leadership transfer in progress", database.ClassLeaderChange, true},
+		{"timed out enqueuing operation", database.ClassThrottled, true},
+		// From here on the entry may be in somebody's log.
+		{"leadership lost while committing log", database.ClassLeaderChange, false},
+		{"raft is already shutdown", database.ClassUnavailable, false},
+		// No connection to the leader, so nothing was forwarded to it; the text of a
+		// connection that broke later begins with "rpc error making call".
+		{"rpc error getting client", database.ClassUnavailable, true},
+		{"i/o deadline reached", database.ClassTimeout, false},
+		{"i/o timeout", database.ClassTimeout, false},
+		{"deadline exceeded", database.ClassTimeout, false},
+		{"EOF", database.ClassConnection, false},
+		{"connection reset", database.ClassConnection, false},
+		{"broken pipe", database.ClassConnection, false},
+		{"stream closed", database.ClassConnection, false},
+		{"session shutdown", database.ClassConnection, false},
+		{"stream reset", database.ClassConnection, false},
+	}
+}
+
+// conflict says why a swap did not happen.
+func conflict(why string) error {
+	return database.NotApplied(database.ClassConflict, fmt.Errorf("%s", why))
+}

@@ -1,0 +1,55 @@
+package consul
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// releases holds a complete go.mod and go.sum for every version that can be
+// built from Go modules. (A file named go.mod can't be embedded.)
+//
+//go:embed release
+var releases embed.FS
+
+// Recipes returns how to obtain a version: the project's own release archive
+// and, for the versions of which a build is known to work, the Go module.
+func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+	version = strings.TrimPrefix(version, "v")
+	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
+		return nil, fmt.Errorf("consul has no version %q: want one such as 1.16.0", version)
+	}
+	const site = "https://releases.hashicorp.com/consul/{version}/"
+	recipes := []install.Recipe{install.Archive{
+		About:       install.About{Source: "https://developer.hashicorp.com/consul/install", NotTried: true},
+		URL:         site + "consul_{version}_{os}_{arch}.zip",
+		ChecksumURL: site + "consul_{version}_SHA256SUMS",
+		Files:       map[string]string{Name: "consul"},
+	}}
+	build, ok := goBuild(version)
+	if ok {
+		recipes = append(recipes, build)
+	}
+	return recipes, nil
+}
+
+// goBuild returns the recipe that builds a version, if there is one.
+func goBuild(version string) (install.GoBuild, bool) {
+	mod, modErr := releases.ReadFile("release/" + version + "/go.mod.txt")
+	sum, sumErr := releases.ReadFile("release/" + version + "/go.sum.txt")
+	if modErr != nil || sumErr != nil {
+		return install.GoBuild{}, false
+	}
+	const module = "github.com/hashicorp/consul"
+	about := install.About{Source: "https://github.com/hashicorp/consul/blob/v" + version + "/go.mod"}
+	if strings.Contains(string(mod), module+"/envoyextensions =>") {
+		about.Notes = append(about.Notes, "its in-tree submodules are replaced by their published tags")
+	}
+	return install.GoBuild{
+		About: about, GoMod: string(mod), GoSum: string(sum),
+		Packages: map[string]string{Name: module}, Module: module,
+	}, true
+}
