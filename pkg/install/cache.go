@@ -23,8 +23,8 @@ const (
 	releaseFile   = "release.json"
 )
 
-// errAbsent says that the cache does not have a release.
-var errAbsent = errors.New("not in the cache")
+// ErrAbsent says that the cache does not have a release.
+var ErrAbsent = errors.New("not in the cache")
 
 // lockPoll is how often a held lock is tried again: flock cannot be waited for
 // under a context.
@@ -79,15 +79,19 @@ func (i id) key() string { return i.name + "@" + i.version }
 
 func (in *Installer) dir(i id) string { return filepath.Join(in.Cache, i.name, i.version) }
 
-// Find returns the release if the cache has it, with every tool it needs. It
-// does not hash; see [Release.Verify].
-func (in *Installer) Find(name, version string) (Release, bool) {
+// Find returns the release of the cache, with every tool it needs. The error
+// wraps [ErrAbsent] if there is none, else says why it can't be used. Find does
+// not hash; see [Release.Verify].
+func (in *Installer) Find(name, version string) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {
-		return Release{}, false
+		return Release{}, err
 	}
 	r, err := in.load(id)
-	return r, err == nil
+	if err != nil {
+		return Release{}, fmt.Errorf("%s: %w", id, err)
+	}
+	return r, nil
 }
 
 // List returns the releases of the cache, by name and then by version. What
@@ -151,7 +155,7 @@ func digits(s string) int {
 	return n
 }
 
-// load reads a release of the cache. errAbsent means that there is none; with
+// load reads a release of the cache. ErrAbsent means that there is none; with
 // any other error the release is returned too if its record could be read.
 func (in *Installer) load(id id) (Release, error) {
 	dir, err := filepath.Abs(in.dir(id))
@@ -163,7 +167,7 @@ func (in *Installer) load(id id) (Release, error) {
 		if _, err := os.Lstat(dir); err == nil {
 			return Release{}, fmt.Errorf("%s has no %s, so it is not a release: remove it", dir, releaseFile)
 		}
-		return Release{}, errAbsent
+		return Release{}, ErrAbsent
 	}
 	if err != nil {
 		return Release{}, fmt.Errorf("read the cache: %w", err)

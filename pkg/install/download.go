@@ -18,6 +18,11 @@ import (
 // progress.
 const progressEvery = 32 << 20
 
+// dialTimeout bounds the look-up of a server and the connection to it, and then
+// the handshake: long enough for lost packets, short enough that a machine
+// without the internet soon tries the next recipe.
+const dialTimeout = 10 * time.Second
+
 // maxChecksumBytes bounds a checksum file.
 const maxChecksumBytes = 1 << 20
 
@@ -45,8 +50,8 @@ func (s *stage) newFetcher() (fetcher, func()) {
 	}
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   30 * time.Second,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
 		ResponseHeaderTimeout: time.Minute,
 		ForceAttemptHTTP2:     true,
 	}
@@ -164,13 +169,16 @@ func temporary(err error) bool {
 	var status statusError
 	var dns *net.DNSError
 	var network net.Error
+	var op *net.OpError
 	switch {
 	case errors.As(err, &file):
 		return false
 	case errors.As(err, &status):
 		return status.code >= 500 || status.code == http.StatusTooManyRequests || status.code == http.StatusRequestTimeout
 	case errors.As(err, &dns):
-		return !dns.IsNotFound
+		return !dns.IsNotFound && !dns.IsTimeout
+	case errors.As(err, &op) && op.Op == "dial" && op.Timeout():
+		return false // within that time the kernel and the resolver tried several times
 	case errors.Is(err, errStalled), errors.Is(err, io.ErrUnexpectedEOF):
 		return true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

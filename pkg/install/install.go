@@ -60,7 +60,7 @@ func (in *Installer) Get(ctx context.Context, name, version string, recipes []Re
 }
 
 func (in *Installer) get(ctx context.Context, id id, recipes []Recipe) (Release, error) {
-	if r, err := in.cached(id); !errors.Is(err, errAbsent) {
+	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}
 	unlock, err := in.lock(ctx, id)
@@ -69,7 +69,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []Recipe) (Release,
 	}
 	defer unlock()
 	// Whoever held the lock before may have brought it.
-	if r, err := in.cached(id); !errors.Is(err, errAbsent) {
+	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}
 	if err := in.sweep(id); err != nil {
@@ -103,7 +103,7 @@ func failed(failures []error) error {
 }
 
 // cached returns the release of the cache, checked against its hashes, or
-// errAbsent.
+// ErrAbsent.
 func (in *Installer) cached(id id) (Release, error) {
 	r, err := in.load(id)
 	if err != nil {

@@ -245,10 +245,10 @@ func TestGetArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, ok := in.Find("db", "1.2.3")
+	found, missing := in.Find("db", "1.2.3")
 	list, err := in.List()
-	if !ok || err != nil {
-		t.Fatalf("find %v, list: %v", ok, err)
+	if missing != nil || err != nil {
+		t.Fatalf("find: %v, list: %v", missing, err)
 	}
 	if diff := cmp.Diff([][]Release{{r}, {r}, {r}}, [][]Release{{again}, {found}, list}); diff != "" {
 		t.Errorf("again, found, listed (-want +got):\n%s", diff)
@@ -534,8 +534,8 @@ func TestNeeds(t *testing.T) {
 	in.Lookup = func(string) (string, error) { return "", fs.ErrNotExist }
 	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
 	wantError(t, err, "java is needed and was not found (install a Java runtime")
-	if _, ok := in.Find("db", "1.2.3"); ok {
-		t.Error("found although java is missing")
+	if _, err := in.Find("db", "1.2.3"); err == nil || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), "java") {
+		t.Errorf("find without java: %v", err)
 	}
 	list, err := in.List()
 	wantError(t, err, "java is needed")
@@ -559,8 +559,8 @@ func TestDamagedCache(t *testing.T) {
 	if err := os.Remove(r.Files["db"]); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := in.Find("db", "1.2.3"); ok {
-		t.Error("found without its executable")
+	if _, err := in.Find("db", "1.2.3"); err == nil || errors.Is(err, ErrAbsent) {
+		t.Errorf("find without its executable: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.Dir, releaseFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
@@ -589,7 +589,7 @@ func TestRecordIsNotTrusted(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, releaseFile), []byte(record), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := in.Find("db", "1"); ok {
+		if r, err := in.Find("db", "1"); err == nil || errors.Is(err, ErrAbsent) {
 			t.Errorf("%s: found %+v", name, r)
 		}
 	}
@@ -635,7 +635,7 @@ func TestNamesAndVersions(t *testing.T) {
 		if _, err := in.Get(t.Context(), bad[0], bad[1], nil); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
-		if _, ok := in.Find(bad[0], bad[1]); ok {
+		if _, err := in.Find(bad[0], bad[1]); err == nil {
 			t.Errorf("%q was found", bad)
 		}
 	}
