@@ -450,11 +450,10 @@ func (x *InstallRequest) GetVersion() string {
 
 type InstallProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The last message carries where the release is, its source and checksum.
-	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	Source        string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
-	Sha256        string `protobuf:"bytes,4,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// text is one line; the last message has none.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// release is set on the last message only.
+	Release       *Release `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -496,25 +495,99 @@ func (x *InstallProgress) GetText() string {
 	return ""
 }
 
-func (x *InstallProgress) GetPath() string {
+func (x *InstallProgress) GetRelease() *Release {
 	if x != nil {
-		return x.Path
+		return x.Release
+	}
+	return nil
+}
+
+// Release is a release of a database in an agent's cache.
+type Release struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // without a leading "v"
+	// kind is how it was obtained: "archive", "go build", "maven" or "local".
+	Kind   string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	// sha256 maps each tool to its hash in hex.
+	Sha256 map[string]string `protobuf:"bytes,5,rep,name=sha256,proto3" json:"sha256,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// notes are to be printed wherever the release is named.
+	Notes         []string `protobuf:"bytes,6,rep,name=notes,proto3" json:"notes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Release) Reset() {
+	*x = Release{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Release) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Release) ProtoMessage() {}
+
+func (x *Release) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Release.ProtoReflect.Descriptor instead.
+func (*Release) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Release) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
 
-func (x *InstallProgress) GetSource() string {
+func (x *Release) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *Release) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Release) GetSource() string {
 	if x != nil {
 		return x.Source
 	}
 	return ""
 }
 
-func (x *InstallProgress) GetSha256() string {
+func (x *Release) GetSha256() map[string]string {
 	if x != nil {
 		return x.Sha256
 	}
-	return ""
+	return nil
+}
+
+func (x *Release) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
 }
 
 // MemberHost is one machine of the cluster, with every port by role.
@@ -528,7 +601,7 @@ type MemberHost struct {
 
 func (x *MemberHost) Reset() {
 	*x = MemberHost{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -540,7 +613,7 @@ func (x *MemberHost) String() string {
 func (*MemberHost) ProtoMessage() {}
 
 func (x *MemberHost) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -553,7 +626,7 @@ func (x *MemberHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberHost.ProtoReflect.Descriptor instead.
 func (*MemberHost) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{6}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MemberHost) GetAddr() string {
@@ -575,7 +648,10 @@ type StartRequest struct {
 	RunId    string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	Database string                 `protobuf:"bytes,2,opt,name=database,proto3" json:"database,omitempty"`
 	Tag      string                 `protobuf:"bytes,3,opt,name=tag,proto3" json:"tag,omitempty"`
-	Version  string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	// version is the release to run. Tools that the agent was told of go first, then
+	// the release in its cache, then the server in its binary if it is of that
+	// version. Empty asks for no release.
+	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
 	// options are the driver's options as YAML, every default filled in; the agent
 	// decodes them strictly again.
 	Options []byte        `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
@@ -588,14 +664,17 @@ type StartRequest struct {
 	DryRun bool `protobuf:"varint,10,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	// binary replaces the executable of the driver's first tool, if not empty. The
 	// agent must allow it.
-	Binary        string `protobuf:"bytes,11,opt,name=binary,proto3" json:"binary,omitempty"`
+	Binary string `protobuf:"bytes,11,opt,name=binary,proto3" json:"binary,omitempty"`
+	// install says that the release is to be installed before the start: a dry run
+	// then only finds out whether it can be had.
+	Install       bool `protobuf:"varint,12,opt,name=install,proto3" json:"install,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -607,7 +686,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -620,7 +699,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{7}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StartRequest) GetRunId() string {
@@ -700,6 +779,13 @@ func (x *StartRequest) GetBinary() string {
 	return ""
 }
 
+func (x *StartRequest) GetInstall() bool {
+	if x != nil {
+		return x.Install
+	}
+	return false
+}
+
 type StartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// plan is the plan as JSON; commands carry the argv that run.
@@ -710,13 +796,16 @@ type StartResponse struct {
 	DiskDevice       string   `protobuf:"bytes,5,opt,name=disk_device,json=diskDevice,proto3" json:"disk_device,omitempty"`
 	NetworkInterface string   `protobuf:"bytes,6,opt,name=network_interface,json=networkInterface,proto3" json:"network_interface,omitempty"`
 	FdatasyncP50Ns   int64    `protobuf:"varint,7,opt,name=fdatasync_p50_ns,json=fdatasyncP50Ns,proto3" json:"fdatasync_p50_ns,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// release is what the member runs, with hashes checked at the start; absent if it
+	// runs tools the agent was told of or the agent's own binary.
+	Release       *Release `protobuf:"bytes,8,opt,name=release,proto3" json:"release,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +817,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +830,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{8}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StartResponse) GetPlan() []byte {
@@ -793,6 +882,13 @@ func (x *StartResponse) GetFdatasyncP50Ns() int64 {
 	return 0
 }
 
+func (x *StartResponse) GetRelease() *Release {
+	if x != nil {
+		return x.Release
+	}
+	return nil
+}
+
 // Child is one process of the member.
 type Child struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -810,7 +906,7 @@ type Child struct {
 
 func (x *Child) Reset() {
 	*x = Child{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +918,7 @@ func (x *Child) String() string {
 func (*Child) ProtoMessage() {}
 
 func (x *Child) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +931,7 @@ func (x *Child) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Child.ProtoReflect.Descriptor instead.
 func (*Child) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Child) GetName() string {
@@ -891,7 +987,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +999,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1012,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HeartbeatRequest) GetRunId() string {
@@ -952,7 +1048,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -964,7 +1060,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -977,7 +1073,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -1017,7 +1113,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1125,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1138,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StopRequest) GetRunId() string {
@@ -1067,7 +1163,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1175,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1188,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StopResponse) GetChildren() []*Child {
@@ -1134,7 +1230,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1242,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1255,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StatusRequest) GetProbe() bool {
@@ -1186,7 +1282,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1294,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1307,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StatusResponse) GetState() State {
@@ -1288,7 +1384,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1396,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1409,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *FileInfo) GetName() string {
@@ -1340,7 +1436,7 @@ type CollectRequest struct {
 
 func (x *CollectRequest) Reset() {
 	*x = CollectRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1448,7 @@ func (x *CollectRequest) String() string {
 func (*CollectRequest) ProtoMessage() {}
 
 func (x *CollectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1461,7 @@ func (x *CollectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectRequest.ProtoReflect.Descriptor instead.
 func (*CollectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CollectRequest) GetRunId() string {
@@ -1393,7 +1489,7 @@ type CollectChunk struct {
 
 func (x *CollectChunk) Reset() {
 	*x = CollectChunk{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +1501,7 @@ func (x *CollectChunk) String() string {
 func (*CollectChunk) ProtoMessage() {}
 
 func (x *CollectChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +1514,7 @@ func (x *CollectChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectChunk.ProtoReflect.Descriptor instead.
 func (*CollectChunk) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CollectChunk) GetData() []byte {
@@ -1444,7 +1540,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1456,7 +1552,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1469,7 +1565,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CloseRequest) GetRunId() string {
@@ -1487,7 +1583,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1499,7 +1595,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1512,7 +1608,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
 }
 
 var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
@@ -1547,12 +1643,20 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x0eInstallRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\"i\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\"T\n" +
 	"\x0fInstallProgress\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12\x16\n" +
-	"\x06source\x18\x03 \x01(\tR\x06source\x12\x16\n" +
-	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"\x93\x01\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12-\n" +
+	"\arelease\x18\x02 \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\"\xed\x01\n" +
+	"\aRelease\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x127\n" +
+	"\x06sha256\x18\x05 \x03(\v2\x1f.dbtesterpb.Release.Sha256EntryR\x06sha256\x12\x14\n" +
+	"\x05notes\x18\x06 \x03(\tR\x05notes\x1a9\n" +
+	"\vSha256Entry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x93\x01\n" +
 	"\n" +
 	"MemberHost\x12\x12\n" +
 	"\x04addr\x18\x01 \x01(\tR\x04addr\x127\n" +
@@ -1560,7 +1664,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xb2\x02\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xcc\x02\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -1573,7 +1677,8 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\bdetached\x18\t \x01(\bR\bdetached\x12\x17\n" +
 	"\adry_run\x18\n" +
 	" \x01(\bR\x06dryRun\x12\x16\n" +
-	"\x06binary\x18\v \x01(\tR\x06binary\"\x85\x02\n" +
+	"\x06binary\x18\v \x01(\tR\x06binary\x12\x18\n" +
+	"\ainstall\x18\f \x01(\bR\ainstall\"\xb4\x02\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
@@ -1582,7 +1687,8 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\vdisk_device\x18\x05 \x01(\tR\n" +
 	"diskDevice\x12+\n" +
 	"\x11network_interface\x18\x06 \x01(\tR\x10networkInterface\x12(\n" +
-	"\x10fdatasync_p50_ns\x18\a \x01(\x03R\x0efdatasyncP50Ns\"\x83\x01\n" +
+	"\x10fdatasync_p50_ns\x18\a \x01(\x03R\x0efdatasyncP50Ns\x12-\n" +
+	"\arelease\x18\b \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
@@ -1664,7 +1770,7 @@ func file_dbtesterpb_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_dbtesterpb_agent_proto_goTypes = []any{
 	(State)(0),                // 0: dbtesterpb.State
 	(*Host)(nil),              // 1: dbtesterpb.Host
@@ -1673,57 +1779,62 @@ var file_dbtesterpb_agent_proto_goTypes = []any{
 	(*OpenResponse)(nil),      // 4: dbtesterpb.OpenResponse
 	(*InstallRequest)(nil),    // 5: dbtesterpb.InstallRequest
 	(*InstallProgress)(nil),   // 6: dbtesterpb.InstallProgress
-	(*MemberHost)(nil),        // 7: dbtesterpb.MemberHost
-	(*StartRequest)(nil),      // 8: dbtesterpb.StartRequest
-	(*StartResponse)(nil),     // 9: dbtesterpb.StartResponse
-	(*Child)(nil),             // 10: dbtesterpb.Child
-	(*HeartbeatRequest)(nil),  // 11: dbtesterpb.HeartbeatRequest
-	(*HeartbeatResponse)(nil), // 12: dbtesterpb.HeartbeatResponse
-	(*StopRequest)(nil),       // 13: dbtesterpb.StopRequest
-	(*StopResponse)(nil),      // 14: dbtesterpb.StopResponse
-	(*StatusRequest)(nil),     // 15: dbtesterpb.StatusRequest
-	(*StatusResponse)(nil),    // 16: dbtesterpb.StatusResponse
-	(*FileInfo)(nil),          // 17: dbtesterpb.FileInfo
-	(*CollectRequest)(nil),    // 18: dbtesterpb.CollectRequest
-	(*CollectChunk)(nil),      // 19: dbtesterpb.CollectChunk
-	(*CloseRequest)(nil),      // 20: dbtesterpb.CloseRequest
-	(*CloseResponse)(nil),     // 21: dbtesterpb.CloseResponse
-	nil,                       // 22: dbtesterpb.MemberHost.PortsEntry
+	(*Release)(nil),           // 7: dbtesterpb.Release
+	(*MemberHost)(nil),        // 8: dbtesterpb.MemberHost
+	(*StartRequest)(nil),      // 9: dbtesterpb.StartRequest
+	(*StartResponse)(nil),     // 10: dbtesterpb.StartResponse
+	(*Child)(nil),             // 11: dbtesterpb.Child
+	(*HeartbeatRequest)(nil),  // 12: dbtesterpb.HeartbeatRequest
+	(*HeartbeatResponse)(nil), // 13: dbtesterpb.HeartbeatResponse
+	(*StopRequest)(nil),       // 14: dbtesterpb.StopRequest
+	(*StopResponse)(nil),      // 15: dbtesterpb.StopResponse
+	(*StatusRequest)(nil),     // 16: dbtesterpb.StatusRequest
+	(*StatusResponse)(nil),    // 17: dbtesterpb.StatusResponse
+	(*FileInfo)(nil),          // 18: dbtesterpb.FileInfo
+	(*CollectRequest)(nil),    // 19: dbtesterpb.CollectRequest
+	(*CollectChunk)(nil),      // 20: dbtesterpb.CollectChunk
+	(*CloseRequest)(nil),      // 21: dbtesterpb.CloseRequest
+	(*CloseResponse)(nil),     // 22: dbtesterpb.CloseResponse
+	nil,                       // 23: dbtesterpb.Release.Sha256Entry
+	nil,                       // 24: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
 	1,  // 0: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
-	22, // 1: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
-	7,  // 2: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
-	10, // 3: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
-	0,  // 4: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	10, // 5: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	10, // 6: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	0,  // 7: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 8: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	10, // 9: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	17, // 10: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 11: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 12: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 13: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	8,  // 14: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	11, // 15: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	13, // 16: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	15, // 17: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	18, // 18: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	20, // 19: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 20: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 21: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	9,  // 22: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	12, // 23: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	14, // 24: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	16, // 25: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	19, // 26: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	21, // 27: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	20, // [20:28] is the sub-list for method output_type
-	12, // [12:20] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	7,  // 1: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
+	23, // 2: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
+	24, // 3: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	8,  // 4: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
+	11, // 5: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	7,  // 6: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
+	0,  // 7: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	11, // 8: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	11, // 9: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	0,  // 10: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	2,  // 11: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	11, // 12: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	18, // 13: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	1,  // 14: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
+	3,  // 15: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	5,  // 16: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	9,  // 17: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	12, // 18: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	14, // 19: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	16, // 20: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	19, // 21: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	21, // 22: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	4,  // 23: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	6,  // 24: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	10, // 25: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	13, // 26: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	15, // 27: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	17, // 28: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	20, // 29: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	22, // 30: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	23, // [23:31] is the sub-list for method output_type
+	15, // [15:23] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }
@@ -1737,7 +1848,7 @@ func file_dbtesterpb_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_agent_proto_rawDesc), len(file_dbtesterpb_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

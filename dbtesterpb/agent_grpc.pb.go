@@ -44,7 +44,8 @@ type AgentClient interface {
 	// Open reserves the agent for one run, or refuses naming the owner
 	// (FAILED_PRECONDITION with an Owner detail).
 	Open(ctx context.Context, in *OpenRequest, opts ...grpc.CallOption) (*OpenResponse, error)
-	// Install obtains a release of a database and streams its progress.
+	// Install obtains a release of a database into the agent's cache, unless it is
+	// there, and streams its progress. The session must not have been started.
 	Install(ctx context.Context, in *InstallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[InstallProgress], error)
 	// Start plans the member, checks its ports, writes its files and spawns its
 	// commands. It returns when they are spawned, not when they are ready.
@@ -180,7 +181,8 @@ type AgentServer interface {
 	// Open reserves the agent for one run, or refuses naming the owner
 	// (FAILED_PRECONDITION with an Owner detail).
 	Open(context.Context, *OpenRequest) (*OpenResponse, error)
-	// Install obtains a release of a database and streams its progress.
+	// Install obtains a release of a database into the agent's cache, unless it is
+	// there, and streams its progress. The session must not have been started.
 	Install(*InstallRequest, grpc.ServerStreamingServer[InstallProgress]) error
 	// Start plans the member, checks its ports, writes its files and spawns its
 	// commands. It returns when they are spawned, not when they are ready.
