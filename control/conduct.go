@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/config"
@@ -26,6 +27,7 @@ type conductor struct {
 	events *results.EventWriter
 	target database.Target
 	beats  *heartbeats
+	dialed atomic.Int64 // connections of read-oneshot
 	// endSampling ends the samples of this process and waits for the last one.
 	endSampling func() error
 }

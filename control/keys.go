@@ -5,13 +5,15 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// countBefore asks the database how many keys it holds before a load of writes.
+// countBefore asks the database how many keys it holds before a load that creates
+// some and deletes none.
 func (c *conductor) countBefore(ctx context.Context) error {
 	counter, ok := c.driver.(database.Counter)
-	if !ok || database.Op(c.db.Load.Operation) != database.OpWrite {
+	if !ok || !c.does(database.OpWrite) || c.does(database.OpDelete) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTimeout)
@@ -29,13 +31,13 @@ const countTimeout = 2 * undoTimeout / 3
 
 // countAfter asks again. An interrupted load is counted too; a count that fails
 // does not undo what was measured.
-func (c *conductor) countAfter(ctx context.Context) {
+func (c *conductor) countAfter(ctx context.Context, rec *load.Recorder) {
 	k := c.run.Keys
 	if k == nil {
 		return
 	}
-	t := c.run.Totals
-	k.MinAdded, k.MaxAdded = t.OK, t.OK+t.Unknown
+	surely, perhaps := rec.Created()
+	k.MinAdded, k.MaxAdded = surely, surely+perhaps
 	if c.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}

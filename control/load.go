@@ -68,10 +68,10 @@ func (c *conductor) peerAddr() string {
 
 // load counts the keys, runs every step of the load, and counts the keys again.
 func (c *conductor) load(ctx context.Context) error {
-	if err := c.countBefore(ctx); err != nil {
+	if err := c.preload(ctx); err != nil {
 		return err
 	}
-	if err := c.preload(ctx); err != nil {
+	if err := c.countBefore(ctx); err != nil {
 		return err
 	}
 	files, err := load.NewFiles(c.dir, time.Now())
@@ -79,14 +79,14 @@ func (c *conductor) load(ctx context.Context) error {
 		return err
 	}
 	spec := c.spec()
-	rec := load.NewRecorder(files, spec.Operation, c.reportProgress)
+	rec := load.NewRecorder(files, spec.Operations(), c.reportProgress)
 	c.event("load start", -1, "")
 	c.run.LoadStart = time.Now().UTC()
 	err = c.loadSteps(ctx, load.NewEngine(spec, rec))
 	c.event("load end", -1, "")
 	totals := rec.Totals()
 	c.run.Totals = &totals
-	c.countAfter(ctx)
+	c.countAfter(ctx, rec)
 	return errors.Join(err, files.Close())
 }
 
@@ -102,6 +102,7 @@ func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
 		}
 		c.beats.setClients(s.Clients)
 		c.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.connections))
+		s.Dial = c.dialOne
 		res, err := engine.Step(ctx, s.Step, conns)
 		c.recordStep(s, res)
 		err = errors.Join(err, closeAll(conns))
@@ -154,6 +155,17 @@ func (c *conductor) dial(ctx context.Context, n int) ([]database.Client, error) 
 		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, firstOf(errs)), closeAll(conns))
 	}
 	return conns, nil
+}
+
+// dialOne opens one connection, to the members in turn.
+func (c *conductor) dialOne(ctx context.Context) (database.Client, error) {
+	members, err := c.targets()
+	if err != nil {
+		return nil, err
+	}
+	t := c.target
+	t.Prefer = members[int(c.dialed.Add(1))%len(members)]
+	return c.driver.Dial(ctx, t)
 }
 
 // firstOf is the first error with the number of the others: a thousand clients
@@ -216,19 +228,23 @@ func (c *conductor) targets() ([]int, error) {
 	return members, nil
 }
 
-// preload writes the one key that a load of reads will read.
+// preload writes the keys that operations on existing keys need.
 func (c *conductor) preload(ctx context.Context) error {
-	if !c.reads() {
+	spec := c.spec()
+	n := spec.Keys
+	if spec.SameKey {
+		n = 1
+	}
+	if n == 0 || !c.does(append(readers, database.OpUpdate, database.OpDelete)...) {
 		return nil
 	}
-	c.say("write the key to read")
-	conns, err := c.dial(ctx, 1)
+	c.say("write %d keys before the load", n)
+	first := c.plannedSteps()[0]
+	conns, err := c.dial(ctx, min(first.connections, int(min(n, 1<<20))))
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.db.Load.Timeout)
-	defer cancel()
-	return errors.Join(load.Preload(ctx, c.spec(), conns[0]), closeAll(conns))
+	return errors.Join(load.Preload(ctx, spec, first.Clients, conns, nil), closeAll(conns))
 }
 
 func (c *conductor) reportProgress(p load.Progress) {

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -33,7 +34,8 @@ func plannedSteps(l config.Load) []plannedStep {
 	for i, s := range l.Steps {
 		steps[i] = plannedStep{
 			Step: load.Step{
-				Index: i, Clients: s.Clients, Requests: s.Requests, Duration: s.Duration, Rate: cmp.Or(s.Rate, l.Rate),
+				Index: i, Clients: s.Clients, Requests: s.Requests, Duration: s.Duration,
+				Rate: cmp.Or(s.Rate, l.Rate), RateEnd: s.RateEnd, Ramp: s.Ramp,
 			},
 			connections: s.Connections,
 		}
@@ -45,8 +47,9 @@ func plannedSteps(l config.Load) []plannedStep {
 func (c *conductor) spec() load.Spec {
 	l := c.db.Load
 	return load.Spec{
-		Seed: c.Experiment.Seed, Operation: database.Op(l.Operation), Read: c.readMode(),
-		KeySize: l.KeySize, ValueSize: l.ValueSize, SameKey: l.SameKey || c.reads(),
+		Seed: c.Experiment.Seed, Operation: database.Op(l.Operation), Mix: mixOf(l), Read: c.readMode(),
+		Keys: l.Keys, Law: load.KeyLaw(l.KeyLaw), RangeLimit: l.RangeLimit,
+		KeySize: l.KeySize, ValueSize: l.ValueSize, ValueSizeMax: l.ValueSizeMax, SameKey: l.SameKey,
 		Poisson: l.Arrival == "poisson", Shed: l.Backlog == "shed",
 		Timeout: l.Timeout, Drain: l.Drain, WarmUp: l.WarmUp, CoolDown: l.CoolDown,
 	}
@@ -63,22 +66,44 @@ func (c *conductor) readMode() database.ReadMode {
 	return c.entry.Info.Reads[0]
 }
 
-func (c *conductor) reads() bool {
-	switch database.Op(c.db.Load.Operation) {
-	case database.OpRead, database.OpReadOneshot, database.OpRange:
-		return true
+// reads tells whether an operation of the load reads.
+func (c *conductor) reads() bool { return c.does(readers...) }
+
+// readers are the operations that read.
+var readers = []database.Op{database.OpRead, database.OpReadOneshot, database.OpRange, database.OpSwap}
+
+// does tells whether one of some operations is part of the load.
+func (c *conductor) does(some ...database.Op) bool {
+	return slices.ContainsFunc(operations(c.db.Load), func(op database.Op) bool { return slices.Contains(some, op) })
+}
+
+// operations are the operations of a load.
+func operations(l config.Load) []database.Op {
+	return load.Spec{Operation: database.Op(l.Operation), Mix: mixOf(l)}.Operations()
+}
+
+func mixOf(l config.Load) []load.Share {
+	var mix []load.Share
+	for _, s := range l.Mix {
+		mix = append(mix, load.Share{Operation: database.Op(s.Operation), Weight: s.Weight})
 	}
-	return false
+	return mix
 }
 
 // loadRecord is the load as the manifest holds it.
 func (c *conductor) loadRecord() results.Load {
 	l := c.db.Load
 	r := results.Load{
-		Operation: l.Operation, ReadMode: string(c.readMode()), Requests: l.Requests, Duration: l.Duration,
+		Operation: l.Operation, Workload: l.Workload, ReadMode: string(c.readMode()), Requests: l.Requests, Duration: l.Duration,
 		Clients: l.Clients, Connections: l.Connections, Rate: l.Rate,
-		KeySize: l.KeySize, ValueSize: l.ValueSize, SameKey: l.SameKey,
-		Timeout: l.Timeout, WarmUp: l.WarmUp, CoolDown: l.CoolDown, Target: l.Target,
+		KeySize: l.KeySize, ValueSize: l.ValueSize, ValueSizeMax: l.ValueSizeMax, SameKey: l.SameKey,
+		RangeLimit: l.RangeLimit, Timeout: l.Timeout, WarmUp: l.WarmUp, CoolDown: l.CoolDown, Target: l.Target,
+	}
+	for _, s := range l.Mix {
+		r.Mix = append(r.Mix, results.Share{Operation: s.Operation, Weight: s.Weight})
+	}
+	if l.Keys > 0 {
+		r.Keys, r.KeyLaw = l.Keys, l.KeyLaw
 	}
 	if l.Rate > 0 {
 		r.Arrival, r.Backlog, r.Drain = l.Arrival, l.Backlog, l.Drain

@@ -93,6 +93,16 @@ func (h Host) Agent() string { return joinHostPort(h.Addr, h.AgentPort) }
 type Load struct {
 	// Operation is write, read, or read-oneshot.
 	Operation string `json:"operation"`
+	// Workload names the mix that was asked for by name (ycsb-a ... ycsb-f); Mix holds
+	// what it stands for.
+	Workload string `json:"workload,omitempty"`
+	// Mix are operations and their weights; empty means Operation alone.
+	Mix []Share `json:"mix,omitempty"`
+	// Keys is how many keys are written before the load, for operations on keys that
+	// exist; KeyLaw says which of them an operation takes: sequential, uniform,
+	// zipfian or latest.
+	Keys   int64  `json:"keys,omitempty"`
+	KeyLaw string `json:"key_law,omitempty"`
 	// Requests bounds the load if not 0, Duration too; one of them does. With Steps
 	// they are the sums over the steps.
 	Requests int64         `json:"requests"`
@@ -112,6 +122,10 @@ type Load struct {
 	// KeySize and ValueSize are in bytes, and exact.
 	KeySize   int `json:"key_size"`
 	ValueSize int `json:"value_size"`
+	// ValueSizeMax, if not 0, makes sizes uniform from ValueSize to it.
+	ValueSizeMax int `json:"value_size_max,omitempty"`
+	// RangeLimit is how many keys a range reads at most.
+	RangeLimit int `json:"range_limit,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
 	// Read is the read mode of an operation that reads, "" for one that does not.
@@ -136,6 +150,16 @@ type Step struct {
 	Requests int64         `json:"requests,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	Rate     float64       `json:"rate,omitempty"`
+	// RateEnd, if not 0, is the rate at the end of Duration.
+	RateEnd float64 `json:"rate_end,omitempty"`
+	// Ramp spreads the clients' first requests over so long.
+	Ramp time.Duration `json:"ramp_ns,omitempty"`
+}
+
+// Share is one operation of a mix.
+type Share struct {
+	Operation string  `json:"operation"`
+	Weight    float64 `json:"weight"`
 }
 
 // Plot is one time plot of a report.

@@ -30,7 +30,7 @@ func BenchmarkEngineNull(b *testing.B) {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			b.ReportAllocs()
 			spec := Spec{Operation: database.OpWrite, KeySize: 16, Timeout: time.Second}
-			e := NewEngine(spec, NewRecorder(discard{}, spec.Operation, nil))
+			e := NewEngine(spec, NewRecorder(discard{}, spec.Operations(), nil))
 			b.ResetTimer()
 			if _, err := e.Step(b.Context(), Step{Clients: clients, Requests: int64(max(b.N, clients))}, []database.Client{null{}}); err != nil {
 				b.Fatal(err)
@@ -49,9 +49,10 @@ func BenchmarkOp1KiB(b *testing.B) {
 		}
 	})
 	b.Run("value", func(b *testing.B) {
+		w := &workload{spec: Spec{Seed: 1, ValueSize: 1024}}
 		buf := make([]byte, 0, 1024)
 		for i := range int64(b.N) {
-			buf = appendValue(buf[:0], 1, i, 1024)
+			buf = w.appendValue(buf[:0], i, i)
 		}
 	})
 }
@@ -59,14 +60,20 @@ func BenchmarkOp1KiB(b *testing.B) {
 // BenchmarkFlush is the cost of one second's flush with response and service
 // latencies: it happens once a second.
 func BenchmarkFlush(b *testing.B) {
-	rec := NewRecorder(discard{}, database.OpWrite, nil)
-	step := Step{Clients: 100, Rate: 1000, Requests: 1 << 40}
-	flights := make([]*flight, step.Clients)
+	spec := Spec{Operation: database.OpWrite}
+	rec := NewRecorder(discard{}, spec.Operations(), nil)
+	flights := make([]*flight, 100)
 	for i := range flights {
 		flights[i] = &flight{}
 	}
-	spec := Spec{Operation: database.OpWrite}
-	rec.begin(step, newSchedule(spec, step), flights, rec.now(), [numPhases]int64{0, 1 << 62, 1 << 62})
+	work, err := newWorkload(spec, len(flights))
+	if err != nil {
+		b.Fatal(err)
+	}
+	st := &step{Step: Step{Clients: len(flights), Rate: 1000, Requests: 1 << 40}, work: work, start: rec.now()}
+	st.schedule = newSchedule(spec, st.Step)
+	st.phaseEnd = [numPhases]int64{0, 1 << 62, 1 << 62}
+	rec.begin(st, flights)
 	sec := rec.flushed + 1
 	for b.Loop() {
 		b.StopTimer()

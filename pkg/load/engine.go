@@ -25,11 +25,24 @@ func NewEngine(spec Spec, rec *Recorder) *Engine {
 	return &Engine{spec: spec, rec: rec}
 }
 
+// Operations are the operations of a load, for its recorder.
+func (s Spec) Operations() []database.Op {
+	if len(s.Mix) == 0 {
+		return []database.Op{s.Operation}
+	}
+	ops := make([]database.Op, len(s.Mix))
+	for i, share := range s.Mix {
+		ops[i] = share.Operation
+	}
+	return ops
+}
+
 // step is a step while it runs.
 type step struct {
 	*Engine
 	Step
 	schedule schedule
+	work     *workload
 	first    int64 // number of this step's request 0
 	start    int64
 	phaseEnd [numPhases]int64 // after start
@@ -46,7 +59,11 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
 	}
-	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), first: e.next, stop: make(chan struct{})}
+	work, err := newWorkload(e.spec, s.Clients)
+	if err != nil {
+		return StepResult{}, err
+	}
+	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: make(chan struct{})}
 	st.phases()
 	workers := make([]*worker, s.Clients)
 	flights := make([]*flight, s.Clients)
@@ -59,7 +76,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if s.Duration > 0 {
 		st.stopAt.Store(st.start + int64(s.Duration))
 	}
-	e.rec.begin(s, st.schedule, flights, st.start, st.phaseEnd)
+	e.rec.begin(st, flights)
 	st.run(ctx, workers)
 	return st.finish(ctx)
 }
@@ -76,8 +93,12 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 		return fmt.Errorf("step %d has %d connections for %d clients", s.Index, len(conns), s.Clients)
 	case s.Requests <= 0 && s.Duration <= 0:
 		return fmt.Errorf("step %d has neither requests nor a duration", s.Index)
-	case s.Rate < 0:
-		return fmt.Errorf("step %d has a rate of %v requests a second", s.Index, s.Rate)
+	case s.Rate < 0 || s.RateEnd < 0:
+		return fmt.Errorf("step %d has a rate of %v requests a second", s.Index, min(s.Rate, s.RateEnd))
+	case s.RateEnd > 0 && (s.Duration <= 0 || s.Rate == 0):
+		return fmt.Errorf("step %d has a rate that changes and needs a first rate and a duration", s.Index)
+	case s.Ramp > 0 && s.Rate > 0:
+		return fmt.Errorf("step %d has a rate: a ramp of clients has no effect on it", s.Index)
 	}
 	return nil
 }

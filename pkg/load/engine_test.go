@@ -83,7 +83,7 @@ func writes() Spec {
 func run(t *testing.T, ctx context.Context, spec Spec, s Step, client script) (*memory, *Recorder, StepResult, error) {
 	t.Helper()
 	sink := newMemory()
-	rec := NewRecorder(sink, spec.Operation, nil)
+	rec := NewRecorder(sink, spec.Operations(), nil)
 	res, err := NewEngine(spec, rec).Step(ctx, s, []database.Client{client})
 	if got, want := sink.sums(), rec.Totals(); !cmp.Equal(got, want) {
 		t.Errorf("rows do not sum to the totals: %s", cmp.Diff(want, got))
@@ -345,7 +345,7 @@ func TestStepsContinueKeys(t *testing.T) {
 	var seen sync.Map
 	client := script(func(_ context.Context, key, _ []byte) error { seen.Store(string(key), true); return nil })
 	sink := newMemory()
-	rec := NewRecorder(sink, database.OpWrite, nil)
+	rec := NewRecorder(sink, []database.Op{database.OpWrite}, nil)
 	e := NewEngine(writes(), rec)
 	for i, clients := range []int{1, 10} {
 		if _, err := e.Step(t.Context(), Step{Index: i, Clients: clients, Requests: 100}, []database.Client{client}); err != nil {
@@ -362,7 +362,7 @@ func TestStepsContinueKeys(t *testing.T) {
 func TestSinkErrorIsToldAtTheEnd(t *testing.T) {
 	sink := newMemory()
 	sink.err = errors.New("no space left")
-	rec := NewRecorder(sink, database.OpWrite, nil)
+	rec := NewRecorder(sink, []database.Op{database.OpWrite}, nil)
 	_, err := NewEngine(writes(), rec).Step(t.Context(), Step{Clients: 1, Requests: 10},
 		[]database.Client{script(func(context.Context, []byte, []byte) error { return nil })})
 	if !errors.Is(err, sink.err) || rec.Totals().OK != 10 {
@@ -371,9 +371,10 @@ func TestSinkErrorIsToldAtTheEnd(t *testing.T) {
 }
 
 func TestValuesAreUniqueAndExact(t *testing.T) {
+	w := &workload{spec: Spec{Seed: 7, ValueSize: 37}}
 	seen := map[string]bool{}
 	for i := range int64(10_000) {
-		v := appendValue(nil, 7, i, 37)
+		v := w.appendValue(nil, i, i)
 		if len(v) != 37 || seen[string(v)] {
 			t.Fatalf("value %d: %d bytes, repeated %v", i, len(v), seen[string(v)])
 		}

@@ -20,13 +20,17 @@ type failures struct {
 // failed is one second of failures.
 type failed struct {
 	counts  map[failure]*results.ErrorCount
-	latency [numPhases][numClocks][3]summary
+	latency []failedLatency // as a slot
 }
+
+// failedLatency are the latencies of one phase and operation, by clock and
+// outcome.
+type failedLatency [numClocks][3]summary
 
 // failure is what failures are counted by.
 type failure struct {
-	phase int
-	class database.Class
+	phase, op int
+	class     database.Class
 }
 
 // open prepares for a step whose first second follows flushed.
@@ -45,11 +49,12 @@ func (f *failures) record(r *Recorder, d *done) {
 	s := &f.slots[sec&1]
 	if s.counts == nil {
 		s.counts = map[failure]*results.ErrorCount{}
+		s.latency = make([]failedLatency, numPhases*len(r.ops))
 	}
-	by := failure{d.phase, d.class}
+	by := failure{d.phase, d.op, d.class}
 	c := s.counts[by]
 	if c == nil {
-		c = &results.ErrorCount{Operation: r.operation, Phase: phases[d.phase], Class: string(d.class)}
+		c = &results.ErrorCount{Operation: string(r.ops[d.op]), Phase: phases[d.phase], Class: string(d.class)}
 		s.counts[by] = c
 	}
 	c.Count++
@@ -57,9 +62,10 @@ func (f *failures) record(r *Recorder, d *done) {
 		f.told[d.class] = true
 		c.FirstText, c.FirstTime = d.err.Error(), r.time(d.end)
 	}
-	s.latency[d.phase][service][d.outcome].add(d.end - d.sent)
+	l := &s.latency[d.phase*len(r.ops)+d.op]
+	l[service][d.outcome].add(d.end - d.sent)
 	if r.rated {
-		s.latency[d.phase][response][d.outcome].add(d.end - d.due)
+		l[response][d.outcome].add(d.end - d.due)
 	}
 }
 

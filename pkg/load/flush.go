@@ -38,27 +38,27 @@ func (r *Recorder) run(ctx context.Context) {
 // flush closes a second: it merges the shards, adds to the totals, and gives the
 // second to the sink. The last second of a step takes the unsent requests.
 func (r *Recorder) flush(sec int64, last bool) {
-	tallies := &r.merged.phase
 	for _, s := range r.shards {
 		r.take(s, sec)
-		for p := range tallies {
-			tallies[p].merge(&r.spare.phase[p])
-			r.spare.phase[p].reset()
+		for n := range r.merged {
+			r.merged[n].merge(&r.spare[n])
+			r.spare[n].reset()
 		}
 	}
 	fails := r.fails.take(sec)
 	r.flushed = sec
 	second := Second{Start: time.Unix(sec, 0).UTC(), Errors: r.errorCounts(sec, fails)}
-	for p := range tallies {
-		r.interval(&second, sec, p, &tallies[p], &fails.latency[p])
+	for p := range phases {
+		due := r.dueIn(sec, p)
+		for o := range r.ops {
+			r.interval(&second, sec, p, o, due[o], fails)
+		}
 	}
-	if n := len(second.Intervals); n > 0 {
-		r.close(&second.Intervals[n-1], last)
-	}
+	r.close(second.Intervals, last)
 	r.keep(r.sink.Second(second))
 	r.progress(r.progressOf(second))
-	for p := range tallies {
-		tallies[p].reset()
+	for n := range r.merged {
+		r.merged[n].reset()
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *Recorder) take(s *shard, sec int64) {
 	s.flushed = sec
 	for _, f := range s.flights {
 		if w := f.word.Load(); w != 0 && r.second(sentAt(w)) == sec {
-			taken.phase[phaseOf(w)].count(w)
+			taken.at(phaseOf(w), opOf(w)).count(w)
 		}
 	}
 	r.spare, *taken = *taken, r.spare
@@ -90,28 +90,38 @@ func (t *tally) merge(o *tally) {
 	}
 }
 
-// interval appends the row of one phase, if anything happened in it, and adds it
-// to the totals.
-func (r *Recorder) interval(second *Second, sec int64, p int, t *tally, failed *[numClocks][3]summary) {
+// interval appends the row of one phase and operation, if anything happened in
+// it, and adds it to the counts.
+func (r *Recorder) interval(second *Second, sec int64, p, o int, due int64, fails failed) {
+	n := p*len(r.ops) + o
+	t := &r.merged[n]
 	row := results.Interval{
-		Second: sec, Step: r.step.Index, Phase: phases[p], Operation: r.operation, Clients: r.clients,
-		Due: r.dueIn(sec, p), Sent: t.sent, Shed: t.shed, Queued: t.queued, Late: t.late,
+		Second: sec, Step: r.step.Index, Phase: phases[p], Operation: string(r.ops[o]), Clients: r.clients,
+		Due: due, Sent: t.sent, Shed: t.shed, Queued: t.queued, Late: t.late,
 		OK: t.ended[database.OK], Failed: t.ended[database.Failed], Unknown: t.ended[database.Unknown],
 	}
-	if r.schedule.dueBefore(0) < 0 {
-		row.Due = row.Sent
+	if !r.rated {
+		row.Due = row.Sent // a request of a closed loop is due when it is sent
 	}
-	if row.Due == 0 && row.Sent == 0 && row.Shed == 0 && row.OK+row.Failed+row.Unknown == 0 && p != measure {
+	if row.Due+row.Sent+row.Shed+row.OK+row.Failed+row.Unknown == 0 && p != measure {
 		return
 	}
 	for c := range results.Timings {
-		r.latency(&row, &t.latency[c], p, c, database.OK)
-		r.latency(&row, &failed[c][database.Failed], p, c, database.Failed)
-		r.latency(&row, &failed[c][database.Unknown], p, c, database.Unknown)
+		r.latency(&row, &t.latency[c], n, c, database.OK)
+		if fails.latency != nil {
+			r.latency(&row, &fails.latency[n][c][database.Failed], n, c, database.Failed)
+			r.latency(&row, &fails.latency[n][c][database.Unknown], n, c, database.Unknown)
+		}
 		if t.latency[c].latency.Count > 0 {
-			second.Latencies = append(second.Latencies, Latency{Series: r.series(p, c, database.OK), Histogram: t.latency[c].histogram})
+			second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
 		}
 	}
+	r.count(&row, o)
+	second.Intervals = append(second.Intervals, row)
+}
+
+// count adds a row to the counts of all steps.
+func (r *Recorder) count(row *results.Interval, o int) {
 	r.counts.Offered += row.Due
 	r.counts.Sent += row.Sent
 	r.counts.Shed += row.Shed
@@ -120,64 +130,98 @@ func (r *Recorder) interval(second *Second, sec int64, p int, t *tally, failed *
 	r.counts.Unknown += row.Unknown
 	r.counts.Queued += row.Queued
 	r.counts.Late += row.Late
-	second.Intervals = append(second.Intervals, row)
+	r.backlog[o] += row.Due - row.Sent - row.Shed
+	r.inFlight[o] += row.Sent - row.OK - row.Failed - row.Unknown
+	if o == r.creates {
+		r.created += row.OK
+		r.perhaps += row.Unknown
+	}
 }
 
 // latency describes one summary and merges it into the step's totals.
-func (r *Recorder) latency(row *results.Interval, s *summary, p, c int, o database.Outcome) {
+func (r *Recorder) latency(row *results.Interval, s *summary, n, c int, o database.Outcome) {
 	if s.latency.Count == 0 {
 		return
 	}
-	r.totals[p][c][o].merge(s)
+	r.totals[n][c][o].merge(s)
 	out := row.Latency(results.Timings[c], o)
 	*out = s.latency
 	out.SetPercentiles(s.histogram)
 }
 
-// series names the histogram of one phase, clock and outcome of this step.
-func (r *Recorder) series(p, c int, o database.Outcome) results.Series {
+// series names the histogram of the n-th phase and operation, one clock and
+// outcome of this step.
+func (r *Recorder) series(n, c int, o database.Outcome) results.Series {
 	return results.Series{
-		Timing: results.Timings[c], Operation: r.operation, Outcome: o, Step: r.step.Index, Phase: phases[p],
+		Timing: results.Timings[c], Operation: string(r.ops[n%len(r.ops)]), Outcome: o,
+		Step: r.step.Index, Phase: phases[n/len(r.ops)],
 	}
 }
 
-// dueIn counts the requests due in a second that belong to a phase.
-func (r *Recorder) dueIn(sec int64, p int) int64 {
+// dueIn counts the requests due in a second that belong to a phase, by
+// operation. The counts are the recorder's until the next call.
+func (r *Recorder) dueIn(sec int64, p int) []int64 {
+	clear(r.dueByOp)
+	if !r.rated {
+		return r.dueByOp
+	}
 	until := min(r.fromUnix(sec+1), r.issueEnd.Load()) - r.stepFrom
 	if p < numPhases-1 {
 		until = min(until, r.phaseEnd[p])
 	}
-	n := max(r.schedule.dueBefore(until)-r.due, 0)
-	r.due += n
-	return n
+	upTo := max(r.schedule.dueBefore(until), r.due)
+	if len(r.ops) == 1 {
+		r.dueByOp[0] = upTo - r.due
+	} else {
+		for i := r.due; i < upTo; i++ {
+			r.dueByOp[r.opOf(i)]++
+		}
+	}
+	r.due = upTo
+	return r.dueByOp
 }
 
-// close sets the gauges of a second on its last row. They follow from the
-// counts, so that they always agree with them.
-func (r *Recorder) close(row *results.Interval, last bool) {
-	backlog := r.counts.Offered - r.counts.Sent - r.counts.Shed - r.counts.Unsent
-	if backlog < 0 {
-		// A request was sent in the instant in which the load was ended: it was offered.
-		row.Due -= backlog
-		r.counts.Offered -= backlog
-		backlog = 0
-	}
-	if last && backlog > 0 {
-		row.Unsent = backlog
-		r.counts.Unsent += backlog
-		backlog = 0
-	}
-	row.Backlog = backlog
-	row.InFlight = r.counts.Sent - r.counts.OK - r.counts.Failed - r.counts.Unknown
-	if r.isWrite {
-		row.KeysCumulative = r.counts.OK
+// close sets the gauges on each operation's last row of a second; they follow
+// from the counts, so that they always agree with them. What is left of the
+// backlog in the last second of a step is unsent.
+func (r *Recorder) close(rows []results.Interval, last bool) {
+	for o, op := range r.ops {
+		row := lastOf(rows, string(op))
+		if row == nil {
+			continue
+		}
+		if r.backlog[o] < 0 {
+			// A request was sent in the instant in which the load was ended: it was offered.
+			row.Due -= r.backlog[o]
+			r.counts.Offered -= r.backlog[o]
+			r.backlog[o] = 0
+		}
+		if last {
+			row.Unsent = r.backlog[o]
+			r.counts.Unsent += r.backlog[o]
+			r.backlog[o] = 0
+		}
+		row.Backlog, row.InFlight = r.backlog[o], r.inFlight[o]
+		row.KeysCumulative = r.created
 	}
 }
 
-// errorCounts lists a second's failures by phase and class.
+// lastOf is the last row of an operation.
+func lastOf(rows []results.Interval, op string) *results.Interval {
+	for n := len(rows) - 1; n >= 0; n-- {
+		if rows[n].Operation == op {
+			return &rows[n]
+		}
+	}
+	return nil
+}
+
+// errorCounts lists a second's failures by phase, operation and class.
 func (r *Recorder) errorCounts(sec int64, f failed) []results.ErrorCount {
 	var list []results.ErrorCount
-	order := func(a, b failure) int { return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.class, b.class)) }
+	order := func(a, b failure) int {
+		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.op, b.op), cmp.Compare(a.class, b.class))
+	}
 	for _, by := range slices.SortedFunc(maps.Keys(f.counts), order) {
 		c := *f.counts[by]
 		c.Second, c.Step = sec, r.step.Index
@@ -196,11 +240,16 @@ func (r *Recorder) progressOf(s Second) Progress {
 		p.Offered += row.Due
 		p.Ended += row.OK + row.Failed + row.Unknown
 	}
+	all := r.shown
+	all.Reset()
 	for _, l := range s.Latencies {
 		if l.Series.Timing == results.TimingResponse || !r.rated {
-			p.P50 = time.Duration(results.Quantile(l.Histogram, 0.50))
-			p.P99 = time.Duration(results.Quantile(l.Histogram, 0.99))
+			all.Merge(l.Histogram)
 		}
+	}
+	if all.TotalCount() > 0 {
+		p.P50 = time.Duration(results.Quantile(all, 0.50))
+		p.P99 = time.Duration(results.Quantile(all, 0.99))
 	}
 	return p
 }

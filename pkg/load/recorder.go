@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,10 +51,10 @@ type Total struct {
 // Requests are recorded from any number of goroutines; the rest is called by the
 // engine that owns it.
 type Recorder struct {
-	sink      Sink
-	operation string
-	isWrite   bool
-	progress  func(Progress)
+	sink     Sink
+	ops      []database.Op
+	creates  int // index of the operation that creates keys, or -1
+	progress func(Progress)
 
 	base     time.Time // the zero of all nanoseconds here
 	baseUnix int64     // its wall clock
@@ -74,9 +75,16 @@ type Recorder struct {
 	phaseEnd [numPhases]int64
 	spare    slot
 	merged   slot
-	totals   [numPhases][numClocks][3]summary
-	counts   results.Totals // of all steps, up to the flushed second
-	sinkErr  error
+	totals   []failedLatency // of this step, as a slot
+	created  int64           // keys, up to the flushed second
+	perhaps  int64           // keys that may have been created
+	// opOf is what request i of this step does; backlog and inFlight are gauges by
+	// operation, dueByOp is scratch.
+	opOf                       func(i int64) int
+	backlog, inFlight, dueByOp []int64
+	shown                      *hdrhistogram.Histogram // scratch of progressOf
+	counts                     results.Totals          // of all steps, up to the flushed second
+	sinkErr                    error
 }
 
 // Progress is how far a load is, once a second.
@@ -92,22 +100,27 @@ type Progress struct {
 	P50, P99 time.Duration
 }
 
-// NewRecorder returns a recorder for loads of one operation. Progress may be nil.
-func NewRecorder(sink Sink, operation database.Op, progress func(Progress)) *Recorder {
+// NewRecorder returns a recorder for loads of some operations. Progress may be
+// nil.
+func NewRecorder(sink Sink, ops []database.Op, progress func(Progress)) *Recorder {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
 	r := &Recorder{
-		sink:      sink,
-		operation: string(operation),
-		isWrite:   operation == database.OpWrite,
-		progress:  progress,
-		base:      time.Now(),
-		shards:    make([]*shard, min(2*runtime.GOMAXPROCS(0), 16)),
+		sink:     sink,
+		ops:      slices.Clone(ops),
+		creates:  slices.Index(ops, database.OpWrite),
+		progress: progress,
+		base:     time.Now(),
+		shards:   make([]*shard, min(2*runtime.GOMAXPROCS(0), 16)),
 	}
+	size := numPhases * len(ops)
+	r.spare, r.merged, r.totals = make(slot, size), make(slot, size), make([]failedLatency, size)
+	r.backlog, r.inFlight, r.dueByOp = make([]int64, len(ops)), make([]int64, len(ops)), make([]int64, len(ops))
+	r.shown = results.NewHistogram()
 	r.baseUnix = r.base.UnixNano()
 	for i := range r.shards {
-		r.shards[i] = &shard{}
+		r.shards[i] = &shard{slots: [2]slot{make(slot, size), make(slot, size)}}
 	}
 	return r
 }
@@ -141,20 +154,31 @@ func (r *Recorder) Totals() results.Totals {
 	return r.counts
 }
 
-// begin prepares for a step. Flights are the step's clients.
-func (r *Recorder) begin(step Step, sched schedule, flights []*flight, start int64, phaseEnd [numPhases]int64) {
+// Created bounds the keys that the steps that ended created: those that surely
+// were, and those that may have been besides.
+func (r *Recorder) Created() (surely, perhaps int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.step, r.schedule, r.stepFrom = step, sched, start
-	r.phaseEnd = phaseEnd
-	r.rated = step.Rate > 0
+	return r.created, r.perhaps
+}
+
+// begin prepares for a step. Flights are the step's clients.
+func (r *Recorder) begin(st *step, flights []*flight) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step, r.schedule, r.stepFrom, r.phaseEnd = st.Step, st.schedule, st.start, st.phaseEnd
+	r.opOf = func(i int64) int {
+		o, _ := st.work.op(st.first + i)
+		return o
+	}
+	r.rated = st.Rate > 0
 	r.clients = len(flights)
 	r.due = 0
 	r.issueEnd.Store(math.MaxInt64)
-	if last := sched.last(); last < math.MaxInt64 {
-		r.issueEnd.Store(start + last + 1)
+	if last := st.schedule.last(); last < math.MaxInt64 {
+		r.issueEnd.Store(st.start + last + 1)
 	}
-	r.flushed = r.second(start) - 1
+	r.flushed = r.second(st.start) - 1
 	for n, s := range r.shards {
 		s.mu.Lock()
 		s.flushed, s.inside, s.flights = r.flushed, 0, s.flights[:0]
@@ -184,23 +208,25 @@ func (r *Recorder) end(step results.Step) (time.Duration, error) {
 		s.flights = s.flights[:0]
 		s.mu.Unlock()
 	}
-	for p := range r.totals {
-		for c := range r.totals[p] {
-			for o := range r.totals[p][c] {
-				r.total(step, p, c, o)
+	for n := range r.totals {
+		for c := range r.totals[n] {
+			for o := range r.totals[n][c] {
+				r.total(step, n, c, o)
 			}
 		}
 	}
 	return time.Duration(step.InsideNS), r.sinkErr
 }
 
-func (r *Recorder) total(step results.Step, p, c, o int) {
-	t := &r.totals[p][c][o]
+// total gives the sink one series: the n-th phase and operation, timed by clock c
+// and ended with outcome o.
+func (r *Recorder) total(step results.Step, n, c, o int) {
+	t := &r.totals[n][c][o]
 	if t.latency.Count == 0 {
 		return
 	}
 	r.keep(r.sink.Total(Total{
-		Latency: Latency{Series: r.series(p, c, results.Outcomes[o]), Histogram: t.histogram},
+		Latency: Latency{Series: r.series(n, c, results.Outcomes[o]), Histogram: t.histogram},
 		Start:   step.Start, End: step.End,
 	}))
 	r.counts.Clamped += t.clamped

@@ -162,6 +162,9 @@ func newSchedule(spec Spec, step Step) schedule {
 	if step.Duration > 0 {
 		end = int64(step.Duration)
 	}
+	if step.RateEnd > 0 {
+		return newRamp(step.Rate, step.RateEnd, n, end)
+	}
 	gap := 1e9 / step.Rate
 	if spec.Poisson {
 		return newPoisson(mix64(spec.Seed+uint64(step.Index)), gap, n, end)

@@ -31,7 +31,7 @@ const (
 // done is one request that ended, in nanoseconds of the recorder's clock.
 type done struct {
 	due, sent, end int64
-	phase          int
+	phase, op      int
 	outcome        database.Outcome
 	class          database.Class
 	err            error
@@ -50,12 +50,13 @@ type shard struct {
 	_       [64]byte
 }
 
-// slot is one second of one shard.
-type slot struct {
-	phase [numPhases]tally
-}
+// slot is one second of one shard: a tally for each phase and operation.
+type slot []tally
 
-// tally counts one phase of one second.
+// at is the tally of a phase and an operation.
+func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
+
+// tally counts one phase and operation of one second.
 type tally struct {
 	sent, queued, late int64
 	shed               int64
@@ -110,7 +111,7 @@ func (t *tally) reset() {
 
 // flight is a client's request in flight, packed into one word so that a flush
 // and the deadline watcher can read it while the client works: 0 when idle, else
-// the time it was sent above five bits of flags.
+// the time it was sent above eight bits of flags.
 type flight struct {
 	word atomic.Int64
 	_    [56]byte // its own cache line: neighbours belong to other clients
@@ -121,11 +122,14 @@ const (
 	flightLate
 	flightQueued
 	flightPhase // two bits
-	flightShift = 5
+	_
+	flightOp    // three bits
+	flightShift = 8
+	maxOps      = 8
 )
 
-func packFlight(sent int64, phase int, flags int64) int64 {
-	return (sent+1)<<flightShift | int64(phase)*flightPhase | flags
+func packFlight(sent int64, phase, op int, flags int64) int64 {
+	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags
 }
 
 // sentAt is when a flight's request was sent.
@@ -144,6 +148,8 @@ func (t *tally) count(word int64) {
 
 func phaseOf(word int64) int { return int(word/flightPhase) & 3 }
 
+func opOf(word int64) int { return int(word/flightOp) & (maxOps - 1) }
+
 // second places a moment in an open second: the flushed ones are closed, and at
 // most two are open. Both bounds matter only when a goroutine was held up between
 // reading the clock and getting here.
@@ -160,9 +166,9 @@ func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
 	defer s.mu.Unlock()
 	word := f.word.Swap(0)
 	if r.second(d.sent) > s.flushed {
-		s.slots[s.second(r, d.sent)&1].phase[d.phase].count(word)
+		s.slots[s.second(r, d.sent)&1].at(d.phase, d.op).count(word)
 	}
-	t := &s.slots[s.second(r, d.end)&1].phase[d.phase]
+	t := s.slots[s.second(r, d.end)&1].at(d.phase, d.op)
 	t.ended[d.outcome]++
 	if d.outcome == database.OK {
 		t.latency[service].add(d.end - d.sent)
@@ -175,8 +181,8 @@ func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
 }
 
 // shed counts a request that was dropped because every client was busy.
-func (s *shard) shed(r *Recorder, now int64, phase int) {
+func (s *shard) shed(r *Recorder, now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.slots[s.second(r, now)&1].phase[phase].shed++
+	s.slots[s.second(r, now)&1].at(phase, op).shed++
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -10,12 +11,21 @@ import (
 type Spec struct {
 	// Seed makes the values, and the arrivals of a Poisson schedule.
 	Seed uint64
-	// Operation is what every request does.
+	// Operation is what every request does, unless there is a Mix.
 	Operation database.Op
+	// Mix are the operations and their weights.
+	Mix []Share
+	// Keys is how many keys exist before the load: operations on existing keys take
+	// them by Law, and created keys are numbered after them.
+	Keys int64
+	Law  KeyLaw
 	// Read is the read mode of reads.
 	Read database.ReadMode
 	// KeySize and ValueSize are in bytes. Keys are at least as long as their number.
-	KeySize, ValueSize int
+	// With a ValueSizeMax, sizes are uniform from ValueSize to it.
+	KeySize, ValueSize, ValueSizeMax int
+	// RangeLimit is how many keys a range reads at most.
+	RangeLimit int
 	// SameKey sends every request to one key.
 	SameKey bool
 	// Poisson draws exponential gaps between requests of a rate; otherwise they are
@@ -43,6 +53,13 @@ type Step struct {
 	// Rate is the due requests per second of all clients together; 0 is a closed
 	// loop, in which a client sends the next request when the last one ended.
 	Rate float64
+	// RateEnd, if not 0, is the rate at the end of Duration: it grows or falls
+	// evenly from Rate.
+	RateEnd float64
+	// Ramp spreads the clients' first requests evenly over so long.
+	Ramp time.Duration
+	// Dial opens a connection for one request; read-oneshot needs it.
+	Dial func(ctx context.Context) (database.Client, error)
 }
 
 // StepResult is what a step did besides its records.

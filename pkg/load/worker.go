@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +19,21 @@ type worker struct {
 	flight flight
 	ctx    atomic.Pointer[callContext]
 	timer  *time.Timer
+	ramp   int64 // after the step's start, when this client begins
 	key    []byte
 	value  []byte
+	got    []byte // what the last call read, if read is set
+	read   bool
 }
 
 func newWorker(s *step, n int, client database.Client) *worker {
 	w := &worker{
 		step: s, client: client, shard: s.rec.shardOf(n),
 		key:   make([]byte, 0, max(s.spec.KeySize, 20)),
-		value: make([]byte, 0, s.spec.ValueSize),
+		value: make([]byte, 0, max(s.spec.ValueSize, s.spec.ValueSizeMax)),
+	}
+	if s.Ramp > 0 {
+		w.ramp = int64(s.Ramp) * int64(n) / int64(s.Clients)
 	}
 	w.ctx.Store(newCallContext(w))
 	return w
@@ -39,7 +44,7 @@ func (w *worker) run() {
 	defer func() { w.ctx.Load().cancel() }()
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
-	w.wait(w.step.start)
+	w.wait(w.step.start + w.ramp)
 	for w.one() {
 	}
 }
@@ -98,7 +103,8 @@ func (w *worker) open(i, due int64) bool {
 	case now >= s.rec.issueEnd.Load()+int64(s.spec.Drain): // unsent
 		return false
 	case s.spec.Shed && flags == flightQueued && now-due > lateAfter:
-		w.shard.shed(s.rec, now, s.phase(due-s.start))
+		op, _ := s.work.op(s.first + i)
+		w.shard.shed(s.rec, now, s.phase(due-s.start), op)
 		return true
 	}
 	w.apply(i, due, now, flags)
@@ -122,20 +128,30 @@ func (w *worker) wait(until int64) {
 	}
 }
 
+// request is one request, worked out before it is sent.
+type request struct {
+	number int64 // over all steps
+	op     int   // index in the workload
+	key    int64 // number of the key
+}
+
 // apply sends request i and records how it ended.
 func (w *worker) apply(i, due, now, flags int64) {
 	s := w.step
-	number := s.first + i
-	w.prepare(number)
-	phase := s.phase(due - s.start)
+	req := w.prepare(s.first + i)
 	call := w.ctx.Load()
 	sent := s.rec.now()
 	if s.Rate == 0 {
 		due = sent
 	}
-	w.flight.word.Store(packFlight(sent, phase, flags))
-	err := w.call(call, number)
-	d := done{due: due, sent: sent, end: s.rec.now(), phase: phase, err: err}
+	phase := s.phase(due - s.start)
+	w.flight.word.Store(packFlight(sent, phase, req.op, flags))
+	err := w.call(call, req)
+	d := done{due: due, sent: sent, end: s.rec.now(), phase: phase, op: req.op, err: err}
+	if err == nil && w.read {
+		w.value, d.err = s.work.verify(w.value, w.got, req.key, req.number%verifyEvery == 0)
+		w.got, err = nil, d.err
+	}
 	if err != nil {
 		w.classify(&d)
 	}
@@ -147,56 +163,71 @@ func (w *worker) apply(i, due, now, flags int64) {
 	}
 }
 
-// prepare fills the key, and the value of an operation that has one.
-func (w *worker) prepare(number int64) {
-	spec := &w.step.spec
+// verifyEvery is how often the content of a value that was read is checked, not
+// only its length.
+const verifyEvery = 1000
+
+// prepare works a request out and fills the key, and the value of an operation
+// that has one.
+func (w *worker) prepare(number int64) request {
+	work := w.step.work
+	spec := &work.spec
+	req := request{number: number}
+	var rank int64
+	req.op, rank = work.op(number)
 	if spec.SameKey {
 		w.key = appendSameKey(w.key[:0], spec.KeySize)
 	} else {
-		w.key = appendKey(w.key[:0], number, spec.KeySize)
+		req.key = work.keyOf(number, req.op, rank)
+		w.key = appendKey(w.key[:0], req.key, spec.KeySize)
 	}
-	switch spec.Operation {
-	case database.OpWrite, database.OpUpdate:
-		w.value = appendValue(w.value[:0], spec.Seed, number, spec.ValueSize)
+	switch work.ops[req.op] {
+	case database.OpWrite, database.OpUpdate, database.OpSwap:
+		w.value = work.appendValue(w.value[:0], req.key, number)
 	}
+	return req
 }
 
-// call applies the operation.
-func (w *worker) call(ctx context.Context, number int64) error {
+// call applies the operation. What was read is left in w.got, to be checked when
+// the clock has been read.
+func (w *worker) call(ctx context.Context, req request) (err error) {
 	spec := &w.step.spec
-	switch spec.Operation {
+	w.read = false
+	switch op := w.step.work.ops[req.op]; op {
 	case database.OpWrite, database.OpUpdate:
 		return w.client.Put(ctx, w.key, w.value)
 	case database.OpRead:
-		value, err := w.client.Get(ctx, w.key, spec.Read)
+		w.got, err = w.client.Get(ctx, w.key, spec.Read)
+		w.read = err == nil
+		return err
+	case database.OpReadOneshot:
+		w.got, err = w.oneshot(ctx)
+		w.read = err == nil
+		return err
+	case database.OpDelete:
+		return w.client.(database.Deleter).Delete(ctx, w.key)
+	case database.OpRange:
+		_, err = w.client.(database.Ranger).Range(ctx, w.key, spec.RangeLimit, spec.Read)
+		return err
+	case database.OpSwap:
+		old, err := w.client.Get(ctx, w.key, spec.Read)
 		if err != nil {
 			return err
 		}
-		return w.verify(value, number)
+		return w.client.(database.Swapper).Swap(ctx, w.key, old, w.value)
 	default:
-		return database.NotApplied(database.ClassOther, fmt.Errorf("operation %q is not implemented", spec.Operation))
+		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}
 }
 
-// verify checks the length of every value read and the content of one in a
-// thousand.
-func (w *worker) verify(value []byte, number int64) error {
-	spec := &w.step.spec
-	if len(value) != spec.ValueSize {
-		return database.NotApplied(database.ClassWrongValue, fmt.Errorf("read %d bytes, want %d", len(value), spec.ValueSize))
+// oneshot reads over a connection of its own, which it opens and closes.
+func (w *worker) oneshot(ctx context.Context) ([]byte, error) {
+	client, err := w.step.Dial(ctx)
+	if err != nil {
+		return nil, database.NotApplied(database.ClassUnavailable, err)
 	}
-	if number%1000 != 0 {
-		return nil
-	}
-	of := number
-	if spec.SameKey {
-		of = 0
-	}
-	w.value = appendValue(w.value[:0], spec.Seed, of, spec.ValueSize)
-	if !bytes.Equal(value, w.value) {
-		return database.NotApplied(database.ClassWrongValue, errors.New("the value read is not the one written"))
-	}
-	return nil
+	value, err := client.Get(ctx, w.key, w.step.spec.Read)
+	return value, errors.Join(err, client.Close())
 }
 
 // classify sets the outcome. What the deadline watcher ended is a time-out,
@@ -206,13 +237,4 @@ func (w *worker) classify(d *done) {
 	if w.flight.word.Load()&flightExpired != 0 && d.outcome != database.OK {
 		d.class = database.ClassTimeout
 	}
-}
-
-// Preload writes the key that a load of reads with the same key reads.
-func Preload(ctx context.Context, spec Spec, client database.Client) error {
-	key := appendSameKey(nil, spec.KeySize)
-	if err := client.Put(ctx, key, appendValue(nil, spec.Seed, 0, spec.ValueSize)); err != nil {
-		return fmt.Errorf("write the key to read: %w", err)
-	}
-	return nil
 }

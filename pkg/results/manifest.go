@@ -114,24 +114,39 @@ type DatabaseRun struct {
 
 // Load is the load of one database as it was resolved.
 type Load struct {
-	Operation   string        `json:"operation"`
+	Operation string `json:"operation"`
+	// Workload names the mix, if it has a name; Mix are its operations.
+	Workload string  `json:"workload,omitempty"`
+	Mix      []Share `json:"mix,omitempty"`
+	// Keys existed before the load; KeyLaw says which of them an operation took.
+	Keys        int64         `json:"keys,omitempty"`
+	KeyLaw      string        `json:"key_law,omitempty"`
 	ReadMode    string        `json:"read_mode,omitempty"`
 	Requests    int64         `json:"requests,omitempty"`
 	Duration    time.Duration `json:"duration_ns,omitempty"`
 	Clients     int           `json:"clients"`
 	Connections int           `json:"connections"`
 	// Rate is the due requests per second; 0 is a closed loop.
-	Rate      float64       `json:"rate,omitempty"`
-	Arrival   string        `json:"arrival,omitempty"`
-	Backlog   string        `json:"backlog,omitempty"`
-	KeySize   int           `json:"key_size_bytes"`
-	ValueSize int           `json:"value_size_bytes"`
-	SameKey   bool          `json:"same_key,omitempty"`
-	Timeout   time.Duration `json:"timeout_ns"`
-	Drain     time.Duration `json:"drain_ns,omitempty"`
-	WarmUp    time.Duration `json:"warm_up_ns,omitempty"`
-	CoolDown  time.Duration `json:"cool_down_ns,omitempty"`
-	Target    string        `json:"target,omitempty"`
+	Rate      float64 `json:"rate,omitempty"`
+	Arrival   string  `json:"arrival,omitempty"`
+	Backlog   string  `json:"backlog,omitempty"`
+	KeySize   int     `json:"key_size_bytes"`
+	ValueSize int     `json:"value_size_bytes"`
+	// ValueSizeMax, if not 0, means sizes uniform from ValueSize to it.
+	ValueSizeMax int           `json:"value_size_max_bytes,omitempty"`
+	RangeLimit   int           `json:"range_limit,omitempty"`
+	SameKey      bool          `json:"same_key,omitempty"`
+	Timeout      time.Duration `json:"timeout_ns"`
+	Drain        time.Duration `json:"drain_ns,omitempty"`
+	WarmUp       time.Duration `json:"warm_up_ns,omitempty"`
+	CoolDown     time.Duration `json:"cool_down_ns,omitempty"`
+	Target       string        `json:"target,omitempty"`
+}
+
+// Share is one operation of a mix and its weight.
+type Share struct {
+	Operation string  `json:"operation"`
+	Weight    float64 `json:"weight"`
 }
 
 // Step is one stretch of the load with a fixed number of clients.
