@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,21 +176,23 @@ func (f Figure) check() error {
 			wrong("axis %q: %v", axis.Label, err)
 		}
 	}
+	if f.Kind == Percentiles {
+		if f.X.Min != nil && !belowHundred(*f.X.Min) || f.X.Max != nil && (!belowHundred(*f.X.Max) || *f.X.Max == 0) {
+			wrong("axis %q: percentiles end between 0 and 100", f.X.Label)
+		}
+	}
 	return errors.Join(errs...)
 }
 
 // check returns why the ends of an axis are impossible.
 func (a Axis) check() error {
 	for _, end := range []*float64{a.Min, a.Max} {
-		if end != nil && (!finite(*end) || a.Log && *end <= 0) {
+		if end != nil && (!finite(*end) || a.Log && !positive(*end)) {
 			return fmt.Errorf("cannot end at %v", *end)
 		}
 	}
-	if a.Min != nil && a.Max != nil && *a.Min >= *a.Max {
+	if a.Min != nil && a.Max != nil && !apart(*a.Min, *a.Max) {
 		return fmt.Errorf("minimum %v is not below maximum %v", *a.Min, *a.Max)
 	}
 	return nil
 }
-
-// finite tells a number that can be drawn. Beyond 1e300 differences overflow.
-func finite(v float64) bool { return math.Abs(v) <= 1e300 }

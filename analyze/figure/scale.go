@@ -45,14 +45,27 @@ func span(has func(float64) bool, values []float64) (low, high float64, ok bool)
 	return low, high, low <= high
 }
 
-func positive(v float64) bool { return finite(v) && v > 0 }
+// extreme is far beyond what is measured, and far from where the arithmetic of a
+// scale would overflow or lose all digits.
+const extreme = 1e100
+
+// finite tells a number that a linear scale can place.
+func finite(v float64) bool { return math.Abs(v) <= extreme }
+
+// positive tells a number that a logarithmic scale can place.
+func positive(v float64) bool { return v >= 1/extreme && v <= extreme }
+
+// apart tells two ends between which a scale has room.
+func apart(low, high float64) bool {
+	return high-low > max(1e-12*max(math.Abs(low), math.Abs(high)), 1/extreme)
+}
 
 func belowHundred(v float64) bool { return v >= 0 && v < 100 }
 
 func identity(v float64) float64 { return v }
 
 // nines is the scale of percentiles: 0 at 0, 1 at 90, 2 at 99, 3 at 99.9.
-func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
+func nines(percent float64) float64 { return -math.Log1p(-percent/100) / math.Ln10 }
 
 // valueScale is the scale of measured values: from 0 to a round number if
 // linear, between round numbers if logarithmic.
@@ -67,8 +80,8 @@ func valueScale(a Axis, values []float64, ticks int) scale {
 	low, high = min(low, 0), max(high, 0)
 	// A little room keeps the line off the frame.
 	headroom := 0.02
-	if low == high {
-		high, headroom = 1, 0
+	if !apart(low, high) {
+		low, high, headroom = 0, 1, 0
 	}
 	low, high = fixed(a, low, high)
 	step := niceStep(a.Unit, (high-low)/float64(ticks))
@@ -91,7 +104,7 @@ func rangeScale(a Axis, values []float64, ticks int) scale {
 	if low > 0 && low <= 0.2*high {
 		low = 0
 	}
-	if only := low; low == high && a.Min == nil && a.Max == nil {
+	if only := low; !apart(low, high) && a.Min == nil && a.Max == nil {
 		room := max(0.5, 0.05*math.Abs(only))
 		return scale{min: low - room, max: high + room, warp: identity, has: finite, ticks: labelled(a.Unit, []float64{only})}
 	}
@@ -113,11 +126,16 @@ func fixed(a Axis, low, high float64) (float64, float64) {
 	if a.Max != nil {
 		high = *a.Max
 	}
-	if low >= high {
-		room := max(1, math.Abs(low))
-		if a.Min != nil {
+	if !apart(low, high) {
+		room := max(1, math.Abs(low), math.Abs(high))
+		switch {
+		case a.Log && a.Min != nil:
+			high = low * 10
+		case a.Log:
+			low = high / 10
+		case a.Min != nil:
 			high = low + room
-		} else {
+		default:
 			low = high - room
 		}
 	}
@@ -177,9 +195,6 @@ func logScale(a Axis, values []float64) scale {
 		high = roundUp(a.Unit, high*1.02)
 	}
 	low, high = fixed(a, low, high)
-	if low <= 0 {
-		low = high / 10
-	}
 	return scale{min: low, max: high, warp: math.Log10, has: positive, ticks: logTicks(a.Unit, low, high)}
 }
 
@@ -282,9 +297,8 @@ func pointScale(a Axis, values []float64, ticks int) scale {
 			return logScale(a, values)
 		}
 		s = scale{warp: math.Log10, has: positive}
-		s.min, s.max = fixed(a, low, high)
-		room := max(math.Pow(s.max/s.min, 0.04), 1.1)
-		s.min, s.max = fixed(a, s.min/room, s.max*room)
+		room := max(math.Pow(high/low, 0.04), 1.1)
+		s.min, s.max = fixed(a, low/room, high*room)
 		s.ticks = logTicks(a.Unit, s.min, s.max)
 	} else if a.Max == nil {
 		s.max += 0.04 * (s.max - s.min)
