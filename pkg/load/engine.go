@@ -129,6 +129,7 @@ func (s *step) run(ctx context.Context, workers []*worker) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, clients sync.WaitGroup
 	helpers.Go(func() { s.rec.run(own) })
+	helpers.Go(func() { s.rec.watchLag(own) })
 	helpers.Go(func() { s.watchDeadlines(own, workers) })
 	helpers.Go(func() { s.watchStop(ctx, own) })
 	for _, w := range workers {

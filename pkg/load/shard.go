@@ -43,8 +43,10 @@ type shard struct {
 	mu      sync.Mutex
 	flushed int64 // the last second that was flushed
 	slots   [2]slot
-	// inside is the clients' time inside calls in this step.
+	// inside is the clients' time inside calls in this step; late are all steps'
+	// latenesses of clients that waited for a due time.
 	inside int64
+	late   summary
 	// flights are the requests that this shard's clients have in flight.
 	flights []*flight
 	_       [64]byte
@@ -175,6 +177,9 @@ func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
 		if r.rated {
 			t.latency[response].add(d.end - d.due)
 		}
+	}
+	if r.rated && word&flightQueued == 0 {
+		s.late.add(d.sent - d.due)
 	}
 	s.inside += max(min(d.end, r.issueEnd.Load())-d.sent, 0)
 	return word

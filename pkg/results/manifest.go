@@ -109,7 +109,12 @@ type DatabaseRun struct {
 	Steps     []Step    `json:"steps"`
 	Keys      *Keys     `json:"keys,omitempty"`
 	Totals    *Totals   `json:"totals,omitempty"`
-	Validity  []Mark    `json:"validity"`
+	// Lateness is how much after due a free client sent, with a rate: the client's
+	// own imprecision. SchedulingLag is how late a timer fired in the client's
+	// process during the load, sampled every 10 ms.
+	Lateness      *Spread `json:"lateness,omitempty"`
+	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
+	Validity      []Mark  `json:"validity"`
 }
 
 // Load is the load of one database as it was resolved.
@@ -184,6 +189,16 @@ type Totals struct {
 	Late    int64 `json:"late"`
 	// Clamped counts latencies above the histogram's maximum, recorded as that.
 	Clamped int64 `json:"clamped"`
+}
+
+// Spread is a distribution in a few numbers, in nanoseconds; N is how many values
+// it is of.
+type Spread struct {
+	N    int64 `json:"n"`
+	P50  int64 `json:"p50_ns"`
+	P99  int64 `json:"p99_ns"`
+	P999 int64 `json:"p999_ns"`
+	Max  int64 `json:"max_ns"`
 }
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
