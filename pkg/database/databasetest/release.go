@@ -1,0 +1,38 @@
+package databasetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// Release returns the tools of a release of a database, by the driver's own
+// recipes, from the user's cache; the first time obtains it, which may take
+// minutes and the network. The test is skipped with -short and where the release
+// can't be had, but never under CI=true.
+func Release(t testing.TB, db database.Database, version string) map[string]string {
+	t.Helper()
+	if testing.Short() && os.Getenv("CI") != "true" {
+		t.Skipf("-short: needs %s %s", db.Name, version)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes, err := db.New().(database.Installer).Recipes(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &install.Installer{
+		Cache:    filepath.Join(cache, "dbtester"),
+		Progress: func(line string) { t.Log(line) },
+	}
+	release, err := in.Get(t.Context(), db.Name, version, recipes)
+	if err != nil {
+		Skip(t, err.Error())
+	}
+	return release.Files
+}

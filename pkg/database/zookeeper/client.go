@@ -1,0 +1,135 @@
+package zookeeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// client applies operations over one session, one at a time.
+type client struct {
+	*session
+	keys  Keyspace
+	limit int // largest request in bytes
+	// updates says that the last put found its key.
+	updates bool
+}
+
+var (
+	_ database.Client  = (*client)(nil)
+	_ database.Deleter = (*client)(nil)
+	_ database.Swapper = (*client)(nil)
+)
+
+// anyVersion makes a request unconditional.
+const anyVersion = -1
+
+// Put creates key or sets its value. ZooKeeper has a request for either and none
+// for both, and logs a transaction even for one that fails. So the one is tried
+// first that the last put of this connection turned out to need: a load that
+// writes new keys costs one create each, a load that overwrites one set each.
+// When the other is needed too, the put takes both.
+func (c *client) Put(ctx context.Context, key, value []byte) error {
+	path := c.keys.path(key)
+	if size := putSize(len(path), len(value)); size > c.limit {
+		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
+	}
+	// Twice is enough unless others create and delete the same key meanwhile.
+	var err error
+	for range 3 {
+		if c.updates {
+			err = c.set(ctx, path, value, anyVersion)
+		} else {
+			err = c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Create(path, value, 0, openToAll()); return err })
+		}
+		if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		c.updates = !c.updates
+	}
+	return database.NotApplied(database.ClassConflict, err)
+}
+
+// Get returns the value of key. With [database.ReadSyncGet] it first waits until
+// the server has what was written before.
+func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+	value, _, err := c.read(ctx, c.keys.path(key), mode)
+	return value, err
+}
+
+// Delete removes key.
+func (c *client) Delete(ctx context.Context, key []byte) error {
+	path := c.keys.path(key)
+	err := c.do(ctx, func(conn *zk.Conn) error { return conn.Delete(path, anyVersion) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// Swap reads key with its version, after a sync, and sets it if it holds old and
+// has that version still. A missing key is a conflict too.
+func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
+	path := c.keys.path(key)
+	if size := putSize(len(path), len(value)); size > c.limit {
+		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
+	}
+	held, version, err := c.read(ctx, path, database.ReadSyncGet)
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return database.NotApplied(database.ClassConflict, errors.New("the key does not exist"))
+	case err != nil:
+		_, class := database.Classify(err)
+		return database.NotApplied(class, err)
+	case !bytes.Equal(held, old):
+		return database.NotApplied(database.ClassConflict, errors.New("the key holds another value"))
+	}
+	err = c.set(ctx, path, value, version)
+	if errors.Is(err, zk.ErrNoNode) {
+		return database.NotApplied(database.ClassConflict, err)
+	}
+	return err
+}
+
+// Close ends the session.
+func (c *client) Close() error {
+	c.close()
+	return nil
+}
+
+func (c *client) set(ctx context.Context, path string, value []byte, version int32) error {
+	return c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Set(path, value, version); return err })
+}
+
+func (c *client) read(ctx context.Context, path string, mode database.ReadMode) (value []byte, version int32, err error) {
+	if mode == database.ReadSyncGet {
+		if err := c.sync(ctx, path); err != nil {
+			return nil, 0, err
+		}
+	}
+	type answer struct {
+		value   []byte
+		version int32
+	}
+	// Not shared with a call that ran out of time: nobody looks at its answer.
+	var got answer
+	err = c.do(ctx, func(conn *zk.Conn) error {
+		value, stat, err := conn.Get(path)
+		if err == nil {
+			got = answer{value, stat.Version}
+		}
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, 0, database.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return got.value, got.version, nil
+}

@@ -1,0 +1,66 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// errNoTLS says that neither members nor clients of this driver speak TLS:
+// ZooKeeper wants its certificate and its key in one file of their own.
+var errNoTLS = errors.New("TLS is not supported for ZooKeeper's protocol")
+
+// classify turns what a call returned into a classed error, nil for nil. started
+// says whether the library was given the request; if not, it can't have been
+// applied.
+func classify(err error, started bool) error {
+	if err == nil {
+		return nil
+	}
+	class, refused := classOf(err)
+	if refused || !started {
+		return database.NotApplied(class, err)
+	}
+	return database.MaybeApplied(class, err)
+}
+
+// classOf returns the kind of an error and whether the request was surely not
+// applied.
+func classOf(err error) (class database.Class, refused bool) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return database.ClassTimeout, false
+	case errors.Is(err, context.Canceled):
+		return database.ClassCancelled, false
+	case errors.Is(err, zk.ErrConnectionClosed):
+		return database.ClassConnection, false
+	case errors.Is(err, zk.ErrClosing):
+		return database.ClassUnavailable, false
+	case errors.Is(err, zk.ErrNoServer):
+		// The library had the request still when it found nobody to send it to.
+		return database.ClassUnavailable, true
+	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved):
+		// A server's answer to a request that it refused.
+		return database.ClassUnavailable, true
+	case errors.Is(err, zk.ErrNoNode):
+		return database.ClassNotFound, true
+	case errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrBadVersion):
+		return database.ClassConflict, true
+	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+		return database.ClassDenied, true
+	case errors.Is(err, zk.ErrShortBuffer):
+		return database.ClassTooLarge, true
+	case errors.Is(err, zk.ErrInvalidPath), errors.Is(err, zk.ErrBadArguments), errors.Is(err, zk.ErrNotEmpty):
+		return database.ClassOther, true
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		// Cut while the request was written.
+		return database.ClassConnection, false
+	}
+	return database.ClassOther, false
+}

@@ -1,0 +1,143 @@
+package zookeeper
+
+import (
+	_ "embed"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Where things are, below a member's directory.
+const (
+	confDir = "conf"
+	dataDir = "data"    // snapshots and myid
+	logDir  = "datalog" // the transaction log
+)
+
+// mainClass runs a member, alone or of a quorum.
+const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+
+// Servers log to standard output through Logback from 3.8, before through Log4j;
+// both find their file on the class path, and neither minds the other's.
+var (
+	//go:embed conf/logback.xml
+	logback string
+	//go:embed conf/log4j.properties
+	log4j string
+)
+
+// Plan returns one command, named "zookeeper": the JVM on the server's jars. Every
+// version from 3.4 to 3.9 takes these files; settings that are newer than a
+// version become system properties that nobody reads.
+func (o *Options) Plan(m database.Member) (database.Plan, error) {
+	switch {
+	case m.Index < 0 || m.Index >= len(m.Hosts):
+		return database.Plan{}, fmt.Errorf("plan zookeeper: member %d of %d", m.Index, len(m.Hosts))
+	case m.TLS != nil:
+		return database.Plan{}, fmt.Errorf("plan zookeeper: %w", errNoTLS)
+	}
+	jars, java, err := tools(m.Tools)
+	if err != nil {
+		return database.Plan{}, fmt.Errorf("plan zookeeper: %w", err)
+	}
+	self := m.Self()
+	return database.Plan{
+		Files: []database.File{
+			{Path: filepath.Join(confDir, "zoo.cfg"), Content: o.config(m)},
+			{Path: filepath.Join(confDir, "logback.xml"), Content: logback},
+			{Path: filepath.Join(confDir, "log4j.properties"), Content: log4j},
+			{Path: filepath.Join(dataDir, "myid"), Content: strconv.Itoa(serverID(m.Index)) + "\n"},
+		},
+		Commands: []database.Command{{Name: Name, Path: java, Args: o.args(m, jars)}},
+		DataDirs: []string{dataDir, logDir},
+		Listen:   []string{address(self, "client"), address(self, "peer"), address(self, "election")},
+		LogRules: logRules(),
+	}, nil
+}
+
+// tools returns the directory of jars and the JVM. Without any tools, as in a dry
+// run, their names stand for them.
+func tools(given map[string]string) (jars, java string, err error) {
+	if len(given) == 0 {
+		return toolJars, toolJava, nil
+	}
+	jars, java = given[toolJars], given[toolJava]
+	if jars == "" {
+		return "", "", fmt.Errorf("no tool %q: the directory of the server's jars", toolJars)
+	}
+	if java == "" {
+		java = toolJava // that of the PATH
+	}
+	return jars, java, nil
+}
+
+// args are the arguments of the JVM. The jars are those in the directory and in
+// its folder lib, so that it may be a directory of jars or an unpacked release.
+func (o *Options) args(m database.Member, jars string) []string {
+	var args []string
+	if o.JavaXms != "" {
+		args = append(args, "-Xms"+o.JavaXms)
+	}
+	if o.JavaXmx != "" {
+		args = append(args, "-Xmx"+o.JavaXmx)
+	}
+	args = append(args, "-Djute.maxbuffer="+strconv.Itoa(o.JuteMaxBuffer))
+	args = append(args, o.Flags...)
+	classPath := []string{filepath.Join(m.Dir, confDir), filepath.Join(jars, "*"), filepath.Join(jars, "lib", "*")}
+	return append(args, "-cp", strings.Join(classPath, string(filepath.ListSeparator)),
+		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
+}
+
+// config is the text of zoo.cfg. Every listener is on the member's own address.
+func (o *Options) config(m database.Member) string {
+	var b strings.Builder
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%v\n", name, value) }
+	set("tickTime", o.TickTime)
+	set("initLimit", o.InitLimit)
+	set("syncLimit", o.SyncLimit)
+	set("dataDir", filepath.Join(m.Dir, dataDir))
+	set("dataLogDir", filepath.Join(m.Dir, logDir))
+	set("clientPort", m.Self().Ports["client"])
+	set("clientPortAddress", m.Self().Addr)
+	set("clientPortListenBacklog", o.ListenBacklog)
+	set("maxClientCnxns", o.MaxClientConnections)
+	set("snapCount", o.SnapCount)
+	set("preAllocSize", o.PreAllocSize)
+	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
+	// Nothing is purged, so that the size on disk is that of all that was written.
+	set("autopurge.purgeInterval", 0)
+	// Its default binds port 8080 of every address.
+	set("admin.enableServer", false)
+	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
+	for i, h := range m.Hosts {
+		set(fmt.Sprintf("server.%d", serverID(i)), fmt.Sprintf("%s:%d", address(h, "peer"), h.Ports["election"]))
+	}
+	return b.String()
+}
+
+// logRules find what disturbs a run in the logs of ZooKeeper 3.4 to 3.9.
+func logRules() []database.LogRule {
+	return []database.LogRule{
+		{Event: "leader elected", Pattern: `LEADING - LEADER ELECTION TOOK`},
+		{Event: "following", Pattern: `FOLLOWING - LEADER ELECTION TOOK`},
+		{Event: "election", Pattern: `New election\. My id`},
+		{Event: "leader lost", Pattern: `Exception when following the leader`},
+		{Event: "slow fsync", Pattern: `fsync-ing the write ahead log in .* took \d+ms`},
+		{Event: "snapshot", Pattern: `Snapshotting: 0x`},
+		{Event: "session expired", Pattern: `Expiring session 0x`},
+		{Event: "request too large", Pattern: `Len error`},
+		{Event: "too many connections", Pattern: `Too many connections from`},
+		{Event: "out of memory", Pattern: `java\.lang\.OutOfMemoryError`},
+	}
+}
+
+// serverID counts from 1, as the classic tool did.
+func serverID(index int) int { return index + 1 }
+
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}

@@ -1,0 +1,113 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Protocol is how clients speak to a cluster: to ZooKeeper, or to a proxy that
+// passes for it.
+type Protocol struct {
+	Keys Keyspace
+	// MaxPacket is the largest request in bytes that the server takes. It answers
+	// larger ones by closing the connection, so clients don't send them.
+	MaxPacket int
+}
+
+// DefaultMaxPacket is ZooKeeper's own default of jute.maxbuffer.
+const DefaultMaxPacket = 1<<20 - 1
+
+// limitKeySize is the key that Info.MaxValue reckons with: the size that
+// experiments have by default.
+const limitKeySize = 256
+
+// createOverhead is what a create request holds besides path and value:
+//
+//	xid, opcode     4 + 4
+//	path, value     a length of 4 each
+//	ACL             4 for their number, 4 for the permissions, 4 + 5 for "world",
+//	                4 + 6 for "anyone"
+//	flags           4
+const createOverhead = 51
+
+// putSize is the size of the larger of the two requests that a put may need.
+func putSize(path, value int) int { return createOverhead + path + value }
+
+// MaxValue returns the largest value under a key of keySize bytes that needs no
+// escapes; 0 if there is none.
+func (p Protocol) MaxValue(keySize int) int {
+	return max(0, p.MaxPacket-putSize(p.Keys.pathSize(keySize), 0))
+}
+
+// Dial opens one session and makes the parents of the keys if they are not
+// there. It fails if no endpoint answers; with Prefer set, only that one is
+// tried, then and whenever the connection is lost.
+//
+// Its memory is that of the largest request and the largest answer, which follow
+// from Target.MaxBytes: with 1,000 connections, every KiB is 2 MiB.
+func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	s, err := open(ctx, t, p.bufferSize(t.MaxBytes))
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	if err := p.Keys.prepare(ctx, s); err != nil {
+		s.close()
+		return nil, fmt.Errorf("dial: make the parents of the keys: %w", err)
+	}
+	return &client{session: s, keys: p.Keys, limit: min(p.MaxPacket, s.largest)}, nil
+}
+
+// bufferSize is the size in bytes that both buffers of a session need so that
+// requests and answers with maxBytes of key and value fit; 0 means that the size
+// is unknown.
+func (p Protocol) bufferSize(maxBytes int) int {
+	// An answer holds 88 bytes beside the value, less than a request with its path;
+	// the rest is for a few escapes. The least also holds a batch of parents.
+	const spare, least = 512, 4 << 10
+	size := p.MaxPacket
+	if maxBytes > 0 {
+		size = min(size, putSize(p.Keys.pathSize(0), maxBytes)+spare)
+	}
+	return max(size+lengthField, least)
+}
+
+// Serves returns nil if that member opens a session, which takes a quorum, and
+// answers a read that goes through the leader.
+func (p Protocol) Serves(ctx context.Context, t database.Target, member int) error {
+	if member < 0 || member >= len(t.Endpoints) {
+		return fmt.Errorf("member %d of %d", member, len(t.Endpoints))
+	}
+	t.Prefer = member
+	s, err := open(ctx, t, p.bufferSize(1))
+	if err != nil {
+		return fmt.Errorf("member %d: %w", member, err)
+	}
+	defer s.close()
+	if err := s.sync(ctx, "/"); err != nil {
+		return fmt.Errorf("sync through member %d: %w", member, err)
+	}
+	if err := s.do(ctx, func(c *zk.Conn) error { _, _, err := c.Exists("/"); return err }); err != nil {
+		return fmt.Errorf("read from member %d: %w", member, err)
+	}
+	return nil
+}
+
+// CountKeys counts every key, by the number of children of each parent as it is
+// after a sync. Any member may answer.
+func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, error) {
+	t.Prefer = -1
+	s, err := open(ctx, t, p.bufferSize(1))
+	if err != nil {
+		return 0, fmt.Errorf("count keys: %w", err)
+	}
+	defer s.close()
+	n, err := p.Keys.count(ctx, s)
+	if err != nil {
+		return 0, fmt.Errorf("count keys: %w", err)
+	}
+	return n, nil
+}

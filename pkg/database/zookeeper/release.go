@@ -1,0 +1,104 @@
+package zookeeper
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// release holds the poms by which Maven copies a server's jars, and the checksums
+// of the jars of the versions that were tried.
+//
+//go:embed release
+var release embed.FS
+
+// The versions at which a release changes shape.
+const (
+	oldestVersion  = 3_004_000 // of a server that speaks this driver's protocol
+	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
+	moreJars       = 3_006_000 // the server needs jars that its pom leaves out
+	logbackVersion = 3_008_000 // Logback and SLF4J 2
+)
+
+// Recipes returns the official archive and then the jars of Maven Central.
+func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+	number, err := versionNumber(version)
+	if err != nil {
+		return nil, err
+	}
+	jars, err := mavenJars(strings.TrimPrefix(version, "v"), number)
+	if err != nil {
+		return nil, err
+	}
+	if number < archiveVersion {
+		return []install.Recipe{jars}, nil
+	}
+	const folder = "apache-zookeeper-{version}-bin"
+	const url = "https://archive.apache.org/dist/zookeeper/zookeeper-{version}/" + folder + ".tar.gz"
+	return []install.Recipe{
+		install.Archive{
+			About: install.About{
+				Source: "https://zookeeper.apache.org/releases.html", Needs: []string{toolJava}, NotTried: true,
+			},
+			URL: url, ChecksumURL: url + ".sha512", TopFolder: folder, Files: map[string]string{toolJars: "lib"},
+		},
+		jars,
+	}, nil
+}
+
+// mavenJars is the recipe for the jars of Maven Central.
+func mavenJars(version string, number int) (install.Maven, error) {
+	file := "release/pom.xml"
+	if number < moreJars {
+		file = "release/pom-3.5.xml"
+	}
+	pom, err := release.ReadFile(file)
+	if err != nil {
+		return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+	}
+	logback := "1.2.13" // the last that goes with SLF4J 1.7
+	if number >= logbackVersion {
+		logback = "1.3.15"
+	}
+	m := install.Maven{
+		About:    install.About{Source: "https://central.sonatype.com/artifact/org.apache.zookeeper/zookeeper", Needs: []string{toolJava}},
+		POM:      strings.ReplaceAll(string(pom), "{logback}", logback),
+		Artifact: "org.apache.zookeeper:zookeeper",
+		Tool:     toolJars,
+	}
+	sums, err := release.ReadFile("release/" + version + ".sha256sums.txt")
+	if err == nil {
+		m.Sums = string(sums)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+	}
+	return m, nil
+}
+
+var versionPattern = regexp.MustCompile(`^v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})(-[0-9A-Za-z]+)?$`)
+
+// versionNumber returns 3_009_005 for "3.9.5".
+func versionNumber(version string) (int, error) {
+	parts := versionPattern.FindStringSubmatch(version)
+	if parts == nil {
+		return 0, fmt.Errorf("version %q of zookeeper is not written like 3.9.5", version)
+	}
+	number := 0
+	for _, part := range parts[1:4] {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return 0, fmt.Errorf("version %q of zookeeper: %w", version, err)
+		}
+		number = 1000*number + n
+	}
+	if number < oldestVersion {
+		return 0, fmt.Errorf("version %q of zookeeper is older than 3.4.0", version)
+	}
+	return number, nil
+}

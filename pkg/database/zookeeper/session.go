@@ -1,0 +1,254 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+const (
+	// sessionTimeout is how long servers keep a session that they don't hear from.
+	// A connection without an answer for two thirds of it is given up.
+	sessionTimeout = 10 * time.Second
+	// dialTimeout bounds a dial whose context has no deadline.
+	dialTimeout = 10 * time.Second
+	// connectTimeout bounds one attempt to connect to one member.
+	connectTimeout = 2 * time.Second
+	// lengthField is the length in bytes in front of every packet.
+	lengthField = 4
+)
+
+// session is one session with the servers. The library's calls know no context
+// and no deadline, so one goroutine, the only one, makes them: a call that ran
+// out of time leaves that goroutine busy and nothing else behind, and as a server
+// answers a session in order, the next call would have to wait for the answer to
+// that one anyway.
+type session struct {
+	conn    *zk.Conn
+	network *network
+	largest int // packet in bytes that the buffers hold
+	calls   chan call
+	quit    chan struct{}
+	once    sync.Once
+	tasks   sync.WaitGroup
+}
+
+// call is one request and where its outcome goes.
+type call struct {
+	request func(*zk.Conn) error
+	answer  chan error
+}
+
+// open opens a session with buffers of that many bytes and returns when a server
+// has confirmed it.
+func open(ctx context.Context, t database.Target, buffers int) (*session, error) {
+	endpoints, err := preferred(t)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	n := &network{failed: make(chan error, len(endpoints))}
+	conn, events, err := zk.Connect(endpoints, sessionTimeout,
+		zk.WithDialer(n.dial), zk.WithLogger(silence{}), zk.WithLogInfo(false),
+		zk.WithMaxBufferSize(buffers), zk.WithMaxConnBufferSize(buffers))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{
+		conn: conn, network: n, largest: buffers - lengthField,
+		calls: make(chan call), quit: make(chan struct{}),
+	}
+	s.tasks.Go(s.work)
+	confirmed := make(chan struct{})
+	s.tasks.Go(func() { s.watch(events, confirmed) })
+	if err := n.wait(ctx, confirmed, len(endpoints)); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// preferred returns the endpoints that a connection may use.
+func preferred(t database.Target) ([]string, error) {
+	switch {
+	case t.TLS != nil:
+		return nil, errNoTLS
+	case len(t.Endpoints) == 0:
+		return nil, errors.New("no endpoints")
+	case t.Prefer >= len(t.Endpoints):
+		return nil, fmt.Errorf("endpoint %d of %d is preferred", t.Prefer, len(t.Endpoints))
+	case t.Prefer >= 0:
+		return t.Endpoints[t.Prefer : t.Prefer+1], nil
+	}
+	return t.Endpoints, nil
+}
+
+// work makes the calls, one after the other.
+func (s *session) work() {
+	for {
+		select {
+		case c := <-s.calls:
+			c.answer <- c.request(s.conn)
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// watch closes confirmed with the first session, and returns when the library's
+// goroutines have ended.
+func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
+	for e := range events {
+		if e.State == zk.StateHasSession && confirmed != nil {
+			close(confirmed)
+			confirmed = nil
+		}
+	}
+}
+
+// do makes one request and returns its classed error, which also wraps the
+// library's.
+func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	c := call{request, make(chan error, 1)}
+	select {
+	case s.calls <- c:
+	case <-ctx.Done():
+		return classify(ctx.Err(), false)
+	case <-s.quit:
+		return classify(zk.ErrClosing, false)
+	}
+	select {
+	case err := <-c.answer:
+		return classify(err, true)
+	case <-ctx.Done():
+		return classify(ctx.Err(), true)
+	}
+}
+
+// sync waits until the server that this session is with has all that was written
+// before. A proxy calls it an error if the path is not there.
+func (s *session) sync(ctx context.Context, path string) error {
+	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(path); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// children returns how many children a znode has, -1 if there is no such znode.
+func (s *session) children(ctx context.Context, path string) (int, error) {
+	n := -1
+	err := s.do(ctx, func(c *zk.Conn) error {
+		exists, stat, err := c.Exists(path)
+		if err == nil && exists {
+			n = int(stat.NumChildren)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// create makes an empty znode unless it is there.
+func (s *session) create(ctx context.Context, path string) error {
+	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, 0, openToAll()); return err })
+	if errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return err
+}
+
+// close ends the session and returns when everything that belongs to it has
+// ended: after the server's answer, or after a second without one.
+func (s *session) close() {
+	s.once.Do(func() {
+		s.conn.Close()
+		s.network.close()
+		close(s.quit)
+	})
+	s.tasks.Wait()
+}
+
+// openToAll is the access of every znode: anyone may do anything.
+func openToAll() []zk.ACL { return zk.WorldACL(zk.PermAll) }
+
+// silence is the log of the library, which tells what errors tell too.
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// network makes the connections of one session and cuts the last one when the
+// session is closed, where the library would wait for a server that hangs.
+type network struct {
+	failed chan error // errors of attempts until wait returns, as far as there is room
+	mu     sync.Mutex
+	conn   net.Conn
+	closed bool
+}
+
+// dial is the library's way to connect.
+func (n *network) dial(kind, address string, _ time.Duration) (net.Conn, error) {
+	n.mu.Lock()
+	closed := n.closed
+	n.mu.Unlock()
+	if closed {
+		return nil, net.ErrClosed
+	}
+	conn, err := net.DialTimeout(kind, address, connectTimeout)
+	if err != nil {
+		select {
+		case n.failed <- err:
+		default:
+		}
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, errors.Join(net.ErrClosed, conn.Close())
+	}
+	n.conn = conn
+	return conn, nil
+}
+
+// wait returns when the session is confirmed, ctx ends or that many attempts
+// failed.
+func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, attempts int) error {
+	var failures []error
+	for {
+		select {
+		case <-confirmed:
+			return nil
+		case err := <-n.failed:
+			if failures = append(failures, err); len(failures) == attempts {
+				return errors.Join(failures...)
+			}
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("no session: %w", ctx.Err()), errors.Join(failures...))
+		}
+	}
+}
+
+// close cuts the connection and refuses new ones.
+func (n *network) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	if n.conn != nil {
+		// What it says does not matter: the server has answered, or never will.
+		_ = n.conn.Close()
+	}
+}

@@ -1,0 +1,32 @@
+package zookeeper
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// Versions that are tested: the newest, and the last of the oldest line.
+const (
+	newest = "3.9.5"
+	oldest = "3.4.14"
+)
+
+func TestMain(m *testing.M) {
+	databasetest.Main(m, database.NewRegistry(Database()))
+}
+
+// small is a heap that three members share a small machine with.
+const small = "java_xms: 32M\njava_xmx: 256M\npre_alloc_size: 1024\n"
+
+func suite(t testing.TB, version string) databasetest.Suite {
+	return databasetest.Suite{
+		Database: Database(),
+		Options:  small,
+		Addrs:    []string{"127.0.3.1", "127.0.3.2", "127.0.3.3"},
+		Tools:    databasetest.Release(t, Database(), version),
+	}
+}
+
+func TestConformance(t *testing.T) { databasetest.Run(t, suite(t, newest)) }
