@@ -84,6 +84,7 @@ type Recorder struct {
 	backlog, inFlight, dueByOp []int64
 	shown                      *hdrhistogram.Histogram // scratch of progressOf
 	counts                     results.Totals          // of all steps, up to the flushed second
+	lag                        summary
 	sinkErr                    error
 }
 
