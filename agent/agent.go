@@ -40,6 +40,9 @@ type Options struct {
 	// Tools are the executables or directories that plans may use, by the names
 	// of [database.Info.Tools].
 	Tools map[string]string
+	// Cache is the directory of releases, see [install.Installer]; agents of one
+	// machine may share it. Without one there are no releases.
+	Cache string
 	// Self is the argv that Self commands' arguments follow: this executable and
 	// its verb "serve".
 	Self []string
@@ -74,7 +77,7 @@ type Agent struct {
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context
 	end  context.CancelCauseFunc
-	wg   sync.WaitGroup // the goroutines of sessions
+	wg   sync.WaitGroup // the goroutines of sessions, and installs
 	done func() <-chan struct{}
 
 	clientFile clientFile
@@ -126,6 +129,11 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("find work directory: %w", err)
 	}
 	o.WorkDir = dir
+	if o.Cache != "" {
+		if o.Cache, err = filepath.Abs(o.Cache); err != nil {
+			return o, fmt.Errorf("find cache: %w", err)
+		}
+	}
 	if o.Lease == 0 {
 		o.Lease = DefaultLease
 	}

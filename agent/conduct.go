@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,7 +28,7 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := member.Check(s.ctx, s.memberOptions(p)); err != nil {
+	if err := member.Check(s.ctx, p.checkable(s.memberOptions(p))); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	// The data directory will be below the work directory, so on its file system.
@@ -47,6 +48,19 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 		s.log.Warn("file system of the work directory is unknown", "error", err)
 	}
 	return p, nil
+}
+
+// checkable returns the options to check. Of a release that is still to be
+// installed there are no executables to look for; this program stands in.
+func (p *planned) checkable(o member.Options) member.Options {
+	if !p.tools.pending {
+		return o
+	}
+	o.Plan.Commands = slices.Clone(o.Plan.Commands)
+	for i := range o.Plan.Commands {
+		o.Plan.Commands[i].Self, o.Plan.Commands[i].Path = true, ""
+	}
+	return o
 }
 
 // conduct runs a planned member, from the making of its directory to the last
@@ -236,5 +250,6 @@ func (p *planned) response(children []*pb.Child) (*pb.StartResponse, error) {
 		DataFilesystem:   p.filesystem,
 		DiskDevice:       p.sampler.Device(),
 		NetworkInterface: p.sampler.Interface(),
+		Release:          releaseMessage(p.tools.release),
 	}, nil
 }

@@ -126,25 +126,6 @@ func TestPanicInVerb(t *testing.T) {
 	h.stopped("run1")
 }
 
-func TestInstall(t *testing.T) {
-	h := serve(t, nil)
-	h.open("run1")
-	for _, test := range []struct {
-		req  *pb.InstallRequest
-		code codes.Code
-	}{
-		{&pb.InstallRequest{RunId: "run2", Database: "toy"}, codes.PermissionDenied},
-		{&pb.InstallRequest{RunId: "run1", Database: "db2"}, codes.InvalidArgument},
-		{&pb.InstallRequest{RunId: "run1", Database: "toy"}, codes.Unimplemented},
-	} {
-		stream, err := h.Install(t.Context(), test.req)
-		if err == nil {
-			_, err = stream.Recv()
-		}
-		wantCode(t, err, test.code)
-	}
-}
-
 func TestCheckListen(t *testing.T) {
 	for _, test := range []struct {
 		addr     string

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"context"
+	"errors"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -8,14 +11,72 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Install refuses: no database of this agent has an installer.
-func (v service) Install(req *pb.InstallRequest, _ grpc.ServerStreamingServer[pb.InstallProgress]) error {
-	if _, err := v.agent.own(req.GetRunId()); err != nil {
+// Install obtains a release into the agent's cache, unless it is there, and
+// streams what goes on. Calls for one release wait for each other, on other
+// agents with the same cache too. An install ends early with its call or its
+// session, and then leaves nothing behind.
+func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServer[pb.InstallProgress]) error {
+	a := v.agent
+	s, err := a.beginInstall(req.GetRunId())
+	if err != nil {
 		return err
 	}
-	db, err := v.agent.opts.Registry.Get(req.GetDatabase())
+	defer a.wg.Done()
+	db, err := a.opts.Registry.Get(req.GetDatabase())
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	return status.Errorf(codes.Unimplemented, "database %q cannot be installed by its agent: install it on the machine", db.Name)
+	recipes, err := db.Recipes(req.GetVersion())
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	if a.opts.Cache == "" {
+		return status.Error(codes.FailedPrecondition, "this agent has no cache to install into")
+	}
+	ctx, cancel := context.WithCancelCause(stream.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	in := a.installer(func(line string) {
+		if err := stream.Send(&pb.InstallProgress{Text: line}); err != nil {
+			cancel(err)
+		}
+	})
+	r, err := in.Get(ctx, db.Name, req.GetVersion(), recipes)
+	if err != nil {
+		return installFailed(ctx, err)
+	}
+	s.log.Info("installed", "database", r.Name, "version", r.Version, "kind", r.Kind, "source", r.Source)
+	return stream.Send(&pb.InstallProgress{Release: releaseMessage(&r)})
+}
+
+// beginInstall returns the open session of a run, and holds the end of the agent
+// back until its wait group is told that the install is done. A member that runs
+// is not measured beside a build.
+func (a *Agent) beginInstall(run string) (*session, error) {
+	s, err := a.own(run)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.closed:
+		return nil, status.Error(codes.Unavailable, "the agent is closing")
+	case s.state != pb.State_STATE_OPEN:
+		return nil, status.Errorf(codes.FailedPrecondition, "the session is %s: releases are installed before the start", stateWord(s.state))
+	}
+	a.wg.Add(1)
+	return s, nil
+}
+
+// installFailed is the answer to an install that came to nothing.
+func installFailed(ctx context.Context, err error) error {
+	var ended reason
+	if errors.As(context.Cause(ctx), &ended) {
+		return status.Errorf(codes.Aborted, "the session stopped while installing: %s", ended)
+	}
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return status.Error(codes.FailedPrecondition, err.Error())
 }

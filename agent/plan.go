@@ -49,6 +49,7 @@ type planned struct {
 	driver database.Driver
 	member database.Member
 	target database.Target
+	tools  toolbox
 	plan   database.Plan
 	argv   [][]string // of every command, as it will run
 	tag    string
@@ -71,33 +72,53 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.db, err = a.opts.Registry.Get(req.GetDatabase()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	if p.driver, err = a.driver(p.db, req.GetOptions()); err != nil {
+	// A release that is missing is told beside options that are wrong: both take
+	// long to put right.
+	var optionsErr, toolsErr error
+	p.driver, optionsErr = a.driver(p.db, req.GetOptions())
+	p.tools, toolsErr = a.toolbox(p.db, req)
+	if err := joined(optionsErr, toolsErr); err != nil {
 		return nil, err
 	}
 	hosts, err := hostsOf(p.db.Info, req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	tools, err := a.tools(p.db, req.GetBinary())
-	if err != nil {
-		return nil, err
-	}
 	p.dir = req.GetTag() + "-" + req.GetRunId()[:min(8, len(req.GetRunId()))]
 	p.member = database.Member{
 		Index: int(req.GetIndex()),
 		Hosts: hosts,
 		Dir:   filepath.Join(a.opts.WorkDir, p.dir, dirData),
-		Tools: tools,
+		Tools: p.tools.paths,
 	}
 	p.target = targetOf(hosts)
 	if p.plan, err = p.driver.Plan(p.member); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "plan member %d of %s: %v", p.member.Index, p.db.Name, err)
 	}
-	if p.argv, err = a.commands(p.plan, tools); err != nil {
+	if p.argv, err = a.commands(p.plan, p.tools.paths); err != nil {
 		return nil, err
 	}
 	p.files = filesOf(p.plan)
 	return p, nil
+}
+
+// joined returns one status that says all of errs, with the code of the first.
+func joined(errs ...error) error {
+	var code codes.Code
+	var texts []string
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if len(texts) == 0 {
+			code = status.Code(err)
+		}
+		texts = append(texts, status.Convert(err).Message())
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return status.Error(code, strings.Join(texts, "; "))
 }
 
 // driver returns a driver with its options decoded and allowed on this machine.
@@ -119,29 +140,6 @@ func (a *Agent) driver(db database.Database, options []byte) (database.Driver, e
 		}
 	}
 	return driver, nil
-}
-
-// tools returns the tools a driver may use: those it names of this agent's, the
-// first one replaced by binary if that is asked for and allowed.
-func (a *Agent) tools(db database.Database, binary string) (map[string]string, error) {
-	tools := map[string]string{}
-	for _, name := range db.Info.Tools {
-		if path, ok := a.opts.Tools[name]; ok {
-			tools[name] = path
-		}
-	}
-	switch {
-	case binary == "":
-	case !a.opts.AllowBinary:
-		return nil, status.Errorf(codes.PermissionDenied, "binary %q is refused: the agent was started without --allow-binary", binary)
-	case len(db.Info.Tools) == 0:
-		return nil, status.Errorf(codes.InvalidArgument, "%s runs inside dbtester: binary %q has nothing to replace", db.Name, binary)
-	case !filepath.IsAbs(binary):
-		return nil, status.Errorf(codes.InvalidArgument, "binary %q is not an absolute path", binary)
-	default:
-		tools[db.Info.Tools[0]] = filepath.Clean(binary)
-	}
-	return tools, nil
 }
 
 // commands returns the argv of every command of a plan. Whatever options came in
