@@ -28,12 +28,25 @@ type agentSession struct {
 	closer io.Closer
 	runID  string
 	opened bool
-	start  *dbtesterpb.StartRequest
-	reply  *dbtesterpb.StartResponse
 }
 
-// callTimeout bounds one call that has nothing to wait for.
-const callTimeout = 10 * time.Second
+// How long an agent may take to answer. Each call has its own bound, so that an
+// agent that hangs does not cost the others their turn.
+const (
+	// callTimeout is for calls that have nothing to wait for.
+	callTimeout = 10 * time.Second
+	// startTimeout is for a Start, which probes the disk and spawns processes.
+	startTimeout = 60 * time.Second
+	// stopTimeout is for a Stop: longer than an agent gives its processes.
+	stopTimeout = 60 * time.Second
+	// stallTimeout is for the next piece of a file.
+	stallTimeout = 15 * time.Second
+)
+
+// within bounds a call and says so if that was too short.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
+}
 
 // openAgents connects to the agents and reserves them, in the order of their
 // addresses: of two controls that want the same agents, one gets them all.
@@ -58,7 +71,8 @@ func (c *conductor) openAgents(ctx context.Context) error {
 	return nil
 }
 
-// connect connects to a database's agents and sorts them by address.
+// connect connects to a database's agents and sorts them by address. The sessions
+// are to be released, also after an error.
 func connect(ctx context.Context, o Options, db *config.Database) ([]*agentSession, error) {
 	runID := newRunID()
 	var sessions []*agentSession
@@ -77,59 +91,100 @@ func connect(ctx context.Context, o Options, db *config.Database) ([]*agentSessi
 // open reserves the agent. TakeOver is the tag of a member that an earlier run
 // left running, or "".
 func (a *agentSession) open(ctx context.Context, owner, takeOver string) (*dbtesterpb.OpenResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := within(ctx, callTimeout)
 	defer cancel()
 	reply, err := a.client.Open(ctx, &dbtesterpb.OpenRequest{RunId: a.runID, Owner: owner, TakeOver: takeOver})
+	a.opened = err == nil || ctx.Err() != nil // an Open that was not waited for may succeed yet
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.failed(ctx, err)
 	}
-	a.opened = true
 	return reply, nil
 }
 
-// failed names the agent and drops gRPC's own words around the message.
-func (a *agentSession) failed(err error) error {
-	if s, ok := status.FromError(err); ok {
-		return fmt.Errorf("agent %s: %s", a.addr, strings.TrimSpace(s.Message()))
+// reach asks the agent for its status, only to see that it is there.
+func (a *agentSession) reach(ctx context.Context) error {
+	ctx, cancel := within(ctx, callTimeout)
+	defer cancel()
+	if _, err := a.client.Status(ctx, &dbtesterpb.StatusRequest{}); err != nil {
+		return a.failed(ctx, err)
 	}
-	return fmt.Errorf("agent %s: %w", a.addr, err)
+	return nil
+}
+
+// release closes the session, if it was opened, and the connection.
+func (a *agentSession) release(ctx context.Context) error {
+	defer a.closer.Close()
+	if !a.opened {
+		return nil
+	}
+	ctx, cancel := within(ctx, callTimeout)
+	defer cancel()
+	if _, err := a.client.Close(ctx, &dbtesterpb.CloseRequest{RunId: a.runID}); err != nil {
+		return a.failed(ctx, err)
+	}
+	return nil
+}
+
+// releaseAll gives agents back, one after the other in the reverse of the order
+// in which they are opened: another control that gets the first of them finds
+// the others free.
+func releaseAll(ctx context.Context, agents []*agentSession) error {
+	agents = slices.Clone(agents)
+	slices.SortStableFunc(agents, func(a, b *agentSession) int { return cmp.Compare(b.addr, a.addr) })
+	var errs []error
+	for _, a := range agents {
+		errs = append(errs, a.release(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// failed names the agent and says why a call failed: why ctx ended, if it did,
+// else what the agent said, without gRPC's words around it.
+func (a *agentSession) failed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("agent %s: %w", a.addr, cause)
+	}
+	text := strings.TrimSpace(status.Convert(err).Message())
+	if dial, ok := strings.CutPrefix(text, `connection error: desc = "`); ok {
+		dial = strings.TrimPrefix(strings.TrimSuffix(dial, `"`), "transport: Error while dialing: ")
+		return fmt.Errorf("agent %s is not reached: %s", a.addr, dial)
+	}
+	return fmt.Errorf("agent %s: %s", a.addr, text)
 }
 
 // closeAgents gives the agents back. Members that were left running on purpose
 // stay.
 func (c *conductor) closeAgents(ctx context.Context) error {
-	return each(c.agents, func(a *agentSession) error {
-		if !c.db.Steps.Stop {
-			return a.closer.Close()
-		}
-		return a.release(ctx)
-	})
+	if c.leaves() {
+		return each(c.agents, func(a *agentSession) error { return a.closer.Close() })
+	}
+	return releaseAll(ctx, c.agents)
 }
+
+// leaves tells whether the cluster is left running: if that was asked for and it
+// came to run at all.
+func (c *conductor) leaves() bool { return !c.db.Steps.Stop && !c.run.Ready.IsZero() }
 
 // startMembers has every agent start its member.
 func (c *conductor) startMembers(ctx context.Context) error {
 	if !c.db.Steps.Start { // an earlier run did
-		c.beats.watching.Store(true)
 		return nil
 	}
 	c.event("start", -1, "")
-	err := each(c.agents, func(a *agentSession) error {
-		ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	replies := make([]*dbtesterpb.StartResponse, len(c.agents))
+	err := each(c.agents, func(a *agentSession) (err error) {
+		ctx, cancel := within(ctx, startTimeout)
 		defer cancel()
-		a.start = startRequest(c.entry, c.db, a, c.firstClients())
-		reply, err := a.client.Start(ctx, a.start)
-		if err != nil {
-			return a.failed(err)
+		if replies[a.index], err = a.client.Start(ctx, startRequest(c.entry, c.db, a, c.firstClients())); err != nil {
+			return a.failed(ctx, err)
 		}
-		a.reply = reply
 		return nil
 	})
 	for _, a := range c.agents {
-		if a.reply != nil {
-			err = errors.Join(err, c.recordStart(a))
+		if reply := replies[a.index]; reply != nil {
+			err = errors.Join(err, c.recordStart(a, reply))
 		}
 	}
-	c.beats.watching.Store(err == nil)
 	return err
 }
 
@@ -139,19 +194,18 @@ func (c *conductor) firstClients() int {
 }
 
 // recordStart puts what an agent started into the manifest.
-func (c *conductor) recordStart(a *agentSession) error {
+func (c *conductor) recordStart(a *agentSession, reply *dbtesterpb.StartResponse) error {
 	m := &c.run.Members[a.index]
 	var plan database.Plan
-	if err := json.Unmarshal(a.reply.Plan, &plan); err != nil {
+	if err := json.Unmarshal(reply.Plan, &plan); err != nil {
 		return fmt.Errorf("agent %s: decode plan: %w", a.addr, err)
 	}
 	m.Listen = plan.Listen
-	for _, child := range a.reply.Children {
+	for _, child := range reply.Children {
 		m.Argv = append(m.Argv, child.Argv)
 	}
-	m.Disk = &results.Disk{
-		ApparentBytes: -1, AllocatedBytes: -1, Filesystem: a.reply.DataFilesystem, Device: a.reply.DiskDevice,
-		FsyncP50: time.Duration(a.reply.FdatasyncP50Ns),
+	c.disks[a.index] = results.Disk{
+		Filesystem: reply.DataFilesystem, Device: reply.DiskDevice, FsyncP50: time.Duration(reply.FdatasyncP50Ns),
 	}
 	c.run.LogRules = c.run.LogRules[:0]
 	for _, r := range plan.LogRules {
@@ -160,51 +214,75 @@ func (c *conductor) recordStart(a *agentSession) error {
 	return nil
 }
 
-// stopMembers has the agents stop their members and brings home what they
-// measured. One member stops after the other: a leader that goes tries to hand
-// over, and would wait for partners that are stopping too.
+// stopMembers has the agents stop their members, unless they are left running,
+// and brings home what they measured.
 func (c *conductor) stopMembers(ctx context.Context) error {
-	c.beats.watching.Store(false)
-	if !c.db.Steps.Stop {
-		c.say("the cluster is left running")
-		return nil
-	}
-	c.say("stop members")
+	expected := c.beats.watching.Swap(false)
 	var errs []error
-	for _, a := range c.agents {
-		if !a.opened {
-			continue
+	if c.leaves() {
+		c.say("the cluster is left running")
+	} else {
+		c.say("stop members")
+		// One after the other: a leader that goes tries to hand over, and would wait
+		// for partners that are stopping too.
+		for _, a := range c.agents {
+			if a.opened {
+				errs = append(errs, c.stopMember(ctx, a, expected))
+			}
 		}
-		reply, err := a.client.Stop(ctx, &dbtesterpb.StopRequest{RunId: a.runID})
-		if err != nil {
-			errs = append(errs, a.failed(err))
-			continue
-		}
-		c.recordStop(a, reply)
-		c.event("stop", a.index, "")
 	}
 	c.say("collect measurements")
-	return errors.Join(errors.Join(errs...), each(c.agents, func(a *agentSession) error {
+	errs = append(errs, each(c.agents, func(a *agentSession) error {
 		if !a.opened {
 			return nil
 		}
 		return c.collect(ctx, a)
 	}))
+	return errors.Join(errs...)
 }
 
-// recordStop puts an agent's last measurements into the manifest.
-func (c *conductor) recordStop(a *agentSession, reply *dbtesterpb.StopResponse) {
+// stopMember stops one member. Expected says that it was running for all we know.
+func (c *conductor) stopMember(ctx context.Context, a *agentSession, expected bool) error {
+	ctx, cancel := within(ctx, stopTimeout)
+	defer cancel()
+	reply, err := a.client.Stop(ctx, &dbtesterpb.StopRequest{RunId: a.runID})
+	if err != nil {
+		return fmt.Errorf("stop member %d: %w", a.index+1, a.failed(ctx, err))
+	}
 	m := &c.run.Members[a.index]
 	for _, child := range reply.Children {
 		m.Exit = append(m.Exit, child.Name+": "+child.Exit)
 	}
-	if m.Disk == nil {
-		m.Disk = &results.Disk{}
+	if reply.ApparentBytes >= 0 {
+		disk := c.disks[a.index]
+		disk.ApparentBytes, disk.AllocatedBytes = reply.ApparentBytes, reply.AllocatedBytes
+		m.Disk = &disk
 	}
-	m.Disk.ApparentBytes, m.Disk.AllocatedBytes = reply.ApparentBytes, reply.AllocatedBytes
-	if reply.Reason != "" && reply.Reason != "asked" {
-		m.Error = reply.Reason
+	if reason := cmp.Or(reply.Reason, "its agent knows nothing of this run any more"); reason != "asked" {
+		m.Error = reason
+		if expected { // and no heartbeat noticed
+			c.lose(a, obituary(reason, reply.Children))
+		}
 	}
+	c.event("stop", a.index, "")
+	return nil
+}
+
+// obituary tells why a member is gone and how each of its processes ended, in
+// their own last words.
+func obituary(reason string, children []*dbtesterpb.Child) string {
+	var b strings.Builder
+	b.WriteString(reason)
+	for _, child := range children {
+		if child.Running {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %s", child.Name, child.Exit)
+		if child.Tail != "" {
+			fmt.Fprintf(&b, "; its last lines:\n%s", strings.TrimRight(child.Tail, "\n"))
+		}
+	}
+	return b.String()
 }
 
 // each runs f for all agents at once and joins every error.

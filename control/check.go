@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -34,17 +33,18 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if _, err := newDriver(entry, db); err != nil {
 		return err
 	}
-	if len(db.Endpoints) > 0 || !db.Steps.Start {
+	if len(db.Endpoints) > 0 {
 		return nil
 	}
 	agents, err := connect(ctx, o, db)
-	defer func() {
-		// The agents are given back even if ctx ended.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-		defer cancel()
-		err = errors.Join(err, each(agents, func(a *agentSession) error { return a.release(ctx) }))
-	}()
+	// The agents are given back even if ctx ends.
+	defer func() { err = errors.Join(err, releaseAll(context.WithoutCancel(ctx), agents)) }()
 	if err != nil {
+		return err
+	}
+	// All agents that are not there are told at once; the order of Open is for one
+	// refusal only.
+	if err := each(agents, func(a *agentSession) error { return a.reach(ctx) }); err != nil || !db.Steps.Start {
 		return err
 	}
 	for _, a := range agents {
@@ -53,25 +53,13 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 		}
 	}
 	return each(agents, func(a *agentSession) error {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		ctx, cancel := within(ctx, callTimeout)
 		defer cancel()
 		req := startRequest(entry, db, a, 0)
 		req.DryRun = true
 		if _, err := a.client.Start(ctx, req); err != nil {
-			return a.failed(err)
+			return a.failed(ctx, err)
 		}
 		return nil
 	})
-}
-
-// release closes the session, if it was opened, and the connection.
-func (a *agentSession) release(ctx context.Context) error {
-	defer a.closer.Close()
-	if !a.opened {
-		return nil
-	}
-	if _, err := a.client.Close(ctx, &dbtesterpb.CloseRequest{RunId: a.runID}); err != nil {
-		return a.failed(err)
-	}
-	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +26,7 @@ type conductor struct {
 	run    *results.DatabaseRun
 	dir    string // the tag's folder
 	agents []*agentSession
+	disks  []results.Disk // what the members' data lies on, by index; zero if unknown
 	events *results.EventWriter
 	target database.Target
 	beats  *heartbeats
@@ -33,7 +36,8 @@ type conductor struct {
 }
 
 // step is one step of a run. Undo, if any, runs when the run ends, however it
-// ends, if do was begun; it gets a context that outlives an interrupt.
+// ends, if do was begun; its context outlives an interrupt, so it bounds by itself
+// what may hang.
 type step struct {
 	name string
 	do   func(context.Context) error
@@ -57,70 +61,97 @@ func (c *conductor) steps() []step {
 	}
 }
 
-// undoTimeout bounds each undo: the agents' own deadlines are shorter.
-const undoTimeout = 90 * time.Second
-
 // database runs one database and records how it ended.
 func (t *trialRun) database(ctx context.Context, db *config.Database) error {
-	entry, err := t.Registry.Get(db.Name)
+	c, err := t.newConductor(db)
 	if err != nil {
 		return err
 	}
-	driver, err := newDriver(entry, db)
-	if err != nil {
-		return err
-	}
-	c := &conductor{trialRun: t, db: db, entry: entry, driver: driver}
-	if c.run, err = c.newRun(); err != nil {
-		return err
-	}
-	t.manifest.Databases = append(t.manifest.Databases, c.run)
 	if c.dir, err = t.folder.MakeTag(db.Tag); err != nil {
 		return err
 	}
+	t.manifest.Databases = append(t.manifest.Databases, c.run)
+	if err := t.folder.WriteManifest(t.manifest); err != nil {
+		return err
+	}
 	err = conduct(ctx, c.steps(), func(text string) { c.say("%s", text) })
+	err = errors.Join(err, c.derive())
+	c.judge()
 	c.run.Ended = time.Now().UTC()
 	c.run.State = stateOf(ctx, err)
 	if err != nil {
 		c.run.Error = err.Error()
 	}
-	c.judge()
-	return errors.Join(err, t.folder.WriteManifest(t.manifest), c.derive())
+	return errors.Join(err, t.folder.WriteManifest(t.manifest))
+}
+
+// newConductor returns the conductor of a database before anything started.
+func (t *trialRun) newConductor(db *config.Database) (*conductor, error) {
+	entry, err := t.Registry.Get(db.Name)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := newDriver(entry, db)
+	if err != nil {
+		return nil, err
+	}
+	c := &conductor{trialRun: t, db: db, entry: entry, driver: driver}
+	if c.run, err = c.newRun(); err != nil {
+		return nil, err
+	}
+	c.target = database.Target{Prefer: -1, MaxBytes: db.Load.KeySize + max(db.Load.ValueSize, db.Load.ValueSizeMax)}
+	for _, m := range c.run.Members {
+		c.target.Endpoints = append(c.target.Endpoints, m.Endpoint)
+	}
+	c.disks = make([]results.Disk, len(c.run.Members))
+	c.beats = newHeartbeats(len(c.run.Members), c.firstClients())
+	return c, nil
 }
 
 // conduct carries out steps until one fails or ctx ends, then undoes in reverse
-// what was begun. It returns every error.
+// what was begun. It returns every error; after the end of ctx they hold its
+// cause.
 func conduct(ctx context.Context, steps []step, say func(string)) error {
 	var errs []error
-	begun := 0
+	var begun []step
 	for _, s := range steps {
-		begun++
 		if s.skip {
 			continue
 		}
 		if ctx.Err() != nil {
 			errs = append(errs, context.Cause(ctx))
-			begun--
 			break
 		}
 		say(s.name)
+		begun = append(begun, s)
 		if err := s.do(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, because(ctx, err)))
 			break
 		}
 	}
-	for i := begun - 1; i >= 0; i-- {
-		s := steps[i]
-		if s.skip || s.undo == nil {
+	for _, s := range slices.Backward(begun) {
+		if s.undo == nil {
 			continue
 		}
-		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-		if err := s.undo(undoing); err != nil {
+		if err := s.undo(context.WithoutCancel(ctx)); err != nil {
 			errs = append(errs, err)
 		}
-		cancel()
 	}
 	return errors.Join(errs...)
+}
+
+// because is the error of what the end of ctx cut short: its cause, with what
+// else went wrong.
+func because(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil || errors.Is(err, cause):
+		return err
+	case errors.Is(err, context.Canceled):
+		return cause
+	default:
+		return errors.Join(cause, err)
+	}
 }
 
 // newDriver returns a driver with the options of the experiment.
@@ -139,24 +170,33 @@ func (c *conductor) newRun() (*results.DatabaseRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode options: %w", err)
 	}
-	run := &results.DatabaseRun{
+	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
 		Built: c.entry.Info.Built, State: results.StateRunning, Options: options, Fsync: c.fsync(),
-		Load: c.loadRecord(), Leader: -1, Started: time.Now().UTC(),
+		Load: c.loadRecord(), Members: c.members(), Leader: -1, Started: time.Now().UTC(),
+	}, nil
+}
+
+// members are the members as they are asked for: those that agents run, or the
+// endpoints of a cluster that nobody here knows more of.
+func (c *conductor) members() []results.Member {
+	var members []results.Member
+	for i, e := range c.db.Endpoints {
+		host, _, err := net.SplitHostPort(e)
+		if err != nil {
+			host = e
+		}
+		members = append(members, results.Member{Index: i, Addr: host, Endpoint: e})
 	}
-	for i, h := range c.hosts() {
-		run.Members = append(run.Members, results.Member{
-			Index: i, Addr: h.Addr, Agent: db.Hosts[i].Agent(), Endpoint: endpoint(h), Ports: h.Ports,
+	if members != nil {
+		return members
+	}
+	for i, h := range hosts(c.entry, c.db) {
+		members = append(members, results.Member{
+			Index: i, Addr: h.Addr, Agent: c.db.Hosts[i].Agent(), Endpoint: endpoint(h), Ports: h.Ports,
 		})
 	}
-	c.target = database.Target{Prefer: -1, MaxBytes: db.Load.KeySize + db.Load.ValueSize}
-	for _, h := range c.hosts() {
-		c.target.Endpoints = append(c.target.Endpoints, endpoint(h))
-	}
-	if len(db.Endpoints) > 0 {
-		c.target.Endpoints = db.Endpoints
-	}
-	return run, nil
+	return members
 }
 
 // fsync states when a write is on disk with this driver's options.
@@ -167,11 +207,7 @@ func (c *conductor) fsync() string {
 	return c.entry.Info.Fsync
 }
 
-// hosts are the members' hosts with every port filled in.
-func (c *conductor) hosts() []database.Host {
-	return hosts(c.entry, c.db)
-}
-
+// hosts are the hosts of a database with every port filled in.
 func hosts(entry database.Database, db *config.Database) []database.Host {
 	list := make([]database.Host, len(db.Hosts))
 	for i, h := range db.Hosts {

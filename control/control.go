@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -44,7 +45,8 @@ type Options struct {
 	Tool  results.Tool
 	// Device and Interface are sampled on the client; "" finds them.
 	Device, Interface string
-	// Report is told how the run goes; nil if nobody listens.
+	// Report is told how the run goes, one update after the other; nil if nobody
+	// listens. The run waits for it.
 	Report func(Update)
 	// ReadyTimeout bounds the wait for a quorum; 0 is [DefaultReadyTimeout].
 	ReadyTimeout time.Duration
@@ -83,9 +85,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Report == nil {
-		o.Report = func(Update) {}
-	}
+	o.Report = oneByOne(o.Report)
 	if o.ReadyTimeout == 0 {
 		o.ReadyTimeout = DefaultReadyTimeout
 	}
@@ -108,10 +108,24 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 			break
 		}
 	}
-	if ctx.Err() != nil {
-		errs = append(errs, context.Cause(ctx))
+	err = errors.Join(errs...)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = errors.Join(err, cause)
 	}
-	return out, errors.Join(errs...)
+	return out, err
+}
+
+// oneByOne lets goroutines report in turn.
+func oneByOne(report func(Update)) func(Update) {
+	if report == nil {
+		return func(Update) {}
+	}
+	var mu sync.Mutex
+	return func(u Update) {
+		mu.Lock()
+		defer mu.Unlock()
+		report(u)
+	}
 }
 
 // settle waits between trials; false means ctx ended first.

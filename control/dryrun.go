@@ -30,15 +30,10 @@ func DryRun(w io.Writer, o Options) error {
 }
 
 func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
-	entry, err := o.Registry.Get(db.Name)
+	c, err := (&trialRun{Options: o}).newConductor(db)
 	if err != nil {
 		return err
 	}
-	driver, err := newDriver(entry, db)
-	if err != nil {
-		return err
-	}
-	c := &conductor{trialRun: &trialRun{Options: o}, db: db, entry: entry, driver: driver}
 	fmt.Fprintf(w, "\n%s (%s)\n", db.Tag, db.ID)
 	var names []string
 	for _, s := range c.steps() {
@@ -52,13 +47,13 @@ func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
 		fmt.Fprintf(w, "  the cluster is running already\n")
 		return nil
 	}
-	all := hosts(entry, db)
+	all := hosts(c.entry, db)
 	for i := range all {
 		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir}
-		if tools := entry.Info.Tools; db.Binary != "" && len(tools) > 0 {
+		if tools := c.entry.Info.Tools; db.Binary != "" && len(tools) > 0 {
 			member.Tools = map[string]string{tools[0]: db.Binary}
 		}
-		plan, err := driver.Plan(member)
+		plan, err := c.driver.Plan(member)
 		if err != nil {
 			return err
 		}

@@ -18,21 +18,32 @@ type heartbeats struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	nudge   []chan struct{} // one for each agent: beat now
-	// watching says that the members should be running.
+	// watching says that the members are known to have been running, and that
+	// nobody has stopped them.
 	watching atomic.Bool
 
 	mu     sync.Mutex
-	clocks map[int]results.Clock
-	lost   map[int]string
+	clocks []results.Clock // by member; without heartbeats if unknown
+	lost   []string        // why, by member; "" while it is not
 }
 
-const heartbeatEvery = time.Second
+const (
+	heartbeatEvery   = time.Second
+	heartbeatTimeout = 5 * heartbeatEvery
+	// heartbeatsMissed in a row make a member lost.
+	heartbeatsMissed = 3
+)
+
+func newHeartbeats(members, clients int) *heartbeats {
+	b := &heartbeats{cancel: func() {}, clocks: make([]results.Clock, members), lost: make([]string, members)}
+	b.clients.Store(int64(clients))
+	return b
+}
 
 func (c *conductor) startHeartbeats(ctx context.Context) error {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	b := &heartbeats{cancel: cancel, clocks: map[int]results.Clock{}, lost: map[int]string{}}
-	b.clients.Store(int64(c.firstClients()))
-	c.beats = b
+	b := c.beats
+	b.cancel = cancel
 	for _, a := range c.agents {
 		nudge := make(chan struct{}, 1)
 		b.nudge = append(b.nudge, nudge)
@@ -44,22 +55,18 @@ func (c *conductor) startHeartbeats(ctx context.Context) error {
 // stopHeartbeats ends the heartbeats and records what they learned.
 func (c *conductor) stopHeartbeats(context.Context) error {
 	b := c.beats
-	if b == nil {
-		return nil
-	}
 	b.cancel()
 	b.wg.Wait()
 	for i, clock := range b.clocks {
-		c.run.Members[i].Clock = &clock
+		if clock.N > 0 {
+			c.run.Members[i].Clock = &clock
+		}
 	}
 	return nil
 }
 
 // setClients tells all agents the number of clients at once.
 func (b *heartbeats) setClients(n int) {
-	if b == nil {
-		return
-	}
 	b.clients.Store(int64(n))
 	for _, nudge := range b.nudge {
 		select {
@@ -77,8 +84,8 @@ func (c *conductor) beat(ctx context.Context, a *agentSession, nudge <-chan stru
 	for {
 		if err := c.beatOnce(ctx, a); err == nil {
 			missed = 0
-		} else if missed++; missed == 3 && c.beats.watching.Load() {
-			c.lose(a, fmt.Sprintf("3 heartbeats in a row failed: %v", err))
+		} else if missed++; missed >= heartbeatsMissed && c.beats.watching.Load() {
+			c.lose(a, fmt.Sprintf("%d heartbeats in a row failed: %v", missed, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -90,19 +97,21 @@ func (c *conductor) beat(ctx context.Context, a *agentSession, nudge <-chan stru
 }
 
 func (c *conductor) beatOnce(ctx context.Context, a *agentSession) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*heartbeatEvery)
+	ctx, cancel := within(ctx, heartbeatTimeout)
 	defer cancel()
 	sent := time.Now()
 	reply, err := a.client.Heartbeat(ctx, &dbtesterpb.HeartbeatRequest{
 		RunId: a.runID, Clients: int32(c.beats.clients.Load()), SentUnixNs: sent.UnixNano(),
 	})
 	if err != nil {
-		return a.failed(err)
+		return a.failed(ctx, err)
 	}
 	c.beats.clock(a.index, sent, time.Now(), reply)
-	for _, child := range reply.Children {
-		if !child.Running && c.beats.watching.Load() {
-			c.lose(a, fmt.Sprintf("%s ended: %s\n%s", child.Name, child.Exit, child.Tail))
+	// An agent whose member dies notes its last words and then stops the session.
+	switch reply.State {
+	case dbtesterpb.State_STATE_STOPPING, dbtesterpb.State_STATE_STOPPED:
+		if c.beats.watching.Load() {
+			c.lose(a, obituary("it ended by itself", reply.Children))
 		}
 	}
 	return nil
@@ -115,9 +124,9 @@ func (b *heartbeats) clock(member int, sent, received time.Time, r *dbtesterpb.H
 	offset := (time.Duration(r.ReceivedUnixNs-sent.UnixNano()) + time.Duration(r.RepliedUnixNs-received.UnixNano())) / 2
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	old, known := b.clocks[member]
+	old := b.clocks[member]
 	now := results.Clock{Offset: offset, Error: max(trip/2, 0), N: old.N + 1}
-	if known && old.Error <= now.Error {
+	if old.N > 0 && old.Error <= now.Error {
 		now.Offset, now.Error = old.Offset, old.Error
 	}
 	b.clocks[member] = now
@@ -127,7 +136,7 @@ func (b *heartbeats) clock(member int, sent, received time.Time, r *dbtesterpb.H
 func (c *conductor) lose(a *agentSession, why string) {
 	b := c.beats
 	b.mu.Lock()
-	_, known := b.lost[a.index]
+	known := b.lost[a.index] != ""
 	if !known {
 		b.lost[a.index] = why
 	}
@@ -136,18 +145,4 @@ func (c *conductor) lose(a *agentSession, why string) {
 		c.event("server lost", a.index, why)
 		c.say("member %d on %s is lost: %s", a.index+1, a.addr, why)
 	}
-}
-
-// lostMembers are the members that were lost, with why.
-func (b *heartbeats) lostMembers() map[int]string {
-	if b == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	lost := make(map[int]string, len(b.lost))
-	for i, why := range b.lost {
-		lost[i] = why
-	}
-	return lost
 }

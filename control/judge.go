@@ -25,8 +25,10 @@ const (
 
 // judge says what must be said beside the numbers.
 func (c *conductor) judge() {
-	for i, why := range c.beats.lostMembers() {
-		c.mark(markLost, true, "member %d: %s", i+1, why)
+	for i, why := range c.beats.lost {
+		if why != "" {
+			c.mark(markLost, true, "member %d: %s", i+1, why)
+		}
 	}
 	if c.run.Totals != nil {
 		c.judgeCounts()
@@ -96,8 +98,8 @@ const (
 
 func (c *conductor) judgeClient() {
 	samples, err := results.ReadSamples(filepath.Join(c.dir, results.FileClient))
-	if err != nil && len(samples) == 0 {
-		return
+	if (err != nil && len(samples) == 0) || c.client.CPUs == 0 {
+		return // nothing is known
 	}
 	var n, busy int
 	for _, s := range samples {
@@ -136,13 +138,11 @@ func (c *conductor) judgeHosts() {
 		c.mark(markSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
 	}
 	for _, m := range c.run.Members {
-		if d := m.Disk; d != nil && d.Filesystem != "" {
-			switch {
-			case d.Filesystem == "tmpfs" || d.Filesystem == "overlay":
-				c.mark(markNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
-			case d.FsyncP50 > 0 && d.FsyncP50 < fastestFsync:
-				c.mark(markNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
-			}
+		switch d := c.disks[m.Index]; {
+		case d.Filesystem == "tmpfs" || d.Filesystem == "overlay":
+			c.mark(markNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
+		case d.FsyncP50 > 0 && d.FsyncP50 < fastestFsync:
+			c.mark(markNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
 		}
 		if m.Clock != nil && m.Clock.Error > maxClockError {
 			c.mark(markClock, false, "member %d: its clock is known to %v only", m.Index+1, m.Clock.Error)

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -16,7 +17,7 @@ func (c *conductor) countBefore(ctx context.Context) error {
 	if !ok || !c.does(database.OpWrite) || c.does(database.OpDelete) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	ctx, cancel := within(ctx, countTimeout)
 	defer cancel()
 	n, err := counter.CountKeys(ctx, c.target)
 	if err != nil {
@@ -27,7 +28,7 @@ func (c *conductor) countBefore(ctx context.Context) error {
 }
 
 // countTimeout bounds a count: it reads every key of some databases.
-const countTimeout = 2 * undoTimeout / 3
+const countTimeout = 60 * time.Second
 
 // countAfter asks again. An interrupted load is counted too; a count that fails
 // does not undo what was measured.
@@ -41,7 +42,7 @@ func (c *conductor) countAfter(ctx context.Context, rec *load.Recorder) {
 	if c.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTimeout)
+	ctx, cancel := within(context.WithoutCancel(ctx), countTimeout)
 	defer cancel()
 	n, err := c.driver.(database.Counter).CountKeys(ctx, c.target)
 	if err != nil {

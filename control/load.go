@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -20,7 +21,7 @@ import (
 func (c *conductor) startSampling(ctx context.Context) error {
 	sampler, err := sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs: func() []int { return []int{os.Getpid()} }, Dir: c.dir, Device: c.Device, Interface: c.Interface,
-		Addr: c.peerAddr(), Clients: c.clients,
+		Addr: c.run.Members[0].Addr, Clients: c.beats.clients.Load, // the interface that leads there
 	})
 	if err != nil {
 		return err
@@ -49,25 +50,12 @@ func (c *conductor) stopSampling(context.Context) error {
 	return nil
 }
 
-// clients is the number of clients now.
-func (c *conductor) clients() int64 {
-	if c.beats == nil {
-		return int64(c.firstClients())
-	}
-	return c.beats.clients.Load()
-}
-
-// peerAddr is a member's address: the interface that leads there is sampled.
-func (c *conductor) peerAddr() string {
-	host, _, err := net.SplitHostPort(c.target.Endpoints[0])
-	if err != nil {
-		return c.target.Endpoints[0]
-	}
-	return host
-}
-
 // load counts the keys, runs every step of the load, and counts the keys again.
 func (c *conductor) load(ctx context.Context) error {
+	// What runs is known by now: a control that is killed leaves it on record.
+	if err := c.folder.WriteManifest(c.manifest); err != nil {
+		return err
+	}
 	if err := c.preload(ctx); err != nil {
 		return err
 	}
@@ -81,12 +69,13 @@ func (c *conductor) load(ctx context.Context) error {
 	spec := c.spec()
 	rec := load.NewRecorder(files, spec.Operations(), c.reportProgress)
 	c.event("load start", -1, "")
-	c.run.LoadStart = time.Now().UTC()
 	err = c.loadSteps(ctx, load.NewEngine(spec, rec))
 	c.event("load end", -1, "")
-	totals := rec.Totals()
-	c.run.Totals = &totals
-	c.countAfter(ctx, rec)
+	if len(c.run.Steps) > 0 {
+		totals := rec.Totals()
+		c.run.Totals = &totals
+		c.countAfter(ctx, rec)
+	}
 	return errors.Join(err, files.Close())
 }
 
@@ -127,9 +116,13 @@ func (c *conductor) recordStep(s plannedStep, res load.StepResult) {
 	})
 }
 
-// dialers is how many connections are opened at once: enough to be quick, few
-// enough not to overrun a server's accept queue.
-const dialers = 32
+const (
+	// dialers is how many connections are opened at once: enough to be quick, few
+	// enough not to overrun a server's accept queue.
+	dialers = 32
+	// dialTimeout bounds the opening of one connection.
+	dialTimeout = 10 * time.Second
+)
 
 // dial opens connections to the members that the load targets, in turn.
 func (c *conductor) dial(ctx context.Context, n int) ([]database.Client, error) {
@@ -138,21 +131,20 @@ func (c *conductor) dial(ctx context.Context, n int) ([]database.Client, error) 
 		return nil, err
 	}
 	conns := make([]database.Client, n)
-	errs := make([]error, n)
-	slots := make(chan struct{}, dialers)
-	var wg sync.WaitGroup
+	group, ctx := errgroup.WithContext(ctx) // the first error ends the others
+	group.SetLimit(dialers)
 	for i := range conns {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+		group.Go(func() (err error) {
+			ctx, cancel := within(ctx, dialTimeout)
+			defer cancel()
 			t := c.target
 			t.Prefer = members[i%len(members)]
-			conns[i], errs[i] = c.driver.Dial(ctx, t)
+			conns[i], err = c.driver.Dial(ctx, t)
+			return err
 		})
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, firstOf(errs)), closeAll(conns))
+	if err := group.Wait(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), closeAll(conns))
 	}
 	return conns, nil
 }
@@ -205,8 +197,7 @@ func closeAll(conns []database.Client) error {
 // targets are the indexes of the members that connections go to.
 func (c *conductor) targets() ([]int, error) {
 	var members []int
-	for i, e := range c.target.Endpoints {
-		host, _, _ := net.SplitHostPort(e)
+	for i, m := range c.run.Members {
 		switch c.db.Load.Target {
 		case "all", "":
 			members = append(members, i)
@@ -218,7 +209,7 @@ func (c *conductor) targets() ([]int, error) {
 			if c.run.Leader >= 0 && i != c.run.Leader {
 				members = append(members, i)
 			}
-		case host, e:
+		case m.Addr, m.Endpoint:
 			members = append(members, i)
 		}
 	}

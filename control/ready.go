@@ -1,12 +1,13 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
@@ -18,57 +19,62 @@ const (
 )
 
 // waitReady waits until every member serves as part of a quorum. The first member
-// that dies ends the wait with the last lines of its log.
+// that dies ends the wait with the last lines of its log; when the time is over,
+// the error says what each member answered last.
 func (c *conductor) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.ReadyTimeout, fmt.Errorf("no quorum within %v", c.ReadyTimeout))
+	late := fmt.Errorf("no quorum within %v", c.ReadyTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.ReadyTimeout, late)
 	defer cancel()
 	probe := c.probeByAgent
-	members := len(c.agents)
-	if members == 0 {
-		probe, members = c.probeDirectly, len(c.target.Endpoints)
+	if len(c.agents) == 0 {
+		probe = c.probeDirectly
 	}
-	errs := make([]error, members)
-	var wg sync.WaitGroup
-	for i := range members {
-		wg.Go(func() {
-			if errs[i] = c.waitMember(ctx, i, probe); errs[i] != nil && ctx.Err() == nil {
-				cancel()
-			}
+	last := make([]error, len(c.run.Members))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range last {
+		group.Go(func() error {
+			return waitMember(ctx, func() error {
+				err := probe(ctx, i)
+				switch {
+				case err == nil:
+					last[i] = nil
+				case ctx.Err() == nil: // else it was cut short, and is no answer
+					last[i] = fmt.Errorf("member %d: %w", i+1, err)
+				}
+				return err
+			})
 		})
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	switch err := group.Wait(); {
+	case errors.Is(err, late):
+		return errors.Join(late, errors.Join(last...))
+	case err != nil:
 		return err
 	}
 	c.run.Ready = time.Now().UTC()
+	c.beats.watching.Store(true)
 	c.event("ready", -1, "")
 	return nil
 }
 
-// errDead is a member that will never be ready.
+// deadError is that a member will never be ready.
 type deadError struct{ text string }
 
 func (e *deadError) Error() string { return e.text }
 
-// waitMember polls one member until it is ready.
-func (c *conductor) waitMember(ctx context.Context, i int, probe func(context.Context, int) error) error {
+// waitMember polls one member until it is ready or dead, or ctx ends.
+func waitMember(ctx context.Context, probe func() error) error {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
 	for {
-		err := probe(ctx, i)
+		err := probe()
 		var dead *deadError
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &dead):
+		if err == nil || errors.As(err, &dead) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-				return fmt.Errorf("member %d is not ready: %w; last answer: %w", i+1, cause, err)
-			}
-			return fmt.Errorf("member %d is not ready: %w", i+1, err)
+			return context.Cause(ctx)
 		case <-ticker.C:
 		}
 	}
@@ -76,37 +82,25 @@ func (c *conductor) waitMember(ctx context.Context, i int, probe func(context.Co
 
 // probeByAgent asks a member's agent, which also knows whether it still runs.
 func (c *conductor) probeByAgent(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := within(ctx, probeTimeout)
 	defer cancel()
 	a := c.agents[i]
 	reply, err := a.client.Status(ctx, &dbtesterpb.StatusRequest{Probe: true})
-	if err != nil {
-		return a.failed(err)
-	}
-	if reply.State == dbtesterpb.State_STATE_STOPPED || reply.State == dbtesterpb.State_STATE_IDLE {
-		return &deadError{c.obituary(a, reply)}
-	}
-	if !reply.Ready {
+	switch {
+	case err != nil:
+		return a.failed(ctx, err)
+	case reply.State == dbtesterpb.State_STATE_STOPPED, reply.State == dbtesterpb.State_STATE_IDLE:
+		why := cmp.Or(reply.Reason, "its agent knows nothing of this run any more")
+		return &deadError{fmt.Sprintf("member %d on %s is gone: %s", i+1, a.addr, obituary(why, reply.Children))}
+	case !reply.Ready:
 		return errors.New(reply.NotReady)
 	}
 	return nil
 }
 
-// obituary tells how a member died, in its own last words.
-func (c *conductor) obituary(a *agentSession, reply *dbtesterpb.StatusResponse) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "member %d on %s died (%s)", a.index+1, a.addr, reply.Reason)
-	for _, child := range reply.Children {
-		if child.Tail != "" {
-			fmt.Fprintf(&b, "\n%s: %s; its last lines:\n%s", child.Name, child.Exit, child.Tail)
-		}
-	}
-	return b.String()
-}
-
 // probeDirectly asks a member of a cluster that no agent runs.
 func (c *conductor) probeDirectly(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := within(ctx, probeTimeout)
 	defer cancel()
 	return c.driver.Ready(ctx, c.target, i)
 }
@@ -114,7 +108,7 @@ func (c *conductor) probeDirectly(ctx context.Context, i int) error {
 // askMembers asks every member its version and which one leads. What a driver
 // cannot tell stays unknown.
 func (c *conductor) askMembers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := within(ctx, callTimeout)
 	defer cancel()
 	if v, ok := c.driver.(database.Versioner); ok {
 		for i := range c.run.Members {

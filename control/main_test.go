@@ -1,0 +1,48 @@
+package control
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/fake"
+)
+
+// The test binary is a member's server when it is started as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		databasetest.Main(m, database.NewRegistry(fake.Database()))
+	}
+	flag.Bool("update", false, "rewrite the files that results are compared with")
+	// A server built for the race detector otherwise takes a second to exit.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// registry is what the tests run: the fake, and a fake whose server ends as soon
+// as it starts.
+func registry() *database.Registry {
+	frailDatabase := fake.Database()
+	frailDatabase.Name = "frail"
+	frailDatabase.New = func() database.Driver { return &frail{fake.New()} }
+	return database.NewRegistry(fake.Database(), frailDatabase)
+}
+
+// frail plans servers that don't understand their flags.
+type frail struct {
+	*fake.Options `yaml:",inline"`
+}
+
+func (d *frail) Plan(m database.Member) (database.Plan, error) {
+	plan, err := d.Options.Plan(m)
+	if err == nil && m.Index == 1 {
+		plan.Commands[0].Args = append(plan.Commands[0].Args, "--bogus")
+	}
+	return plan, err
+}

@@ -1,0 +1,345 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/coreos/dbtester/agent"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// rig is agents inside this process, each on a loopback address of its own, and
+// what tests do with them.
+type rig struct {
+	t        *testing.T
+	registry *database.Registry
+	results  string
+	agents   []*rigAgent // by member
+	// tap may replace the client of an agent by one that misbehaves.
+	tap func(member int, c pb.AgentClient) pb.AgentClient
+}
+
+type rigAgent struct {
+	host     string // address
+	addr     string // of the agent
+	port     int    // of the member
+	workDir  string
+	client   pb.AgentClient
+	listener *bufconn.Listener
+}
+
+// rigs numbers the rigs: each has addresses of its own.
+var rigs atomic.Int64
+
+const rigSize = 3
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, registry: registry(), results: filepath.Join(t.TempDir(), "results")}
+	first := int(rigs.Add(1)-1)*rigSize + 1
+	for i := range rigSize {
+		host := fmt.Sprintf("127.0.60.%d", first+i)
+		r.agents = append(r.agents, &rigAgent{host: host, addr: host + ":3500", port: freePort(t, host), workDir: t.TempDir()})
+		r.serve(r.agents[i])
+	}
+	return r
+}
+
+func freePort(t *testing.T, host string) int {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// serve runs an agent until the test ends. By then nothing of it may be left.
+func (r *rig) serve(a *rigAgent) {
+	t := r.t
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ag, err := agent.New(agent.Options{
+		Registry: r.registry, WorkDir: a.workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo",
+		Deadlines: process.Deadlines{Interrupt: 3 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
+		Version:   "v0-test", Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.listener = bufconn.Listen(1 << 20)
+	server := grpc.NewServer(agent.ServerOptions(log)...)
+	ag.Register(server)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(a.listener) }()
+	conn := a.dial(t)
+	a.client = pb.NewAgentClient(conn)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := errors.Join(ag.Close(ctx), conn.Close()); err != nil {
+			t.Error(err)
+		}
+		server.Stop()
+		<-served
+	})
+}
+
+func (a *rigAgent) dial(t *testing.T) *grpc.ClientConn {
+	conn, err := grpc.NewClient("passthrough:///"+a.addr,
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.listener.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// connect is Options.Connect: the rig's agents, and TCP to any other address.
+func (r *rig) connect(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
+	for i, a := range r.agents {
+		if a.addr != addr {
+			continue
+		}
+		conn := a.dial(r.t)
+		var client pb.AgentClient = pb.NewAgentClient(conn)
+		if r.tap != nil {
+			client = r.tap(i, client)
+		}
+		return client, conn, nil
+	}
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return pb.NewAgentClient(conn), conn, nil
+}
+
+// small is a load that takes a moment.
+const small = "load: {requests: 300, clients: 6, key_size: 32, value_size: 64, timeout: 2s}\n"
+
+// experiment reads the rest of an experiment file over the rig's hosts.
+func (r *rig) experiment(rest string) *config.Experiment {
+	r.t.Helper()
+	var file strings.Builder
+	fmt.Fprintf(&file, "title: %s\nresults: %s\nhosts:\n", r.t.Name(), r.results)
+	for _, a := range r.agents {
+		fmt.Fprintf(&file, "- {addr: %s, agent_port: 3500, ports: {client: %d}}\n", a.host, a.port)
+	}
+	return r.parse(file.String() + rest)
+}
+
+func (r *rig) parse(file string) *config.Experiment {
+	r.t.Helper()
+	e, _, err := config.Parse("test.yaml", []byte(file), Catalog(r.registry))
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, file)
+	}
+	return e
+}
+
+func (r *rig) options(e *config.Experiment, report func(Update)) Options {
+	return Options{
+		Experiment: e, Registry: r.registry, Connect: r.connect, Owner: "tester of " + r.t.Name(),
+		Interface: "lo", ReadyTimeout: 20 * time.Second, Report: report,
+		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
+	}
+}
+
+// run runs an experiment to its end.
+func (r *rig) run(e *config.Experiment, report func(Update)) (*Outcome, error) {
+	r.t.Helper()
+	return r.runCtx(r.t.Context(), e, report)
+}
+
+func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Update)) (*Outcome, error) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(ctx, 60*time.Second, errors.New("the run hangs"))
+	defer cancel()
+	return Run(ctx, r.options(e, report))
+}
+
+// mustRun runs an experiment that must succeed, and leaves nothing.
+func (r *rig) mustRun(e *config.Experiment, report func(Update)) *Outcome {
+	r.t.Helper()
+	out, err := r.run(e, report)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(out.Invalid) > 0 {
+		r.t.Errorf("invalid: %q", out.Invalid)
+	}
+	r.mustBeIdle()
+	return out
+}
+
+// mustBeIdle fails the test unless all agents are free and nothing they ran is
+// left.
+func (r *rig) mustBeIdle() {
+	r.t.Helper()
+	for i, a := range r.agents {
+		s := r.status(i)
+		if s.State != pb.State_STATE_IDLE {
+			r.t.Errorf("agent %d is %v, owned by %v", i+1, s.State, s.Owner)
+		}
+		entries, err := os.ReadDir(a.workDir)
+		if err != nil {
+			r.t.Error(err)
+		}
+		for _, e := range entries {
+			if e.Name() != ".lock" {
+				r.t.Errorf("agent %d keeps %s", i+1, e.Name())
+			}
+		}
+		if pids := a.servers(r.t); len(pids) > 0 {
+			r.t.Errorf("member %d still runs: pids %v", i+1, pids)
+		}
+	}
+}
+
+func (r *rig) status(member int) *pb.StatusResponse {
+	r.t.Helper()
+	s, err := r.agents[member].client.Status(context.Background(), &pb.StatusRequest{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// servers are the processes that serve the member, by their command lines.
+func (a *rigAgent) servers(t *testing.T) (pids []string) {
+	t.Helper()
+	flag := fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port)
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if line, err := os.ReadFile(f); err == nil && bytes.Contains(line, flag) {
+			pids = append(pids, filepath.Base(filepath.Dir(f)))
+		}
+	}
+	return pids
+}
+
+// record is one database's records of a result folder.
+type record struct {
+	manifest  *results.Manifest
+	run       *results.DatabaseRun
+	dir       string
+	intervals []results.Interval
+	events    []results.Event
+}
+
+// read reads the records of the folder's database number n, which must be whole:
+// seconds sum to totals, and every request ended as one outcome.
+func (r *rig) read(folder string, n int) record {
+	r.t.Helper()
+	f, err := results.Open(folder)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var rec record
+	if rec.manifest, err = f.Manifest(); err != nil {
+		r.t.Fatal(err)
+	}
+	if n >= len(rec.manifest.Databases) {
+		r.t.Fatalf("the manifest has %d databases", len(rec.manifest.Databases))
+	}
+	rec.run = rec.manifest.Databases[n]
+	rec.dir = f.Path(rec.run.Tag)
+	if rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents)); err != nil {
+		r.t.Error(err)
+	}
+	if rec.run.Totals == nil {
+		return rec
+	}
+	if rec.intervals, err = results.ReadIntervals(filepath.Join(rec.dir, results.FileIntervals)); err != nil {
+		r.t.Error(err)
+	}
+	if err := results.ReconcileLatency(rec.dir); err != nil {
+		r.t.Error(err)
+	}
+	var sum results.Totals
+	for _, i := range rec.intervals {
+		sum.Offered += i.Due
+		sum.Sent += i.Sent
+		sum.OK += i.OK
+		sum.Failed += i.Failed
+		sum.Unknown += i.Unknown
+		sum.Shed += i.Shed
+		sum.Unsent += i.Unsent
+		sum.Queued += i.Queued
+		sum.Late += i.Late
+	}
+	sum.Clamped = rec.run.Totals.Clamped // not told by second
+	if sum != *rec.run.Totals || !sum.Reconcile() {
+		r.t.Errorf("totals are %+v, the seconds sum to %+v", *rec.run.Totals, sum)
+	}
+	return rec
+}
+
+// kinds are the kinds of the events in order, each with its member from 1 if it
+// has one.
+func (r record) kinds() []string {
+	var kinds []string
+	for _, e := range r.events {
+		kind := e.Kind
+		if e.Member >= 0 {
+			kind = fmt.Sprintf("%s %d", kind, e.Member+1)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+// marks are the codes of the marks, "!" before those that make the run invalid.
+func (r record) marks() []string {
+	var codes []string
+	for _, m := range r.run.Validity {
+		code := m.Code
+		if m.Invalid {
+			code = "!" + code
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}
+
+// once calls f at the first update for which is holds.
+func once(is func(Update) bool, f func()) func(Update) {
+	var done sync.Once
+	return func(u Update) {
+		if is(u) {
+			done.Do(f)
+		}
+	}
+}
+
+// at tells the beginning of a step or another text.
+func at(text string) func(Update) bool {
+	return func(u Update) bool { return u.Text == text }
+}
+
+// loading tells the first second of the load.
+func loading(u Update) bool { return u.Load != nil }

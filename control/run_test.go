@@ -1,0 +1,239 @@
+package control
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 2s, steps: [{clients: 3, requests: 300}, {clients: 6, requests: 600}]}
+databases:
+  fake__it: {}
+`)
+	exported := filepath.Join(t.TempDir(), "deep", "series.csv")
+	e.Export = map[string]string{results.FileClassicTimeseries: exported, "missing.csv": filepath.Join(t.TempDir(), "missing.csv")}
+	out := r.mustRun(e, nil)
+	if len(out.Folders) != 1 {
+		t.Fatalf("folders %q", out.Folders)
+	}
+	rec := r.read(out.Folders[0], 0)
+
+	m := rec.manifest
+	if m.State != results.StateComplete || m.Ended.Before(m.Started) || len(m.RunID) != 32 || m.Trial != 1 || m.Trials != 1 || m.Client.CPUs == 0 {
+		t.Errorf("manifest: %+v", m)
+	}
+	run := rec.run
+	if run.State != results.StateComplete || run.Error != "" || run.Tag != "fake-it" || run.Leader != 0 {
+		t.Errorf("run: %+v", run)
+	}
+	if want := (results.Totals{Offered: 900, Sent: 900, OK: 900}); *run.Totals != want {
+		t.Errorf("totals %+v, want %+v", *run.Totals, want)
+	}
+	if want := (results.Keys{After: 900, MinAdded: 900, MaxAdded: 900}); *run.Keys != want {
+		t.Errorf("keys %+v, want %+v", *run.Keys, want)
+	}
+	checkTimes(t, run)
+	checkMembers(t, rec)
+	checkFiles(t, rec.dir, 3)
+
+	want := []string{"start", "ready", "leader 1", "load start", "client step", "client step", "load end", "stop 1", "stop 2", "stop 3"}
+	if diff := cmp.Diff(want, rec.kinds()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if !slices.IsSortedFunc(rec.events, func(a, b results.Event) int { return a.Time.Compare(b.Time) }) {
+		t.Error("events are not in order")
+	}
+	if !slices.Contains(rec.marks(), markSharedHost) {
+		t.Errorf("marks %q, want that the host is shared", rec.marks())
+	}
+	original, err := os.ReadFile(filepath.Join(rec.dir, results.FileClassicTimeseries))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if copied, err := os.ReadFile(exported); err != nil || string(copied) != string(original) {
+		t.Errorf("exported %q: %v", copied, err)
+	}
+}
+
+// checkTimes looks at what the steps say of when they ran.
+func checkTimes(t *testing.T, run *results.DatabaseRun) {
+	t.Helper()
+	if len(run.Steps) != 2 {
+		t.Fatalf("steps %+v", run.Steps)
+	}
+	times := []time.Time{run.Started, run.Ready, run.LoadStart}
+	for i, s := range run.Steps {
+		if s.Index != i || s.Clients != 3*(i+1) || s.Connections != s.Clients || s.Requests != int64(300*(i+1)) || s.InsideNS <= 0 {
+			t.Errorf("step %d: %+v", i, s)
+		}
+		times = append(times, s.Start, s.IssueEnd, s.End)
+	}
+	times = append(times, run.LoadEnd, run.Ended)
+	if !slices.IsSortedFunc(times, time.Time.Compare) {
+		t.Errorf("times are not in order: %v", times)
+	}
+}
+
+// checkMembers looks at what the manifest says of the members.
+func checkMembers(t *testing.T, rec record) {
+	t.Helper()
+	for i, m := range rec.run.Members {
+		n := string(rune('1' + i))
+		switch {
+		case m.Index != i, m.Version != "1.0.0", m.Error != "", m.Endpoint != m.Listen[0]:
+			t.Errorf("member %s: %+v", n, m)
+		case len(m.Argv) != 1 || m.Argv[0][1] != "serve":
+			t.Errorf("member %s ran %q", n, m.Argv)
+		case m.Host == nil || m.Host.BootID != rec.manifest.Client.BootID:
+			t.Errorf("member %s is on %+v", n, m.Host)
+		case m.Clock == nil || m.Clock.N == 0 || m.Clock.Offset.Abs() > time.Second || m.Clock.Error > time.Second:
+			t.Errorf("member %s: clock %+v", n, m.Clock)
+		case m.Disk == nil || m.Disk.Filesystem == "" || m.Disk.FsyncP50 == 0 || (i == 0) != (m.Disk.ApparentBytes > 0):
+			t.Errorf("member %s: disk %+v", n, m.Disk)
+		}
+		if diff := cmp.Diff([]string{"fake: exit 0 after interrupt"}, m.Exit); diff != "" {
+			t.Errorf("member %s: exit %s", n, diff)
+		}
+		if diff := cmp.Diff([]string{n + "-" + results.FileServer, "logs/" + n + "-fake.log"}, m.Files); diff != "" {
+			t.Errorf("member %s: files %s", n, diff)
+		}
+	}
+}
+
+// checkFiles wants every canonical file and every classic one, and nothing that
+// is half done.
+func checkFiles(t *testing.T, dir string, members int) {
+	t.Helper()
+	want := []string{
+		results.FileIntervals, results.FileErrors, results.FileLatency, results.FileTotal, results.FileEvents, results.FileClient,
+		results.FileDisk, results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll,
+		results.FileClassicTimeseries, results.FileClassicByKey, results.FileClientInterpolated,
+	}
+	for n := 1; n <= members; n++ {
+		i := string(rune('0' + n))
+		want = append(want, results.ServerFile(n), i+"-"+results.FileServerInterpolated, "logs/"+i+"-fake.log")
+	}
+	for _, name := range want {
+		info, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err != nil:
+			t.Error(err)
+		case info.Size() == 0 && !strings.HasPrefix(name, results.DirLogs):
+			t.Errorf("%s is empty", name)
+		}
+	}
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if filepath.Ext(path) == ".part" {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoads(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, rest string
+		check      func(*testing.T, record)
+	}{
+		{
+			name: "a rate",
+			rest: "load: {rate: 400, duration: 1s, clients: 8, key_size: 32, value_size: 64}\ndatabases: {fake: {}}\n",
+			check: func(t *testing.T, rec record) {
+				if got := rec.run.Totals; got.Offered != 400 || got.OK != 400 {
+					t.Errorf("totals %+v", got)
+				}
+				if s := rec.run.Steps[0]; s.Duration != time.Second || s.Rate != 400 {
+					t.Errorf("step %+v", s)
+				}
+				if l := rec.run.Load; l.Arrival != "constant" || l.Backlog != "keep" || l.Drain == 0 {
+					t.Errorf("load %+v", l)
+				}
+			},
+		},
+		{
+			name: "a rate that is not sustained",
+			rest: "load: {rate: 400, duration: 1s, clients: 2, key_size: 32, value_size: 64, drain: 50ms}\ndatabases: {fake: {options: {delay: 20ms}}}\n",
+			check: func(t *testing.T, rec record) {
+				if got := rec.run.Totals; got.Offered != 400 || got.Unsent < 200 || got.OK == 0 {
+					t.Errorf("totals %+v", got)
+				}
+				if marks := rec.marks(); !slices.Contains(marks, "!"+markUnsent) || !slices.Contains(marks, markRate) {
+					t.Errorf("marks %q", marks)
+				}
+			},
+		},
+		{
+			name: "reads",
+			rest: "load: {operation: read, same_key: true, requests: 300, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}\n",
+			check: func(t *testing.T, rec record) {
+				if got := rec.run.Totals; got.OK != 300 || rec.run.Keys != nil || rec.run.Load.ReadMode != "linearizable" {
+					t.Errorf("totals %+v, keys %+v, load %+v", got, rec.run.Keys, rec.run.Load)
+				}
+			},
+		},
+		{
+			name: "one key",
+			rest: "load: {same_key: true, requests: 300, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}\n",
+			check: func(t *testing.T, rec record) {
+				if want := (results.Keys{After: 1, MaxAdded: 1}); *rec.run.Keys != want {
+					t.Errorf("keys %+v", rec.run.Keys)
+				}
+			},
+		},
+		{
+			name: "errors",
+			rest: small + "databases: {fake: {options: {fail_every: 10, lose_every: 7}}}\n",
+			check: func(t *testing.T, rec record) {
+				// Of 300 writes every 10th is refused, and every 7th of the rest lost.
+				want := results.Totals{Offered: 300, Sent: 300, OK: 232, Failed: 30, Unknown: 38}
+				if *rec.run.Totals != want {
+					t.Errorf("totals %+v, want %+v", *rec.run.Totals, want)
+				}
+				if want := (results.Keys{After: 270, MinAdded: 232, MaxAdded: 270}); *rec.run.Keys != want {
+					t.Errorf("keys %+v", rec.run.Keys)
+				}
+				if len(rec.run.LogRules) != 1 {
+					t.Errorf("log rules %v", rec.run.LogRules)
+				}
+				log, err := os.ReadFile(filepath.Join(rec.dir, results.DirLogs, "1-fake.log"))
+				if err != nil || strings.Count(string(log), "refused write ") != 30 {
+					t.Errorf("log %q: %v", log, err)
+				}
+			},
+		},
+		{
+			name: "the leader alone",
+			rest: "load: {requests: 100, clients: 2, key_size: 32, value_size: 64, target: leader}\ndatabases: {fake: {}}\n",
+			check: func(t *testing.T, rec record) {
+				if rec.run.Totals.OK != 100 || rec.run.Load.Target != "leader" {
+					t.Errorf("totals %+v of %+v", rec.run.Totals, rec.run.Load)
+				}
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			out, err := r.run(r.experiment(tc.rest), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.mustBeIdle()
+			tc.check(t, r.read(out.Folders[0], 0))
+		})
+	}
+}
