@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"strings"
 	"time"
@@ -145,6 +146,10 @@ func (f fetcher) once(ctx context.Context, url string, use func(io.Reader, int64
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := f.client.Do(req)
 	if err != nil {
+		var named *neturl.Error // whose URL the caller names too
+		if errors.As(err, &named) {
+			err = named.Err
+		}
 		return causeOf(ctx, err)
 	}
 	defer resp.Body.Close()
