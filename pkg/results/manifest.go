@@ -232,7 +232,10 @@ type Member struct {
 	// Argv are the commands that were run, in order.
 	Argv    [][]string `json:"argv,omitempty"`
 	Version string     `json:"version,omitempty"`
-	Host    *Host      `json:"host,omitempty"`
+	// Release is what the member ran out of its agent's cache; nil if it ran an
+	// executable the agent was told of, or the server in the agent's binary.
+	Release *Release `json:"release,omitempty"`
+	Host    *Host    `json:"host,omitempty"`
 	// Clock is the agent's clock against the client's.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
@@ -242,6 +245,20 @@ type Member struct {
 	// Files are the files collected from the agent, below the tag's folder.
 	Files []string `json:"files,omitempty"`
 	Error string   `json:"error,omitempty"`
+}
+
+// Release is an installed release of a database.
+type Release struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Kind is how it was obtained: "archive", "go build", "maven" or "local".
+	Kind string `json:"kind"`
+	// Source is where it came from: a URL, a module at a version, a path.
+	Source string `json:"source"`
+	// SHA256 maps each tool to its hash in hex.
+	SHA256 map[string]string `json:"sha256,omitempty"`
+	// Notes are to be printed wherever the release is named.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Clock is an offset from NTP's four time stamps, of the heartbeat with the
