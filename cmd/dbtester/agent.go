@@ -23,6 +23,7 @@ import (
 type agentFlags struct {
 	listen      string
 	workDir     string
+	cache       string
 	logPath     string
 	device      string
 	iface       string
@@ -44,7 +45,7 @@ func (a *app) newAgent() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:3500", "address to listen on, as HOST:PORT")
-	flags.StringVar(&f.workDir, "work-dir", "", "directory for databases' data, logs and measurements (default: agent-ADDRESS in the user's cache directory)")
+	flags.StringVar(&f.workDir, "work-dir", "", "directory for databases' data, logs and measurements (default: dbtester-agent/ADDRESS in the user's cache directory)")
 	flags.StringVar(&f.logPath, "agent-log", "", "file for the agent's own log, as JSON (default: standard error)")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample (default: the one below --work-dir)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample (default: the one with the member's address)")
@@ -53,6 +54,7 @@ func (a *app) newAgent() *cobra.Command {
 	flags.BoolVar(&f.insecure, "insecure", false, "allow an address that other machines reach, without TLS: anyone there can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases")
+	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	return cmd
 }
@@ -81,12 +83,16 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 			return err
 		}
 	}
+	cache, err := cacheDir(f.cache)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", f.listen, err)
 	}
 	ag, err := agent.New(agent.Options{
-		Registry: a.registry, WorkDir: workDir, Tools: f.tools.paths(), Self: a.self, Lease: f.lease,
+		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: f.tools.paths(), Self: a.self, Lease: f.lease,
 		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, Device: f.device, Interface: f.iface,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
 	})
@@ -118,8 +124,8 @@ func defaultWorkDir(listen string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find a work directory (name one with --work-dir): %w", err)
 	}
-	name := "agent-" + strings.NewReplacer(":", "-", "[", "", "]", "").Replace(listen)
-	return filepath.Join(cache, "dbtester", name), nil
+	name := strings.NewReplacer(":", "-", "[", "", "]", "").Replace(listen)
+	return filepath.Join(cache, "dbtester-agent", name), nil
 }
 
 // openLog returns a logger to a file as JSON, or to standard error as text.

@@ -19,6 +19,7 @@ type controlFlags struct {
 	databaseID string
 	results    string
 	workDir    string
+	cache      string
 	device     string
 	iface      string
 	local      bool
@@ -47,6 +48,7 @@ func (a *app) newControl() *cobra.Command {
 	flags.BoolVar(&f.insecure, "insecure", false, "talk to agents on other machines without TLS")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
+	registerCache(flags, &f.cache, "directory of releases for --local")
 	f.tools.register(flags, a.registry)
 	return cmd
 }
@@ -108,6 +110,8 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		}
 		agents := a.newLocalAgents(f.workDir, f.tools.paths())
 		agents.options.Device, agents.options.Interface = f.device, f.iface
+		// Without a home there is no cache, which only a file that names versions needs.
+		agents.options.Cache, _ = cacheDir(f.cache)
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect = agents.connect
 	}

@@ -153,6 +153,7 @@ func (a *app) newRoot() *cobra.Command {
 		a.newAgent(),
 		a.newControl(),
 		a.newAnalyze(),
+		a.newInstall(),
 		a.newConfig(),
 		a.newVersion(),
 		a.newServe(),

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+type installFlags struct {
+	from  string
+	cache string
+	list  bool
+}
+
+func (a *app) newInstall() *cobra.Command {
+	var f installFlags
+	cmd := &cobra.Command{
+		Use:   "install NAME@VERSION...",
+		Short: "Obtain releases of databases into the cache, verified",
+		Long: `Obtain releases of databases into the cache, verified.
+
+The ways to get a release are tried in turn: upstream's archive with its
+published checksum, then a build from source with pinned hashes. What worked is
+recorded beside the release and in every result that runs it.`,
+		Example: "  dbtester install etcd@v3.6.16\n  dbtester install etcd@v3.4.23 --from /usr/bin/etcd",
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.runInstall(cmd.Context(), f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.from, "from", "", "take the release from here: an executable, an unpacked release, or a mirror as a directory or URL")
+	flags.BoolVar(&f.list, "list", false, "list the releases in the cache")
+	registerCache(flags, &f.cache, "directory of releases")
+	return cmd
+}
+
+func registerCache(flags *pflag.FlagSet, cache *string, usage string) {
+	flags.StringVar(cache, "cache", "", usage+" (default: dbtester in the user's cache directory)")
+}
+
+// cacheDir is the directory of releases: the one that was named, or the user's.
+func cacheDir(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache (name one with --cache): %w", err)
+	}
+	return filepath.Join(dir, "dbtester"), nil
+}
+
+func (a *app) runInstall(ctx context.Context, f installFlags, args []string) error {
+	switch {
+	case f.list && (len(args) > 0 || f.from != ""):
+		return usageError{errors.New("--list stands alone")}
+	case !f.list && len(args) == 0:
+		return usageError{errors.New("name releases, such as etcd@v3.6.16, or say --list")}
+	case f.from != "" && len(args) > 1:
+		return usageError{errors.New("--from is where one release is: name only that one")}
+	}
+	cache, err := cacheDir(f.cache)
+	if err != nil {
+		return err
+	}
+	in := &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
+	if f.list {
+		return a.listReleases(in)
+	}
+	// A name that is wrong is found before the minutes that the others take.
+	wanted := make([]wantedRelease, len(args))
+	for i, arg := range args {
+		if wanted[i], err = a.wantRelease(arg, f.from); err != nil {
+			return usageError{err}
+		}
+	}
+	var errs []error
+	for _, w := range wanted {
+		if err := a.obtain(ctx, in, w, f.from); err != nil {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wantedRelease is a release to install and the ways to get it.
+type wantedRelease struct {
+	name, version string
+	recipes       []install.Recipe
+}
+
+// wantRelease reads NAME@VERSION.
+func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
+	name, version, found := strings.Cut(arg, "@")
+	if !found || name == "" || version == "" {
+		return wantedRelease{}, fmt.Errorf("%q is no release: want NAME@VERSION, such as etcd@v3.6.16", arg)
+	}
+	db, err := a.registry.Get(name)
+	if err != nil {
+		words := &cobra.Command{}
+		for _, known := range a.registry.Names() {
+			words.AddCommand(&cobra.Command{Use: known, Run: func(*cobra.Command, []string) {}})
+		}
+		return wantedRelease{}, fmt.Errorf("%w%s", err, didYouMean(words, name))
+	}
+	w := wantedRelease{name: name, version: database.PlainVersion(version)}
+	if w.recipes, err = db.Recipes(version); err != nil {
+		return wantedRelease{}, err
+	}
+	if from != "" {
+		w.recipes, err = install.From(from, w.recipes)
+	}
+	return w, err
+}
+
+// obtain installs one release and says where it is.
+func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease, from string) error {
+	if r, err := in.Find(w.name, w.version); err == nil && from != "" {
+		return fmt.Errorf("%s %s is in the cache already, from %s: remove %s to install another one", r.Name, r.Version, r.Source, r.Dir)
+	}
+	r, err := in.Get(ctx, w.name, w.version, w.recipes)
+	switch {
+	case err != nil && from == "" && ctx.Err() == nil:
+		return fmt.Errorf("%w\na release that is on this machine already is installed with --from PATH", err)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(a.out, "%s %s (%s) is in %s\n", r.Name, r.Version, r.Kind, r.Dir)
+	for _, note := range r.Notes {
+		fmt.Fprintf(a.out, "  note: %s\n", note)
+	}
+	return nil
+}
+
+// listReleases prints what the cache holds. What cannot be used is the error.
+func (a *app) listReleases(in *install.Installer) error {
+	releases, err := in.List()
+	if len(releases) == 0 {
+		fmt.Fprintf(a.out, "no releases in %s\n", in.Cache)
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RELEASE\tKIND\tSIZE\tOBTAINED\tSOURCE")
+	for _, r := range releases {
+		fmt.Fprintf(w, "%s@%s\t%s\t%s\t%s\t%s\n", r.Name, r.Version, r.Kind, humanize.Bytes(uint64(r.Bytes)), r.Obtained.Format("2006-01-02"), r.Source)
+	}
+	return errors.Join(err, w.Flush())
+}

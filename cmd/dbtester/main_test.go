@@ -1,0 +1,20 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain puts this binary into PATH under the name dbtester, where it is the
+// program: tests and scripts run that, and it runs itself for built-in members.
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "rewrite the outputs that scripts compare with")
+	// Built with -race, every process would sleep a second before it exits.
+	if os.Getenv("GORACE") == "" {
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
+	testscript.Main(m, map[string]func(){"dbtester": main})
+}
