@@ -94,7 +94,7 @@ func (o *Options) Validate(database.HostFacts) error {
 	problem(o.KVMaxValueSize < 0, "kv_max_value_size %d is negative", o.KVMaxValueSize)
 	problem(!slices.Contains([]string{"trace", "debug", "info", "warn", "error"}, o.LogLevel),
 		"log_level %q is not trace, debug, info, warn or error", o.LogLevel)
-	errs = append(errs, o.Transport.validate())
+	errs = append(errs, o.Transport.Validate())
 	for _, f := range o.Flags {
 		errs = append(errs, validFlag(f))
 	}

@@ -30,7 +30,8 @@ const (
 	Lean Transport = "lean"
 )
 
-func (t Transport) validate() error {
+// Validate refuses a name that is no transport.
+func (t Transport) Validate() error {
 	if t != Standard && t != Lean {
 		return fmt.Errorf("transport %q is not %s or %s", t, Standard, Lean)
 	}

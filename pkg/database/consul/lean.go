@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 )
@@ -183,12 +182,8 @@ func (b *leanBody) Close() error {
 
 // over returns the context's error for one that comes of its end.
 func over(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if _, bounded := ctx.Deadline(); bounded && errors.Is(err, os.ErrDeadlineExceeded) {
-		// The connection's clock was a moment faster than the context's.
-		return context.DeadlineExceeded
+	if why := ended(ctx); why != nil {
+		return why
 	}
 	return err
 }

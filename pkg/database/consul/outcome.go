@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/consul/api"
 
@@ -38,13 +39,13 @@ func classify(ctx context.Context, err error) error {
 	var network net.Error
 	switch {
 	case errors.As(err, &op) && op.Op == "dial":
-		if ctx.Err() != nil {
+		if ended(ctx) != nil {
 			return before(ctx)
 		}
 		return database.NotApplied(database.ClassUnavailable, err)
 	case errors.Is(err, context.Canceled), errors.Is(ctx.Err(), context.Canceled):
 		return database.MaybeApplied(database.ClassCancelled, err)
-	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded), ended(ctx) != nil:
 		return database.MaybeApplied(database.ClassTimeout, err)
 	case isRequest, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return database.MaybeApplied(database.ClassConnection, err)
@@ -54,7 +55,7 @@ func classify(ctx context.Context, err error) error {
 
 // before classes a context that is over before anything was sent.
 func before(ctx context.Context) error {
-	switch err := ctx.Err(); {
+	switch err := ended(ctx); {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
@@ -62,6 +63,18 @@ func before(ctx context.Context) error {
 	default:
 		return database.NotApplied(database.ClassCancelled, err)
 	}
+}
+
+// ended returns why a context is over, nil while it is not. A connection's clock
+// may be a moment ahead of the timer of the context.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // classOfStatus returns the kind of an answer that is an error, and whether it is

@@ -18,7 +18,6 @@ var releases embed.FS
 // Recipes returns how to obtain a version: the project's own release archive
 // and, for the versions of which a build is known to work, the Go module.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
-	version = strings.TrimPrefix(version, "v")
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
 		return nil, fmt.Errorf("consul has no version %q: want one such as 1.16.0", version)
 	}

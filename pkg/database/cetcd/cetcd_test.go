@@ -1,0 +1,22 @@
+package cetcd
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+)
+
+func TestMain(m *testing.M) {
+	databasetest.Main(m, database.NewRegistry(Database(), etcd.Database()))
+}
+
+func suite() databasetest.Suite {
+	return databasetest.Suite{
+		Database: Database(),
+		Addrs:    []string{"127.0.6.1", "127.0.6.2", "127.0.6.3"},
+	}
+}
+
+func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }

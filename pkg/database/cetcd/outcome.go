@@ -1,0 +1,87 @@
+package cetcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/raft/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// answer is what a client is told instead of a result.
+type answer struct {
+	code int
+	text string
+}
+
+func (a answer) Error() string { return a.text }
+
+// badRequest is the answer to a request that can't be understood.
+func badRequest(format string, args ...any) error {
+	return answer{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// The words of Consul that tell its clients whether a write may have been
+// applied; the proxy says the same of the same.
+const (
+	saysNoLeader   = "No cluster leader"                    // surely not applied
+	saysLeaderLost = "leadership lost while committing log" // perhaps applied
+	saysTimeout    = "rpc error making call: i/o timeout"   // perhaps applied
+	saysStreamLost = "rpc error making call: stream closed" // perhaps applied
+	saysStopping   = "raft is already shutdown"             // perhaps applied
+	saysRate       = "rate limit exceeded, try again later" // surely not applied
+	saysTooLarge   = "Request body too large, max size: %d bytes"
+)
+
+// answerOf turns an error of etcd into Consul's answer for the same trouble. sent
+// says whether the request was handed to a connection; one that was not can't
+// have been applied.
+func answerOf(err error, sent bool) answer {
+	var a answer
+	if errors.As(err, &a) {
+		return a
+	}
+	code, says := http.StatusInternalServerError, ""
+	switch rpctypes.Error(err) {
+	case rpctypes.ErrTooManyRequests, rpctypes.ErrNoSpace:
+		code, says = http.StatusTooManyRequests, saysRate
+	case rpctypes.ErrRequestTooLarge:
+		code, says = http.StatusRequestEntityTooLarge, fmt.Sprintf(saysTooLarge, maxValue)
+	case rpctypes.ErrNoLeader, rpctypes.ErrUnhealthy:
+		says = saysNoLeader
+	case rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail:
+		says = saysLeaderLost
+	case rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex:
+		says = saysTimeout
+	case rpctypes.ErrStopped:
+		says = saysStopping
+	default:
+		says = statusWords(err, sent)
+	}
+	if says == "" {
+		return answer{code, "etcd: " + err.Error()}
+	}
+	return answer{code, says + " (etcd: " + err.Error() + ")"}
+}
+
+// statusWords reads errors of the transport and of the parts of etcd that answer
+// in plain gRPC.
+func statusWords(err error, sent bool) string {
+	s := status.Convert(err)
+	switch {
+	case s.Code() == codes.Unavailable && !sent, s.Message() == raft.ErrProposalDropped.Error():
+		return saysNoLeader
+	case s.Code() == codes.Unavailable:
+		return saysStreamLost
+	case s.Code() == codes.DeadlineExceeded, errors.Is(err, context.DeadlineExceeded):
+		return saysTimeout
+	case s.Code() == codes.ResourceExhausted && !strings.Contains(s.Message(), "larger than max"):
+		return saysStreamLost
+	}
+	return ""
+}

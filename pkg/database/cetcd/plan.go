@@ -1,0 +1,77 @@
+package cetcd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// The roles of etcd's ports; "client" is the proxy's.
+const (
+	roleEtcdClient = "etcd_client"
+	roleEtcdPeer   = "etcd_peer"
+)
+
+// Plan returns two commands: "etcd", and "cetcd", the proxy, once etcd listens.
+// Each proxy has one endpoint: the etcd on its own host.
+func (o *Options) Plan(m database.Member) (database.Plan, error) {
+	if m.Index < 0 || m.Index >= len(m.Hosts) {
+		return database.Plan{}, fmt.Errorf("plan cetcd: member %d of %d", m.Index, len(m.Hosts))
+	}
+	proxy, err := proxyCommand(m)
+	if err != nil {
+		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
+	}
+	plan, err := o.Options.Plan(etcdMember(m))
+	if err != nil {
+		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
+	}
+	last := &plan.Commands[len(plan.Commands)-1]
+	last.WaitListen = append(last.WaitListen, address(m.Self(), roleEtcdClient))
+	plan.Commands = append(plan.Commands, proxy)
+	plan.Listen = append(plan.Listen, address(m.Self(), "client"))
+	return plan, nil
+}
+
+// etcdMember is the member as the driver of etcd knows it.
+func etcdMember(m database.Member) database.Member {
+	hosts := make([]database.Host, len(m.Hosts))
+	for i, h := range m.Hosts {
+		hosts[i] = database.Host{Addr: h.Addr, Ports: map[string]int{
+			"client": h.Ports[roleEtcdClient], "peer": h.Ports[roleEtcdPeer],
+		}}
+	}
+	m.Hosts = hosts
+	return m
+}
+
+// proxyCommand is the tool "cetcd" if there is one, else the proxy in this binary.
+// The two flags that say where are the same.
+func proxyCommand(m database.Member) (database.Command, error) {
+	scheme := "http"
+	if m.TLS != nil {
+		scheme = "https"
+	}
+	args := []string{
+		"-etcd", scheme + "://" + address(m.Self(), roleEtcdClient),
+		"-consuladdr", address(m.Self(), "client"),
+	}
+	if path := m.Tools[Name]; path != "" {
+		if m.TLS != nil {
+			return database.Command{}, errors.New("the cetcd executable speaks no TLS")
+		}
+		return database.Command{Name: Name, Path: path, Args: args}, nil
+	}
+	if t := m.TLS; t != nil {
+		args = append(args, "-ca", t.CA, "-cert", t.Cert, "-key", t.Key)
+	}
+	return database.Command{Name: Name, Self: true, Args: append([]string{Name}, args...)}, nil
+}
+
+// address is the host:port of a role.
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}

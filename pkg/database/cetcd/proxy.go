@@ -1,0 +1,127 @@
+package cetcd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+)
+
+// proxy answers Consul's HTTP interface from etcd: keys and values, and as much of
+// the agent as tells who leads. There are no sessions, datacenters, namespaces or
+// tokens. Indexes are etcd's revisions.
+type proxy struct {
+	store *store
+	// stopping ends when the proxy is asked to stop: blocking queries end with it.
+	stopping context.Context
+	// knowsLeader is what etcd said when it was last asked.
+	knowsLeader atomic.Bool
+}
+
+// handler routes as Consul does: a path of bytes that are not printable is
+// refused, and one that is not clean is redirected, which is what [http.ServeMux]
+// does.
+func (p *proxy) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/kv/", respond(p.kv))
+	mux.HandleFunc("GET /v1/status/leader", respond(p.leader))
+	mux.HandleFunc("GET /v1/agent/self", respond(p.self))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.ContainsFunc(r.URL.Path, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// request is an HTTP request with its query parsed once.
+type request struct {
+	*http.Request
+	key    string
+	params url.Values
+}
+
+// has says whether a parameter is there, with or without a value.
+func (r *request) has(name string) bool { return r.params.Has(name) }
+
+// atMostOne refuses parameters that exclude each other.
+func (r *request) atMostOne(names ...string) error {
+	found := 0
+	for _, name := range names {
+		if r.has(name) {
+			found++
+		}
+	}
+	if found > 1 {
+		return badRequest("Conflicting flags: %s", r.params.Encode())
+	}
+	return nil
+}
+
+// respond turns what a function returns into the answer, if it has written none.
+func respond(f func(http.ResponseWriter, *request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		params, err := url.ParseQuery(r.URL.RawQuery)
+		if err == nil {
+			err = f(w, &request{Request: r, params: params, key: strings.TrimPrefix(r.URL.Path, "/v1/kv/")})
+		} else {
+			err = badRequest("%v", err)
+		}
+		if err != nil {
+			a := answerOf(err, true)
+			http.Error(w, a.text, a.code)
+		}
+	}
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data) // an error means that nobody listens
+	return nil
+}
+
+func (p *proxy) kv(w http.ResponseWriter, r *request) error {
+	switch r.Method {
+	case http.MethodGet:
+		return p.get(w, r)
+	case http.MethodPut:
+		return p.put(w, r)
+	case http.MethodDelete:
+		return p.delete(w, r)
+	}
+	w.Header().Set("Allow", "GET,PUT,DELETE")
+	return answer{http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", r.Method)}
+}
+
+// followEvery is how often etcd is asked for its leader.
+const followEvery = time.Second
+
+// followLeader asks etcd whether it knows a leader until ctx ends.
+func (p *proxy) followLeader(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		try, cancel := context.WithTimeout(ctx, followEvery)
+		status, err := p.store.status.Status(try, &pb.StatusRequest{})
+		cancel()
+		p.knowsLeader.Store(err == nil && status.Leader != 0)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

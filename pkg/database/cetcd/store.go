@@ -1,0 +1,165 @@
+package cetcd
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
+)
+
+// store is etcd's gRPC interface on one connection to one member. It is safe for
+// concurrent use, and never sends a request twice.
+type store struct {
+	conn    *grpc.ClientConn
+	kv      pb.KVClient
+	watch   pb.WatchClient
+	status  pb.MaintenanceClient
+	cluster pb.ClusterClient
+}
+
+// newStore makes a connection without waiting for it.
+func newStore(endpoint string, config *tls.Config) (*store, error) {
+	creds := insecure.NewCredentials()
+	if config != nil {
+		creds = credentials.NewTLS(config)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+endpoint,
+		grpc.WithTransportCredentials(creds),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+		// etcd comes up and goes away beside the proxy.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 2 * time.Second,
+		}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd: %w", err)
+	}
+	return &store{
+		conn: conn, kv: pb.NewKVClient(conn), watch: pb.NewWatchClient(conn),
+		status: pb.NewMaintenanceClient(conn), cluster: pb.NewClusterClient(conn),
+	}, nil
+}
+
+func (s *store) close() error { return s.conn.Close() }
+
+// read ranges over keys.
+func (s *store) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+	var p peer.Peer
+	resp, err := s.kv.Range(ctx, r, grpc.Peer(&p))
+	if err != nil {
+		return nil, answerOf(err, p.Addr != nil)
+	}
+	return resp, nil
+}
+
+// put creates or overwrites a key.
+func (s *store) put(ctx context.Context, key, stored []byte) error {
+	var p peer.Peer
+	if _, err := s.kv.Put(ctx, &pb.PutRequest{Key: key, Value: stored}, grpc.Peer(&p)); err != nil {
+		return answerOf(err, p.Addr != nil)
+	}
+	return nil
+}
+
+// remove deletes every key from key up to end, or one key without end.
+func (s *store) remove(ctx context.Context, key, end []byte) error {
+	var p peer.Peer
+	if _, err := s.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key, RangeEnd: end}, grpc.Peer(&p)); err != nil {
+		return answerOf(err, p.Addr != nil)
+	}
+	return nil
+}
+
+// compare carries out then if the key was last written at index, 0 meaning that
+// it does not exist. It returns whether it did, and if not, whether the key
+// exists.
+func (s *store) compare(ctx context.Context, key []byte, index int64, then *pb.RequestOp) (done, exists bool, err error) {
+	var p peer.Peer
+	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{{
+			Key: key, Target: pb.Compare_MOD, Result: pb.Compare_EQUAL,
+			TargetUnion: &pb.Compare_ModRevision{ModRevision: index},
+		}},
+		Success: []*pb.RequestOp{then},
+		Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: key, CountOnly: true}}}},
+	}, grpc.Peer(&p))
+	switch {
+	case err != nil:
+		return false, false, answerOf(err, p.Addr != nil)
+	case resp.Succeeded:
+		return true, true, nil
+	}
+	return false, resp.Responses[0].GetResponseRange().Count > 0, nil
+}
+
+// await returns when a key between key and end was written or deleted after
+// index, when etcd no longer knows, or when ctx ends, which is no error.
+func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
+	// The stream ends with its context.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.watch.Watch(ctx)
+	if err == nil {
+		err = stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
+			Key: key, RangeEnd: end, StartRevision: index + 1,
+		}}})
+	}
+	for err == nil {
+		var resp *pb.WatchResponse
+		if resp, err = stream.Recv(); err == nil && (len(resp.Events) > 0 || resp.Canceled) {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return answerOf(err, true)
+}
+
+// pages calls page with all keys that begin with prefix, in order, some at a
+// time and all as of one revision: that of the first page's header.
+func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, page func(*pb.RangeResponse) error) error {
+	r.Key, r.RangeEnd = span(prefix)
+	for {
+		resp, err := s.read(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := page(resp); err != nil || !resp.More {
+			return err
+		}
+		if r.Revision == 0 {
+			r.Revision = resp.Header.Revision
+		}
+		r.Key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
+	}
+}
+
+// span returns the first of the keys that begin with prefix and the first behind
+// them, in etcd's words: "\x00" is the first key and, as an end, the end.
+func span(prefix string) (key, end []byte) {
+	if prefix == "" {
+		return []byte{0}, []byte{0}
+	}
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			end := append([]byte(nil), prefix[:i+1]...)
+			end[i]++
+			return []byte(prefix), end
+		}
+	}
+	return []byte(prefix), []byte{0}
+}
