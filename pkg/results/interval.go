@@ -1,5 +1,10 @@
 package results
 
+import (
+	"maps"
+	"slices"
+)
+
 // Phase says whether a request belongs to the measured population. It belongs to
 // the request's due time, not to the second it completes in.
 type Phase string
@@ -29,8 +34,10 @@ type Interval struct {
 	// every client was busy; Late those whose client was free and woke more than
 	// a millisecond after due.
 	Queued, Late int64
-	// Backlog and InFlight are gauges at the end of the second, KeysCumulative the
-	// OK writes since the load began.
+	// Backlog and InFlight are gauges of the operation at the end of the second,
+	// KeysCumulative the keys that all operations created since the load began. They
+	// stand in the last row that the operation has in a second and are 0 in others;
+	// [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
 	// Response is timed from due, Service from sent; indexed by [Outcome]. A closed
@@ -44,4 +51,41 @@ func (i *Interval) Latency(t Timing, o Outcome) *Latency {
 		return &i.Response[o]
 	}
 	return &i.Service[o]
+}
+
+// Gauge is the state of a load at the end of a second, all operations together.
+type Gauge struct {
+	Second int64
+	// Backlog are requests that were due and not sent, InFlight those sent and not
+	// ended.
+	Backlog, InFlight int64
+	// KeysCumulative are the keys that were created since the load began.
+	KeysCumulative int64
+}
+
+// Gauges returns the gauges of the seconds that intervals, in the order of their
+// file, cover: one for each, ascending.
+func Gauges(intervals []Interval) []Gauge {
+	type place struct {
+		second    int64
+		operation string
+	}
+	last := map[place]*Interval{}
+	seconds := map[int64]*Gauge{}
+	for i := range intervals {
+		v := &intervals[i]
+		last[place{v.Second, v.Operation}] = v
+		seconds[v.Second] = &Gauge{Second: v.Second}
+	}
+	for p, v := range last {
+		g := seconds[p.second]
+		g.Backlog += v.Backlog
+		g.InFlight += v.InFlight
+		g.KeysCumulative = max(g.KeysCumulative, v.KeysCumulative)
+	}
+	var out []Gauge
+	for _, second := range slices.Sorted(maps.Keys(seconds)) {
+		out = append(out, *seconds[second])
+	}
+	return out
 }

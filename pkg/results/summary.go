@@ -34,14 +34,23 @@ type Summary struct {
 	// Errors are the failed and unknown requests by class, in order of class.
 	Errors []ClassCount
 
-	// Steps are the steps' own summaries, in order; those have none.
-	Steps []StepSummary
+	// Steps and Operations are the same population by step and by operation, each in
+	// the order of the load; they have neither themselves.
+	Steps      []StepSummary
+	Operations []OperationSummary
 }
 
 // StepSummary is the summary of one step.
 type StepSummary struct {
 	Step    int
 	Clients int
+	Summary
+}
+
+// OperationSummary is the summary of one operation of a mix, over all steps. Its
+// window is the whole load's, so that the operations' rates sum to the load's.
+type OperationSummary struct {
+	Operation string
 	Summary
 }
 
@@ -79,40 +88,100 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	if err != nil {
 		return nil, err
 	}
-	steps := map[int]*StepSummary{}
-	at := func(step int) *StepSummary {
-		if steps[step] == nil {
-			steps[step] = &StepSummary{Step: step, Summary: Summary{Histogram: NewHistogram()}}
-		}
-		return steps[step]
-	}
+	p := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}
 	for step, window := range run.windows(intervals) {
-		at(step).Window = window
+		p.step(step).Window = window
 	}
 	for _, s := range run.Steps {
-		at(s.Index).Clients = s.Clients
+		p.step(s.Index).Clients = s.Clients
 	}
 	for i := range intervals {
-		if intervals[i].Phase == PhaseMeasure {
-			at(intervals[i].Step).addInterval(&intervals[i], run.Timing(intervals[i].Step))
+		if v := &intervals[i]; v.Phase == PhaseMeasure {
+			p.step(v.Step).Clients = v.Clients
+			p.step(v.Step).addInterval(v, run.Timing(v.Step))
+			p.operation(v.Operation).addInterval(v, run.Timing(v.Step))
 		}
 	}
 	for s, h := range totals {
 		if s.Phase == PhaseMeasure && s.Outcome == OK && s.Timing == run.Timing(s.Step) {
-			at(s.Step).Histogram.Merge(h)
+			p.step(s.Step).Histogram.Merge(h)
+			p.operation(s.Operation).Histogram.Merge(h)
 		}
 	}
 	for _, e := range counts {
 		if e.Phase == PhaseMeasure || e.Phase == "" {
-			at(e.Step).addErrors(e.Class, e.Count)
+			p.step(e.Step).addErrors(e.Class, e.Count)
+			p.operation(e.Operation).addErrors(e.Class, e.Count)
 		}
 	}
-	return sumSteps(steps), nil
+	return p.sum(run.Load), nil
+}
+
+// parts are the summaries of a load by step and by operation.
+type parts struct {
+	steps      map[int]*StepSummary
+	operations map[string]*OperationSummary
+}
+
+func (p *parts) step(index int) *StepSummary {
+	if p.steps[index] == nil {
+		p.steps[index] = &StepSummary{Step: index, Summary: Summary{Histogram: NewHistogram()}}
+	}
+	return p.steps[index]
+}
+
+func (p *parts) operation(name string) *OperationSummary {
+	if p.operations[name] == nil {
+		p.operations[name] = &OperationSummary{Operation: name, Summary: Summary{Histogram: NewHistogram()}}
+	}
+	return p.operations[name]
+}
+
+// sum finishes every part and adds the steps up.
+func (p *parts) sum(load Load) *Summary {
+	all := &Summary{Histogram: NewHistogram()}
+	for _, number := range slices.Sorted(maps.Keys(p.steps)) {
+		step := p.steps[number]
+		step.finish()
+		all.add(&step.Summary)
+		all.Steps = append(all.Steps, *step)
+	}
+	all.Latency.SetPercentiles(all.Histogram)
+	for _, name := range load.ordered(slices.Sorted(maps.Keys(p.operations))) {
+		o := p.operations[name]
+		o.Window = all.Window
+		o.finish()
+		all.Operations = append(all.Operations, *o)
+	}
+	return all
+}
+
+// ordered returns operations in the order of the mix, others last.
+func (l *Load) ordered(operations []string) []string {
+	place := func(name string) int {
+		if n := slices.IndexFunc(l.Mix, func(s Share) bool { return s.Operation == name }); n >= 0 {
+			return n
+		}
+		return len(l.Mix)
+	}
+	slices.SortStableFunc(operations, func(a, b string) int { return place(a) - place(b) })
+	return operations
+}
+
+// finish names the errors that have no record and takes the percentiles.
+func (s *Summary) finish() {
+	unrecorded := s.Failed + s.Unknown
+	for _, e := range s.Errors {
+		unrecorded -= e.Count
+	}
+	if unrecorded > 0 {
+		s.addErrors(ClassUnrecorded, unrecorded)
+	}
+	s.Latency.SetPercentiles(s.Histogram)
 }
 
 // addInterval adds the counts and ok latencies of one interval.
-func (s *StepSummary) addInterval(i *Interval, t Timing) {
-	s.Clients = i.Clients
+func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Due += i.Due
 	s.Sent += i.Sent
 	s.OK += i.OK
@@ -134,26 +203,6 @@ func (s *Summary) addErrors(class string, n int64) {
 		s.Errors = slices.Insert(s.Errors, i, ClassCount{Class: class})
 	}
 	s.Errors[i].Count += n
-}
-
-// sumSteps finishes every step and adds them up.
-func sumSteps(steps map[int]*StepSummary) *Summary {
-	all := &Summary{Histogram: NewHistogram()}
-	for _, number := range slices.Sorted(maps.Keys(steps)) {
-		step := steps[number]
-		unrecorded := step.Failed + step.Unknown
-		for _, e := range step.Errors {
-			unrecorded -= e.Count
-		}
-		if unrecorded > 0 {
-			step.addErrors(ClassUnrecorded, unrecorded)
-		}
-		step.Latency.SetPercentiles(step.Histogram)
-		all.add(&step.Summary)
-		all.Steps = append(all.Steps, *step)
-	}
-	all.Latency.SetPercentiles(all.Histogram)
-	return all
 }
 
 // add adds another step's numbers.
