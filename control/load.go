@@ -67,6 +67,11 @@ func (c *conductor) load(ctx context.Context) error {
 		return err
 	}
 	spec := c.spec()
+	if c.run.Keys != nil && !c.db.Steps.Start {
+		// An earlier load may have created the first keys.
+		spec.FirstKey = max(spec.Keys, c.run.Keys.Before)
+		c.run.Load.FirstKey = spec.FirstKey
+	}
 	rec := load.NewRecorder(files, spec.Operations(), c.reportProgress)
 	c.event("load start", -1, "")
 	err = c.loadSteps(ctx, load.NewEngine(spec, rec))

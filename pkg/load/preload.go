@@ -18,7 +18,7 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	if n < 1 {
 		return nil
 	}
-	spec.Operation, spec.Mix, spec.Keys, spec.WarmUp, spec.CoolDown = database.OpWrite, nil, 0, 0, 0
+	spec.Operation, spec.Mix, spec.Keys, spec.FirstKey, spec.WarmUp, spec.CoolDown = database.OpWrite, nil, 0, 0, 0, 0
 	clients = int(min(int64(clients), n))
 	seen := &firstError{}
 	rec := NewRecorder(seen, spec.Operations(), progress)

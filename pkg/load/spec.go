@@ -21,6 +21,9 @@ type Spec struct {
 	Law  KeyLaw
 	// Read is the read mode of reads.
 	Read database.ReadMode
+	// FirstKey is the number of the first key that is created; less than Keys means
+	// Keys.
+	FirstKey int64
 	// KeySize and ValueSize are in bytes. Keys are at least as long as their number.
 	// With a ValueSizeMax, sizes are uniform from ValueSize to it.
 	KeySize, ValueSize, ValueSizeMax int

@@ -140,10 +140,11 @@ func (w *workload) op(i int64) (o int, rank int64) {
 func (w *workload) keyOf(i int64, o int, rank int64) int64 {
 	spec := &w.spec
 	if o == w.creates {
+		first := max(spec.FirstKey, spec.Keys)
 		if len(w.ops) == 1 {
-			return spec.Keys + i
+			return first + i
 		}
-		return spec.Keys + i/block*w.perBlock + rank
+		return first + i/block*w.perBlock + rank
 	}
 	draw := mix64(spec.Seed ^ mix64(uint64(i)*golden+1))
 	switch spec.Law {
@@ -152,11 +153,20 @@ func (w *workload) keyOf(i int64, o int, rank int64) int64 {
 	case KeysZipfian:
 		return below(mix64(uint64(w.zipf.rank(draw))+golden), spec.Keys)
 	case KeysLatest:
-		newest := spec.Keys - 1 + max(0, i/block-w.lag)*w.perBlock
-		return newest - w.zipf.rank(draw)
+		return w.latest(i, w.zipf.rank(draw))
 	default:
 		return i % spec.Keys
 	}
+}
+
+// latest returns the key of a rank counted back from the latest that request i
+// can expect to find: created ones first, then those that existed before.
+func (w *workload) latest(i, rank int64) int64 {
+	created := max(0, i/block-w.lag) * w.perBlock
+	if rank < created {
+		return max(w.spec.FirstKey, w.spec.Keys) + created - 1 - rank
+	}
+	return max(w.spec.Keys-1-(rank-created), 0)
 }
 
 // below maps 64 random bits to [0, n) (Lemire, "Fast random integer generation

@@ -124,8 +124,11 @@ type Load struct {
 	Workload string  `json:"workload,omitempty"`
 	Mix      []Share `json:"mix,omitempty"`
 	// Keys existed before the load; KeyLaw says which of them an operation took.
-	Keys        int64         `json:"keys,omitempty"`
-	KeyLaw      string        `json:"key_law,omitempty"`
+	Keys   int64  `json:"keys,omitempty"`
+	KeyLaw string `json:"key_law,omitempty"`
+	// FirstKey is the number of the first key that was created, if not Keys: a
+	// cluster that held keys already.
+	FirstKey    int64         `json:"first_key,omitempty"`
 	ReadMode    string        `json:"read_mode,omitempty"`
 	Requests    int64         `json:"requests,omitempty"`
 	Duration    time.Duration `json:"duration_ns,omitempty"`
