@@ -58,7 +58,7 @@ func testCatalog() Catalog {
 					SyncLimit: 5, SnapCount: 100_000, MaxClientConn: 5000, Jute: 1 << 20}
 			},
 			Reads:      []string{"sync+get", "stale"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			MaxValue:   1_000_000,
 		},
@@ -69,6 +69,21 @@ func testCatalog() Catalog {
 			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
 			Ports:      map[string]int{"client": 8500, "server": 8300},
 			MaxValue:   512 << 10,
+		},
+		{
+			Name:       "zetcd",
+			Reads:      []string{"stale"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
+			MaxValue:   1_000_000,
+		},
+		{
+			Name:       "cetcd",
+			Reads:      []string{"linearizable"},
+			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
+			MaxValue:   512 << 10,
+			Embedded:   true,
 		},
 	}
 }

@@ -20,11 +20,19 @@ const (
 	// DefaultRequests is the load's length when neither requests nor duration is
 	// given.
 	DefaultRequests = 100_000
+	// DefaultKeys is how many keys exist before a load that needs some: YCSB's own
+	// record count.
+	DefaultKeys = 1000
+	// DefaultKeyLaw takes every existing key equally often.
+	DefaultKeyLaw = "uniform"
+	// DefaultRangeLimit is how many keys a range reads at most: YCSB's longest scan.
+	DefaultRangeLimit = 100
 )
 
 // Defaults is the load of a file that says nothing about it. Requests stays 0 if
 // a duration is given; Connections depends on the database; Drain, if not given,
-// is the Timeout; Read is the database's first read mode.
+// is the Timeout; Read is the database's first read mode; Keys, KeyLaw and
+// RangeLimit are the constants above for operations that need them.
 func Defaults() Load {
 	return Load{
 		Operation:   "write",

@@ -91,16 +91,18 @@ func (h Host) Agent() string { return joinHostPort(h.Addr, h.AgentPort) }
 
 // Load is what clients do.
 type Load struct {
-	// Operation is write, read, or read-oneshot.
-	Operation string `json:"operation"`
+	// Operation is what every request does: write, update, read, read-oneshot,
+	// delete, range or swap; "" if there is a Mix.
+	Operation string `json:"operation,omitempty"`
 	// Workload names the mix that was asked for by name (ycsb-a ... ycsb-f); Mix holds
 	// what it stands for.
 	Workload string `json:"workload,omitempty"`
-	// Mix are operations and their weights; empty means Operation alone.
+	// Mix are operations and their weights in the order of the file; empty means
+	// Operation alone.
 	Mix []Share `json:"mix,omitempty"`
 	// Keys is how many keys are written before the load, for operations on keys that
 	// exist; KeyLaw says which of them an operation takes: sequential, uniform,
-	// zipfian or latest.
+	// zipfian or latest. Neither means anything with SameKey or if all is writes.
 	Keys   int64  `json:"keys,omitempty"`
 	KeyLaw string `json:"key_law,omitempty"`
 	// Requests bounds the load if not 0, Duration too; one of them does. With Steps
@@ -115,6 +117,11 @@ type Load struct {
 	Steps       []Step `json:"steps,omitempty"`
 	// Rate is due requests per second over all clients; 0 is a closed loop.
 	Rate float64 `json:"rate,omitempty"`
+	// RateEnd, if not 0, is the rate at the end of Duration. Ramp spreads the clients'
+	// first requests of a closed loop over so long. With Steps both are 0, for each
+	// step has its own.
+	RateEnd float64       `json:"rate_end,omitempty"`
+	Ramp    time.Duration `json:"ramp_ns,omitempty"`
 	// Arrival is constant or poisson; it means nothing in a closed loop.
 	Arrival string `json:"arrival"`
 	// Backlog is keep (send late what was due) or shed (count it as shed).
@@ -124,7 +131,7 @@ type Load struct {
 	ValueSize int `json:"value_size"`
 	// ValueSizeMax, if not 0, makes sizes uniform from ValueSize to it.
 	ValueSizeMax int `json:"value_size_max,omitempty"`
-	// RangeLimit is how many keys a range reads at most.
+	// RangeLimit is how many keys a range reads at most; 0 if nothing reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
@@ -152,7 +159,7 @@ type Step struct {
 	Rate     float64       `json:"rate,omitempty"`
 	// RateEnd, if not 0, is the rate at the end of Duration.
 	RateEnd float64 `json:"rate_end,omitempty"`
-	// Ramp spreads the clients' first requests over so long.
+	// Ramp spreads the clients' first requests of a closed loop over so long.
 	Ramp time.Duration `json:"ramp_ns,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import "testing"
 // read can be shown and read again.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{
-		fullFile, classicFileForTest, body, string(Starter(testCatalog())),
+		fullFile, mixedFile, classicFileForTest, body, string(Starter(testCatalog())),
 		"databases: &a\n  <<: [*a, *a]\n", "load: {clients: [[1]], steps: }\n" + body, "a: &a [*a]\n",
 		"test_title:\nall_database_id_list: {a: b}\n" + classicControlKey + ": {etcd: {etcd: [], benchmark_options: 1}}\n",
 	} {

@@ -101,7 +101,7 @@ databases: {etcd: }
 			`3:55: arrival: unknown value "gauss" (known: constant, poisson)`,
 			`3:71: backlog: unknown value "drop" (known: keep, shed)`}},
 		{"what a database lacks", "hosts: [a]\nload: {operation: range, read: leader}\ndatabases:\n  etcd:\n  zookeeper:\n", []string{
-			`2:19: operation: zookeeper does not do "range" (it does write, update, read, read-oneshot, delete)`,
+			`2:19: operation: zookeeper does not do "range" (it does write, update, read, read-oneshot, delete, swap)`,
 			`2:32: read: etcd has no reads that are "leader" (it has linearizable, stale)`,
 			`2:32: read: zookeeper has no reads that are "leader" (it has sync+get, stale)`}},
 		{"clients cannot share", "hosts: [a]\ndatabases:\n  zookeeper: {load: {clients: 10, connections: 5}}\n", []string{

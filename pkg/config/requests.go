@@ -30,8 +30,8 @@ func (l Load) fits(n int64) error {
 	if n < 1 {
 		return fmt.Errorf("a load has at least one request, not %d", n)
 	}
-	if digits := len(strconv.FormatInt(n-1, 10)); !l.SameKey && digits > l.KeySize {
-		return fmt.Errorf("keys of %d bytes cannot be %d different ones", l.KeySize, n)
+	if numbers := l.keyNumbers(n); digits(numbers) > l.KeySize {
+		return fmt.Errorf("keys of %d bytes cannot be %d different ones", l.KeySize, numbers)
 	}
 	if len(l.Steps) == 0 && int64(l.Clients) > n {
 		return fmt.Errorf("%d clients are more than the %d requests they share", l.Clients, n)
@@ -43,3 +43,6 @@ func (l Load) fits(n int64) error {
 	}
 	return nil
 }
+
+// digits is how long the largest of so many numbers from 0 on is.
+func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ type loadResolver struct {
 func (r *loadResolver) resolve(d Database) Load {
 	def, spec := Defaults(), r.spec
 	l := Load{
-		Operation: spec.operation.or(def.Operation),
 		Rate:      spec.rate.or(def.Rate),
 		Arrival:   spec.arrival.or(def.Arrival),
 		Backlog:   spec.backlog.or(def.Backlog),
@@ -39,13 +37,16 @@ func (r *loadResolver) resolve(d Database) Load {
 	if l.Timeout == 0 {
 		r.errorf(spec.timeout.at, "timeout: a request needs some time")
 	}
+	r.meaning(&l)
+	r.keys(&l)
 	if spec.steps.set() {
 		r.stepped(&l)
 	} else {
 		r.plain(&l)
 	}
-	r.words(&l, d)
-	r.sizes(l)
+	r.readMode(&l)
+	r.target(l, d)
+	r.sizes(&l)
 	r.trims(l)
 	return l
 }
@@ -65,6 +66,30 @@ func (r *loadResolver) plain(l *Load) {
 	l.Clients = spec.clients.or(int(clamp(int64(Defaults().Clients), l.Requests)))
 	r.someClients(spec.clients, l.Clients, l.Requests)
 	l.Connections = r.connections(spec.connections, spec.clients, l.Clients)
+	l.RateEnd, l.Ramp = spec.rateEnd.is, spec.ramp.is
+	r.changes(l.Stretches()[0], spec.rateEnd, spec.ramp)
+}
+
+// changes checks what changes while a step runs: the rate, or the number of
+// clients that have begun.
+func (r *loadResolver) changes(s Step, rateEnd given[float64], ramp given[time.Duration]) {
+	if s.RateEnd > 0 {
+		switch {
+		case s.Rate == 0:
+			r.errorf(rateEnd.at, "rate_end: a rate that changes needs a rate to begin with")
+		case s.Duration == 0:
+			r.errorf(rateEnd.at, "rate_end: a rate that changes needs a duration to change over")
+		case r.spec.arrival.is == "poisson":
+			r.errorf(rateEnd.at, "rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line %d) is for one that stays",
+				r.spec.arrival.at.Line)
+		}
+	}
+	switch {
+	case s.Ramp > 0 && s.Rate > 0:
+		r.errorf(ramp.at, "ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow")
+	case s.Duration > 0 && s.Ramp > s.Duration:
+		r.errorf(ramp.at, "ramp: %s is longer than the %s in which clients send", s.Ramp, s.Duration)
+	}
 }
 
 // clamp is n, but no more than most unless most is 0.
@@ -106,127 +131,33 @@ func (r *loadResolver) connections(g, from given[int], clients int) int {
 	return g.is
 }
 
-// stepped resolves a load of several stretches. Requests and duration of the
-// load are shared out among the steps that have neither of their own.
-func (r *loadResolver) stepped(l *Load) {
-	specs := r.spec.steps.is
-	if len(specs) == 0 {
-		r.errorf(r.spec.steps.at, "%s: the list is empty", r.spec.steps.key)
+// readMode resolves what reads promise.
+func (r *loadResolver) readMode(l *Load) {
+	spec, entry := r.spec, r.db.entry
+	switch {
+	case !slices.ContainsFunc(l.Operations(), reads):
+		if spec.read.set() {
+			r.idle(spec.read.place(), "no operation of the load reads")
+		}
+		return
+	case len(entry.Reads) == 0:
 		return
 	}
-	requests, durations := r.shareRequests(specs), r.shareDuration(specs)
-	for i, s := range specs {
-		step := Step{
-			Clients:  s.clients.is,
-			Requests: s.requests.is + requests[i],
-			Duration: s.duration.is + durations[i],
-			Rate:     s.rate.or(l.Rate),
-		}
-		if !s.clients.set() {
-			r.errorf(s.at, "step: clients is missing")
-		} else {
-			r.someClients(s.clients, step.Clients, step.Requests)
-		}
-		if step.Requests == 0 && step.Duration == 0 {
-			r.errorf(s.at, "step: it ends after some requests or some duration; both are 0")
-		}
-		step.Connections = r.stepConnections(s, step.Clients)
-		l.Steps = append(l.Steps, step)
-		l.Requests += step.Requests
-		l.Duration += step.Duration
-		l.Clients = max(l.Clients, step.Clients)
-		l.Connections = max(l.Connections, step.Connections)
+	l.Read = spec.read.or(entry.Reads[0])
+	if !slices.Contains(entry.Reads, l.Read) {
+		r.errorf(r.at(spec.read.at), "%s: %s has no reads that are %q (it has %s)", cmp.Or(spec.read.key, "read"),
+			entry.Name, l.Read, strings.Join(entry.Reads, ", "))
 	}
 }
 
-// stepConnections resolves a step's connections. The load's own number is the
-// most that any step uses.
-func (r *loadResolver) stepConnections(s stepSpec, clients int) int {
-	most := r.spec.connections
-	if s.connections.set() || !most.set() {
-		return r.connections(s.connections, s.clients, clients)
-	}
-	most.is = min(most.is, clients)
-	return r.connections(most, s.clients, clients)
+// reads reports whether an operation has a read mode. A swap reads what it then
+// replaces.
+func reads(operation string) bool {
+	return slices.Contains([]string{"read", "read-oneshot", "range", "swap"}, operation)
 }
 
-// open reports whether a step leaves its end to the load's.
-func (s stepSpec) open() bool { return !s.requests.set() && !s.duration.set() }
-
-// shareRequests returns the requests each open step gets.
-func (r *loadResolver) shareRequests(specs []stepSpec) []int64 {
-	shares := make([]int64, len(specs))
-	total := r.spec.requests.is
-	if !r.spec.requests.set() && !r.spec.duration.set() {
-		total = DefaultRequests
-	}
-	var open []int
-	rest := total
-	for i, s := range specs {
-		rest -= s.requests.is
-		if s.open() {
-			open = append(open, i)
-		}
-	}
-	at, key := r.at(r.spec.requests.at, r.spec.steps.at), cmp.Or(r.spec.requests.key, "requests")
-	switch {
-	case len(open) == 0 && r.spec.requests.set() && rest != 0:
-		r.errorf(at, "%s: %d, but the steps' own come to %d", key, total, total-rest)
-	case len(open) > 0 && total > 0 && rest < int64(len(open)):
-		r.errorf(at, "%s: %d are too few for the steps", key, total)
-	case len(open) > 0 && total > 0:
-		for n, part := range split(rest, len(open)) {
-			shares[open[n]] = part
-		}
-	}
-	return shares
-}
-
-// shareDuration returns the duration each open step gets.
-func (r *loadResolver) shareDuration(specs []stepSpec) []time.Duration {
-	shares := make([]time.Duration, len(specs))
-	g := r.spec.duration
-	if g.is == 0 {
-		return shares
-	}
-	var open []int
-	rest := g.is
-	for i, s := range specs {
-		rest -= s.duration.is
-		if s.open() {
-			open = append(open, i)
-		}
-	}
-	switch {
-	case len(open) == 0 && rest != 0:
-		r.errorf(g.at, "duration: %s, but the steps' own come to %s", g.is, g.is-rest)
-	case len(open) > 0 && rest < time.Duration(len(open))*time.Millisecond:
-		r.errorf(g.at, "duration: %s is too short for the steps", g.is)
-	case len(open) > 0:
-		part := (rest / time.Duration(len(open))).Truncate(time.Millisecond)
-		for _, i := range open {
-			shares[i] = part
-			rest -= part
-		}
-		shares[open[len(open)-1]] += rest
-	}
-	return shares
-}
-
-// words checks the operation, the read mode and the target.
-func (r *loadResolver) words(l *Load, d Database) {
-	spec, entry := r.spec, r.db.entry
-	if !slices.Contains(entry.Operations, l.Operation) {
-		r.errorf(r.at(spec.operation.at), "%s: %s does not do %q (it does %s)", cmp.Or(spec.operation.key, "operation"),
-			entry.Name, l.Operation, strings.Join(entry.Operations, ", "))
-	}
-	if reads(l.Operation) && len(entry.Reads) > 0 {
-		l.Read = spec.read.or(entry.Reads[0])
-		if !slices.Contains(entry.Reads, l.Read) {
-			r.errorf(r.at(spec.read.at), "%s: %s has no reads that are %q (it has %s)", cmp.Or(spec.read.key, "read"),
-				entry.Name, l.Read, strings.Join(entry.Reads, ", "))
-		}
-	}
+// target checks which members connections go to.
+func (r *loadResolver) target(l Load, d Database) {
 	known := []string{"all", "leader", "follower"}
 	for _, h := range d.Hosts {
 		known = append(known, h.Addr)
@@ -236,46 +167,71 @@ func (r *loadResolver) words(l *Load, d Database) {
 		known = append(known, host)
 	}
 	if !slices.Contains(known, l.Target) {
-		r.errorf(r.at(spec.target.at), "target: unknown value %q%s", l.Target, hint(l.Target, known))
+		r.errorf(r.at(r.spec.target.at), "target: unknown value %q%s", l.Target, hint(l.Target, known))
 	}
 }
 
-// reads reports whether an operation has a read mode.
-func reads(operation string) bool {
-	return operation == "read" || operation == "read-oneshot" || operation == "range"
-}
-
-// sizes checks keys and values against the database and the number of keys.
-func (r *loadResolver) sizes(l Load) {
-	spec, entry := r.spec, r.db.entry
-	keySize, valueSize := cmp.Or(spec.keySize.key, "key_size"), cmp.Or(spec.valueSize.key, "value_size")
-	digits := len(strconv.FormatInt(max(l.Requests-1, 0), 10))
+// sizes resolves and checks keys and values against the database and the number
+// of keys.
+func (r *loadResolver) sizes(l *Load) {
+	spec := r.spec
+	keySize, numbers := cmp.Or(spec.keySize.key, "key_size"), l.keyNumbers(l.Requests)
 	switch {
 	case l.KeySize < 1:
 		r.errorf(r.at(spec.keySize.at), "%s: a key has at least one byte", keySize)
-	case !l.SameKey && l.KeySize < digits:
-		r.errorf(r.at(spec.keySize.at), "%s: %d bytes cannot hold %d different keys (at least %d)", keySize, l.KeySize, l.Requests, digits)
+	case l.KeySize < digits(numbers):
+		r.errorf(r.at(spec.keySize.at), "%s: %d bytes cannot hold %d different keys (at least %d)",
+			keySize, l.KeySize, numbers, digits(numbers))
 	}
-	if entry.MaxValue > 0 && l.ValueSize > entry.MaxValue {
-		r.errorf(r.at(spec.valueSize.at), "%s: %d is more than %s takes (%d)", valueSize, l.ValueSize, entry.Name, entry.MaxValue)
+	most := r.db.entry.MaxValue
+	over := func(g given[int], key string, size int) {
+		if most > 0 && size > most {
+			r.errorf(r.at(g.at), "%s: %d is more than %s takes (%d)", cmp.Or(g.key, key), size, r.db.entry.Name, most)
+		}
+	}
+	if high := spec.valueSizeMax; high.is > 0 && high.is != l.ValueSize {
+		l.ValueSizeMax = high.is
+		r.valueRange(*l)
+		over(high, "value_size_max", l.ValueSizeMax)
+		return
+	}
+	over(spec.valueSize, "value_size", l.ValueSize)
+}
+
+// minRange is the smallest value of a range of sizes: only values from here on
+// carry the number that tells a reader how long they should be.
+const minRange = 16
+
+// valueRange checks that sizes of values go from one to a larger one.
+func (r *loadResolver) valueRange(l Load) {
+	low, high := r.spec.valueSize, r.spec.valueSizeMax
+	switch {
+	case l.ValueSizeMax < l.ValueSize:
+		r.errorf(high.at, "%s: %d is less than value_size (%d)", high.key, l.ValueSizeMax, l.ValueSize)
+	case l.ValueSize < minRange:
+		r.errorf(r.at(low.at, high.at), "value_size: sizes that differ begin at %d bytes: shorter values cannot say how long they should be", minRange)
 	}
 }
 
 // trims checks what is cut from the measured population at both ends of a step.
 func (r *loadResolver) trims(l Load) {
-	durations := []time.Duration{l.Duration}
-	if len(l.Steps) > 0 {
-		durations = nil
-		for _, s := range l.Steps {
-			durations = append(durations, s.Duration)
-		}
+	shortest := l.Stretches()[0].Duration
+	for _, s := range l.Stretches() {
+		shortest = min(shortest, s.Duration)
 	}
-	shortest := slices.Min(durations)
 	switch {
 	case l.CoolDown > 0 && shortest == 0:
 		r.errorf(r.spec.coolDown.at, "cool_down: only a load with a duration has an end that is known before")
 	case shortest > 0 && l.WarmUp+l.CoolDown >= shortest:
 		r.errorf(r.at(r.spec.warmUp.at, r.spec.coolDown.at), "warm_up and cool_down leave nothing to measure of %s", shortest)
+	}
+}
+
+// idle warns of what has no effect, unless something else is wrong: that may be
+// why.
+func (r *loadResolver) idle(p place, why string) {
+	if len(r.problems) == 0 {
+		r.warnf(p.at, "%s: %s", p.key, why)
 	}
 }
 

@@ -89,17 +89,25 @@ func showSteps(s Steps) *yaml.Node {
 func showLoad(l Load) *yaml.Node {
 	stepped := len(l.Steps) > 0
 	var m mapping
-	m.add("operation", text(l.Operation))
+	m.addIf(len(l.Mix) == 0, "operation", text(l.Operation))
+	m.addIf(len(l.Mix) > 0 && l.Workload == "", "mix", showMix(l.Mix))
+	m.addIf(l.Workload != "", "workload", commented(text(l.Workload), percents(l.Mix)))
+	m.addIf(l.Keys > 0, "keys", plain(l.Keys))
+	m.addIf(l.KeyLaw != "", "key_law", text(l.KeyLaw))
+	m.addIf(l.RangeLimit > 0, "range_limit", plain(l.RangeLimit))
 	m.addIf(!stepped && l.Requests > 0, "requests", plain(l.Requests))
 	m.addIf(!stepped && l.Duration > 0, "duration", duration(l.Duration))
 	m.addIf(!stepped, "clients", plain(l.Clients))
 	m.addIf(!stepped, "connections", plain(l.Connections))
 	m.addIf(stepped, "steps", list(l.Steps, false, showStep))
 	m.add("rate", rate(l.Rate))
+	m.addIf(l.RateEnd > 0, "rate_end", rate(l.RateEnd))
+	m.addIf(!stepped && l.Rate == 0, "ramp", duration(l.Ramp))
 	m.add("arrival", text(l.Arrival))
 	m.add("backlog", text(l.Backlog))
 	m.add("key_size", plain(l.KeySize))
 	m.add("value_size", plain(l.ValueSize))
+	m.addIf(l.ValueSizeMax > 0, "value_size_max", plain(l.ValueSizeMax))
 	m.add("same_key", plain(l.SameKey))
 	m.addIf(l.Read != "", "read", text(l.Read))
 	m.add("timeout", duration(l.Timeout))
@@ -117,6 +125,16 @@ func showStep(s Step) *yaml.Node {
 	m.addIf(s.Requests > 0, "requests", plain(s.Requests))
 	m.addIf(s.Duration > 0, "duration", duration(s.Duration))
 	m.add("rate", rate(s.Rate))
+	m.addIf(s.RateEnd > 0, "rate_end", rate(s.RateEnd))
+	m.addIf(s.Ramp > 0, "ramp", duration(s.Ramp))
+	return flow(m)
+}
+
+func showMix(mix []Share) *yaml.Node {
+	var m mapping
+	for _, s := range mix {
+		m.add(s.Operation, rate(s.Weight))
+	}
 	return flow(m)
 }
 
@@ -237,6 +255,12 @@ func plain(v any) *yaml.Node {
 		tag = "!!bool"
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: fmt.Sprint(v)}
+}
+
+// commented is a node with a comment behind it.
+func commented(node *yaml.Node, comment string) *yaml.Node {
+	node.LineComment = comment
+	return node
 }
 
 func rate(f float64) *yaml.Node {

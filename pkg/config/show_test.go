@@ -13,11 +13,19 @@ import (
 var update = flag.Bool("update", false, "write the golden files again")
 
 func TestShow(t *testing.T) {
-	got, err := Show(parse(t, fullFile))
+	for name, file := range map[string]string{"show": fullFile, "mixed": mixedFile} {
+		t.Run(name, func(t *testing.T) { wantShown(t, file, name+".golden.yaml") })
+	}
+}
+
+// wantShown shows a file and compares with a golden one.
+func wantShown(t *testing.T, file, name string) {
+	t.Helper()
+	got, err := Show(parse(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "show.golden.yaml")
+	golden := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -35,6 +43,7 @@ func TestShow(t *testing.T) {
 func TestShowIsReadAgain(t *testing.T) {
 	for name, file := range map[string]string{
 		"full":  fullFile,
+		"mixed": mixedFile,
 		"short": "hosts: [a]\ndatabases: {zookeeper: , etcd: {options: {flags: ['# no', '~', 'a: b']}}}\n",
 		"durations": "hosts: [a]\ntitle: 'null'\nload: {duration: 90s, clients: [1, 2], operation: read-oneshot, same_key: true}\n" +
 			"databases: {consul: }\nplots: []\n",

@@ -61,14 +61,19 @@ type uploadSpec struct {
 // loadSpec is a load as it was written. Positions stay with the values, so that
 // a value that does not fit another is reported where it stands.
 type loadSpec struct {
-	operation                        given[string]
+	operation, workload              given[string]
+	mix                              given[[]shareSpec]
+	keys                             given[int64]
+	keyLaw                           given[string]
+	rangeLimit                       given[int]
 	requests                         given[int64]
 	duration                         given[time.Duration]
 	clients, connections             given[int]
 	steps                            given[[]stepSpec]
-	rate                             given[float64]
+	rate, rateEnd                    given[float64]
+	ramp                             given[time.Duration]
 	arrival, backlog                 given[string]
-	keySize, valueSize               given[int]
+	keySize, valueSize, valueSizeMax given[int]
 	sameKey                          given[bool]
 	read                             given[string]
 	timeout, drain, warmUp, coolDown given[time.Duration]
@@ -79,35 +84,77 @@ type stepSpec struct {
 	at                   *yaml.Node
 	clients, connections given[int]
 	requests             given[int64]
-	duration             given[time.Duration]
-	rate                 given[float64]
+	duration, ramp       given[time.Duration]
+	rate, rateEnd        given[float64]
 }
 
-// over lays l over base, key by key. Clients and steps exclude one another, so
-// whichever l gives replaces both.
-func (l loadSpec) over(base loadSpec) loadSpec {
-	if l.clients.set() || l.steps.set() {
-		base.clients, base.steps = given[int]{}, given[[]stepSpec]{}
+// shareSpec is one operation of a mix as it was written.
+type shareSpec struct {
+	Share
+	at *yaml.Node
+}
+
+func sharesOf(mix []shareSpec) []Share {
+	shares := make([]Share, len(mix))
+	for i, s := range mix {
+		shares[i] = s.Share
 	}
+	return shares
+}
+
+// over lays l over base, key by key.
+func (l loadSpec) over(base loadSpec) loadSpec {
+	base.yield(l)
 	return loadSpec{
-		operation:   pick(l.operation, base.operation),
-		requests:    pick(l.requests, base.requests),
-		duration:    pick(l.duration, base.duration),
-		clients:     pick(l.clients, base.clients),
-		connections: pick(l.connections, base.connections),
-		steps:       pick(l.steps, base.steps),
-		rate:        pick(l.rate, base.rate),
-		arrival:     pick(l.arrival, base.arrival),
-		backlog:     pick(l.backlog, base.backlog),
-		keySize:     pick(l.keySize, base.keySize),
-		valueSize:   pick(l.valueSize, base.valueSize),
-		sameKey:     pick(l.sameKey, base.sameKey),
-		read:        pick(l.read, base.read),
-		timeout:     pick(l.timeout, base.timeout),
-		drain:       pick(l.drain, base.drain),
-		warmUp:      pick(l.warmUp, base.warmUp),
-		coolDown:    pick(l.coolDown, base.coolDown),
-		target:      pick(l.target, base.target),
+		operation:    pick(l.operation, base.operation),
+		mix:          pick(l.mix, base.mix),
+		workload:     pick(l.workload, base.workload),
+		keys:         pick(l.keys, base.keys),
+		keyLaw:       pick(l.keyLaw, base.keyLaw),
+		rangeLimit:   pick(l.rangeLimit, base.rangeLimit),
+		requests:     pick(l.requests, base.requests),
+		duration:     pick(l.duration, base.duration),
+		clients:      pick(l.clients, base.clients),
+		connections:  pick(l.connections, base.connections),
+		steps:        pick(l.steps, base.steps),
+		rate:         pick(l.rate, base.rate),
+		rateEnd:      pick(l.rateEnd, base.rateEnd),
+		ramp:         pick(l.ramp, base.ramp),
+		arrival:      pick(l.arrival, base.arrival),
+		backlog:      pick(l.backlog, base.backlog),
+		keySize:      pick(l.keySize, base.keySize),
+		valueSize:    pick(l.valueSize, base.valueSize),
+		valueSizeMax: pick(l.valueSizeMax, base.valueSizeMax),
+		sameKey:      pick(l.sameKey, base.sameKey),
+		read:         pick(l.read, base.read),
+		timeout:      pick(l.timeout, base.timeout),
+		drain:        pick(l.drain, base.drain),
+		warmUp:       pick(l.warmUp, base.warmUp),
+		coolDown:     pick(l.coolDown, base.coolDown),
+		target:       pick(l.target, base.target),
+	}
+}
+
+// yield drops what excludes something that over gives, or means nothing without
+// what over replaces.
+func (l *loadSpec) yield(over loadSpec) {
+	if over.clients.set() || over.steps.set() {
+		l.clients, l.steps = given[int]{}, given[[]stepSpec]{}
+	}
+	if over.operation.set() || over.mix.set() || over.workload.set() {
+		l.operation, l.mix, l.workload = given[string]{}, given[[]shareSpec]{}, given[string]{}
+	}
+	if over.sameKey.is {
+		l.keys, l.keyLaw = given[int64]{}, given[string]{}
+	}
+	if over.keys.set() || over.keyLaw.set() {
+		l.sameKey = given[bool]{}
+	}
+	if over.valueSize.set() {
+		l.valueSizeMax = given[int]{}
+	}
+	if over.rate.set() {
+		l.rateEnd = given[float64]{}
 	}
 }
 

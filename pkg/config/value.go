@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +28,23 @@ func (g given[T]) or(d T) T {
 		return g.is
 	}
 	return d
+}
+
+// place is where a file gives a value, and under which key.
+type place struct {
+	key string
+	at  *yaml.Node
+}
+
+func (g given[T]) place() place { return place{g.key, g.at} }
+
+// written are the places that a file has, in its order.
+func written(places ...place) []place {
+	places = slices.DeleteFunc(places, func(p place) bool { return p.at == nil })
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
+	})
+	return places
 }
 
 // into reads a value with parse into g. A value that does not parse counts as
@@ -142,23 +161,28 @@ func (r *reader) seed(key string, node *yaml.Node) (uint64, bool) {
 	return n, true
 }
 
-// rate reads requests per second.
-func (r *reader) rate(key string, node *yaml.Node) (float64, bool) {
+// number reads any number that YAML knows, infinite ones and none too.
+func (r *reader) number(key string, node *yaml.Node) (float64, bool) {
 	const want = "a number"
 	if _, ok := r.scalar(key, node, want); !ok {
 		return 0, false
 	}
 	var f float64
-	tag := node.ShortTag()
-	switch {
-	case (tag != "!!int" && tag != "!!float") || !decodeInto(node, &f):
+	if tag := node.ShortTag(); (tag != "!!int" && tag != "!!float") || !decodeInto(node, &f) {
 		r.errorf(node, "%s: want %s, got %s", key, want, describe(node))
-	case math.IsNaN(f) || math.IsInf(f, 0) || f < 0 || f > 1e9:
-		r.errorf(node, "%s: %s is not between 0 and 1e9 requests per second", key, node.Value)
-	default:
-		return f, true
+		return 0, false
 	}
-	return 0, false
+	return f, true
+}
+
+// rate reads requests per second.
+func (r *reader) rate(key string, node *yaml.Node) (float64, bool) {
+	f, ok := r.number(key, node)
+	if ok && (math.IsNaN(f) || f < 0 || f > 1e9) {
+		r.errorf(node, "%s: %s is not between 0 and 1e9 requests per second", key, node.Value)
+		return 0, false
+	}
+	return f, ok
 }
 
 // duration reads a Go duration such as 10s or 1m30s.
@@ -194,17 +218,29 @@ func (r *reader) size(key string, node *yaml.Node) (int, bool) {
 	if node.ShortTag() == "!!int" || node.ShortTag() == "!!float" {
 		return r.small(key, node)
 	}
-	unitAt := strings.IndexFunc(s, func(c rune) bool { return c != '.' && c != '-' && (c < '0' || c > '9') })
-	if unitAt > 0 {
-		number, err := strconv.ParseFloat(s[:unitAt], 64)
-		unit, known := sizeUnits()[strings.TrimSpace(s[unitAt:])]
-		bytes := number * unit
-		if err == nil && known && bytes >= 0 && bytes == math.Trunc(bytes) && bytes <= math.MaxInt32 {
-			return int(bytes), true
-		}
+	n, ok := byteCount(s)
+	if !ok {
+		r.errorf(node, "%s: want %s, got %s", key, want, describe(node))
 	}
-	r.errorf(node, "%s: want %s, got %s", key, want, describe(node))
-	return 0, false
+	return n, ok
+}
+
+// byteCount is a number of bytes, with a unit or without.
+func byteCount(s string) (int, bool) {
+	number, unit := s, 1.0
+	if i := strings.IndexFunc(s, func(c rune) bool { return c != '.' && (c < '0' || c > '9') }); i >= 0 {
+		var known bool
+		if unit, known = sizeUnits()[strings.TrimSpace(s[i:])]; !known {
+			return 0, false
+		}
+		number = s[:i]
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	bytes := n * unit
+	if err != nil || bytes != math.Trunc(bytes) || bytes > math.MaxInt32 {
+		return 0, false
+	}
+	return int(bytes), true
 }
 
 func sizeUnits() map[string]float64 {

@@ -1,0 +1,287 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mixedFile says in every way what a load can do.
+const mixedFile = `title: Mixed
+hosts: [10.0.0.1]
+load: {workload: ycsb-b, duration: 30s, clients: 50, value_size: 256B-4KiB}
+databases:
+  etcd__b:
+  etcd__d: {load: {workload: ycsb-d, keys: 5000, read: stale}}
+  etcd__e: {load: {workload: ycsb-e, range_limit: 10, key_law: uniform, value_size: 100}}
+  etcd__mix: {load: {mix: {write: 3, read: 16.5, delete: 0.5}, key_law: latest, value_size_max: 8KiB}}
+  etcd__ramps:
+    load:
+      operation: update
+      duration: 40s
+      rate: 100
+      rate_end: 900
+      steps:
+      - {clients: 10, duration: 10s}
+      - {clients: 10, duration: 10s, rate: 50}
+      - {clients: 10, duration: 10s, rate: 50, rate_end: 5}
+      - {clients: 10, duration: 10s, rate: 0, ramp: 4s}
+  consul: {load: {operation: swap, key_law: sequential, ramp: 10s, clients: 200}}
+  zookeeper: {load: {operation: read, same_key: true}}
+  consul__growing: {load: {operation: write, rate: 10, rate_end: 2000}}
+`
+
+func TestMixes(t *testing.T) {
+	e := parse(t, mixedFile)
+	type meaning struct {
+		Does, KeyLaw, Read string
+		Keys               int64
+		Range              int
+		Values             [2]int
+	}
+	got := map[string]meaning{}
+	for _, d := range e.Databases {
+		l := d.Load
+		if (l.Operation == "") != (len(l.Mix) > 0) {
+			t.Errorf("%s: operation %q and mix %v", d.ID, l.Operation, l.Mix)
+		}
+		got[d.ID] = meaning{l.Does(), l.KeyLaw, l.Read, l.Keys, l.RangeLimit, [2]int{l.ValueSize, l.ValueSizeMax}}
+	}
+	want := map[string]meaning{
+		"etcd__b":         {"ycsb-b (95 % read, 5 % update)", "zipfian", "linearizable", 1000, 0, [2]int{256, 4096}},
+		"etcd__d":         {"ycsb-d (95 % read, 5 % write)", "latest", "stale", 5000, 0, [2]int{256, 4096}},
+		"etcd__e":         {"ycsb-e (95 % range, 5 % write)", "uniform", "linearizable", 1000, 10, [2]int{100, 0}},
+		"etcd__mix":       {"15 % write, 82.5 % read, 2.5 % delete", "latest", "linearizable", 1000, 0, [2]int{256, 8192}},
+		"etcd__ramps":     {"update", "uniform", "", 1000, 0, [2]int{256, 4096}},
+		"consul":          {"swap", "sequential", "leader", 1000, 0, [2]int{256, 4096}},
+		"zookeeper":       {"read", "", "sync+get", 0, 0, [2]int{256, 4096}},
+		"consul__growing": {"write", "", "", 0, 0, [2]int{256, 4096}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("loads (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamedWorkloads(t *testing.T) {
+	for name, want := range map[string]string{
+		"ycsb-a": "50 % read, 50 % update; zipfian", "ycsb-b": "95 % read, 5 % update; zipfian", "ycsb-c": "100 % read; zipfian",
+		"ycsb-d": "95 % read, 5 % write; latest", "ycsb-e": "95 % range, 5 % write; zipfian", "ycsb-f": "50 % read, 50 % swap; zipfian",
+	} {
+		l := parse(t, "hosts: [a]\nload: {workload: "+name+"}\ndatabases: {etcd: }\n").Databases[0].Load
+		if got := percents(l.Mix) + "; " + l.KeyLaw; got != want || l.Workload != name || l.Keys != 1000 || l.Read == "" {
+			t.Errorf("%s: %s, want %s (%+v)", name, got, want, l)
+		}
+		if ranges := name == "ycsb-e"; ranges != (l.RangeLimit == 100) {
+			t.Errorf("%s reads ranges of %d keys", name, l.RangeLimit)
+		}
+	}
+}
+
+func TestRamps(t *testing.T) {
+	e := parse(t, mixedFile)
+	step := func(rate, end float64, ramp time.Duration) Step {
+		return Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
+	}
+	// A step's own rate leaves the load's rate_end aside.
+	want := []Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
+	stepped := e.Databases[4].Load
+	if diff := cmp.Diff(want, stepped.Stretches()); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	if stepped.RateEnd != 0 || stepped.Ramp != 0 {
+		t.Errorf("a stepped load has ramps of its own: %+v", stepped)
+	}
+	plain := Step{Clients: 200, Connections: 200, Duration: 30 * time.Second, Ramp: 10 * time.Second}
+	if diff := cmp.Diff([]Step{plain}, e.Databases[5].Load.Stretches()); diff != "" {
+		t.Errorf("a ramp without steps (-want +got):\n%s", diff)
+	}
+	if l := e.Databases[7].Load; l.Rate != 10 || l.RateEnd != 2000 {
+		t.Errorf("a rate that changes without steps: %+v", l)
+	}
+	l := parse(t, "hosts: [a]\nload: {clients: [1, 10], ramp: 2s}\ndatabases: {etcd: }\n").Databases[0].Load
+	if l.Steps[0].Ramp != 2*time.Second || l.Steps[1].Ramp != 2*time.Second {
+		t.Errorf("steps without the load's ramp: %+v", l.Steps)
+	}
+}
+
+// TestOverlayReplaces lays keys over those they exclude.
+func TestOverlayReplaces(t *testing.T) {
+	for _, test := range []struct{ load, own, want string }{
+		{"{workload: ycsb-a}", "{operation: write}", "write"},
+		{"{mix: {read: 1, update: 1}}", "{workload: ycsb-c}", "ycsb-c (100 % read)"},
+		{"{operation: write}", "{mix: {update: 1}}", "100 % update"},
+		{"{workload: ycsb-a, keys: 7, key_law: uniform}", "{same_key: true}", "ycsb-a (50 % read, 50 % update)"},
+		{"{operation: read, same_key: true}", "{keys: 9}", "read"},
+		{"{value_size: 1KiB-2KiB}", "{value_size: 10}", "write"},
+		{"{duration: 5s, rate: 1, rate_end: 2}", "{rate: 1, arrival: poisson}", "write"},
+	} {
+		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
+		if l.Does() != test.want {
+			t.Errorf("%s over %s: %s, want %s", test.own, test.load, l.Does(), test.want)
+		}
+		if l.SameKey == (l.Keys > 0) && l.Does() != "write" {
+			t.Errorf("%s over %s: same key %v and %d keys", test.own, test.load, l.SameKey, l.Keys)
+		}
+	}
+}
+
+// TestKeyNumbers counts the numbers that keys are made of.
+func TestKeyNumbers(t *testing.T) {
+	mix := func(shares ...Share) []Share { return shares }
+	for _, test := range []struct {
+		name     string
+		load     Load
+		requests int64
+		want     int64
+	}{
+		{"writes", Load{Operation: "write"}, 1001, 1001},
+		{"reads", Load{Operation: "read", Keys: 10}, 1001, 10},
+		{"one key", Load{Operation: "read", Keys: 10, SameKey: true}, 1001, 1},
+		{"a mix of writes only", Load{Mix: mix(Share{"write", 2})}, 1001, 1001},
+		{"a mix without writes", Load{Mix: mix(Share{"read", 1}, Share{"update", 1}), Keys: 10}, 1001, 10},
+		{"whole blocks", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 1001, 510},
+		{"no end", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 0, 10},
+		{"more than numbers can count", Load{Mix: mix(Share{"read", 1}, Share{"write", 999}), Keys: 1<<63 - 1}, 1<<63 - 1, 9218760350836347517},
+	} {
+		if got := test.load.keyNumbers(test.requests); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestThousandths: every operation gets its part of a thousand requests, and all
+// are shared out.
+func TestThousandths(t *testing.T) {
+	for _, test := range []struct {
+		weights []float64
+		want    []int64
+	}{
+		{[]float64{1}, []int64{1000}},
+		{[]float64{1, 1, 1}, []int64{333, 334, 333}},
+		{[]float64{0.95, 0.05}, []int64{950, 50}},
+		{[]float64{999, 1}, []int64{999, 1}},
+		{[]float64{999.5, 0.5}, []int64{1000, 0}},
+		{[]float64{1e9, 1e-300}, []int64{1000, 0}},
+	} {
+		var mix []Share
+		for _, w := range test.weights {
+			mix = append(mix, Share{"read", w})
+		}
+		if diff := cmp.Diff(test.want, thousandths(mix)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.weights, diff)
+		}
+	}
+}
+
+func TestWorkloadWarnings(t *testing.T) {
+	_, warnings, err := Parse("x.yaml", []byte(body+"load: {operation: write, keys: 5, key_law: zipfian, range_limit: 3, read: stale}\n"), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`3:32: keys: a load that only writes takes no keys that exist`,
+		`3:44: key_law: a load that only writes takes no keys that exist`,
+		`3:66: range_limit: no operation of the load reads ranges`,
+		`3:75: read: no operation of the load reads`,
+	}
+	var got []string
+	for _, w := range warnings {
+		got = append(got, strings.TrimPrefix(strings.Replace(w.String(), "warning: ", "", 1), "x.yaml:"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// TestWorkloadProblems is [TestCompactProblems] for what a load does.
+func TestWorkloadProblems(t *testing.T) {
+	for _, test := range []struct {
+		name, load string
+		want       []string
+	}{
+		{"three meanings", "{mix: {read: 1}, operation: write, workload: ycsb-a}", []string{
+			`3:35: operation: mix (line 3) says what the load does; give one of operation, mix and workload`,
+			`3:52: workload: mix (line 3) says what the load does; give one of operation, mix and workload`}},
+		{"words", "{workload: ycsb, key_law: zipf}", []string{
+			`3:18: workload: unknown value "ycsb" (did you mean "ycsb-a"?)`,
+			`3:33: key_law: unknown value "zipf" (did you mean "zipfian"?)`}},
+		{"words far from any", "{workload: tpcc, key_law: gauss}", []string{
+			`3:18: workload: unknown value "tpcc" (known: ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)`,
+			`3:33: key_law: unknown value "gauss" (known: sequential, uniform, zipfian, latest)`}},
+		{"operations of a mix", "{mix: {raed: 1, wriet: 1, read: 0, range: -1, swap: .inf, delete: much, update: }}", []string{
+			`3:14: mix: unknown operation "raed" (did you mean "read"?)`,
+			`3:23: mix: unknown operation "wriet" (did you mean "write"?)`,
+			`3:39: the weight of read: 0 is not over 0 and at most 1e9`,
+			`3:49: the weight of range: -1 is not over 0 and at most 1e9`,
+			`3:59: the weight of swap: .inf is not over 0 and at most 1e9`,
+			`3:73: the weight of delete: want a number, got "much"`,
+			`3:87: the weight of update: want a number, got nothing`}},
+		{"one operation twice", "{mix: {read: 1, read: 2}}", []string{`3:23: key "read" is given twice (first in line 3)`}},
+		{"no operation", "{mix: {}}", []string{`3:13: mix: it names no operation`}},
+		{"nothing", "{mix: }", []string{`3:13: mix: it names no operation`}},
+		{"no mapping", "{mix: [read, write]}", []string{`3:13: mix: want a mapping, got a list`}},
+		{"less than a thousandth", "{mix: {read: 10000, update: 9, swap: 1}}", []string{
+			`3:27: mix: update is less than a thousandth of the load`,
+			`3:38: mix: swap is less than a thousandth of the load`}},
+		{"no keys", "{operation: read, keys: 0}", []string{`3:31: keys: operations on keys that exist need at least one`}},
+		{"one key and many", "{operation: read, same_key: true, keys: 3, key_law: uniform}", []string{
+			`3:47: keys: same_key (line 3) sends every request to one key; give one of the two`,
+			`3:59: key_law: same_key (line 3) sends every request to one key; give one of the two`}},
+		{"no range", "{workload: ycsb-e, range_limit: 0}", []string{`3:39: range_limit: a range reads at least one key`}},
+		{"keys of a mix that are too short", "{workload: ycsb-d, keys: 900, key_size: 3, requests: 3000, clients: 1}", []string{
+			`3:47: key_size: 3 bytes cannot hold 1050 different keys (at least 4)`}},
+		{"existing keys that are too short", "{operation: read, keys: 1001, key_size: 3, requests: 10, clients: 1}", []string{
+			`3:47: key_size: 3 bytes cannot hold 1001 different keys (at least 4)`}},
+		{"ranges of sizes", "{value_size: 4KiB-256B}", []string{
+			`3:20: value_size: 256 is less than 4096: the smaller size comes first`}},
+		{"no sizes", "{value_size: 1KiB-2cubits}", []string{
+			`3:20: value_size: want a size such as 1KiB, or two such as 256B-4KiB, got "1KiB-2cubits"`}},
+		{"two ends", "{value_size: 256-4096, value_size_max: 5000}", []string{
+			`3:46: value_size_max: value_size (line 3) is a range; give one of the two`}},
+		{"an end before the beginning", "{value_size: 100, value_size_max: 99}", []string{
+			`3:41: value_size_max: 99 is less than value_size (100)`}},
+		{"a range that begins too low", "{value_size: 8-64}", []string{
+			`3:20: value_size: sizes that differ begin at 16 bytes: shorter values cannot say how long they should be`}},
+		{"a range that ends too high", "{value_size: 1KiB-2MiB}", []string{`3:20: value_size: 2097152 is more than etcd takes (1500000)`}},
+		{"no rate to begin with", "{duration: 9s, rate_end: 5}", []string{
+			`3:32: rate_end: a rate that changes needs a rate to begin with`}},
+		{"a rate that changes for ever", "{requests: 100, rate: 1, rate_end: 5}", []string{
+			`3:42: rate_end: a rate that changes needs a duration to change over`}},
+		{"a rate that changes at random", "{duration: 9s, rate: 1, rate_end: 5, arrival: poisson}", []string{
+			`3:41: rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line 3) is for one that stays`}},
+		{"a ramp beside a rate", "{rate: 1, ramp: 1s}", []string{
+			`3:23: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
+		{"a ramp that does not end", "{steps: [{clients: 1, duration: 2s, ramp: 3s}]}", []string{
+			`3:49: ramp: 3s is longer than the 2s in which clients send`}},
+		{"a ramp beside one step's rate", "{ramp: 1s, steps: [{clients: 1, requests: 9}, {clients: 1, requests: 9, rate: 5}]}", []string{
+			`3:14: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantProblems(t, body+"load: "+test.load+"\n", test.want) })
+	}
+}
+
+// TestWhatADatabaseLacks reports operations where the file asks for them.
+func TestWhatADatabaseLacks(t *testing.T) {
+	const does = "(it does write, update, read, read-oneshot, delete, swap)"
+	for load, want := range map[string]string{
+		"{mix: {update: 1, range: 1}}": `2:25: mix: zookeeper does not do "range" ` + does,
+		"{workload: ycsb-e}":           `2:18: workload: ycsb-e has "range", which zookeeper does not do ` + does,
+	} {
+		t.Run(load, func(t *testing.T) {
+			wantProblems(t, "hosts: [a]\nload: "+load+"\ndatabases: {etcd: , zookeeper: }\n", []string{want})
+		})
+	}
+}
+
+// TestTooManyOperations needs a catalog of more operations than there are.
+func TestTooManyOperations(t *testing.T) {
+	catalog := testCatalog()[:1]
+	catalog[0].Operations = []string{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}
+	mix := "{" + strings.Join(catalog[0].Operations, ": 1, ") + ": 1}"
+	_, _, err := Parse("x.yaml", []byte(body+"load: {mix: "+mix+"}\n"), catalog)
+	if err == nil || err.Error() != "x.yaml:3:13: mix: 9 operations are more than the 8 that a load keeps apart" {
+		t.Errorf("got %v", err)
+	}
+}
