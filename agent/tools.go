@@ -82,7 +82,7 @@ func (a *Agent) released(db database.Database, req *pb.StartRequest) (toolbox, e
 	case version == db.Info.Embedded && !req.GetInstall():
 		return toolbox{paths: map[string]string{}}, nil
 	}
-	if _, err := db.Recipes(version); err != nil {
+	if _, err := db.Recipes(req.GetVersion()); err != nil {
 		return toolbox{}, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if req.GetInstall() && req.GetDryRun() {

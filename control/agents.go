@@ -175,7 +175,7 @@ func (c *conductor) startMembers(ctx context.Context) error {
 	err := each(c.agents, func(a *agentSession) (err error) {
 		ctx, cancel := within(ctx, startTimeout)
 		defer cancel()
-		if replies[a.index], err = a.client.Start(ctx, startRequest(c.entry, c.db, a, c.firstClients())); err != nil {
+		if replies[a.index], err = a.client.Start(ctx, startRequest(c.Experiment, c.entry, c.db, a, c.firstClients())); err != nil {
 			return a.failed(ctx, err)
 		}
 		return nil
@@ -201,6 +201,8 @@ func (c *conductor) recordStart(a *agentSession, reply *dbtesterpb.StartResponse
 		return fmt.Errorf("agent %s: decode plan: %w", a.addr, err)
 	}
 	m.Listen = plan.Listen
+	m.Release = releaseOf(reply.Release)
+	c.run.Built = c.builtOf(reply, plan)
 	for _, child := range reply.Children {
 		m.Argv = append(m.Argv, child.Argv)
 	}

@@ -9,18 +9,33 @@ import (
 )
 
 // Check finds what would stop a run before anything is started: agents that are
-// not there or taken, options an agent refuses, ports in use, memory a machine
-// does not have. It returns all of it, for all databases.
+// not there or taken, options an agent refuses, releases that are not there or
+// that nothing installs, ports in use, memory a machine does not have. It returns
+// all of it, for all databases.
 func Check(ctx context.Context, o Options) error {
 	var errs []error
 	for i := range o.Experiment.Databases {
 		db := &o.Experiment.Databases[i]
 		if err := check(ctx, o, db); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", db.ID, err))
+			errs = append(errs, named(db.ID, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// named puts the name before each of the errors that err joins: they are told a
+// line each, beside those of other databases.
+func named(name string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, named(name, e))
 	}
 	return errors.Join(errs...)
 }
@@ -32,6 +47,9 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	}
 	if _, err := newDriver(entry, db); err != nil {
 		return err
+	}
+	if installs(db) && db.Version == "" {
+		return errNoVersion
 	}
 	if len(db.Endpoints) > 0 {
 		return nil
@@ -55,7 +73,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	return each(agents, func(a *agentSession) error {
 		ctx, cancel := within(ctx, callTimeout)
 		defer cancel()
-		req := startRequest(entry, db, a, 0)
+		req := startRequest(o.Experiment, entry, db, a, 0)
 		req.DryRun = true
 		if _, err := a.client.Start(ctx, req); err != nil {
 			return a.failed(ctx, err)

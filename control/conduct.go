@@ -53,6 +53,7 @@ func (c *conductor) steps() []step {
 		{name: "open records", do: c.openRecords, undo: c.closeRecords},
 		{name: "open agents", do: c.openAgents, undo: c.closeAgents, skip: !agents},
 		{name: "send heartbeats", do: c.startHeartbeats, undo: c.stopHeartbeats, skip: !agents},
+		{name: "install", do: c.install, skip: !installs(c.db)},
 		{name: "start members", do: c.startMembers, undo: c.stopMembers, skip: !agents},
 		{name: "wait for a quorum", do: c.waitReady},
 		{name: "ask versions", do: c.askMembers},

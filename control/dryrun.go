@@ -49,10 +49,7 @@ func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
 	}
 	all := hosts(c.entry, db)
 	for i := range all {
-		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir}
-		if tools := c.entry.Info.Tools; db.Binary != "" && len(tools) > 0 {
-			member.Tools = map[string]string{tools[0]: db.Binary}
-		}
+		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: dryRunTools(o.Experiment, c.entry, db)}
 		plan, err := c.driver.Plan(member)
 		if err != nil {
 			return err

@@ -115,9 +115,9 @@ func (c *conductor) loadRecord() results.Load {
 }
 
 // startRequest is what an agent needs to start its member.
-func startRequest(entry database.Database, db *config.Database, a *agentSession, clients int) *dbtesterpb.StartRequest {
+func startRequest(e *config.Experiment, entry database.Database, db *config.Database, a *agentSession, clients int) *dbtesterpb.StartRequest {
 	req := &dbtesterpb.StartRequest{
-		RunId: a.runID, Database: db.Name, Tag: db.Tag, Version: db.Version, Options: db.OptionsYAML,
+		RunId: a.runID, Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
 		Index: int32(a.index), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
 	}
 	for _, h := range hosts(entry, db) {

@@ -34,6 +34,7 @@ type rig struct {
 	t        *testing.T
 	registry *database.Registry
 	results  string
+	cache    string      // of releases, shared by the agents
 	agents   []*rigAgent // by member
 	// tap may replace the client of an agent by one that misbehaves.
 	tap func(member int, c pb.AgentClient) pb.AgentClient
@@ -55,7 +56,12 @@ const rigSize = 3
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, registry: registry(), results: filepath.Join(t.TempDir(), "results")}
+	return newRigOf(t, registry())
+}
+
+func newRigOf(t *testing.T, registry *database.Registry) *rig {
+	t.Helper()
+	r := &rig{t: t, registry: registry, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
 	first := int(rigs.Add(1)-1)*rigSize + 1
 	for i := range rigSize {
 		host := fmt.Sprintf("127.0.60.%d", first+i)
@@ -80,7 +86,7 @@ func (r *rig) serve(a *rigAgent) {
 	t := r.t
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ag, err := agent.New(agent.Options{
-		Registry: r.registry, WorkDir: a.workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo",
+		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: []string{os.Args[0], "serve"}, Interface: "lo",
 		Deadlines: process.Deadlines{Interrupt: 3 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
 		Version:   "v0-test", Log: log,
 	})
