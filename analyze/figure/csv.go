@@ -7,11 +7,13 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // CSV writes the data of f: a header and one row per X in rising order (per
-// category of Bars), with a column for each series, and for its band and its
-// marks of uncertainty when it has them. A gap is an empty field.
+// category of Bars, per left edge of a Heat's columns), with a column for each
+// series, for its band and its marks of uncertainty when it has them, and for
+// each row of a grid, named by its edges. A gap is an empty field.
 func CSV(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err
@@ -23,7 +25,11 @@ func CSV(w io.Writer, f Figure) error {
 		header = append(header, c.name)
 	}
 	rows := [][]string{header}
-	if f.Kind == Bars {
+	if f.Kind == Heat {
+		for i := range f.Grid.Counts {
+			rows = append(rows, record(number(f.Grid.X[i]), columns, func(column) (int, bool) { return i, true }))
+		}
+	} else if f.Kind == Bars {
 		for i, category := range f.Categories {
 			rows = append(rows, record(category, columns, func(column) (int, bool) { return i, true }))
 		}
@@ -62,6 +68,12 @@ func (f Figure) columns() []column {
 		}
 		if s.Uncertain != nil {
 			add(s.Name+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })
+		}
+	}
+	if f.Kind == Heat {
+		for row := range len(f.Grid.Y) - 1 {
+			name := fmt.Sprintf("%s from %s to %s %s", f.Grid.Of, shortest(f.Grid.Y[row]), shortest(f.Grid.Y[row+1]), f.Y.Unit)
+			add(strings.TrimSpace(name), 0, func(i int) string { return number(f.Grid.Counts[i][row]) })
 		}
 	}
 	return columns

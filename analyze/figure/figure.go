@@ -42,6 +42,10 @@ const (
 	// beside it. Figure.Categories name the groups, every Series has one Y for
 	// each category and no X, and Figure.Y describes the values.
 	Bars
+	// Heat colours the cells of Figure.Grid by their counts. Series are drawn over
+	// them, in black and without markers; every one has one Y for each column of the
+	// grid and no X.
+	Heat
 )
 
 // Figure is one figure.
@@ -55,6 +59,8 @@ type Figure struct {
 	// Categories are the groups of Bars, from the top.
 	Categories []string
 	Series     []Series
+	// Grid is the data of Heat.
+	Grid *Grid
 	// Band says in the legend what the bands between Low and High are, such as
 	// "min to max of 3 members". Empty: the legend does not mention them.
 	Band string
@@ -150,13 +156,21 @@ func (f Figure) check() error {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("figure %s: %s", f.Name, fmt.Sprintf(format, args...)))
 	}
-	if f.Kind < Lines || f.Kind > Bars {
+	if f.Kind < Lines || f.Kind > Heat {
 		wrong("unknown kind %d", f.Kind)
+	}
+	if f.Kind == Heat {
+		if err := f.Grid.check(); err != nil {
+			return errors.Join(append(errs, fmt.Errorf("figure %s: %w", f.Name, err))...)
+		}
 	}
 	for _, s := range f.Series {
 		points, what := len(s.X), "x values"
-		if f.Kind == Bars {
+		switch f.Kind {
+		case Bars:
 			points, what = len(f.Categories), "categories"
+		case Heat:
+			points, what = len(f.Grid.Counts), "columns"
 		}
 		if len(s.Y) != points {
 			wrong("series %q has %d y values for %d %s", s.Name, len(s.Y), points, what)

@@ -2,11 +2,15 @@ package figure
 
 import "gonum.org/v1/plot/vg"
 
-// drawFrame draws the grid, the axes with their labels, and the steps.
+// drawFrame draws the lines of the ticks, a heat map over them, the axes with
+// their labels, and the steps.
 func (p *page) drawFrame(d pen) {
 	if !p.empty {
 		p.drawVerticalTicks(d)
 		p.drawHorizontalTicks(d, p.x)
+	}
+	if p.Kind == Heat {
+		p.drawGrid(d)
 	}
 	p.drawSteps(d)
 	base := stroke{color: ink, width: 1}

@@ -21,6 +21,8 @@ type entry struct {
 	lines []string
 	band  color.Color // nil: no band
 	line  bool
+	// shades is the key of a heat map's shades, 0 for none.
+	shades int
 }
 
 const (
@@ -48,8 +50,18 @@ func (p *page) newLegend(width vg.Length) legend {
 	if p.Band != "" {
 		l.entries = append(l.entries, entry{kind: p.Kind, band: veil(soft), lines: legendType.wrap(p.Band, room)})
 	}
+	if text := p.shadesText(); text != "" {
+		l.entries = append(l.entries, entry{kind: p.Kind, shades: max(p.Grid.Key, 1), lines: legendType.wrap(text, room)})
+	}
 	l.arrange(width)
 	return l
+}
+
+func (p *page) shadesText() string {
+	if p.Kind != Heat {
+		return ""
+	}
+	return p.Grid.shadesText()
 }
 
 // arrange chooses the most columns that fit.
@@ -136,6 +148,10 @@ func (e entry) sample(d pen, x, y vg.Length) {
 	case e.line && e.kind == Bars:
 		d.rectangle(hue(e.Key), swatch)
 		barMarker(d, e.Key, swatch)
+	case e.shades > 0:
+		drawShades(d, e.shades, swatch)
+	case e.line && e.kind == Heat:
+		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
 	case e.line:
 		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
 		d.marker(e.Key, markerRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})

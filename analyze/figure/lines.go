@@ -109,6 +109,9 @@ func (p *page) drawRun(d pen, line stroke, r run) {
 			style = doubtful
 		}
 		for _, piece := range p.clip(thinned(points)) {
+			if p.Kind == Heat { // a rim sets the line off the cells
+				d.line(stroke{color: paper, width: style.width + 1.6}, piece...)
+			}
 			d.line(style, piece...)
 		}
 		first = last
@@ -163,10 +166,13 @@ func (p *page) drawMarkers(d pen, s Series, runs []run) {
 	for _, r := range runs {
 		points += len(r.points)
 	}
-	all := p.Kind == Points || points <= fewPoints
+	all := p.Kind == Points || p.Kind != Heat && points <= fewPoints
 	shift := vg.Length((s.Key-1)%shapes) / shapes * markerSpacing
 	for _, r := range runs {
-		chosen := r.typical(p.plot.left + shift)
+		var chosen []int
+		if p.Kind != Heat {
+			chosen = r.typical(p.plot.left + shift)
+		}
 		for i, at := range r.points {
 			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && p.contains(at) {
 				d.marker(s.Key, markerRadius, r.uncertain[i], at)

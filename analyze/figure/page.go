@@ -89,13 +89,22 @@ func layout(f Figure) page {
 	return p
 }
 
-// keyed gives every series its key.
+// black is the key whose hue is black.
+const black = 7
+
+// keyed gives every series its key, and those of a heat map their places.
 func keyed(f Figure) Figure {
 	all := make([]Series, len(f.Series))
 	copy(all, f.Series)
 	for i := range all {
 		if all[i].Key == 0 {
 			all[i].Key = i + 1
+		}
+		if f.Kind == Heat {
+			all[i].Key, all[i].X = black, make([]float64, len(all[i].Y))
+			for column := range all[i].X {
+				all[i].X[column] = f.Grid.middle(column)
+			}
 		}
 	}
 	f.Series = all
@@ -111,6 +120,9 @@ func (p *page) scales() {
 		ys = append(ys, s.Low...)
 		ys = append(ys, s.High...)
 	}
+	if p.Kind == Heat {
+		xs, ys = p.Grid.X, append(ys, p.Grid.occupied()...)
+	}
 	p.y = valueScale(p.Y, ys, 6)
 	switch {
 	case p.Kind == Bars:
@@ -125,6 +137,10 @@ func (p *page) scales() {
 		p.x = rangeScale(p.X, xs, 9)
 	}
 	p.empty = !slices.ContainsFunc(p.Series, p.drawable)
+	if p.Kind == Heat {
+		_, _, some := p.Grid.extent()
+		p.empty = p.empty && !some
+	}
 }
 
 // drawable tells a series with a point that has a place on both scales.
@@ -152,6 +168,11 @@ func (p *page) leftOut() []string {
 		}
 	}
 	var notes []string
+	if p.Kind == Heat {
+		if n := p.unplaced(); n > 0 {
+			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scales: %s of the %s.", valueText(n, ""), p.Grid.Of))
+		}
+	}
 	for _, axis := range []struct {
 		count int
 		name  string

@@ -25,13 +25,19 @@ func TestAnyFigureDraws(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		f := Figure{
-			Name: "ANY", Title: rapid.String().Draw(t, "title"), Kind: Kind(rapid.IntRange(int(Lines), int(Bars)).Draw(t, "kind")),
+			Name: "ANY", Title: rapid.String().Draw(t, "title"), Kind: Kind(rapid.IntRange(int(Lines), int(Heat)).Draw(t, "kind")),
 			X: axis.Draw(t, "x"), Y: axis.Draw(t, "y"),
 			Steps: []Boundary{{X: value.Draw(t, "step"), Label: "step", Key: 1}},
 		}
 		n := rapid.IntRange(0, 5).Draw(t, "points")
 		if f.Kind == Bars {
 			f.Categories = rapid.SliceOfN(rapid.String(), n, n).Draw(t, "categories")
+		}
+		if f.Kind == Heat {
+			f.Grid = &Grid{
+				X: edges(n, rapid.Float64Range(0.1, 10).Draw(t, "width")), Y: edges(2, rapid.Float64Range(1e-3, 100).Draw(t, "height")),
+				Counts: rapid.SliceOfN(rapid.SliceOfN(rapid.Float64Range(0, 1e12), 2, 2), n, n).Draw(t, "counts"), Of: "requests",
+			}
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "series") {
 			values := rapid.SliceOfN(value, n, n)
@@ -67,4 +73,13 @@ func TestAnyFigureDraws(t *testing.T) {
 			}
 		}
 	})
+}
+
+// edges are the edges of n cells from 0 on.
+func edges(n int, width float64) []float64 {
+	var out []float64
+	for i := range n + 1 {
+		out = append(out, float64(i)*width)
+	}
+	return out
 }

@@ -148,7 +148,7 @@ func network() Figure {
 func everyday() []Figure {
 	banded := long(true)
 	banded.Name = "AVG-CPU-BAND"
-	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), crowded()}
+	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), crowded(), heat(60)}
 }
 
 // samples are all figures of the tests.
@@ -222,6 +222,14 @@ func oddities() []Figure {
 		{Name: "ODD-STAIRS", Kind: Stairs, Title: "Stairs", X: x, Y: Axis{Label: "Clients"}, Series: []Series{{Name: "clients", X: []float64{0, 20, 40, 60}, Y: []float64{1, 10, 100, 100}}}},
 		{Name: "ODD-BARS-EMPTY", Kind: Bars, Title: "Bars without data", Y: y, Categories: []string{"a", "b"}, Series: []Series{{Name: "etcd", Y: []float64{nan, nan}}}},
 		{Name: "ODD-BARS-NEGATIVE", Kind: Bars, Title: "Bars below 0", Y: y, Categories: []string{"a", "b"}, Series: []Series{{Name: "etcd", Y: []float64{-5, 7}}}},
-		unlike, clipped,
+		unlike, clipped, named("HEAT-LONG", heat(120)), named("ODD-HEAT-ONE", heat(1)),
+		{Name: "ODD-HEAT-EMPTY", Kind: Heat, Title: "A grid without counts", X: x, Y: y, Grid: &Grid{}},
+		{Name: "ODD-HEAT-ZERO", Kind: Heat, Title: "A row that a logarithm has no place for", X: x, Y: Axis{Log: true},
+			Grid: &Grid{X: []float64{0, 1}, Y: []float64{0, 1, 2}, Counts: [][]float64{{3, 4}}, Of: "requests"}},
 	}
+}
+
+func named(name string, f Figure) Figure {
+	f.Name = name
+	return f
 }

@@ -1,0 +1,194 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Grid counts what falls into each cell of two axes: the data of Heat.
+type Grid struct {
+	// X and Y are the edges of the columns and rows, ascending: one more than there
+	// are columns and rows.
+	X, Y []float64
+	// Counts holds each column's rows. 0 is an empty cell, which stays white.
+	Counts [][]float64
+	// Of says what is counted, such as "requests".
+	Of string
+	// Key gives the colour, as in [Series.Key]; 0 is 1.
+	Key int
+}
+
+// check returns why g is not a grid.
+func (g *Grid) check() error {
+	if g == nil {
+		return errors.New("a heat map has no grid")
+	}
+	for _, axis := range []struct {
+		name  string
+		edges []float64
+	}{{"x", g.X}, {"y", g.Y}} {
+		for i, e := range axis.edges {
+			if !finite(e) || i > 0 && !apart(axis.edges[i-1], e) {
+				return fmt.Errorf("the grid's %s edges do not ascend", axis.name)
+			}
+		}
+	}
+	if len(g.Counts) != max(len(g.X)-1, 0) {
+		return fmt.Errorf("the grid has %d columns and %d edges", len(g.Counts), len(g.X))
+	}
+	for _, rows := range g.Counts {
+		if len(rows) != max(len(g.Y)-1, 0) {
+			return fmt.Errorf("the grid has %d rows and %d edges", len(rows), len(g.Y))
+		}
+		for _, n := range rows {
+			if !finite(n) || n < 0 {
+				return fmt.Errorf("the grid counts %v", n)
+			}
+		}
+	}
+	if g.Key < 0 {
+		return fmt.Errorf("the grid has the key %d", g.Key)
+	}
+	return nil
+}
+
+// middle is the middle of a column.
+func (g *Grid) middle(column int) float64 { return (g.X[column] + g.X[column+1]) / 2 }
+
+// occupied are the edges of the rows in which anything was counted.
+func (g *Grid) occupied() []float64 {
+	var edges []float64
+	for _, rows := range g.Counts {
+		for r, n := range rows {
+			if n > 0 {
+				edges = append(edges, g.Y[r], g.Y[r+1])
+			}
+		}
+	}
+	return edges
+}
+
+// extent is the least count of a cell that is not empty and the greatest; ok is
+// false when all are.
+func (g *Grid) extent() (least, most float64, ok bool) {
+	var counts []float64
+	for _, rows := range g.Counts {
+		counts = append(counts, rows...)
+	}
+	return span(func(n float64) bool { return n > 0 }, counts)
+}
+
+// heatShades is how many shades a heat map has: more cannot be told apart.
+const heatShades = 10
+
+// shade is the colour of the i-th shade: from a light tint of the hue over the
+// hue to nearly black, so that darker is more in print too.
+func shade(key, i int) color.RGBA {
+	c := hue(max(key, 1))
+	t := (float64(i) + 0.5) / heatShades
+	mix := func(a, b uint8, share float64) uint8 { return uint8(float64(a)*(1-share) + float64(b)*share) }
+	if t < 0.6 {
+		share := 0.12 + 0.88*t/0.6
+		return color.RGBA{mix(0xff, c.R, share), mix(0xff, c.G, share), mix(0xff, c.B, share), 0xff}
+	}
+	share := 1 - 0.8*(t-0.6)/0.4
+	return color.RGBA{mix(0, c.R, share), mix(0, c.G, share), mix(0, c.B, share), 0xff}
+}
+
+// shadeOf is the shade of a count: its logarithm tells the rare from the few.
+func shadeOf(n, least, most float64) int {
+	if most <= least {
+		return heatShades - 1
+	}
+	t := math.Log(n/least) / math.Log(most/least)
+	return min(int(t*heatShades), heatShades-1)
+}
+
+// drawGrid draws the cells, one path for each shade, the lightest first.
+func (p *page) drawGrid(d pen) {
+	g := p.Grid
+	least, most, ok := g.extent()
+	if !ok {
+		return
+	}
+	var shades [heatShades]vg.Path
+	for column, rows := range g.Counts {
+		for first := 0; first < len(rows); {
+			last := first + 1
+			if rows[first] > 0 {
+				s := shadeOf(rows[first], least, most)
+				// Neighbours of one shade are one rectangle: a picture of many cells stays small.
+				for last < len(rows) && rows[last] > 0 && shadeOf(rows[last], least, most) == s {
+					last++
+				}
+				p.addCell(&shades[s], g.X[column], g.X[column+1], g.Y[first], g.Y[last])
+			}
+			first = last
+		}
+	}
+	for s, cells := range shades {
+		if len(cells) > 0 {
+			d.SetColor(shade(g.Key, s))
+			d.Fill(cells)
+		}
+	}
+}
+
+// addCell adds a rectangle, as far as it lies inside the plot. It overlaps its
+// neighbours by a hair, or the smoothing of edges would draw a white grid.
+func (p *page) addCell(path *vg.Path, left, right, low, high float64) {
+	const hair = vg.Length(0.25)
+	if !p.x.has(left) || !p.x.has(right) || !p.y.has(low) || !p.y.has(high) {
+		return
+	}
+	b := box{
+		max(p.horizontal(left), p.plot.left), min(p.horizontal(right)+hair, p.plot.right),
+		max(p.vertical(low), p.plot.bottom), min(p.vertical(high)+hair, p.plot.top),
+	}
+	if b.width() <= 0 || b.height() <= 0 {
+		return
+	}
+	path.Move(vg.Point{X: b.left, Y: b.bottom})
+	path.Line(vg.Point{X: b.right, Y: b.bottom})
+	path.Line(vg.Point{X: b.right, Y: b.top})
+	path.Line(vg.Point{X: b.left, Y: b.top})
+	path.Close()
+}
+
+// unplaced counts what lies in cells that have no place on the scales.
+func (p *page) unplaced() (n float64) {
+	g := p.Grid
+	for column, rows := range g.Counts {
+		for row, count := range rows {
+			if !p.x.has(g.X[column]) || !p.x.has(g.X[column+1]) || !p.y.has(g.Y[row]) || !p.y.has(g.Y[row+1]) {
+				n += count
+			}
+		}
+	}
+	return n
+}
+
+// drawShades draws the shades side by side in b.
+func drawShades(d pen, key int, b box) {
+	width := b.width() / heatShades
+	for i := range heatShades {
+		left := b.left + vg.Length(i)*width
+		d.rectangle(shade(key, i), box{left, left + width, b.bottom, b.top})
+	}
+}
+
+// shadesText says what the shades mean.
+func (g *Grid) shadesText() string {
+	least, most, ok := g.extent()
+	switch {
+	case !ok:
+		return ""
+	case least == most:
+		return fmt.Sprintf("%s %s in a cell", valueText(most, ""), g.Of)
+	}
+	return fmt.Sprintf("%s to %s %s in a cell, darker is more", valueText(least, ""), valueText(most, ""), g.Of)
+}
