@@ -77,10 +77,11 @@ func newPlace(t testing.TB) place {
 // path is a path in the place.
 func (p place) path(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
 
-// experiment writes an experiment with one etcd on the hosts.
+// experiment writes an experiment with one etcd on the hosts, and few plots:
+// drawing takes long with the race detector.
 func (p place) experiment(name string, hosts []string, load string) string {
 	p.t.Helper()
-	text := fmt.Sprintf("title: %s\nresults: %s\nhosts: [%s]\nload: %s\ndatabases:\n  etcd:\n",
+	text := fmt.Sprintf("title: %s\nresults: %s\nhosts: [%s]\nload: %s\nplots: [AVG-THROUGHPUT]\ndatabases:\n  etcd:\n",
 		name, p.path("results"), strings.Join(hosts, ", "), load)
 	path := p.path(name + ".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

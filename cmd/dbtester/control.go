@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,8 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
-	connect := remoteAgents(f.insecure)
+	remote := &remoteAgents{plain: f.insecure}
+	connect := remote.connect
 	if f.local {
 		if f.workDir == "" {
 			f.workDir = e.Results
@@ -119,12 +121,29 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	defer progress.end()
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(),
-		Device: f.device, Interface: f.iface, Report: progress.report,
+		Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
 	})
 	if err == nil && len(out.Invalid) > 0 {
 		err = &invalidError{out.Invalid}
 	}
+	if err != nil && remote.absent.Load() {
+		err = errors.Join(err, errNoAgents)
+	}
 	return out, err
+}
+
+// runningTimeout is how long clusters that run already may take to answer.
+const runningTimeout = 10 * time.Second
+
+// readyTimeout is how long to wait for a quorum: nobody waits for the start of
+// clusters that are said to run.
+func readyTimeout(e *config.Experiment) time.Duration {
+	for _, db := range e.Databases {
+		if len(db.Endpoints) == 0 && db.Steps.Start {
+			return control.DefaultReadyTimeout
+		}
+	}
+	return runningTimeout
 }
 
 // owner names this control to people who find an agent taken.

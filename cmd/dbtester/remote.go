@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
@@ -16,39 +16,40 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 )
 
-// answerTimeout is how long an agent may take to answer for the first time.
-const answerTimeout = 5 * time.Second
-
-// remoteAgents dials agents over TCP and hears each of them once. Without TLS it
-// does so only on loopback addresses, unless that is meant.
-func remoteAgents(plain bool) func(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
-	return func(ctx context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-		if err := agent.CheckListen(addr, plain); err != nil {
-			return nil, nil, usageError{errors.New("it is on another machine and would be talked to without TLS: say --insecure if that is meant")}
-		}
-		// Machines of one cluster see each other: a proxy is for what is outside.
-		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
-		if err != nil {
-			return nil, nil, err
-		}
-		client := dbtesterpb.NewAgentClient(conn)
-		if err := hear(ctx, client); err != nil {
-			return nil, nil, errors.Join(err, conn.Close())
-		}
-		return client, conn, nil
-	}
+// remoteAgents are agents that are reached over TCP. Without TLS they must be on
+// loopback addresses, unless plain says that others are meant.
+type remoteAgents struct {
+	plain  bool
+	absent atomic.Bool // nobody listened where an agent should
 }
 
-// hear finds out whether an agent is there at all.
-func hear(ctx context.Context, client dbtesterpb.AgentClient) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	if _, err := client.Status(ctx, &dbtesterpb.StatusRequest{}); err != nil {
-		why := status.Convert(err).Message()
-		if _, dialing, found := strings.Cut(why, "transport: Error while dialing: "); found {
-			why = strings.TrimSuffix(dialing, `"`)
-		}
-		return fmt.Errorf("no agent answers (%s): run \"dbtester agent\" on every database machine, or say --local to have all members here", why)
+// errNoAgents is what to do when nobody listens where agents should.
+var errNoAgents = errors.New(`run "dbtester agent" on every database machine, or say --local to have all members here`)
+
+// connect makes a client of the agent at an address. It waits for nothing.
+func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
+	if err := agent.CheckListen(addr, r.plain); err != nil {
+		return nil, nil, usageError{errors.New("it is on another machine and would be talked to without TLS: say --insecure if that is meant")}
 	}
-	return nil
+	conn, err := grpc.NewClient("passthrough:///"+addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		// Machines of one cluster see each other: a proxy is for what is outside.
+		grpc.WithNoProxy(),
+		grpc.WithUnaryInterceptor(r.explain))
+	if err != nil {
+		return nil, nil, err
+	}
+	return dbtesterpb.NewAgentClient(conn), conn, nil
+}
+
+// explain puts it plainly that nobody listens.
+func (r *remoteAgents) explain(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, conn, options...)
+	if s := status.Convert(err); s.Code() == codes.Unavailable {
+		if _, why, dialing := strings.Cut(s.Message(), "Error while dialing: "); dialing {
+			r.absent.Store(true)
+			return status.Errorf(codes.Unavailable, "no agent answers: %s", strings.TrimSuffix(why, `"`))
+		}
+	}
+	return err
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// classicDir is where classic experiment files lie that are not ours to publish.
+func classicDir() string {
+	if dir := os.Getenv("DBTESTER_CLASSIC_DIR"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "..", "shared", "classic")
+}
+
+// TestClassicRun runs a classic file from control to the classic outputs, at the
+// paths that the file names.
+func TestClassicRun(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	data, err := os.ReadFile(filepath.Join("..", "..", "test-configs", "classic-write-local.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for i, host := range hosts {
+		text = strings.ReplaceAll(text, "127.0.0."+string(rune('1'+i)), host)
+	}
+	if err := os.WriteFile(p.path("classic.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := p.start("control", "--local", "--requests", "3000", "--results", p.path("results"), "--config", "classic.yaml")
+	c.exits(exitDone, 2*time.Minute)
+	p.tidy()
+	c = p.start("analyze", "--config", "classic.yaml")
+	c.exits(exitDone, time.Minute)
+	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local +\|`, `TOTAL-REQUEST-NUMBER \| +3,000 `)
+	for _, name := range []string{
+		"client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",
+		"client-latency-distribution-all.csv", "client-latency-distribution-percentile.csv",
+		"client-latency-distribution-summary.csv", "client-latency-by-key-number.csv", "server-disk-space-usage-summary.csv",
+		"1-server-system-metrics-interpolated.csv", "3-server-system-metrics-interpolated.csv",
+		"server-memory-by-key-number.csv", "server-read-bytes-delta-by-key-number.csv", "server-write-bytes-delta-by-key-number.csv",
+		"etcd-all-aggregated.csv", "all-aggregated.csv", "all-aggregated.txt", "README.md",
+		"AVG-LATENCY-MS.svg", "AVG-THROUGHPUT.png", "AVG-CPU.csv", "AVG-VMRSS-MB.svg",
+	} {
+		if info, err := os.Stat(p.path("classic-write-local", name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	readme, err := os.ReadFile(p.path("classic-write-local", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "README", string(readme), `##### Write 20K keys`, `!\[classic-write-local/AVG-LATENCY-MS\]\(\./AVG-LATENCY-MS\.svg\)`)
+}
+
+// TestClassicFiles checks classic files that were published.
+func TestClassicFiles(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(classicDir(), "configs", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 5 {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%d classic files in %s: name their folder in DBTESTER_CLASSIC_DIR", len(files), classicDir())
+		}
+		t.Skip("no classic files here")
+	}
+	checkFiles(t, files)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestMembersKilled kills the whole cluster under a load: every request from
+// then on fails, quickly, and is counted by its kind.
+func TestMembersKilled(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.experiment("killed", hosts, "{requests: 2000, rate: 250, clients: 20, timeout: 200ms}")
+	c := p.start("control", "--local", "--config", file)
+	c.loading()
+	for _, pid := range p.members() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.exits(exitInvalid, 45*time.Second)
+	p.tidy()
+	wantText(t, "control", c.err.String(), `dbtester: the run is recorded, but not valid`, `server lost: member 1: etcd ended: killed by SIGKILL`)
+	run := p.runs()[0]
+	db := manifest(t, run).Databases[0]
+	if tot := db.Totals; tot.Offered != 2000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown < 1000 {
+		t.Errorf("totals: %+v", tot)
+	}
+	c = p.start("analyze", "--config", file, run.Dir())
+	c.exits(exitDone, time.Minute)
+	wantText(t, "table", c.out.String(), `INVALID server lost`, `etcd errors:\n`, `"unavailable" \(count [0-9]+\), first: `, `CLIENT-ERROR-COUNT \| +1,[0-9]{3} `)
+}
+
+// TestDeadEndpoint aims a load at a port where nobody listens.
+func TestDeadEndpoint(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	endpoint := net.JoinHostPort(freeHosts(t)[0], "2379")
+	file := p.path("dead.yaml")
+	text := `title: dead
+results: ` + p.path("results") + `
+load: {requests: 100, clients: 10, timeout: 200ms}
+steps: {start: false, stop: false}
+databases:
+  etcd: {endpoints: ['` + endpoint + `']}
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := p.start("control", "--config", file)
+	c.exits(exitFailed, 20*time.Second)
+	wantText(t, "control", c.err.String(), endpoint+`.*connection refused`)
+	if strings.Count(c.err.String(), "connection refused") > 3 {
+		t.Errorf("the same is said again and again:\n%s", c.err)
+	}
+	if m := manifest(t, p.runs()[0]); m.State != results.StateFailed {
+		t.Errorf("the run is %s", m.State)
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestInterrupt interrupts a load: the cluster is stopped in order, and the
+// records are complete up to then.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.experiment("interrupted", hosts, "{duration: 5m, clients: 8}")
+	c := p.start("control", "--local", "--config", file)
+	c.loading()
+	c.signal(syscall.SIGINT)
+	c.exits(exitInterrupted, 30*time.Second)
+	p.tidy()
+	wantText(t, "progress", c.err.String(), `dbtester: interrupt: ending in order; once more ends at once`, `stop members`, `collect measurements`)
+	wantText(t, "output", c.out.String(), `results in results/`)
+	run := p.runs()[0]
+	m := manifest(t, run)
+	if m.State != results.StateInterrupted || len(m.Databases) != 1 {
+		t.Fatalf("manifest: %+v", m)
+	}
+	db := m.Databases[0]
+	if db.Totals == nil || db.Totals.OK == 0 || !db.Totals.Reconcile() || db.Keys == nil || db.Keys.Error != "" {
+		t.Errorf("recorded: %+v, %+v", db.Totals, db.Keys)
+	}
+	for _, member := range db.Members {
+		if len(member.Exit) != 1 || member.Exit[0] != "etcd: exit 0 after interrupt" || len(member.Files) == 0 {
+			t.Errorf("member %d: %v, %v", member.Index+1, member.Exit, member.Files)
+		}
+	}
+	c = p.start("analyze", "--config", file, run.Dir())
+	c.exits(exitDone, time.Minute)
+	wantText(t, "table", c.out.String(), `gap: the run is interrupted`, `TOTAL-REQUEST-NUMBER \| +[1-9]`, `SERVER-MAX-CPU-USAGE \| +[1-9]`)
+}
+
+// TestInterruptTwice does not wait for anything, and leaves no member.
+func TestInterruptTwice(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.experiment("interrupted-twice", hosts, "{duration: 5m, clients: 8}")
+	c := p.start("control", "--local", "--config", file)
+	c.loading()
+	if got := len(p.members()); got != 3 {
+		t.Fatalf("%d members run, want 3", got)
+	}
+	c.signal(syscall.SIGINT)
+	c.says(`ending in order`)
+	c.signal(syscall.SIGINT)
+	c.exits(exitInterrupted, 3*time.Second)
+	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
+	c = p.start("analyze", "--config", file, p.runs()[0].Dir())
+	c.exits(exitDone, time.Minute)
+	wantText(t, "table", c.out.String(), `gap: the run is running`)
+}
+
+// TestInterruptStart interrupts while members start.
+func TestInterruptStart(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	c := p.start("control", "--local", "--config", p.experiment("early", hosts, "{duration: 5m, clients: 8}"))
+	c.says(`start members`)
+	c.signal(syscall.SIGTERM)
+	c.exits(exitInterrupted, 30*time.Second)
+	p.tidy()
+	if m := manifest(t, p.runs()[0]); m.State != results.StateInterrupted {
+		t.Errorf("the run is %s", m.State)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestQuickstart runs the command that newcomers run first, in full.
+func TestQuickstart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	eventually(t, "the ports of 127.0.0.1 to 127.0.0.3 are free", func() bool {
+		return portsFree([]string{"127.0.0.1", "127.0.0.2", "127.0.0.3"})
+	})
+	p := newPlace(t)
+	c := p.start("quickstart", "--results", p.path("results"))
+	c.exits(exitDone, 3*time.Minute)
+	p.tidy()
+	wantText(t, "output", c.out.String(), `results in results/`, `shared host`, `report in results/.*/report\n`)
+	wantText(t, "progress", c.err.String(), `wait for a quorum`, `1 client, `, `100 clients, .* 0 errors`, `stop members`)
+	runs := p.runs()
+	if len(runs) != 1 {
+		t.Fatalf("%d result folders", len(runs))
+	}
+	m := manifest(t, runs[0])
+	if m.State != results.StateComplete || !m.Local || len(m.Databases) != 1 {
+		t.Fatalf("manifest: %+v", m)
+	}
+	db := m.Databases[0]
+	if k := db.Keys; k == nil || k.Error != "" || k.Found() != db.Totals.OK || db.Totals.Unknown != 0 {
+		t.Errorf("keys %+v of %+v", k, db.Totals)
+	}
+	for _, member := range db.Members {
+		if len(member.Exit) != 1 || member.Exit[0] != "etcd: exit 0 after interrupt" {
+			t.Errorf("member %d: %v", member.Index+1, member.Exit)
+		}
+	}
+	report := runs[0].Path(results.DirReport)
+	wantFigures(t, report)
+	wantFilled(t, filepath.Join(report, "all-aggregated.json"))
+	for _, name := range []string{"AVG-CPU", "AVG-WRITE-BYTES-NUM-DELTA", "AVG-THROUGHPUT", "AVG-VMRSS-MB"} {
+		wantMoves(t, filepath.Join(report, name+".csv"))
+	}
+	for _, name := range []string{"README.md", "report.html", "all-aggregated.txt", "all-aggregated.csv"} {
+		if info, err := os.Stat(filepath.Join(report, name)); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// wantFigures checks that every time plot is there, and every figure in each of
+// its forms.
+func wantFigures(t *testing.T, report string) {
+	t.Helper()
+	for _, plot := range config.DefaultPlots() {
+		if _, err := os.Stat(filepath.Join(report, plot.Column+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+	figures, err := filepath.Glob(filepath.Join(report, "*.svg"))
+	if err != nil || len(figures) < 21 {
+		t.Errorf("%d figures, %v", len(figures), err)
+	}
+	for _, svg := range figures {
+		for _, ext := range []string{".png", ".csv"} {
+			if info, err := os.Stat(strings.TrimSuffix(svg, ".svg") + ext); err != nil || info.Size() == 0 {
+				t.Errorf("%s: no %s: %v", filepath.Base(svg), ext, err)
+			}
+		}
+	}
+}
+
+// wantFilled checks that every cell of a table has a value, a text, or the
+// reason why not.
+func wantFilled(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Table struct {
+			Rows []struct {
+				Name, Unit, Definition string
+				Cells                  []struct{ Text, Missing string }
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &report); err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Table.Rows) < 33 {
+		t.Errorf("%d rows", len(report.Table.Rows))
+	}
+	for _, row := range report.Table.Rows {
+		if row.Definition == "" || len(row.Cells) != 1 || row.Cells[0].Text == "" {
+			t.Errorf("row %+v", row)
+		}
+		if row.Cells[0].Missing != "" {
+			t.Logf("%s: %s", row.Name, row.Cells[0].Missing)
+		}
+	}
+}
+
+// wantMoves checks that a series has more than 15 points at places of their own,
+// and more than one value.
+func wantMoves(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	xs, ys := map[string]bool{}, map[string]bool{}
+	for _, row := range rows[1:] {
+		if row[1] != "" {
+			xs[row[0]], ys[row[1]] = true, true
+		}
+	}
+	if len(xs) <= 15 || len(ys) < 3 {
+		t.Errorf("%s: %d places, %d values", filepath.Base(path), len(xs), len(ys))
+	}
+}
