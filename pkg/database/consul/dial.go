@@ -62,17 +62,28 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
-	if err != nil && !answers(err) {
-		return nil, errors.Join(fmt.Errorf("dial consul: %w", err), c.Close())
+	if err = classify(ctx, err); err != nil && !inTrouble(err) {
+		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), c.Close())
 	}
 	return c, nil
 }
 
-// answers says whether an error comes from a member that takes this connection:
-// one without a leader does, one that has too many connections does not.
-func answers(err error) bool {
+// inTrouble says whether an error is the answer of a member that would serve if
+// it could, such as one without a leader. It may be dialed.
+func inTrouble(err error) bool {
 	var status api.StatusError
-	return errors.As(err, &status) && status.Code != http.StatusTooManyRequests
+	return errors.As(err, &status) && status.Code == http.StatusInternalServerError
+}
+
+// hint says what to do about an error of a new connection, if it is known.
+func hint(err error) string {
+	// Consul answers 429 and closes before it reads the request, so that the answer
+	// may be lost.
+	switch _, class := database.Classify(err); class {
+	case database.ClassThrottled, database.ClassConnection:
+		return " (perhaps there are more connections than http_max_conns_per_client allows)"
+	}
+	return ""
 }
 
 // open makes a client without sending anything.

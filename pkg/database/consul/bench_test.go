@@ -1,0 +1,117 @@
+package consul
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// BenchmarkClients measures what a thousand clients, each on its own connection,
+// cost this process: processor time per operation and memory per client. Keys are
+// of 256 bytes, values of 1 KiB. The server is another process; trust cpu-us/op,
+// not ns/op, and KiB/client only with one transport and operation per run.
+func BenchmarkClients(b *testing.B) {
+	c := startOne(b, "log_level: error")
+	for _, transport := range []Transport{Standard, Lean} {
+		driver := New()
+		driver.Transport = transport
+		for _, op := range []string{"put", "get"} {
+			b.Run(string(transport)+"/"+op, func(b *testing.B) { benchmarkClients(b, driver, c.Target(), op) })
+		}
+	}
+}
+
+func benchmarkClients(b *testing.B, driver *Options, target database.Target, op string) {
+	const clients = 1000
+	idle := anonKiB(b)
+	dialed := make([]database.Client, clients)
+	for i := range dialed {
+		var err error
+		if dialed[i], err = driver.Dial(b.Context(), target); err != nil {
+			b.Fatal(err)
+		}
+		defer dialed[i].Close()
+	}
+	if err := dialed[0].Put(b.Context(), benchKey(0), make([]byte, 1024)); err != nil {
+		b.Fatal(err)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := processCPU(b)
+	for _, client := range dialed {
+		wg.Go(func() {
+			value := make([]byte, 1024)
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+				var err error
+				if op == "put" {
+					err = client.Put(ctx, benchKey(n), value)
+				} else {
+					_, err = client.Get(ctx, benchKey(0), database.ReadLeader)
+				}
+				cancel()
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64((processCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric((anonKiB(b)-idle)/clients, "KiB/client")
+}
+
+func benchKey(n int64) []byte { return fmt.Appendf(nil, "%0256d", n) }
+
+// startOne starts a cluster of one member.
+func startOne(t testing.TB, options string) *databasetest.Cluster {
+	t.Helper()
+	s := suite(t)
+	s.Options, s.Addrs = options, []string{"127.0.5.4"}
+	return databasetest.Start(t, s, 1)
+}
+
+// processCPU returns the user and system time of this process.
+func processCPU(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// anonKiB returns the anonymous memory of this process after a collection.
+func anonKiB(b *testing.B) float64 {
+	b.Helper()
+	debug.FreeOSMemory()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
+			n, err := strconv.Atoi(strings.Fields(value)[0])
+			if err != nil {
+				b.Fatal(err)
+			}
+			return float64(n)
+		}
+	}
+	b.Fatal("no RssAnon")
+	return 0
+}

@@ -1,0 +1,261 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// What a server answers decides the outcome, over either transport.
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		name    string
+		status  int
+		body    string
+		outcome database.Outcome
+		class   database.Class
+	}{
+		{"ok", 200, "true", database.OK, ""},
+		{"no leader", 500, "No cluster leader", database.Failed, database.ClassUnavailable},
+		{"no leader beyond", 500, "rpc error making call: No cluster leader", database.Failed, database.ClassUnavailable},
+		{"no connection to the leader", 500, "rpc error getting client: failed to get conn: dial tcp 10.0.0.1:8300: i/o timeout", database.Failed, database.ClassUnavailable},
+		{"leader not tracked", 500, "Raft leader not found in server lookup mapping", database.Failed, database.ClassUnavailable},
+		{"not leader", 500, "rpc error making call: raft apply failed: node is not the leader", database.Failed, database.ClassLeaderChange},
+		{"transfer", 500, "raft apply failed: leadership transfer in progress", database.Failed, database.ClassLeaderChange},
+		{"queue full", 500, "raft apply failed: timed out enqueuing operation", database.Failed, database.ClassThrottled},
+		{"leader lost", 500, "raft apply failed: leadership lost while committing log", database.Unknown, database.ClassLeaderChange},
+		{"stopping", 500, "raft apply failed: raft is already shutdown", database.Unknown, database.ClassUnavailable},
+		{"leader died", 500, "rpc error making call: EOF", database.Unknown, database.ClassConnection},
+		{"leader slow", 500, "rpc error making call: i/o deadline reached", database.Unknown, database.ClassTimeout},
+		{"something new", 500, "boom", database.Unknown, database.ClassOther},
+		{"limit", 429, "Your IP is issuing too many concurrent connections", database.Failed, database.ClassThrottled},
+		{"rate", 503, "rate limit exceeded, try again later or against a different server", database.Failed, database.ClassThrottled},
+		{"denied", 403, "Permission denied", database.Failed, database.ClassDenied},
+		{"bad request", 400, "Missing key name", database.Failed, database.ClassOther},
+		{"too large", 413, "Request body(524289 bytes) too large", database.Failed, database.ClassTooLarge},
+		{"moved", 301, "", database.Failed, database.ClassOther},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			overBoth(t, func(t *testing.T, o *Options) {
+				c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					w.Header().Set("Location", "/elsewhere")
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.body)
+				})
+				for range 2 { // the second over what the first left
+					err := c.Put(t.Context(), []byte("secret"), []byte("value"))
+					mustClass(t, err, tt.class, tt.outcome)
+				}
+			})
+		})
+	}
+}
+
+// A swap fails surely when its read does.
+func TestSwapOutcomes(t *testing.T) {
+	c := openTo(t, New(), func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "leadership lost while committing log", http.StatusInternalServerError)
+	})
+	mustClass(t, c.Swap(t.Context(), []byte("secret"), nil, nil), database.ClassLeaderChange, database.Failed)
+
+	var answers atomic.Int64
+	c = openTo(t, New(), func(w http.ResponseWriter, r *http.Request) {
+		if answers.Add(1); r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `[{"Key":"secret","Value":"b2xk","Flags":7,"ModifyIndex":11}]`)
+			return
+		}
+		if got := r.URL.RawQuery; got != "cas=11&flags=7" {
+			t.Errorf("the swap asks for %q", got)
+		}
+		_, _ = io.WriteString(w, "false")
+	})
+	mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, database.Failed)
+	if n := answers.Load(); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, database.Failed)
+	if n := answers.Load(); n != 3 {
+		t.Errorf("a swap with another value makes %d requests", n-2)
+	}
+}
+
+// A refusal of a large value is heard although the server does not read it.
+func TestTooLargeIsHeard(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			if r.ContentLength > maxValue {
+				http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+			}
+		})
+		for range 5 {
+			err := c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue))
+			mustClass(t, err, database.ClassTooLarge, database.Failed)
+			mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, maxValue)), "", database.OK)
+		}
+		// One that the server takes arrives whole.
+		var arrived atomic.Int64
+		c = openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			n, _ := io.Copy(io.Discard, r.Body)
+			arrived.Store(n)
+		})
+		mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue)), "", database.OK)
+		if n := arrived.Load(); n != 4*maxValue {
+			t.Errorf("%d bytes arrived", n)
+		}
+	})
+}
+
+// A connection that ends without an answer leaves a write unknown; nobody to
+// connect to refuses it; and no write is sent twice.
+func TestLostConnection(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		var requests atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if requests.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
+			}
+		}))
+		defer server.Close()
+		c := open(t, o, server.Listener.Addr().String())
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), "", database.OK)
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassConnection, database.Unknown)
+		if n := requests.Load(); n != 2 {
+			t.Errorf("2 writes became %d requests", n)
+		}
+		server.Close()
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassUnavailable, database.Failed)
+	})
+}
+
+// Half an answer is none.
+func TestHalfAnswer(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `[{"Key":"secret"`)
+		})
+		_, err := c.Get(t.Context(), []byte("secret"), database.ReadLeader)
+		mustClass(t, err, database.ClassConnection, database.Unknown)
+	})
+}
+
+// A server that is silent, before or within an answer, is waited for as long as
+// the context says, and a cancellation is not.
+func TestSilence(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		for _, body := range []string{"", `[{"Key":`} {
+			c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+				if body != "" {
+					_, _ = io.WriteString(w, body)
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+			_, err := c.Get(ctx, []byte("secret"), database.ReadLeader)
+			cancel()
+			mustClass(t, err, database.ClassTimeout, database.Unknown)
+			ctx, cancel = context.WithCancel(t.Context())
+			time.AfterFunc(30*time.Millisecond, cancel)
+			_, err = c.Get(ctx, []byte("secret"), database.ReadLeader)
+			mustClass(t, err, database.ClassCancelled, database.Unknown)
+		}
+	})
+}
+
+// A server that closes after its answer is connected to again.
+func TestServerCloses(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Connection", "close") })
+		for range 3 {
+			mustClass(t, c.Put(t.Context(), []byte("k"), nil), "", database.OK)
+		}
+	})
+}
+
+// Read modes are Consul's parameters; compression is never asked for.
+func TestReadModes(t *testing.T) {
+	overBoth(t, func(t *testing.T, o *Options) {
+		requests := make(chan *http.Request, 1)
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			requests <- r
+			_, _ = io.WriteString(w, `[{"Key":"k","Value":"dg=="}]`)
+		})
+		for mode, want := range map[database.ReadMode]string{
+			database.ReadLeader: "", database.ReadStale: "stale=", database.ReadLinearizable: "consistent=",
+		} {
+			value, err := c.Get(t.Context(), []byte("a b/c"), mode)
+			if err != nil || string(value) != "v" {
+				t.Errorf("%s: %q, %v", mode, value, err)
+			}
+			got := <-requests
+			if got.URL.Path != "/v1/kv/a b/c" || got.URL.RawQuery != want || got.Header.Get("Accept-Encoding") != "" {
+				t.Errorf("%s asks for %q, encoding %q", mode, got.URL, got.Header.Get("Accept-Encoding"))
+			}
+		}
+	})
+}
+
+// overBoth runs a test over each transport.
+func overBoth(t *testing.T, run func(*testing.T, *Options)) {
+	for _, transport := range []Transport{Standard, Lean} {
+		t.Run(string(transport), func(t *testing.T) {
+			o := New()
+			o.Transport = transport
+			run(t, o)
+		})
+	}
+}
+
+// openTo returns a client of a server that the test plays.
+func openTo(t *testing.T, o *Options, handler http.HandlerFunc) *client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return open(t, o, server.Listener.Addr().String())
+}
+
+func open(t *testing.T, o *Options, addr string) *client {
+	t.Helper()
+	c, err := o.open(database.Target{Endpoints: []string{addr}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func mustClass(t *testing.T, err error, class database.Class, outcome database.Outcome) {
+	t.Helper()
+	if o, c := database.Classify(err); o != outcome || c != class {
+		t.Errorf("got %v, %q, want %v, %q: %v", o, c, outcome, class, err)
+	}
+	if err != nil && strings.Contains(err.Error(), "secret") {
+		t.Errorf("the text holds the key: %v", err)
+	}
+}
+
+// Errors that no server shows easily.
+func TestClassify(t *testing.T) {
+	over, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	defer cancel()
+	dial := &net.OpError{Op: "dial", Err: errors.New("i/o timeout")}
+	mustClass(t, classify(over, dial), database.ClassTimeout, database.Failed)
+	mustClass(t, classify(context.Background(), dial), database.ClassUnavailable, database.Failed)
+	mustClass(t, classify(over, errors.New("read: i/o timeout")), database.ClassTimeout, database.Unknown)
+	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, database.Unknown)
+	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, database.Unknown)
+}

@@ -1,0 +1,173 @@
+package consul
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+func dial(t testing.TB, c *databasetest.Cluster, target database.Target) *client {
+	t.Helper()
+	dialed, err := c.Driver().Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dialed.Close() })
+	return dialed.(*client)
+}
+
+// Options reach the server: a smaller value, few connections, and snapshots by a
+// raw flag, which the log rules find.
+func TestServerOptions(t *testing.T) {
+	c := startOne(t, `{kv_max_value_size: 1000, http_max_conns_per_client: 2, flags: ["-hcl=raft_snapshot_threshold = 20 raft_snapshot_interval = \"1s\""]}`)
+	conn := dial(t, c, c.Target())
+	for i := range 60 {
+		mustClass(t, conn.Put(t.Context(), fmt.Append(nil, i), make([]byte, 1000)), "", database.OK)
+	}
+	mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, 1001)), database.ClassTooLarge, database.Failed)
+
+	dial(t, c, c.Target())
+	if third, err := c.Driver().Dial(t.Context(), c.Target()); err == nil {
+		_ = third.Close()
+		t.Error("a third connection passes a limit of 2")
+	} else if !strings.Contains(err.Error(), "http_max_conns_per_client") {
+		t.Errorf("a connection above the limit: %v", err)
+	}
+
+	deadline := time.Now().Add(10 * time.Second)
+	for !hasEvents(t, c, "leader elected", "snapshot") {
+		if time.Now().After(deadline) {
+			t.Fatal("the rules find no election and no snapshot")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// hasEvents says whether the log rules find all these kinds of event.
+func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
+	t.Helper()
+	log, err := os.ReadFile(c.Logs(0, Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, rule := range c.Plan(0).LogRules {
+		found[rule.Event] = regexp.MustCompile(rule.Pattern).Match(log)
+	}
+	for _, event := range want {
+		if !found[event] {
+			return false
+		}
+	}
+	return true
+}
+
+// Members on one address are told apart by their ports, and the leader is the
+// same whoever is asked.
+func TestOneAddress(t *testing.T) {
+	s := suite(t)
+	s.Addrs = []string{"127.0.5.5", "127.0.5.5", "127.0.5.5"}
+	c := databasetest.Start(t, s, 3)
+	driver := c.Driver().(*Options)
+	leads, err := driver.Leader(t.Context(), c.Target())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var addr, self string
+	if err := driver.ask(c.Target(), leads, func(conn *client) error { return conn.getJSON(t.Context(), "/v1/status/leader", &addr) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, listen := range c.Plan(leads).Listen {
+		if listen == addr {
+			self = listen
+		}
+	}
+	if self == "" {
+		t.Errorf("member %d leads and listens on %v, the leader is %s", leads, c.Plan(leads).Listen, addr)
+	}
+	// Without the leader among them, nobody is called so.
+	target := c.Target()
+	target.Endpoints = append(target.Endpoints[:leads:leads], target.Endpoints[leads+1:]...)
+	if who, err := driver.Leader(t.Context(), target); err == nil {
+		t.Errorf("member %d of %v is called leader", who, target.Endpoints)
+	}
+}
+
+// With TLS, members and clients need a certificate of the CA.
+func TestTLS(t *testing.T) {
+	s := suite(t)
+	s.Addrs = []string{"127.0.5.6", "127.0.5.7"}
+	s.TLS = databasetest.Certificates(t, s.Addrs...)
+	c := databasetest.Start(t, s, 2)
+	overBoth(t, func(t *testing.T, o *Options) {
+		for member := range s.Addrs {
+			conn, err := o.Dial(t.Context(), c.To(member))
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
+			_ = conn.Close()
+		}
+		for name, tls := range map[string]*database.TLS{
+			"plaintext":      nil,
+			"no certificate": {CA: s.TLS.CA},
+			"another CA":     databasetest.Certificates(t, s.Addrs...),
+			"no such file":   {CA: "/no/such/file"},
+			"no PEM":         {CA: s.TLS.Key},
+		} {
+			target := c.Target()
+			target.TLS = tls
+			if conn, err := o.Dial(t.Context(), target); err == nil {
+				_ = conn.Close()
+				t.Errorf("%s: is let in", name)
+			}
+		}
+	})
+	if n, err := New().CountKeys(t.Context(), c.Target()); err != nil || n != 1 {
+		t.Errorf("%d keys: %v", n, err)
+	}
+}
+
+// Without a quorum a member is not ready, writes are refused or unknown, and
+// stale reads go on.
+func TestNoQuorum(t *testing.T) {
+	s := suite(t)
+	s.Addrs = []string{"127.0.5.8", "127.0.5.9"}
+	c := databasetest.Start(t, s, 2)
+	conn := dial(t, c, c.To(0))
+	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if _, err := conn.Get(t.Context(), []byte("k"), database.ReadStale); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	c.Kill(1)
+	within := func() context.Context {
+		// Consul holds a request for 7 s in the hope of a leader.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	for deadline := time.Now().Add(20 * time.Second); c.Driver().Ready(within(), c.Target(), 0) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("a member alone of two stays ready")
+		}
+	}
+	err := conn.Put(within(), []byte("k"), []byte("w"))
+	if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
+		t.Errorf("a write without a quorum: %v", err)
+	}
+	if value, err := conn.Get(within(), []byte("k"), database.ReadStale); err != nil || string(value) != "v" {
+		t.Errorf("a stale read without a quorum: %q, %v", value, err)
+	}
+}
