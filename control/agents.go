@@ -158,7 +158,10 @@ func (c *conductor) closeAgents(ctx context.Context) error {
 	if c.leaves() {
 		return each(c.agents, func(a *agentSession) error { return a.closer.Close() })
 	}
-	return releaseAll(ctx, c.agents)
+	if err := releaseAll(ctx, c.agents); err != nil {
+		return fmt.Errorf("close agents: %w", err)
+	}
+	return nil
 }
 
 // leaves tells whether the cluster is left running: if that was asked for and it

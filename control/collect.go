@@ -19,7 +19,7 @@ import (
 func (c *conductor) collect(ctx context.Context, a *agentSession) error {
 	files, err := a.files(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("list files of member %d: %w", a.index+1, err)
 	}
 	root, err := os.OpenRoot(c.dir)
 	if err != nil {
@@ -47,10 +47,10 @@ func (a *agentSession) files(ctx context.Context) ([]*dbtesterpb.FileInfo, error
 	defer cancel()
 	reply, err := a.client.Status(ctx, &dbtesterpb.StatusRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("list files: %w", a.failed(ctx, err))
+		return nil, a.failed(ctx, err)
 	}
 	if owner := reply.Owner.GetRunId(); owner != a.runID && len(reply.Files) > 0 {
-		return nil, fmt.Errorf("list files: agent %s belongs to %s by now", a.addr, reply.Owner.GetName())
+		return nil, fmt.Errorf("agent %s belongs to %s by now", a.addr, reply.Owner.GetName())
 	}
 	return reply.Files, nil
 }

@@ -120,13 +120,12 @@ func conduct(ctx context.Context, steps []step, say func(string)) error {
 			continue
 		}
 		if ctx.Err() != nil {
-			errs = append(errs, context.Cause(ctx))
 			break
 		}
 		say(s.name)
 		begun = append(begun, s)
 		if err := s.do(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, because(ctx, err)))
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, withCause(ctx, err)))
 			break
 		}
 	}
@@ -138,17 +137,17 @@ func conduct(ctx context.Context, steps []step, say func(string)) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return withCause(ctx, errors.Join(errs...))
 }
 
-// because is the error of what the end of ctx cut short: its cause, with what
-// else went wrong.
-func because(ctx context.Context, err error) error {
+// withCause is the error of what ran while ctx ended, if it did: the cause, with
+// what else went wrong.
+func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case cause == nil || errors.Is(err, cause):
 		return err
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled): // only tells that there is a cause
 		return cause
 	default:
 		return errors.Join(cause, err)

@@ -108,11 +108,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 			break
 		}
 	}
-	err = errors.Join(errs...)
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		err = errors.Join(err, cause)
-	}
-	return out, err
+	return out, withCause(ctx, errors.Join(errs...))
 }
 
 // oneByOne lets goroutines report in turn.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -274,7 +275,8 @@ func (r *rig) read(folder string, n int) record {
 	}
 	rec.run = rec.manifest.Databases[n]
 	rec.dir = f.Path(rec.run.Tag)
-	if rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents)); err != nil {
+	rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.t.Error(err)
 	}
 	if rec.run.Totals == nil {

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -236,4 +242,176 @@ func TestLoads(t *testing.T) {
 			tc.check(t, r.read(out.Folders[0], 0))
 		})
 	}
+}
+
+// A cluster that one run leaves running is the next one's by its tag.
+func TestLeftRunning(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	steps := func(start, load, stop bool) string {
+		return fmt.Sprintf("databases: {fake: {steps: {start: %v, load: %v, stop: %v}}}", start, load, stop)
+	}
+	pids := func() (pids []string) {
+		for _, a := range r.agents {
+			pids = append(pids, a.servers(t)...)
+		}
+		return pids
+	}
+	var running []string
+	for i, tc := range []struct {
+		rest  string
+		total int64 // keys by then
+		exits int
+	}{
+		{rest: small + steps(true, true, false), total: 300},
+		{rest: small + steps(false, true, false), total: 600}, // writes make new keys
+		{rest: small + steps(false, false, true), exits: 1},
+	} {
+		out, err := r.run(r.experiment(tc.rest), nil)
+		if err != nil {
+			t.Fatalf("run %d: %v", i+1, err)
+		}
+		rec := r.read(out.Folders[0], 0)
+		if rec.run.State != results.StateComplete || (tc.total > 0) != (rec.run.Keys != nil) || tc.total > 0 && rec.run.Keys.After != tc.total {
+			t.Errorf("run %d is %s, keys %+v", i+1, rec.run.State, rec.run.Keys)
+		}
+		for n, m := range rec.run.Members {
+			if len(m.Exit) != tc.exits || (m.Disk != nil) != (tc.exits > 0) || len(m.Files) != 2 || m.Version != "1.0.0" || m.Error != "" {
+				t.Errorf("run %d: member %d: %+v", i+1, n+1, m)
+			}
+			if s := r.status(n); tc.exits == 0 && (s.State != pb.State_STATE_RUNNING || !s.Owner.GetDetached()) {
+				t.Errorf("run %d leaves agent %d %v of %v", i+1, n+1, s.State, s.Owner)
+			}
+		}
+		if i == 0 {
+			running = pids()
+		}
+		if tc.exits == 0 && (len(running) != rigSize || !slices.Equal(running, pids())) {
+			t.Errorf("after run %d processes %v serve, of %v", i+1, pids(), running)
+		}
+	}
+	r.mustBeIdle()
+	_, err := r.run(r.experiment(small+steps(false, true, true)), nil)
+	if err == nil || !strings.Contains(err.Error(), `no detached session of "fake" is running on this agent`) {
+		t.Errorf("a run that takes over nothing: %v", err)
+	}
+	r.mustBeIdle()
+}
+
+// A cluster that was to be left running, but never ran, is not left.
+func TestLeftOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.run(r.experiment(small+"databases: {frail: {steps: {start: true, load: true, stop: false}}}"), nil)
+	if err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("error %v", err)
+	}
+	r.mustBeIdle()
+}
+
+func TestTrials(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment("trials: 3\nsettle: 120ms\n" + small + "databases: {fake__a: {}, fake__b: {}}")
+	out := r.mustRun(e, func(u Update) {
+		if u.Trials != 3 || u.Trial < 1 || u.Trial > 3 {
+			t.Errorf("update %+v", u)
+		}
+	})
+	if len(out.Folders) != 3 {
+		t.Fatalf("folders %q", out.Folders)
+	}
+	var order [][]string
+	for i, folder := range out.Folders {
+		if !strings.HasSuffix(folder, fmt.Sprintf("-trial-%d", i+1)) {
+			t.Errorf("trial %d is in %s", i+1, folder)
+		}
+		a, b := r.read(folder, 0), r.read(folder, 1)
+		order = append(order, []string{a.run.Tag, b.run.Tag})
+		if a.manifest.Trial != i+1 || a.manifest.Trials != 3 || a.run.Keys.Before != 0 || b.run.Keys.Before != 0 {
+			t.Errorf("trial %d: %+v", i+1, a.manifest)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"fake-a", "fake-b"}, {"fake-b", "fake-a"}, {"fake-a", "fake-b"}}, order); diff != "" {
+		t.Errorf("order of databases: %s", diff)
+	}
+	for i := range 2 {
+		before, after := r.read(out.Folders[i], 0).manifest, r.read(out.Folders[i+1], 0).manifest
+		if gap := after.Started.Sub(before.Ended); gap < e.Settle {
+			t.Errorf("trial %d began %v after the one before, want %v", i+2, gap, e.Settle)
+		}
+	}
+}
+
+// A database that fails does not keep the others from running.
+func TestOneFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(small+"databases: {frail: {}, fake: {}}"), nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "frail: wait for a quorum: ") {
+		t.Errorf("error %v", err)
+	}
+	r.mustBeIdle()
+	first, second := r.read(out.Folders[0], 0), r.read(out.Folders[0], 1)
+	if first.run.State != results.StateFailed || second.run.State != results.StateComplete || first.manifest.State != results.StateFailed {
+		t.Errorf("%s and %s in %s", first.run.State, second.run.State, first.manifest.State)
+	}
+}
+
+// A cluster that others run is measured without agents.
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := databasetest.Start(t, databasetest.Suite{
+		Database: fake.Database(), Addrs: []string{r.agents[0].host, r.agents[1].host, r.agents[2].host},
+	}, rigSize)
+	endpoints := c.Target().Endpoints
+	out := r.mustRun(r.parse(fmt.Sprintf("title: elsewhere\nresults: %s\n%sdatabases: {fake: {endpoints: [%s]}}",
+		r.results, small, strings.Join(endpoints, ", "))), nil)
+	rec := r.read(out.Folders[0], 0)
+	if rec.run.Totals.OK != 300 || rec.run.Keys.After != 300 || rec.run.Leader != 0 {
+		t.Errorf("run %+v, totals %+v", rec.run, rec.run.Totals)
+	}
+	if len(rec.run.Members) != rigSize {
+		t.Fatalf("members %+v", rec.run.Members)
+	}
+	for i, m := range rec.run.Members {
+		want := results.Member{Index: i, Addr: r.agents[i].host, Endpoint: endpoints[i], Version: "1.0.0"}
+		if diff := cmp.Diff(want, m); diff != "" {
+			t.Errorf("member %d: %s", i+1, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"ready", "leader 1", "load start", "client step", "load end"}, rec.kinds()); diff != "" {
+		t.Errorf("events %s", diff)
+	}
+	if len(rec.marks()) > 0 {
+		t.Errorf("marks %q", rec.marks())
+	}
+	checkFiles(t, rec.dir, 0)
+}
+
+// An upload is asked for the folders that are whole.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	file := "upload: {url: 'file:///nowhere'}\nsteps: {upload: true}\n" + small + "databases: {fake: {}}"
+	e := r.experiment(file)
+	o := r.options(e, nil)
+	var uploaded []string
+	o.Upload = func(_ context.Context, dir string, to config.Upload) error {
+		uploaded = append(uploaded, dir+" to "+to.URL)
+		return nil
+	}
+	out, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{out.Folders[0] + " to file:///nowhere"}, uploaded); diff != "" {
+		t.Error(diff)
+	}
+	o.Upload = nil
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no uploader") {
+		t.Errorf("without an uploader: %v", err)
+	}
+	r.mustBeIdle()
 }

@@ -1,0 +1,307 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// kill ends a member as a crash does.
+func (r *rig) kill(member int) {
+	r.t.Helper()
+	pids := r.agents[member].servers(r.t)
+	if len(pids) != 1 {
+		r.t.Errorf("member %d has processes %q", member+1, pids)
+		return
+	}
+	pid, err := strconv.Atoi(pids[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// A load goes on without a member that dies; the run is on record, and not valid.
+func TestMemberDiesInLoad(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment("load: {rate: 200, duration: 3s, clients: 6, key_size: 32, value_size: 64, timeout: 1s}\ndatabases: {fake: {}}")
+	var said []string
+	killed := once(loading, func() { r.kill(2) })
+	out, err := r.run(e, func(u Update) {
+		killed(u)
+		said = append(said, u.Text)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	if got := rec.run.Totals; got.Offered != 600 || got.OK < 400 || got.Failed == 0 || rec.run.State != results.StateComplete {
+		t.Errorf("%s: totals %+v", rec.run.State, got)
+	}
+	m := rec.run.Members[2]
+	if m.Error != "child died" || !slices.Equal(m.Exit, []string{"fake: killed by SIGKILL"}) || len(m.Files) != 2 {
+		t.Errorf("member: %+v", m)
+	}
+	if got := rec.run.Members[0].Exit; !slices.Equal(got, []string{"fake: exit 0 after interrupt"}) {
+		t.Errorf("the leader: %q", got)
+	}
+	want := "member 3: it ended by itself\nfake: killed by SIGKILL"
+	if len(out.Invalid) != 1 || out.Invalid[0] != "fake: server lost: "+want {
+		t.Errorf("invalid: %q, want %q", out.Invalid, want)
+	}
+	if kinds := rec.kinds(); !slices.Contains(kinds, "server lost 3") || slices.Contains(kinds, "server lost 1") {
+		t.Errorf("events %q", kinds)
+	}
+	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "member 3 on "+r.agents[2].addr+" is lost: ") }) {
+		t.Errorf("nobody was told: %q", said)
+	}
+	checkFiles(t, rec.dir, rigSize)
+}
+
+// A member that dies just before the end, unnoticed by heartbeats, is lost too.
+func TestMemberDiesLast(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(small+"databases: {fake: {}}"), once(at("load"), func() {
+		r.kill(1)
+		for r.status(1).State != pb.State_STATE_STOPPED {
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	// Connections to the member that is gone can't be opened.
+	if err == nil || !strings.Contains(err.Error(), "fake: load: open 6 connections: dial fake: ") {
+		t.Errorf("error %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	if rec.run.State != results.StateFailed || rec.run.Totals != nil || !slices.Equal(rec.marks()[:1], []string{"!" + markLost}) {
+		t.Errorf("%s, totals %+v, marks %q", rec.run.State, rec.run.Totals, rec.marks())
+	}
+}
+
+func TestMemberDiesBeforeReady(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, rest string
+		kill       func(*rig)
+		want       []string
+	}{
+		{
+			name: "by itself", rest: small + "databases: {frail: {}}",
+			want: []string{
+				"frail: wait for a quorum: member 2 on ", " is gone: child died\nfake: exit 1; its last lines:\n",
+				"serve fake: read fake flags: flag provided but not defined: -bogus",
+			},
+		},
+		{
+			name: "killed", rest: small + "databases: {fake: {options: {ready_after: 1m}}}", kill: func(r *rig) { r.kill(0) },
+			want: []string{"fake: wait for a quorum: member 1 on ", " is gone: child died\nfake: killed by SIGKILL"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			began := time.Now()
+			out, err := r.run(r.experiment(tc.rest), once(at("wait for a quorum"), func() {
+				if tc.kill != nil {
+					tc.kill(r)
+				}
+			}))
+			if err == nil {
+				t.Fatal("it ran")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+			if n := strings.Count(err.Error(), "is gone"); n != 1 {
+				t.Errorf("error %q tells of %d deaths", err, n)
+			}
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			r.mustBeIdle()
+			rec := r.read(out.Folders[0], 0)
+			if rec.run.State != results.StateFailed || rec.manifest.State != results.StateFailed || len(out.Invalid) > 0 {
+				t.Errorf("run %s in %s, invalid: %q", rec.run.State, rec.manifest.State, out.Invalid)
+			}
+		})
+	}
+}
+
+func TestNoQuorum(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.options(r.experiment(small+"databases: {fake: {options: {ready_after: 1m}}}"), nil)
+	o.ReadyTimeout = time.Second
+	_, err := Run(t.Context(), o)
+	if err == nil {
+		t.Fatal("it is ready")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	want := []string{"fake: wait for a quorum: no quorum within 1s", "member 1: ask fake member 0: ", "member 2: ask", "member 3: ask"}
+	if !slices.EqualFunc(lines, want, strings.HasPrefix) {
+		t.Errorf("error %q, want %q", lines, want)
+	}
+	r.mustBeIdle()
+}
+
+// errGone is what the tests' agents that are not there any more answer.
+var errGone = errors.New("gone")
+
+// What one agent does not give, or gives wrong, is told, and the others' is
+// brought home.
+func TestAgentFailsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		tap  func(*tapped)
+		want []string
+		// files are how many of the member come home.
+		files int
+	}{
+		{
+			name: "wrong checksum",
+			tap: func(c *tapped) {
+				real := c.AgentClient
+				c.collect = func(ctx context.Context, req *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
+					if req.Index == 0 {
+						return &chunks{list: []*pb.CollectChunk{{Data: []byte("forged")}, {Sha256: make([]byte, 32)}}, err: io.EOF}, nil
+					}
+					return real.Collect(ctx, req)
+				}
+			},
+			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of what came is not the agent's"},
+			files: 1,
+		},
+		{
+			name: "no checksum",
+			tap: func(c *tapped) {
+				c.collect = func(context.Context, *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
+					return &chunks{list: []*pb.CollectChunk{{Data: []byte("half of it")}}, err: io.EOF}, nil
+				}
+			},
+			want: []string{"collect server-system-metrics.csv of member 2: ", "collect logs/fake.log of member 2: "},
+		},
+		{
+			name: "gone while collecting",
+			tap: func(c *tapped) {
+				c.collect = func(context.Context, *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
+					return &chunks{list: []*pb.CollectChunk{{Data: []byte("half of it")}}, err: errGone}, nil
+				}
+			},
+			want: []string{"collect server-system-metrics.csv of member 2: agent ", ": gone"},
+		},
+		{
+			name: "gone before the stop",
+			tap: func(c *tapped) {
+				c.stop = func(context.Context, *pb.StopRequest) (*pb.StopResponse, error) {
+					c.status = func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) { return nil, errGone }
+					return nil, errGone
+				}
+			},
+			want: []string{"stop member 2: agent ", "list files of member 2: agent "},
+		},
+		{
+			name: "does not close",
+			tap: func(c *tapped) {
+				real := c.AgentClient
+				c.close = func(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResponse, error) {
+					resp, err := real.Close(ctx, req)
+					return resp, errors.Join(err, errGone)
+				}
+			},
+			want:  []string{"close agents: agent "},
+			files: 2,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var misbehave bool
+			r.tap = func(member int, c pb.AgentClient) pb.AgentClient {
+				tap := &tapped{AgentClient: c}
+				if member == 1 && misbehave { // not while it is only checked
+					tc.tap(tap)
+				}
+				return tap
+			}
+			out, err := r.run(r.experiment(small+"databases: {fake: {}}"), once(at("open agents"), func() { misbehave = true }))
+			if err == nil {
+				t.Fatal("nobody was told")
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+			r.mustBeIdle()
+			rec := r.read(out.Folders[0], 0)
+			if rec.run.State != results.StateFailed || rec.manifest.State != results.StateFailed || rec.run.Totals.OK != 300 {
+				t.Errorf("run %s in %s: %+v", rec.run.State, rec.manifest.State, rec.run.Totals)
+			}
+			for i, m := range rec.run.Members {
+				files := 2
+				if i == 1 {
+					files = tc.files
+				}
+				if len(m.Files) != files {
+					t.Errorf("files of member %d: %q", i+1, m.Files)
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(rec.dir, "*", "*.part"))
+			if tops, _ := filepath.Glob(filepath.Join(rec.dir, "*.part")); err != nil || len(left)+len(tops) > 0 {
+				t.Errorf("left: %q %q", left, tops)
+			}
+		})
+	}
+}
+
+// A disk that is full ends the load, and the cluster is stopped all the same.
+func TestUnwritableRecords(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{results.FileIntervals, results.FileTotal, results.FileClient} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var folder string
+			out, err := r.run(r.experiment(small+"databases: {fake: {}}"), once(at("open agents"), func() {
+				dirs, err := filepath.Glob(filepath.Join(r.results, "*", "*", "fake"))
+				if err != nil || len(dirs) != 1 {
+					t.Errorf("folders %q: %v", dirs, err)
+					return
+				}
+				folder = dirs[0]
+				if err := os.Symlink("/dev/full", filepath.Join(folder, name)); err != nil {
+					t.Error(err)
+				}
+			}))
+			if err == nil || !strings.Contains(err.Error(), name+": no space left on device") {
+				t.Errorf("error %v", err)
+			}
+			r.mustBeIdle()
+			rec := r.read(out.Folders[0], 0)
+			if rec.run.State != results.StateFailed || rec.run.Totals != nil || len(rec.run.Members[2].Files) != 2 {
+				t.Errorf("run %+v", rec.run)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// mustRefuse runs an experiment that must be refused before anything is made,
+// with all of these texts.
+func (r *rig) mustRefuse(opts Options, texts ...string) {
+	r.t.Helper()
+	began := time.Now()
+	out, err := Run(r.t.Context(), opts)
+	if err == nil {
+		r.t.Fatal("it ran")
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			r.t.Errorf("error %q does not say %q", err, text)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		r.t.Errorf("the refusal took %v", took)
+	}
+	if len(out.Folders) > 0 {
+		r.t.Errorf("folders %q were made", out.Folders)
+	}
+	if _, err := os.Stat(r.results); !errors.Is(err, os.ErrNotExist) {
+		r.t.Errorf("the folder of results: %v", err)
+	}
+}
+
+func TestAbsentAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment(small + "databases: {fake: {}}")
+	hosts := e.Databases[0].Hosts
+	hosts[1].AgentPort, hosts[2].AgentPort = freePort(t, hosts[1].Addr), freePort(t, hosts[2].Addr)
+	r.mustRefuse(r.options(e, nil),
+		fmt.Sprintf("fake: agent %s is not reached: dial tcp %[1]s: connect: connection refused", hosts[1].Agent()),
+		fmt.Sprintf("agent %s is not reached", hosts[2].Agent()))
+	r.mustBeIdle()
+}
+
+func TestOwnedAgent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	owned := r.agents[1]
+	if _, err := owned.client.Open(t.Context(), &pb.OpenRequest{RunId: "hers", Owner: "ann@desk pid 7"}); err != nil {
+		t.Fatal(err)
+	}
+	e := r.experiment(small + "databases: {fake: {}}")
+	r.mustRefuse(r.options(e, nil), fmt.Sprintf("fake: agent %s: the agent belongs to ann@desk pid 7 (run hers) since ", owned.addr), "last heard of ")
+	if s := r.status(1); s.State != pb.State_STATE_OPEN || s.Owner.RunId != "hers" {
+		t.Errorf("the owner's session is %v", s)
+	}
+	if _, err := owned.client.Close(t.Context(), &pb.CloseRequest{RunId: "hers"}); err != nil {
+		t.Error(err)
+	}
+	r.mustBeIdle()
+}
+
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	taken := fmt.Sprintf("%s:%d", r.agents[2].host, r.agents[2].port)
+	l, err := net.Listen("tcp", taken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r.mustRefuse(r.options(r.experiment(small+"databases: {fake: {}}"), nil),
+		fmt.Sprintf("agent %s: address %s is taken by control.test (pid %d)", r.agents[2].addr, taken, os.Getpid()))
+	r.mustBeIdle()
+}
+
+// What is wrong with any database keeps all of them from running, and all of it
+// is told.
+func TestRefusedOptions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment(small + "databases: {fake__slow: {}, fake__good: {}, fake__flaky: {}}")
+	e.Databases[0].OptionsYAML = []byte("delay: -1s")
+	e.Databases[2].OptionsYAML = []byte("fail_every: -1")
+	r.mustRefuse(r.options(e, nil), "fake__slow: agent ", "fake__flaky: agent ", "can't be negative")
+	r.mustBeIdle()
+}
+
+func TestUnknownDatabase(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment(small + "databases: {fake: {}}")
+	e.Databases[0].Name = "etch"
+	r.mustRefuse(r.options(e, nil), `unknown database "etch" (known: fake, frail)`)
+}
+
+func TestConnectFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.options(r.experiment(small+"databases: {fake: {}}"), nil)
+	good := o.Connect
+	o.Connect = func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error) {
+		if addr == r.agents[2].addr {
+			return nil, nil, errors.New("no certificate")
+		}
+		return good(ctx, addr)
+	}
+	r.mustRefuse(o, fmt.Sprintf("agent %s: no certificate", r.agents[2].addr))
+	r.mustBeIdle()
+}
+
+// Of two controls that want the same agents one gets them all, and the other
+// none.
+func TestTwoControls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for round := range 10 {
+		over := make(chan struct{}, 2)
+		errs := make([]error, 2)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				// The winner has all agents, and does not end before the other was refused:
+				// else both could win.
+				o := r.options(r.experiment(small+"databases: {fake: {}}"), once(at("start members"), func() {
+					select {
+					case <-over:
+					case <-time.After(20 * time.Second):
+						t.Error("both controls run")
+					}
+					cancel(errSignal)
+				}))
+				o.Owner = fmt.Sprintf("control %d", i+1)
+				_, errs[i] = Run(ctx, o)
+				over <- struct{}{}
+			})
+		}
+		wg.Wait()
+		r.mustBeIdle()
+		winner := 0
+		if errors.Is(errs[1], errSignal) {
+			winner = 1
+		}
+		if !errors.Is(errs[winner], errSignal) {
+			t.Fatalf("round %d: nobody won: %v", round, errs)
+		}
+		if lost := errs[1-winner]; lost == nil || !strings.Contains(lost.Error(), fmt.Sprintf("belongs to control %d", winner+1)) {
+			t.Errorf("round %d: the other: %v", round, lost)
+		}
+	}
+}
