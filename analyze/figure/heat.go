@@ -104,8 +104,8 @@ func shadeOf(n, least, most float64) int {
 	if most <= least {
 		return heatShades - 1
 	}
-	t := math.Log(n/least) / math.Log(most/least)
-	return min(int(t*heatShades), heatShades-1)
+	t := (math.Log(n) - math.Log(least)) / (math.Log(most) - math.Log(least))
+	return min(max(int(t*heatShades), 0), heatShades-1)
 }
 
 // drawGrid draws the cells, one path for each shade, the lightest first.
