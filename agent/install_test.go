@@ -236,7 +236,7 @@ func TestStartTellsAll(t *testing.T) {
 	req := versioned(t, "1.0")
 	req.Options = []byte("memory: 1000000000000000")
 	_, err := h.Start(t.Context(), req)
-	wantCode(t, err, codes.InvalidArgument, "memory 1000000000000000 is more", "toy 1.0 is not installed here")
+	wantCode(t, err, codes.InvalidArgument, "memory 1000000000000000 is more", "); less would do; toy 1.0 is not installed here")
 }
 
 func TestStartDamagedRelease(t *testing.T) {

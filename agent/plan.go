@@ -102,7 +102,8 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	return p, nil
 }
 
-// joined returns one status that says all of errs, with the code of the first.
+// joined returns one status that says all of errs in one line, with the code of
+// the first.
 func joined(errs ...error) error {
 	var code codes.Code
 	var texts []string
@@ -113,7 +114,7 @@ func joined(errs ...error) error {
 		if len(texts) == 0 {
 			code = status.Code(err)
 		}
-		texts = append(texts, status.Convert(err).Message())
+		texts = append(texts, strings.ReplaceAll(status.Convert(err).Message(), "\n", "; "))
 	}
 	if len(texts) == 0 {
 		return nil

@@ -75,7 +75,10 @@ func (d *toy) ExtraFlags() []string { return d.Flags }
 
 func (d *toy) Validate(h database.HostFacts) error {
 	if d.Memory > h.MemoryBytes {
-		return fmt.Errorf("memory %d is more than the machine has (%d)", d.Memory, h.MemoryBytes)
+		return errors.Join(
+			fmt.Errorf("memory %d is more than the machine has (%d)", d.Memory, h.MemoryBytes),
+			errors.New("less would do"),
+		)
 	}
 	return nil
 }
