@@ -24,7 +24,7 @@ func suite(t testing.TB, version string) databasetest.Suite {
 	return databasetest.Suite{
 		Database: Database(),
 		Options:  small,
-		Addrs:    []string{"127.0.3.1", "127.0.3.2", "127.0.3.3"},
+		Addrs:    []string{"127.0.7.1", "127.0.7.2", "127.0.7.3"},
 		Tools:    databasetest.Release(t, Database(), version),
 	}
 }

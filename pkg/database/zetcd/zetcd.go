@@ -1,0 +1,194 @@
+// Package zetcd drives zetcd, a proxy that speaks ZooKeeper's protocol in front
+// of etcd: every member is one etcd and one proxy to it, and clients are
+// ZooKeeper's.
+//
+// Keys are where the driver of ZooKeeper puts them: under one of key_parents
+// znodes (see [zookeeper.Keyspace]). Here that matters. A create changes its
+// parent in an optimistic transaction, so creates under one parent, as the
+// classic tool made them, fail each other and are tried again by the proxy:
+// throughput falls as clients are added, until requests time out. Results with
+// different key_parents do not compare.
+package zetcd
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/database/zookeeper"
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// Name is the database's name in experiment files and in the registry.
+const Name = "zetcd"
+
+// The port of the etcd below a proxy; "client" is the proxy's.
+const portEtcd = "etcd"
+
+// Database returns zetcd as a registry lists it. The etcd below it is the one
+// built into this binary.
+func Database() database.Database {
+	below := etcd.Database().Info
+	return database.Database{
+		Name: Name,
+		Info: database.Info{
+			Reads:      []database.ReadMode{database.ReadSyncGet, database.ReadStale},
+			Operations: zookeeper.Operations(),
+			Ports:      map[string]int{"client": 2181, portEtcd: below.Ports["client"], "peer": below.Ports["peer"]},
+			Tools:      []string{Name},
+			MaxValue:   New().protocol().MaxValue(limitKeySize),
+			Fsync:      below.Fsync,
+			Built:      "etcd built-in",
+		},
+		New: func() database.Driver { return New() },
+	}
+}
+
+// limitKeySize is the key that Info.MaxValue reckons with: the size that
+// experiments have by default.
+const limitKeySize = 256
+
+// Options are zetcd's settings. The proxy has none that matter to a load.
+type Options struct {
+	KeyParents int          `yaml:"key_parents" doc:"znodes among which the keys are spread; creates under one parent hinder each other"`
+	Etcd       etcd.Options `yaml:"etcd" doc:"options of the etcd below the proxy"`
+}
+
+// New returns options that hold every default.
+func New() *Options {
+	return &Options{KeyParents: zookeeper.DefaultParents, Etcd: *etcd.New()}
+}
+
+var (
+	_ database.Driver     = (*Options)(nil)
+	_ database.Validator  = (*Options)(nil)
+	_ database.Counter    = (*Options)(nil)
+	_ database.Fsyncer    = (*Options)(nil)
+	_ database.ExtraFlags = (*Options)(nil)
+	_ database.Installer  = (*Options)(nil)
+)
+
+// Fsync states when a write is on disk with these options.
+func (o *Options) Fsync() string { return o.Etcd.Fsync() }
+
+// ExtraFlags returns the raw flags of the etcd below.
+func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
+
+// Validate reports every option that can't be.
+func (o *Options) Validate(h database.HostFacts) error {
+	err := o.Etcd.Validate(h)
+	if err != nil {
+		err = fmt.Errorf("etcd: %w", err)
+	}
+	return errors.Join(zookeeper.ValidParents(o.KeyParents), err)
+}
+
+// protocol is how clients speak to the proxies. etcd would take requests of 1.5
+// MiB; the limit is ZooKeeper's, so that the same loads run on both.
+func (o *Options) protocol() zookeeper.Protocol {
+	return zookeeper.Protocol{Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket}
+}
+
+// Dial opens one session through a proxy; see [zookeeper.Protocol.Dial].
+func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	client, err := o.protocol().Dial(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("zetcd: %w", err)
+	}
+	return client, nil
+}
+
+// Ready opens a session through a member's proxy, which takes a quorum of etcd,
+// and reads in it.
+func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
+	if err := o.protocol().Serves(ctx, t, member); err != nil {
+		return fmt.Errorf("zetcd: %w", err)
+	}
+	return nil
+}
+
+// CountKeys counts every key through a proxy; see [zookeeper.Protocol.CountKeys].
+func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
+	n, err := o.protocol().CountKeys(ctx, t)
+	if err != nil {
+		return 0, fmt.Errorf("zetcd: %w", err)
+	}
+	return n, nil
+}
+
+// Plan returns etcd's plan and, once that listens, the proxy to it. The proxy has
+// this one endpoint: with more, reads would go to members that are behind.
+func (o *Options) Plan(m database.Member) (database.Plan, error) {
+	switch {
+	case m.Index < 0 || m.Index >= len(m.Hosts):
+		return database.Plan{}, fmt.Errorf("plan zetcd: member %d of %d", m.Index, len(m.Hosts))
+	case m.TLS != nil:
+		return database.Plan{}, errors.New("plan zetcd: TLS is not supported: its clients speak none")
+	}
+	plan, err := o.Etcd.Plan(below(m))
+	if err != nil {
+		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
+	}
+	self := m.Self()
+	listen, endpoint := address(self, "client"), address(self, portEtcd)
+	last := &plan.Commands[len(plan.Commands)-1]
+	last.WaitListen = append(slices.Clone(last.WaitListen), endpoint)
+	path := m.Tools[Name]
+	if path == "" {
+		path = Name // that of the PATH
+	}
+	plan.Commands = append(plan.Commands, database.Command{
+		Name: Name, Path: path,
+		Args: []string{"-zkaddr", listen, "-endpoints", endpoint, "-logtostderr"},
+		// It ends without a word if it can't listen; then the wait tells.
+		WaitListen: []string{listen},
+	})
+	plan.Listen = append([]string{listen}, plan.Listen...)
+	plan.LogRules = append(plan.LogRules, database.LogRule{Event: "proxy panicked", Pattern: `^panic: `})
+	return plan, nil
+}
+
+// below is the etcd member below a proxy.
+func below(m database.Member) database.Member {
+	hosts := make([]database.Host, len(m.Hosts))
+	for i, h := range m.Hosts {
+		hosts[i] = database.Host{Addr: h.Addr, Ports: map[string]int{"client": h.Ports[portEtcd], "peer": h.Ports["peer"]}}
+	}
+	m.Hosts = hosts
+	return m
+}
+
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}
+
+// version is the only one there is a recipe for.
+const version = "0.0.5"
+
+var (
+	//go:embed release/go.mod.txt
+	goMod string
+	//go:embed release/go.sum.txt
+	goSum string
+)
+
+// Recipes returns the build from source.
+func (o *Options) Recipes(asked string) ([]install.Recipe, error) {
+	if strings.TrimPrefix(asked, "v") != version {
+		return nil, fmt.Errorf("version %q of zetcd can't be had, only %s", asked, version)
+	}
+	return []install.Recipe{install.GoBuild{
+		About:    install.About{Source: "https://pkg.go.dev/github.com/coreos/zetcd@v" + version},
+		GoMod:    goMod,
+		GoSum:    goSum,
+		Packages: map[string]string{Name: "github.com/coreos/zetcd/cmd/zetcd"},
+		Module:   "github.com/coreos/zetcd",
+	}}, nil
+}
