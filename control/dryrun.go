@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -20,7 +21,7 @@ const dryRunDir = "$WORK_DIR"
 // touches nothing.
 func DryRun(w io.Writer, o Options) error {
 	e := o.Experiment
-	fmt.Fprintf(w, "%s\nresults in %s/, %d trial(s), seed %d\n", e.Title, e.Results, max(e.Trials, 1), e.Seed)
+	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, count(max(e.Trials, 1), "trial"), e.Seed)
 	for i := range e.Databases {
 		if err := dryRunDatabase(w, o, &e.Databases[i]); err != nil {
 			return fmt.Errorf("%s: %w", e.Databases[i].ID, err)
@@ -70,13 +71,16 @@ func (c *conductor) dryRunLoad(w io.Writer) {
 		}
 		requests += n
 		duration += s.Duration
-		fmt.Fprintf(w, "  load: %s, %d clients on %d connections%s\n", l.Operation, s.Clients, s.connections, extent(n, s.Duration, s.Rate))
+		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Operation, count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate))
 	}
 	if l.Operation == string(database.OpWrite) && !l.SameKey && requests > 0 {
 		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)
 		fmt.Fprintf(w, "  disk: at least %s of keys and values on each member\n", humanize.IBytes(bytes))
 	}
 }
+
+// count is a number of things.
+func count(n int, thing string) string { return english.Plural(n, thing, "") }
 
 // extent says how far a step goes.
 func extent(requests int64, duration time.Duration, rate float64) string {

@@ -1,0 +1,185 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	base := time.Unix(1_700_000_000, 0)
+	const ms = time.Millisecond
+	type exchange struct{ sent, received, replied, back time.Duration } // sent and back by our clock
+	for _, tc := range []struct {
+		name      string
+		exchanges []exchange
+		want      results.Clock
+	}{
+		{"the same clock", []exchange{{0, 5 * ms, 6 * ms, 11 * ms}}, results.Clock{Offset: 0, Error: 5 * ms, N: 1}},
+		{"an agent ahead", []exchange{{0, 1005 * ms, 1006 * ms, 11 * ms}}, results.Clock{Offset: time.Second, Error: 5 * ms, N: 1}},
+		{"an agent behind", []exchange{{0, -995 * ms, -994 * ms, 11 * ms}}, results.Clock{Offset: -time.Second, Error: 5 * ms, N: 1}},
+		{"one way is slower", []exchange{{0, 10 * ms, 10 * ms, 10 * ms}}, results.Clock{Offset: 5 * ms, Error: 5 * ms, N: 1}},
+		{
+			"the shortest trip counts",
+			[]exchange{{0, 10 * ms, 10 * ms, 10 * ms}, {1000 * ms, 1002 * ms, 1003 * ms, 1004 * ms}, {2000 * ms, 2009 * ms, 2009 * ms, 2009 * ms}},
+			results.Clock{Offset: ms / 2, Error: 3 * ms / 2, N: 3},
+		},
+		{"no time at all", []exchange{{0, 0, 0, 0}, {0, 0, 2 * ms, ms}}, results.Clock{N: 2}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := newHeartbeats(2, 1)
+			for _, e := range tc.exchanges {
+				b.clock(1, base.Add(e.sent), base.Add(e.back), &pb.HeartbeatResponse{
+					ReceivedUnixNs: base.Add(e.received).UnixNano(), RepliedUnixNs: base.Add(e.replied).UnixNano(),
+				})
+			}
+			if diff := cmp.Diff([]results.Clock{{}, tc.want}, b.clocks); diff != "" {
+				t.Errorf("clocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// beats is a conductor that sends heartbeats to one agent until the test says so.
+func beats(t *testing.T, tap *tapped) (c *conductor, stop func()) {
+	c = scripted(t, tap)
+	if err := c.startHeartbeats(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c, func() {
+		if err := c.stopHeartbeats(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHeartbeatLoss(t *testing.T) {
+	t.Parallel()
+	alive := answers("run").beat
+	for _, tc := range []struct {
+		name string
+		beat func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error)
+		// watch says from when the member is known to run.
+		watch time.Duration
+		want  string
+		by    time.Duration // the second in which it is known
+	}{
+		{name: "alive", beat: alive},
+		{name: "two missed, not three", beat: from(2, 4, func() error { return errGone }, alive)},
+		{
+			name: "three missed", beat: from(2, 100, func() error { return errGone }, alive),
+			want: "3 heartbeats in a row failed: agent agent-1: gone", by: 4 * time.Second,
+		},
+		{
+			name: "missed before it ran", watch: 10 * time.Second, beat: from(0, 100, func() error { return errGone }, alive),
+			want: "12 heartbeats in a row failed: agent agent-1: gone", by: 11 * time.Second,
+		},
+		{
+			name: "hung", beat: hung[*pb.HeartbeatRequest, *pb.HeartbeatResponse],
+			want: "3 heartbeats in a row failed: agent agent-1: no answer within 5s", by: 15 * time.Second,
+		},
+		{
+			name: "stopping", want: "it ended by itself\ndb: killed by SIGKILL", by: time.Second,
+			beat: func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+				return &pb.HeartbeatResponse{State: pb.State_STATE_STOPPING, Children: []*pb.Child{{Name: "db", Exit: "killed by SIGKILL"}}}, nil
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, stop := beats(t, &tapped{beat: tc.beat})
+				defer stop()
+				lost := func() string {
+					synctest.Wait()
+					c.beats.mu.Lock()
+					defer c.beats.mu.Unlock()
+					return c.beats.lost[0]
+				}
+				began, known := time.Now(), time.Duration(0)
+				time.Sleep(tc.watch + time.Second/2)
+				c.beats.watching.Store(true)
+				for range 30 {
+					time.Sleep(time.Second)
+					if known == 0 && lost() != "" {
+						known = time.Since(began).Truncate(time.Second)
+					}
+				}
+				if known != tc.by {
+					t.Errorf("known after %v, want %v", known, tc.by)
+				}
+				if got := lost(); got != tc.want {
+					t.Errorf("lost: %q, want %q", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// from fails the beats with those numbers, from 0.
+func from(first, last int64, fail func() error, beat func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error),
+) func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+	var n atomic.Int64
+	return func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+		if i := n.Add(1) - 1; first <= i && i < last {
+			return nil, fail()
+		}
+		return beat(ctx, req)
+	}
+}
+
+// A new number of clients goes out at once, not with the next second.
+func TestHeartbeatClients(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []int32
+		var at []time.Duration
+		began := time.Now()
+		alive := answers("run").beat
+		c, stop := beats(t, &tapped{beat: func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+			told, at = append(told, req.Clients), append(at, time.Since(began))
+			return alive(ctx, req)
+		}})
+		time.Sleep(1300 * time.Millisecond)
+		c.beats.setClients(70)
+		time.Sleep(time.Second)
+		stop()
+		if diff := cmp.Diff([]int32{1, 1, 70, 70}, told); diff != "" {
+			t.Errorf("told: %s", diff)
+		}
+		want := []time.Duration{0, time.Second, 1300 * time.Millisecond, 2 * time.Second}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Errorf("told at: %s", diff)
+		}
+		if clock := c.run.Members[0].Clock; clock == nil || clock.N != 4 {
+			t.Errorf("clock %+v", clock)
+		}
+	})
+}
+
+// Heartbeats that are on their way when the run ends are waited for.
+func TestHeartbeatEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var got error
+		c, stop := beats(t, &tapped{beat: func(ctx context.Context, _ *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+			<-ctx.Done()
+			got = context.Cause(ctx)
+			return nil, got
+		}})
+		time.Sleep(time.Second)
+		stop()
+		if !errors.Is(got, context.Canceled) || c.run.Members[0].Clock != nil {
+			t.Errorf("heartbeat ended with %v, clock %+v", got, c.run.Members[0].Clock)
+		}
+	})
+}
