@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,9 +26,8 @@ type proxy struct {
 	knowsLeader atomic.Bool
 }
 
-// handler routes as Consul does: a path of bytes that are not printable is
-// refused, and one that is not clean is redirected, which is what [http.ServeMux]
-// does.
+// handler routes as Consul does: a path of runes that are not printable is
+// refused, and one that is not clean is redirected.
 func (p *proxy) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/kv/", respond(p.kv))
@@ -38,8 +38,23 @@ func (p *proxy) handler() http.Handler {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
+		if clean := cleanPath(r.URL.Path); clean != r.URL.Path {
+			to := url.URL{Path: clean, RawQuery: r.URL.RawQuery}
+			http.Redirect(w, r, to.String(), http.StatusMovedPermanently)
+			return
+		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// cleanPath returns a path without empty, "." and ".." elements; a slash at its
+// end stays.
+func cleanPath(p string) string {
+	clean := path.Clean("/" + p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
 }
 
 // request is an HTTP request with its query parsed once.
