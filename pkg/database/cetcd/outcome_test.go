@@ -1,0 +1,150 @@
+package cetcd
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net"
+	"sync"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/raft/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// What etcd answers reaches a client of the proxy as the outcome and the class
+// that it means.
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		name    string
+		err     error
+		outcome database.Outcome
+		class   database.Class
+	}{
+		{"ok", nil, database.OK, ""},
+		{"no leader", rpctypes.ErrGRPCNoLeader, database.Failed, database.ClassUnavailable},
+		{"dropped", status.Error(codes.Unknown, raft.ErrProposalDropped.Error()), database.Failed, database.ClassUnavailable},
+		{"leader changed", rpctypes.ErrGRPCLeaderChanged, database.Unknown, database.ClassLeaderChange},
+		{"leader failed", rpctypes.ErrGRPCTimeoutDueToLeaderFail, database.Unknown, database.ClassLeaderChange},
+		{"timed out", rpctypes.ErrGRPCTimeout, database.Unknown, database.ClassTimeout},
+		{"connection lost", rpctypes.ErrGRPCTimeoutDueToConnectionLost, database.Unknown, database.ClassTimeout},
+		{"stopped", rpctypes.ErrGRPCStopped, database.Unknown, database.ClassUnavailable},
+		{"too many", rpctypes.ErrGRPCRequestTooManyRequests, database.Failed, database.ClassThrottled},
+		{"no space", rpctypes.ErrGRPCNoSpace, database.Failed, database.ClassThrottled},
+		{"too large", rpctypes.ErrGRPCRequestTooLarge, database.Failed, database.ClassTooLarge},
+		{"broken", status.Error(codes.Unavailable, "transport is closing"), database.Unknown, database.ClassConnection},
+		{"deadline", status.Error(codes.DeadlineExceeded, "deadline"), database.Unknown, database.ClassTimeout},
+		{"something new", status.Error(codes.Internal, "boom"), database.Unknown, database.ClassOther},
+	}
+	fake := &fakeEtcd{}
+	conn := dialProxy(t, fake)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fake.answer(tt.err)
+			mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), tt.class, tt.outcome)
+			mustClass(t, conn.(database.Deleter).Delete(t.Context(), []byte("k")), tt.class, tt.outcome)
+		})
+	}
+}
+
+// Without etcd nothing is applied, for sure; a swap fails with its read.
+func TestNoEtcd(t *testing.T) {
+	fake := &fakeEtcd{}
+	conn := dialProxy(t, fake)
+	fake.server.Stop()
+	// The first request may find the connection before it is known to be gone.
+	_, err := conn.Get(t.Context(), []byte("k"), database.ReadLinearizable)
+	if outcome, _ := database.Classify(err); outcome == database.OK {
+		t.Error("a read without etcd is ok")
+	}
+	for range 3 {
+		mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), database.ClassUnavailable, database.Failed)
+		mustClass(t, conn.(database.Swapper).Swap(t.Context(), []byte("k"), nil, nil), database.ClassUnavailable, database.Failed)
+	}
+}
+
+func mustClass(t *testing.T, err error, class database.Class, outcome database.Outcome) {
+	t.Helper()
+	if o, c := database.Classify(err); o != outcome || c != class {
+		t.Errorf("got %v, %q, want %v, %q: %v", o, c, outcome, class, err)
+	}
+}
+
+// fakeEtcd answers every write with one error, set between requests.
+type fakeEtcd struct {
+	pb.UnimplementedKVServer
+	server *grpc.Server
+
+	mu  sync.Mutex
+	err error
+}
+
+func (f *fakeEtcd) answer(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+func (f *fakeEtcd) answered() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *fakeEtcd) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+	return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 1}}, nil
+}
+
+func (f *fakeEtcd) Put(context.Context, *pb.PutRequest) (*pb.PutResponse, error) {
+	return &pb.PutResponse{}, f.answered()
+}
+
+func (f *fakeEtcd) DeleteRange(context.Context, *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	return &pb.DeleteRangeResponse{}, f.answered()
+}
+
+// dialProxy serves a proxy of the fake and returns a client of it.
+func dialProxy(t *testing.T, fake *fakeEtcd) database.Client {
+	t.Helper()
+	fake.server = grpc.NewServer()
+	pb.RegisterKVServer(fake.server, fake)
+	etcd := listen(t)
+	go func() { _ = fake.server.Serve(etcd) }()
+	t.Cleanup(fake.server.Stop)
+
+	store, err := newStore(etcd.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := listen(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- errors.Join(serve(ctx, listener, store, log.New(t.Output(), "", 0)), store.close()) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := New().Dial(t.Context(), database.Target{Endpoints: []string{listener.Addr().String()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.6.6:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

@@ -1,0 +1,88 @@
+package cetcd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+)
+
+func members(addrs ...string) database.Member {
+	hosts := make([]database.Host, len(addrs))
+	for i, a := range addrs {
+		hosts[i].Addr = a
+	}
+	return database.Member{Hosts: Database().Info.FillPorts(hosts), Dir: "/var/lib/dbtester/member"}
+}
+
+// With both executables nothing of this binary runs.
+func TestPlanOfTools(t *testing.T) {
+	m := members("10.0.0.1", "10.0.0.2", "10.0.0.3")
+	m.Index, m.Tools = 1, map[string]string{Name: "/opt/cetcd", etcd.Name: "/opt/etcd"}
+	plan, err := New().Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	databasetest.Golden(t, "testdata/plan-tools.json", append(data, '\n'))
+}
+
+func TestPlanRefuses(t *testing.T) {
+	m := members("10.0.0.1")
+	m.Index = 1
+	if _, err := New().Plan(m); err == nil {
+		t.Error("a member that is not among the hosts has a plan")
+	}
+	m.Index, m.TLS, m.Tools = 0, &database.TLS{}, map[string]string{Name: "/opt/cetcd"}
+	if _, err := New().Plan(m); err == nil {
+		t.Error("the cetcd executable is asked for TLS")
+	}
+}
+
+// What a plan gives the proxy, the proxy reads.
+func TestFlags(t *testing.T) {
+	plan, err := New().Plan(members("::1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parseFlags(plan.Commands[1].Args[1:])
+	if err != nil || f.addr != "[::1]:8500" || f.endpoint != "[::1]:2379" || f.tls != nil {
+		t.Errorf("flags %+v: %v", f, err)
+	}
+	for _, args := range []string{
+		"", "-etcd http://a:1", "-consuladdr a:1", "-etcd a -consuladdr a:1", "-etcd http://a:1 -consuladdr a:1 more", "-bogus",
+		"-etcd https://a:1 -consuladdr a:1 -ca /no/such/file",
+	} {
+		if f, err := parseFlags(strings.Fields(args)); err == nil {
+			t.Errorf("%q is read as %+v", args, f)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	o := New()
+	if err := o.Validate(database.HostFacts{}); err != nil {
+		t.Error(err)
+	}
+	if err := database.DecodeOptions([]byte("{snapshot_count: 0, transport: none}"), o); err != nil {
+		t.Fatal(err)
+	}
+	err := o.Validate(database.HostFacts{})
+	for _, part := range []string{"snapshot_count 0", `transport "none"`} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v lacks %q", err, part)
+		}
+	}
+	if o.UnsafeNoFsync = true; o.Fsync() == Database().Info.Fsync {
+		t.Errorf("without fsync: %q", o.Fsync())
+	}
+	if recipes, err := o.Recipes("3.6.16"); err != nil || len(recipes) == 0 {
+		t.Errorf("%d recipes: %v", len(recipes), err)
+	}
+}
