@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -144,7 +145,11 @@ func (a *agentSession) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("agent %s: %w", a.addr, cause)
 	}
-	text := strings.TrimSpace(status.Convert(err).Message())
+	said := status.Convert(err)
+	text := strings.TrimSpace(said.Message())
+	if said.Code() == codes.DeadlineExceeded { // the agent's clock ran out first
+		text = "no answer in time"
+	}
 	if dial, ok := strings.CutPrefix(text, `connection error: desc = "`); ok {
 		dial = strings.TrimPrefix(strings.TrimSuffix(dial, `"`), "transport: Error while dialing: ")
 		return fmt.Errorf("agent %s is not reached: %s", a.addr, dial)

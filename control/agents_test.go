@@ -183,6 +183,7 @@ func TestFailed(t *testing.T) {
 			t.Context(), status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: EOF"`),
 			"agent 10.0.0.2:3500 is not reached: error reading server preface: EOF",
 		},
+		{t.Context(), status.Error(codes.DeadlineExceeded, "context deadline exceeded"), "agent 10.0.0.2:3500: no answer in time"},
 		{t.Context(), io.ErrUnexpectedEOF, "agent 10.0.0.2:3500: unexpected EOF"},
 		{ended, status.FromContextError(context.Canceled).Err(), "agent 10.0.0.2:3500: a signal came"},
 	} {

@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		o.Log.Warn("some facts of this machine can't be read", "error", err)
 	}
 	out := &Outcome{}
-	if err := Check(ctx, o); err != nil {
+	if err := withCause(ctx, Check(ctx, o)); err != nil {
 		return out, err
 	}
 	var errs []error

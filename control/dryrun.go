@@ -71,7 +71,7 @@ func (c *conductor) dryRunLoad(w io.Writer) {
 		}
 		requests += n
 		duration += s.Duration
-		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Operation, count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate))
+		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Does(), count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate))
 	}
 	if l.Operation == string(database.OpWrite) && !l.SameKey && requests > 0 {
 		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)

@@ -76,16 +76,22 @@ func (c *conductor) judgeKeys() {
 	}
 }
 
-// judgeRate notes a rate that the database did not keep up with, though the
-// client was in time.
+// behindShare is the share of requests of a rate that may be behind without being
+// worth a mark.
+const behindShare = 0.01
+
+// judgeRate tells a rate that the database did not keep up with from one that the
+// client did not offer in time. In a closed loop nothing is due, so nothing late.
 func (c *conductor) judgeRate() {
 	t := c.run.Totals
-	if c.run.Load.Rate == 0 || t.Offered == 0 {
-		return
-	}
-	behind := t.Queued + t.Shed + t.Unsent
-	if float64(behind) > 0.01*float64(t.Offered) && float64(t.Late) <= 0.01*float64(t.Offered) {
-		c.mark(markRate, false, "%d of %d requests found every client busy when they were due", behind, t.Offered)
+	some := behindShare * float64(t.Offered)
+	busy := t.Queued + t.Shed + t.Unsent
+	switch {
+	case !slices.ContainsFunc(c.run.Steps, func(s results.Step) bool { return s.Rate > 0 }):
+	case float64(t.Late) > some:
+		c.mark(markSaturated, !c.sharedHost(), "%d of %d requests were sent late though a client was free", t.Late, t.Offered)
+	case float64(busy) > some:
+		c.mark(markRate, false, "%d of %d requests found every client busy when they were due", busy, t.Offered)
 	}
 }
 

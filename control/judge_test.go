@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 		{
 			name: "rate not sustained",
 			change: func(c *conductor) {
-				c.run.Load.Rate = 100
+				c.run.Steps[0].Rate = 100
 				c.run.Totals.Queued = 11
 			},
 			want: []results.Mark{{Code: markRate, Text: "11 of 1000 requests found every client busy when they were due"}},
@@ -70,8 +70,16 @@ func TestJudge(t *testing.T) {
 		{
 			name: "the client was late itself",
 			change: func(c *conductor) {
-				c.run.Load.Rate = 100
+				c.run.Steps[0].Rate = 100
 				c.run.Totals.Queued, c.run.Totals.Late = 11, 11
+			},
+			want: []results.Mark{{Code: markSaturated, Invalid: true, Text: "11 of 1000 requests were sent late though a client was free"}},
+		},
+		{
+			name: "a few behind",
+			change: func(c *conductor) {
+				c.run.Steps[0].Rate = 100
+				c.run.Totals.Queued, c.run.Totals.Late = 10, 10
 			},
 		},
 		{name: "queued in a closed loop", change: func(c *conductor) { c.run.Totals.Queued = 500 }},
@@ -133,7 +141,7 @@ func TestJudge(t *testing.T) {
 			name: "invalid marks first",
 			change: func(c *conductor) {
 				c.run.Keys.Error = "no answer"
-				c.run.Load.Rate = 100
+				c.run.Steps[0].Rate = 100
 				c.run.Totals = &results.Totals{Offered: 1000, Sent: 980, OK: 980, Unsent: 20}
 			},
 			want: []results.Mark{
@@ -170,6 +178,7 @@ func goodRun(t *testing.T) *conductor {
 		run: &results.DatabaseRun{
 			LoadStart: start, LoadEnd: start.Add(10 * time.Second),
 			Totals: &results.Totals{Offered: 1000, Sent: 1000, OK: 1000},
+			Steps:  []results.Step{{}},
 			Keys:   &results.Keys{Before: 7, After: 1007, MinAdded: 1000, MaxAdded: 1003},
 		},
 	}

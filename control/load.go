@@ -235,12 +235,17 @@ func (c *conductor) preload(ctx context.Context) error {
 		return nil
 	}
 	c.say("write %d keys before the load", n)
-	first := c.plannedSteps()[0]
-	conns, err := c.dial(ctx, min(first.connections, int(min(n, 1<<20))))
+	most := c.plannedSteps()[0]
+	for _, s := range c.plannedSteps() {
+		if s.Clients > most.Clients {
+			most = s
+		}
+	}
+	conns, err := c.dial(ctx, min(most.connections, int(min(n, 1<<20))))
 	if err != nil {
 		return err
 	}
-	return errors.Join(load.Preload(ctx, spec, first.Clients, conns, nil), closeAll(conns))
+	return errors.Join(load.Preload(ctx, spec, most.Clients, conns, nil), closeAll(conns))
 }
 
 func (c *conductor) reportProgress(p load.Progress) {

@@ -157,7 +157,9 @@ func TestNoQuorum(t *testing.T) {
 		t.Fatal("it is ready")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	want := []string{"fake: wait for a quorum: no quorum within 1s", "member 1: ask fake member 0: ", "member 2: ask", "member 3: ask"}
+	want := []string{"fake: wait for a quorum: no quorum within 1s", "member 1: ", "member 2: ", "member 3: "}
+	// What they say depends on how far they came: that they are not there, or not
+	// yet ready.
 	if !slices.EqualFunc(lines, want, strings.HasPrefix) {
 		t.Errorf("error %q, want %q", lines, want)
 	}

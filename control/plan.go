@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"net"
 	"slices"
 	"strconv"
@@ -24,21 +23,15 @@ type plannedStep struct {
 func (c *conductor) plannedSteps() []plannedStep { return plannedSteps(c.db.Load) }
 
 func plannedSteps(l config.Load) []plannedStep {
-	if len(l.Steps) == 0 {
-		return []plannedStep{{
-			Step:        load.Step{Clients: l.Clients, Requests: l.Requests, Duration: l.Duration, Rate: l.Rate},
-			connections: l.Connections,
-		}}
-	}
-	steps := make([]plannedStep, len(l.Steps))
-	for i, s := range l.Steps {
-		steps[i] = plannedStep{
+	var steps []plannedStep
+	for i, s := range l.Stretches() {
+		steps = append(steps, plannedStep{
 			Step: load.Step{
 				Index: i, Clients: s.Clients, Requests: s.Requests, Duration: s.Duration,
-				Rate: cmp.Or(s.Rate, l.Rate), RateEnd: s.RateEnd, Ramp: s.Ramp,
+				Rate: s.Rate, RateEnd: s.RateEnd, Ramp: s.Ramp,
 			},
 			connections: s.Connections,
-		}
+		})
 	}
 	return steps
 }
@@ -105,11 +98,11 @@ func (c *conductor) loadRecord() results.Load {
 	if l.Keys > 0 {
 		r.Keys, r.KeyLaw = l.Keys, l.KeyLaw
 	}
-	if l.Rate > 0 {
-		r.Arrival, r.Backlog, r.Drain = l.Arrival, l.Backlog, l.Drain
-	}
 	for _, s := range plannedSteps(l) {
 		r.Clients, r.Connections = max(r.Clients, s.Clients), max(r.Connections, s.connections)
+		if s.Rate > 0 {
+			r.Arrival, r.Backlog, r.Drain = l.Arrival, l.Backlog, l.Drain
+		}
 	}
 	return r
 }

@@ -27,6 +27,7 @@ type controlFlags struct {
 	dryRun     bool
 	insecure   bool
 	requests   int64
+	cpuProfile string
 	tools      toolFlags
 }
 
@@ -50,11 +51,17 @@ func (a *app) newControl() *cobra.Command {
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
+	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
 	f.tools.register(flags, a.registry)
 	return cmd
 }
 
-func (a *app) runControl(ctx context.Context, f controlFlags) error {
+func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
+	stopProfile, err := profileCPU(f.cpuProfile)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopProfile()) }()
 	e, err := a.readExperiment(f.config)
 	if err != nil {
 		return err

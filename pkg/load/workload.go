@@ -26,7 +26,7 @@ const (
 	// KeysUniform takes every key equally often.
 	KeysUniform KeyLaw = "uniform"
 	// KeysZipfian takes few keys often: the rank of a key is drawn with exponent
-	// 0.99, and ranks are scattered over the keys, as YCSB does.
+	// 0.99, and ranks are scattered over the keys, one to one.
 	KeysZipfian KeyLaw = "zipfian"
 	// KeysLatest takes keys that were created last most often.
 	KeysLatest KeyLaw = "latest"
@@ -151,7 +151,7 @@ func (w *workload) keyOf(i int64, o int, rank int64) int64 {
 	case KeysUniform:
 		return below(draw, spec.Keys)
 	case KeysZipfian:
-		return below(mix64(uint64(w.zipf.rank(draw))+golden), spec.Keys)
+		return scatter(w.zipf.rank(draw), spec.Keys, spec.Seed)
 	case KeysLatest:
 		return w.latest(i, w.zipf.rank(draw))
 	default:
@@ -176,17 +176,28 @@ func below(draw uint64, n int64) int64 {
 	return int64(hi)
 }
 
-// permute maps [0, block) onto itself, in another order for every block and seed:
-// a Feistel network over 10 bits, walked until it lands below block.
+// permute maps [0, block) onto itself, in another order for every block and seed.
 func permute(place, number int64, seed uint64) int64 {
-	key := mix64(seed ^ mix64(uint64(number)))
+	return feistel(place, block, 5, mix64(seed^mix64(uint64(number))))
+}
+
+// scatter maps [0, n) onto itself, in another order for every seed.
+func scatter(rank, n int64, seed uint64) int64 {
+	half := (bits.Len64(uint64(n-1)) + 1) / 2
+	return feistel(rank, n, max(half, 1), mix64(seed+golden))
+}
+
+// feistel maps [0, n) onto itself by a Feistel network over twice half bits,
+// walked until it lands below n: at most four times on average.
+func feistel(place, n int64, half int, key uint64) int64 {
+	mask := uint64(1)<<half - 1
 	for {
-		left, right := uint64(place)>>5, uint64(place)&31
+		left, right := uint64(place)>>half, uint64(place)&mask
 		for round := range uint64(4) {
-			left, right = right, left^(mix64(key+round*golden+right)&31)
+			left, right = right, left^(mix64(key+round*golden+right)&mask)
 		}
-		place = int64(left<<5 | right)
-		if place < block {
+		place = int64(left<<half | right)
+		if place < n {
 			return place
 		}
 	}

@@ -80,6 +80,19 @@ func TestZipfian(t *testing.T) {
 	}
 }
 
+func TestScatterReachesEveryKeyOnce(t *testing.T) {
+	for _, n := range []int64{1, 2, 3, 7, 64, 1000, 4097} {
+		seen := make([]bool, n)
+		for rank := range n {
+			key := scatter(rank, n, 5)
+			if key < 0 || key >= n || seen[key] {
+				t.Fatalf("rank %d of %d goes to key %d, taken %v", rank, n, key, key >= 0 && key < n && seen[key])
+			}
+			seen[key] = true
+		}
+	}
+}
+
 func TestZetaContinues(t *testing.T) {
 	var sum float64
 	const n = 300_000
