@@ -28,7 +28,7 @@ databases:
 `)
 	exported := filepath.Join(t.TempDir(), "deep", "series.csv")
 	e.Export = map[string]string{results.FileClassicTimeseries: exported, "missing.csv": filepath.Join(t.TempDir(), "missing.csv")}
-	out := r.mustRun(e, nil)
+	out := r.mustRun(e, once(loading, r.checkRunning))
 	if len(out.Folders) != 1 {
 		t.Fatalf("folders %q", out.Folders)
 	}
@@ -68,6 +68,30 @@ databases:
 	}
 	if copied, err := os.ReadFile(exported); err != nil || string(copied) != string(original) {
 		t.Errorf("exported %q: %v", copied, err)
+	}
+}
+
+// checkRunning looks at the manifest that a control would leave if it were killed
+// while loading.
+func (r *rig) checkRunning() {
+	paths, err := filepath.Glob(filepath.Join(r.results, "*", "*", results.FileManifest))
+	if err != nil || len(paths) != 1 {
+		r.t.Errorf("manifests %q: %v", paths, err)
+		return
+	}
+	f, err := results.Open(filepath.Dir(paths[0]))
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	m, err := f.Manifest()
+	if err != nil || m.State != results.StateRunning || len(m.Databases) != 1 {
+		r.t.Errorf("manifest %+v: %v", m, err)
+		return
+	}
+	run := m.Databases[0]
+	if run.State != results.StateRunning || run.Leader != 0 || run.Ready.IsZero() || len(run.Members[2].Argv) != 1 || run.Members[2].Version != "1.0.0" {
+		r.t.Errorf("run while loading: %+v", run)
 	}
 }
 
