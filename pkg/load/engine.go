@@ -49,6 +49,7 @@ type step struct {
 	// stopAt is when nothing new is issued any more; stop is closed then.
 	stopAt atomic.Int64
 	stop   chan struct{}
+	alarm  *alarm
 }
 
 // Step runs one step on connections and returns when its last request ended. Each
@@ -63,7 +64,11 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, err
 	}
-	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: make(chan struct{})}
+	alarm, err := newAlarm(e.rec.now)
+	if err != nil {
+		return StepResult{}, fmt.Errorf("set an alarm: %w", err)
+	}
+	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: make(chan struct{}), alarm: alarm}
 	st.phases()
 	workers := make([]*worker, s.Clients)
 	flights := make([]*flight, s.Clients)
@@ -78,7 +83,8 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	}
 	e.rec.begin(st, flights)
 	st.run(ctx, workers)
-	return st.finish(ctx)
+	res, err := st.finish(ctx)
+	return res, errors.Join(err, alarm.close())
 }
 
 // startIn is how far ahead a step's start lies when its clients are made, so that
@@ -129,7 +135,7 @@ func (s *step) run(ctx context.Context, workers []*worker) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, clients sync.WaitGroup
 	helpers.Go(func() { s.rec.run(own) })
-	helpers.Go(func() { s.rec.watchLag(own) })
+	helpers.Go(func() { s.rec.watchLag(own, s.alarm) })
 	helpers.Go(func() { s.watchDeadlines(own, workers) })
 	helpers.Go(func() { s.watchStop(ctx, own) })
 	for _, w := range workers {

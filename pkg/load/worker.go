@@ -122,8 +122,10 @@ func (w *worker) wait(until int64) {
 		return
 	}
 	w.timer.Reset(time.Duration(d))
+	w.step.alarm.add(until)
 	select {
 	case <-w.timer.C:
+		w.step.alarm.next()
 	case <-w.step.stop:
 	}
 }
