@@ -24,7 +24,8 @@ const maxValue = 512 << 10
 
 // Database returns cetcd as a registry lists it. Without tools a plan runs the
 // etcd and the proxy in this binary. The tool "etcd" replaces the one, "cetcd" the
-// other.
+// other; by its documentation, the cetcd executable deletes another key than the
+// one it put and has no transactions, so it is for writes and reads only.
 func Database() database.Database {
 	return database.Database{
 		Name: Name,
