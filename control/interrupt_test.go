@@ -119,7 +119,7 @@ func TestInterrupt(t *testing.T) {
 // TestInterruptAnywhere ends runs at moments that nobody chose.
 func TestInterruptAnywhere(t *testing.T) {
 	t.Parallel()
-	const moments, apart = 12, 35 * time.Millisecond
+	const moments, apart = 9, 45 * time.Millisecond
 	for i := range moments {
 		after := time.Duration(i) * apart
 		t.Run(fmt.Sprint(after), func(t *testing.T) {

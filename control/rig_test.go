@@ -50,10 +50,14 @@ type rigAgent struct {
 	listener *bufconn.Listener
 }
 
-// rigs numbers the rigs: each has addresses of its own.
+// rigs numbers the rigs: those of tests that run at the same time have addresses
+// of their own.
 var rigs atomic.Int64
 
-const rigSize = 3
+const (
+	rigSize = 3
+	maxRigs = 254 / rigSize
+)
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
@@ -63,7 +67,7 @@ func newRig(t *testing.T) *rig {
 func newRigOf(t *testing.T, registry *database.Registry) *rig {
 	t.Helper()
 	r := &rig{t: t, registry: registry, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
-	first := int(rigs.Add(1)-1)*rigSize + 1
+	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
 	for i := range rigSize {
 		host := fmt.Sprintf("127.0.60.%d", first+i)
 		r.agents = append(r.agents, &rigAgent{host: host, addr: host + ":3500", port: freePort(t, host), workDir: t.TempDir()})
