@@ -155,6 +155,7 @@ func (a *app) newRoot() *cobra.Command {
 		a.newAnalyze(),
 		a.newInstall(),
 		a.newConfig(),
+		a.newSelfcheck(),
 		a.newVersion(),
 		a.newServe(),
 	)

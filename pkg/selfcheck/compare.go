@@ -1,0 +1,81 @@
+package selfcheck
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Comparison is one clock of one load beside the truth.
+type Comparison struct {
+	Timing  results.Timing `json:"timing"`
+	Clients int            `json:"clients"`
+	// Rate is in requests per second; 0 is a closed loop.
+	Rate     float64       `json:"rate,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+	Law      Law           `json:"law"`
+	// N is how many requests were recorded: every one of them is in the truth.
+	N    int64 `json:"n"`
+	Rows []Row `json:"rows"`
+}
+
+// Row is one percentile, in nanoseconds.
+type Row struct {
+	Name     string  `json:"name"`
+	Quantile float64 `json:"quantile"`
+	// Measured is what the engine recorded.
+	Measured int64 `json:"measured_ns"`
+	// True follows from the server's own log. It has neither the network nor this
+	// machine's scheduling in it.
+	True int64 `json:"true_ns"`
+	// Theory follows from the schedule and the law of delays alone; 0 for a closed
+	// loop, which has no schedule.
+	Theory int64 `json:"theory_ns,omitempty"`
+	// Enough says whether N supports this percentile.
+	Enough bool `json:"enough"`
+}
+
+// Difference is by how much of the truth more was measured, in percent; 0 without
+// a truth.
+func (r Row) Difference() float64 {
+	if r.True == 0 {
+		return 0
+	}
+	return 100 * float64(r.Measured-r.True) / float64(r.True)
+}
+
+// percentiles are those that are compared; the last is the maximum.
+func percentiles() []Row {
+	return []Row{
+		{Name: "p50", Quantile: 0.5}, {Name: "p95", Quantile: 0.95}, {Name: "p99", Quantile: 0.99},
+		{Name: "p99.9", Quantile: 0.999}, {Name: "max", Quantile: 1},
+	}
+}
+
+// compare fills the rows from what was recorded and from the true latencies,
+// which it sorts.
+func (c *Comparison) compare(r *recorded, truth, theory []int64) {
+	slices.Sort(truth)
+	slices.Sort(theory)
+	for _, row := range percentiles() {
+		row.Measured = r.quantile(c.Timing, row.Quantile)
+		row.True, row.Theory = nearestRank(truth, row.Quantile), nearestRank(theory, row.Quantile)
+		row.Enough = row.Quantile == 1 || results.Enough(row.Quantile, c.N)
+		if row.Quantile == 1 {
+			row.Measured = r.latency[c.Timing].MaxNS
+		}
+		c.Rows = append(c.Rows, row)
+	}
+}
+
+// nearestRank is the value that a share q of the sorted values does not exceed; 0
+// if there is none.
+func nearestRank(sorted []int64, q float64) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(math.Round(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}

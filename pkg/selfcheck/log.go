@@ -1,0 +1,71 @@
+package selfcheck
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// entry is one request in the server's log: its number, and when it was received
+// and replied to in nanoseconds of the server's monotonic clock.
+type entry struct{ number, received, replied int64 }
+
+const logHeader = "number,received_ns,replied_ns\n"
+
+func writeLog(path string, entries []entry) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the server's log: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = fmt.Errorf("write the server's log: %w", err)
+		}
+	}()
+	w := bufio.NewWriter(f)
+	w.WriteString(logHeader) // Flush tells of any error
+	for _, e := range entries {
+		fmt.Fprintf(w, "%d,%d,%d\n", e.number, e.received, e.replied)
+	}
+	return w.Flush()
+}
+
+// delay is how long the server took for the request, in nanoseconds.
+func (e entry) delay() int64 { return e.replied - e.received }
+
+// readLog returns the entries of a log in any order.
+func readLog(path string) ([]entry, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's log: %w", err)
+	}
+	defer f.Close()
+	var entries []entry
+	lines := bufio.NewScanner(f)
+	lines.Scan() // the header
+	for lines.Scan() {
+		var e entry
+		if _, err := fmt.Sscanf(lines.Text(), "%d,%d,%d", &e.number, &e.received, &e.replied); err != nil {
+			return nil, fmt.Errorf("read the server's log: line %q: %w", lines.Text(), err)
+		}
+		entries = append(entries, e)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read the server's log: %w", err)
+	}
+	return entries, nil
+}
+
+// inOrder sorts entries, which must be those of requests 0, 1, 2 and so on.
+func inOrder(entries []entry) error {
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
+	for i, e := range entries {
+		if e.number != int64(i) {
+			return fmt.Errorf("the server's log holds request %d in the place of %d", e.number, i)
+		}
+	}
+	return nil
+}

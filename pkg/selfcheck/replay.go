@@ -1,0 +1,34 @@
+package selfcheck
+
+import "container/heap"
+
+// replay is the queue of a load with a rate, as ideal clients would keep it:
+// requests are taken in order, each by the client that is free first, and sent
+// when it is due or as soon after as that client is free. End says when a request
+// that was sent at a time is answered. It returns the response times in order of
+// the requests; all times are nanoseconds after the load's start.
+func replay(n int64, rate float64, clients int, end func(number, sent int64) int64) []int64 {
+	free := make(moments, clients)
+	responses := make([]int64, n)
+	for i := range n {
+		due := int64(float64(i) * 1e9 / rate)
+		free[0] = end(i, max(due, free[0]))
+		responses[i] = free[0] - due
+		heap.Fix(&free, 0)
+	}
+	return responses
+}
+
+// moments is a heap with the earliest first.
+type moments []int64
+
+func (m moments) Len() int { return len(m) }
+
+func (m moments) Less(i, j int) bool { return m[i] < m[j] }
+
+func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+
+// Push and Pop are never called: the number of clients does not change.
+func (m moments) Push(any) {}
+
+func (m moments) Pop() any { return nil }

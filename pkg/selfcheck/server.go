@@ -1,0 +1,148 @@
+package selfcheck
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Serve runs the server until ctx ends, then writes its log. The arguments are
+// those that [Run] gave after the command line of the server.
+func Serve(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("selfcheck serve", flag.ContinueOnError)
+	law := flags.String("law", "", "the law of delays, as JSON")
+	address := flags.String("address", "", "file to write the address to")
+	log := flags.String("log", "", "file to write the log to")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s := newServer(Law{})
+	if err := json.Unmarshal([]byte(*law), &s.law); err != nil {
+		return fmt.Errorf("read the law of delays: %w", err)
+	}
+	if err := s.law.check(); err != nil {
+		return fmt.Errorf("the law of delays: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if err := publish(*address, listener.Addr().String()); err != nil {
+		return errors.Join(fmt.Errorf("tell the address: %w", err), listener.Close())
+	}
+	if err := s.accept(ctx, listener); err != nil {
+		return err
+	}
+	return writeLog(*log, s.entries)
+}
+
+// publish writes a file that is complete as soon as it is there.
+func publish(path, text string) error {
+	if err := os.WriteFile(path+".part", []byte(text), 0o640); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// server answers requests by a law. A request is the eight bytes of its number,
+// and so is the reply. A connection carries one request at a time.
+type server struct {
+	law  Law
+	now  func() int64            // nanoseconds of its clock
+	wait func(until int64) error // of its clock
+
+	once  sync.Once
+	first int64 // when the first request was received
+
+	mu      sync.Mutex
+	entries []entry
+}
+
+func newServer(law Law) *server {
+	base := time.Now()
+	now := func() int64 { return int64(time.Since(base)) }
+	return &server{law: law, now: now, wait: func(until int64) error { return sleep(now, until) }}
+}
+
+// exactly is how long before its end a wait is left to the kernel: a Go timer may
+// be a millisecond late.
+const exactly = int64(2 * time.Millisecond)
+
+// sleep returns at a time of a clock.
+func sleep(now func() int64, until int64) error {
+	if d := until - now() - exactly; d > 0 {
+		<-time.After(time.Duration(d))
+	}
+	for d := until - now(); d > 0; d = until - now() {
+		rest := unix.NsecToTimespec(d)
+		if err := unix.Nanosleep(&rest, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("delay a reply: %w", err)
+		}
+	}
+	return nil
+}
+
+// accept serves connections until ctx ends, and returns when the last one has.
+func (s *server) accept(ctx context.Context, listener net.Listener) error {
+	var open sync.WaitGroup
+	defer open.Wait()
+	own, cancel := context.WithCancel(ctx)
+	defer cancel()
+	open.Go(func() {
+		<-own.Done()
+		listener.Close()
+	})
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("accept a connection: %w", err)
+		}
+		open.Go(func() {
+			defer context.AfterFunc(own, func() { conn.Close() })()
+			defer conn.Close()
+			// A connection ends when its client or ctx ends it; an error before that is
+			// seen by the client.
+			_ = s.serve(conn)
+		})
+	}
+}
+
+// serve answers one connection's requests until it is closed.
+func (s *server) serve(conn io.ReadWriter) error {
+	var own []entry
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.entries = append(s.entries, own...)
+	}()
+	var frame [8]byte
+	for {
+		if _, err := io.ReadFull(conn, frame[:]); err != nil {
+			return err
+		}
+		e := entry{number: int64(binary.BigEndian.Uint64(frame[:])), received: s.now()}
+		s.once.Do(func() { s.first = e.received })
+		at := s.first + int64(s.law.reply(e.number, time.Duration(e.received-s.first)))
+		if err := s.wait(at); err != nil {
+			return err
+		}
+		e.replied = s.now()
+		own = append(own, e)
+		if _, err := conn.Write(frame[:]); err != nil {
+			return err
+		}
+	}
+}
