@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"pkg/database":              {"pkg/install", "pkg/process", "pkg/results"},
 	"pkg/member":                {"pkg/database", "pkg/fileinspect", "pkg/process"},
 	"pkg/load":                  {"pkg/database", "pkg/results"},
+	"pkg/selfcheck":             {"pkg/database", "pkg/load", "pkg/process", "pkg/results"},
 	"pkg/database/databasetest": {"pkg/database", "pkg/install", "pkg/member", "pkg/process"},
 	"pkg/database/NAME":         {"pkg/database", "pkg/install", "pkg/process", "pkg/results"},
 	"pkg/database/zetcd":        {"pkg/database", "pkg/database/etcd", "pkg/database/zookeeper", "pkg/install", "pkg/process", "pkg/results"},
