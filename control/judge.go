@@ -35,6 +35,7 @@ func (c *conductor) judge() {
 		c.judgeKeys()
 		c.judgeRate()
 		c.judgeClient()
+		c.judgeLag()
 	}
 	c.judgeHosts()
 	slices.SortStableFunc(c.run.Validity, func(a, b results.Mark) int {
@@ -123,6 +124,19 @@ func (c *conductor) judgeClient() {
 	}
 	c.mark(markSaturated, !c.sharedHost(), "this client used over %.0f %% of its %d processors in %d of %d seconds",
 		100*saturatedCPU, c.client.CPUs, busy, n)
+}
+
+// maxLag is how late a timer of the client may fire, one in a hundred excepted,
+// before its latencies hold waiting for its own processors.
+const maxLag = time.Millisecond
+
+func (c *conductor) judgeLag() {
+	lag := c.run.SchedulingLag
+	if lag == nil || time.Duration(lag.P99) <= maxLag {
+		return
+	}
+	c.mark(markSaturated, !c.sharedHost(), "timers of this client fired %v late at p99 (n %d): its latencies hold waiting for its own processors",
+		time.Duration(lag.P99).Round(10*time.Microsecond), lag.N)
 }
 
 // sharedHost tells whether a member runs on the client's machine.

@@ -79,9 +79,19 @@ func (c *conductor) load(ctx context.Context) error {
 	if len(c.run.Steps) > 0 {
 		totals := rec.Totals()
 		c.run.Totals = &totals
+		c.run.SchedulingLag = spread(rec.SchedulingLag())
+		c.run.Lateness = spread(rec.Lateness())
 		c.countAfter(ctx, rec)
 	}
 	return errors.Join(err, files.Close())
+}
+
+// spread is nil where nothing was measured.
+func spread(s results.Spread) *results.Spread {
+	if s.N == 0 {
+		return nil
+	}
+	return &s
 }
 
 // loadSteps runs the steps one after the other, each on new connections.
