@@ -87,7 +87,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	}
 	d := &document{
 		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, errors: errorsOf(columns)},
-		columns: columns, out: out, plots: plotsOf(o),
+		columns: columns, out: out, plots: plotsOf(o), experiment: o.Classic,
 	}
 	d.Title, d.Description = titleOf(o, columns)
 	if o.Classic != nil && o.Out == "" {
@@ -123,7 +123,7 @@ func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, e
 		read, err := readFolder(dir)
 		if err != nil {
 			problems = append(problems, err)
-			text := fmt.Sprintf("%s cannot be read: %v", filepath.Base(dir), err)
+			text := fmt.Sprintf("%s cannot be read: %v", filepath.Base(dir), bare(err))
 			marks = append(marks, Mark{Mark: results.Mark{Code: "gap", Text: text}})
 			continue
 		}

@@ -121,7 +121,8 @@ func TestReportOfTwoDatabases(t *testing.T) {
 		"AVG-WRITE-BYTES-NUM-DELTA", "AVG-RECEIVE-BYTES-NUM-DELTA", "AVG-TRANSMIT-BYTES-NUM-DELTA",
 		"AVG-LATENCY-MS-BY-KEY", "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "AVG-VMRSS-MB-BY-KEY", "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS",
 		"AVG-READ-BYTES-NUM-DELTA-BY-KEY", "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY",
-		"LATENCY-PERCENTILES", "AVG-THROUGHPUT-BY-CLIENTS", "AVG-LATENCY-MS-BY-CLIENTS",
+		"LATENCY-PERCENTILES", "LATENCY-PERCENTILES-BY-STEP-etcd-v3.6", "LATENCY-PERCENTILES-BY-STEP-slow-v3.6",
+		"LATENCY-HEAT-etcd-v3.6", "LATENCY-HEAT-slow-v3.6", "AVG-THROUGHPUT-BY-CLIENTS", "AVG-LATENCY-MS-BY-CLIENTS", "NETWORK-TRAFFIC",
 	} {
 		for _, extension := range []string{".svg", ".png", ".csv"} {
 			if files[name+extension] == "" {
@@ -251,11 +252,15 @@ func TestPartialSets(t *testing.T) {
 			map[string]string{"SERVER-MAX-CPU-USAGE": "not measured", "SERVER-CPU-SECONDS": "not measured", "AVG-THROUGHPUT": "743 req/sec"}},
 		{"the client's samples are missing", remove(results.FileClient), "client-system-metrics.csv is missing",
 			map[string]string{"CLIENT-MAX-CPU-USAGE": "not measured", "AVG-THROUGHPUT": "743 req/sec"}},
-		{"no histograms", remove(results.FileTotal), "latency-total.hlog is missing",
+		{"no total histograms", remove(results.FileTotal), "latency-total.hlog is missing", // the seconds' are summed
+			map[string]string{"Latency p99": "6.852607 ms", "AVG-LATENCY": "4.4294 ms"}},
+		{"no histograms of seconds", remove(results.FileLatency), "latency.hlog is missing",
+			map[string]string{"Latency p99": "6.852607 ms", "AVG-LATENCY": "4.4294 ms"}},
+		{"no histograms", remove(results.FileTotal, results.FileLatency), "latency-total.hlog is missing",
 			map[string]string{"Latency p99": "not measured", "AVG-LATENCY": "4.4294 ms"}},
 		{"no errors", remove(results.FileErrors), "errors.csv is missing",
 			map[string]string{"CLIENT-ERROR-COUNT": "59", "FAILED": "59"}},
-		{"nothing of the load", remove(results.FileIntervals, results.FileTotal), "intervals.csv is missing",
+		{"nothing of the load", remove(results.FileIntervals, results.FileTotal, results.FileLatency), "intervals.csv is missing",
 			map[string]string{"AVG-LATENCY": "not measured", "AVG-THROUGHPUT": "not measured", "MAX-THROUGHPUT": "not measured", "OK": "5,941"}},
 		{"a row cut short", appendTo(results.FileIntervals, "18000"), "intervals.csv: incomplete last line dropped",
 			map[string]string{"AVG-THROUGHPUT": "743 req/sec"}},

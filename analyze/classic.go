@@ -141,7 +141,7 @@ func (c *column) setClassicWindow() {
 		}
 		one := span{s.unix * 1e9, (s.unix + 1) * 1e9}
 		if n := len(c.measured); n > 0 && c.measured[n-1].to == one.from && c.measured[n-1].clients == s.clients {
-			c.measured[n-1].to, c.measured[n-1].whole.to = one.to, one.to
+			c.measured[n-1].to, c.measured[n-1].issued.to = one.to, one.to
 			continue
 		}
 		c.measured = append(c.measured, window{one, one, s.clients, -1})

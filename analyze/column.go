@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -33,8 +34,13 @@ type column struct {
 	seconds          []second // ascending, one per second and number of clients
 	latency, service *distribution
 	offered          *distribution
-	// steps are the steps' own summaries; a classic column has none.
-	steps  []results.StepSummary
+	// steps and operations are the same population by step and by operation; a
+	// classic column has none.
+	steps      []results.StepSummary
+	operations []results.OperationSummary
+	// gauges are the state of the load by second, heat all its ok latencies.
+	gauges []results.Gauge
+	heat   heat
 	counts counts
 	errors []errorCount
 	// failures are the requests that failed or are unknown, -1 if not recorded.
@@ -72,9 +78,19 @@ func (s span) seconds() float64 { return float64(s.to-s.from) / 1e9 }
 // window is the measured part of one step.
 type window struct {
 	span
-	whole   span // the step, warm-up and cool-down included
+	// issued is the step, warm-up and cool-down included, until nothing new was sent.
+	issued  span
 	clients int
-	inside  int64 // nanoseconds inside calls, clipped to the window; -1 unknown
+	inside  int64 // nanoseconds inside calls, clipped to issued; -1 unknown
+}
+
+// insideShare is the share of the clients' time that lay inside calls.
+func (w window) insideShare() (share float64, known bool) {
+	capacity := float64(w.clients) * w.issued.seconds() * 1e9
+	if w.inside < 0 || capacity <= 0 {
+		return 0, false
+	}
+	return float64(w.inside) / capacity, true
 }
 
 // second is what the clients saw in one second with one number of clients.
@@ -184,3 +200,34 @@ func floorDiv(a, b int64) int64 {
 	}
 	return q
 }
+
+// fileTag is a column's tag as a part of file names.
+func fileTag(tag string) string { return strings.ReplaceAll(tag, " #", "-") }
+
+// steppedRates reports whether the load's steps had several rates.
+func (c *column) steppedRates() bool {
+	return slices.ContainsFunc(c.run.Steps, func(s results.Step) bool { return s.Rate != c.run.Steps[0].Rate })
+}
+
+// stepLabel says what is a step's own: its clients, its rate, or both.
+func (c *column) stepLabel(s results.Step) string {
+	var parts []string
+	if c.stepped() || !c.steppedRates() {
+		parts = append(parts, fmt.Sprintf("%d client%s", s.Clients, plural(s.Clients)))
+	}
+	if c.steppedRates() {
+		parts = append(parts, rateText(s.Rate))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rateText is a rate of due requests.
+func rateText(rate float64) string {
+	if rate == 0 {
+		return "closed loop"
+	}
+	return strings.TrimSuffix(perSecondText(rate), " req/sec") + "/s due"
+}
+
+// mixed reports whether the load had several operations.
+func (c *column) mixed() bool { return len(c.operations) > 1 || len(c.run.Load.Mix) > 1 }

@@ -2,8 +2,6 @@ package analyze
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/pkg/config"
@@ -16,6 +14,8 @@ type document struct {
 	series  []*series // of each column
 	plots   []config.Plot
 	out     *output
+	// experiment is the classic file that was analyzed, nil if none was.
+	experiment *config.Experiment
 	// classic is the classic README that is asked for; nil writes ours.
 	classic *config.Report
 	drawn   []figure.Figure
@@ -96,34 +96,4 @@ func (d *document) writeByClients() error {
 		}
 	}
 	return nil
-}
-
-// setup says what ran where, a line each.
-func (d *document) setup() (lines []string) {
-	for _, c := range d.columns {
-		m := c.manifest
-		if m == nil {
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s: run %s of %s, dbtester %s, seed %d", c.tag, m.RunID, m.Started.UTC().Format("2006-01-02 15:04:05 UTC"), m.Tool.Version, m.Seed))
-		lines = append(lines, fmt.Sprintf("%s: client on %s", c.tag, machineText(m.Client.Name, m.Client.CPUModel, m.Client.CPUs, m.Client.MemoryBytes, m.Client.OS, m.Client.Kernel)))
-		for _, member := range c.run.Members {
-			where := member.Addr
-			if h := member.Host; h != nil {
-				where += " on " + machineText(h.Name, h.CPUModel, h.CPUs, h.MemoryBytes, h.OS, h.Kernel)
-			}
-			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: member %d at %s %s", c.tag, member.Index+1, where, member.Version)))
-		}
-	}
-	return distinct(lines)
-}
-
-func machineText(name, cpu string, cpus int, memory int64, os, kernel string) string {
-	var parts []string
-	for _, p := range []string{name, strings.TrimSpace(fmt.Sprintf("%d CPUs %s", cpus, cpu)), humanSize(float64(memory)), strings.TrimSpace(os + " " + kernel)} {
-		if p != "" && p != "0 CPUs" && p != "0 B" {
-			parts = append(parts, p)
-		}
-	}
-	return strings.Join(parts, ", ")
 }

@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -20,11 +18,17 @@ func (d *document) figures() []figure.Figure {
 	if f := d.percentileFigure(); len(f.Series) > 0 {
 		out = append(out, f)
 	}
+	out = append(out, d.partFigures()...)
+	out = append(out, d.heatFigures()...)
+	if f := d.backlogFigure(); len(f.Series) > 0 {
+		out = append(out, f)
+	}
 	if d.stepped() {
 		out = append(out,
 			d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "Requests/Second"}),
 			d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "millisecond"}))
 	}
+	out = append(out, d.networkFigure())
 	for i := range out {
 		out[i].Notes = append(out[i].Notes, d.figureNotes()...)
 	}
@@ -66,28 +70,12 @@ func (d *document) timeFigure(p config.Plot) figure.Figure {
 		}
 		partial = partial || slices.Contains(s.Uncertain, true)
 		f.Series = append(f.Series, s)
-		f.Steps = append(f.Steps, d.boundaries(c)...)
 	}
+	f.Steps = d.boundaries()
 	if partial {
 		f.Notes = append(f.Notes, "dotted: seconds that do not lie wholly inside a step")
 	}
 	return f
-}
-
-// boundaries are where a stepped load changed its number of clients.
-func (d *document) boundaries(c *column) []figure.Boundary {
-	var out []figure.Boundary
-	if !c.stepped() || len(d.columns) > 1 {
-		return nil // several databases change at different times: too many lines to read
-	}
-	before := -1
-	for _, s := range c.perSecond() {
-		if s.clients != before {
-			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: fmt.Sprintf("%d client%s", s.clients, plural(s.clients))})
-		}
-		before = s.clients
-	}
-	return out
 }
 
 // axisOf splits a classic axis such as "Latency(millisecond)" into what and
@@ -103,6 +91,15 @@ func axisOf(p config.Plot) figure.Axis {
 	return figure.Axis{Label: label, Unit: unit}
 }
 
+// counted is what cumulative counts are of: a mixed load does not write a key
+// with every request.
+func (d *document) counted() string {
+	if slices.ContainsFunc(d.columns, (*column).mixed) {
+		return "Requests"
+	}
+	return "Keys"
+}
+
 // keyFigures are the classic figures over the number of keys.
 func (d *document) keyFigures() []figure.Figure {
 	latency := figure.Axis{Label: "Latency", Unit: "millisecond"}
@@ -113,23 +110,23 @@ func (d *document) keyFigures() []figure.Figure {
 	least := func(i int) []float64 { v, _ := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
 	most := func(i int) []float64 { _, v := d.series[i].memoryRange(len(d.columns[i].servers)); return v }
 	return []figure.Figure{
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency by Keys", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency by Keys", latency,
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
+		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency", latency,
 			pick("AVG-LATENCY-MS"), pick("MIN-LATENCY-MS"), pick("MAX-LATENCY-MS"), "shortest to longest of the second"),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory by Keys", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory by Keys", memory,
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
+		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory", memory,
 			pick("AVG-VMRSS-MB"), least, most, "least to most of the members"),
-		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes by Keys",
+		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes",
 			figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, pick("AVG-READ-BYTES-NUM-DELTA"), nil, nil, ""),
-		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes by Keys",
+		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes",
 			figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, pick("AVG-WRITE-BYTES-NUM-DELTA"), nil, nil, ""),
 	}
 }
 
 func (d *document) keyFigure(name, what string, y figure.Axis, value, low, high func(int) []float64, band string) figure.Figure {
 	f := figure.Figure{
-		Name: name, Title: d.title(what), Kind: figure.Lines, Band: band,
-		X: figure.Axis{Label: "Cumulative Number of Keys"}, Y: y,
+		Name: name, Title: d.title(what + " by " + d.counted()), Kind: figure.Lines, Band: band,
+		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: y,
 	}
 	for i, c := range d.columns {
 		s := line(c)
@@ -155,55 +152,6 @@ func at(rows []keyRow, values []float64) []float64 {
 	return out
 }
 
-// percentileFigure is the latency of every percentile, so that the tail has as
-// much room as the middle.
-func (d *document) percentileFigure() figure.Figure {
-	f := figure.Figure{
-		Name: "LATENCY-PERCENTILES", Title: d.title("Latency by Percentile"), Kind: figure.Percentiles,
-		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
-	}
-	for _, c := range d.columns {
-		for _, part := range []struct {
-			name string
-			of   *distribution
-			thin bool
-		}{{c.tag, c.latency, false}, {c.tag + " service", c.service, true}} {
-			if part.of == nil {
-				continue
-			}
-			s := line(c)
-			s.Name, s.Thin = part.name, part.thin
-			if part.thin {
-				s.Dash = figure.Dashed
-			}
-			part.of.spectrum(&s)
-			if len(s.X) > 0 {
-				f.Series = append(f.Series, s)
-			}
-		}
-	}
-	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Uncertain, true) }) {
-		f.Notes = append(f.Notes, "dotted: fewer than ten requests lie above the percentile")
-	}
-	return f
-}
-
-// spectrum adds a distribution's percentiles as far as a request lies above.
-func (d *distribution) spectrum(s *figure.Series) {
-	for _, q := range []float64{0, .1, .25, .5, .6, .7, .75, .8, .85, .9, .925, .95, .97, .98, .99, .993, .995, .997, .998, .999, .9995, .9998, .9999, .99995, .99999, .999999} {
-		if float64(d.n)*(1-q) < 1 {
-			return
-		}
-		v, why := d.quantile(q)
-		if why != "" {
-			continue
-		}
-		s.X = append(s.X, math.Round(q*1e8)/1e6)
-		s.Y = append(s.Y, v.ms)
-		s.Uncertain = append(s.Uncertain, v.few)
-	}
-}
-
 // stepped reports whether any load had several numbers of clients.
 func (d *document) stepped() bool {
 	return slices.ContainsFunc(d.columns, (*column).stepped)
@@ -227,20 +175,37 @@ func (d *document) clientFigure(name string, y figure.Axis) figure.Figure {
 }
 
 // figureNotes are the marks that every figure carries.
-func (d *document) figureNotes() (notes []string) {
+func (d *document) figureNotes() []string {
+	var notes remarks
 	for _, m := range d.Marks {
 		switch {
 		case m.Invalid:
-			notes = append(notes, m.String())
+			notes.add("", m.String())
 		case m.Code != "gap":
-			notes = append(notes, strings.TrimPrefix(m.Tag+": ", ": ")+m.Code)
+			notes.add(m.Tag, m.Code)
 		}
 	}
 	for _, c := range d.columns {
 		marked := slices.ContainsFunc(d.Marks, func(m Mark) bool { return m.Code == "shared host" && (m.Tag == c.tag || m.Tag == "") })
 		if text, _ := c.sharedHost(); text != "" && !marked {
-			notes = append(notes, c.tag+": host "+text)
+			notes.add(c.tag, "host "+text)
 		}
 	}
-	return distinct(notes)
+	return notes.lines()
+}
+
+// describe says what a figure shows to who cannot see it.
+func describe(f figure.Figure) string {
+	var names []string
+	for _, s := range f.Series {
+		names = append(names, s.Name)
+	}
+	text := f.Title
+	if f.Subtitle != "" {
+		text += ". " + f.Subtitle
+	}
+	if len(names) > 0 {
+		text += ": " + strings.Join(names, "; ")
+	}
+	return text
 }

@@ -91,6 +91,9 @@ func (f *fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 	totals, err := results.NewLatencyWriter(filepath.Join(dir, results.FileTotal), run.LoadStart)
 	f.ok(err)
 	defer totals.Close()
+	lines, err := results.NewLatencyWriter(filepath.Join(dir, results.FileLatency), run.LoadStart)
+	f.ok(err)
+	defer lines.Close()
 	errors, err := results.NewErrorWriter(filepath.Join(dir, results.FileErrors))
 	f.ok(err)
 	defer errors.Close()
@@ -103,7 +106,13 @@ func (f *fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 			if n == 0 || n == 4 {
 				count /= 2
 			}
-			row := f.interval(begin+int64(4*step+n), s, count, base, ok, failed, response)
+			seconds := [2]*hdrhistogram.Histogram{results.NewHistogram(), results.NewHistogram()}
+			row := f.interval(begin+int64(4*step+n), s, count, base, seconds, failed)
+			for t, h := range seconds {
+				[]*hdrhistogram.Histogram{response, ok}[t].Merge(h)
+				series := results.Series{Timing: results.Timings[t], Operation: "write", Outcome: results.OK, Step: step, Phase: results.PhaseMeasure}
+				f.ok(lines.Write(time.Unix(row.Second, 0), time.Second, series.Tag(), h))
+			}
 			if f.rate > 0 && step == 0 && n == 4 {
 				row.Unsent = 100
 				t.Unsent += 100
@@ -129,8 +138,8 @@ func (f *fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 	run.Keys = &results.Keys{Before: 0, After: t.OK, MinAdded: t.OK, MaxAdded: t.OK}
 }
 
-// interval is one second of a step.
-func (f *fixture) interval(unix int64, s results.Step, count int, base time.Duration, ok, failed, response *hdrhistogram.Histogram) results.Interval {
+// interval is one second of a step; seconds are the ok latencies by timing.
+func (f *fixture) interval(unix int64, s results.Step, count int, base time.Duration, seconds [2]*hdrhistogram.Histogram, failed *hdrhistogram.Histogram) results.Interval {
 	row := results.Interval{Second: unix, Step: s.Index, Phase: results.PhaseMeasure, Operation: "write", Clients: s.Clients}
 	for i := range count {
 		latency := base + time.Duration(i%100)*50*time.Microsecond
@@ -142,10 +151,10 @@ func (f *fixture) interval(unix int64, s results.Step, count int, base time.Dura
 		}
 		row.OK++
 		row.Service[results.OK].Add(latency)
-		results.Record(ok, latency)
+		results.Record(seconds[1], latency)
 		if f.rate > 0 {
 			row.Response[results.OK].Add(latency + time.Millisecond)
-			results.Record(response, latency+time.Millisecond)
+			results.Record(seconds[0], latency+time.Millisecond)
 		}
 	}
 	row.Due, row.Sent = int64(count), int64(count)
@@ -201,7 +210,7 @@ func twoDatabases(t *testing.T) string {
 	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.database("etcd-v3.6", 2*time.Millisecond)
 	slow := f.database("slow-v3.6", 6*time.Millisecond)
-	slow.Label, slow.Fsync = "v3_5", "never"
+	slow.Label, slow.Fsync = "v3_5", "none: never"
 	slow.Load.ValueSize = 512
 	slow.Keys.After -= 3
 	slow.Validity = []results.Mark{{Code: "keys found", Invalid: true, Text: "3 keys are missing"}}

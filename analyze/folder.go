@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/coreos/dbtester/pkg/results"
@@ -50,6 +51,8 @@ func readRun(folder *results.Folder, manifest *results.Manifest, run *results.Da
 	c.setSeconds(intervals)
 	c.setCounts(intervals)
 	c.setLatency(dir, intervals)
+	c.gauges = results.Gauges(intervals)
+	c.heat = c.readHeat(filepath.Join(dir, results.FileLatency), len(intervals) > 0)
 	c.setErrors(read(c, filepath.Join(dir, results.FileErrors), results.ReadErrors))
 	c.client = c.readMachine(filepath.Join(dir, results.FileClient), "client", 0)
 	for i, m := range run.Members {
@@ -86,8 +89,17 @@ func problem(path string, err error) string {
 	case errors.Is(err, results.ErrTruncated):
 		return name + ": " + results.ErrTruncated.Error()
 	default:
-		return fmt.Sprintf("%s cannot be read: %v", name, err)
+		return fmt.Sprintf("%s cannot be read: %v", name, bare(err))
 	}
+}
+
+// bare is an error's cause without the path it happened at.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 func (c *column) readMachine(path, name string, offset int64) machine {
@@ -107,35 +119,40 @@ func (c *column) readMachine(path, name string, offset int64) machine {
 // to write is taken from the intervals.
 func (c *column) setWindows(intervals []results.Interval) {
 	c.window = recordedSpan(intervals)
-	coolDown := int64(c.run.Load.CoolDown)
 	if !c.run.LoadStart.IsZero() {
 		c.window.from = c.run.LoadStart.UnixNano()
 	}
 	if !c.run.LoadEnd.IsZero() {
 		c.window.to = c.run.LoadEnd.UnixNano()
-	} else if coolDown = 0; len(intervals) > 0 { // nothing is cut from an end that was not reached
+	} else if len(intervals) > 0 {
 		c.gap("the manifest does not say when the load ended; it is taken from %s", results.FileIntervals)
 	}
-	if len(c.run.Steps) == 0 {
-		c.addWindow(c.window, coolDown, c.run.Load.Clients, -1)
+	steps := c.run.Steps
+	if len(steps) == 0 {
+		steps = []results.Step{{Clients: c.run.Load.Clients, Start: time.Unix(0, c.window.from), InsideNS: -1}}
 	}
-	for _, s := range c.run.Steps {
+	for _, s := range steps {
 		if s.Start.IsZero() { // never began
 			continue
 		}
-		whole := span{s.Start.UnixNano(), c.window.to}
-		if !s.End.IsZero() {
-			whole.to = s.End.UnixNano()
-		}
-		c.addWindow(whole, coolDown, s.Clients, s.InsideNS)
+		c.addWindow(s)
 	}
 }
 
-// addWindow adds the measured part of a step.
-func (c *column) addWindow(whole span, coolDown int64, clients int, inside int64) {
-	inner := span{max(whole.from, c.window.from+int64(c.run.Load.WarmUp)), min(whole.to, c.window.to-coolDown)}
-	if !inner.empty() {
-		c.measured = append(c.measured, window{inner, whole, clients, inside})
+// addWindow adds the measured part of a step. One whose end was not reached lasts
+// as long as the records, and nothing is cut from that.
+func (c *column) addWindow(s results.Step) {
+	w := window{issued: span{s.Start.UnixNano(), c.window.to}, clients: s.Clients, inside: s.InsideNS}
+	w.span = span{w.issued.from + int64(c.run.Load.WarmUp), c.window.to}
+	if !s.End.IsZero() {
+		from, to := c.run.Measured(s)
+		w.span, w.issued.to = span{from.UnixNano(), to.UnixNano()}, s.End.UnixNano()
+	}
+	if !s.IssueEnd.IsZero() {
+		w.issued.to = s.IssueEnd.UnixNano()
+	}
+	if !w.empty() {
+		c.measured = append(c.measured, w)
 	}
 }
 
@@ -213,7 +230,7 @@ func (c *column) setLatency(dir string, intervals []results.Interval) {
 		c.gap("the load cannot be summed up: %v", problem(results.FileTotal, err))
 		return
 	}
-	c.elapsed, c.steps = summary.Window.Seconds(), summary.Steps
+	c.elapsed, c.steps, c.operations = summary.Window.Seconds(), summary.Steps, summary.Operations
 	c.latency = distributionOf(summary.Latency, summary.Histogram)
 	if !c.rated() {
 		return

@@ -115,7 +115,7 @@ func (out *output) column(c *column, logical string) string {
 	if path := out.perColumn[c.run.Tag][logical]; path != "" && c.repeat == 0 && c.classic {
 		return path
 	}
-	return filepath.Join(out.dir, strings.ReplaceAll(c.tag, " #", "-")+"-"+logical)
+	return filepath.Join(out.dir, fileTag(c.tag)+"-"+logical)
 }
 
 // write writes one file and remembers it.

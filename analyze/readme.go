@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -52,22 +53,26 @@ func (d *document) markdown() string {
 		b.WriteString("**The numbers below are not valid; the lines marked INVALID say why.**\n\n")
 	}
 	fmt.Fprintf(&b, "```\n%s```\n\n", d.Text())
-	b.WriteString("## What each number means\n\n| row | unit | meaning |\n|---|---|---|\n")
-	for _, row := range d.Table.Rows {
-		if row.Raw {
-			continue
+	b.WriteString("## How it was run\n")
+	for _, a := range d.accounts() {
+		fmt.Fprintf(&b, "\n%s:\n\n", a.Of)
+		for _, f := range a.Facts {
+			fmt.Fprintf(&b, "- %s: %s\n", f.Name, f.Text)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
 	}
-	if lines := d.setup(); len(lines) > 0 {
-		b.WriteString("\n## Where it ran\n\n")
-		for _, l := range lines {
-			b.WriteString("- " + l + "\n")
+	if lines := d.commands(); len(lines) > 0 {
+		fmt.Fprintf(&b, "\nTo run it again:\n\n```\n%s\n```\n", strings.Join(lines, "\n"))
+	}
+	b.WriteString("\n## What each number means\n")
+	for _, part := range d.Table.sections() {
+		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
+		for _, row := range part.Rows {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
 		}
 	}
 	b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
 	for _, f := range d.drawn {
-		fmt.Fprintf(&b, "\n![%s](%s.svg)\n", f.Name, f.Name)
+		fmt.Fprintf(&b, "\n![%s](%s)\n", strings.NewReplacer("[", "\\[", "]", "\\]").Replace(describe(f)), (&url.URL{Path: f.Name + ".svg"}).EscapedPath())
 	}
 	return b.String()
 }

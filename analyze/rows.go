@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	humanize "github.com/dustin/go-humanize"
@@ -10,6 +11,7 @@ import (
 
 // row defines one row of the table.
 type row struct {
+	section                string
 	name, unit, definition string
 	// raw rows are left out of the text table.
 	raw bool
@@ -22,11 +24,24 @@ type row struct {
 // order and with their names, then ours. A stepped load adds some for each step.
 func rows(columns []*column) []row {
 	var all []row
-	for _, part := range [][]row{
-		throughputRows(), latencyRows(), percentileRows(), trafficRows(), peakRows(), diskRows(),
-		serviceRows(), offeredRows(), stepRows(columns), outcomeRows(), memberRows(), conditionRows(),
+	for _, part := range []struct {
+		section string
+		rows    []row
+	}{
+		{"Throughput and latency", slices.Concat(throughputRows(), latencyRows(), percentileRows())},
+		{"Machines", slices.Concat(trafficRows(), peakRows(), diskRows())},
+		{"More on latency", timingRows()},
+		{"By operation", operationRows(columns)},
+		{"By step", stepRows(columns)},
+		{"Requests by their end", outcomeRows()},
+		{"The client's own part", clientRows()},
+		{"Members", memberRows()},
+		{"Conditions", conditionRows()},
 	} {
-		all = append(all, part...)
+		for _, r := range part.rows {
+			r.section = part.section
+			all = append(all, r)
+		}
 	}
 	return all
 }
@@ -34,6 +49,11 @@ func rows(columns []*column) []row {
 // missing is a cell without a value, and why.
 func missing(format string, args ...any) Cell {
 	return Cell{Text: "not measured", Missing: fmt.Sprintf(format, args...)}
+}
+
+// inapplicable is a cell that cannot have a value, and why: nothing is missing.
+func inapplicable(format string, args ...any) Cell {
+	return Cell{Text: "-", Missing: fmt.Sprintf(format, args...)}
 }
 
 // number is a cell of a value and its text.
@@ -167,9 +187,6 @@ func percentileRows() []row {
 }
 
 func percentile(d *distribution, q float64) Cell {
-	if d == nil {
-		return missing("only a load with a rate has it")
-	}
 	v, why := d.quantile(q)
 	if why != "" {
 		return missing("%s", why)
@@ -190,43 +207,61 @@ const (
 	atLeastMark = ">= the percentile lies among requests that were never answered: the value is the least it can be"
 )
 
-func serviceRows() []row {
+// timingRows tell the parts of a latency apart. With a rate each percentile
+// stands three times: from due, from sent, and with what was never answered.
+func timingRows() []row {
 	out := []row{
 		{name: "STDDEV-LATENCY", unit: "ms", definition: "standard deviation of the latencies of the measured requests answered ok",
 			cell: func(c *column) Cell { return millis(c.latency, c.latency.sd) }},
-		{name: "AVG-SERVICE", unit: "ms", optional: true, definition: "mean time from sent to answered, without the wait for a free client (rate only)",
-			cell: func(c *column) Cell { return serviceMean(c) }},
+		{name: "AVG-SERVICE", unit: "ms", optional: true, definition: "mean time from sent to answered, without the wait for a free client (rate only); AVG-LATENCY is from due",
+			cell: serviceMean},
 	}
 	for _, p := range percentiles[2:] {
 		if p.q == .75 || p.q == .95 {
 			continue
 		}
-		out = append(out, row{name: "Service " + p.name, unit: "ms", optional: true,
-			definition: "time from sent that " + p.name[1:] + " % of the measured requests answered ok did not exceed (rate only)",
-			cell:       func(c *column) Cell { return percentile(c.service, p.q) }})
+		share := p.name[1:] + " % of "
+		out = append(out,
+			row{name: "Response " + p.name, unit: "ms", optional: true,
+				definition: "time from due to answered that " + share + "the measured requests answered ok did not exceed (rate only); the same as Latency " + p.name,
+				cell:       func(c *column) Cell { return ofRate(c, c.latency, p.q) }},
+			row{name: "Service " + p.name, unit: "ms", optional: true,
+				definition: "time from sent to answered that " + share + "the measured requests answered ok did not exceed (rate only)",
+				cell:       func(c *column) Cell { return ofRate(c, c.service, p.q) }},
+			row{name: "Offered " + p.name, unit: "ms", optional: true,
+				definition: "time from due that " + share + "all measured requests that were due did not exceed, failed and never answered ones above all others (rate only); - when every request was answered ok: it is Response " + p.name,
+				cell:       func(c *column) Cell { return offeredCell(c, p.q) }})
 	}
 	return out
+}
+
+// ofRate is a percentile that only a load with a rate has.
+func ofRate(c *column, d *distribution, q float64) Cell {
+	if !c.rated() {
+		return inapplicable("only a load with a rate has it")
+	}
+	if d == nil {
+		return missing("no histogram of the whole load was recorded")
+	}
+	return percentile(d, q)
+}
+
+// offeredCell is a percentile over what was never answered, too.
+func offeredCell(c *column, q float64) Cell {
+	if t := c.counts; c.rated() && t.Failed+t.Unknown+t.Shed+t.Unsent == 0 {
+		return inapplicable("every request was answered ok")
+	}
+	return ofRate(c, c.offered, q)
 }
 
 func serviceMean(c *column) Cell {
-	if c.service == nil {
-		return missing("only a load with a rate has it")
+	switch {
+	case !c.rated():
+		return inapplicable("only a load with a rate has it")
+	case c.service == nil:
+		return missing("no histogram of the whole load was recorded")
 	}
 	return millis(c.service, c.service.mean)
-}
-
-// offeredRows count what was never answered as slower than everything that was.
-func offeredRows() []row {
-	var out []row
-	for _, p := range percentiles[2:] {
-		if p.q == .75 || p.q == .95 {
-			continue
-		}
-		out = append(out, row{name: "Offered " + p.name, unit: "ms", optional: true,
-			definition: "time from due that " + p.name[1:] + " % of all measured requests that were due did not exceed, failed and never answered ones above all others (rate only)",
-			cell:       func(c *column) Cell { return percentile(c.offered, p.q) }})
-	}
-	return out
 }
 
 // list joins what members say, once if they all say the same.

@@ -15,15 +15,43 @@ func conditionRows() []row {
 		{name: "VERSION", definition: "what the running members reported", cell: func(c *column) Cell {
 			return words(list(c.versions()), "the members were not asked")
 		}},
-		{name: "OPERATION", definition: "what every request did, and what a read promised", cell: operation},
+		{name: "RELEASE", definition: "how the members' binaries were obtained", optional: true, cell: func(c *column) Cell {
+			return words(list(c.releases()), "not recorded")
+		}},
+		{name: "MEMBERS", definition: "members of the cluster", optional: true, cell: members},
+		{name: "WORKLOAD", definition: "the named mix that was asked for", optional: true, cell: func(c *column) Cell {
+			if c.run.Load.Workload == "" {
+				return inapplicable("the load has no name")
+			}
+			return words(c.run.Load.Workload, "")
+		}},
+		{name: "OPERATION", definition: "what the requests did, by their shares, and what a read promised", cell: operation},
+		{name: "KEYS", unit: "keys", definition: "keys that existed before the load", optional: true, cell: keysBefore},
+		{name: "KEY-LAW", definition: "which of the existing keys an operation took", optional: true, cell: func(c *column) Cell {
+			if c.run.Load.KeyLaw == "" {
+				return inapplicable("no operation takes existing keys")
+			}
+			return words(c.run.Load.KeyLaw, "")
+		}},
+		{name: "RATE", unit: "requests/s", definition: "requests due per second over all clients, whatever the servers do, step by step; in a closed loop a client sends the next request when the last one ended", cell: rate},
+		{name: "TIMED-FROM", definition: "what the latencies above are counted from: due is response time, sent is service time", cell: timedFrom},
+		{name: "LOAD", definition: "how much was asked for, and what was cut from the measured part", optional: true, cell: func(c *column) Cell {
+			return words(configured(c), "a classic input does not say")
+		}},
 		{name: "CLIENTS", unit: "clients", definition: "concurrent clients on connections, step by step", cell: clientsCell},
 		{name: "PAYLOAD", unit: "bytes", definition: "key size + value size", cell: payload},
+		{name: "RANGE-LIMIT", unit: "keys", definition: "most keys that a range reads", optional: true, cell: func(c *column) Cell {
+			if c.run.Load.RangeLimit == 0 {
+				return inapplicable("no operation reads a range")
+			}
+			return count(int64(c.run.Load.RangeLimit))
+		}},
 		{name: "LEADER", definition: "the member that led when the load began", optional: true, cell: leader},
 		{name: "FSYNC", definition: "when a write is on disk, as the driver states it", optional: true, cell: func(c *column) Cell {
 			return words(c.run.Fsync, "the driver does not state it")
 		}},
-		{name: "DURABLE", definition: "file system of the data directory and the median of a short fdatasync probe there before the load; a memory file system or less than 20 us is not durable", optional: true, cell: durable},
-		{name: "SHARED-HOST", definition: "members and client on one machine compete for its CPU, disk and network", optional: true, cell: sharedHostCell},
+		{name: "DURABLE", definition: "whether an answered write survives a power cut: NO if the database does not sync, or keeps its data on a memory file system, or a short fdatasync probe there before the load took less than 20 us (median shown, least..most of the members)", optional: true, cell: durable},
+		{name: "SHARED-HOST", definition: "who shares a machine, and so competes for its CPU, disk and network", optional: true, cell: sharedHostCell},
 		{name: "TRIAL", definition: "which repetition of the experiment", optional: true, cell: trial},
 	}
 }
@@ -89,19 +117,91 @@ func numbers(version string) []string {
 	return strings.Split(strings.Trim(version, "."), ".")
 }
 
+// releases are how the members' binaries were obtained, in their order.
+func (c *column) releases() (out []string) {
+	for _, m := range c.run.Members {
+		switch {
+		case m.Release != nil:
+			out = append(out, strings.TrimSpace(m.Release.Kind+" "+m.Release.Version))
+		case c.run.Built != "":
+			out = append(out, c.run.Built)
+		}
+	}
+	return out
+}
+
+func members(c *column) Cell {
+	if len(c.run.Members) == 0 {
+		return missing("not recorded")
+	}
+	return count(int64(len(c.run.Members)))
+}
+
 func operation(c *column) Cell {
 	l := c.run.Load
 	text := l.Operation
-	if l.ReadMode != "" && strings.HasPrefix(l.Operation, "read") {
+	if len(l.Mix) > 0 {
+		text = mixText(l.Mix)
+	}
+	if l.ReadMode != "" && text != "" {
 		text += ", " + l.ReadMode
 	}
 	if l.SameKey {
 		text += ", same key"
 	}
-	if l.Rate > 0 {
-		text += fmt.Sprintf(", %s/s due", strings.TrimSuffix(perSecondText(l.Rate), " req/sec"))
-	}
 	return words(text, "a classic input does not say")
+}
+
+// mixText is a mix by its shares.
+func mixText(mix []results.Share) string {
+	var sum float64
+	for _, s := range mix {
+		sum += s.Weight
+	}
+	var parts []string
+	for _, s := range mix {
+		parts = append(parts, fmt.Sprintf("%s %s %%", s.Operation, shareText(s.Weight/sum)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func keysBefore(c *column) Cell {
+	if c.run.Load.Keys == 0 {
+		return inapplicable("no operation takes existing keys")
+	}
+	return count(c.run.Load.Keys)
+}
+
+func rate(c *column) Cell {
+	l := c.run.Load
+	var rates []string
+	for _, s := range c.run.Steps {
+		rates = append(rates, rateText(s.Rate))
+	}
+	if len(rates) == 0 {
+		rates = []string{rateText(l.Rate)}
+	}
+	text := list(rates)
+	if l.Arrival == "poisson" {
+		text += ", poisson"
+	}
+	if l.Backlog == "shed" {
+		text += ", backlog shed"
+	}
+	return Cell{Text: text}
+}
+
+// The two clocks of a latency, as TIMED-FROM names them.
+const (
+	fromDue  = "due (response time)"
+	fromSent = "sent (service time)"
+)
+
+func timedFrom(c *column) Cell {
+	if c.rated() {
+		return Cell{Text: fromDue}
+	}
+	return Cell{Text: fromSent}
 }
 
 func clientsCell(c *column) Cell {
@@ -121,6 +221,9 @@ func payload(c *column) Cell {
 	l := c.run.Load
 	if l.KeySize == 0 && l.ValueSize == 0 {
 		return missing("a classic input does not say")
+	}
+	if l.ValueSizeMax > 0 {
+		return Cell{Text: fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)}
 	}
 	return number(float64(l.KeySize+l.ValueSize), 0, "%d + %d", l.KeySize, l.ValueSize)
 }
@@ -143,7 +246,7 @@ func durable(c *column) Cell {
 		if m.Disk == nil {
 			continue
 		}
-		key := durability(*m.Disk)
+		key := durability(*m.Disk, strings.HasPrefix(c.run.Fsync, "none"))
 		if groups[key] == nil {
 			order = append(order, key)
 		}
@@ -160,10 +263,13 @@ func durable(c *column) Cell {
 	return words(strings.Join(order, "; "), "the data directories were not looked at")
 }
 
-// durability says whether a data directory's file system keeps what it is told.
-func durability(d results.Disk) string {
+// durability says whether a member's data survives a power cut: unsynced says
+// that the driver states no fsync at all.
+func durability(d results.Disk, unsynced bool) string {
 	memory := d.Filesystem == "tmpfs" || d.Filesystem == "ramfs" || d.Filesystem == "overlay"
 	switch {
+	case unsynced:
+		return "NO, nothing is synced: " + d.Filesystem
 	case memory, d.FsyncP50 > 0 && d.FsyncP50 < notDurableBelow:
 		return "NO: " + d.Filesystem
 	case d.FsyncP50 == 0:
@@ -174,6 +280,7 @@ func durability(d results.Disk) string {
 
 func sharedHostCell(c *column) Cell {
 	text, known := c.sharedHost()
+	text = strings.TrimPrefix(text, "shared by ")
 	if !known {
 		return missing("the samples do not name their machine")
 	}
@@ -185,7 +292,7 @@ func sharedHostCell(c *column) Cell {
 
 func trial(c *column) Cell {
 	if c.manifest == nil || c.manifest.Trials < 2 {
-		return missing("the experiment ran once")
+		return inapplicable("the experiment ran once")
 	}
 	return number(float64(c.manifest.Trial), int64(c.manifest.Trials), "%d of %d", c.manifest.Trial, c.manifest.Trials)
 }

@@ -1,9 +1,12 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/results"
 	humanize "github.com/dustin/go-humanize"
 )
 
@@ -25,7 +28,7 @@ func outcomeRows() []row {
 			cell: func(c *column) Cell { return countCell(c, get(c.counts)) }}
 	}
 	return []row{
-		{name: "KEYS-FOUND", unit: "keys", definition: "keys the load added by the database's own count / least and most it may have added; outside these bounds the run is invalid", optional: true,
+		{name: "KEYS-FOUND", unit: "keys", definition: "keys the load added by the database's own count; ok when it lies between the creations answered ok and those that may have been applied besides, else the run is invalid", optional: true,
 			cell: keysFound},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(t counts) int64 { return t.Offered }),
 		of("SENT", "requests whose driver call began", func(t counts) int64 { return t.Sent }),
@@ -33,17 +36,58 @@ func outcomeRows() []row {
 		of("FAILED", "requests surely not applied", func(t counts) int64 { return t.Failed }),
 		of("UNKNOWN", "requests that may have been applied: time-out, connection lost", func(t counts) int64 { return t.Unknown }),
 		of("SHED", "requests dropped at their due time because every client was busy", func(t counts) int64 { return t.Shed }),
+		{name: "MAX-BACKLOG", unit: "requests", definition: "most requests that were due and not sent at the end of a second (rate only)", optional: true, cell: maxBacklog},
 		of("UNSENT", "requests that were due and could not be sent before the drain ended", func(t counts) int64 { return t.Unsent }),
 		of("QUEUED", "requests sent after their due time because every client was busy", func(t counts) int64 { return t.Queued }),
 		of("LATE", "requests sent more than 1 ms after their due time by a free client: the client machine was slow", func(t counts) int64 { return t.Late }),
 		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(t counts) int64 { return t.Clamped }),
 		{name: "ERRORS", unit: "requests", definition: "requests that failed or are unknown, by class", cell: errorClasses},
+		{name: "LOG-EVENTS", unit: "lines", definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out", optional: true, cell: logEvents},
+	}
+}
+
+// clientRows say how well the client did its part.
+func clientRows() []row {
+	spread := func(name, definition string, of func(*column) *results.Spread, get func(*results.Spread) int64) row {
+		return row{name: name, unit: "ms", definition: definition, optional: true, cell: func(c *column) Cell { return spreadCell(c, of(c), get) }}
+	}
+	lateness := func(c *column) *results.Spread { return c.run.Lateness }
+	lag := func(c *column) *results.Spread { return c.run.SchedulingLag }
+	const late = " time after due at which a client that waited for it sent its request (rate only): the client's own imprecision, part of every response time"
+	return []row{
 		{name: "INSIDE-SHARE", unit: "%", definition: "share of the clients' time that lay inside calls, over all steps (closed loop); below 98 % the client machine set the pace", optional: true,
 			cell: insideShare},
 		{name: "INSIDE-SHARE-WORST-STEP", unit: "%", definition: "INSIDE-SHARE of the step where it is least", optional: true,
 			cell: insideShareWorst},
-		{name: "LOG-EVENTS", unit: "lines", definition: "lines of the members' logs that the driver's rules match, whole run", optional: true, cell: logEvents},
+		spread("LATENESS p50", "median"+late, lateness, func(s *results.Spread) int64 { return s.P50 }),
+		spread("LATENESS p99", "99th percentile of the"+late, lateness, func(s *results.Spread) int64 { return s.P99 }),
+		spread("LATENESS max", "longest"+late, lateness, func(s *results.Spread) int64 { return s.Max }),
+		spread("SCHEDULING-LAG p99", "99th percentile of how late a timer fired in the client's process, sampled every 10 ms of the load: with processors to spare it is far below 1 ms",
+			lag, func(s *results.Spread) int64 { return s.P99 }),
 	}
+}
+
+// spreadCell is one number of a distribution of the client's, and of how many.
+func spreadCell(c *column, s *results.Spread, get func(*results.Spread) int64) Cell {
+	switch {
+	case c.classic:
+		return missing("a classic run does not record it")
+	case s == nil || s.N == 0:
+		return missing("not recorded")
+	}
+	ms := float64(get(s)) / 1e6
+	return number(ms, s.N, "%.3f ms, n %s", ms, humanize.Comma(s.N))
+}
+
+func maxBacklog(c *column) Cell {
+	if !c.rated() {
+		return inapplicable("only a load with a rate has it")
+	}
+	if len(c.gauges) == 0 {
+		return missing("no request was recorded")
+	}
+	most := slices.MaxFunc(c.gauges, func(a, b results.Gauge) int { return cmp.Compare(a.Backlog, b.Backlog) })
+	return number(float64(most.Backlog), int64(len(c.gauges)), "%s", humanize.Comma(most.Backlog))
 }
 
 func keysFound(c *column) Cell {
@@ -54,26 +98,38 @@ func keysFound(c *column) Cell {
 	case k.Error != "":
 		return missing("%s", k.Error)
 	}
-	found, verdict := k.Found(), "ok"
-	if found < k.MinAdded || found > k.MaxAdded {
-		verdict = "INVALID"
-	}
+	found := k.Found()
 	bounds := humanize.Comma(k.MinAdded)
 	if k.MaxAdded != k.MinAdded {
 		bounds += ".." + humanize.Comma(k.MaxAdded)
 	}
-	return number(float64(found), 0, "%s / %s %s", humanize.Comma(found), bounds, verdict)
+	switch {
+	case found < k.MinAdded || found > k.MaxAdded:
+		return number(float64(found), 0, "%s, not %s: INVALID", humanize.Comma(found), bounds)
+	case k.MinAdded == k.MaxAdded:
+		return number(float64(found), 0, "%s ok", humanize.Comma(found))
+	}
+	return number(float64(found), 0, "%s in %s ok", humanize.Comma(found), bounds)
 }
 
 func errorClasses(c *column) Cell {
 	if c.failures < 0 {
 		return missing("no error record")
 	}
+	var classes []results.ClassCount
+	for _, e := range c.errors {
+		classes = append(classes, results.ClassCount{Class: e.class, Count: e.count})
+	}
+	return classesCell(classes)
+}
+
+// classesCell lists classes of errors with their counts.
+func classesCell(classes []results.ClassCount) Cell {
 	var total int64
 	var parts []string
-	for _, e := range c.errors {
-		total += e.count
-		parts = append(parts, fmt.Sprintf("%s %s", e.class, humanize.Comma(e.count)))
+	for _, e := range classes {
+		total += e.Count
+		parts = append(parts, fmt.Sprintf("%s %s", e.Class, humanize.Comma(e.Count)))
 	}
 	if total == 0 {
 		return count(0)
@@ -83,15 +139,15 @@ func errorClasses(c *column) Cell {
 
 func insideShare(c *column) Cell {
 	if c.rated() {
-		return missing("only a closed loop has it")
+		return inapplicable("only a closed loop has it")
 	}
 	var inside, capacity float64
 	for _, w := range c.measured {
-		if w.inside < 0 || w.clients == 0 {
+		if _, known := w.insideShare(); !known {
 			return missing("the time inside calls was not recorded")
 		}
 		inside += float64(w.inside)
-		capacity += float64(w.clients) * w.whole.seconds() * 1e9
+		capacity += float64(w.clients) * w.issued.seconds() * 1e9
 	}
 	if capacity == 0 {
 		return missing("the time inside calls was not recorded")
@@ -112,15 +168,15 @@ const (
 
 func insideShareWorst(c *column) Cell {
 	if c.rated() || len(c.measured) < 2 {
-		return missing("only a stepped closed loop has it")
+		return inapplicable("only a stepped closed loop has it")
 	}
 	worst, clients := 0.0, 0
 	for i, w := range c.measured {
-		if w.inside < 0 || w.clients == 0 {
+		share, known := w.insideShare()
+		if !known {
 			return missing("the time inside calls was not recorded")
 		}
-		share := 100 * float64(w.inside) / (float64(w.clients) * w.whole.seconds() * 1e9)
-		if i == 0 || share < worst {
+		if share *= 100; i == 0 || share < worst {
 			worst, clients = share, w.clients
 		}
 	}
@@ -140,7 +196,7 @@ func logEvents(c *column) Cell {
 		}
 	}
 	if total == 0 {
-		return count(0)
+		return number(0, 0, "none")
 	}
 	return number(float64(total), 0, "%s", strings.Join(parts, ", "))
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	humanize "github.com/dustin/go-humanize"
 )
@@ -179,7 +180,7 @@ func memberRows() []row {
 		{name: "SERVER-OWN-DISK-WRITTEN", unit: "bytes", definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", optional: true, cell: sumCell(apart, ownWrites, humanSize)},
 		{name: "MEMBER-MAX-DISK-WRITTEN", unit: "bytes", definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", optional: true, cell: memberSumPeak(ownWrites, humanSize)},
 		{name: "CLIENT-MAX-RSS-ANON", unit: "bytes", definition: "largest anonymous memory of the client during the load", optional: true, cell: clientPeak(rssAnon, humanSize)},
-		{name: "SAMPLES", unit: "samples", definition: "samples taken during the load: client, then each member", cell: sampleCounts},
+		{name: "SAMPLES", unit: "samples", definition: "samples taken during the load: client + each member", cell: sampleCounts},
 	}
 }
 
@@ -215,14 +216,11 @@ func largest(text func(float64) string, of func(*column, machine) (float64, int6
 func sampleCounts(c *column) Cell {
 	n := len(c.client.within(c.window))
 	total := int64(n)
-	text := fmt.Sprintf("client %d, members", n)
-	for i, m := range c.servers {
-		if i > 0 {
-			text += ","
-		}
+	var members []string
+	for _, m := range c.servers {
 		n := len(m.within(c.window))
-		text += fmt.Sprintf(" %d", n)
+		members = append(members, fmt.Sprint(n))
 		total += int64(n)
 	}
-	return number(float64(total), 0, "%s", text)
+	return number(float64(total), 0, "%d + %s", n, strings.Join(members, ", "))
 }

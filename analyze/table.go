@@ -30,8 +30,10 @@ type Row struct {
 	Unit       string `json:"unit"`
 	Definition string `json:"definition"`
 	// Raw rows repeat another one in full digits; the text table leaves them out.
-	Raw   bool   `json:"raw,omitempty"`
-	Cells []Cell `json:"cells"`
+	Raw bool `json:"raw,omitempty"`
+	// Section is the part of the table that the row belongs to.
+	Section string `json:"section"`
+	Cells   []Cell `json:"cells"`
 }
 
 // Cell is one number as it is printed and as it is.
@@ -44,7 +46,8 @@ type Cell struct {
 	N int64 `json:"n,omitempty"`
 	// Marks are footnotes on this cell.
 	Marks []string `json:"marks,omitempty"`
-	// Missing says why there is no value.
+	// Missing says why there is no value: it was not measured, or, when Text is "-",
+	// there is nothing of the kind to measure.
 	Missing string `json:"missing,omitempty"`
 }
 
@@ -55,7 +58,7 @@ func newTable(columns []*column) *Table {
 		t.Columns = append(t.Columns, c.header())
 	}
 	for _, r := range rows(columns) {
-		line := Row{Name: r.name, Unit: r.unit, Definition: r.definition, Raw: r.raw}
+		line := Row{Name: r.name, Unit: r.unit, Definition: r.definition, Raw: r.raw, Section: r.section}
 		empty := true
 		for _, c := range columns {
 			cell := r.cell(c)
@@ -68,6 +71,8 @@ func newTable(columns []*column) *Table {
 		t.Rows = append(t.Rows, line)
 	}
 	t.footnotes()
+	t.Notes = append(t.Notes, clockNotes(columns)...)
+	t.Notes = append(t.Notes, releaseNotes(columns)...)
 	t.Notes = append(t.Notes, differences(columns)...)
 	return t
 }
@@ -105,63 +110,161 @@ func (t *Table) footnotes() {
 	t.Notes = append(t.Notes, t.unmeasured()...)
 }
 
-// unmeasured says why cells have no value, each reason once.
+// unmeasured says why cells have no value: each reason once, with its rows and,
+// unless it is true of all, its columns.
 func (t *Table) unmeasured() (notes []string) {
-	var reasons []string
-	names := map[string][]string{}
+	type place struct {
+		reason string
+		column int
+	}
+	var reasons []place
+	rows := map[place][]string{}
 	for _, row := range t.Rows {
-		if row.Raw {
-			continue
-		}
 		for i, cell := range row.Cells {
-			if cell.Missing == "" {
+			if row.Raw || cell.Missing == "" || cell.Text == "-" {
 				continue
 			}
-			reason := cell.Missing
-			if len(t.Columns) > 1 {
-				reason = t.Columns[i].Tag + ": " + reason
+			p := place{cell.Missing, i}
+			if rows[p] == nil {
+				reasons = append(reasons, p)
 			}
-			if names[reason] == nil {
-				reasons = append(reasons, reason)
-			}
-			names[reason] = append(names[reason], row.Name)
+			rows[p] = append(rows[p], row.Name)
 		}
 	}
-	for _, r := range reasons {
-		notes = append(notes, fmt.Sprintf("not measured: %s: %s", strings.Join(names[r], ", "), r))
+	var said []string // rows: reason
+	tags := map[string][]string{}
+	for _, p := range reasons {
+		text := strings.Join(rows[p], ", ") + ": " + p.reason
+		said = append(said, text)
+		tags[text] = append(tags[text], t.Columns[p.column].Tag)
+	}
+	for _, text := range distinct(said) {
+		of := ""
+		if len(tags[text]) < len(t.Columns) {
+			of = " of " + strings.Join(tags[text], ", ")
+		}
+		notes = append(notes, "not measured"+of+": "+text)
 	}
 	return notes
+}
+
+// clockNotes say what the latencies leave out or hold.
+func clockNotes(columns []*column) (notes []string) {
+	var closed, rated []string
+	for _, c := range columns {
+		switch {
+		case c.latency.n == 0:
+		case c.rated():
+			rated = append(rated, c.tag)
+		default:
+			closed = append(closed, c.tag)
+		}
+	}
+	of := func(tags []string) string {
+		if len(tags) == len(columns) {
+			return ""
+		}
+		return " of " + strings.Join(tags, ", ")
+	}
+	if len(rated) > 0 {
+		notes = append(notes, "latencies"+of(rated)+" are response times: from when a request was due, so that waiting for a free client counts; the Service rows are from when it was sent")
+	}
+	if len(closed) > 0 {
+		notes = append(notes, "latencies"+of(closed)+" are service times of a closed loop, from when a request was sent: a client that waits for an answer sends nothing, so a stall is seen by few requests and its waiting is in no percentile; only a load with a rate measures that")
+	}
+	return notes
+}
+
+// releaseNotes are what must be said wherever a release is named.
+func releaseNotes(columns []*column) (notes []string) {
+	for _, c := range columns {
+		for _, m := range c.run.Members {
+			if m.Release == nil {
+				continue
+			}
+			for _, note := range m.Release.Notes {
+				notes = append(notes, c.tag+": "+note)
+			}
+		}
+	}
+	return distinct(notes)
 }
 
 // differences are what makes columns hard to compare, a line each.
 func differences(columns []*column) (notes []string) {
-	for _, d := range []struct {
+	type aspect struct {
 		what string
-		of   func(*column) string
-	}{
-		{"operations or read modes", func(c *column) string { return operation(c).Text }},
-		{"clients on connections", func(c *column) string { return clientsCell(c).Text }},
-		{"key + value bytes", func(c *column) string { return payload(c).Text }},
-		{"fsync", func(c *column) string { return c.run.Fsync }},
-		{"requests", func(c *column) string { return configured(c) }},
-		{"warm-up", func(c *column) string { return c.run.Load.WarmUp.String() }},
-	} {
-		var parts []string
-		same := true
-		for _, c := range columns {
-			parts = append(parts, fmt.Sprintf("%s: %s", c.tag, d.of(c)))
-			same = same && d.of(c) == d.of(columns[0])
+		of   func(*column) string // "" where it means nothing
+	}
+	text := func(cell func(*column) Cell) func(*column) string {
+		return func(c *column) string {
+			if one := cell(c); one.Missing == "" {
+				return one.Text
+			}
+			return ""
 		}
-		if !same {
-			notes = append(notes, "UNEQUAL "+d.what+": "+strings.Join(parts, "; "))
+	}
+	aspects := []aspect{
+		{"operations or read modes", text(operation)},
+		{"rates", text(rate)},
+		{"clients on connections", text(clientsCell)},
+		{"key + value bytes", text(payload)},
+		{"keys before the load", text(keysBefore)},
+		{"key laws", func(c *column) string { return c.run.Load.KeyLaw }},
+		{"fsync", func(c *column) string { return c.run.Fsync }},
+		{"members", text(members)},
+		{"loads", configured},
+	}
+	for _, name := range optionNames(columns) {
+		aspects = append(aspects, aspect{"option " + name, func(c *column) string { return c.options()[name] }})
+	}
+	for _, a := range aspects {
+		if text := differing(columns, a.of); text != "" {
+			notes = append(notes, "UNEQUAL "+a.what+": "+text)
 		}
 	}
 	return notes
 }
 
-func configured(c *column) string {
-	if c.run.Load.Requests == 0 {
-		return c.run.Load.Duration.String()
+// differing lists columns by their values, "" when all have the same.
+func differing(columns []*column, of func(*column) string) string {
+	var values []string
+	tags := map[string][]string{}
+	for _, c := range columns {
+		v := of(c)
+		if v == "" {
+			continue
+		}
+		if tags[v] == nil {
+			values = append(values, v)
+		}
+		tags[v] = append(tags[v], c.tag)
 	}
-	return humanize.Comma(c.run.Load.Requests)
+	if len(values) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, strings.Join(tags[v], ", ")+": "+v)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// configured is how much load was asked for.
+func configured(c *column) string {
+	l := c.run.Load
+	var parts []string
+	if l.Requests > 0 {
+		parts = append(parts, humanize.Comma(l.Requests)+" requests")
+	}
+	if l.Duration > 0 {
+		parts = append(parts, l.Duration.String())
+	}
+	if l.WarmUp > 0 {
+		parts = append(parts, "warm-up "+l.WarmUp.String())
+	}
+	if l.CoolDown > 0 {
+		parts = append(parts, "cool-down "+l.CoolDown.String())
+	}
+	return strings.Join(parts, ", ")
 }

@@ -6,13 +6,33 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// cellWidth is where long cells, such as a list of errors, wrap.
-const cellWidth = 44
+// The widths of the text, in characters: cells wrap so that a table of one or
+// two databases fits a narrow terminal and one of five a wide one; lines below
+// the table wrap at noteWidth.
+const (
+	tableWidth                  = 160
+	widestCell, leastWidestCell = 40, 18
+	noteWidth                   = 100
+)
+
+// cellWidth is where cells wrap, so that the table has its width.
+func (t *Table) cellWidth() int {
+	names := 0
+	for _, row := range t.Rows {
+		if !row.Raw {
+			names = max(names, len(row.Name))
+		}
+	}
+	const frame = 3 // of a column: a bar and two spaces
+	room := (tableWidth-1-names-frame)/max(len(t.Columns), 1) - frame
+	return min(max(room, leastWidestCell), widestCell)
+}
 
 // render draws the rows that the text table has, as the classic one: a frame of
 // ASCII, right aligned.
@@ -22,26 +42,55 @@ func (t *Table) render() string {
 	w.Style().Format.Header = text.FormatDefault
 	header := table.Row{""}
 	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}}
+	width := t.cellWidth()
 	for i, c := range t.Columns {
-		header = append(header, c.Text)
-		configs = append(configs, table.ColumnConfig{
-			Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight,
-			WidthMax: cellWidth, WidthMaxEnforcer: text.WrapSoft,
-		})
+		header = append(header, fold(c.Text, width, ""))
+		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	w.AppendHeader(header)
 	w.SetColumnConfigs(configs)
-	for _, row := range t.Rows {
-		if row.Raw {
-			continue
+	for i, part := range t.sections() {
+		if i > 0 {
+			w.AppendSeparator()
 		}
-		line := table.Row{row.Name}
-		for _, c := range row.Cells {
-			line = append(line, c.Text)
+		for _, row := range part.Rows {
+			line := table.Row{row.Name}
+			for _, c := range row.Cells {
+				line = append(line, fold(c.Text, width, ""))
+			}
+			w.AppendRow(line)
 		}
-		w.AppendRow(line)
 	}
 	return w.Render() + "\n"
+}
+
+// fold breaks s at spaces into lines of at most width characters, those after
+// the first indented. A longer word, such as a key in a message, is cut.
+func fold(s string, width int, indent string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		for {
+			joined := word
+			if line != "" && line != indent {
+				joined = line + " " + word
+			} else if line == indent {
+				joined = indent + word
+			}
+			if utf8.RuneCountInString(joined) <= width {
+				line = joined
+				break
+			}
+			if line != "" && line != indent {
+				lines, line = append(lines, line), indent
+				continue
+			}
+			cut := []rune(joined)
+			lines, line = append(lines, string(cut[:width])), indent
+			word = string(cut[width:])
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // csv is every row, one column per database, as the classic file.
@@ -159,7 +208,7 @@ func (r *Report) Text() string {
 		}
 		b.WriteString("\n")
 		for _, l := range lines {
-			b.WriteString(l + "\n")
+			b.WriteString(fold(l, noteWidth, "    ") + "\n")
 		}
 	}
 	section(r.markLines())
@@ -182,14 +231,17 @@ func (e errorLine) line() string {
 	return s
 }
 
-// markLines are the marks, those that make the run invalid first.
+// markLines are the marks, those that make the run invalid first; what is true of
+// several columns is said once.
 func (r *Report) markLines() (lines []string) {
 	for _, invalid := range []bool{true, false} {
+		var said remarks
 		for _, m := range r.Marks {
 			if m.Invalid == invalid {
-				lines = append(lines, m.String())
+				said.add(m.Tag, Mark{Mark: m.Mark}.String())
 			}
 		}
+		lines = append(lines, said.lines()...)
 	}
 	return lines
 }
