@@ -82,6 +82,7 @@ func (t *tally) merge(o *tally) {
 	t.shed += o.shed
 	t.queued += o.queued
 	t.late += o.late
+	t.read += o.read
 	for n := range t.ended {
 		t.ended[n] += o.ended[n]
 	}
@@ -116,6 +117,7 @@ func (r *Recorder) interval(second *Second, sec int64, p, o int, due int64, fail
 			second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
 		}
 	}
+	r.counts.BytesRead += t.read
 	r.count(&row, o)
 	second.Intervals = append(second.Intervals, row)
 }

@@ -32,6 +32,7 @@ const (
 type done struct {
 	due, sent, end int64
 	phase, op      int
+	read           int64 // bytes of the value that was read
 	outcome        database.Outcome
 	class          database.Class
 	err            error
@@ -61,7 +62,7 @@ func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
 // tally counts one phase and operation of one second.
 type tally struct {
 	sent, queued, late int64
-	shed               int64
+	shed, read         int64
 	ended              [3]int64
 	latency            [numClocks]summary // of ok requests
 }
@@ -105,7 +106,7 @@ func (s *summary) reset() {
 
 // reset empties the tally and keeps its histograms.
 func (t *tally) reset() {
-	t.sent, t.queued, t.late, t.shed, t.ended = 0, 0, 0, 0, [3]int64{}
+	t.sent, t.queued, t.late, t.shed, t.read, t.ended = 0, 0, 0, 0, 0, [3]int64{}
 	for c := range t.latency {
 		t.latency[c].reset()
 	}
@@ -172,6 +173,7 @@ func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
 	}
 	t := s.slots[s.second(r, d.end)&1].at(d.phase, d.op)
 	t.ended[d.outcome]++
+	t.read += d.read
 	if d.outcome == database.OK {
 		t.latency[service].add(d.end - d.sent)
 		if r.rated {

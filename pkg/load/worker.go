@@ -44,7 +44,9 @@ func (w *worker) run() {
 	defer func() { w.ctx.Load().cancel() }()
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
-	w.wait(w.step.start + w.ramp)
+	if w.step.Rate == 0 {
+		w.wait(w.step.start + w.ramp)
+	}
 	for w.one() {
 	}
 }
@@ -151,6 +153,7 @@ func (w *worker) apply(i, due, now, flags int64) {
 	err := w.call(call, req)
 	d := done{due: due, sent: sent, end: s.rec.now(), phase: phase, op: req.op, err: err}
 	if err == nil && w.read {
+		d.read = int64(len(w.got))
 		w.value, d.err = s.work.verify(w.value, w.got, req.key, req.number%verifyEvery == 0)
 		w.got, err = nil, d.err
 	}

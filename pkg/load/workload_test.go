@@ -205,6 +205,9 @@ func TestMixedLoadReadsWhatItWrote(t *testing.T) {
 					t.Errorf("%d x %s: %s", e.Count, e.Class, e.FirstText)
 				}
 			}
+			if got := rec.Totals().BytesRead; got < 25_500*40 || got > 25_500*90 {
+				t.Errorf("%d bytes read by 25500 reads of 40 to 90 bytes", got)
+			}
 			if len(s.m) != 5_500 || sink.rows[len(sink.rows)-1].KeysCumulative != 5_000 {
 				t.Errorf("%d keys in the store, want 5500", len(s.m))
 			}
