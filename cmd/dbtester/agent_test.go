@@ -32,12 +32,12 @@ func TestThreeAgents(t *testing.T) {
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts)
 
-	file := p.experiment("many", hosts, "{requests: 20000, key_size: 256, value_size: 1024, clients: 200, connections: 20}")
+	file := p.experiment("many", hosts, "{requests: 5000, key_size: 256, value_size: 1024, clients: 200, connections: 20}")
 	c := p.start("control", "--config", file)
-	c.exits(exitDone, 2*time.Minute)
+	c.exits(exitDone, patience)
 	c = p.start("control", "--config", p.experiment("stepped", hosts,
 		"{steps: [{clients: 1, duration: 1500ms}, {clients: 20, duration: 1500ms}]}"))
-	c.exits(exitDone, 2*time.Minute)
+	c.exits(exitDone, patience)
 
 	if pids := p.members(); len(pids) > 0 {
 		t.Errorf("members run after the runs: %v", pids)
@@ -58,8 +58,8 @@ func TestThreeAgents(t *testing.T) {
 		if db.State != results.StateComplete || len(db.Steps) != steps || db.Totals.OK == 0 || db.Keys.Found() != db.Totals.OK {
 			t.Errorf("run %d: %s, %d steps, %+v, %+v", i, db.State, len(db.Steps), db.Totals, db.Keys)
 		}
-		if i == 0 && db.Totals.OK != 20000 {
-			t.Errorf("%d of 20000 requests are ok", db.Totals.OK)
+		if i == 0 && db.Totals.OK != 5000 {
+			t.Errorf("%d of 5000 requests are ok", db.Totals.OK)
 		}
 	}
 	wantTwoColumns(p, file, runs)
@@ -69,8 +69,8 @@ func TestThreeAgents(t *testing.T) {
 func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	p.t.Helper()
 	c := p.start("analyze", "--config", file, "--out", p.path("both"), runs[0].Dir(), runs[1].Dir())
-	c.exits(exitDone, time.Minute)
-	wantText(p.t, "table", c.out.String(), `\| +etcd \| +etcd #2 \|`, `KEYS-FOUND \| +20,000 / 20,000 ok \|`)
+	c.exits(exitDone, patience)
+	wantText(p.t, "table", c.out.String(), `\| +etcd \| +etcd #2 \|`, `KEYS-FOUND \| +5,000 / 5,000 ok \|`)
 	f, err := os.Open(p.path("both", "all-aggregated.csv"))
 	if err != nil {
 		p.t.Fatal(err)
@@ -101,7 +101,7 @@ func TestAgentStops(t *testing.T) {
 		t.Errorf("%d members run, want 2", got)
 	}
 	// What it measured is lost with it: that is an error, not only a mark.
-	c.exits(exitFailed, time.Minute)
+	c.exits(exitFailed, patience)
 	wantText(t, "control", c.err.String(), `member 3 on `+hosts[2]+`:3500 is lost`)
 	db := manifest(t, p.runs()[0]).Databases[0]
 	if db.Totals == nil || db.Totals.OK == 0 || !marked(db, "server lost") {
@@ -140,7 +140,7 @@ func TestLeaseExpires(t *testing.T) {
 		t.Errorf("the killed run is %s", m.State)
 	}
 	c = p.start("control", "--config", p.experiment("next", hosts, "{requests: 200, clients: 4}"))
-	c.exits(exitDone, time.Minute)
+	c.exits(exitDone, patience)
 }
 
 // TestSilentAgent meets an agent that takes connections and never says a word.

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // classicDir is where classic experiment files lie that are not ours to publish.
@@ -33,10 +32,10 @@ func TestClassicRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.start("control", "--local", "--requests", "3000", "--results", p.path("results"), "--config", "classic.yaml")
-	c.exits(exitDone, 2*time.Minute)
+	c.exits(exitDone, patience)
 	p.tidy()
 	c = p.start("analyze", "--config", "classic.yaml")
-	c.exits(exitDone, time.Minute)
+	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local +\|`, `TOTAL-REQUEST-NUMBER \| +3,000 `)
 	for _, name := range []string{
 		"client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",

@@ -84,6 +84,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	}
 	out, err := a.conduct(ctx, e, f)
 	a.printFolders(out)
+	for _, dir := range out.Folders {
+		err = errors.Join(err, exportServers(e, dir))
+	}
 	return err
 }
 

@@ -36,7 +36,7 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	c = p.start("analyze", "--config", file, run.Dir())
-	c.exits(exitDone, time.Minute)
+	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `gap: the run is interrupted`, `TOTAL-REQUEST-NUMBER \| +[1-9]`, `SERVER-MAX-CPU-USAGE \| +[1-9]`)
 }
 
@@ -56,7 +56,7 @@ func TestInterruptTwice(t *testing.T) {
 	c.exits(exitInterrupted, 3*time.Second)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
 	c = p.start("analyze", "--config", file, p.runs()[0].Dir())
-	c.exits(exitDone, time.Minute)
+	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `gap: the run is running`)
 }
 

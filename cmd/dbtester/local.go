@@ -45,7 +45,7 @@ func (a *app) newLocalAgents(below string, tools map[string]string) *localAgents
 		app: a, below: below, agents: map[string]*localAgent{},
 		options: agent.Options{
 			Registry: a.registry, Tools: tools, Self: a.self, AllowBinary: true, AllowFlags: true,
-			Version: tool().Version, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Version: tool().Version, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelError})),
 		},
 	}
 }

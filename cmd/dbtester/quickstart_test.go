@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
@@ -23,7 +22,7 @@ func TestQuickstart(t *testing.T) {
 	})
 	p := newPlace(t)
 	c := p.start("quickstart", "--results", p.path("results"))
-	c.exits(exitDone, 3*time.Minute)
+	c.exits(exitDone, patience)
 	p.tidy()
 	wantText(t, "output", c.out.String(), `results in results/`, `shared host`, `report in results/.*/report\n`)
 	wantText(t, "progress", c.err.String(), `wait for a quorum`, `1 client, `, `100 clients, .* 0 errors`, `stop members`)
