@@ -28,7 +28,7 @@ func outcomeRows() []row {
 			cell: func(c *column) Cell { return countCell(c, get(c.counts)) }}
 	}
 	return []row{
-		{name: "KEYS-FOUND", unit: "keys", definition: "keys the load added by the database's own count; ok when it lies between the creations answered ok and those that may have been applied besides, else the run is invalid", optional: true,
+		{name: "KEYS-FOUND", unit: "keys", definition: "keys the load added by the database's own count / least and most it may have added, by the answers; outside these bounds the run is invalid", optional: true,
 			cell: keysFound},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(t counts) int64 { return t.Offered }),
 		of("SENT", "requests whose driver call began", func(t counts) int64 { return t.Sent }),
@@ -103,13 +103,11 @@ func keysFound(c *column) Cell {
 	if k.MaxAdded != k.MinAdded {
 		bounds += ".." + humanize.Comma(k.MaxAdded)
 	}
-	switch {
-	case found < k.MinAdded || found > k.MaxAdded:
-		return number(float64(found), 0, "%s, not %s: INVALID", humanize.Comma(found), bounds)
-	case k.MinAdded == k.MaxAdded:
-		return number(float64(found), 0, "%s ok", humanize.Comma(found))
+	verdict := "ok"
+	if found < k.MinAdded || found > k.MaxAdded {
+		verdict = "INVALID"
 	}
-	return number(float64(found), 0, "%s in %s ok", humanize.Comma(found), bounds)
+	return number(float64(found), 0, "%s / %s %s", humanize.Comma(found), bounds, verdict)
 }
 
 func errorClasses(c *column) Cell {
