@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database/all"
+)
+
+// TestReadmeCommands parses every command that the documentation shows: dbtester
+// knows the command and its flags, and the Makefile has the target.
+func TestReadmeCommands(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, doc := range documents(t) {
+		for _, line := range commandLines(doc.text, "sh") {
+			words := shellWords(line)
+			var err error
+			switch {
+			case len(words) == 0:
+				continue
+			case path.Base(words[0]) == "dbtester":
+				err = parseCommand(words[1:])
+			case words[0] == "make":
+				err = findTargets(string(makefile), words[1:])
+			default:
+				continue
+			}
+			if seen++; err != nil {
+				t.Errorf("%s: %s: %v", doc.name, line, err)
+			}
+		}
+	}
+	if len(documents(t)) > 0 && seen < 3 {
+		t.Errorf("only %d commands were seen: the test looks in the wrong place", seen)
+	}
+}
+
+// TestReadmeFiles reads every experiment file that the documentation shows whole.
+func TestReadmeFiles(t *testing.T) {
+	catalog := control.Catalog(all.Registry())
+	for _, doc := range documents(t) {
+		for _, text := range blocks(doc.text, "yaml") {
+			if !strings.HasPrefix(text, "title:") {
+				continue
+			}
+			if _, _, err := config.Parse(doc.name, []byte(text), catalog); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+	}
+}
+
+type document struct{ name, text string }
+
+// documents are the README and what stands beside it. A tree without a README is
+// one that somebody is only building.
+func documents(t *testing.T) (list []document) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, more...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Error(err)
+			}
+			continue
+		}
+		list = append(list, document{filepath.Base(file), string(data)})
+	}
+	return list
+}
+
+// blocks are the fenced blocks of a language.
+func blocks(markdown, language string) (list []string) {
+	fence := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```")
+	for _, match := range fence.FindAllStringSubmatch(markdown, -1) {
+		list = append(list, match[1])
+	}
+	return list
+}
+
+// commandLines are the single commands of a document's shell blocks.
+func commandLines(markdown, language string) (list []string) {
+	for _, block := range blocks(markdown, language) {
+		block = strings.ReplaceAll(block, "\\\n", " ")
+		for line := range strings.Lines(block) {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+			list = append(list, regexp.MustCompile(`&&|\|\|?|;|&(?: |$)`).Split(line, -1)...)
+		}
+	}
+	return list
+}
+
+// shellWords are the words of a simple command, without settings before it,
+// redirections and a comment.
+func shellWords(line string) (words []string) {
+	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
+		switch {
+		case strings.HasPrefix(word, "#"):
+			return words
+		case len(words) == 0 && (word == "sudo" || strings.Contains(word, "=")), strings.HasPrefix(word, ">"):
+			continue
+		}
+		words = append(words, strings.Trim(word, `'"`))
+	}
+	return words
+}
+
+// parseCommand parses a command line as dbtester does, and runs nothing.
+func parseCommand(args []string) error {
+	a := &app{registry: all.Registry()}
+	root := a.newRoot()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	cmd.InitDefaultHelpFlag()
+	if cmd.DisableFlagParsing {
+		return nil
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return flagError(cmd, err)
+	}
+	return validArgs(cmd)
+}
+
+func validArgs(cmd *cobra.Command) error {
+	if help, err := cmd.Flags().GetBool("help"); err == nil && help {
+		return nil
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// findTargets looks for what make is asked for; settings are no targets.
+func findTargets(makefile string, words []string) error {
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(word) + `:`).MatchString(makefile) {
+			return fmt.Errorf("the Makefile has no target %q", word)
+		}
+	}
+	return nil
+}
+
+// The test of the documents sees what is wrong with a line.
+func TestParseCommand(t *testing.T) {
+	for line, good := range map[string]bool{
+		"dbtester quickstart":                                true,
+		"dbtester control --local --config FILE # and so on": true,
+		"dbtester control --config=FILE -c FILE":             true,
+		"dbtester analyze RUN1 RUN2 > table.txt":             true,
+		"HOME=/tmp dbtester version":                         true,
+		"dbtester config init my.yaml":                       true,
+		"dbtester help control":                              true,
+		"dbtester completion bash":                           true,
+		"dbtester":                                           true,
+		"dbtester start":                                     false,
+		"dbtester control --confg FILE":                      false,
+		"dbtester quickstart now":                            false,
+		"dbtester config check":                              false,
+		"dbtester config start FILE":                         false,
+		"dbtester control --requests many":                   false,
+	} {
+		words := shellWords(line)
+		if i := slices.Index(words, "dbtester"); i != 0 {
+			t.Errorf("%s: words %q", line, words)
+			continue
+		}
+		if err := parseCommand(words[1:]); (err == nil) != good {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if findTargets("build: x\n\t...\n", []string{"-s", "build", "GO=go"}) != nil || findTargets("build: x\n", []string{"bild"}) == nil {
+		t.Error("targets")
+	}
+}
