@@ -56,7 +56,9 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 }
 
 // Get returns the value of key. With [database.ReadSyncGet] it first waits until
-// the server has what was written before.
+// the server has what was written before. That holds for a follower; ZooKeeper's
+// leader answers a sync at once, and a read that follows can miss what the leader
+// has committed and not yet applied itself.
 func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
 	value, _, err := c.read(ctx, c.keys.path(key), mode)
 	return value, err
@@ -73,7 +75,8 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 }
 
 // Swap reads key with its version, after a sync, and sets it if it holds old and
-// has that version still. A missing key is a conflict too.
+// has that version still. A missing key is a conflict too, and so is a read that
+// was behind (see Get): then nothing is set though the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	path := c.keys.path(key)
 	if size := putSize(len(path), len(value)); size > c.limit {

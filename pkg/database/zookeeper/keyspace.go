@@ -115,7 +115,10 @@ func (k Keyspace) prepareBatch(ctx context.Context, s *session, first, end int) 
 	return nil
 }
 
-// count adds up the children of the parents. A parent that is not there has none.
+// count adds up the children of the parents, in a session that was opened after
+// the writes that must be counted: opening it is a write of its own, which the
+// server applied after them. The sync is for a proxy, whose sessions are not in
+// the same order as its keys. A parent that is not there has none.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, k.marker()); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -59,18 +60,15 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// tools returns the directory of jars and the JVM. Without any tools, as in a dry
-// run, their names stand for them.
+// tools returns the directory of jars, and the JVM, that of the PATH if there is
+// none among the tools.
 func tools(given map[string]string) (jars, java string, err error) {
-	if len(given) == 0 {
-		return toolJars, toolJava, nil
-	}
 	jars, java = given[toolJars], given[toolJava]
 	if jars == "" {
-		return "", "", fmt.Errorf("no tool %q: the directory of the server's jars", toolJars)
+		return "", "", errors.New("no directory of zookeeper's jars: it is not built in")
 	}
 	if java == "" {
-		java = toolJava // that of the PATH
+		java = toolJava
 	}
 	return jars, java, nil
 }

@@ -32,7 +32,7 @@ const limitKeySize = 256
 //	ACL             4 for their number, 4 for the permissions, 4 + 5 for "world",
 //	                4 + 6 for "anyone"
 //	flags           4
-const createOverhead = 51
+const createOverhead = 47
 
 // putSize is the size of the larger of the two requests that a put may need.
 func putSize(path, value int) int { return createOverhead + path + value }
@@ -96,8 +96,8 @@ func (p Protocol) Serves(ctx context.Context, t database.Target, member int) err
 	return nil
 }
 
-// CountKeys counts every key, by the number of children of each parent as it is
-// after a sync. Any member may answer.
+// CountKeys counts every key whose write was answered before, by the number of
+// children of each parent. Any member may answer.
 func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	s, err := open(ctx, t, p.bufferSize(1))

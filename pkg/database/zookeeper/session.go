@@ -20,7 +20,7 @@ const (
 	// dialTimeout bounds a dial whose context has no deadline.
 	dialTimeout = 10 * time.Second
 	// connectTimeout bounds one attempt to connect to one member.
-	connectTimeout = 2 * time.Second
+	connectTimeout = 5 * time.Second
 	// lengthField is the length in bytes in front of every packet.
 	lengthField = 4
 )

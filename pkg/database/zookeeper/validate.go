@@ -99,22 +99,26 @@ func heapBytes(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// plannedFlags begin the arguments that Plan writes, or that would make the JVM
-// run something else than what the plan says.
-var plannedFlags = []string{
-	"-Xms", "-Xmx", "-XX:InitialHeapSize", "-XX:MaxHeapSize", "-Djute.maxbuffer=",
-	"-cp", "-classpath", "--class-path", "-jar", "-m", "--module",
-	"-Dzookeeper.snapCount=", "-Dzookeeper.preAllocSize=", "-Dzookeeper.forceSync=",
-	"-Dzookeeper.clientPortListenBacklog=", "-Dzookeeper.admin.", "-Dzookeeper.4lw.",
-}
+// What Plan writes itself, or what would make the JVM run something else than the
+// plan says: whole arguments, and beginnings of arguments.
+var (
+	plannedArgs  = []string{"-cp", "-classpath", "--class-path", "-jar", "-m", "--module"}
+	plannedFlags = []string{
+		"-Xms", "-Xmx", "-XX:InitialHeapSize=", "-XX:MaxHeapSize=", "-XX:MinHeapSize=", "-Djute.maxbuffer=",
+		"--class-path=", "--module=",
+		"-Dzookeeper.snapCount=", "-Dzookeeper.preAllocSize=", "-Dzookeeper.forceSync=",
+		"-Dzookeeper.clientPortListenBacklog=", "-Dzookeeper.admin.", "-Dzookeeper.4lw.",
+	}
+)
 
 // validFlag refuses what is not one argument of a JVM, and what a plan sets
 // itself, because a plan that says one thing and runs another is not a record.
 func validFlag(f string) error {
+	begins := func(planned string) bool { return strings.HasPrefix(f, planned) }
 	switch {
 	case !strings.HasPrefix(f, "-") || strings.Trim(f, "-") == "":
 		return fmt.Errorf("flag %q is not written as -NAME or -NAME=VALUE", f)
-	case slices.ContainsFunc(plannedFlags, func(p string) bool { return f == p || strings.HasPrefix(f, p) && len(p) > len("-cp") }):
+	case slices.Contains(plannedArgs, f) || slices.ContainsFunc(plannedFlags, begins):
 		return fmt.Errorf("flag %q is set by the plan or by an option of its own", f)
 	}
 	return nil

@@ -54,7 +54,7 @@ func Operations() []database.Op {
 type Options struct {
 	JavaXms              string   `yaml:"java_xms" doc:"heap of the JVM at start, such as 512M or 8G; empty leaves it to the JVM" classic:"java_xms"`
 	JavaXmx              string   `yaml:"java_xmx" doc:"largest heap of the JVM, such as 512M or 8G; all keys and values must fit; empty leaves it to the JVM" classic:"java_xmx"`
-	JuteMaxBuffer        int      `yaml:"jute_max_buffer" doc:"largest request in bytes, key and value and 51 bytes more (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
+	JuteMaxBuffer        int      `yaml:"jute_max_buffer" doc:"largest request in bytes, key, value and some 50 bytes more (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
 	TickTime             int      `yaml:"tick_time" doc:"milliseconds of a tick, the unit of the two limits" classic:"tick_time"`
 	InitLimit            int      `yaml:"init_limit" doc:"ticks that a follower may take to connect and catch up" classic:"init_limit"`
 	SyncLimit            int      `yaml:"sync_limit" doc:"ticks that a follower may be out of touch" classic:"sync_limit"`

@@ -1,0 +1,373 @@
+package zookeeper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// requestLimit is the least jute.maxbuffer of the member of TestMember.
+const requestLimit = 100_000
+
+// TestMember asks one member for what needs no quorum.
+func TestMember(t *testing.T) {
+	s := suite(t, newest)
+	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
+	s.Addrs = []string{"127.0.7.4"}
+	c := databasetest.Start(t, s, 1)
+	t.Run("exact limit", func(t *testing.T) { exactLimit(t, c) })
+	t.Run("put cost", func(t *testing.T) { putCost(t, c) })
+	t.Run("parents at once", func(t *testing.T) { parentsAtOnce(t, c) })
+	t.Run("prefer", func(t *testing.T) { prefer(t, c) })
+	t.Run("a thousand clients", func(t *testing.T) { thousandClients(t, c) })
+}
+
+// spread is how clients speak to the member of TestMember, with that many parents.
+func spread(parents int) Protocol {
+	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit}
+}
+
+// dialer is a driver or a protocol.
+type dialer interface {
+	Dial(context.Context, database.Target) (database.Client, error)
+}
+
+func dial(t testing.TB, d dialer, target database.Target) *client {
+	t.Helper()
+	dialed, err := d.Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dialed.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dialed.(*client)
+}
+
+func countKeys(t *testing.T, d any, target database.Target) int64 {
+	t.Helper()
+	n, err := d.(database.Counter).CountKeys(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The oldest line of versions runs on the same files, and ignores the settings
+// that are newer than it.
+func TestOldest(t *testing.T) {
+	s := suite(t, oldest)
+	s.Addrs = []string{"127.0.7.5", "127.0.7.6", "127.0.7.7"}
+	c := databasetest.Start(t, s, 3)
+	driver := c.Driver()
+	if n := countKeys(t, driver, c.Target()); n != 0 {
+		t.Errorf("%d keys before the first connection", n)
+	}
+	conn := dial(t, driver, c.To(0))
+	value := bytes.Repeat([]byte("v"), 1024)
+	for i := range 200 {
+		if err := conn.Put(t.Context(), fmt.Appendf(nil, "%0256d", i), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := dial(t, driver, c.To(1)).Get(t.Context(), fmt.Appendf(nil, "%0256d", 199), database.ReadSyncGet); err != nil || !bytes.Equal(got, value) {
+		t.Errorf("read %d bytes: %v", len(got), err)
+	}
+	if n := countKeys(t, driver, c.Target()); n != 200 {
+		t.Errorf("%d keys, want 200", n)
+	}
+	largest := make([]byte, conn.limit-putSize(conn.keys.pathSize(3), 0))
+	if err := conn.Put(t.Context(), []byte("big"), largest); err != nil {
+		t.Errorf("the largest value: %v", err)
+	}
+	for i := range 3 {
+		if v, err := c.Driver().(database.Versioner).Version(t.Context(), c.Target(), i); err != nil || v != oldest {
+			t.Errorf("member %d runs %q: %v", i, v, err)
+		}
+	}
+}
+
+// The limit that clients keep to is the server's own: one byte more, from a client
+// that does not know it, costs the connection.
+func exactLimit(t *testing.T, c *databasetest.Cluster) {
+	protocol := spread(1)
+	key := []byte("k")
+	largest := protocol.MaxValue(len(key))
+	if err := dial(t, protocol, c.Target()).Put(t.Context(), key, make([]byte, largest)); err != nil {
+		t.Errorf("value of %d bytes: %v", largest, err)
+	}
+	protocol.MaxPacket++
+	err := dial(t, protocol, c.Target()).Put(t.Context(), []byte("l"), make([]byte, largest+1))
+	if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassConnection {
+		t.Errorf("value of %d bytes: %v", largest+1, err)
+	}
+	// A client may have been dialed for less than the server takes.
+	target := c.Target()
+	target.MaxBytes = 5000
+	modest := dial(t, protocol, target)
+	if err := modest.Put(t.Context(), key, make([]byte, 5000-len(key))); err != nil {
+		t.Error(err)
+	}
+	if got, err := modest.Get(t.Context(), key, database.ReadStale); err != nil || len(got) != 4999 {
+		t.Errorf("read %d bytes: %v", len(got), err)
+	}
+	err = modest.Put(t.Context(), key, make([]byte, 10_000))
+	if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+		t.Errorf("more than it was dialed for: %v", err)
+	}
+}
+
+// New keys cost one transaction each, and so do keys that are overwritten; only
+// the first of the others costs two.
+func putCost(t *testing.T, c *databasetest.Cluster) {
+	protocol := spread(7)
+	conn := dial(t, protocol, c.Target())
+	before := countKeys(t, protocol, c.Target())
+	transactions := func(do func()) int64 {
+		before := lastTransaction(t, c)
+		do()
+		return lastTransaction(t, c) - before
+	}
+	puts := func(from, to int) func() {
+		return func() {
+			for i := from; i < to; i++ {
+				if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		do   func()
+		want int64
+	}{
+		{"new keys", puts(0, 10), 10},
+		{"the same keys again", puts(0, 10), 11},
+		{"and again", puts(0, 10), 10},
+		{"new keys again", puts(10, 20), 11},
+		{"another connection", func() { dial(t, protocol, c.Target()) }, 1},
+	} {
+		if got := transactions(tt.do); got != tt.want {
+			t.Errorf("%s: %d transactions, want %d", tt.name, got, tt.want)
+		}
+	}
+	if added := countKeys(t, protocol, c.Target()) - before; added != 20 {
+		t.Errorf("%d keys were added, want 20", added)
+	}
+}
+
+// lastTransaction returns the number of the newest transaction of a member that
+// was never elected anew.
+func lastTransaction(t *testing.T, c *databasetest.Cluster) int64 {
+	t.Helper()
+	text, err := ask(t.Context(), c.Target().Endpoints[0], "srvr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zxid int64
+	if _, err := fmt.Sscanf(text[strings.Index(text, "Zxid: "):], "Zxid: 0x%x", &zxid); err != nil {
+		t.Fatal(err)
+	}
+	return zxid
+}
+
+// Parents are whole however many make them at once, and whatever was there.
+func parentsAtOnce(t *testing.T, c *databasetest.Cluster) {
+	for _, parents := range []int{500, 1000} { // they share names
+		p := spread(parents)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				conn, err := p.Dial(t.Context(), c.Target())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				// Right after its own dial, every client finds every parent.
+				for i := 0; i < parents; i += 7 {
+					if n, err := conn.(*client).children(t.Context(), p.Keys.parent(i)); err != nil || n < 0 {
+						t.Errorf("parent %d of %d: %d children, %v", i, parents, n, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestQuorum asks three members, each by its own connections.
+func TestQuorum(t *testing.T) {
+	s := suite(t, newest)
+	s.Options += "snap_count: 100\n"
+	s.Addrs = []string{"127.0.7.8", "127.0.7.9", "127.0.7.10"}
+	c := databasetest.Start(t, s, 3)
+	t.Run("count", func(t *testing.T) { countAtOnce(t, c) })
+	t.Run("log rules", func(t *testing.T) { rulesFind(t, c) })
+}
+
+// A count holds every write that was answered, whichever member counts.
+func countAtOnce(t *testing.T, c *databasetest.Cluster) {
+	protocol := spread(3)
+	conns := []*client{dial(t, protocol, c.To(0)), dial(t, protocol, c.To(1)), dial(t, protocol, c.To(2))}
+	before := countKeys(t, protocol, c.Target())
+	for i := range 120 {
+		if err := conns[i%3].Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
+			t.Fatal(err)
+		}
+		target := c.Target()
+		target.Endpoints = target.Endpoints[i/3%3:][:1]
+		if got, want := countKeys(t, protocol, target)-before, int64(i+1); got != want {
+			t.Errorf("member %d counts %d after %d writes", i/3%3, got, want)
+		}
+	}
+}
+
+// The rules find what real servers log.
+func rulesFind(t *testing.T, c *databasetest.Cluster) {
+	conn := dial(t, c.Driver(), c.Target())
+	for i := range 200 {
+		if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"leader elected", "following", "election", "snapshot"}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		found := map[string]bool{}
+		for i := range 3 {
+			events(t, c, i, found)
+		}
+		if !slices.ContainsFunc(want, func(event string) bool { return !found[event] }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("found %v, want %v", found, want)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// events adds the kinds of event in a member's log.
+func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]bool) {
+	t.Helper()
+	log, err := os.ReadFile(c.Logs(member, Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range c.Plan(member).LogRules {
+		if regexp.MustCompile(rule.Pattern).Match(log) {
+			found[rule.Event] = true
+		}
+	}
+}
+
+// A connection that prefers a member talks to it alone.
+func prefer(t *testing.T, c *databasetest.Cluster) {
+	protocol := spread(1)
+	target := c.Target()
+	target.Endpoints = append([]string{"127.0.7.4:1"}, target.Endpoints...)
+	target.Prefer = 1
+	if got := dial(t, protocol, target).conn.Server(); got != target.Endpoints[1] {
+		t.Errorf("connected to %s, want %s", got, target.Endpoints[1])
+	}
+	target.Prefer = -1
+	if got := dial(t, protocol, target).conn.Server(); got != target.Endpoints[1] {
+		t.Errorf("without preference: connected to %s, want the one that lives, %s", got, target.Endpoints[1])
+	}
+	target.Prefer = 0
+	if conn, err := protocol.Dial(t.Context(), target); err == nil {
+		_ = conn.Close()
+		t.Error("connected to a member that does not live")
+	}
+	target.Prefer = 2
+	if _, err := protocol.Dial(t.Context(), target); err == nil {
+		t.Error("connected to a member that there is not")
+	}
+	target.TLS = &database.TLS{}
+	if _, err := protocol.Dial(t.Context(), target); !errors.Is(err, errNoTLS) {
+		t.Errorf("with TLS: %v", err)
+	}
+}
+
+// A thousand clients connect, as many at once as a load has them connect, and each
+// takes little memory.
+func thousandClients(t *testing.T, c *databasetest.Cluster) {
+	const clients, atOnce = 1000, 32
+	protocol := spread(100)
+	target := c.To(0)
+	target.MaxBytes = 256 + 1024
+	dial(t, protocol, target)
+	before := countKeys(t, protocol, target)
+	heap, rss := memory(t)
+	conns := make([]database.Client, clients)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i := range conns {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			var err error
+			if conns[i], err = protocol.Dial(ctx, target); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := conns[i].Put(ctx, fmt.Appendf(nil, "%0256d", i), make([]byte, 1024)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	nowHeap, nowRSS := memory(t)
+	t.Logf("%d clients: heap and stacks %.1f MB more, RssAnon %.1f MB more", clients, float64(nowHeap-heap)/1e6, float64(nowRSS-rss)/1e6)
+	if each := (nowHeap - heap) / clients; each > 48<<10 {
+		t.Errorf("every client takes %d bytes", each)
+	}
+	for _, conn := range conns {
+		if conn != nil {
+			wg.Go(func() { _ = conn.Close() })
+		}
+	}
+	wg.Wait()
+	if added := countKeys(t, protocol, target) - before; added != clients {
+		t.Errorf("%d keys were added, want %d", added, clients)
+	}
+}
+
+// memory returns the bytes of live heap and of stacks, and of RssAnon.
+func memory(t testing.TB) (heap, rss int64) {
+	t.Helper()
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	self, err := procfs.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := self.NewStatus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(stats.HeapAlloc + stats.StackInuse), int64(status.RssAnon)
+}

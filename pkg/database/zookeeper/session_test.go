@@ -1,0 +1,200 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// script is a server that is told what to do with each connection, in order; those
+// that come later get the last one's treatment. Only what the protocol needs is
+// spoken: every request is answered with "no such node".
+type script []func(*talk)
+
+// talk is one connection of a script.
+type talk struct {
+	net.Conn
+	t testing.TB
+}
+
+// serve runs a script until the test ends, and returns its address.
+func (s script) serve(t testing.TB) database.Target {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.7.11:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	t.Cleanup(func() {
+		_ = l.Close()
+		mu.Lock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		running.Wait()
+	})
+	running.Go(func() {
+		for i := 0; ; i++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			act := s[min(i, len(s)-1)]
+			running.Go(func() {
+				defer conn.Close()
+				act(&talk{conn, t})
+			})
+		}
+	})
+	return database.Target{Endpoints: []string{l.Addr().String()}}
+}
+
+// read returns the next packet, nil when there are no more.
+func (c *talk) read() []byte {
+	var length [4]byte
+	if _, err := io.ReadFull(c, length[:]); err != nil {
+		return nil
+	}
+	packet := make([]byte, binary.BigEndian.Uint32(length[:]))
+	if _, err := io.ReadFull(c, packet); err != nil {
+		return nil
+	}
+	return packet
+}
+
+func (c *talk) write(packet []byte) {
+	_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(packet))), packet...))
+}
+
+// welcome reads a connect request and confirms a session; 0 says that it expired.
+func (c *talk) welcome(session uint64) {
+	if c.read() == nil {
+		return
+	}
+	answer := binary.BigEndian.AppendUint32(make([]byte, 4), 10_000) // version, time-out
+	answer = binary.BigEndian.AppendUint64(answer, session)
+	answer = binary.BigEndian.AppendUint32(answer, 16)
+	c.write(append(answer, make([]byte, 16)...))
+}
+
+// answer answers requests until the client goes away.
+func (c *talk) answer() {
+	for request := c.read(); request != nil; request = c.read() {
+		const noNode = 0xffffff9b // -101
+		answer := binary.BigEndian.AppendUint32(append([]byte(nil), request[:4]...), 0)
+		c.write(append(answer, 0, 0, 0, 1, 0xff, 0xff, 0xff, noNode&0xff))
+	}
+}
+
+func openOne(t testing.TB, target database.Target) *session {
+	t.Helper()
+	s, err := open(t.Context(), target, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// trySet sends one request.
+func (s *session) trySet(ctx context.Context) error {
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Set("/k", nil, -1); return err })
+}
+
+// Against a server that hangs, requests run out of time, nothing piles up, and
+// closing takes the second that the server is given to say farewell.
+func TestHungServer(t *testing.T) {
+	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
+	before := goleak.IgnoreCurrent()
+	s := openOne(t, target)
+	var running int
+	for i := range 50 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		outcome, class := database.Classify(s.trySet(ctx))
+		cancel()
+		// The first was sent; the others wait for its answer.
+		want := database.Failed
+		if i == 0 {
+			want, running = database.Unknown, runtime.NumGoroutine()
+		}
+		if class != database.ClassTimeout || outcome != want {
+			t.Errorf("request %d: outcome %v, class %q; want %v", i, outcome, class, want)
+		}
+	}
+	if now := runtime.NumGoroutine(); now > running {
+		t.Errorf("%d goroutines after 50 requests, %d after the first", now, running)
+	}
+	start := time.Now()
+	s.close()
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	if outcome, class := database.Classify(s.trySet(t.Context())); outcome != database.Failed || class != database.ClassUnavailable {
+		t.Errorf("after close: outcome %v, class %q", outcome, class)
+	}
+	goleak.VerifyNone(t, before)
+}
+
+// A session that the servers let expire is replaced by a new one, for the same
+// client.
+func TestExpiredSession(t *testing.T) {
+	target := script{
+		func(c *talk) { c.welcome(1) }, // and cut
+		func(c *talk) { c.welcome(0) },
+		func(c *talk) { c.welcome(2); c.answer() },
+	}.serve(t)
+	s := openOne(t, target)
+	defer s.close()
+	var classes []database.Class
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		outcome, class := database.Classify(s.trySet(t.Context()))
+		if class == database.ClassNotFound {
+			break
+		}
+		if classes = append(classes, class); outcome == database.OK || class == database.ClassOther || time.Now().After(deadline) {
+			t.Fatalf("outcomes so far: %q", classes)
+		}
+	}
+	if id := s.conn.SessionID(); id != 2 {
+		t.Errorf("session %d, want 2", id)
+	}
+}
+
+// A server that takes connections and confirms no session is no server.
+func TestNoSession(t *testing.T) {
+	for name, act := range map[string]func(*talk){
+		"silent": func(c *talk) { _, _ = io.Copy(io.Discard, c) },
+		"cuts":   func(c *talk) { c.read() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := script{act}.serve(t)
+			before := goleak.IgnoreCurrent()
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			if s, err := open(ctx, target, 4096); err == nil {
+				s.close()
+				t.Error("a session is open")
+			}
+			if took := time.Since(start); took > 4*time.Second {
+				t.Errorf("the error took %v", took)
+			}
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
