@@ -34,7 +34,7 @@ func (c *column) classicBoundaries() (out []figure.Boundary) {
 	before := -1
 	for _, s := range c.perSecond() {
 		if s.clients != before {
-			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: fmt.Sprintf("%d client%s", s.clients, plural(s.clients))})
+			out = append(out, figure.Boundary{X: float64(s.unix - c.loadStart()), Label: clientsText(s.clients)})
 		}
 		before = s.clients
 	}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,9 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clientGroup is the part of a load with one number of clients.
+// clientGroup is the part of a load with one number of clients, or, where that
+// matters, with one number and one rate.
 type clientGroup struct {
+	label   string
 	clients int
+	rate    float64
 	ok      float64 // requests answered
 	seconds float64
 	latency sums
@@ -34,23 +38,49 @@ func (c *column) byClients() []clientGroup {
 		return groups
 	}
 	for i := range groups {
-		g := &groups[i]
-		all, h := sums{}, results.NewHistogram()
-		var merged results.Latency
-		g.ok, g.seconds = 0, 0
-		for _, s := range c.steps {
-			if s.Clients != g.clients {
-				continue
-			}
-			g.ok += float64(s.OK)
-			g.seconds += s.Window.Seconds()
-			all.add(sumsOf(s.Latency))
-			merged = merged.Merge(s.Latency)
-			h.Merge(s.Histogram)
-		}
-		g.latency, g.p99 = all, percentile(distributionOf(merged, h), .99)
+		groups[i].take(c.steps, func(s results.StepSummary) bool { return s.Clients == groups[i].clients })
 	}
 	return groups
+}
+
+// take puts the true numbers of the steps in place of those of the seconds.
+func (g *clientGroup) take(steps []results.StepSummary, keep func(results.StepSummary) bool) {
+	h := results.NewHistogram()
+	var merged results.Latency
+	g.ok, g.seconds, g.latency = 0, 0, sums{}
+	for _, s := range steps {
+		if !keep(s) {
+			continue
+		}
+		g.ok += float64(s.OK)
+		g.seconds += s.Window.Seconds()
+		g.latency.add(sumsOf(s.Latency))
+		merged = merged.Merge(s.Latency)
+		h.Merge(s.Histogram)
+	}
+	g.p99 = percentile(distributionOf(merged, h), .99)
+}
+
+// stages are the parts of a load that the table tells apart: by clients, and by
+// rates if it had several.
+func (c *column) stages() []clientGroup {
+	if !c.steppedRates() || len(c.steps) == 0 {
+		return c.byClients()
+	}
+	var out []clientGroup
+	for _, s := range c.run.Steps {
+		label := c.stepLabel(s)
+		if slices.ContainsFunc(out, func(g clientGroup) bool { return g.label == label }) {
+			continue
+		}
+		g := clientGroup{label: label, clients: s.Clients, rate: s.Rate}
+		g.take(c.steps, func(sum results.StepSummary) bool {
+			at := slices.IndexFunc(c.run.Steps, func(r results.Step) bool { return r.Index == sum.Step })
+			return at >= 0 && c.stepLabel(c.run.Steps[at]) == label
+		})
+		out = append(out, g)
+	}
+	return out
 }
 
 func (c *column) groupSeconds(keep func(second) bool) []clientGroup {
@@ -62,7 +92,7 @@ func (c *column) groupSeconds(keep func(second) bool) []clientGroup {
 		at := slices.IndexFunc(out, func(g clientGroup) bool { return g.clients == s.clients })
 		if at < 0 {
 			at = len(out)
-			out = append(out, clientGroup{clients: s.clients, unix: map[int64]bool{}, p99: missing("a classic run does not record it by step")})
+			out = append(out, clientGroup{label: clientsText(s.clients), clients: s.clients, unix: map[int64]bool{}, p99: missing("a classic run does not record it by step")})
 		}
 		g := &out[at]
 		g.ok += s.ok
@@ -104,37 +134,52 @@ func (g clientGroup) value(s *series, name string) float64 {
 	return sum / n // NaN without a sample
 }
 
-// stepRows are the rows of stepped loads, one set for each number of clients.
+// stepRows are the rows of stepped loads, one set for each number of clients and
+// rate.
 func stepRows(columns []*column) (out []row) {
-	var numbers []int
+	stages := map[*column][]clientGroup{}
+	var told []clientGroup
 	for _, c := range columns {
-		if c.stepped() {
-			numbers = append(numbers, c.clientNumbers()...)
+		stages[c] = c.stages()
+		if c.stepped() || c.steppedRates() {
+			told = append(told, stages[c]...)
 		}
 	}
-	slices.Sort(numbers)
-	for _, n := range slices.Compact(numbers) {
+	slices.SortStableFunc(told, func(a, b clientGroup) int {
+		return cmp.Or(cmp.Compare(a.clients, b.clients), cmp.Compare(a.rate, b.rate))
+	})
+	said := map[string]bool{}
+	for _, stage := range told {
+		if said[stage.label] {
+			continue
+		}
+		said[stage.label] = true
 		of := func(get func(clientGroup) Cell) func(*column) Cell {
 			return func(c *column) Cell {
-				for _, g := range c.byClients() {
-					if g.clients == n {
+				for _, g := range stages[c] {
+					if g.label == stage.label {
 						return get(g)
 					}
 				}
-				return missing("it did not run with %d clients", n)
+				return inapplicable("it had no step of %s", stage.label)
 			}
 		}
-		at := fmt.Sprintf("%d client%s: ", n, plural(n))
-		out = append(out,
-			row{name: at + "AVG-THROUGHPUT", unit: "requests/s", definition: "AVG-THROUGHPUT of the steps with this number of clients", cell: of(func(g clientGroup) Cell {
-				return number(g.throughput(), int64(g.ok), "%s", perSecondText(g.throughput()))
-			})},
-			row{name: at + "AVG-LATENCY", unit: "ms", definition: "AVG-LATENCY of the steps with this number of clients", cell: of(func(g clientGroup) Cell {
-				return number(g.meanLatency(), int64(g.latency.count), "%.4f ms", g.meanLatency())
-			})},
-			row{name: at + "Latency p99", unit: "ms", definition: "Latency p99 of the steps with this number of clients", cell: of(func(g clientGroup) Cell { return g.p99 })})
+		out = append(out, rowsOfStage(stage.label, of)...)
 	}
 	return out
+}
+
+func rowsOfStage(label string, of func(func(clientGroup) Cell) func(*column) Cell) []row {
+	at := label + ": "
+	return []row{
+		{name: at + "AVG-THROUGHPUT", unit: "requests/s", definition: "AVG-THROUGHPUT of the steps with " + label, cell: of(func(g clientGroup) Cell {
+			return number(g.throughput(), int64(g.ok), "%s", perSecondText(g.throughput()))
+		})},
+		{name: at + "AVG-LATENCY", unit: "ms", definition: "AVG-LATENCY of the steps with " + label, cell: of(func(g clientGroup) Cell {
+			return number(g.meanLatency(), int64(g.latency.count), "%.4f ms", g.meanLatency())
+		})},
+		{name: at + "Latency p99", unit: "ms", definition: "Latency p99 of the steps with " + label, cell: of(func(g clientGroup) Cell { return g.p99 })},
+	}
 }
 
 // byClientRecords is the classic file of a quantity's seconds with the number of
@@ -196,6 +241,8 @@ func byClientAggregated(columns []*column, all []*series, name string) [][]strin
 	}
 	return out
 }
+
+func clientsText(n int) string { return fmt.Sprintf("%d client%s", n, plural(n)) }
 
 // plural is the ending of a noun after a number.
 func plural(n int) string {

@@ -213,7 +213,7 @@ func (c *column) steppedRates() bool {
 func (c *column) stepLabel(s results.Step) string {
 	var parts []string
 	if c.stepped() || !c.steppedRates() {
-		parts = append(parts, fmt.Sprintf("%d client%s", s.Clients, plural(s.Clients)))
+		parts = append(parts, clientsText(s.Clients))
 	}
 	if c.steppedRates() {
 		parts = append(parts, rateText(s.Rate))
