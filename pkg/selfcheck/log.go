@@ -28,7 +28,7 @@ func writeLog(path string, entries []entry) (err error) {
 	w := bufio.NewWriter(f)
 	w.WriteString(logHeader) // Flush tells of any error
 	for _, e := range entries {
-		fmt.Fprintf(w, "%d,%d,%d\n", e.number, e.received, e.replied)
+		w.Write(fmt.Appendf(w.AvailableBuffer(), "%d,%d,%d\n", e.number, e.received, e.replied))
 	}
 	return w.Flush()
 }

@@ -12,8 +12,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Serve runs the server until ctx ends, then writes its log. The arguments are
@@ -58,8 +56,7 @@ func publish(path, text string) error {
 // and so is the reply. A connection carries one request at a time.
 type server struct {
 	law  Law
-	now  func() int64            // nanoseconds of its clock
-	wait func(until int64) error // of its clock
+	base time.Time // the zero of its clock
 
 	once  sync.Once
 	first int64 // when the first request was received
@@ -68,29 +65,10 @@ type server struct {
 	entries []entry
 }
 
-func newServer(law Law) *server {
-	base := time.Now()
-	now := func() int64 { return int64(time.Since(base)) }
-	return &server{law: law, now: now, wait: func(until int64) error { return sleep(now, until) }}
-}
+func newServer(law Law) *server { return &server{law: law, base: time.Now()} }
 
-// exactly is how long before its end a wait is left to the kernel: a Go timer may
-// be a millisecond late.
-const exactly = int64(2 * time.Millisecond)
-
-// sleep returns at a time of a clock.
-func sleep(now func() int64, until int64) error {
-	if d := until - now() - exactly; d > 0 {
-		<-time.After(time.Duration(d))
-	}
-	for d := until - now(); d > 0; d = until - now() {
-		rest := unix.NsecToTimespec(d)
-		if err := unix.Nanosleep(&rest, nil); err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("delay a reply: %w", err)
-		}
-	}
-	return nil
-}
+// now is the server's clock: monotonic nanoseconds since it was made.
+func (s *server) now() int64 { return int64(time.Since(s.base)) }
 
 // accept serves connections until ctx ends, and returns when the last one has.
 func (s *server) accept(ctx context.Context, listener net.Listener) error {
@@ -115,13 +93,23 @@ func (s *server) accept(ctx context.Context, listener net.Listener) error {
 			defer conn.Close()
 			// A connection ends when its client or ctx ends it; an error before that is
 			// seen by the client.
-			_ = s.serve(conn)
+			_ = s.serveExactly(conn)
 		})
 	}
 }
 
+// serveExactly serves a connection with delays of a timer of its own.
+func (s *server) serveExactly(conn io.ReadWriter) error {
+	t, err := newTimer()
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return s.serve(conn, t.sleep)
+}
+
 // serve answers one connection's requests until it is closed.
-func (s *server) serve(conn io.ReadWriter) error {
+func (s *server) serve(conn io.ReadWriter, sleep func(time.Duration) error) error {
 	var own []entry
 	defer func() {
 		s.mu.Lock()
@@ -136,8 +124,10 @@ func (s *server) serve(conn io.ReadWriter) error {
 		e := entry{number: int64(binary.BigEndian.Uint64(frame[:])), received: s.now()}
 		s.once.Do(func() { s.first = e.received })
 		at := s.first + int64(s.law.reply(e.number, time.Duration(e.received-s.first)))
-		if err := s.wait(at); err != nil {
-			return err
+		if d := time.Duration(at - s.now()); d > 0 {
+			if err := sleep(d); err != nil {
+				return err
+			}
 		}
 		e.replied = s.now()
 		own = append(own, e)

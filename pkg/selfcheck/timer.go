@@ -1,42 +1,39 @@
 package selfcheck
 
 import (
-	"context"
-	"slices"
+	"fmt"
+	"os"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/results"
+	"golang.org/x/sys/unix"
 )
 
-// spacing is the time between the waits whose ends are compared.
-const spacing = time.Millisecond
+// timer is a timer of the kernel that the runtime's poller watches: a timer of the
+// runtime may be a millisecond late, and a goroutine that sleeps in the kernel
+// keeps its processor from the others for a while.
+type timer struct {
+	file *os.File
+	fd   int
+}
 
-// timerLateness is by how much the Go runtime's timer overshoots a due time, for
-// waits that end a millisecond apart.
-func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var late []int64
-	start := time.Now()
-	for due := spacing; due <= d; {
-		timer.Reset(time.Until(start.Add(due)))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return results.Spread{}, context.Cause(ctx)
-		}
-		at := time.Since(start)
-		late = append(late, int64(at-due))
-		due = max(due+spacing, at.Truncate(spacing)+spacing) // what passed meanwhile is not waited for
+func newTimer() (*timer, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create a timer: %w", err)
 	}
-	slices.Sort(late)
-	return results.Spread{
-		N: int64(len(late)), P50: nearestRank(late, 0.5), P99: nearestRank(late, 0.99), P999: nearestRank(late, 0.999), Max: nearestRank(late, 1),
-	}, nil
+	return &timer{fd: fd, file: os.NewFile(uintptr(fd), "timer")}, nil
 }
 
-// clientLateness is the same for a client of the engine.
-func clientLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
-	p, err := pace(ctx, 1, float64(time.Second/spacing), d)
-	return p.Lateness, err
+// sleep returns after a duration that is more than 0.
+func (t *timer) sleep(d time.Duration) error {
+	if err := unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}, nil); err != nil {
+		return fmt.Errorf("set a timer: %w", err)
+	}
+	var expirations [8]byte
+	if _, err := t.file.Read(expirations[:]); err != nil {
+		return fmt.Errorf("wait for a timer: %w", err)
+	}
+	return nil
 }
+
+func (t *timer) close() { t.file.Close() }
