@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -27,6 +27,9 @@ test-fast: tools-build ## tests without the race detector and without databases 
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+
+bench-peers: build ## client cost beside etcd's own benchmark tool, in alternating runs; about ten minutes
+	cd tools/peers && $(GO) run . -dbtester ../../bin/dbtester | tee ../../test-results/peers.md
 
 vet: ## go vet
 	$(GO) vet ./...
