@@ -80,6 +80,9 @@ type Info struct {
 	// SharedConn says that one Client is safe for concurrent use; otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
+	// TLS says that members and clients can speak TLS, Auth that clients can show
+	// credentials.
+	TLS, Auth bool
 	// MaxValue is the largest value in bytes that the default options accept.
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options.
@@ -144,7 +147,8 @@ type Member struct {
 // Self returns this member's own host.
 func (m Member) Self() Host { return m.Hosts[m.Index] }
 
-// TLS names the PEM files of a client or member.
+// TLS names the PEM files of a client or member. A client without a CA trusts
+// those of its system; without a certificate it shows none.
 type TLS struct {
 	CA   string `json:"ca,omitempty" yaml:"ca,omitempty"`
 	Cert string `json:"cert,omitempty" yaml:"cert,omitempty"`
@@ -159,7 +163,9 @@ type Target struct {
 	// Prefer is the index in Endpoints that this connection should use; -1 leaves
 	// it to the client library.
 	Prefer int
-	TLS    *TLS
+	// TLS is nil for plaintext, Auth for a client that shows no credentials.
+	TLS  *TLS
+	Auth *Auth
 	// MaxBytes is the largest key plus value that will be sent or read, so that a
 	// client can size its buffers; 0 means unknown.
 	MaxBytes int

@@ -40,6 +40,7 @@ func Database() database.Database {
 			Ports:    map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:    []string{Name, etcd.Name},
 			Embedded: version.Version,
+			TLS:      true,
 			MaxValue: maxValue,
 			Fsync:    etcd.Database().Info.Fsync,
 			Built:    "built-in",

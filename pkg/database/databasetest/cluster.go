@@ -86,7 +86,7 @@ func (c *Cluster) Driver() database.Driver { return c.driver }
 
 // Target returns what to dial to reach the cluster, with no preference.
 func (c *Cluster) Target() database.Target {
-	t := database.Target{Prefer: -1, TLS: c.suite.TLS}
+	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
 		t.Endpoints = append(t.Endpoints, net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"])))
 	}

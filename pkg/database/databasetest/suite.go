@@ -31,6 +31,9 @@ type Suite struct {
 	Tools map[string]string
 	// TLS is given to members and clients; nil is plaintext.
 	TLS *database.TLS
+	// Auth is what clients show; nil is nothing. Whether members want it is up to
+	// Options.
+	Auth *database.Auth
 	// TextKeys says that keys must be printable; values never need to be.
 	TextKeys bool
 	// FixedLeader says that the cluster can't live without its leader, which is

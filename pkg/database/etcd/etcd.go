@@ -32,6 +32,7 @@ func Database() database.Database {
 			Tools:      []string{Name},
 			Embedded:   version.Version,
 			SharedConn: true,
+			TLS:        true,
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
 			Built:      "built-in",

@@ -1,0 +1,52 @@
+package database
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+)
+
+// Auth is what a client shows to be let in. Each database takes it as its own
+// kind of credential:
+//
+//	etcd       user and password; the client asks for a token with them
+//	Consul     the password is the ACL token, there is no user
+//	ZooKeeper  a digest of user:password, to which every znode that the client
+//	           creates belongs
+//
+// A password leaves this struct only through its field: printed in any way, logged
+// or encoded, an Auth shows its user alone.
+type Auth struct {
+	User     string
+	Password string
+}
+
+var (
+	_ fmt.Formatter  = Auth{}
+	_ fmt.Stringer   = Auth{}
+	_ json.Marshaler = Auth{}
+	_ slog.LogValuer = Auth{}
+)
+
+// String names the user.
+func (a Auth) String() string { return fmt.Sprintf("user %q", a.User) }
+
+// Format writes the same as String, whatever the verb.
+func (a Auth) Format(s fmt.State, _ rune) { _, _ = fmt.Fprint(s, a.String()) }
+
+// MarshalJSON encodes the user.
+func (a Auth) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		User string `json:"user,omitempty"`
+	}{a.User})
+}
+
+// MarshalYAML encodes the user.
+func (a Auth) MarshalYAML() (any, error) {
+	return struct {
+		User string `yaml:"user,omitempty"`
+	}{a.User}, nil
+}
+
+// LogValue logs the user.
+func (a Auth) LogValue() slog.Value { return slog.StringValue(a.String()) }
