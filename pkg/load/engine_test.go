@@ -180,6 +180,58 @@ func TestRateIsExact(t *testing.T) {
 	})
 }
 
+// TestFirstRequestIsNotQueued: request 0 is due when the step starts, and a free
+// client waits for it like for any other.
+func TestFirstRequestIsNotQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, rec, _, err := run(t, t.Context(), writes(), Step{Clients: 5, Requests: 100, Rate: 100},
+			func(context.Context, []byte, []byte) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := rec.Totals(), (results.Totals{Offered: 100, Sent: 100, OK: 100}); got != want || rec.Lateness().N != 100 {
+			t.Errorf("%+v with %d latenesses, want nothing queued", got, rec.Lateness().N)
+		}
+	})
+}
+
+// TestSentIsCountedOnce: whenever a goroutine takes off and ends around the flush of
+// the second in which it read the clock.
+func TestSentIsCountedOnce(t *testing.T) {
+	spec := writes()
+	work, err := newWorkload(spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, script := range map[string][]string{
+		"ended before":                   {"off", "end", "flush"},
+		"in flight":                      {"off", "flush", "end", "flush"},
+		"in flight for long":             {"off", "flush", "flush", "flush", "end", "flush"},
+		"held up, ended before the next": {"flush", "off", "end", "flush"},
+		"held up, in flight at the next": {"flush", "off", "flush", "end", "flush"},
+	} {
+		rec := NewRecorder(newMemory(), spec.Operations(), nil)
+		st := &step{Step: Step{Clients: 1, Requests: 1}, work: work, start: rec.now(), schedule: &closedLoop{n: 1}}
+		f := &flight{}
+		rec.begin(st, []*flight{f})
+		sec := rec.flushed + 1
+		sent := rec.fromUnix(sec)
+		for _, do := range script {
+			switch do {
+			case "off":
+				f.word.Store(packFlight(sent, measure, 0, 0))
+			case "end":
+				rec.shardOf(0).record(rec, f, &done{due: sent, sent: sent, end: rec.fromUnix(rec.flushed+1) + 1, phase: measure})
+			case "flush":
+				rec.flush(rec.flushed+1, false)
+			}
+		}
+		if got, want := rec.Totals(), (results.Totals{Offered: 1, Sent: 1, OK: 1}); got != want {
+			t.Errorf("%s: %s", name, cmp.Diff(want, got))
+		}
+	}
+}
+
 func TestPoissonMeanAndSeed(t *testing.T) {
 	spec := writes()
 	spec.Poisson = true

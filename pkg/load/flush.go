@@ -70,7 +70,13 @@ func (r *Recorder) take(s *shard, sec int64) {
 	taken := &s.slots[sec&1]
 	s.flushed = sec
 	for _, f := range s.flights {
-		if w := f.word.Load(); w != 0 && r.second(sentAt(w)) == sec {
+		w := f.word.Load()
+		if w == 0 || w&flightCounted != 0 || r.second(sentAt(w)) > sec {
+			continue
+		}
+		// A mark that fails to be set because the deadline's was set at this moment is
+		// no loss: the next flush counts the request, or its end.
+		if f.word.CompareAndSwap(w, w|flightCounted) {
 			taken.at(phaseOf(w), opOf(w)).count(w)
 		}
 	}

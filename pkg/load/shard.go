@@ -114,7 +114,7 @@ func (t *tally) reset() {
 
 // flight is a client's request in flight, packed into one word so that a flush
 // and the deadline watcher can read it while the client works: 0 when idle, else
-// the time it was sent above eight bits of flags.
+// the time it was sent above nine bits of flags.
 type flight struct {
 	word atomic.Int64
 	_    [56]byte // its own cache line: neighbours belong to other clients
@@ -126,9 +126,12 @@ const (
 	flightQueued
 	flightPhase // two bits
 	_
-	flightOp    // three bits
-	flightShift = 8
-	maxOps      = 8
+	flightOp // three bits
+	_
+	_
+	flightCounted // as sent, by a flush
+	flightShift   = iota
+	maxOps        = 8
 )
 
 func packFlight(sent int64, phase, op int, flags int64) int64 {
@@ -161,14 +164,16 @@ func (s *shard) second(r *Recorder, ns int64) int64 {
 	return min(max(sec, s.flushed+1), s.flushed+2)
 }
 
-// record counts a request that ended and takes its flight down. A request that
-// was in flight when the second it was sent in was flushed was counted as sent
-// then. It returns the flight, which tells whether its deadline passed.
+// record counts a request that ended and takes its flight down. A request that a
+// flush met in flight was counted as sent then; the others are counted now, in an
+// open second even if the goroutine was held up for so long between reading the
+// clock and taking off that the second it was sent in is closed. It returns the
+// flight, which tells whether its deadline passed.
 func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	word := f.word.Swap(0)
-	if r.second(d.sent) > s.flushed {
+	if word&flightCounted == 0 {
 		s.slots[s.second(r, d.sent)&1].at(d.phase, d.op).count(word)
 	}
 	t := s.slots[s.second(r, d.end)&1].at(d.phase, d.op)
