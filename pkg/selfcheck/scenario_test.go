@@ -1,0 +1,180 @@
+package selfcheck
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// freeze is 100 requests a second on a server that stands still for a tenth of
+// the time: with clients enough, each request that meets the stall waits until its
+// end and no longer. The stall begins between two due times.
+func freeze(d time.Duration, rate float64) scenario {
+	const delay = 50 * time.Millisecond
+	return scenario{
+		law: Law{
+			Delays:     []Delay{{thousand, delay}},
+			StallAfter: d/2 + time.Duration(0.5e9/rate),
+			StallFor:   d / 10,
+		},
+		clients: int(rate*(d/10+delay).Seconds()) + 20, rate: rate, duration: d,
+	}
+}
+
+// off is how far a value is from what it should be, in percent.
+func off(got, want int64) float64 { return 100 * math.Abs(float64(got-want)) / float64(want) }
+
+// wantTheory says by what percentiles of theory miss the textbook: of n requests a
+// tenth waited, uniformly up to the whole stall.
+func wantTheory(t *testing.T, c Comparison) {
+	t.Helper()
+	delay, stall := c.Law.Delays[0].Delay, c.Law.StallFor
+	for _, row := range c.Rows {
+		want := delay
+		if row.Quantile > 0.9 {
+			want += time.Duration((row.Quantile - 0.9) / 0.1 * float64(stall))
+		}
+		if gap := time.Duration(1e9 / c.Rate); (time.Duration(row.Theory) - want).Abs() > gap {
+			t.Errorf("%s is %v in theory, want %v", row.Name, time.Duration(row.Theory), want)
+		}
+	}
+}
+
+// TestStallOverTCP is 10 s at 100 requests a second against a process that stands
+// still for one of them, in real time.
+func TestStallOverTCP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	var far []Row
+	for range 2 { // what else runs on the machine may disturb one of them
+		c, err := freeze(10*time.Second, 100).run(t.Context(), serverArgv(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.N != 1000 || c.Timing != results.TimingResponse {
+			t.Fatalf("%d requests by %s, want 1000 by response", c.N, c.Timing)
+		}
+		wantTheory(t, c)
+		far = slices.DeleteFunc(c.Rows, func(r Row) bool { return off(r.Measured, r.True) <= 1 && off(r.Measured, r.Theory) <= 1 })
+		if len(far) == 0 {
+			return
+		}
+	}
+	for _, r := range far {
+		t.Errorf("response %s: measured %v, true %v, in theory %v, want them within 1 %%",
+			r.Name, time.Duration(r.Measured), time.Duration(r.True), time.Duration(r.Theory))
+	}
+}
+
+// piped runs a scenario in this process over pipes, on the clock of a test.
+func piped(t *testing.T, s scenario) Comparison {
+	t.Helper()
+	server := newServer(s.law)
+	var clients []database.Client
+	var ended []chan struct{}
+	for range s.clients {
+		ours, theirs := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = server.serve(theirs, func(d time.Duration) error { time.Sleep(d); return nil })
+		}()
+		clients, ended = append(clients, &client{conn: ours}), append(ended, done)
+	}
+	recorded, err := s.apply(t.Context(), clients)
+	if err := errors.Join(err, closeAll(clients)); err != nil {
+		t.Fatal(err)
+	}
+	for _, done := range ended {
+		<-done
+	}
+	c, err := s.compare(recorded, server.entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantExact wants nothing between what was measured and the truth but the width of
+// a histogram's buckets.
+func wantExact(t *testing.T, c Comparison) {
+	t.Helper()
+	for _, r := range c.Rows {
+		if off(r.Measured, r.True) > 0.1 || c.Rate > 0 && r.True != r.Theory {
+			t.Errorf("%s: measured %v, true %v, in theory %v", r.Name, time.Duration(r.Measured), time.Duration(r.True), time.Duration(r.Theory))
+		}
+	}
+}
+
+// TestStallTenfold is ten times the time and the stall of TestStallOverTCP on the
+// clock of a test.
+func TestStallTenfold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := piped(t, freeze(100*time.Second, 100))
+		if c.N != 10_000 {
+			t.Errorf("%d requests, want 10000", c.N)
+		}
+		wantTheory(t, c)
+		wantExact(t, c)
+	})
+}
+
+// TestQueueIsReplayed has clients too few for the stall: what waits for a client
+// is in the response time, and the replay has the same queue.
+func TestQueueIsReplayed(t *testing.T) {
+	law := Law{Delays: tails(), StallAfter: 5*time.Second + 500*time.Microsecond, StallFor: time.Second}
+	synctest.Test(t, func(t *testing.T) {
+		open := piped(t, scenario{law: law, clients: 10, rate: 1000, duration: 10 * time.Second})
+		wantExact(t, open)
+		closed := piped(t, scenario{law: law, clients: 10, duration: 10 * time.Second})
+		wantExact(t, closed)
+		// p99: a tenth of the requests met the stall, but ten of the closed loop's.
+		if got := time.Duration(open.Rows[2].Measured); got < 900*time.Millisecond {
+			t.Errorf("response p99 is %v after a stall of a second", got)
+		}
+		if got := time.Duration(closed.Rows[2].Measured); got > 21*time.Millisecond {
+			t.Errorf("the closed loop's p99 is %v, want that of the law", got)
+		}
+	})
+}
+
+func TestServersThatDoNotServe(t *testing.T) {
+	s := freeze(time.Second, 100)
+	for name, c := range map[string]struct {
+		argv []string
+		want string
+	}{
+		"no such program": {[]string{filepath.Join(t.TempDir(), "none")}, "no such file"},
+		"ends at once":    {[]string{"/bin/sh", "-c", "echo out of luck; exit 3"}, "out of luck"},
+		"refuses the law": {serverArgv(t), "0 requests instead of 1000"},
+	} {
+		if strings.HasPrefix(name, "refuses") {
+			s.law.Delays = nil
+		}
+		if _, err := s.run(t.Context(), c.argv); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	why := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(200*time.Millisecond, func() { cancel(why) })
+	started := time.Now()
+	_, err := freeze(time.Minute, 100).run(ctx, serverArgv(t))
+	if !errors.Is(err, why) || time.Since(started) > 20*time.Second {
+		t.Errorf("error %v after %v, want %v soon", err, time.Since(started), why)
+	}
+}
