@@ -26,7 +26,7 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		// cobra knows distances between commands only.
 		words := &cobra.Command{}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
