@@ -17,6 +17,8 @@ func Catalog(r *database.Registry) config.Catalog {
 			Operations: words(d.Info.Operations),
 			Ports:      d.Info.Ports,
 			SharedConn: d.Info.SharedConn,
+			TLS:        d.Info.TLS,
+			Auth:       d.Info.Auth,
 			MaxValue:   d.Info.MaxValue,
 			Embedded:   embedded,
 		})

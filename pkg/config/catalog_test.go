@@ -48,6 +48,8 @@ func testCatalog() Catalog {
 			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "range", "swap"},
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			SharedConn: true,
+			TLS:        true,
+			Auth:       true,
 			MaxValue:   1_500_000,
 			Embedded:   true,
 		},
@@ -68,6 +70,8 @@ func testCatalog() Catalog {
 			Reads:      []string{"leader", "linearizable", "stale"},
 			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
 			Ports:      map[string]int{"client": 8500, "server": 8300},
+			TLS:        true,
+			Auth:       true,
 			MaxValue:   512 << 10,
 		},
 		{

@@ -65,6 +65,9 @@ type Database struct {
 	// Endpoints are client addresses of a cluster that already runs; Hosts may then
 	// be empty.
 	Endpoints []string `json:"endpoints,omitempty"`
+	// TLS is nil for plaintext, Auth for clients that show no credentials.
+	TLS  *TLS  `json:"tls,omitempty"`
+	Auth *Auth `json:"auth,omitempty"`
 	// Options is the driver's options struct, decoded over its defaults: the value
 	// that Catalog gave.
 	Options any `json:"options,omitempty"`
@@ -229,7 +232,9 @@ type Entry struct {
 	Ports map[string]int
 	// SharedConn: connections may be fewer than clients.
 	SharedConn bool
-	MaxValue   int
+	// TLS: members and clients can speak it. Auth: clients can show credentials.
+	TLS, Auth bool
+	MaxValue  int
 	// Embedded: the driver needs no version.
 	Embedded bool
 }

@@ -69,6 +69,8 @@ func (r *reader) database(f *fileSpec, spec *databaseSpec, steps Steps) Database
 		r.errorf(spec.binary.at, "binary: install (line %d) obtains the release; give one of the two", spec.install.at.Line)
 	}
 	d.Hosts = r.members(f, spec)
+	d.TLS = r.tlsOf(f, spec)
+	d.Auth = r.authOf(f, spec)
 	d.Steps = r.databaseSteps(spec, steps)
 	l := loadResolver{reader: r, db: spec, spec: spec.load.over(f.load)}
 	d.Load = l.resolve(d)

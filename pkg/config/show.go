@@ -61,6 +61,12 @@ func showDatabase(d Database) (*yaml.Node, error) {
 	m.addIf(d.Binary != "", "binary", text(d.Binary))
 	m.addIf(len(d.Hosts) > 0, "hosts", list(d.Hosts, false, showHost))
 	m.addIf(len(d.Endpoints) > 0, "endpoints", list(d.Endpoints, true, text))
+	if d.TLS != nil {
+		m.add("tls", showTLS(d.TLS))
+	}
+	if d.Auth != nil {
+		m.add("auth", showAuth(d.Auth))
+	}
 	m.add("steps", showSteps(d.Steps))
 	m.add("load", showLoad(d.Load))
 	options, err := showOptions(d)

@@ -16,6 +16,8 @@ type fileSpec struct {
 	results            given[string]
 	hosts              given[[]hostSpec]
 	agentPort          given[int]
+	tls                given[tlsSpec]
+	auth               given[authSpec]
 	load               loadSpec
 	databases          given[[]*databaseSpec]
 	steps              stepsSpec
@@ -38,6 +40,8 @@ type databaseSpec struct {
 	install                           given[bool]
 	hosts                             given[[]hostSpec]
 	endpoints                         given[[]string]
+	tls                               given[tlsSpec]
+	auth                              given[authSpec]
 	load                              loadSpec
 	options                           any
 	steps                             stepsSpec
