@@ -17,9 +17,9 @@ import (
 // progress shows how a run goes: one line that is written over on a terminal, a
 // line every few seconds elsewhere.
 type progress struct {
-	out      io.Writer
-	terminal bool
-	started  time.Time
+	out     io.Writer
+	columns func() int // of the terminal; nil if out is none
+	started time.Time
 
 	mu    sync.Mutex
 	width int // of the line that is on the terminal now
@@ -35,8 +35,14 @@ const plainEvery = 5 * time.Second
 
 func newProgress(out io.Writer) *progress {
 	p := &progress{out: out, started: time.Now()}
-	if f, ok := out.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd()))
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.columns = func() int {
+			width, _, err := term.GetSize(int(f.Fd()))
+			if err != nil || width == 0 {
+				return 80
+			}
+			return width
+		}
 	}
 	return p
 }
@@ -61,8 +67,9 @@ func (p *progress) report(u control.Update) {
 	}
 	p.prev = u.Load.Elapsed
 	line := p.prefix(u) + p.line(u)
-	if p.terminal {
+	if p.columns != nil {
 		p.clear()
+		line = line[:min(len(line), p.columns()-1)] // a line that wraps can't be taken away
 		fmt.Fprint(p.out, line)
 		p.width = len(line)
 		return

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/load"
+)
+
+// second is the progress of a load after some seconds of 100 requests each.
+func second(n int64) control.Update {
+	p := load.Progress{
+		Elapsed: time.Duration(n) * time.Second, Done: 100 * n, Ended: 100, Offered: 100,
+		P50: 1500 * time.Microsecond, P99: 2 * time.Second,
+	}
+	p.Step.Clients = 1
+	return control.Update{Tag: "etcd", Trial: 1, Trials: 1, Load: &p, Total: 2000}
+}
+
+// Where lines cannot be written over, one comes every five seconds.
+func TestProgressInFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out)
+		p.report(control.Update{Tag: "etcd", Text: "load"})
+		for n := range int64(12) {
+			time.Sleep(time.Second)
+			p.report(second(n + 1))
+		}
+		p.report(control.Update{Tag: "etcd", Text: "stop members"})
+		p.end()
+		want := `[   0s] etcd: load
+[   1s] etcd: 1 client, 100/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 19s left
+[   6s] etcd: 1 client, 600/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 14s left
+[  11s] etcd: 1 client, 1,100/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 9s left
+[  12s] etcd: stop members
+`
+		if got := out.String(); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// On a terminal there is one line, never wider than it, which is taken away
+// before the next.
+func TestProgressOnTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out)
+		p.columns = func() int { return 40 }
+		for n := range int64(3) {
+			time.Sleep(time.Second)
+			p.report(second(n + 1))
+		}
+		p.report(control.Update{Tag: "etcd", Text: "stop members"})
+		erase := "\r" + strings.Repeat(" ", 39) + "\r"
+		want := "[   1s] etcd: 1 client, 100/2,000 reque" + erase +
+			"[   2s] etcd: 1 client, 200/2,000 reque" + erase +
+			"[   3s] etcd: 1 client, 300/2,000 reque" + erase +
+			"[   3s] etcd: stop members\n"
+		if got := out.String(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
+}
