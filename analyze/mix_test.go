@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,6 +263,41 @@ func TestFold(t *testing.T) {
 	} {
 		if got := fold(test.in, 10, "  "); got != test.want {
 			t.Errorf("fold(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+}
+
+func TestBoundaries(t *testing.T) {
+	start := time.Unix(begin, 0)
+	load := func(tag string, key int, starts ...time.Duration) *column {
+		c := &column{tag: tag, key: key, run: &results.DatabaseRun{}, window: span{from: start.UnixNano()}}
+		for i, s := range starts {
+			c.run.Steps = append(c.run.Steps, results.Step{Index: i, Clients: 10 * (i + 1), Start: start.Add(s)})
+			c.seconds = append(c.seconds, second{unix: begin + int64(s/time.Second), clients: 10 * (i + 1)})
+		}
+		return c
+	}
+	texts := func(columns ...*column) (out []string) {
+		for _, b := range (&document{columns: columns}).boundaries() {
+			out = append(out, fmt.Sprintf("%v %s %d", b.X, b.Label, b.Key))
+		}
+		return out
+	}
+	a, b := load("a", 1, 0, 8*time.Second), load("b", 2, 0, 8900*time.Millisecond)
+	late, again := load("late", 3, 0, 12*time.Second), load("late", 3, 0, 20*time.Second)
+	for _, test := range []struct {
+		name    string
+		columns []*column
+		want    []string
+	}{
+		{"one", []*column{a}, []string{"0 10 clients 0", "8 20 clients 0"}},
+		{"shared", []*column{a, b}, []string{"0 10 clients 0", "8 20 clients 0"}},
+		{"of their own", []*column{a, late}, []string{"0 10 clients 1", "8 20 clients 1", "0 10 clients 3", "12 20 clients 3"}},
+		{"of one colour", []*column{late, again}, nil},
+		{"of one step", []*column{load("c", 1, 0)}, nil},
+	} {
+		if diff := cmp.Diff(test.want, texts(test.columns...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func clockNotes(columns []*column) (notes []string) {
 	var closed, rated []string
 	for _, c := range columns {
 		switch {
-		case c.latency.n == 0:
+		case c.latency.n == 0, c.classic && c.run.Load.Rate > 0: // its gap says more
 		case c.rated():
 			rated = append(rated, c.tag)
 		default:
