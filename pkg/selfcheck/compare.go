@@ -33,17 +33,10 @@ type Row struct {
 	// Theory follows from the schedule and the law of delays alone; 0 for a closed
 	// loop, which has no schedule.
 	Theory int64 `json:"theory_ns,omitempty"`
+	// Difference is by how much of the truth more was measured, in percent.
+	Difference float64 `json:"difference_percent"`
 	// Enough says whether N supports this percentile.
 	Enough bool `json:"enough"`
-}
-
-// Difference is by how much of the truth more was measured, in percent; 0 without
-// a truth.
-func (r Row) Difference() float64 {
-	if r.True == 0 {
-		return 0
-	}
-	return 100 * float64(r.Measured-r.True) / float64(r.True)
 }
 
 // percentiles are those that are compared; the last is the maximum.
@@ -65,6 +58,9 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 		row.Enough = row.Quantile == 1 || results.Enough(row.Quantile, c.N)
 		if row.Quantile == 1 {
 			row.Measured = r.latency[c.Timing].MaxNS
+		}
+		if row.True > 0 {
+			row.Difference = 100 * float64(row.Measured-row.True) / float64(row.True)
 		}
 		c.Rows = append(c.Rows, row)
 	}

@@ -47,7 +47,7 @@ const (
 	rate    = 1000
 )
 
-// Run runs a check, which takes about three times its duration. It starts servers
+// Run runs a check, which takes three to five times its duration. It starts servers
 // on this machine, one after the other, and stops them.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Server) == 0 || o.Duration < time.Second {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}},
 		{"timers", func() (err error) { r.Timer, err = timerLateness(ctx, o.Duration/10); return err }},
 		{"waits of a client", func() (err error) { r.Client, err = clientLateness(ctx, o.Duration/10); return err }},
-		{"rates", func() (err error) { r.Paces, err = paces(ctx, o.Duration/20); return err }},
+		{"rates", func() (err error) { r.Paces, err = paces(ctx, o.Duration/10); return err }},
 	} {
 		o.Progress(part.what)
 		if err := part.run(); err != nil {

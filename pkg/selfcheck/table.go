@@ -82,4 +82,4 @@ func ms(ns int64) string {
 	return fmt.Sprintf("%.3f ms", float64(ns)/float64(time.Millisecond))
 }
 
-func percent(r Row) string { return fmt.Sprintf("%+.2f %%", r.Difference()) }
+func percent(r Row) string { return fmt.Sprintf("%+.2f %%", r.Difference) }
