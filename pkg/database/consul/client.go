@@ -18,6 +18,7 @@ type client struct {
 	kv     *api.KV
 	http   *http.Client
 	base   string // scheme://host:port
+	token  string // "" shows none
 	closed atomic.Bool
 }
 

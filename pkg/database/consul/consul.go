@@ -37,6 +37,7 @@ func Database() database.Database {
 			Ports:    map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:    []string{Name},
 			TLS:      true,
+			Auth:     true,
 			MaxValue: maxValue,
 			Fsync:    fsyncEach,
 		},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/consul/api"
@@ -51,8 +52,10 @@ const (
 // finds the connection open. A connection that breaks is made again by the next
 // operation, to the same member.
 //
-// The library reads a token, a namespace and the like from CONSUL_ variables of
-// the environment, as every Consul client does.
+// The password of the target's credentials is the ACL token, which must allow
+// key_prefix "" to be written and, to find versions and the leader, agent_prefix ""
+// to be read. Without credentials, and for a namespace and the like, the library
+// reads CONSUL_ variables of the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	member := max(t.Prefer, 0)
 	c, err := o.open(t, member)
@@ -77,6 +80,9 @@ func inTrouble(err error) bool {
 
 // hint says what to do about an error of a new connection, if it is known.
 func hint(err error) string {
+	if strings.Contains(err.Error(), "tls: ") { // says it all
+		return ""
+	}
 	// Consul answers 429 and closes before it reads the request, so that the answer
 	// may be lost.
 	switch _, class := database.Classify(err); class {
@@ -91,12 +97,16 @@ func (o *Options) open(t database.Target, member int) (*client, error) {
 	if member < 0 || member >= len(t.Endpoints) {
 		return nil, fmt.Errorf("no endpoint %d of %d", member, len(t.Endpoints))
 	}
+	token, err := tokenOf(t.Auth)
+	if err != nil {
+		return nil, err
+	}
 	transport, err := o.transport(t.TLS)
 	if err != nil {
 		return nil, err
 	}
 	config := api.Config{
-		Address: t.Endpoints[member], Scheme: "http",
+		Address: t.Endpoints[member], Scheme: "http", Token: token,
 		HttpClient: &http.Client{Transport: transport, CheckRedirect: noRedirect},
 	}
 	if t.TLS != nil {
@@ -106,7 +116,23 @@ func (o *Options) open(t database.Target, member int) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	return &client{kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address}, nil
+	return &client{
+		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
+		token: config.Token, // perhaps that of the environment
+	}, nil
+}
+
+// tokenOf returns the token that credentials stand for, "" for none.
+func tokenOf(auth *database.Auth) (string, error) {
+	switch {
+	case auth == nil:
+		return "", nil
+	case auth.User != "":
+		return "", database.NotApplied(database.ClassDenied, errors.New("consul has no users: give a password alone, which is the token"))
+	case auth.Password == "":
+		return "", database.NotApplied(database.ClassDenied, errors.New("the token is empty"))
+	}
+	return auth.Password, nil
 }
 
 // noRedirect takes a redirection as the answer: following it would send a

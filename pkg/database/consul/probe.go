@@ -25,7 +25,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		_, meta, err := c.kv.Get(probeKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
 		switch {
 		case err != nil:
-			return fmt.Errorf("consistent read of consul member %d: %w", member, err)
+			return fmt.Errorf("consistent read of consul member %d: %w", member, classify(ctx, err))
 		case !meta.KnownLeader:
 			return fmt.Errorf("consul member %d knows no leader", member)
 		}
@@ -126,15 +126,27 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return 0, fmt.Errorf("count consul keys: %w", errors.Join(errs...))
 }
 
+// filteredHeader is in answers that leave out what the token may not read.
+const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
+
 // count reads the names of all keys one by one, so that memory does not grow with
 // them.
 func (c *client) count(ctx context.Context) (n int64, err error) {
-	body, err := c.get(ctx, "/v1/kv/?keys&consistent")
+	// Names that may not be read are left out in silence; a client without a token is
+	// not even told that some are. It must at least be allowed to read one.
+	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
+	if err != nil {
+		return 0, classify(ctx, err)
+	}
+	resp, err := c.get(ctx, "/v1/kv/?keys&consistent")
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, body.Close()) }()
-	tokens := json.NewDecoder(body)
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	if resp.Header.Get(filteredHeader) == "true" {
+		return 0, database.NotApplied(database.ClassDenied, errors.New("the token does not show every key"))
+	}
+	tokens := json.NewDecoder(resp.Body)
 	for {
 		token, err := tokens.Token()
 		switch {
@@ -152,29 +164,34 @@ func (c *client) count(ctx context.Context) (n int64, err error) {
 
 // getJSON reads an answer into out.
 func (c *client) getJSON(ctx context.Context, path string, out any) (err error) {
-	body, err := c.get(ctx, path)
+	resp, err := c.get(ctx, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, body.Close()) }()
-	return json.NewDecoder(body).Decode(out)
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	return json.NewDecoder(resp.Body).Decode(out)
 }
 
-// get asks for a path; an answer other than 200 is an [api.StatusError].
-func (c *client) get(ctx context.Context, path string) (io.ReadCloser, error) {
+// get asks for a path; an answer other than 200 is an [api.StatusError], classed.
+// The caller closes the answer's body.
+func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {
 		return nil, err
 	}
+	if c.token != "" {
+		req.Header.Set("X-Consul-Token", c.token)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, classify(ctx, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, errors.Join(api.StatusError{Code: resp.StatusCode, Body: string(text)}, err, resp.Body.Close())
+		answer := classify(ctx, api.StatusError{Code: resp.StatusCode, Body: string(text)})
+		return nil, errors.Join(answer, err, resp.Body.Close())
 	}
-	return resp.Body, nil
+	return resp, nil
 }
 
 // ask calls f with a connection to one member.

@@ -3,11 +3,14 @@ package consul
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
@@ -169,5 +172,71 @@ func TestNoQuorum(t *testing.T) {
 	}
 	if value, err := conn.Get(within(), []byte("k"), database.ReadStale); err != nil || string(value) != "v" {
 		t.Errorf("a stale read without a quorum: %q, %v", value, err)
+	}
+}
+
+// With TLS and ACLs only the token lets a client in.
+func TestSecure(t *testing.T) {
+	const token = "8f246b77-f3e1-ff88-5b48-8ec93abf3e05"
+	s := suite(t)
+	s.Addrs = []string{"127.0.5.10", "127.0.5.11", "127.0.5.12"}
+	s.TLS = databasetest.Certificates(t, s.Addrs...)
+	s.Auth = &database.Auth{Password: token}
+	for _, transport := range []Transport{Standard, Lean} {
+		t.Run(string(transport), func(t *testing.T) {
+			s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
+				transport, token)
+			c := databasetest.Start(t, s, 3)
+			databasetest.Secure(t, c, *s.Auth)
+			if transport == Standard {
+				countWithLess(t, c)
+			}
+		})
+	}
+}
+
+// A token that shows only some keys counts none.
+func countWithLess(t *testing.T, c *databasetest.Cluster) {
+	t.Helper()
+	target := c.Target()
+	config, err := tlsConfig(target.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	library, err := api.NewClient(&api.Config{
+		Address: target.Endpoints[0], Scheme: "https", Token: target.Auth.Password,
+		Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := &api.ACLPolicy{Name: "less", Rules: `key_prefix "dbtester/" { policy = "write" }`}
+	if _, _, err := library.ACL().PolicyCreate(policy, nil); err != nil {
+		t.Fatal(err)
+	}
+	less, _, err := library.ACL().TokenCreate(&api.ACLToken{Policies: []*api.ACLLink{{Name: "less"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.Auth = &database.Auth{Password: less.SecretID}
+	n, err := c.Driver().(*Options).CountKeys(t.Context(), target)
+	if err == nil {
+		t.Fatalf("a token that shows none of the keys counts %d", n)
+	}
+	mustClass(t, err, database.ClassDenied, database.Failed)
+}
+
+// What can be no token is refused before anything is sent.
+func TestBadToken(t *testing.T) {
+	for _, auth := range []database.Auth{{}, {User: "bench", Password: "hunter2"}, {Password: "with\nlines"}} {
+		target := database.Target{Endpoints: []string{"127.0.5.1:1"}, Auth: &auth}
+		conn, err := New().Dial(t.Context(), target)
+		if err == nil {
+			_ = conn.Close()
+			t.Fatalf("%v: is let in", auth)
+		}
+		if outcome, _ := database.Classify(err); outcome == database.OK || auth.Password != "" && strings.Contains(err.Error(), auth.Password) {
+			t.Errorf("%v: %v", auth, err)
+		}
 	}
 }
