@@ -64,8 +64,11 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 // none among the tools.
 func tools(given map[string]string) (jars, java string, err error) {
 	jars, java = given[toolJars], given[toolJava]
-	if jars == "" {
+	switch {
+	case jars == "":
 		return "", "", errors.New("no directory of zookeeper's jars: it is not built in")
+	case strings.ContainsRune(jars, filepath.ListSeparator):
+		return "", "", fmt.Errorf("the directory of jars %q can't be part of a class path", jars)
 	}
 	if java == "" {
 		java = toolJava
@@ -75,6 +78,8 @@ func tools(given map[string]string) (jars, java string, err error) {
 
 // args are the arguments of the JVM. The jars are those in the directory and in
 // its folder lib, so that it may be a directory of jars or an unpacked release.
+// The folder with the logging's files is relative to the working directory, the
+// member's own, which may hold the character that separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
 	var args []string
 	if o.JavaXms != "" {
@@ -85,7 +90,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 	}
 	args = append(args, "-Djute.maxbuffer="+strconv.Itoa(o.JuteMaxBuffer))
 	args = append(args, o.Flags...)
-	classPath := []string{filepath.Join(m.Dir, confDir), filepath.Join(jars, "*"), filepath.Join(jars, "lib", "*")}
+	classPath := []string{confDir, filepath.Join(jars, "*"), filepath.Join(jars, "lib", "*")}
 	return append(args, "-cp", strings.Join(classPath, string(filepath.ListSeparator)),
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }

@@ -22,7 +22,7 @@ var release embed.FS
 const (
 	oldestVersion  = 3_004_000 // of a server that speaks this driver's protocol
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
-	moreJars       = 3_006_000 // the server needs jars that its pom leaves out
+	moreJars       = 3_005_010 // the server's pom leaves out jars that it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2
 )
 

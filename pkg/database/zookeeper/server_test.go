@@ -96,10 +96,15 @@ func TestOldest(t *testing.T) {
 	if err := conn.Put(t.Context(), []byte("big"), largest); err != nil {
 		t.Errorf("the largest value: %v", err)
 	}
+	found := map[string]bool{}
 	for i := range 3 {
+		events(t, c, i, found)
 		if v, err := c.Driver().(database.Versioner).Version(t.Context(), c.Target(), i); err != nil || v != oldest {
 			t.Errorf("member %d runs %q: %v", i, v, err)
 		}
+	}
+	if !found["leader elected"] || !found["following"] || !found["election"] {
+		t.Errorf("the logs tell only %v", found)
 	}
 }
 
@@ -272,6 +277,10 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 	log, err := os.ReadFile(c.Logs(member, Name))
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Without its configuration Logback tells everything, which is slow.
+	if strings.Contains(string(log), " DEBUG ") || !strings.Contains(string(log), " INFO ") {
+		t.Errorf("the log of member %d has another level than INFO", member)
 	}
 	for _, rule := range c.Plan(member).LogRules {
 		if regexp.MustCompile(rule.Pattern).Match(log) {

@@ -76,10 +76,10 @@ func parseStatus(text string) (status, error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch name {
 		case "Zookeeper version":
-			// 3.9.5-6a8f..., built on 2026-01-02 12:00 UTC
+			// 3.9.5-6a8f..., built on 2026-01-02 12:00 UTC; some have two dashes.
 			s.version, _, _ = strings.Cut(value, ",")
 			if build := strings.LastIndexByte(s.version, '-'); build > 0 {
-				s.version = s.version[:build]
+				s.version = strings.TrimRight(s.version[:build], "-")
 			}
 		case "Mode":
 			s.mode = value

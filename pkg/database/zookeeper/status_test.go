@@ -13,6 +13,7 @@ func TestParseStatus(t *testing.T) {
 	}{
 		{answer("3.9.5-6a8f1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b", "follower"), status{"3.9.5", "follower"}},
 		{answer("3.5.3-beta-8ce24f9e675cbefffb8f21a47e06b42864475a60", "leader"), status{"3.5.3-beta", "leader"}},
+		{answer("3.6.4--d65253dcf68e9097c6e95a126463fd5fdeb4521c", "leader"), status{"3.6.4", "leader"}},
 		{answer("3.4.6-1569965", "standalone"), status{"3.4.6", "standalone"}},
 		{answer("3.9.5", "observer"), status{"3.9.5", "observer"}},
 	}
