@@ -176,11 +176,11 @@ func (d *document) clientFigure(name string, y figure.Axis) figure.Figure {
 
 // figureNotes are the marks that every figure carries.
 func (d *document) figureNotes() []string {
-	var notes remarks
+	var invalid, notes remarks
 	for _, m := range d.Marks {
 		switch {
 		case m.Invalid:
-			notes.add("", m.String())
+			invalid.add(m.Tag, Mark{Mark: m.Mark}.String())
 		case m.Code != "gap":
 			notes.add(m.Tag, m.Code)
 		}
@@ -191,7 +191,7 @@ func (d *document) figureNotes() []string {
 			notes.add(c.tag, "host "+text)
 		}
 	}
-	return notes.lines()
+	return append(invalid.lines(), notes.joined()...)
 }
 
 // describe says what a figure shows to who cannot see it.

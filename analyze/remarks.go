@@ -19,6 +19,27 @@ func (r *remarks) add(tag, text string) {
 	r.tags[text] = append(r.tags[text], tag)
 }
 
+// joined are the lines with the texts of the same columns in one, as short texts
+// allow.
+func (r *remarks) joined() []string {
+	var order []string
+	of := map[string][]string{}
+	for _, text := range r.texts {
+		tags := strings.Join(distinct(r.tags[text]), ", ")
+		of[tags] = append(of[tags], text)
+		order = append(order, tags)
+	}
+	var lines []string
+	for _, tags := range distinct(order) {
+		text := strings.Join(of[tags], ", ")
+		if tags != "" {
+			text = tags + ": " + text
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
 // lines are the texts in their order, each after its columns.
 func (r *remarks) lines() (lines []string) {
 	for _, text := range r.texts {

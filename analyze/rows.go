@@ -264,7 +264,7 @@ func serviceMean(c *column) Cell {
 	return millis(c.service, c.service.mean)
 }
 
-// list joins what members say, once if they all say the same.
+// list joins what members or steps say, once if they all say the same.
 func list(parts []string) string {
 	if d := distinct(parts); len(d) == 1 {
 		return d[0]

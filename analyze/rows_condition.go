@@ -214,7 +214,7 @@ func clientsCell(c *column) Cell {
 			parts = append(parts, fmt.Sprint(n))
 		}
 	}
-	return words(strings.Join(parts, ", "), "no step was recorded")
+	return words(list(parts), "no step was recorded")
 }
 
 func payload(c *column) Cell {

@@ -192,3 +192,18 @@ func (g *Grid) shadesText() string {
 	}
 	return fmt.Sprintf("%s to %s %s in a cell, darker is more", valueText(least, ""), valueText(most, ""), g.Of)
 }
+
+// drawLone draws a point between gaps as wide as its column: it has no line.
+func (p *page) drawLone(d pen, s Series, r run) {
+	if len(r.points) != 1 || !p.contains(r.points[0]) {
+		return
+	}
+	at := r.points[0]
+	half := (p.horizontal(p.Grid.X[1]) - p.horizontal(p.Grid.X[0])) / 2
+	ends := []vg.Point{{X: at.X - half, Y: at.Y}, {X: at.X + half, Y: at.Y}}
+	for _, piece := range p.clip(ends) {
+		line := s.stroke(0)
+		d.line(stroke{color: paper, width: line.width + 1.6}, piece...)
+		d.line(line, piece...)
+	}
+}

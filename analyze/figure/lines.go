@@ -166,13 +166,14 @@ func (p *page) drawMarkers(d pen, s Series, runs []run) {
 	for _, r := range runs {
 		points += len(r.points)
 	}
-	all := p.Kind == Points || p.Kind != Heat && points <= fewPoints
+	all := p.Kind == Points || points <= fewPoints
 	shift := vg.Length((s.Key-1)%shapes) / shapes * markerSpacing
 	for _, r := range runs {
-		var chosen []int
-		if p.Kind != Heat {
-			chosen = r.typical(p.plot.left + shift)
+		if p.Kind == Heat {
+			p.drawLone(d, s, r)
+			continue
 		}
+		chosen := r.typical(p.plot.left + shift)
 		for i, at := range r.points {
 			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && p.contains(at) {
 				d.marker(s.Key, markerRadius, r.uncertain[i], at)
