@@ -254,6 +254,7 @@ func TestPartialSets(t *testing.T) {
 			}
 		}
 	}
+	sound := twoDatabases(t)
 	for _, test := range []struct {
 		name  string
 		hurt  func(*testing.T, string)
@@ -284,7 +285,10 @@ func TestPartialSets(t *testing.T) {
 		}), "the run is interrupted", map[string]string{"OK": "5,941", "FAILED": "59", "MIN-THROUGHPUT": "495 req/sec", "KEYS-FOUND": "not measured"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := twoDatabases(t)
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := os.CopyFS(dir, os.DirFS(sound)); err != nil {
+				t.Fatal(err)
+			}
 			test.hurt(t, dir)
 			r := tabulate(t, dir)
 			if !strings.Contains(r.Text(), test.gap) {
@@ -303,7 +307,7 @@ func TestPartialSets(t *testing.T) {
 	if _, err := Run(t.Context(), Options{}); err == nil {
 		t.Error("no folder is a report")
 	}
-	r := tabulate(t, twoDatabases(t), filepath.Join(t.TempDir(), "none"))
+	r := tabulate(t, sound, filepath.Join(t.TempDir(), "none"))
 	if !strings.Contains(r.Text(), "none cannot be read") {
 		t.Errorf("no word of the folder that is missing:\n%s", r.Text())
 	}
