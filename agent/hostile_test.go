@@ -10,6 +10,8 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
 func TestHostileOpen(t *testing.T) {
@@ -66,6 +68,7 @@ func TestHostileStart(t *testing.T) {
 		"panicking driver": {func(r *pb.StartRequest) { r.Options = []byte("panic: true") }, codes.Internal, "the toy broke"},
 		"extra flags":      {func(r *pb.StartRequest) { r.Options = []byte("flags: [--pprof]") }, codes.PermissionDenied, "--allow-flags"},
 		"a binary":         {func(r *pb.StartRequest) { r.Binary = "/bin/sh" }, codes.PermissionDenied, "--allow-binary"},
+		"TLS for none":     {func(r *pb.StartRequest) { r.TlsCa = "/etc/ca.pem" }, codes.InvalidArgument, "toy speaks no TLS"},
 		"no tool":          {func(r *pb.StartRequest) { r.Options = []byte("exec: /bin/sh") }, codes.FailedPrecondition, "none of the agent's tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,5 +150,42 @@ func TestCheckListen(t *testing.T) {
 		if err := agent.CheckListen(test.addr, test.insecure); (err == nil) != test.ok {
 			t.Errorf("%q, insecure %v: %v", test.addr, test.insecure, err)
 		}
+	}
+}
+
+// Paths of certificates from the wire reach arguments and configuration files.
+func TestHostileTLS(t *testing.T) {
+	sealed := fake.Database()
+	sealed.Name, sealed.Info.TLS = "sealed", true
+	h := serve(t, func(o *agent.Options) { o.Registry = database.NewRegistry(sealed) })
+	h.open("run1")
+	dir := t.TempDir()
+	file := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ca, cert, key, odd := file("ca"), file("cert"), file("key"), file("a\nserver.1=evil")
+	for name, test := range map[string]struct{ ca, cert, key, text string }{
+		"no CA":          {"", cert, key, "tls ca is missing"},
+		"no key":         {ca, cert, "", "tls key is missing"},
+		"relative":       {"ca.pem", cert, key, "not a plain absolute path"},
+		"a line":         {odd, cert, key, "not a plain absolute path"},
+		"going up":       {dir + "/../" + filepath.Base(dir) + "/ca", cert, key, "not a plain absolute path"},
+		"endless":        {ca, "/" + strings.Repeat("x", 5000), key, "not a plain absolute path"},
+		"not there":      {ca, cert, dir + "/none", "tls key on the agent's machine"},
+		"a folder":       {ca, dir, key, "is not a file"},
+		"all at once":    {dir, "", "x", "tls cert is missing: a member needs all three files"},
+		"fit but unused": {ca, cert, key, "it speaks no TLS"}, // by the driver's word
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := request(t, "run1", "")
+			req.Database, req.DryRun = "sealed", true
+			req.TlsCa, req.TlsCert, req.TlsKey = test.ca, test.cert, test.key
+			_, err := h.Start(t.Context(), req)
+			wantCode(t, err, codes.InvalidArgument, test.text)
+		})
 	}
 }

@@ -84,14 +84,20 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	tls, err := tlsOf(p.db, req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
 	p.dir = req.GetTag() + "-" + req.GetRunId()[:min(8, len(req.GetRunId()))]
 	p.member = database.Member{
 		Index: int(req.GetIndex()),
 		Hosts: hosts,
 		Dir:   filepath.Join(a.opts.WorkDir, p.dir, dirData),
 		Tools: p.tools.paths,
+		TLS:   tls,
 	}
 	p.target = targetOf(hosts)
+	p.target.TLS = tls
 	if p.plan, err = p.driver.Plan(p.member); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "plan member %d of %s: %v", p.member.Index, p.db.Name, err)
 	}

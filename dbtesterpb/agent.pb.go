@@ -667,7 +667,13 @@ type StartRequest struct {
 	Binary string `protobuf:"bytes,11,opt,name=binary,proto3" json:"binary,omitempty"`
 	// install says that the release is to be installed before the start: a dry run
 	// then only finds out whether it can be had.
-	Install       bool `protobuf:"varint,12,opt,name=install,proto3" json:"install,omitempty"`
+	Install bool `protobuf:"varint,12,opt,name=install,proto3" json:"install,omitempty"`
+	// tls_ca, tls_cert and tls_key are PEM files on the agent's machine, by absolute
+	// paths, with which the member serves and the agent asks it whether it is ready.
+	// All are empty for plaintext.
+	TlsCa         string `protobuf:"bytes,13,opt,name=tls_ca,json=tlsCa,proto3" json:"tls_ca,omitempty"`
+	TlsCert       string `protobuf:"bytes,14,opt,name=tls_cert,json=tlsCert,proto3" json:"tls_cert,omitempty"`
+	TlsKey        string `protobuf:"bytes,15,opt,name=tls_key,json=tlsKey,proto3" json:"tls_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,6 +790,27 @@ func (x *StartRequest) GetInstall() bool {
 		return x.Install
 	}
 	return false
+}
+
+func (x *StartRequest) GetTlsCa() string {
+	if x != nil {
+		return x.TlsCa
+	}
+	return ""
+}
+
+func (x *StartRequest) GetTlsCert() string {
+	if x != nil {
+		return x.TlsCert
+	}
+	return ""
+}
+
+func (x *StartRequest) GetTlsKey() string {
+	if x != nil {
+		return x.TlsKey
+	}
+	return ""
 }
 
 type StartResponse struct {
@@ -1664,7 +1691,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xcc\x02\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x97\x03\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -1678,7 +1705,10 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\adry_run\x18\n" +
 	" \x01(\bR\x06dryRun\x12\x16\n" +
 	"\x06binary\x18\v \x01(\tR\x06binary\x12\x18\n" +
-	"\ainstall\x18\f \x01(\bR\ainstall\"\xb4\x02\n" +
+	"\ainstall\x18\f \x01(\bR\ainstall\x12\x15\n" +
+	"\x06tls_ca\x18\r \x01(\tR\x05tlsCa\x12\x19\n" +
+	"\btls_cert\x18\x0e \x01(\tR\atlsCert\x12\x17\n" +
+	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\"\xb4\x02\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
