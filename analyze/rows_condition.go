@@ -66,9 +66,16 @@ func (c *column) versions() (out []string) {
 	return out
 }
 
-// header names the column, with the version that ran when the label disagrees.
+// builtIn is what a manifest says of a server that is part of dbtester.
+const builtIn = "built-in"
+
+// header names the column, saying that a server is dbtester's own build, and the
+// version that ran when the label disagrees.
 func (c *column) header() Header {
 	h := Header{Tag: c.tag, Text: c.tag}
+	if c.run.Built == builtIn {
+		h.Text += " (" + builtIn + ")"
+	}
 	var ran []string
 	for _, v := range distinct(c.versions()) {
 		if !agrees(c.labelled(), v) || len(distinct(c.versions())) > 1 {

@@ -1,0 +1,24 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func TestHeaderSaysWhatRan(t *testing.T) {
+	for _, c := range []struct{ built, asked, version, want string }{
+		{"", "v3.6.16", "3.6.16", "tag"},
+		{"", "v3.3.0", "3.7.3", "tag (ran 3.7.3)"},
+		{builtIn, "", "3.7.3", "tag (built-in)"},
+		{builtIn, "v3.3.0", "3.7.3", "tag (built-in) (ran 3.7.3)"},
+		{"go build", "v3.6.16", "3.6.16", "tag"},
+	} {
+		col := &column{tag: "tag", run: &results.DatabaseRun{
+			Built: c.built, Asked: c.asked, Members: []results.Member{{Version: c.version}},
+		}}
+		if got := col.header().Text; got != c.want {
+			t.Errorf("built %q, asked %q, ran %q: %q, want %q", c.built, c.asked, c.version, got, c.want)
+		}
+	}
+}
