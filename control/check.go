@@ -51,8 +51,8 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if installs(db) && db.Version == "" {
 		return errNoVersion
 	}
-	if len(db.Endpoints) > 0 {
-		return nil
+	if _, _, err := credentials(db); err != nil || len(db.Endpoints) > 0 {
+		return err
 	}
 	agents, err := connect(ctx, o, db)
 	// The agents are given back even if ctx ends.

@@ -51,6 +51,7 @@ func (c *conductor) steps() []step {
 	agents := len(c.db.Endpoints) == 0
 	return []step{
 		{name: "open records", do: c.openRecords, undo: c.closeRecords},
+		{name: "read credentials", do: c.readCredentials, skip: c.db.TLS == nil && c.db.Auth == nil},
 		{name: "open agents", do: c.openAgents, undo: c.closeAgents, skip: !agents},
 		{name: "send heartbeats", do: c.startHeartbeats, undo: c.stopHeartbeats, skip: !agents},
 		{name: "install", do: c.install, skip: !installs(c.db)},
@@ -199,8 +200,12 @@ func (c *conductor) members() []results.Member {
 	return members
 }
 
-// fsync states when a write is on disk with this driver's options.
+// fsync states when a write is on disk with this driver's options, which nobody
+// gave to a cluster that ran already.
 func (c *conductor) fsync() string {
+	if len(c.db.Endpoints) > 0 {
+		return "not known: the cluster ran already"
+	}
 	if f, ok := c.driver.(database.Fsyncer); ok {
 		return f.Fsync()
 	}

@@ -51,6 +51,9 @@ func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
 	all := hosts(c.entry, db)
 	for i := range all {
 		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: dryRunTools(o.Experiment, c.entry, db)}
+		if t := db.TLS; t != nil {
+			member.TLS = &database.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
+		}
 		plan, err := c.driver.Plan(member)
 		if err != nil {
 			return err

@@ -2,8 +2,10 @@ package control
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
@@ -21,6 +23,8 @@ const (
 	markSaturated   = "client saturated"
 	markRate        = "rate not sustained"
 	markClock       = "clock"
+	markSecured     = "secured"
+	markUnmeasured  = "servers not measured"
 )
 
 // judge says what must be said beside the numbers.
@@ -38,6 +42,7 @@ func (c *conductor) judge() {
 		c.judgeLag()
 	}
 	c.judgeHosts()
+	c.judgeAccess()
 	slices.SortStableFunc(c.run.Validity, func(a, b results.Mark) int {
 		switch {
 		case a.Invalid == b.Invalid:
@@ -74,6 +79,24 @@ func (c *conductor) judgeKeys() {
 	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
 		c.mark(markKeys, true, "%d keys were added by the database's own count, but ok %d <= added <= ok + unknown %d does not hold",
 			k.Found(), k.MinAdded, k.MaxAdded)
+	}
+}
+
+// judgeAccess says how the clients were let in, which costs both sides, and that
+// nobody measured the members of a cluster that runs without agents.
+func (c *conductor) judgeAccess() {
+	var how []string
+	if c.db.TLS != nil {
+		how = append(how, "connections are encrypted (TLS)")
+	}
+	if a := c.db.Auth; a != nil {
+		how = append(how, "clients show credentials")
+	}
+	if len(how) > 0 {
+		c.mark(markSecured, false, "%s", strings.Join(how, ", "))
+	}
+	if len(c.db.Endpoints) > 0 {
+		c.mark(markUnmeasured, false, "the cluster ran already, without agents: processors, memory, disk and network of its members were not measured")
 	}
 }
 
@@ -139,10 +162,27 @@ func (c *conductor) judgeLag() {
 		time.Duration(lag.P99).Round(10*time.Microsecond), lag.N)
 }
 
-// sharedHost tells whether a member runs on the client's machine.
+// sharedHost tells whether a member runs on the client's machine: its agent said
+// so, or it has no agent and an address of this machine.
 func (c *conductor) sharedHost() bool {
 	return slices.ContainsFunc(c.run.Members, func(m results.Member) bool {
-		return m.Host != nil && m.Host.BootID != "" && m.Host.BootID == c.client.BootID
+		if m.Host == nil {
+			return m.Agent == "" && isOwn(m.Addr)
+		}
+		return m.Host.BootID != "" && m.Host.BootID == c.client.BootID
+	})
+}
+
+// isOwn tells whether an address is of this machine.
+func isOwn(addr string) bool {
+	ip := net.ParseIP(addr)
+	if ip == nil {
+		return addr == "localhost"
+	}
+	own, err := net.InterfaceAddrs()
+	return ip.IsLoopback() || err == nil && slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
 	})
 }
 

@@ -9,13 +9,14 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
 // The test binary is a member's server when it is started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		databasetest.Main(m, database.NewRegistry(fake.Database()))
+		databasetest.Main(m, database.NewRegistry(fake.Database(), etcd.Database()))
 	}
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	// A server built for the race detector otherwise takes a second to exit.

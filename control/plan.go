@@ -113,6 +113,9 @@ func startRequest(e *config.Experiment, entry database.Database, db *config.Data
 		RunId: a.runID, Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
 		Index: int32(a.index), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
 	}
+	if t := db.TLS; t != nil {
+		req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key
+	}
 	for _, h := range hosts(entry, db) {
 		ports := make(map[string]int32, len(h.Ports))
 		for role, port := range h.Ports {

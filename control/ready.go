@@ -102,7 +102,11 @@ func (c *conductor) probeByAgent(ctx context.Context, i int) error {
 func (c *conductor) probeDirectly(ctx context.Context, i int) error {
 	ctx, cancel := within(ctx, probeTimeout)
 	defer cancel()
-	return c.driver.Ready(ctx, c.target, i)
+	err := c.driver.Ready(ctx, c.target, i)
+	if _, class := database.Classify(err); class == database.ClassDenied {
+		return &deadError{fmt.Sprintf("member %d on %s: %v", i+1, c.target.Endpoints[i], err)} // time won't change it
+	}
+	return err
 }
 
 // askMembers asks every member its version and which one leads. What a driver

@@ -304,7 +304,7 @@ func (r *rig) read(folder string, n int) record {
 		sum.Queued += i.Queued
 		sum.Late += i.Late
 	}
-	sum.Clamped = rec.run.Totals.Clamped // not told by second
+	sum.Clamped, sum.BytesRead = rec.run.Totals.Clamped, rec.run.Totals.BytesRead // not told by second
 	if sum != *rec.run.Totals || !sum.Reconcile() {
 		r.t.Errorf("totals are %+v, the seconds sum to %+v", *rec.run.Totals, sum)
 	}

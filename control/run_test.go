@@ -406,8 +406,9 @@ func TestEndpoints(t *testing.T) {
 	if diff := cmp.Diff([]string{"ready", "leader 1", "load start", "client step", "load end"}, rec.kinds()); diff != "" {
 		t.Errorf("events %s", diff)
 	}
-	if len(rec.marks()) > 0 {
-		t.Errorf("marks %q", rec.marks())
+	wantMarks(t, rec, markSharedHost, markUnmeasured)
+	if rec.run.Fsync != "not known: the cluster ran already" {
+		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}
 	checkFiles(t, rec.dir, 0)
 }

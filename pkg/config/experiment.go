@@ -147,8 +147,8 @@ type Load struct {
 	// WarmUp and CoolDown are cut from the measured population.
 	WarmUp   time.Duration `json:"warm_up_ns,omitempty"`
 	CoolDown time.Duration `json:"cool_down_ns,omitempty"`
-	// Target says which members connections go to: all, leader, follower, or a
-	// host's address.
+	// Target says which members connections go to: all, leader, follower, a host's
+	// address, or one of the endpoints.
 	Target string `json:"target"`
 }
 

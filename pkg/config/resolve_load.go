@@ -164,7 +164,7 @@ func (r *loadResolver) target(l Load, d Database) {
 	}
 	for _, endpoint := range d.Endpoints {
 		host, _, _ := net.SplitHostPort(endpoint)
-		known = append(known, host)
+		known = append(known, host, endpoint)
 	}
 	if !slices.Contains(known, l.Target) {
 		r.errorf(r.at(r.spec.target.at), "target: unknown value %q%s", l.Target, hint(l.Target, known))

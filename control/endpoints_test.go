@@ -1,0 +1,171 @@
+package control
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// running is an etcd of three members that no agent runs.
+type running struct {
+	*rig
+	*databasetest.Cluster
+	endpoints []string
+	leader    int
+}
+
+func startEtcd(t *testing.T) *running {
+	t.Helper()
+	r := newRigOf(t, database.NewRegistry(etcd.Database()))
+	s := databasetest.Suite{Database: etcd.Database(), Options: "{log_level: warn, unsafe_no_fsync: true}"}
+	for _, a := range r.agents {
+		s.Addrs = append(s.Addrs, a.host)
+	}
+	c := databasetest.Start(t, s, rigSize)
+	leads, err := etcd.New().Leader(t.Context(), c.Target())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leads}
+}
+
+// file is an experiment of that load on the members, which are in the order of
+// their addresses.
+func (r *running) file(load string) string {
+	return fmt.Sprintf("title: elsewhere\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s']}}\n",
+		r.results, load, strings.Join(r.endpoints, "', '"))
+}
+
+// puts are the puts that each member was asked for, by its own count.
+func (r *running) puts() []int {
+	r.rig.t.Helper()
+	var all []int
+	for _, e := range r.endpoints {
+		resp, err := http.Get("http://" + e + "/metrics")
+		if err != nil {
+			r.rig.t.Fatal(err)
+		}
+		n := 0
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "grpc_server_started_total{") && strings.Contains(lines.Text(), `grpc_method="Put"`) {
+				if _, err := fmt.Sscan(lines.Text()[strings.LastIndexByte(lines.Text(), ' '):], &n); err != nil {
+					r.rig.t.Fatal(err)
+				}
+			}
+		}
+		if err := resp.Body.Close(); err != nil {
+			r.rig.t.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return all
+}
+
+// The members that a load targets get its requests, and no others do, by the
+// members' own counts.
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	follower := (r.leader + 1) % rigSize
+	all := []int{0, 1, 2}
+	others := []int{(r.leader + 1) % rigSize, (r.leader + 2) % rigSize}
+	for _, tc := range []struct {
+		target string
+		want   []int // members that get requests
+	}{
+		{"all", all},
+		{"leader", []int{r.leader}},
+		{"follower", others},
+		{r.agents[follower].host, []int{follower}},
+		{r.endpoints[r.leader], []int{r.leader}},
+	} {
+		before := r.puts()
+		const requests, connections = 180, 6
+		out := r.mustRun(r.parse(r.file(fmt.Sprintf("requests: %d, clients: %d, connections: %[2]d, key_size: 32, value_size: 64, target: '%s'",
+			requests, connections, tc.target))), nil)
+		sum, want := 0, map[int]bool{}
+		for _, member := range tc.want {
+			want[member] = true
+		}
+		for i, now := range r.puts() {
+			got := now - before[i]
+			sum += got
+			// Clients take requests as they can, so shares are only about even.
+			if least := requests / len(tc.want) / 10; !want[i] && got != 0 || want[i] && got < least {
+				t.Errorf("target %s: member %d of leader %d got %d of %d puts", tc.target, i+1, r.leader+1, got, requests)
+			}
+		}
+		if sum != requests {
+			t.Errorf("target %s: the members count %d puts of %d", tc.target, sum, requests)
+		}
+		r.mustBeElsewhere(out.Folders[0], tc.target)
+	}
+}
+
+// mustBeElsewhere fails the test unless the records are those of a cluster whose
+// machines nobody measured.
+func (r *running) mustBeElsewhere(folder, target string) {
+	t := r.rig.t
+	t.Helper()
+	rec := r.read(folder, 0)
+	if rec.run.Load.Target != target || rec.run.Leader != r.leader {
+		t.Errorf("the manifest says target %s and leader %d, want %s and %d", rec.run.Load.Target, rec.run.Leader, target, r.leader)
+	}
+	for i, m := range rec.run.Members {
+		if m.Endpoint != r.endpoints[i] || m.Version == "" || m.Agent != "" || m.Host != nil || m.Disk != nil || len(m.Files) > 0 {
+			t.Errorf("member %d: %+v", i+1, m)
+		}
+	}
+	wantMarks(t, rec, markSharedHost, markUnmeasured)
+	if table, err := os.ReadFile(filepath.Join(rec.dir, results.FileDisk)); err != nil || strings.Count(string(table), ",,\n") != rigSize {
+		t.Errorf("disks of members that nobody measured: %q, %v", table, err)
+	}
+	err := filepath.WalkDir(rec.dir, func(path string, d fs.DirEntry, err error) error {
+		if name := filepath.Base(path); strings.Contains(name, results.FileServer) {
+			t.Errorf("there is %s of members that nobody measured", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// wantMarks fails the test unless the marks are these, beside one that depends on
+// how busy the machine is.
+func wantMarks(t *testing.T, rec record, want ...string) {
+	t.Helper()
+	got := slices.DeleteFunc(rec.marks(), func(code string) bool { return code == markSaturated })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("marks %s", diff)
+	}
+}
+
+// A target that is none of the members ends the run before any load.
+func TestNoSuchTarget(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	before := r.puts()
+	e := r.parse(r.file("requests: 10, clients: 1, target: leader"))
+	e.Databases[0].Load.Target = "10.1.1.1" // an experiment file with it is refused
+	if _, err := r.run(e, nil); err == nil || !strings.Contains(err.Error(), `no member is "10.1.1.1"`) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(before, r.puts()); diff != "" {
+		t.Errorf("puts %s", diff)
+	}
+}
