@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -55,6 +55,10 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 // marker is a znode that is there once all parents are.
 func (k Keyspace) marker() string { return "/parents-" + strconv.Itoa(k.Parents) }
 
+// lock is a znode that is there while somebody makes the parents. It goes with the
+// session that made it.
+func (k Keyspace) lock() string { return k.marker() + "-lock" }
+
 // appendName appends the name of a key, which ZooKeeper wants to be text without
 // "/", never empty and neither "." nor "..". A byte that is not visible ASCII,
 // "/" and "%" become "%XX"; the two forbidden names become "%2E" and "%2E%2E",
@@ -75,29 +79,75 @@ func appendName(dst, key []byte) []byte {
 	return dst
 }
 
-// prepare makes the parents unless somebody did. Many connections may do so at
-// once: they share the work, because each goes through the batches in an order
-// of its own and skips those that are done.
+// prepareTimeout bounds how long a dial waits until the parents are there. It
+// outlasts the session of a maker that died.
+const prepareTimeout = 30 * time.Second
+
+// prepare makes the parents unless somebody did. Of many connections that do so at
+// once, one makes them and the others wait: a proxy would fail transactions that
+// run beside each other, because all of them change the root.
 func (k Keyspace) prepare(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	poll := time.NewTicker(100 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if n, err := s.children(ctx, k.marker()); err != nil || n >= 0 {
+			return err
+		}
+		mine, err := k.take(ctx, s)
+		switch {
+		case err != nil:
+			return err
+		case mine:
+			return k.build(ctx, s)
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return classify(ctx.Err(), false)
+		}
+	}
+}
+
+// take takes the lock unless somebody has it.
+func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
+	// A look is cheaper than a create that fails.
+	if n, err := s.children(ctx, k.lock()); err != nil || n >= 0 {
+		return false, err
+	}
+	err = s.create(ctx, k.lock(), zk.FlagEphemeral)
+	if errors.Is(err, zk.ErrNodeExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// build makes the parents and the marker, and gives the lock back. After an error
+// the session is of no more use, and closing it gives the lock back.
+func (k Keyspace) build(ctx context.Context, s *session) error {
+	// The last who had the lock may have made them since the first look.
 	done, err := s.children(ctx, k.marker())
-	if err != nil || done >= 0 {
+	if err != nil {
 		return err
 	}
-	batches := (k.Parents + batchSize - 1) / batchSize
-	for _, i := range rand.Perm(batches) {
-		if err := k.prepareBatch(ctx, s, i*batchSize, min((i+1)*batchSize, k.Parents)); err != nil {
+	if done < 0 {
+		for first := 0; first < k.Parents; first += batchSize {
+			if err := k.buildBatch(ctx, s, first, min(first+batchSize, k.Parents)); err != nil {
+				return err
+			}
+		}
+		// There only if a session, and its lock, expired while it built.
+		if err := s.create(ctx, k.marker(), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
 	}
-	return s.create(ctx, k.marker())
+	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(k.lock(), anyVersion) })
 }
 
-// prepareBatch makes the parents from first on, up to end. Whoever makes some of
-// them one by one makes the last one last, so that it stands for all.
-func (k Keyspace) prepareBatch(ctx context.Context, s *session, first, end int) error {
-	if done, err := s.children(ctx, k.parent(end-1)); err != nil || done >= 0 {
-		return err
-	}
+// buildBatch makes the parents from first on, up to end, in one transaction; one by
+// one if some are there, as they are when a maker died or their number changed.
+func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) error {
 	ops := make([]any, 0, batchSize)
 	for i := first; i < end; i++ {
 		ops = append(ops, &zk.CreateRequest{Path: k.parent(i), Acl: openToAll()})
@@ -108,7 +158,7 @@ func (k Keyspace) prepareBatch(ctx context.Context, s *session, first, end int) 
 		return err
 	}
 	for i := first; i < end; i++ {
-		if err := s.create(ctx, k.parent(i)); err != nil {
+		if err := s.create(ctx, k.parent(i), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
 	}

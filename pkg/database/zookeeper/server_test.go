@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/prometheus/procfs"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -32,6 +33,7 @@ func TestMember(t *testing.T) {
 	t.Run("exact limit", func(t *testing.T) { exactLimit(t, c) })
 	t.Run("put cost", func(t *testing.T) { putCost(t, c) })
 	t.Run("parents at once", func(t *testing.T) { parentsAtOnce(t, c) })
+	t.Run("a maker that dies", func(t *testing.T) { makerDies(t, c) })
 	t.Run("prefer", func(t *testing.T) { prefer(t, c) })
 	t.Run("a thousand clients", func(t *testing.T) { thousandClients(t, c) })
 }
@@ -286,6 +288,40 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 		if regexp.MustCompile(rule.Pattern).Match(log) {
 			found[rule.Event] = true
 		}
+	}
+}
+
+// When the one that makes the parents goes away half-way, another that waited
+// makes the rest.
+func makerDies(t *testing.T, c *databasetest.Cluster) {
+	protocol := spread(40)
+	maker, err := open(t.Context(), c.Target(), 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mine, err := protocol.Keys.take(t.Context(), maker); !mine || err != nil {
+		t.Fatalf("the lock is free: %v, %v", mine, err)
+	}
+	for i := range 20 {
+		if err := maker.create(t.Context(), protocol.Keys.parent(i), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if conn, err := protocol.Dial(ctx, c.Target()); err == nil {
+		_ = conn.Close()
+		t.Error("a dial does not wait for the parents")
+	}
+	maker.close()
+	conn := dial(t, protocol, c.Target())
+	for i := range 40 {
+		if n, err := conn.children(t.Context(), protocol.Keys.parent(i)); err != nil || n < 0 {
+			t.Errorf("parent %d: %d children, %v", i, n, err)
+		}
+	}
+	if n, err := conn.children(t.Context(), protocol.Keys.lock()); err != nil || n >= 0 {
+		t.Errorf("the lock is still there: %d children, %v", n, err)
 	}
 }
 

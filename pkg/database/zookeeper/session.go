@@ -162,13 +162,9 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// create makes an empty znode unless it is there.
-func (s *session) create(ctx context.Context, path string) error {
-	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, 0, openToAll()); return err })
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	return err
+// create makes an empty znode.
+func (s *session) create(ctx context.Context, path string, flags int32) error {
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, flags, openToAll()); return err })
 }
 
 // close ends the session and returns when everything that belongs to it has
