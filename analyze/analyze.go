@@ -42,7 +42,8 @@ type Report struct {
 	// included, in the order of the columns.
 	Marks []Mark
 
-	errors []columnErrors
+	errors  []columnErrors
+	summary string
 }
 
 // Mark is a mark of one column, or of a whole run when Tag is "".
@@ -86,7 +87,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 		return nil, err
 	}
 	d := &document{
-		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, errors: errorsOf(columns)},
+		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, errors: errorsOf(columns), summary: summaries(columns)},
 		columns: columns, out: out, plots: plotsOf(o), experiment: o.Classic,
 	}
 	d.Title, d.Description = titleOf(o, columns)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -34,6 +35,10 @@ type column struct {
 	seconds          []second // ascending, one per second and number of clients
 	latency, service *distribution
 	offered          *distribution
+	// histogram is of latency, nil if none was recorded; reads are the requests
+	// answered ok that returned one value, all phases.
+	histogram *hdrhistogram.Histogram
+	reads     int64
 	// steps and operations are the same population by step and by operation; a
 	// classic column has none.
 	steps      []results.StepSummary

@@ -50,6 +50,7 @@ func readRun(folder *results.Folder, manifest *results.Manifest, run *results.Da
 	c.setWindows(intervals)
 	c.setSeconds(intervals)
 	c.setCounts(intervals)
+	c.reads = okReads(intervals)
 	c.setLatency(dir, intervals)
 	c.gauges = results.Gauges(intervals)
 	c.heat = c.readHeat(filepath.Join(dir, results.FileLatency), len(intervals) > 0)
@@ -231,7 +232,7 @@ func (c *column) setLatency(dir string, intervals []results.Interval) {
 		return
 	}
 	c.elapsed, c.steps, c.operations = summary.Window.Seconds(), summary.Steps, summary.Operations
-	c.latency = distributionOf(summary.Latency, summary.Histogram)
+	c.latency, c.histogram = distributionOf(summary.Latency, summary.Histogram), summary.Histogram
 	if !c.rated() {
 		return
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 type analyzeFlags struct {
-	config string
-	out    string
+	config  string
+	out     string
+	summary bool
 }
 
 func (a *app) newAnalyze() *cobra.Command {
@@ -27,6 +28,7 @@ func (a *app) newAnalyze() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder)")
+	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
 	return cmd
 }
 
@@ -50,16 +52,20 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) err
 			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
 		}
 	}
-	return a.printReport(ctx, o)
+	return a.printReport(ctx, o, f.summary)
 }
 
-// printReport analyzes, and prints the table and where the report is.
-func (a *app) printReport(ctx context.Context, o analyze.Options) error {
+// printReport analyzes, and prints the table, the summaries if they are asked
+// for, and where the report is.
+func (a *app) printReport(ctx context.Context, o analyze.Options, summary bool) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(a.out, report.Text())
+	if summary {
+		fmt.Fprintf(a.out, "\n%s\n", report.Summary())
+	}
 	fmt.Fprintf(a.out, "report in %s\n", relative(report.Dir))
 	return nil
 }
