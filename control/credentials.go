@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +30,11 @@ func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 	var errs []error
 	if t := db.TLS; t != nil {
 		files = &database.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
-		errs = append(errs, checkTLS(files))
+		// The drivers read them too. What is wrong is told once, and not by every
+		// connection.
+		if _, err := files.Config(); err != nil {
+			errs = append(errs, named("tls", err))
+		}
 	}
 	var auth *database.Auth
 	if a := db.Auth; a != nil {
@@ -41,27 +43,6 @@ func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 		errs = append(errs, err)
 	}
 	return files, auth, errors.Join(errs...)
-}
-
-// checkTLS loads the files, so that what is wrong with them is told before the run
-// and not by every connection.
-func checkTLS(t *database.TLS) error {
-	var errs []error
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("tls: read ca: %w", err))
-		case !x509.NewCertPool().AppendCertsFromPEM(pem):
-			errs = append(errs, fmt.Errorf("tls: no certificate in ca %q", t.CA))
-		}
-	}
-	if t.Cert != "" {
-		if _, err := tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
-			errs = append(errs, fmt.Errorf("tls: read cert %q and key %q: %w", t.Cert, t.Key, err))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // password reads a password from where the experiment says it is. No error holds

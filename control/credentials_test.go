@@ -48,9 +48,9 @@ func TestCredentials(t *testing.T) {
 		"no certificates": {
 			tls:      &config.TLS{CA: dir + "/no-ca", Cert: dir + "/no-cert", Key: dir + "/no-key"},
 			auth:     &config.Auth{PasswordEnv: "DBTESTER_TEST_NONE"},
-			problems: []string{"tls: read ca: open " + dir + "/no-ca", "tls: read cert ", "auth: "},
+			problems: []string{"tls: read CA: open " + dir + "/no-ca", "tls: read certificate ", "auth: "},
 		},
-		"no PEM":     {tls: &config.TLS{CA: file("ca", secret)}, problems: []string{"tls: no certificate in ca "}},
+		"no PEM":     {tls: &config.TLS{CA: file("ca", secret)}, problems: []string{"tls: read CA: no certificate in "}},
 		"mixed pair": {tls: &config.TLS{Cert: files.Cert, Key: others.Key}, problems: []string{"private key does not match"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ databases:
   etcd__a: {endpoints: ['127.0.60.255:1'], tls: {ca: /none/ca.pem}}
   etcd__b: {endpoints: ['127.0.60.255:1'], tls: {ca: /none/other.pem}}
 `, r.results)), nil)
-	for _, want := range []string{"etcd__a: tls: read ca: open /none/ca.pem", "etcd__b: tls: read ca: open /none/other.pem"} {
+	for _, want := range []string{"etcd__a: tls: read CA: open /none/ca.pem", "etcd__b: tls: read CA: open /none/other.pem"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

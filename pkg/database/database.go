@@ -147,14 +147,6 @@ type Member struct {
 // Self returns this member's own host.
 func (m Member) Self() Host { return m.Hosts[m.Index] }
 
-// TLS names the PEM files of a client or member. A client without a CA trusts
-// those of its system; without a certificate it shows none.
-type TLS struct {
-	CA   string `json:"ca,omitempty" yaml:"ca,omitempty"`
-	Cert string `json:"cert,omitempty" yaml:"cert,omitempty"`
-	Key  string `json:"key,omitempty" yaml:"key,omitempty"`
-}
-
 // Target says what to dial.
 type Target struct {
 	// Endpoints are host:port addresses of the members' client ports, one per

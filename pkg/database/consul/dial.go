@@ -3,12 +3,10 @@ package consul
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -141,7 +139,7 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 
 // transport returns a transport for one connection.
 func (o *Options) transport(t *database.TLS) (http.RoundTripper, error) {
-	config, err := tlsConfig(t)
+	config, err := t.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -181,29 +179,4 @@ func (a *asking) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set("Expect", "100-continue")
 	}
 	return a.Transport.RoundTrip(r)
-}
-
-func tlsConfig(t *database.TLS) (*tls.Config, error) {
-	if t == nil {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("read CA: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read CA: no certificate in %q", t.CA)
-		}
-	}
-	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("read client certificate: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
 }

@@ -199,7 +199,7 @@ func TestSecure(t *testing.T) {
 func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	t.Helper()
 	target := c.Target()
-	config, err := tlsConfig(target.TLS)
+	config, err := target.TLS.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
