@@ -29,6 +29,8 @@ var layers = map[string][]string{
 	"pkg/selfcheck":             {"pkg/database", "pkg/load", "pkg/process", "pkg/results"},
 	"pkg/database/databasetest": {"pkg/database", "pkg/install", "pkg/member", "pkg/process"},
 	"pkg/database/NAME":         {"pkg/database", "pkg/install", "pkg/process", "pkg/results"},
+	"pkg/database/etcd":         {"pkg/database", "pkg/database/etcd/unary", "pkg/install", "pkg/process", "pkg/results"},
+	"pkg/database/etcd/unary":   {},
 	"pkg/database/zetcd":        {"pkg/database", "pkg/database/etcd", "pkg/database/zookeeper", "pkg/install", "pkg/process", "pkg/results"},
 	"pkg/database/cetcd":        {"pkg/database", "pkg/database/consul", "pkg/database/etcd", "pkg/install", "pkg/process", "pkg/results"},
 	"pkg/config":                {},

@@ -20,11 +20,13 @@ import (
 // is another process; trust cpu-us/op, not ns/op.
 func BenchmarkPut(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
-	b.Run("driver", func(b *testing.B) {
-		benchmarkPut(b, func() func(context.Context, []byte, []byte) error {
-			return dial(b, c, c.To(0)).Put
+	for _, transport := range []Transport{GRPC, Lean} {
+		b.Run(string(transport), func(b *testing.B) {
+			benchmarkPut(b, func() func(context.Context, []byte, []byte) error {
+				return dialBy(b, transport, c.To(0)).Put
+			})
 		})
-	})
+	}
 	b.Run("library", func(b *testing.B) {
 		benchmarkPut(b, func() func(context.Context, []byte, []byte) error {
 			library, err := clientv3.New(clientv3.Config{

@@ -75,7 +75,21 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 		return classify(err, false)
 	}
 	var p peer.Peer
-	resp, err := c.kv.Txn(ctx, &pb.TxnRequest{
+	resp, err := c.kv.Txn(ctx, swap(key, old, value), grpc.Peer(&p))
+	switch {
+	case err != nil:
+		return classify(err, p.Addr != nil)
+	case !resp.Succeeded:
+		return database.NotApplied(database.ClassConflict, errConflict)
+	}
+	return nil
+}
+
+var errConflict = errors.New("the key holds another value")
+
+// swap is the transaction that sets key to value if it holds old.
+func swap(key, old, value []byte) *pb.TxnRequest {
+	return &pb.TxnRequest{
 		Compare: []*pb.Compare{{
 			Key: key, Target: pb.Compare_VALUE, Result: pb.Compare_EQUAL,
 			TargetUnion: &pb.Compare_Value{Value: old},
@@ -83,14 +97,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 		Success: []*pb.RequestOp{{
 			Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key, Value: value}},
 		}},
-	}, grpc.Peer(&p))
-	switch {
-	case err != nil:
-		return classify(err, p.Addr != nil)
-	case !resp.Succeeded:
-		return database.NotApplied(database.ClassConflict, errors.New("the key holds another value"))
 	}
-	return nil
 }
 
 // Close closes the connection.

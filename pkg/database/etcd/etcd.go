@@ -37,7 +37,7 @@ func Database() database.Database {
 			Fsync:      fsyncEach,
 			Built:      "built-in",
 		},
-		New: func() database.Driver { return New() },
+		New: func() database.Driver { return NewDriver() },
 	}
 }
 
@@ -47,7 +47,33 @@ const (
 	fsyncNever = "none: --unsafe-no-fsync, a write lives in the page cache"
 )
 
-// Options are etcd's settings. Its flags keep their names where they are named
+// Driver is etcd as a registry lists it: the server's settings and the client's.
+type Driver struct {
+	Options   `yaml:",inline"`
+	Transport Transport `yaml:"transport" doc:"what carries the client's requests: lean is a small gRPC client made for this, for less client CPU; grpc is grpc-go, as in etcd's own client"`
+}
+
+// NewDriver returns a driver that holds every default.
+func NewDriver() *Driver { return &Driver{Options: *New(), Transport: GRPC} }
+
+var (
+	_ database.Driver     = (*Driver)(nil)
+	_ database.Validator  = (*Driver)(nil)
+	_ database.Embedded   = (*Driver)(nil)
+	_ database.Installer  = (*Driver)(nil)
+	_ database.Leader     = (*Driver)(nil)
+	_ database.Versioner  = (*Driver)(nil)
+	_ database.Counter    = (*Driver)(nil)
+	_ database.Fsyncer    = (*Driver)(nil)
+	_ database.ExtraFlags = (*Driver)(nil)
+)
+
+// Validate reports every option that etcd or the client would refuse.
+func (d *Driver) Validate(h database.HostFacts) error {
+	return errors.Join(d.Options.Validate(h), d.Transport.Validate())
+}
+
+// Options are the server's settings. Its flags keep their names where they are named
 // after one.
 type Options struct {
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"committed entries between two snapshots (etcd's own default: 100000 up to 3.5, 10000 from 3.6)" classic:"snapshot_count,snap_count"`
@@ -56,6 +82,7 @@ type Options struct {
 	ElectionTimeout   time.Duration `yaml:"election_timeout" doc:"time without a heartbeat after which a member stands for election; at least 5 heartbeats"`
 	LogLevel          string        `yaml:"log_level" doc:"least level that is logged: debug, info, warn, error"`
 	UnsafeNoFsync     bool          `yaml:"unsafe_no_fsync" doc:"never sync to disk: faster, and loses data; shown wherever the result is"`
+	Pprof             bool          `yaml:"pprof" doc:"serve Go profiles at the client port (--enable-pprof): the experiment's profile needs it"`
 	Flags             []string      `yaml:"flags,omitempty" doc:"more flags for the server, each as --name=value"`
 }
 
@@ -69,18 +96,6 @@ func New() *Options {
 		LogLevel:          "info",
 	}
 }
-
-var (
-	_ database.Driver     = (*Options)(nil)
-	_ database.Validator  = (*Options)(nil)
-	_ database.Embedded   = (*Options)(nil)
-	_ database.Installer  = (*Options)(nil)
-	_ database.Leader     = (*Options)(nil)
-	_ database.Versioner  = (*Options)(nil)
-	_ database.Counter    = (*Options)(nil)
-	_ database.Fsyncer    = (*Options)(nil)
-	_ database.ExtraFlags = (*Options)(nil)
-)
 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string {

@@ -20,4 +20,11 @@ func suite() databasetest.Suite {
 	}
 }
 
-func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
+// The whole suite runs with every transport.
+func TestConformance(t *testing.T) {
+	byTransport(t, func(t *testing.T, transport Transport) {
+		s := suite()
+		s.Options = "transport: " + string(transport)
+		databasetest.Run(t, s)
+	})
+}

@@ -19,7 +19,7 @@ var plannedFlags = []string{
 	"name", "data-dir", "listen-client-urls", "advertise-client-urls", "listen-peer-urls",
 	"initial-advertise-peer-urls", "initial-cluster", "initial-cluster-token", "initial-cluster-state",
 	"snapshot-count", "quota-backend-bytes", "heartbeat-interval", "election-timeout",
-	"logger", "log-outputs", "log-level",
+	"logger", "log-outputs", "log-level", "enable-pprof",
 	"cert-file", "key-file", "trusted-ca-file", "client-cert-auth",
 	"peer-cert-file", "peer-key-file", "peer-trusted-ca-file", "peer-client-cert-auth",
 	"config-file",
@@ -77,6 +77,9 @@ func (o *Options) args(m database.Member) []string {
 	}
 	if o.UnsafeNoFsync {
 		args = append(args, "--unsafe-no-fsync")
+	}
+	if o.Pprof {
+		args = append(args, "--enable-pprof")
 	}
 	if t := m.TLS; t != nil {
 		args = append(args,

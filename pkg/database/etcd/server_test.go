@@ -12,9 +12,11 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
 // startOne starts a cluster of one member.
@@ -25,18 +27,29 @@ func startOne(t testing.TB, options string) *databasetest.Cluster {
 	}, 1)
 }
 
-func dial(t testing.TB, c *databasetest.Cluster, target database.Target) *client {
+// dialBy dials with one transport and closes the client at the end.
+func dialBy(t testing.TB, transport Transport, target database.Target) database.Client {
 	t.Helper()
-	dialed, err := c.Driver().Dial(t.Context(), target)
+	driver := NewDriver()
+	driver.Transport = transport
+	client, err := driver.Dial(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := dialed.Close(); err != nil {
+		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return dialed.(*client)
+	return client
+}
+
+// byTransport runs a test with every transport.
+func byTransport(t *testing.T, run func(*testing.T, Transport)) {
+	t.Helper()
+	for _, transport := range []Transport{GRPC, Lean} {
+		t.Run(string(transport), func(t *testing.T) { run(t, transport) })
+	}
 }
 
 // The limit is exact: reckoned from the bits of the member's id, the largest
@@ -50,41 +63,45 @@ func TestExactLimit(t *testing.T) {
 	// A request's id starts with the low 16 bits of the member's.
 	id := status.Header.MemberId << 48
 	idSize := protowire.SizeVarint(id)
-	conn := dial(t, c, c.Target())
-	for _, keySize := range []int{1, 127, 128, 256, 1000} {
-		key := []byte(strings.Repeat("k", keySize))
-		largest := maxValueWithID(defaultRequestBytes, keySize, idSize)
-		if err := conn.Put(t.Context(), key, make([]byte, largest)); err != nil {
-			t.Errorf("key of %d bytes, value of %d: %v", keySize, largest, err)
+	byTransport(t, func(t *testing.T, transport Transport) {
+		conn := dialBy(t, transport, c.Target())
+		for _, keySize := range []int{1, 127, 128, 256, 1000} {
+			key := []byte(strings.Repeat("k", keySize))
+			largest := maxValueWithID(defaultRequestBytes, keySize, idSize)
+			if err := conn.Put(t.Context(), key, make([]byte, largest)); err != nil {
+				t.Errorf("key of %d bytes, value of %d: %v", keySize, largest, err)
+			}
+			err := conn.Put(t.Context(), key, make([]byte, largest+1))
+			if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+				t.Errorf("key of %d bytes, value of %d: %v", keySize, largest+1, err)
+			}
 		}
-		err := conn.Put(t.Context(), key, make([]byte, largest+1))
-		if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
-			t.Errorf("key of %d bytes, value of %d: %v", keySize, largest+1, err)
-		}
-	}
+	})
 }
 
 // A full store refuses writes, serves reads, and says so in its log.
 func TestNoSpace(t *testing.T) {
 	c := startOne(t, "quota_backend_bytes: 1000000")
-	conn := dial(t, c, c.Target())
-	value := make([]byte, 100_000)
-	var refused error
-	for i := 0; refused == nil && i < 50; i++ {
-		refused = conn.Put(t.Context(), fmt.Append(nil, i), value)
-	}
-	if outcome, class := database.Classify(refused); outcome != database.Failed || class != database.ClassThrottled {
-		t.Fatalf("a full store answers %v", refused)
-	}
-	if _, err := conn.Get(t.Context(), []byte("0"), database.ReadLinearizable); err != nil {
-		t.Errorf("a full store does not serve reads: %v", err)
-	}
+	byTransport(t, func(t *testing.T, transport Transport) {
+		conn := dialBy(t, transport, c.Target())
+		value := make([]byte, 100_000)
+		var refused error
+		for i := 0; refused == nil && i < 50; i++ {
+			refused = conn.Put(t.Context(), fmt.Append(nil, i), value)
+		}
+		if outcome, class := database.Classify(refused); outcome != database.Failed || class != database.ClassThrottled {
+			t.Fatalf("a full store answers %v", refused)
+		}
+		if _, err := conn.Get(t.Context(), []byte("0"), database.ReadLinearizable); err != nil {
+			t.Errorf("a full store does not serve reads: %v", err)
+		}
+	})
 }
 
 // The rules find what a real server logs.
 func TestLogRules(t *testing.T) {
 	c := startOne(t, "snapshot_count: 20")
-	conn := dial(t, c, c.Target())
+	conn := dialBy(t, Lean, c.Target())
 	for i := range 60 {
 		if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
 			t.Fatal(err)
@@ -122,64 +139,90 @@ func TestPrefer(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
 	}, 3)
-	for prefer := -1; prefer < 3; prefer++ {
-		target := c.Target()
-		target.Prefer = prefer
-		conn := dial(t, c, target)
-		asked := map[uint64]int{}
-		want := 1
-		if prefer < 0 {
-			want = 3
+	byTransport(t, func(t *testing.T, transport Transport) {
+		for prefer := -1; prefer < 3; prefer++ {
+			asksOnly(t, c, transport, prefer)
 		}
-		// Connections of the balancer come up one by one.
-		for i := 0; i < 60 || (len(asked) < want && i < 10_000); i++ {
-			resp, err := conn.kv.Range(t.Context(), &pb.RangeRequest{Key: []byte("k"), Serializable: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			asked[resp.Header.MemberId]++
-		}
-		if len(asked) != want {
-			t.Errorf("prefer %d: asked %d members %v, want %d", prefer, len(asked), asked, want)
-		}
-		if prefer >= 0 {
-			status, err := statusOf(t.Context(), c.Target(), prefer)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if asked[status.Header.MemberId] == 0 {
-				t.Errorf("prefer %d: another member was asked", prefer)
-			}
-		}
+	})
+}
+
+// asksOnly fails the test unless a connection asks the member it prefers, or all.
+func asksOnly(t *testing.T, c *databasetest.Cluster, transport Transport, prefer int) {
+	t.Helper()
+	target := c.Target()
+	target.Prefer = prefer
+	conn := dialBy(t, transport, target)
+	asked := map[uint64]int{}
+	want := 1
+	if prefer < 0 {
+		want = 3
 	}
+	// Connections to all come up one by one.
+	for i := 0; i < 60 || (len(asked) < want && i < 10_000); i++ {
+		asked[memberThatAnswers(t, conn)]++
+	}
+	if len(asked) != want {
+		t.Errorf("prefer %d: asked %d members %v, want %d", prefer, len(asked), asked, want)
+	}
+	if prefer < 0 {
+		return
+	}
+	status, err := statusOf(t.Context(), c.Target(), prefer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked[status.Header.MemberId] == 0 {
+		t.Errorf("prefer %d: another member was asked", prefer)
+	}
+}
+
+// memberThatAnswers makes one read and returns the id of the member it went to.
+func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
+	t.Helper()
+	request := &pb.RangeRequest{Key: []byte("k"), Serializable: true}
+	resp, err := new(pb.RangeResponse), error(nil)
+	if grpc, ok := conn.(*client); ok {
+		resp, err = grpc.kv.Range(t.Context(), request)
+	} else {
+		m := unary.Message{One: request.Key, Rest: rangeFields(0, database.ReadStale)}
+		_, err = conn.(*lean).calls.Call(t.Context(), pathRange, m, func(reply []byte) (bool, error) {
+			return false, proto.Unmarshal(reply, resp)
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Header.MemberId
 }
 
 // A request that no connection took was surely not applied; one whose connection
 // was cut may have been.
 func TestLostServer(t *testing.T) {
-	c := startOne(t, "")
-	conn := dial(t, c, c.Target())
-	errs := make(chan error)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	go func() {
-		defer close(errs)
-		for i := 0; ; i++ {
-			if err := conn.Put(ctx, fmt.Append(nil, i), make([]byte, 1000)); err != nil {
-				errs <- err
-				return
+	byTransport(t, func(t *testing.T, transport Transport) {
+		c := startOne(t, "")
+		conn := dialBy(t, transport, c.Target())
+		errs := make(chan error)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		go func() {
+			defer close(errs)
+			for i := 0; ; i++ {
+				if err := conn.Put(ctx, fmt.Append(nil, i), make([]byte, 1000)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+		time.Sleep(200 * time.Millisecond)
+		c.Kill(0)
+		if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != database.ClassUnavailable {
+			t.Errorf("the write under way is %v, %q", outcome, class)
+		}
+		for range 3 {
+			err := conn.Put(ctx, []byte("k"), nil)
+			if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassUnavailable {
+				t.Errorf("a write to nobody is %v, %q: %v", outcome, class, err)
 			}
 		}
-	}()
-	time.Sleep(200 * time.Millisecond)
-	c.Kill(0)
-	if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != database.ClassUnavailable {
-		t.Errorf("the write under way is %v, %q", outcome, class)
-	}
-	for range 3 {
-		err := conn.Put(ctx, []byte("k"), nil)
-		if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassUnavailable {
-			t.Errorf("a write to nobody is %v, %q: %v", outcome, class, err)
-		}
-	}
+	})
 }

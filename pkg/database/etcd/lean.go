@@ -1,0 +1,202 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+)
+
+// The methods that are called, as gRPC names them on the wire.
+const (
+	pathPut    = "/etcdserverpb.KV/Put"
+	pathRange  = "/etcdserverpb.KV/Range"
+	pathDelete = "/etcdserverpb.KV/DeleteRange"
+	pathTxn    = "/etcdserverpb.KV/Txn"
+	pathStatus = "/etcdserverpb.Maintenance/Status"
+)
+
+// lean is a client without gRPC's library: requests are encoded straight into the
+// connection's buffer, and of replies only what is asked for is decoded. It is
+// safe for concurrent use and keeps neither key nor value.
+type lean struct{ calls *unary.Client }
+
+var (
+	_ database.Client  = (*lean)(nil)
+	_ database.Deleter = (*lean)(nil)
+	_ database.Ranger  = (*lean)(nil)
+	_ database.Swapper = (*lean)(nil)
+)
+
+// dialLean connects, and asks for the server's status.
+func dialLean(ctx context.Context, t database.Target) (*lean, error) {
+	config, err := leanConfig(t)
+	if err != nil {
+		return nil, err
+	}
+	c := &lean{calls: unary.New(config)}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := c.calls.Call(ctx, pathStatus, unary.Message{}, wellFormed); err != nil {
+		c.calls.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func leanConfig(t database.Target) (unary.Config, error) {
+	addresses, err := addressesOf(t)
+	if err != nil {
+		return unary.Config{}, err
+	}
+	config, err := tlsConfig(t.TLS)
+	return unary.Config{Addresses: addresses, TLS: config}, err
+}
+
+// Put creates or overwrites key.
+func (c *lean) Put(ctx context.Context, key, value []byte) error {
+	return c.call(ctx, pathPut, unary.Message{One: key, Two: value}, wellFormed)
+}
+
+// Get returns the value of key.
+func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+	var value []byte
+	var found int
+	err := c.call(ctx, pathRange, unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
+		value, found, err = firstValue(reply)
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case found == 0:
+		return nil, database.ErrNotFound
+	}
+	return value, nil
+}
+
+// Range reads up to limit keys with their values, as the other client's does.
+func (c *lean) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (int, error) {
+	var found int
+	err := c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode)}, func(reply []byte) (keep bool, err error) {
+		_, found, err = firstValue(reply)
+		return false, err
+	})
+	return found, err
+}
+
+// Delete removes key.
+func (c *lean) Delete(ctx context.Context, key []byte) error {
+	return c.call(ctx, pathDelete, unary.Message{One: key}, wellFormed)
+}
+
+// Swap sets key to value in one transaction if it holds old. A missing key is a
+// conflict too.
+func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
+	request, err := proto.Marshal(swap(key, old, value))
+	if err != nil {
+		return database.NotApplied(database.ClassOther, err)
+	}
+	var resp pb.TxnResponse
+	err = c.call(ctx, pathTxn, unary.Message{Rest: request}, func(reply []byte) (keep bool, err error) {
+		return false, proto.Unmarshal(reply, &resp)
+	})
+	if err == nil && !resp.Succeeded {
+		return database.NotApplied(database.ClassConflict, errConflict)
+	}
+	return err
+}
+
+// Close closes the connections.
+func (c *lean) Close() error {
+	c.calls.Close()
+	return nil
+}
+
+func (c *lean) call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	unsent, err := c.calls.Call(ctx, path, m, read)
+	return classify(err, !unsent)
+}
+
+// The numbers of the fields that are written or read here.
+const (
+	rangeLimit        = 3 // of RangeRequest
+	rangeSerializable = 7
+	rangeKeyValues    = 2 // of RangeResponse
+	keyValueValue     = 5 // of KeyValue
+)
+
+// rangeFields encodes what a RangeRequest holds after its keys.
+func rangeFields(limit int, mode database.ReadMode) []byte {
+	var b []byte
+	if limit > 0 {
+		b = protowire.AppendVarint(protowire.AppendTag(b, rangeLimit, protowire.VarintType), uint64(limit))
+	}
+	if mode == database.ReadStale {
+		b = protowire.AppendVarint(protowire.AppendTag(b, rangeSerializable, protowire.VarintType), 1)
+	}
+	return b
+}
+
+var errMalformed = errors.New("the reply is no such message")
+
+// wellFormed wants of a reply that it is a message.
+func wellFormed(reply []byte) (keep bool, err error) {
+	return false, fields(reply, func(protowire.Number, []byte) error { return nil })
+}
+
+// firstValue returns the first value of a RangeResponse, which is part of the
+// reply, and how many there are.
+func firstValue(reply []byte) (value []byte, found int, err error) {
+	err = fields(reply, func(number protowire.Number, kv []byte) error {
+		if number != rangeKeyValues {
+			return nil
+		}
+		if found++; found > 1 {
+			return nil
+		}
+		return fields(kv, func(number protowire.Number, v []byte) error {
+			if number == keyValueValue {
+				value = v[:len(v):len(v)]
+			}
+			return nil
+		})
+	})
+	return value, found, err
+}
+
+// fields calls each for every field of a message, with what it holds if its type
+// is bytes.
+func fields(message []byte, each func(protowire.Number, []byte) error) error {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return status.Error(codes.Internal, errMalformed.Error())
+		}
+		message = message[n:]
+		var held []byte
+		if kind == protowire.BytesType {
+			held, n = protowire.ConsumeBytes(message)
+		} else {
+			n = protowire.ConsumeFieldValue(number, kind, message)
+		}
+		if n < 0 {
+			return status.Error(codes.Internal, errMalformed.Error())
+		}
+		message = message[n:]
+		if err := each(number, held); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var _ database.Profiler = (*Options)(nil)
+
+// CPUProfile asks a member's client port for a profile. The member serves it if
+// it was started with the option pprof, or with etcd's --enable-pprof.
+func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, d time.Duration, w io.Writer) error {
+	if member < 0 || member >= len(t.Endpoints) {
+		return fmt.Errorf("profile etcd member %d of %d", member, len(t.Endpoints))
+	}
+	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(d), w); err != nil {
+		if !o.Pprof {
+			err = fmt.Errorf("%w (the option pprof is off)", err)
+		}
+		return fmt.Errorf("profile etcd member %d: %w", member, err)
+	}
+	return nil
+}
+
+func profile(ctx context.Context, t database.Target, address string, w io.Writer) (err error) {
+	scheme := "http://"
+	transport := &http.Transport{DisableCompression: true} // it is compressed
+	if t.TLS != nil {
+		scheme = "https://"
+		if transport.TLSClientConfig, err = tlsConfig(t.TLS); err != nil {
+			return err
+		}
+	}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %s", resp.Status)
+	} else {
+		_, err = io.Copy(w, resp.Body)
+	}
+	return errors.Join(err, resp.Body.Close())
+}

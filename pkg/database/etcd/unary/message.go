@@ -1,0 +1,88 @@
+package unary
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Message is a protobuf message in pieces, so that a request whose bulk is one or
+// two fields is encoded without a copy of its own. A nil or empty piece is not
+// there.
+type Message struct {
+	// One and Two are the fields with the numbers 1 and 2, of type bytes.
+	One, Two []byte
+	// Rest is the encoding of all other fields.
+	Rest []byte
+}
+
+// prefix is what gRPC writes before a message: whether it is compressed, and its
+// length in 4 bytes.
+const prefix = 5
+
+// size is the length of the encoded message.
+func (m *Message) size() int {
+	n := len(m.Rest)
+	if len(m.One) > 0 {
+		n += 1 + protowire.SizeBytes(len(m.One))
+	}
+	if len(m.Two) > 0 {
+		n += 1 + protowire.SizeBytes(len(m.Two))
+	}
+	return n
+}
+
+// appendTo appends the message, which has that size, with its prefix.
+func (m *Message) appendTo(b []byte, size int) []byte {
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(size))
+	if len(m.One) > 0 {
+		b = protowire.AppendBytes(append(b, 1<<3|byte(protowire.BytesType)), m.One)
+	}
+	if len(m.Two) > 0 {
+		b = protowire.AppendBytes(append(b, 2<<3|byte(protowire.BytesType)), m.Two)
+	}
+	return append(b, m.Rest...)
+}
+
+// reply is a message on its way in, prefix included.
+type reply struct {
+	body []byte
+	size int // of the whole, -1 while it is unknown
+}
+
+// maxReply bounds a message that is taken, in bytes.
+const maxReply = 1 << 30
+
+// most is how much memory a length alone is believed.
+const most = 4 << 20
+
+func (r *reply) add(data []byte) error {
+	r.body = append(r.body, data...)
+	if r.size < 0 && len(r.body) >= prefix {
+		length := binary.BigEndian.Uint32(r.body[1:])
+		switch {
+		case r.body[0] != 0:
+			return fmt.Errorf("the reply is compressed, which was not offered")
+		case length > maxReply:
+			return fmt.Errorf("a reply of %d bytes, more than %d", length, maxReply)
+		}
+		r.size = prefix + int(length)
+		if want := min(r.size, most); cap(r.body) < want {
+			r.body = append(make([]byte, 0, want), r.body...)
+		}
+	}
+	if r.size >= 0 && len(r.body) > r.size {
+		return fmt.Errorf("%d bytes follow the reply", len(r.body)-r.size)
+	}
+	return nil
+}
+
+// message returns the message once all of it has come.
+func (r *reply) message() ([]byte, error) {
+	if r.size < 0 || len(r.body) != r.size {
+		return nil, fmt.Errorf("the reply ends after %d bytes", len(r.body))
+	}
+	return r.body[prefix:], nil
+}
