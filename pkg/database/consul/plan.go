@@ -104,6 +104,9 @@ func (o *Options) config(m database.Member) map[string]any {
 		"disable_update_check":    true,
 		"ui_config":               map[string]bool{"enabled": false},
 	}
+	if o.EnableDebug {
+		config["enable_debug"] = true
+	}
 	if t := m.TLS; t != nil {
 		open["http"], open["https"] = off, ports["client"]
 		config["tls"] = map[string]any{"defaults": map[string]any{

@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-var _ database.Profiler = (*Options)(nil)
+var _ database.Profiler = (*Driver)(nil)
 
 // CPUProfile asks a member's client port for a profile. The member serves it if
 // it was started with the option pprof, or with etcd's --enable-pprof.
-func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, d time.Duration, w io.Writer) error {
+func (d *Driver) CPUProfile(ctx context.Context, t database.Target, member int, length time.Duration, w io.Writer) error {
 	if member < 0 || member >= len(t.Endpoints) {
 		return fmt.Errorf("profile etcd member %d of %d", member, len(t.Endpoints))
 	}
-	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(d), w); err != nil {
-		if !o.Pprof {
+	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(length), w); err != nil {
+		if !d.Pprof {
 			err = fmt.Errorf("%w (the option pprof is off)", err)
 		}
 		return fmt.Errorf("profile etcd member %d: %w", member, err)

@@ -1,0 +1,34 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var _ database.Profiler = (*Options)(nil)
+
+// CPUProfile asks a member's client port for a profile. The member serves it if
+// it was started with the option enable_debug, or to whom its ACLs let read
+// operator data.
+func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, d time.Duration, w io.Writer) error {
+	err := o.ask(t, member, func(c *client) error {
+		resp, err := c.get(ctx, database.ProfilePath(d))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, resp.Body)
+		return errors.Join(err, resp.Body.Close())
+	})
+	switch {
+	case err == nil:
+		return nil
+	case !o.EnableDebug:
+		return fmt.Errorf("profile consul member %d: %w (the option enable_debug is off)", member, err)
+	}
+	return fmt.Errorf("profile consul member %d: %w", member, err)
+}
