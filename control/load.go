@@ -96,6 +96,8 @@ func spread(s results.Spread) *results.Spread {
 
 // loadSteps runs the steps one after the other, each on new connections.
 func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
+	profiles := c.newProfiling()
+	defer profiles.end()
 	for _, s := range c.plannedSteps() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -107,6 +109,7 @@ func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
 		c.beats.setClients(s.Clients)
 		c.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.connections))
 		s.Dial = c.dialOne
+		profiles.begin(ctx)
 		res, err := engine.Step(ctx, s.Step, conns)
 		c.recordStep(s, res)
 		err = errors.Join(err, closeAll(conns))

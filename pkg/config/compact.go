@@ -26,6 +26,7 @@ func (r *reader) compactKeys(f *fileSpec) keys {
 		"databases":   into(&f.databases, r.databases),
 		"steps":       func(_ string, n *yaml.Node) { r.steps(n, &f.steps) },
 		"plots":       into(&f.plots, r.plots),
+		"profile":     into(&f.profile, r.profile),
 		"upload":      func(_ string, n *yaml.Node) { r.upload(n, &f.upload) },
 		"export":      into(&f.export, r.paths),
 		"inputs":      into(&f.inputs, r.inputs),

@@ -26,6 +26,8 @@ type Experiment struct {
 	Databases []Database `json:"databases"` // in the order of the file
 	Plots     []Plot     `json:"plots,omitempty"`
 	Upload    *Upload    `json:"upload,omitempty"`
+	// Profile is nil unless members are to profile themselves.
+	Profile *Profile `json:"profile,omitempty"`
 	// Export are paths that control copies result files to, by their names in a
 	// tag's folder ("client-system-metrics.csv"). A classic file gives them without
 	// a tag, for it runs one database at a time.

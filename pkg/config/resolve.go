@@ -23,6 +23,7 @@ func (r *reader) resolve(f *fileSpec) *Experiment {
 		Results:     f.results.or(DefaultResults),
 		Steps:       f.steps.over(DefaultSteps()),
 		Plots:       f.plots.or(DefaultPlots()),
+		Profile:     profileOf(f.profile),
 		Export:      f.export.is,
 		Inputs:      f.inputs.is,
 		Report:      f.report.is,

@@ -35,6 +35,9 @@ func Show(e *Experiment) ([]byte, error) {
 	top.add("plots", list(e.Plots, false, func(p Plot) *yaml.Node {
 		return flow(mapping{}.with("column", text(p.Column)).with("x_axis", text(p.XAxis)).with("y_axis", text(p.YAxis)))
 	}))
+	if e.Profile != nil {
+		top.add("profile", showProfile(e.Profile))
+	}
 	if u := e.Upload; u != nil {
 		var m mapping
 		m.add("url", text(u.URL))

@@ -47,6 +47,7 @@ func TestShowIsReadAgain(t *testing.T) {
 		"short": "hosts: [a]\ndatabases: {zookeeper: , etcd: {options: {flags: ['# no', '~', 'a: b']}}}\n",
 		"durations": "hosts: [a]\ntitle: 'null'\nload: {duration: 90s, clients: [1, 2], operation: read-oneshot, same_key: true}\n" +
 			"databases: {consul: }\nplots: []\n",
+		"profile": "hosts: [a]\nprofile: {cpu: 30s}\ndatabases: {etcd: }\n",
 		"starter": string(Starter(testCatalog())),
 		"classic": classicFileForTest,
 	} {

@@ -22,6 +22,7 @@ type fileSpec struct {
 	databases          given[[]*databaseSpec]
 	steps              stepsSpec
 	plots              given[[]Plot]
+	profile            given[profileSpec]
 	upload             uploadSpec
 	uploadKey          string // the key that says where to upload to
 	export             given[map[string]string]

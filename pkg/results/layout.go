@@ -16,7 +16,9 @@ const (
 	// it is "N-" + FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"
 	DirLogs    = "logs"
-	DirReport  = "report"
+	// DirProfiles holds what members profiled of themselves, "N-cpu.pprof".
+	DirProfiles = "profiles"
+	DirReport   = "report"
 
 	// The classic files that [Derive] makes.
 	FileClassicSummary     = "client-latency-distribution-summary.csv"

@@ -249,7 +249,21 @@ type Member struct {
 	Exit []string `json:"exit,omitempty"`
 	// Files are the files collected from the agent, below the tag's folder.
 	Files []string `json:"files,omitempty"`
-	Error string   `json:"error,omitempty"`
+	// Profiles are what the member profiled of itself during the load.
+	Profiles []Profile `json:"profiles,omitempty"`
+	Error    string    `json:"error,omitempty"`
+}
+
+// Profile is a profile in pprof's format that a member made.
+type Profile struct {
+	// Kind is what of: "cpu".
+	Kind string `json:"kind"`
+	// File is below the tag's folder.
+	File string `json:"file"`
+	// Start is when it was asked for, in the client's clock, and Length how long it
+	// took.
+	Start  time.Time     `json:"start"`
+	Length time.Duration `json:"length_ns"`
 }
 
 // Release is an installed release of a database.

@@ -1,0 +1,114 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
+)
+
+// profiled is a fake whose first member profiles itself, whose second refuses to,
+// and whose third never comes to an end.
+type profiled struct {
+	*fake.Options `yaml:",inline"`
+}
+
+func (d *profiled) CPUProfile(ctx context.Context, _ database.Target, member int, length time.Duration, w io.Writer) error {
+	switch member {
+	case 0:
+		_, err := io.WriteString(w, "a profile of "+length.String())
+		return err
+	case 1:
+		_, err := io.WriteString(w, "half of a pro")
+		return errors.Join(err, errors.New("no such page (the option pprof is off)"))
+	}
+	<-ctx.Done()
+	return errors.New("read: connection reset")
+}
+
+// newProfiledRig has a database "profiled" beside the others.
+func newProfiledRig(t *testing.T) *rig {
+	able := fake.Database()
+	able.Name = "profiled"
+	able.New = func() database.Driver { return &profiled{fake.New()} }
+	return newRigOf(t, database.NewRegistry(fake.Database(), able))
+}
+
+// texts are the texts of a code's marks.
+func (r record) texts(code string) (texts []string) {
+	for _, m := range r.run.Validity {
+		if m.Code == code {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// TestProfile: what came is in the folder and the manifest, what did not is a
+// mark, and nothing fails. Half a file stays nowhere.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	r := newProfiledRig(t)
+	out := r.mustRun(r.experiment("profile: {cpu: 1m}\n"+small+"databases: {profiled: , fake: }\n"), nil)
+	rec := r.read(out.Folders[0], 0)
+	want := []string{
+		"member 2: no such page (the option pprof is off)",
+		"member 3: the load ended before a profile of 1m0s",
+	}
+	if diff := cmp.Diff(want, rec.texts(markNotProfiled)); diff != "" {
+		t.Errorf("what is not profiled (-want +got):\n%s", diff)
+	}
+	if got := rec.texts(markProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1m0s") {
+		t.Errorf("profiled: %q", got)
+	}
+	files, err := os.ReadDir(filepath.Join(rec.dir, "profiles"))
+	if err != nil || len(files) != 1 {
+		t.Errorf("files %v, %v", files, err)
+	}
+	for i, m := range rec.run.Members {
+		if i > 0 && len(m.Profiles) > 0 {
+			t.Errorf("member %d has %v", i+1, m.Profiles)
+		}
+	}
+	if got := rec.run.Members[0].Profiles; len(got) != 1 || got[0].Kind != "cpu" || got[0].File != "profiles/1-cpu.pprof" || got[0].Length != time.Minute ||
+		got[0].Start.Before(rec.run.Ready) || got[0].Start.After(rec.run.LoadEnd) {
+		t.Errorf("profiles of member 1: %+v", got)
+	} else if text, err := os.ReadFile(filepath.Join(rec.dir, got[0].File)); err != nil || string(text) != "a profile of 1m0s" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if got := r.read(out.Folders[0], 1).texts(markNotProfiled); !cmp.Equal(got, []string{"members of fake cannot profile themselves"}) {
+		t.Errorf("fake: %q", got)
+	}
+}
+
+// TestProfileFits: a load of a known length is not outlasted.
+func TestProfileFits(t *testing.T) {
+	t.Parallel()
+	r := newProfiledRig(t)
+	for _, tt := range []struct {
+		load string
+		want time.Duration
+	}{
+		{"requests: 10", 30 * time.Second},
+		{"duration: 1m", 30 * time.Second},
+		{"duration: 20s", 20 * time.Second},
+		{"duration: 20500ms, warm_up: 5s", 15 * time.Second},
+		{"steps: [{clients: 1, duration: 7s}, {clients: 2, duration: 8s}]", 15 * time.Second},
+		{"duration: 900ms", 0},
+	} {
+		e := r.experiment("load: {" + tt.load + "}\ndatabases: {profiled: }\n")
+		c := &conductor{db: &e.Databases[0]}
+		if got := c.profileLength(30 * time.Second); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.load, got, tt.want)
+		}
+	}
+}

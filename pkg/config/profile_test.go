@@ -1,0 +1,38 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProfile(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		cpu  time.Duration // 0 for none
+		want string        // part of the error
+	}{
+		{"", 0, ""},
+		{"profile: {cpu: 1s}\n", time.Second, ""},
+		{"profile: {cpu: 10m}\n", 10 * time.Minute, ""},
+		{"profile: {}\n", 0, "test.yaml:1:10: profile: of what?"},
+		{"profile: {cpu: 1500ms}\n", 0, "test.yaml:1:16: cpu: want whole seconds from 1s to 10m0s, got 1.5s"},
+		{"profile: {cpu: 0s}\n", 0, "want whole seconds"},
+		{"profile: {cpu: 11m}\n", 0, "want whole seconds"},
+		{"profile: {cpu: 30}\n", 0, "did you mean 30s?"},
+		{"profile: {heap: 30s}\n", 0, "heap"},
+		{"profile: 30s\n", 0, "profile"},
+	} {
+		e, _, err := Parse("test.yaml", []byte(tt.text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
+			}
+		case err != nil:
+			t.Errorf("%q: %v", tt.text, err)
+		case tt.cpu == 0 && e.Profile != nil, tt.cpu > 0 && (e.Profile == nil || e.Profile.CPU != tt.cpu):
+			t.Errorf("%q: %+v", tt.text, e.Profile)
+		}
+	}
+}
