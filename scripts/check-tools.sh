@@ -13,6 +13,8 @@ need go "builds dbtester (1.26 or newer)" "https://go.dev/dl/"
 if [ "${1:-build}" = test ]; then
 	need gcc "the race detector" "apt-get install -y gcc"
 	need git "tests of the tree" "apt-get install -y git"
+	need java "ZooKeeper, a database under test" "apt-get install -y default-jre-headless"
+	need mvn "obtains ZooKeeper" "apt-get install -y maven"
 fi
 if command -v go >/dev/null 2>&1; then
 	v=$(go env GOVERSION); v=${v#go}
