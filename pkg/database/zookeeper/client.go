@@ -36,7 +36,7 @@ const anyVersion = -1
 // When the other is needed too, the put takes both.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
 	path := c.keys.path(key)
-	if size := putSize(len(path), len(value)); size > c.limit {
+	if size := putSize(c.access.size(), len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
 	// Twice is enough unless others create and delete the same key meanwhile.
@@ -45,7 +45,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 		if c.updates {
 			err = c.set(ctx, path, value, anyVersion)
 		} else {
-			err = c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Create(path, value, 0, openToAll()); return err })
+			err = c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Create(path, value, 0, c.access); return err })
 		}
 		if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
 			return err
@@ -79,7 +79,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 // was behind (see Get): then nothing is set though the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	path := c.keys.path(key)
-	if size := putSize(len(path), len(value)); size > c.limit {
+	if size := putSize(c.access.size(), len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
 	held, version, err := c.read(ctx, path, database.ReadSyncGet)

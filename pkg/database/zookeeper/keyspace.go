@@ -92,7 +92,7 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		if n, err := s.children(ctx, k.marker()); err != nil || n >= 0 {
+		if done, err := s.readable(ctx, k.marker()); err != nil || done {
 			return err
 		}
 		mine, err := k.take(ctx, s)
@@ -127,11 +127,11 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 // the session is of no more use, and closing it gives the lock back.
 func (k Keyspace) build(ctx context.Context, s *session) error {
 	// The last who had the lock may have made them since the first look.
-	done, err := s.children(ctx, k.marker())
+	done, err := s.readable(ctx, k.marker())
 	if err != nil {
 		return err
 	}
-	if done < 0 {
+	if !done {
 		for first := 0; first < k.Parents; first += batchSize {
 			if err := k.buildBatch(ctx, s, first, min(first+batchSize, k.Parents)); err != nil {
 				return err
@@ -150,7 +150,7 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) error {
 	ops := make([]any, 0, batchSize)
 	for i := first; i < end; i++ {
-		ops = append(ops, &zk.CreateRequest{Path: k.parent(i), Acl: openToAll()})
+		ops = append(ops, &zk.CreateRequest{Path: k.parent(i), Acl: s.access})
 	}
 	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Multi(ops...); return err })
 	// A proxy does not say why a transaction failed.

@@ -10,10 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// errNoTLS says that neither members nor clients of this driver speak TLS:
-// ZooKeeper wants its certificate and its key in one file of their own.
-var errNoTLS = errors.New("TLS is not supported for ZooKeeper's protocol")
-
 // classify turns what a call returned into a classed error, nil for nil. started
 // says whether the library was given the request; if not, it can't have been
 // applied.

@@ -33,13 +33,13 @@ var (
 
 // Plan returns one command, named "zookeeper": the JVM on the server's jars. Every
 // version from 3.4 to 3.9 takes these files; settings that are newer than a
-// version become system properties that nobody reads.
+// version become system properties that nobody reads. TLS takes 3.5.5 or newer.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):
 		return database.Plan{}, fmt.Errorf("plan zookeeper: member %d of %d", m.Index, len(m.Hosts))
-	case m.TLS != nil:
-		return database.Plan{}, fmt.Errorf("plan zookeeper: %w", errNoTLS)
+	case m.TLS != nil && (m.TLS.CA == "" || m.TLS.Cert == "" || m.TLS.Cert != m.TLS.Key):
+		return database.Plan{}, errors.New("plan zookeeper: for TLS a member needs a ca, and certificate and key in one PEM file, which is named as cert and as key")
 	}
 	jars, java, err := tools(m.Tools)
 	if err != nil {
@@ -104,8 +104,12 @@ func (o *Options) config(m database.Member) string {
 	set("syncLimit", o.SyncLimit)
 	set("dataDir", filepath.Join(m.Dir, dataDir))
 	set("dataLogDir", filepath.Join(m.Dir, logDir))
-	set("clientPort", m.Self().Ports["client"])
-	set("clientPortAddress", m.Self().Addr)
+	if m.TLS == nil {
+		set("clientPort", m.Self().Ports["client"])
+		set("clientPortAddress", m.Self().Addr)
+	} else {
+		secure(set, m)
+	}
 	set("clientPortListenBacklog", o.ListenBacklog)
 	set("maxClientCnxns", o.MaxClientConnections)
 	set("snapCount", o.SnapCount)
@@ -120,6 +124,22 @@ func (o *Options) config(m database.Member) string {
 		set(fmt.Sprintf("server.%d", serverID(i)), fmt.Sprintf("%s:%d", address(h, "peer"), h.Ports["election"]))
 	}
 	return b.String()
+}
+
+// secure writes what makes a member speak nothing but TLS, with clients and with
+// the other members, and ask all of them for a certificate. It takes Netty in place
+// of the member's own network code, so results with and without do not compare.
+func secure(set func(string, any), m database.Member) {
+	set("serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
+	set("secureClientPort", m.Self().Ports["client"])
+	set("secureClientPortAddress", m.Self().Addr)
+	set("sslQuorum", true)
+	for _, prefix := range []string{"ssl.", "ssl.quorum."} {
+		set(prefix+"keyStore.type", "PEM")
+		set(prefix+"keyStore.location", m.TLS.Cert)
+		set(prefix+"trustStore.type", "PEM")
+		set(prefix+"trustStore.location", m.TLS.CA)
+	}
 }
 
 // logRules find what disturbs a run in the logs of ZooKeeper 3.4 to 3.9.

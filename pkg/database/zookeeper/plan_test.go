@@ -48,6 +48,28 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// With TLS no port is open that speaks anything else.
+func TestPlanTLS(t *testing.T) {
+	m := member(map[string]string{toolJars: "/opt/zookeeper"})
+	m.TLS = &database.TLS{CA: "/pki/ca.pem", Cert: "/pki/member.pem", Key: "/pki/member.pem"}
+	plan, err := New().Plan(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := plan.Files[0].Content
+	for _, line := range []string{
+		"secureClientPort=2181", "secureClientPortAddress=::1", "sslQuorum=true",
+		"ssl.keyStore.location=/pki/member.pem", "ssl.quorum.trustStore.location=/pki/ca.pem",
+	} {
+		if !strings.Contains(config, line+"\n") {
+			t.Errorf("zoo.cfg lacks %q:\n%s", line, config)
+		}
+	}
+	if strings.Contains(config, "\nclientPort=") {
+		t.Errorf("a plaintext port is open:\n%s", config)
+	}
+}
+
 func TestNoPlan(t *testing.T) {
 	good := map[string]string{toolJars: "/opt/zookeeper", toolJava: "/jvm/java"}
 	outside, secure := member(good), member(good)
@@ -55,7 +77,7 @@ func TestNoPlan(t *testing.T) {
 	secure.TLS = &database.TLS{}
 	for want, m := range map[string]database.Member{
 		"member 2 of 2":                 outside,
-		"TLS is not supported":          secure,
+		"named as cert and as key":      secure,
 		"no directory of zookeeper's":   member(map[string]string{toolJava: "/jvm/java"}),
 		"can't be part of a class path": member(map[string]string{toolJars: "/opt/a:b"}),
 	} {

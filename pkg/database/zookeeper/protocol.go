@@ -25,27 +25,33 @@ const DefaultMaxPacket = 1<<20 - 1
 // experiments have by default.
 const limitKeySize = 256
 
-// createOverhead is what a create request holds besides path and value:
+// createOverhead is what a create request holds besides path, value and access:
 //
 //	xid, opcode     4 + 4
 //	path, value     a length of 4 each
-//	ACL             4 for their number, 4 for the permissions, 4 + 5 for "world",
-//	                4 + 6 for "anyone"
 //	flags           4
-const createOverhead = 47
+const createOverhead = 20
 
-// putSize is the size of the larger of the two requests that a put may need.
-func putSize(path, value int) int { return createOverhead + path + value }
+// openToAll is the size in bytes of the access that anyone has: the number of its
+// entries, and of its only one the permissions, "world" and "anyone".
+const openToAll = 4 + 4 + 4 + 5 + 4 + 6
+
+// putSize is the size of the larger of the two requests that a put may need, with
+// an access of that many bytes.
+func putSize(access, path, value int) int { return createOverhead + access + path + value }
 
 // MaxValue returns the largest value under a key of keySize bytes that needs no
-// escapes; 0 if there is none.
+// escapes, for a client without credentials; 0 if there is none.
 func (p Protocol) MaxValue(keySize int) int {
-	return max(0, p.MaxPacket-putSize(p.Keys.pathSize(keySize), 0))
+	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
 }
 
 // Dial opens one session and makes the parents of the keys if they are not
 // there. It fails if no endpoint answers; with Prefer set, only that one is
 // tried, then and whenever the connection is lost.
+//
+// With credentials, what it creates belongs to whoever shows the same. Without, or
+// with others, it fails where the parents of the keys are somebody's.
 //
 // Its memory is that of the largest request and the largest answer, which follow
 // from Target.MaxBytes: with 1,000 connections, every KiB is 2 MiB.
@@ -56,7 +62,7 @@ func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client,
 	}
 	if err := p.Keys.prepare(ctx, s); err != nil {
 		s.close()
-		return nil, fmt.Errorf("dial: make the parents of the keys: %w", err)
+		return nil, fmt.Errorf("dial: find or make the parents of the keys: %w", err)
 	}
 	return &client{session: s, keys: p.Keys, limit: min(p.MaxPacket, s.largest)}, nil
 }
@@ -70,7 +76,7 @@ func (p Protocol) bufferSize(maxBytes int) int {
 	const spare, least = 512, 4 << 10
 	size := p.MaxPacket
 	if maxBytes > 0 {
-		size = min(size, putSize(p.Keys.pathSize(0), maxBytes)+spare)
+		size = min(size, putSize(openToAll, p.Keys.pathSize(0), maxBytes)+spare)
 	}
 	return max(size+lengthField, least)
 }

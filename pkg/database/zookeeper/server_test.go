@@ -94,7 +94,7 @@ func TestOldest(t *testing.T) {
 	if n := countKeys(t, driver, c.Target()); n != 200 {
 		t.Errorf("%d keys, want 200", n)
 	}
-	largest := make([]byte, conn.limit-putSize(conn.keys.pathSize(3), 0))
+	largest := make([]byte, conn.limit-putSize(openToAll, conn.keys.pathSize(3), 0))
 	if err := conn.Put(t.Context(), []byte("big"), largest); err != nil {
 		t.Errorf("the largest value: %v", err)
 	}
@@ -184,7 +184,7 @@ func putCost(t *testing.T, c *databasetest.Cluster) {
 // was never elected anew.
 func lastTransaction(t *testing.T, c *databasetest.Cluster) int64 {
 	t.Helper()
-	text, err := ask(t.Context(), c.Target().Endpoints[0], "srvr")
+	text, err := ask(t.Context(), c.Target(), 0, "srvr")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,8 +347,8 @@ func prefer(t *testing.T, c *databasetest.Cluster) {
 	if _, err := protocol.Dial(t.Context(), target); err == nil {
 		t.Error("connected to a member that there is not")
 	}
-	target.TLS = &database.TLS{}
-	if _, err := protocol.Dial(t.Context(), target); !errors.Is(err, errNoTLS) {
+	target.Prefer, target.TLS = 1, &database.TLS{}
+	if _, err := protocol.Dial(t.Context(), target); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with TLS: %v", err)
 	}
 }

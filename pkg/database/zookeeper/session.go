@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -19,8 +18,6 @@ const (
 	sessionTimeout = 10 * time.Second
 	// dialTimeout bounds a dial whose context has no deadline.
 	dialTimeout = 10 * time.Second
-	// connectTimeout bounds one attempt to connect to one member.
-	connectTimeout = 5 * time.Second
 	// lengthField is the length in bytes in front of every packet.
 	lengthField = 4
 )
@@ -33,7 +30,8 @@ const (
 type session struct {
 	conn    *zk.Conn
 	network *network
-	largest int // packet in bytes that the buffers hold
+	access  access // of what it creates
+	largest int    // packet in bytes that the buffers hold
 	calls   chan call
 	quit    chan struct{}
 	once    sync.Once
@@ -47,15 +45,26 @@ type call struct {
 }
 
 // open opens a session with buffers of that many bytes and returns when a server
-// has confirmed it.
+// has confirmed it and was shown the credentials.
 func open(ctx context.Context, t database.Target, buffers int) (*session, error) {
 	endpoints, err := preferred(t)
 	if err != nil {
 		return nil, err
 	}
+	access, err := accessOf(t.Auth)
+	if err != nil {
+		return nil, err
+	}
+	config, err := t.TLS.Config()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	n := &network{failed: make(chan error, len(endpoints))}
+	if extra := access.size() - openToAll; extra > 0 {
+		buffers += extra
+	}
+	n := &network{tls: config, failed: make(chan error, len(endpoints))}
 	conn, events, err := zk.Connect(endpoints, sessionTimeout,
 		zk.WithDialer(n.dial), zk.WithLogger(silence{}), zk.WithLogInfo(false),
 		zk.WithMaxBufferSize(buffers), zk.WithMaxConnBufferSize(buffers))
@@ -63,13 +72,17 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 		return nil, err
 	}
 	s := &session{
-		conn: conn, network: n, largest: buffers - lengthField,
+		conn: conn, network: n, access: access, largest: buffers - lengthField,
 		calls: make(chan call), quit: make(chan struct{}),
 	}
 	s.tasks.Go(s.work)
 	confirmed := make(chan struct{})
 	s.tasks.Go(func() { s.watch(events, confirmed) })
-	if err := n.wait(ctx, confirmed, len(endpoints)); err != nil {
+	err = n.wait(ctx, confirmed, len(endpoints))
+	if err == nil && t.Auth != nil {
+		err = s.do(ctx, digest(t.Auth))
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}
@@ -79,8 +92,6 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 // preferred returns the endpoints that a connection may use.
 func preferred(t database.Target) ([]string, error) {
 	switch {
-	case t.TLS != nil:
-		return nil, errNoTLS
 	case len(t.Endpoints) == 0:
 		return nil, errors.New("no endpoints")
 	case t.Prefer >= len(t.Endpoints):
@@ -162,9 +173,18 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
+// readable says whether a znode is there. That it is somebody else's is an error.
+func (s *session) readable(ctx context.Context, path string) (bool, error) {
+	err := s.do(ctx, func(c *zk.Conn) error { _, _, err := c.Get(path); return err })
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // create makes an empty znode.
 func (s *session) create(ctx context.Context, path string, flags int32) error {
-	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, flags, openToAll()); return err })
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, flags, s.access); return err })
 }
 
 // close ends the session and returns when everything that belongs to it has
@@ -178,73 +198,7 @@ func (s *session) close() {
 	s.tasks.Wait()
 }
 
-// openToAll is the access of every znode: anyone may do anything.
-func openToAll() []zk.ACL { return zk.WorldACL(zk.PermAll) }
-
 // silence is the log of the library, which tells what errors tell too.
 type silence struct{}
 
 func (silence) Printf(string, ...any) {}
-
-// network makes the connections of one session and cuts the last one when the
-// session is closed, where the library would wait for a server that hangs.
-type network struct {
-	failed chan error // errors of attempts until wait returns, as far as there is room
-	mu     sync.Mutex
-	conn   net.Conn
-	closed bool
-}
-
-// dial is the library's way to connect.
-func (n *network) dial(kind, address string, _ time.Duration) (net.Conn, error) {
-	n.mu.Lock()
-	closed := n.closed
-	n.mu.Unlock()
-	if closed {
-		return nil, net.ErrClosed
-	}
-	conn, err := net.DialTimeout(kind, address, connectTimeout)
-	if err != nil {
-		select {
-		case n.failed <- err:
-		default:
-		}
-		return nil, err
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
-		return nil, errors.Join(net.ErrClosed, conn.Close())
-	}
-	n.conn = conn
-	return conn, nil
-}
-
-// wait returns when the session is confirmed, ctx ends or that many attempts
-// failed.
-func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, attempts int) error {
-	var failures []error
-	for {
-		select {
-		case <-confirmed:
-			return nil
-		case err := <-n.failed:
-			if failures = append(failures, err); len(failures) == attempts {
-				return errors.Join(failures...)
-			}
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("no session: %w", ctx.Err()), errors.Join(failures...))
-		}
-	}
-}
-
-// close cuts the connection and refuses new ones.
-func (n *network) close() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.closed = true
-	if n.conn != nil {
-		// What it says does not matter: the server has answered, or never will.
-		_ = n.conn.Close()
-	}
-}

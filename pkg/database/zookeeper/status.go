@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -58,7 +57,7 @@ func statusOf(ctx context.Context, t database.Target, member int) (status, error
 	if member < 0 || member >= len(t.Endpoints) {
 		return status{}, fmt.Errorf("zookeeper member %d of %d", member, len(t.Endpoints))
 	}
-	text, err := ask(ctx, t.Endpoints[member], "srvr")
+	text, err := ask(ctx, t, member, "srvr")
 	if err != nil {
 		return status{}, fmt.Errorf("ask zookeeper member %d: %w", member, err)
 	}
@@ -95,11 +94,16 @@ func parseStatus(text string) (status, error) {
 // maxStatus bounds an answer to a command, in bytes.
 const maxStatus = 64 << 10
 
-// ask sends one of ZooKeeper's four-letter commands and returns the answer.
-func ask(ctx context.Context, endpoint, command string) (answer string, err error) {
+// ask sends a member one of ZooKeeper's four-letter commands and returns the
+// answer. Commands want no credentials.
+func ask(ctx context.Context, t database.Target, member int, command string) (answer string, err error) {
+	config, err := t.TLS.Config()
+	if err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
+	conn, err := connect(ctx, config, t.Endpoints[member])
 	if err != nil {
 		return "", err
 	}
@@ -112,5 +116,8 @@ func ask(ctx context.Context, endpoint, command string) (answer string, err erro
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(conn, maxStatus))
+	if err == nil && len(text) == 0 {
+		err = errSilent
+	}
 	return string(text), err
 }

@@ -35,6 +35,8 @@ func Database() database.Database {
 			Operations: Operations(),
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			Tools:      []string{toolJars, toolJava},
+			TLS:        true,
+			Auth:       true,
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      fsyncEach,
 		},

@@ -1,0 +1,84 @@
+package zookeeper
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// oneFile returns the files with certificate and key in one, as ZooKeeper wants
+// them.
+func oneFile(t *testing.T, files *database.TLS) *database.TLS {
+	t.Helper()
+	both := filepath.Join(t.TempDir(), "both.pem")
+	var content []byte
+	for _, path := range []string{files.Key, files.Cert} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = append(content, data...)
+	}
+	if err := os.WriteFile(both, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &database.TLS{CA: files.CA, Cert: both, Key: both}
+}
+
+// With TLS and a digest only who shows both is let in.
+func TestSecure(t *testing.T) {
+	s := suite(t, newest)
+	s.Addrs = []string{"127.0.7.21", "127.0.7.22", "127.0.7.23"}
+	// Members see each other come from 127.0.0.1, and look whether the certificate
+	// holds it.
+	s.TLS = oneFile(t, databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...))
+	s.Auth = &database.Auth{User: "bench", Password: "hunter2"}
+	c := databasetest.Start(t, s, 3)
+	databasetest.Secure(t, c, *s.Auth)
+	t.Run("largest", func(t *testing.T) {
+		conn := dial(t, c.Driver(), c.To(0))
+		size := conn.limit - putSize(conn.access.size(), conn.keys.pathSize(1), 0)
+		if err := conn.Put(t.Context(), []byte("k"), make([]byte, size)); err != nil {
+			t.Errorf("the largest value: %v", err)
+		}
+		_, class := database.Classify(conn.Put(t.Context(), []byte("k"), make([]byte, size+1)))
+		if class != database.ClassTooLarge {
+			t.Errorf("one byte more: %q", class)
+		}
+	})
+	t.Run("reconnect", func(t *testing.T) {
+		conn := dial(t, c.Driver(), c.To(1))
+		c.Kill(1)
+		c.Restart(1)
+		c.WaitReady()
+		if err := conn.Put(t.Context(), []byte("again"), nil); err != nil {
+			t.Errorf("a session that was connected again: %v", err)
+		}
+	})
+}
+
+func TestAccess(t *testing.T) {
+	open, err := accessOf(nil)
+	if err != nil || open.size() != openToAll {
+		t.Errorf("open to all: %v, %d bytes, %v", open, open.size(), err)
+	}
+	got, err := accessOf(&database.Auth{User: "super", Password: "test"})
+	// The digest is the one that ZooKeeper's own DigestAuthenticationProvider prints.
+	want := access{{Perms: zk.PermAll, Scheme: "digest", ID: "super:D/InIHSb7yEEbrWz8b9l71RjZJU="}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("digest: %v %s", err, diff)
+	}
+	for _, auth := range []database.Auth{{}, {User: "a"}, {Password: "b"}, {User: "a:b", Password: "c"}} {
+		if _, err := accessOf(&auth); err == nil {
+			t.Errorf("%v is taken", auth)
+		} else if _, class := database.Classify(err); class != database.ClassDenied {
+			t.Errorf("%v: %v", auth, err)
+		}
+	}
+}
