@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,7 +136,7 @@ func (p *profiling) end() {
 		case errors.Is(err, context.Canceled):
 			p.mark(markNotProfiled, false, "member %d: the load ended before a profile of %v", i+1, p.length)
 		case err != nil:
-			p.mark(markNotProfiled, false, "member %d: %v", i+1, err)
+			p.mark(markNotProfiled, false, "member %d: %s", i+1, strings.Join(strings.Fields(err.Error()), " ")) // on one line
 		default:
 			p.run.Members[i].Profiles = append(p.run.Members[i].Profiles, *p.profiles[i])
 			came++

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +36,20 @@ func TestProfile(t *testing.T) {
 		case tt.cpu == 0 && e.Profile != nil, tt.cpu > 0 && (e.Profile == nil || e.Profile.CPU != tt.cpu):
 			t.Errorf("%q: %+v", tt.text, e.Profile)
 		}
+	}
+}
+
+// TestProfilesDoc reads the example of the page on profiles.
+func TestProfilesDoc(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "profiles.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(data), "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	// The drivers' own options are in their own tests.
+	block = strings.NewReplacer("{options: {pprof: true}}", "", "{options: {enable_debug: true}}", "").Replace(block)
+	if e := parse(t, "hosts: [a]\n"+block); e.Profile == nil || e.Profile.CPU != 30*time.Second {
+		t.Errorf("%+v", e.Profile)
 	}
 }

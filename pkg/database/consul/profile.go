@@ -28,7 +28,7 @@ func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int,
 	case err == nil:
 		return nil
 	case !o.EnableDebug:
-		return fmt.Errorf("profile consul member %d: %w (the option enable_debug is off)", member, err)
+		return fmt.Errorf("profile consul: %w (the option enable_debug is off)", err)
 	}
-	return fmt.Errorf("profile consul member %d: %w", member, err)
+	return fmt.Errorf("profile consul: %w", err)
 }

@@ -17,13 +17,13 @@ var _ database.Profiler = (*Driver)(nil)
 // it was started with the option pprof, or with etcd's --enable-pprof.
 func (d *Driver) CPUProfile(ctx context.Context, t database.Target, member int, length time.Duration, w io.Writer) error {
 	if member < 0 || member >= len(t.Endpoints) {
-		return fmt.Errorf("profile etcd member %d of %d", member, len(t.Endpoints))
+		return fmt.Errorf("profile etcd: no member %d of %d", member, len(t.Endpoints))
 	}
 	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(length), w); err != nil {
 		if !d.Pprof {
 			err = fmt.Errorf("%w (the option pprof is off)", err)
 		}
-		return fmt.Errorf("profile etcd member %d: %w", member, err)
+		return fmt.Errorf("profile etcd: %w", err)
 	}
 	return nil
 }
