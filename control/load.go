@@ -258,7 +258,10 @@ func (c *conductor) preload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(load.Preload(ctx, spec, most.Clients, conns, nil), closeAll(conns))
+	if err := errors.Join(load.Preload(ctx, spec, most.Clients, conns, nil), closeAll(conns)); err != nil {
+		return err
+	}
+	return c.awaitKeys(ctx, spec, most.Clients)
 }
 
 func (c *conductor) reportProgress(p load.Progress) {
