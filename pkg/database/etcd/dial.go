@@ -2,12 +2,10 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"math"
-	"os"
+	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -56,7 +54,7 @@ func (d *Driver) Dial(ctx context.Context, t database.Target) (database.Client, 
 	}
 	c, err := dialLean(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("dial etcd: %w", err)
+		return nil, fmt.Errorf("dial etcd: %w%s", err, hint(t, err))
 	}
 	return c, nil
 }
@@ -70,9 +68,20 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if _, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("dial etcd: %w", err), conn.Close())
+		err = classify(err, false)
+		return nil, errors.Join(fmt.Errorf("dial etcd: %w%s", err, hint(t, err)), conn.Close())
 	}
 	return &client{conn: conn, kv: pb.NewKVClient(conn)}, nil
+}
+
+// hint says what to do about an error of a new connection, if it is known: a member
+// that wants TLS ends a plaintext connection without a word.
+func hint(t database.Target, err error) string {
+	_, class := database.Classify(err)
+	if t.TLS != nil || class != database.ClassUnavailable || strings.Contains(err.Error(), "refused") {
+		return ""
+	}
+	return " (perhaps the member wants TLS)"
 }
 
 // connect makes a connection without waiting for it.
@@ -81,8 +90,11 @@ func connect(t database.Target) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := tlsConfig(t.TLS)
+	config, err := t.TLS.Config()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkAuth(t.Auth); err != nil {
 		return nil, err
 	}
 	creds := insecure.NewCredentials()
@@ -103,6 +115,9 @@ func connect(t database.Target) (*grpc.ClientConn, error) {
 		// Servers answer pings more often than every 5 s, or without a request in
 		// flight, by closing the connection.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+	}
+	if t.Auth != nil {
+		options = append(options, showTokens(t.Auth))
 	}
 	if len(addresses) == 1 {
 		return grpc.NewClient("passthrough:///"+addresses[0], options...)
@@ -129,30 +144,4 @@ func addressesOf(t database.Target) ([]string, error) {
 		return nil, errors.New("no endpoints")
 	}
 	return t.Endpoints, nil
-}
-
-// tlsConfig reads the files of t; nil is plaintext.
-func tlsConfig(t *database.TLS) (*tls.Config, error) {
-	if t == nil {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("read CA: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read CA: no certificate in %q", t.CA)
-		}
-	}
-	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("read client certificate: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
 }

@@ -33,6 +33,7 @@ func Database() database.Database {
 			Embedded:   version.Version,
 			SharedConn: true,
 			TLS:        true,
+			Auth:       true,
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
 			Built:      "built-in",

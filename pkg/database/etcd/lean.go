@@ -26,7 +26,10 @@ const (
 // lean is a client without gRPC's library: requests are encoded straight into the
 // connection's buffer, and of replies only what is asked for is decoded. It is
 // safe for concurrent use and keeps neither key nor value.
-type lean struct{ calls *unary.Client }
+type lean struct {
+	calls  *unary.Client
+	tokens *leanTokens // in place of calls, for clients with credentials
+}
 
 var (
 	_ database.Client  = (*lean)(nil)
@@ -41,12 +44,16 @@ func dialLean(ctx context.Context, t database.Target) (*lean, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &lean{calls: unary.New(config)}
+	c := &lean{}
+	if t.Auth == nil {
+		c.calls = unary.New(config)
+	} else {
+		c.tokens = newLeanTokens(t.Auth, config)
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if _, err := c.calls.Call(ctx, pathStatus, unary.Message{}, wellFormed); err != nil {
-		c.calls.Close()
-		return nil, err
+	if err := c.call(ctx, pathStatus, unary.Message{}, wellFormed); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -56,8 +63,8 @@ func leanConfig(t database.Target) (unary.Config, error) {
 	if err != nil {
 		return unary.Config{}, err
 	}
-	config, err := tlsConfig(t.TLS)
-	return unary.Config{Addresses: addresses, TLS: config}, err
+	config, err := t.TLS.Config()
+	return unary.Config{Addresses: addresses, TLS: config}, errors.Join(err, checkAuth(t.Auth))
 }
 
 // Put creates or overwrites key.
@@ -116,6 +123,10 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 
 // Close closes the connections.
 func (c *lean) Close() error {
+	if c.tokens != nil {
+		c.tokens.Close()
+		return nil
+	}
 	c.calls.Close()
 	return nil
 }
@@ -123,6 +134,10 @@ func (c *lean) Close() error {
 func (c *lean) call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) error {
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
+	}
+	if c.tokens != nil {
+		unsent, err := c.tokens.Call(ctx, path, m, read)
+		return classify(err, !unsent)
 	}
 	unsent, err := c.calls.Call(ctx, path, m, read)
 	return classify(err, !unsent)

@@ -55,7 +55,8 @@ func classOf(err error) (class database.Class, refused bool) {
 	case rpctypes.ErrStopped:
 		// The member stops with the proposal under way: others may commit it.
 		return database.ClassUnavailable, false
-	case rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrUserEmpty:
+	case rpctypes.ErrAuthFailed, rpctypes.ErrAuthNotEnabled, rpctypes.ErrUserEmpty,
+		rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision:
 		return database.ClassDenied, true
 	}
 	return classOfStatus(status.Convert(err))

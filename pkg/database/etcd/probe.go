@@ -23,12 +23,12 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		status, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		switch {
 		case err != nil:
-			return fmt.Errorf("status of etcd member %d: %w", member, err)
+			return fmt.Errorf("status of etcd member %d: %w", member, classify(err, false))
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
 		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(toEnd)}); err != nil {
-			return fmt.Errorf("linearizable read of etcd member %d: %w", member, err)
+			return fmt.Errorf("linearizable read of etcd member %d: %w", member, classify(err, false))
 		}
 		return nil
 	})
@@ -82,7 +82,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 		return 0, fmt.Errorf("count etcd keys: %w", err)
 	}
 	resp, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(toEnd), RangeEnd: []byte(toEnd), CountOnly: true})
-	if err = errors.Join(err, conn.Close()); err != nil {
+	if err = errors.Join(classify(err, false), conn.Close()); err != nil {
 		return 0, fmt.Errorf("count etcd keys: %w", err)
 	}
 	return resp.Count, nil
@@ -92,7 +92,7 @@ func statusOf(ctx context.Context, t database.Target, member int) (status *pb.St
 	err = ask(t, member, func(conn *grpc.ClientConn) error {
 		status, err = pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		if err != nil {
-			return fmt.Errorf("status of etcd member %d: %w", member, err)
+			return fmt.Errorf("status of etcd member %d: %w", member, classify(err, false))
 		}
 		return nil
 	})

@@ -33,7 +33,7 @@ func profile(ctx context.Context, t database.Target, address string, w io.Writer
 	transport := &http.Transport{DisableCompression: true} // it is compressed
 	if t.TLS != nil {
 		scheme = "https://"
-		if transport.TLSClientConfig, err = tlsConfig(t.TLS); err != nil {
+		if transport.TLSClientConfig, err = t.TLS.Config(); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,167 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// startSecure starts three members with TLS where only root is let in. Their
+// passwords are cheap to check.
+func startSecure(t *testing.T, transport Transport, root database.Auth) *databasetest.Cluster {
+	t.Helper()
+	s := databasetest.Suite{
+		Database: Database(), Addrs: []string{"127.0.2.11", "127.0.2.12", "127.0.2.13"},
+		Options: "{transport: " + string(transport) + ", flags: [--bcrypt-cost=4]}",
+	}
+	// Members see each other come from 127.0.0.1, and look whether the certificate
+	// holds it.
+	s.TLS = databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...)
+	c := databasetest.Start(t, s, 3)
+	conn, err := connect(c.To(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	users := pb.NewAuthClient(conn)
+	_, err = users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := users.RoleAdd(t.Context(), &pb.AuthRoleAddRequest{Name: "root"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := users.UserGrantRole(t.Context(), &pb.AuthUserGrantRoleRequest{User: root.User, Role: "root"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := users.AuthEnable(t.Context(), &pb.AuthEnableRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// With TLS and users only who shows both is let in.
+func TestSecure(t *testing.T) {
+	root := database.Auth{User: "root", Password: "hunter2"}
+	byTransport(t, func(t *testing.T, transport Transport) {
+		c := startSecure(t, transport, root)
+		databasetest.Secure(t, c, root)
+		t.Run("forgotten tokens", func(t *testing.T) { forgottenTokens(t, c, transport) })
+	})
+}
+
+// When a password is set anew, members forget the tokens of that user: clients ask
+// for new ones, and no request fails for it.
+func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport) {
+	client := dialBy(t, transport, c.To(1))
+	conn, err := connect(c.To(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	root := c.Target().Auth
+	for range 3 { // and tokens of more than one age
+		_, err := pb.NewAuthClient(conn).UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				key := []byte{'k', byte(i)}
+				if err := client.Put(t.Context(), key, key); err != nil {
+					t.Errorf("put: %v", err)
+				}
+				if got, err := client.Get(t.Context(), key, database.ReadLinearizable); err != nil || string(got) != string(key) {
+					t.Errorf("get: %q, %v", got, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// Credentials that can be nobody's, and those that a cluster without users does not
+// know, are denied and not left out.
+func TestUselessAuth(t *testing.T) {
+	c := startOne(t, "")
+	byTransport(t, func(t *testing.T, transport Transport) {
+		driver := NewDriver()
+		driver.Transport = transport
+		for _, auth := range []database.Auth{{}, {User: "a"}, {Password: "hunter2"}, {User: "a", Password: "hunter2"}} {
+			target := c.To(0)
+			target.Auth = &auth
+			client, err := driver.Dial(t.Context(), target)
+			if err == nil {
+				_ = client.Close()
+				t.Errorf("%v: is let in", auth)
+				continue
+			}
+			if outcome, class := database.Classify(err); class != database.ClassDenied || outcome != database.Failed {
+				t.Errorf("%v: %v, %q: %v", auth, outcome, class, err)
+			}
+		}
+	})
+}
+
+// Of many that find something stale one makes it anew, and the others wait for it;
+// who has no time left does not.
+func TestRenewed(t *testing.T) {
+	r := newRenewed[int]()
+	var made atomic.Int64
+	anew := func(context.Context) (*int, error) {
+		n := int(made.Add(1))
+		return &n, nil
+	}
+	for round := 1; round <= 3; round++ {
+		old := r.now.Load()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if v, err := r.renew(t.Context(), old, anew); err != nil || *v != round {
+					t.Errorf("round %d: %v, %v", round, v, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if made.Load() != 3 {
+		t.Errorf("made %d times in 3 rounds", made.Load())
+	}
+	now, broken := r.now.Load(), errors.New("broken")
+	if _, err := r.renew(t.Context(), now, func(context.Context) (*int, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if r.now.Load() != now {
+		t.Error("what could not be replaced is gone")
+	}
+	_, err := r.renew(t.Context(), now, func(ctx context.Context) (*int, error) {
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err := r.renew(over, now, anew)
+		return nil, err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("who has no time waits: %v", err)
+	}
+}
+
+func TestStale(t *testing.T) {
+	for err, want := range map[error]bool{
+		rpctypes.ErrGRPCInvalidAuthToken: true, rpctypes.ErrGRPCAuthOldRevision: true,
+		rpctypes.ErrGRPCAuthFailed: false, rpctypes.ErrGRPCUserEmpty: false, context.Canceled: false, nil: false,
+	} {
+		if got := stale(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
