@@ -29,11 +29,18 @@ type running struct {
 
 func startEtcd(t *testing.T) *running {
 	t.Helper()
+	return startEtcdWith(t, func([]string) *database.TLS { return nil })
+}
+
+// startEtcdWith starts members with the files that tls makes for their addresses.
+func startEtcdWith(t *testing.T, tls func(addrs []string) *database.TLS) *running {
+	t.Helper()
 	r := newRigOf(t, database.NewRegistry(etcd.Database()))
-	s := databasetest.Suite{Database: etcd.Database(), Options: "{log_level: warn, unsafe_no_fsync: true}"}
+	s := databasetest.Suite{Database: etcd.Database(), Options: "{log_level: warn, unsafe_no_fsync: true, flags: [--bcrypt-cost=4]}"}
 	for _, a := range r.agents {
 		s.Addrs = append(s.Addrs, a.host)
 	}
+	s.TLS = tls(s.Addrs)
 	c := databasetest.Start(t, s, rigSize)
 	leads, err := etcd.New().Leader(t.Context(), c.Target())
 	if err != nil {

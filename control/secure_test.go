@@ -1,0 +1,140 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	tlscredentials "google.golang.org/grpc/credentials"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// A cluster that runs already, with TLS and users, is loaded by who may; whoever may
+// not is told so at once. The password is nowhere in what is shown or kept.
+func TestSecureEndpoints(t *testing.T) {
+	t.Parallel()
+	const password = "hunter2-3f9c"
+	var files *database.TLS
+	r := startEtcdWith(t, func(addrs []string) *database.TLS {
+		files = databasetest.Certificates(t, append(addrs, "127.0.0.1")...) // where members come from
+		return files
+	})
+	enableUsers(t, files, r.endpoints[0], database.Auth{User: "root", Password: password})
+	secrets := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(secrets, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	right, wrong := write("right", password+"\n"), write("wrong", "not-"+password)
+	file := func(auth string) string {
+		return r.file("requests: 120, clients: 6, connections: 6, key_size: 32, value_size: 64") +
+			fmt.Sprintf("tls: {ca: '%s', cert: '%s', key: '%s'}\nauth: {%s}\n", files.CA, files.Cert, files.Key, auth)
+	}
+	for _, tc := range []struct{ name, auth, want string }{
+		{"right", "user: root, password_file: '" + right + "'", ""},
+		{"wrong", "user: root, password_file: '" + wrong + "'", "authentication failed"},
+		{"none", "", "denied"},
+	} {
+		var told, logged bytes.Buffer
+		e := r.parse(file(tc.auth))
+		o := r.options(e, func(u Update) { fmt.Fprintf(&told, "%+v\n", u) })
+		o.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		start := time.Now()
+		out, err := Run(ctx, o)
+		cancel()
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
+		}
+		if took := time.Since(start); err != nil && took > o.ReadyTimeout/2 {
+			t.Errorf("%s: a denial takes %v", tc.name, took)
+		}
+		kept := contents(t, out.Folders[0])
+		for where, text := range map[string]string{"updates": told.String(), "log": logged.String(), "error": fmt.Sprint(err), "folder": kept} {
+			if strings.Contains(text, password) {
+				t.Errorf("%s: the password is in the %s", tc.name, where)
+			}
+		}
+		if tc.want != "" {
+			continue
+		}
+		if !strings.Contains(kept, right) || !strings.Contains(kept, files.Key) {
+			t.Error("the manifest does not say where the password and the key are")
+		}
+		rec := r.read(out.Folders[0], 0)
+		if rec.run.Totals.OK != 120 || rec.run.Keys.Found() != 120 {
+			t.Errorf("totals %+v, keys %+v", rec.run.Totals, rec.run.Keys)
+		}
+		wantMarks(t, rec, markSharedHost, markSecured, markUnmeasured)
+	}
+}
+
+// contents are all files of a folder in one text.
+func contents(t *testing.T, folder string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// enableUsers lets nobody but root into an etcd.
+func enableUsers(t *testing.T, files *database.TLS, endpoint string, root database.Auth) {
+	t.Helper()
+	config, err := files.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(tlscredentials.NewTLS(config)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	users := pb.NewAuthClient(conn)
+	for _, do := range []func() error{
+		func() error {
+			_, err := users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
+			return err
+		},
+		func() error {
+			_, err := users.RoleAdd(t.Context(), &pb.AuthRoleAddRequest{Name: "root"})
+			return err
+		},
+		func() error {
+			_, err := users.UserGrantRole(t.Context(), &pb.AuthUserGrantRoleRequest{User: root.User, Role: "root"})
+			return err
+		},
+		func() error {
+			_, err := users.AuthEnable(t.Context(), &pb.AuthEnableRequest{})
+			return err
+		},
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
