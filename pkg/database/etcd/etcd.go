@@ -55,7 +55,7 @@ type Driver struct {
 }
 
 // NewDriver returns a driver that holds every default.
-func NewDriver() *Driver { return &Driver{Options: *New(), Transport: GRPC} }
+func NewDriver() *Driver { return &Driver{Options: *New(), Transport: Lean} }
 
 var (
 	_ database.Driver     = (*Driver)(nil)

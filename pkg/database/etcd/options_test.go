@@ -49,6 +49,16 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func TestValidateTransport(t *testing.T) {
+	for transport, want := range map[Transport]bool{Lean: true, GRPC: true, "": false, "udp": false} {
+		d := NewDriver()
+		d.Transport = transport
+		if err := d.Validate(database.HostFacts{}); (err == nil) != want {
+			t.Errorf("transport %q: %v", transport, err)
+		}
+	}
+}
+
 func TestFsync(t *testing.T) {
 	tests := []struct {
 		options Options

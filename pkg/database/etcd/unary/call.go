@@ -141,6 +141,7 @@ func (c *conn) wait(ctx context.Context, k *call) (unsent bool, err error) {
 		return k.unsent, k.err
 	}
 	c.drop(k)
+	c.pump()
 	c.finish()
 	write := c.claim()
 	c.mu.Unlock()

@@ -71,15 +71,6 @@ type reader struct {
 	continues bool
 }
 
-// How soon a silent server is asked for a sign of life, if it owes a reply, and
-// how soon it must give one. Servers close connections that ask more often.
-const (
-	silence  = 10 * time.Second
-	patience = 5 * time.Second
-	// linger is how long replies are still read after a write failed.
-	linger = 100 * time.Millisecond
-)
-
 // idleBuffer bounds the buffers that a connection keeps, readBuffer is what it
 // reads into at first.
 const idleBuffer, readBuffer = 64 << 10, 4 << 10
@@ -120,7 +111,7 @@ func (c *conn) handshake(ctx context.Context) error {
 			return cause(ctx, c.stranger(err))
 		}
 	}
-	return c.net.SetReadDeadline(time.Now().Add(silence))
+	return c.net.SetReadDeadline(time.Now().Add(c.peer.client.timing.silence))
 }
 
 // cause is why ctx ended, if it has, else err.
@@ -224,7 +215,7 @@ func (c *conn) fail(why error) {
 		c.refuse = why
 	}
 	// A reply that has come already is worth more than to know that none comes.
-	_ = c.net.SetReadDeadline(time.Now().Add(linger))
+	_ = c.net.SetReadDeadline(time.Now().Add(c.peer.client.timing.linger))
 	c.mu.Unlock()
 	c.peer.leave(c)
 }

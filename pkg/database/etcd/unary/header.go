@@ -19,10 +19,16 @@ type requestHeads struct {
 	encoder *hpack.Encoder
 	out     bytes.Buffer
 	known   map[string][]byte // by path, valid until the table changes
+	indexed map[hpack.HeaderField]bool
+	room    uint32 // in the table, for more fields
 }
 
+// usualTable is the size of the table that every peer keeps unless it says
+// otherwise, in bytes as HPACK counts them.
+const usualTable = 4096
+
 func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
-	h := &requestHeads{known: map[string][]byte{}, common: []hpack.HeaderField{
+	h := &requestHeads{known: map[string][]byte{}, indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
 		{Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: authority},
 		{Name: "content-type", Value: "application/grpc"},
@@ -42,29 +48,44 @@ func (h *requestHeads) appendTo(b []byte, path string) []byte {
 	if block, ok := h.known[path]; ok {
 		return append(b, block...)
 	}
+	at := len(b)
 	b = append(b, h.encode(path)...)
-	// The fields that were new have moved all others in the table.
-	clear(h.known)
-	h.known[path] = bytes.Clone(h.encode(path))
+	block := bytes.Clone(h.encode(path))
+	if !bytes.Equal(block, b[at:]) { // fields that were new have moved all others
+		clear(h.known)
+	}
+	h.known[path] = block
 	return b
 }
 
 func (h *requestHeads) encode(path string) []byte {
 	h.out.Reset()
-	// Writing to a buffer can't fail.
-	_ = h.encoder.WriteField(hpack.HeaderField{Name: ":method", Value: http.MethodPost})
-	_ = h.encoder.WriteField(hpack.HeaderField{Name: ":path", Value: path})
+	h.write(hpack.HeaderField{Name: ":method", Value: http.MethodPost})
+	h.write(hpack.HeaderField{Name: ":path", Value: path})
 	for _, f := range h.common {
-		_ = h.encoder.WriteField(f)
+		h.write(f)
 	}
 	return h.out.Bytes()
+}
+
+// write encodes a field. One that would push others out of the table stays out of
+// it, so that what is in it stays.
+func (h *requestHeads) write(f hpack.HeaderField) {
+	if !h.indexed[f] {
+		if f.Size() <= h.room {
+			h.room -= f.Size()
+			h.indexed[f] = true
+		} else {
+			f.Sensitive = true
+		}
+	}
+	_ = h.encoder.WriteField(f) // to a buffer, which can't fail
 }
 
 // limit obeys the peer's limit of the table: a table smaller than usual is not
 // used at all, since blocks that push each other out can't be kept.
 func (h *requestHeads) limit(size uint32) {
-	const usual = 4096
-	if size < usual {
+	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
 		clear(h.known)
 	}
@@ -88,7 +109,7 @@ const maxHeads = 64 << 10
 
 func newReplyHeads() *replyHeads {
 	h := &replyHeads{}
-	h.decoder = hpack.NewDecoder(4096, func(f hpack.HeaderField) {
+	h.decoder = hpack.NewDecoder(usualTable, func(f hpack.HeaderField) {
 		switch f.Name {
 		case ":status":
 			h.head.http = f.Value

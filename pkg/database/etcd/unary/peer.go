@@ -21,18 +21,32 @@ type peer struct {
 	failure error
 }
 
-// How long a try to connect may take, how soon the next follows at first and at
-// most.
-const (
-	connectWithin = 2 * time.Second
-	firstPause    = 100 * time.Millisecond
-	longestPause  = time.Second
-)
+// timing is how patient a client is.
+type timing struct {
+	// connect is how long a try to connect may take, firstPause how soon the next
+	// follows at first, longestPause at most.
+	connect, firstPause, longestPause time.Duration
+	// silence is how soon a silent server is asked for a sign of life if it owes a
+	// reply, patience how soon it must give one. Servers close connections that ask
+	// more often.
+	silence, patience time.Duration
+	// linger is how long replies are still read after a write failed.
+	linger time.Duration
+}
+
+func usualTiming() timing {
+	return timing{
+		connect: 2 * time.Second, firstPause: 100 * time.Millisecond, longestPause: time.Second,
+		silence: 10 * time.Second, patience: 5 * time.Second,
+		linger: 100 * time.Millisecond,
+	}
+}
 
 // run connects and reads, again and again, until ctx ends or until the connection
 // was retired, which has another goroutine follow.
 func (p *peer) run(ctx context.Context) {
-	pause := firstPause
+	timing := p.client.timing
+	pause := timing.firstPause
 	for ctx.Err() == nil {
 		c, err := p.connect(ctx)
 		began := time.Now()
@@ -42,8 +56,8 @@ func (p *peer) run(ctx context.Context) {
 			if c.replaced {
 				return
 			}
-			if time.Since(began) > longestPause {
-				pause = firstPause
+			if time.Since(began) > timing.longestPause {
+				pause = timing.firstPause
 				continue // at once: it was a good connection
 			}
 		}
@@ -51,7 +65,7 @@ func (p *peer) run(ctx context.Context) {
 		if !sleep(ctx, time.Duration(float64(pause)*(0.8+0.4*rand.Float64()))) {
 			return
 		}
-		pause = min(pause*16/10, longestPause)
+		pause = min(pause*16/10, timing.longestPause)
 	}
 }
 
@@ -68,7 +82,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // connect returns a connection that is ready for calls.
 func (p *peer) connect(ctx context.Context) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectWithin)
+	ctx, cancel := context.WithTimeout(ctx, p.client.timing.connect)
 	defer cancel()
 	nc, err := dialNet(ctx, p.address, p.client.config.TLS)
 	if err != nil {

@@ -30,8 +30,9 @@ func (c *conn) read() error {
 // look is what follows a silence, or a wake-up: a server that owes something is
 // asked for a sign of life, and given up if it gives none.
 func (c *conn) look() error {
+	timing := c.peer.client.timing
+	next, err := timing.silence, error(nil)
 	c.mu.Lock()
-	next, err := silence, error(nil)
 	switch {
 	case c.failure != nil:
 		err = c.failure
@@ -40,10 +41,10 @@ func (c *conn) look() error {
 	case c.in.alive:
 		c.in.pinged = false
 	case c.in.pinged:
-		err = fmt.Errorf("the server gives no sign of life for %v", patience)
+		err = fmt.Errorf("the server gives no sign of life for %v", timing.patience)
 	case len(c.streams) > 0:
 		c.pending = append(appendHead(c.pending, 8, framePing, 0, 0), "dbtester"...)
-		c.in.pinged, next = true, patience
+		c.in.pinged, next = true, timing.patience
 	}
 	c.in.alive = false
 	if err == nil {

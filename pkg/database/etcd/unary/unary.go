@@ -36,6 +36,7 @@ type Field struct{ Name, Value string }
 // use.
 type Client struct {
 	config Config
+	timing timing
 	peers  []*peer
 	turn   atomic.Uint32
 	calls  sync.Pool // of *call
@@ -49,8 +50,10 @@ type Client struct {
 }
 
 // New returns a client that begins to connect. It must be closed.
-func New(config Config) *Client {
-	c := &Client{config: config, news: make(chan struct{})}
+func New(config Config) *Client { return start(config, usualTiming()) }
+
+func start(config Config, timing timing) *Client {
+	c := &Client{config: config, timing: timing, news: make(chan struct{})}
 	c.calls.New = func() any { return &call{ended: make(chan struct{}, 1)} }
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	for _, address := range config.Addresses {

@@ -1,0 +1,148 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
+)
+
+// A thousand callers on ten connections lose nothing while a member is killed and
+// comes back: every call ends in time, what is said to be written is there, and
+// what is said to have failed is not.
+func TestLoseMemberUnderLoad(t *testing.T) {
+	byTransport(t, func(t *testing.T, transport Transport) {
+		c := databasetest.Start(t, databasetest.Suite{
+			Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}",
+			Addrs: []string{"127.0.2.9", "127.0.2.10", "127.0.2.11"},
+		}, 3)
+		l := &load{conns: make([]database.Client, 10)}
+		for i := range l.conns {
+			l.conns[i] = dialBy(t, transport, c.To(i%3))
+		}
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() { l.write(t, i) })
+		}
+		time.Sleep(500 * time.Millisecond)
+		c.Kill(1)
+		time.Sleep(500 * time.Millisecond)
+		c.Restart(1)
+		c.WaitReady()
+		time.Sleep(500 * time.Millisecond)
+		l.stop()
+		wg.Wait()
+		t.Logf("outcomes: %v", l.counts)
+		l.check(t, c)
+	})
+}
+
+// load is what callers share.
+type load struct {
+	conns   []database.Client
+	mu      sync.Mutex
+	stopped bool
+	counts  map[string]int
+	ends    [3]int64 // by outcome
+	keys    [][]byte // of what is ok
+	failed  [][]byte
+}
+
+func (l *load) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+}
+
+// write puts new keys, each with itself as its value, until the load is stopped.
+func (l *load) write(t *testing.T, caller int) {
+	const timeout = 5 * time.Second
+	for n := 0; ; n++ {
+		key := fmt.Appendf(nil, "caller-%04d-%06d", caller, n)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		start := time.Now()
+		err := l.conns[caller%len(l.conns)].Put(ctx, key, key)
+		cancel()
+		if took := time.Since(start); took > 2*timeout {
+			t.Errorf("a call with a deadline of %v took %v: %v", timeout, took, err)
+		}
+		if l.ended(key, err) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // a member that is down refuses at once
+		}
+	}
+}
+
+func (l *load) ended(key []byte, err error) (stop bool) {
+	outcome, class := database.Classify(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts == nil {
+		l.counts = map[string]int{}
+	}
+	l.counts[fmt.Sprintf("%v %s", outcome, class)]++
+	switch outcome {
+	case database.OK:
+		l.ends[0]++
+		l.keys = append(l.keys, key)
+	case database.Failed:
+		l.ends[1]++
+		l.failed = append(l.failed, key)
+	default:
+		l.ends[2]++
+	}
+	return l.stopped
+}
+
+// check reads back what was written and what was not.
+func (l *load) check(t *testing.T, c *databasetest.Cluster) {
+	t.Helper()
+	ok, failed, unknown := l.ends[0], l.ends[1], l.ends[2]
+	if ok < 1000 || failed == 0 {
+		t.Errorf("%d ok, %d failed, %d unknown: the load did not see the loss", ok, failed, unknown)
+	}
+	found, err := New().CountKeys(t.Context(), c.Target())
+	if err != nil || found < ok || found > ok+unknown {
+		t.Errorf("%d keys are found, %v; %d writes are ok and %d unknown", found, err, ok, unknown)
+	}
+	read := func(conn database.Client, key []byte, there bool) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		value, err := conn.Get(ctx, key, database.ReadLinearizable)
+		if there && err == nil && !bytes.Equal(value, key) {
+			return fmt.Errorf("holds %q", value)
+		}
+		if !there && err == nil {
+			return fmt.Errorf("is there, and failed")
+		}
+		if _, class := database.Classify(err); !there && class == database.ClassNotFound {
+			return nil
+		}
+		return err
+	}
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			for n := i; n < len(l.keys); n += 100 {
+				if err := read(l.conns[i%10], l.keys[n], true); err != nil {
+					t.Errorf("key %s: %v", l.keys[n], err)
+					return
+				}
+			}
+			for n := i; n < len(l.failed); n += 1000 {
+				if err := read(l.conns[i%10], l.failed[n], false); err != nil {
+					t.Errorf("key %s: %v", l.failed[n], err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

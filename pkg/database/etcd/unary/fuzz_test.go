@@ -1,0 +1,123 @@
+package unary
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// canned is a connection on which the server has said everything already.
+type canned struct {
+	net.Conn
+	said []byte
+	cut  int // bytes of one read at most
+}
+
+func (c *canned) Read(b []byte) (int, error) {
+	if len(c.said) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), c.cut)], c.said)
+	c.said = c.said[n:]
+	return n, nil
+}
+
+func (c *canned) Write(b []byte) (int, error)     { return len(b), nil }
+func (c *canned) Close() error                    { return nil }
+func (c *canned) SetReadDeadline(time.Time) error { return nil }
+
+// Whatever a server says, in whatever pieces, every call ends and nothing else
+// does.
+func FuzzServer(f *testing.F) {
+	for _, seed := range seeds() {
+		f.Add(seed, uint8(255))
+		f.Add(seed, uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, said []byte, cut uint8) {
+		settings := []byte{0, 0, 0, frameSettings, 0, 0, 0, 0, 0}
+		nc := &canned{said: append(settings, said...), cut: len(settings)}
+		client := &Client{timing: quick(), news: make(chan struct{}), closed: true}
+		p := &peer{client: client, address: "a:1"}
+		c := newConn(nc, p, "http", nil)
+		if err := c.handshake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		nc.cut = int(cut) + 1
+		calls := make([]*call, 4)
+		for i := range calls {
+			calls[i] = &call{ended: make(chan struct{}, 1)}
+			calls[i].reset("/s/m")
+			if !c.start(calls[i], &Message{One: make([]byte, i*40_000)}) {
+				t.Fatal("refused")
+			}
+		}
+		_ = c.serve(t.Context())
+		for i, k := range calls {
+			select {
+			case <-k.ended:
+			default:
+				t.Fatalf("call %d has not ended", i)
+			}
+			if _, err := k.reply.message(); k.err == nil && err != nil {
+				t.Errorf("call %d is a success without a reply: %v", i, err)
+			}
+			if k.err == nil && k.unsent {
+				t.Errorf("call %d is answered and unsent", i)
+			}
+		}
+		if len(c.streams)+len(c.waiting)+len(c.in.over) > 0 {
+			t.Errorf("%d streams, %d calls are left", len(c.streams), len(c.waiting))
+		}
+	})
+}
+
+// seeds are things that servers say.
+func seeds() [][]byte {
+	var out bytes.Buffer
+	framer := http2.NewFramer(&out, nil)
+	framer.AllowIllegalWrites = true
+	block := func(pairs ...string) []byte {
+		var b bytes.Buffer
+		e := hpack.NewEncoder(&b)
+		for i := 0; i < len(pairs); i += 2 {
+			_ = e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
+		}
+		return b.Bytes()
+	}
+	begin, end := block(":status", "200"), block("grpc-status", "0")
+	steps := []func(){
+		func() {
+			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: begin, EndHeaders: true})
+		},
+		func() { _ = framer.WriteData(1, false, message("yes")) },
+		func() {
+			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: end, EndHeaders: true, EndStream: true})
+		},
+		func() { _ = framer.WriteWindowUpdate(0, 1<<20) },
+		func() { _ = framer.WriteWindowUpdate(7, 1<<20) },
+		func() {
+			_ = framer.WriteSettings(http2.Setting{ID: 4, Val: 10}, http2.Setting{ID: 3, Val: 1}, http2.Setting{ID: 1, Val: 0})
+		},
+		func() { _ = framer.WriteSettings(http2.Setting{ID: 4, Val: maxWindow}) },
+		func() { _ = framer.WritePing(false, [8]byte{}) },
+		func() { _ = framer.WriteRSTStream(3, http2.ErrCodeRefusedStream) },
+		func() { _ = framer.WriteGoAway(3, http2.ErrCodeNo, []byte("bye")) },
+		func() {
+			_ = framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 5, BlockFragment: begin[:1], PadLength: 3})
+		},
+		func() { _ = framer.WriteContinuation(5, true, nil) },
+		func() { _ = framer.WriteDataPadded(5, true, message("no"), []byte{0, 0}) },
+	}
+	var all [][]byte
+	for _, step := range steps {
+		step()
+		all = append(all, slices.Clone(out.Bytes())) // with all before it
+	}
+	return all
+}
