@@ -14,7 +14,6 @@ import (
 
 // seconds is a sink that keeps what was due and sent in each second.
 type seconds struct {
-	first     int64
 	due, sent map[int64]int64
 }
 
