@@ -21,7 +21,7 @@ import (
 // know was surely not applied, so it is sent again, once, with a new one: the only
 // request that is ever sent twice, and the time of both counts as its own.
 //
-// To check a password a member spends some 50 ms of its processor, unless it was
+// To check a password a member spends some 70 ms of its processor, unless it was
 // started with a lower --bcrypt-cost. Every connection asks for a token of its own,
 // when it is dialed.
 
