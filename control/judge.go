@@ -31,7 +31,7 @@ const (
 func (c *conductor) judge() {
 	for i, why := range c.beats.lost {
 		if why != "" {
-			c.mark(markLost, true, "member %d: %s", i+1, why)
+			c.mark(markLost, true, "member %d: %s", i+1, inOneLine(why))
 		}
 	}
 	if c.run.Totals != nil {
@@ -53,6 +53,13 @@ func (c *conductor) judge() {
 			return 1
 		}
 	})
+}
+
+// inOneLine is how a member ended without its last words, which the events and
+// the logs hold: a mark stands beside numbers.
+func inOneLine(why string) string {
+	lines := strings.Split(why, "\n")
+	return strings.TrimSuffix(strings.Join(lines[:min(len(lines), 2)], ", "), "; its last lines:")
 }
 
 func (c *conductor) mark(code string, invalid bool, format string, args ...any) {

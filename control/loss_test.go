@@ -69,7 +69,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 	if got := rec.run.Members[0].Exit; !slices.Equal(got, []string{"fake: exit 0 after interrupt"}) {
 		t.Errorf("the leader: %q", got)
 	}
-	want := "member 3: it ended by itself\nfake: killed by SIGKILL"
+	want := "member 3: it ended by itself, fake: killed by SIGKILL"
 	if len(out.Invalid) != 1 || out.Invalid[0] != "fake: server lost: "+want {
 		t.Errorf("invalid: %q, want %q", out.Invalid, want)
 	}

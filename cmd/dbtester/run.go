@@ -37,15 +37,9 @@ func (e usageError) Unwrap() error { return e.error }
 // invalidError is a run that is recorded but not valid, with every reason.
 type invalidError struct{ reasons []string }
 
-// Error is a line for each reason. What members wrote at last, which some reasons
-// go on with, was told when they were lost.
+// Error is a line for each reason.
 func (e *invalidError) Error() string {
-	lines := []string{"the run is recorded, but not valid:"}
-	for _, reason := range e.reasons {
-		parts := strings.SplitN(reason, "\n", 3)
-		lines = append(lines, "  "+strings.TrimSuffix(strings.Join(parts[:min(len(parts), 2)], ", "), "; its last lines:"))
-	}
-	return strings.Join(lines, "\n")
+	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
 }
 
 // streams are where a command reads and writes.
