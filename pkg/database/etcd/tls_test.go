@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -24,9 +26,10 @@ func TestTLS(t *testing.T) {
 		if err := dialBy(t, transport, c.Target()).Put(t.Context(), []byte("k"), []byte("v")); err != nil {
 			t.Error(err)
 		}
+		shareTLS(t, dialBy(t, transport, c.Target()))
 		driver := NewDriver()
 		driver.Transport = transport
-		if n, err := driver.CountKeys(t.Context(), c.Target()); err != nil || n != 1 {
+		if n, err := driver.CountKeys(t.Context(), c.Target()); err != nil || n != 1+sharers {
 			t.Errorf("%d keys: %v", n, err)
 		}
 		for name, tls := range secrets {
@@ -40,4 +43,28 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	})
+}
+
+const sharers = 8
+
+// shareTLS has callers write and read values of many frames over one connection.
+func shareTLS(t *testing.T, conn database.Client) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range sharers {
+		wg.Go(func() {
+			key, value := []byte{byte(i)}, bytes.Repeat([]byte{byte(i)}, 300_000+i)
+			for range 3 {
+				if err := conn.Put(t.Context(), key, value); err != nil {
+					t.Errorf("put %d: %v", i, err)
+					return
+				}
+				if got, err := conn.Get(t.Context(), key, database.ReadLinearizable); err != nil || !bytes.Equal(got, value) {
+					t.Errorf("get %d: %d bytes, %v", i, len(got), err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
