@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -37,17 +36,19 @@ func floor(args []string) error {
 	value := strings.Repeat("v", 1024)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	errs := make([]error, *clients)
+	var failed atomic.Int64
 	for n := range *clients {
 		wg.Go(func() {
 			for i := next.Add(1); i <= *requests; i = next.Add(1) {
 				if _, err := conns[n%len(conns)].Put(context.Background(), fmt.Sprintf("%0256d", i), value); err != nil {
-					errs[n] = err
-					return
+					failed.Add(1) // a server that is behind refuses some; etcd's tool goes on too
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	if n := failed.Load(); n > *requests/100 {
+		return fmt.Errorf("%d of %d puts failed", n, *requests)
+	}
+	return nil
 }
