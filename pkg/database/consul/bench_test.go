@@ -53,16 +53,17 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 	before := processCPU(b)
 	for _, client := range dialed {
 		wg.Go(func() {
+			// As the load does: one context until a deadline passes.
+			ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+			defer cancel()
 			value := make([]byte, 1024)
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 				var err error
 				if op == "put" {
 					err = client.Put(ctx, benchKey(n), value)
 				} else {
 					_, err = client.Get(ctx, benchKey(0), database.ReadLeader)
 				}
-				cancel()
 				if err != nil {
 					b.Error(err)
 					return

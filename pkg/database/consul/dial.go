@@ -25,7 +25,7 @@ const (
 	// Standard is the transport of net/http, with what Consul's own client library
 	// puts on top.
 	Standard Transport = "standard"
-	// Lean is the same library on a connection without goroutines of its own.
+	// Lean is one connection with requests and answers of our own making.
 	Lean Transport = "lean"
 )
 
@@ -55,18 +55,25 @@ const (
 // to be read. Without credentials, and for a namespace and the like, the library
 // reads CONSUL_ variables of the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	member := max(t.Prefer, 0)
-	c, err := o.open(t, member)
+	c, err := o.client(t, max(t.Prefer, 0))
 	if err != nil {
 		return nil, fmt.Errorf("dial consul: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
-	if err = classify(ctx, err); err != nil && !inTrouble(err) {
+	_, err = c.Get(ctx, []byte(probeKey), database.ReadStale)
+	if err != nil && !errors.Is(err, database.ErrNotFound) && !inTrouble(err) {
 		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), c.Close())
 	}
 	return c, nil
+}
+
+// client makes a client of the chosen transport without sending anything.
+func (o *Options) client(t database.Target, member int) (database.Client, error) {
+	if o.Transport == Lean {
+		return o.openLean(t, member)
+	}
+	return o.open(t, member)
 }
 
 // inTrouble says whether an error is the answer of a member that would serve if
@@ -90,34 +97,44 @@ func hint(err error) string {
 	return ""
 }
 
-// open makes a client without sending anything.
+// open makes a client of the standard transport without sending anything.
 func (o *Options) open(t database.Target, member int) (*client, error) {
+	transport, err := standard(t.TLS)
+	if err != nil {
+		return nil, err
+	}
+	library, config, err := library(t, member, transport)
+	if err != nil {
+		return nil, err
+	}
+	return &client{
+		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
+		token: config.Token, // perhaps that of the environment
+	}, nil
+}
+
+// library makes a client of Consul's own library for one member, and returns the
+// configuration that it settled on.
+func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	if member < 0 || member >= len(t.Endpoints) {
-		return nil, fmt.Errorf("no endpoint %d of %d", member, len(t.Endpoints))
+		return nil, nil, fmt.Errorf("no endpoint %d of %d", member, len(t.Endpoints))
 	}
 	token, err := tokenOf(t.Auth)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	transport, err := o.transport(t.TLS)
-	if err != nil {
-		return nil, err
-	}
-	config := api.Config{
+	config := &api.Config{
 		Address: t.Endpoints[member], Scheme: "http", Token: token,
 		HttpClient: &http.Client{Transport: transport, CheckRedirect: noRedirect},
 	}
 	if t.TLS != nil {
 		config.Scheme = "https"
 	}
-	library, err := api.NewClient(&config)
+	library, err := api.NewClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
+		return nil, nil, fmt.Errorf("make client: %w", err)
 	}
-	return &client{
-		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
-		token: config.Token, // perhaps that of the environment
-	}, nil
+	return library, config, nil
 }
 
 // tokenOf returns the token that credentials stand for, "" for none.
@@ -137,16 +154,13 @@ func tokenOf(auth *database.Auth) (string, error) {
 // request twice.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// transport returns a transport for one connection.
-func (o *Options) transport(t *database.TLS) (http.RoundTripper, error) {
+// standard returns net/http's transport for one connection.
+func standard(t *database.TLS) (http.RoundTripper, error) {
 	config, err := t.Config()
 	if err != nil {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: connectTimeout}
-	if o.Transport == Lean {
-		return &leanTransport{dialer: dialer, tls: config}, nil
-	}
 	return &asking{&http.Transport{
 		DialContext:     dialer.DialContext,
 		TLSClientConfig: config,

@@ -1,189 +1,253 @@
 package consul
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"crypto/tls"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"sync"
-	"time"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
 )
 
-// leanTransport carries one HTTP/1.1 request at a time over one connection that
-// it keeps alive. It starts no goroutines: the caller's writes the request and
-// reads the answer. A request is never sent twice.
-//
-// It does less than net/http's: no trailers, no upgrades, and an answer must be
-// read to its end before the next request.
-type leanTransport struct {
-	dialer *net.Dialer
-	tls    *tls.Config // nil for plaintext
+// lean applies operations over one connection, one at a time, with requests and
+// answers of its own making: neither Consul's library nor net/http carries them.
+// It starts no goroutines.
+type lean struct {
+	// extra and fields are what the library adds to every request: parameters, as
+	// "name=value&", and header lines, Host among them.
+	extra  string
+	fields string
 
-	mu   sync.Mutex // held by one request until its answer is read
-	conn net.Conn   // nil when there is none
-	r    *bufio.Reader
-	w    *bufio.Writer
+	closed  atomic.Bool
+	conn    leanConn
+	request []byte // the buffer of the next request
+	answer  []byte // the buffer of answers that nobody keeps
 }
 
-// RoundTrip sends a request and reads the head of its answer. The caller reads
-// and closes the body.
-func (t *leanTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		defer req.Body.Close()
-	}
-	ctx := req.Context()
-	t.mu.Lock()
-	if err := t.connect(ctx, req.URL.Host); err != nil {
-		t.mu.Unlock()
+var (
+	_ database.Client  = (*lean)(nil)
+	_ database.Deleter = (*lean)(nil)
+	_ database.Swapper = (*lean)(nil)
+)
+
+// keepBytes bounds the buffers that a lean client keeps for its next request; a
+// larger value is written from where it is.
+const keepBytes = 16 << 10
+
+// openLean makes a lean client without sending anything.
+func (o *Options) openLean(t database.Target, member int) (*lean, error) {
+	tls, err := t.TLS.Config()
+	if err != nil {
 		return nil, err
 	}
-	conn := t.conn
-	deadline, _ := ctx.Deadline() // zero is none
-	err := conn.SetDeadline(deadline)
-	// Only a context that can be cancelled before its deadline costs more.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	finish := func(reusable bool) {
-		// A deadline that is being set now must not hit the next request.
-		if !stop() || !reusable {
-			t.disconnect()
-		}
-		t.mu.Unlock()
-	}
-	var resp *http.Response
-	if err == nil {
-		resp, err = t.exchange(req)
-	}
+	sample := &captured{}
+	library, config, err := library(t, member, sample)
 	if err != nil {
-		finish(false)
-		return nil, over(ctx, err)
-	}
-	resp.Body = &leanBody{body: resp.Body, ctx: ctx, keep: !resp.Close, finish: finish}
-	return resp, nil
-}
-
-// CloseIdleConnections closes the connection once no request uses it.
-func (t *leanTransport) CloseIdleConnections() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.disconnect()
-}
-
-// connect makes a connection if there is none.
-func (t *leanTransport) connect(ctx context.Context, addr string) error {
-	if t.conn != nil {
-		return nil
-	}
-	conn, err := t.dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
-	}
-	if t.tls != nil {
-		secure := tls.Client(conn, t.configFor(addr))
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return errors.Join(&net.OpError{Op: "dial", Net: "tcp", Err: err}, conn.Close())
-		}
-		conn = secure
-	}
-	t.conn = conn
-	t.r, t.w = bufio.NewReaderSize(conn, bufferBytes), bufio.NewWriterSize(conn, bufferBytes)
-	return nil
-}
-
-func (t *leanTransport) configFor(addr string) *tls.Config {
-	config := t.tls.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(addr)
-	return config
-}
-
-func (t *leanTransport) disconnect() {
-	if t.conn != nil {
-		_ = t.conn.Close() // nothing is unsent, and what is unread is lost on purpose
-		t.conn = nil
-	}
-}
-
-// exchange writes the request and reads the head of the answer.
-func (t *leanTransport) exchange(req *http.Request) (*http.Response, error) {
-	asks := req.ContentLength > askBytes
-	if err := t.writeHead(req, asks); err != nil {
 		return nil, err
 	}
-	if asks {
-		if err := t.w.Flush(); err != nil {
-			return nil, err
-		}
-		resp, err := http.ReadResponse(t.r, req)
-		if err != nil || resp.StatusCode != http.StatusContinue {
-			if resp != nil {
-				resp.Close = true // the server expects no body any more, or still does
+	// What the library would send holds what the environment adds: a token, a
+	// namespace and the like.
+	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
+		return nil, err
+	}
+	c := &lean{conn: leanConn{addr: config.Address, tls: tls}}
+	if c.extra = sample.request.URL.RawQuery; c.extra != "" {
+		c.extra += "&"
+	}
+	c.fields, err = headerLines(config.Address, sample.request.Header)
+	return c, err
+}
+
+// captured keeps a request instead of sending it.
+type captured struct{ request *http.Request }
+
+var errCaptured = errors.New("not sent")
+
+func (c *captured) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.request = r
+	return nil, errCaptured
+}
+
+// headerLines returns the header lines of every request to a host.
+func headerLines(host string, header http.Header) (string, error) {
+	for _, values := range header {
+		for _, v := range values {
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				return "", database.NotApplied(database.ClassDenied, errors.New("the token can't be part of a header"))
 			}
-			return resp, err
 		}
 	}
-	if req.Body != nil {
-		if _, err := io.Copy(t.w, req.Body); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.w.Flush(); err != nil {
-		return nil, err
-	}
-	return http.ReadResponse(t.r, req)
+	var b strings.Builder
+	b.WriteString("Host: " + host + "\r\n")
+	err := header.Write(&b)
+	return b.String(), err
 }
 
-// writeHead writes the request's line and headers.
-func (t *leanTransport) writeHead(req *http.Request, asks bool) error {
-	fmt.Fprintf(t.w, "%s %s HTTP/1.1\r\nHost: %s\r\n", req.Method, req.URL.RequestURI(), req.URL.Host)
-	if req.Body != nil || req.Method == http.MethodPut {
-		fmt.Fprintf(t.w, "Content-Length: %d\r\n", req.ContentLength)
-	}
-	if asks {
-		_, _ = t.w.WriteString("Expect: 100-continue\r\n")
-	}
-	if err := req.Header.Write(t.w); err != nil {
-		return err
-	}
-	_, err := t.w.WriteString("\r\n") // reports what failed above, too
+// Put creates or overwrites key.
+func (c *lean) Put(ctx context.Context, key, value []byte) error {
+	_, err := c.write(ctx, http.MethodPut, key, "", value)
 	return err
 }
 
-// leanBody is an answer's body, whose end frees the connection.
-type leanBody struct {
-	body   io.ReadCloser
-	ctx    context.Context // of the request
-	keep   bool            // the connection may carry another request
-	ended  bool            // the body was read to its end
-	finish func(reusable bool)
+// Get returns the value of key.
+func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+	parameters := "raw"
+	switch mode {
+	case database.ReadStale:
+		parameters = "raw&stale"
+	case database.ReadLinearizable:
+		parameters = "raw&consistent"
+	}
+	return c.read(ctx, key, parameters)
 }
 
-func (b *leanBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
+// Delete removes key.
+func (c *lean) Delete(ctx context.Context, key []byte) error {
+	_, err := c.write(ctx, http.MethodDelete, key, "", nil)
+	return err
+}
+
+// Swap does what [client.Swap] does: two requests.
+func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
+	text, err := c.read(ctx, key, "consistent")
+	var pairs []struct { // one, in JSON: the raw value comes without flags
+		Value              []byte
+		Flags, ModifyIndex uint64
+	}
+	if err == nil {
+		if err = json.Unmarshal(text, &pairs); err == nil && len(pairs) != 1 {
+			err = errMalformed
+		}
+		err = classify(ctx, err)
+	}
 	switch {
-	case err == io.EOF:
-		b.ended = true
+	case errors.Is(err, database.ErrNotFound):
+		return conflict("the key does not exist")
 	case err != nil:
-		err = over(b.ctx, err)
+		// Only a read was sent.
+		_, class := database.Classify(err)
+		return database.NotApplied(class, err)
+	case !bytes.Equal(pairs[0].Value, old):
+		return conflict("the key holds another value")
 	}
-	return n, err
+	parameters := "cas=" + strconv.FormatUint(pairs[0].ModifyIndex, 10)
+	if flags := pairs[0].Flags; flags != 0 {
+		parameters += "&flags=" + strconv.FormatUint(flags, 10)
+	}
+	swapped, err := c.write(ctx, http.MethodPut, key, parameters, value)
+	if err == nil && !swapped {
+		return conflict("the key was written meanwhile")
+	}
+	return err
 }
 
-// Close frees the connection, and closes it unless the body was read whole.
-func (b *leanBody) Close() error {
-	if b.finish != nil {
-		b.finish(b.keep && b.ended)
-		b.finish = nil
-	}
+// Close closes the connection.
+func (c *lean) Close() error {
+	c.closed.Store(true)
+	c.conn.close()
 	return nil
 }
 
-// over returns the context's error for one that comes of its end.
-func over(ctx context.Context, err error) error {
-	if why := ended(ctx); why != nil {
-		return why
+// read returns what a GET is answered with; it belongs to the caller.
+func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte, error) {
+	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case status == http.StatusNotFound:
+		return nil, database.ErrNotFound
+	case status != http.StatusOK:
+		return nil, classify(ctx, api.StatusError{Code: status, Body: string(text)})
 	}
-	return err
+	return text, nil
+}
+
+// write makes a change and says whether the answer is that it was made.
+func (c *lean) write(ctx context.Context, method string, key []byte, parameters string, value []byte) (bool, error) {
+	status, text, err := c.do(ctx, method, key, parameters, value, c.answer[:0])
+	if err != nil {
+		return false, err
+	}
+	if cap(text) <= keepBytes {
+		c.answer = text
+	}
+	if status != http.StatusOK {
+		return false, classify(ctx, api.StatusError{Code: status, Body: string(text)})
+	}
+	return bytes.Contains(text, []byte("true")), nil
+}
+
+// do sends one request and appends the body of its answer to out. The error is
+// classed.
+func (c *lean) do(ctx context.Context, method string, key []byte, parameters string, value, out []byte) (int, []byte, error) {
+	switch {
+	case c.closed.Load():
+		return 0, nil, database.NotApplied(database.ClassConnection, errClosed)
+	case len(key) == 0:
+		return 0, nil, database.NotApplied(database.ClassOther, errEmptyKey)
+	}
+	if err := before(ctx); err != nil {
+		return 0, nil, err
+	}
+	asks := len(value) > askBytes
+	c.request = c.appendHead(c.request[:0], method, key, parameters, len(value), asks)
+	status, out, err := c.conn.exchange(ctx, c.request, value, asks, out)
+	if cap(c.request) > 2*keepBytes {
+		c.request = nil
+	}
+	return status, out, classify(ctx, err)
+}
+
+// appendHead appends the head of a request.
+func (c *lean) appendHead(b []byte, method string, key []byte, parameters string, length int, asks bool) []byte {
+	b = append(b, method...)
+	b = append(b, " /v1/kv/"...)
+	b = appendPath(b, key)
+	if c.extra != "" || parameters != "" {
+		b = append(b, '?')
+		b = append(b, c.extra...)
+		b = append(b, parameters...)
+	}
+	b = append(b, " HTTP/1.1\r\n"...)
+	b = append(b, c.fields...)
+	if method == http.MethodPut {
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, int64(length), 10)
+		b = append(b, "\r\n"...)
+	}
+	if asks {
+		b = append(b, "Expect: 100-continue\r\n"...)
+	}
+	return append(b, "\r\n"...)
+}
+
+// appendPath appends the name under which a key is stored as the path of a URL.
+func appendPath(b, key []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for i, c := range key {
+		switch {
+		case escaped(key, i): // %XX in the name, whose % is %25 in the path
+			b = append(b, '%', '2', '5', digits[c>>4], digits[c&15])
+		case plain(c):
+			b = append(b, c)
+		default:
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return b
+}
+
+// plain says whether a byte may stand for itself in the path of a URL.
+func plain(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	return strings.IndexByte("-_.~$&+,/:;=@", c) >= 0
 }

@@ -47,7 +47,7 @@ func classify(ctx context.Context, err error) error {
 		return database.MaybeApplied(database.ClassCancelled, err)
 	case errors.Is(err, context.DeadlineExceeded), ended(ctx) != nil:
 		return database.MaybeApplied(database.ClassTimeout, err)
-	case isRequest, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+	case isRequest, errors.Is(err, errMalformed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return database.MaybeApplied(database.ClassConnection, err)
 	}
 	return database.MaybeApplied(database.ClassOther, err)

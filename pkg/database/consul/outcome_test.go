@@ -66,30 +66,32 @@ func TestOutcomes(t *testing.T) {
 
 // A swap fails surely when its read does.
 func TestSwapOutcomes(t *testing.T) {
-	c := openTo(t, New(), func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "leadership lost while committing log", http.StatusInternalServerError)
-	})
-	mustClass(t, c.Swap(t.Context(), []byte("secret"), nil, nil), database.ClassLeaderChange, database.Failed)
+	overBoth(t, func(t *testing.T, o *Options) {
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "leadership lost while committing log", http.StatusInternalServerError)
+		})
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), nil, nil), database.ClassLeaderChange, database.Failed)
 
-	var answers atomic.Int64
-	c = openTo(t, New(), func(w http.ResponseWriter, r *http.Request) {
-		if answers.Add(1); r.Method == http.MethodGet {
-			_, _ = io.WriteString(w, `[{"Key":"secret","Value":"b2xk","Flags":7,"ModifyIndex":11}]`)
-			return
+		var answers atomic.Int64
+		c = openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			if answers.Add(1); r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, `[{"Key":"secret","Value":"b2xk","Flags":7,"ModifyIndex":11}]`)
+				return
+			}
+			if got := r.URL.RawQuery; got != "cas=11&flags=7" {
+				t.Errorf("the swap asks for %q", got)
+			}
+			_, _ = io.WriteString(w, "false")
+		})
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, database.Failed)
+		if n := answers.Load(); n != 2 {
+			t.Errorf("%d requests", n)
 		}
-		if got := r.URL.RawQuery; got != "cas=11&flags=7" {
-			t.Errorf("the swap asks for %q", got)
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, database.Failed)
+		if n := answers.Load(); n != 3 {
+			t.Errorf("a swap with another value makes %d requests", n-2)
 		}
-		_, _ = io.WriteString(w, "false")
 	})
-	mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, database.Failed)
-	if n := answers.Load(); n != 2 {
-		t.Errorf("%d requests", n)
-	}
-	mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, database.Failed)
-	if n := answers.Load(); n != 3 {
-		t.Errorf("a swap with another value makes %d requests", n-2)
-	}
 }
 
 // A refusal of a large value is heard although the server does not read it.
@@ -192,17 +194,22 @@ func TestReadModes(t *testing.T) {
 		requests := make(chan *http.Request, 1)
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			requests <- r
-			_, _ = io.WriteString(w, `[{"Key":"k","Value":"dg=="}]`)
+			if r.URL.Query().Has("raw") {
+				_, _ = io.WriteString(w, "v")
+			} else {
+				_, _ = io.WriteString(w, `[{"Key":"k","Value":"dg=="}]`)
+			}
 		})
 		for mode, want := range map[database.ReadMode]string{
-			database.ReadLeader: "", database.ReadStale: "stale=", database.ReadLinearizable: "consistent=",
+			database.ReadLeader: "", database.ReadStale: "stale", database.ReadLinearizable: "consistent",
 		} {
 			value, err := c.Get(t.Context(), []byte("a b/c"), mode)
 			if err != nil || string(value) != "v" {
 				t.Errorf("%s: %q, %v", mode, value, err)
 			}
 			got := <-requests
-			if got.URL.Path != "/v1/kv/a b/c" || got.URL.RawQuery != want || got.Header.Get("Accept-Encoding") != "" {
+			query := strings.Trim(strings.TrimPrefix(got.URL.RawQuery, "raw"), "&=")
+			if got.URL.Path != "/v1/kv/a b/c" || query != want || got.Header.Get("Accept-Encoding") != "" {
 				t.Errorf("%s asks for %q, encoding %q", mode, got.URL, got.Header.Get("Accept-Encoding"))
 			}
 		}
@@ -221,21 +228,28 @@ func overBoth(t *testing.T, run func(*testing.T, *Options)) {
 }
 
 // openTo returns a client of a server that the test plays.
-func openTo(t *testing.T, o *Options, handler http.HandlerFunc) *client {
+func openTo(t *testing.T, o *Options, handler http.HandlerFunc) allOps {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return open(t, o, server.Listener.Addr().String())
 }
 
-func open(t *testing.T, o *Options, addr string) *client {
+func open(t *testing.T, o *Options, addr string) allOps {
 	t.Helper()
-	c, err := o.open(database.Target{Endpoints: []string{addr}}, 0)
+	c, err := o.client(database.Target{Endpoints: []string{addr}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return c.(allOps)
+}
+
+// allOps is what a client of either transport can do.
+type allOps interface {
+	database.Client
+	database.Deleter
+	database.Swapper
 }
 
 func mustClass(t *testing.T, err error, class database.Class, outcome database.Outcome) {

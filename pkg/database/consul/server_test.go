@@ -16,14 +16,14 @@ import (
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
 
-func dial(t testing.TB, c *databasetest.Cluster, target database.Target) *client {
+func dial(t testing.TB, c *databasetest.Cluster, target database.Target) database.Client {
 	t.Helper()
 	dialed, err := c.Driver().Dial(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dialed.Close() })
-	return dialed.(*client)
+	return dialed
 }
 
 // Options reach the server: a smaller value, few connections, and snapshots by a

@@ -1,0 +1,297 @@
+package consul
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Answers are read alike however they are cut; those that net/http refuses are
+// refused.
+func TestAnswers(t *testing.T) {
+	tests := []struct {
+		name, text string
+		status     int // 0 for an error
+		body       string
+		last       bool
+	}{
+		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue", 200, "true", false},
+		{"odd spelling", "HTTP/1.1 200\r\ncontent-LENGTH:\t4 \r\nX: \r\n\r\ntrue", 200, "true", false},
+		{"empty", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 404, "", false},
+		{"twice the same length", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 200, "x", false},
+		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", 204, "", false},
+		{"close", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\nx", 200, "x", true},
+		{"old", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", 200, "x", true},
+		{"to the end", "HTTP/1.1 200 OK\r\n\r\nabc", 200, "abc", true},
+		{"continue", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", 200, "x", false},
+		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\nA;ext=1\r\n0123456789\r\n0\r\n\r\n", 200, "abc0123456789", false},
+		{"trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: y\r\n\r\n", 200, "a", false},
+		{"many headers", "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: "+strings.Repeat("b", 1000)+"\r\n", 60) + "Content-Length: 1\r\n\r\nx", 200, "x", false},
+		{"long body", "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("0123456789", 1e4), 200, strings.Repeat("0123456789", 1e4), false},
+
+		{"nothing", "", 0, "", false},
+		{"garbage", "garbage\r\n", 0, "", false},
+		{"another protocol", "SSH-2.0-OpenSSH\r\n\r\n", 0, "", false},
+		{"no status", "HTTP/1.1 OK\r\n\r\n", 0, "", false},
+		{"short status", "HTTP/1.1 20\r\n\r\n", 0, "", false},
+		{"long status", "HTTP/1.1 2000\r\n\r\n", 0, "", false},
+		{"low status", "HTTP/1.1 099\r\n\r\n", 0, "", false},
+		{"half a head", "HTTP/1.1 200 OK\r\nContent-Le", 0, "", false},
+		{"no colon", "HTTP/1.1 200 OK\r\nContent-Length 4\r\n\r\ntrue", 0, "", false},
+		{"folded", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n more: x\r\n\r\ntrue", 0, "", false},
+		{"space in a name", "HTTP/1.1 200 OK\r\nContent-Length : 4\r\n\r\ntrue", 0, "", false},
+		{"negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", 0, "", false},
+		{"huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", 0, "", false},
+		{"length never sent", "HTTP/1.1 200 OK\r\nContent-Length: 999999999999999\r\n\r\nx", 0, "", false},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy", 0, "", false},
+		{"another coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nxy", 0, "", false},
+		{"early close", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntrue", 0, "", false},
+		{"chunk without a size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 0, "", false},
+		{"chunk too long", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n", 0, "", false},
+		{"huge chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc", 0, "", false},
+		{"chunks without end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n", 0, "", false},
+		{"oversize head", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("b", maxHead+bufferBytes) + "\r\n\r\n", 0, "", false},
+		{"oversize line", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("0", maxHead+2*bufferBytes), 0, "", false},
+		{"interim for ever", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100), 0, "", false},
+		{"another protocol is offered", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", 0, "", false},
+	}
+	for _, tt := range tests {
+		for how, cut := range map[string]func(io.Reader) io.Reader{
+			"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader, "end with data": iotest.DataErrReader,
+		} {
+			t.Run(tt.name+"/"+how, func(t *testing.T) {
+				in := &input{from: cut(strings.NewReader(tt.text))}
+				a, body, err := read(in)
+				if tt.status == 0 {
+					if err == nil || !errors.Is(err, errMalformed) && !errors.Is(err, io.ErrUnexpectedEOF) {
+						t.Fatalf("got %+v, %.20q, %v", a, body, err)
+					}
+					return
+				}
+				if err != nil || a.status != tt.status || string(body) != tt.body || a.last != tt.last {
+					t.Errorf("got %+v, %.20q, %v", a, body, err)
+				}
+				if !in.empty() {
+					t.Errorf("%d bytes are left", len(in.buf)-in.gone)
+				}
+			})
+		}
+	}
+}
+
+func read(in *input) (answer, []byte, error) {
+	a, err := in.head()
+	if err != nil {
+		return a, nil, err
+	}
+	body, err := in.body(a, nil)
+	return a, body, err
+}
+
+// What is read of any bytes is what net/http reads, if it takes them too, and does
+// not depend on how they are cut.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"))
+	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
+	f.Add([]byte("HTTP/1.1 500 x\r\nConnection: close\r\n\r\nNo cluster leader"))
+	f.Add([]byte("HTTP/1.0 204 x\r\nA: b\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		a, body, err := read(&input{from: bytes.NewReader(text)})
+		b, again, errAgain := read(&input{from: iotest.OneByteReader(bytes.NewReader(text))})
+		if (err == nil) != (errAgain == nil) || err == nil && (a != b || !bytes.Equal(body, again)) {
+			t.Fatalf("whole: %+v, %q, %v; in bytes: %+v, %q, %v", a, body, err, b, again, errAgain)
+		}
+		if err != nil || bytes.Contains(text, []byte("HTTP/1.1 1")) || bytes.Contains(text, []byte("HTTP/1.0 1")) {
+			return
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
+		if err != nil {
+			return
+		}
+		want, err := io.ReadAll(resp.Body)
+		if err == nil && (resp.StatusCode != a.status || !bytes.Equal(want, body)) {
+			t.Fatalf("got %+v, %q; net/http reads %d, %q", a, body, resp.StatusCode, want)
+		}
+	})
+}
+
+// Any key is asked for by the URL that the library would ask for.
+func TestPathsAreTheLibrarys(t *testing.T) {
+	sample := &captured{}
+	library, _, err := library(database.Target{Endpoints: []string{"127.0.0.1:1"}}, 0, sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 1, 40),
+			rapid.Custom(func(t *rapid.T) []byte { return []byte(rapid.StringMatching(`[ -~/.%]{1,40}`).Draw(t, "text")) })).Draw(t, "key")
+		name, err := encodeKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _ = library.KV().Get(name, nil)
+		if diff := cmp.Diff(sample.request.URL.RequestURI(), "/v1/kv/"+string(appendPath(nil, key))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// What the environment adds to the library's requests, it adds to these.
+func TestRequests(t *testing.T) {
+	t.Setenv("CONSUL_NAMESPACE", "team a")
+	t.Setenv("CONSUL_HTTP_TOKEN", "from outside")
+	o := New()
+	o.Transport = Lean
+	got := make(chan string, 1)
+	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- fmt.Sprint(r.Method, " ", r.URL, " ", r.Header.Get("Accept-Encoding"), r.Header.Get("X-Consul-Token"), " ", r.ContentLength, " ", string(body))
+		_, _ = io.WriteString(w, "true")
+	})
+	check := func(err error, want string) {
+		t.Helper()
+		mustClass(t, err, "", database.OK)
+		if diff := cmp.Diff(want, <-got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check(c.Put(t.Context(), []byte("k"), []byte("v")), "PUT /v1/kv/k?ns=team+a& from outside 1 v")
+	check(c.Delete(t.Context(), []byte("k")), "DELETE /v1/kv/k?ns=team+a& from outside 0 ")
+	_, err := c.Get(t.Context(), []byte("k"), database.ReadStale)
+	check(err, "GET /v1/kv/k?ns=team+a&raw&stale from outside 0 ")
+}
+
+// A token that would end its header is refused, and not shown.
+func TestLeanBadToken(t *testing.T) {
+	o := New()
+	o.Transport = Lean
+	_, err := o.client(database.Target{Endpoints: []string{"127.0.0.1:1"}, Auth: &database.Auth{Password: "hunter2\r\nX: y"}}, 0)
+	mustClass(t, err, database.ClassDenied, database.Failed)
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Error(err)
+	}
+}
+
+// One context serves many requests; its end ends the one in flight and refuses the
+// next; and a context that ended after its request hits no other.
+func TestLeanContexts(t *testing.T) {
+	o := New()
+	o.Transport = Lean
+	var silent atomic.Bool
+	asked := make(chan struct{}, 1)
+	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave
+		if silent.Load() {
+			asked <- struct{}{}
+			<-r.Context().Done()
+		}
+	})
+	conn := &c.(*lean).conn
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 50 {
+			mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", database.OK)
+		}
+		silent.Store(true)
+		go func() { <-asked; cancel() }()
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, database.Unknown)
+		silent.Store(false)
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, database.Failed)
+	}
+	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+	first := conn.net
+	for range 200 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", database.OK)
+		cancel() // in the middle of what follows
+	}
+	if conn.net != first {
+		t.Error("a context that ended after its request costs a connection")
+	}
+}
+
+// A connection that the server closed while it was idle is made again before
+// anything is sent.
+func TestLeanIdleClose(t *testing.T) {
+	for _, name := range []string{"closed", "a last word"} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			var requests atomic.Int64
+			go func() {
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+						requests.Add(1)
+						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
+						if name != "closed" {
+							time.Sleep(idleFor / 2) // so that it comes apart
+							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
+						}
+					}
+					_ = conn.Close()
+				}
+			}()
+			o := New()
+			o.Transport = Lean
+			c := open(t, o, listener.Addr().String())
+			for range 5 {
+				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+				time.Sleep(2 * idleFor)
+			}
+			if n := requests.Load(); n != 5 {
+				t.Errorf("%d requests for 5 writes", n)
+			}
+		})
+	}
+}
+
+// A server that neither refuses nor welcomes a large body gets it after a while.
+func TestLeanAsksInVain(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	arrived := make(chan int64, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if r, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			n, _ := io.Copy(io.Discard, r.Body)
+			arrived <- n
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
+		}
+	}()
+	o := New()
+	o.Transport = Lean
+	c := open(t, o, listener.Addr().String())
+	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*askBytes)), "", database.OK)
+	if n := <-arrived; n != 2*askBytes {
+		t.Errorf("%d bytes arrived", n)
+	}
+}
