@@ -32,6 +32,10 @@ func parseHead(head []byte) (answer, error) {
 	if err != nil {
 		return a, err
 	}
+	if bytes.Count(head, []byte("\n")) != bytes.Count(head, []byte("\r\n")) {
+		return a, fmt.Errorf("%w: a line ends without a carriage return", errMalformed)
+	}
+	old := a.last // HTTP/1.0, which knows no chunks
 	a.length = -1
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
@@ -42,6 +46,9 @@ func parseHead(head []byte) (answer, error) {
 		if err := a.field(name, value); err != nil {
 			return a, err
 		}
+	}
+	if a.chunked && old {
+		return a, fmt.Errorf("%w: chunks of HTTP/1.0", errMalformed)
 	}
 	if a.chunked && a.length >= 0 {
 		a.last = true // an answer that is not sure of its end
