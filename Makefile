@@ -35,8 +35,8 @@ bench-peers: build ## client cost beside etcd's own benchmark tool, in alternati
 vet: ## go vet
 	$(GO) vet ./...
 
-lint: ## golangci-lint, in the version of tools/lint/go.mod
-	$(GO) tool -modfile=tools/lint/go.mod golangci-lint run
+lint: ## staticcheck
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 verify: verify-format vet verify-generate ## everything that must hold before a commit, but for tests
 

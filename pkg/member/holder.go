@@ -41,7 +41,9 @@ func listenInodes(fs procfs.FS, addr string) []uint64 {
 		return nil
 	}
 	ips := resolve(host)
+	//lint:ignore SA1019 /proc needs no netlink socket, and is read once per start
 	tcp, _ := fs.NetTCP() // a family that is off has no file
+	//lint:ignore SA1019 as above
 	tcp6, _ := fs.NetTCP6()
 	var inodes []uint64
 	for _, line := range slices.Concat(tcp, tcp6) {
