@@ -77,7 +77,7 @@ func (t *trialRun) database(ctx context.Context, db *config.Database) error {
 		return err
 	}
 	err = conduct(ctx, c.steps(), func(text string) { c.say("%s", text) })
-	err = errors.Join(err, c.derive())
+	err = withCause(ctx, errors.Join(err, c.derive()))
 	c.judge()
 	c.run.Ended = time.Now().UTC()
 	c.run.State = stateOf(ctx, err)

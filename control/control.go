@@ -100,15 +100,13 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	var errs []error
 	for trial := 1; trial <= max(o.Experiment.Trials, 1); trial++ {
 		if trial > 1 && !settle(ctx, o.Experiment.Settle) {
+			errs = append(errs, context.Cause(ctx))
 			break
 		}
 		t := &trialRun{Options: o, number: trial, out: out, client: client}
 		errs = append(errs, t.run(ctx))
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return out, withCause(ctx, errors.Join(errs...))
+	return out, errors.Join(errs...)
 }
 
 // oneByOne lets goroutines report in turn.
@@ -130,10 +128,9 @@ func settle(ctx context.Context, d time.Duration) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 // trialRun is one pass over all databases: one result folder.
@@ -169,7 +166,7 @@ func (t *trialRun) run(ctx context.Context) (err error) {
 	if err := t.folder.WriteManifest(t.manifest); err != nil {
 		return err
 	}
-	err = t.databases(ctx)
+	err = withCause(ctx, t.databases(ctx))
 	t.manifest.State = stateOf(ctx, err)
 	t.manifest.Ended = time.Now().UTC()
 	err = errors.Join(err, t.folder.WriteManifest(t.manifest))
@@ -199,15 +196,16 @@ func (t *trialRun) databases(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stateOf is the state of what ended with err.
+// stateOf is the state of what ended with err: interrupted if err holds why ctx
+// ended. What was done before ctx ended is complete.
 func stateOf(ctx context.Context, err error) results.State {
-	switch {
-	case ctx.Err() != nil:
-		return results.StateInterrupted
-	case err != nil:
-		return results.StateFailed
-	default:
+	switch cause := context.Cause(ctx); {
+	case err == nil:
 		return results.StateComplete
+	case cause != nil && errors.Is(err, cause):
+		return results.StateInterrupted
+	default:
+		return results.StateFailed
 	}
 }
 

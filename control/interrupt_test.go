@@ -40,7 +40,8 @@ func (r *rig) mustBeInterrupted(out *Outcome, err error) {
 		}
 		for i := range m.Databases {
 			rec := r.read(folder, i)
-			if rec.run.State != results.StateInterrupted || !strings.Contains(rec.run.Error, errSignal.Error()) {
+			done := rec.run.State == results.StateComplete && rec.run.Error == "" // before the interrupt
+			if !done && rec.run.State != results.StateInterrupted || !done && !strings.Contains(rec.run.Error, errSignal.Error()) {
 				r.t.Errorf("database is %s: %s", rec.run.State, rec.run.Error)
 			}
 			if k := rec.run.Keys; k != nil && rec.run.Totals != nil && (k.Error != "" || k.Found() < k.MinAdded || k.Found() > k.MaxAdded) {

@@ -10,10 +10,12 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 )
 
 // store is etcd's gRPC interface on one connection to one member. It is safe for
@@ -123,7 +125,8 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
 			return nil
 		}
 	}
-	if ctx.Err() != nil {
+	// etcd knows the deadline too, and may be first to end the stream.
+	if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
 		return nil
 	}
 	return answerOf(err, true)
