@@ -66,13 +66,18 @@ func TestStallOverTCP(t *testing.T) {
 			t.Fatalf("%d requests by %s, want 1000 by response", c.N, c.Timing)
 		}
 		wantTheory(t, c)
-		far = slices.DeleteFunc(c.Rows, func(r Row) bool { return off(r.Measured, r.True) <= 1 && off(r.Measured, r.Theory) <= 1 })
+		// A machine that other work holds up delays the server too, and the server's own
+		// log tells: what was measured must be within 1 % of what was true, and of theory
+		// as far as the truth is.
+		far = slices.DeleteFunc(c.Rows, func(r Row) bool {
+			return off(r.Measured, r.True) <= 1 && off(r.Measured, r.Theory) <= 1+off(r.True, r.Theory)
+		})
 		if len(far) == 0 {
 			return
 		}
 	}
 	for _, r := range far {
-		t.Errorf("response %s: measured %v, true %v, in theory %v, want them within 1 %%",
+		t.Errorf("response %s: measured %v, true %v, in theory %v, want the truth within 1 %%",
 			r.Name, time.Duration(r.Measured), time.Duration(r.True), time.Duration(r.Theory))
 	}
 }
