@@ -6,10 +6,3 @@ package database
 type Fsyncer interface {
 	Fsync() string
 }
-
-// ExtraFlags is a driver whose options may hold raw flags for the server. An
-// agent refuses them from the wire unless it was told to allow them.
-type ExtraFlags interface {
-	// ExtraFlags returns the raw flags in order, nil when there are none.
-	ExtraFlags() []string
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -104,17 +103,12 @@ func (o *Options) Validate(database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-// validFlag refuses flags that are not written as one argument and flags that a
-// plan sets itself, because a plan that says one thing and runs another is not
-// a record.
+// validFlag refuses what any driver refuses, and what would measure memory.
 func validFlag(f string) error {
-	name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-	switch {
-	case !strings.HasPrefix(f, "-") || name == "":
-		return fmt.Errorf("flag %q is not written as -name or -name=value", f)
-	case slices.Contains(plannedFlags, name):
-		return fmt.Errorf("flag %q is set by the plan or by an option of its own", f)
-	case name == "dev":
+	if err := database.ValidFlag(f, "-", plannedFlags); err != nil {
+		return err
+	}
+	if database.FlagName(f) == "dev" {
 		return fmt.Errorf("flag %q would keep everything in memory", f)
 	}
 	return nil

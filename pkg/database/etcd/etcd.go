@@ -139,21 +139,7 @@ func (o *Options) Validate(database.HostFacts) error {
 	problem(!slices.Contains([]string{"debug", "info", "warn", "error"}, o.LogLevel),
 		"log_level %q is not debug, info, warn or error", o.LogLevel)
 	for _, f := range o.Flags {
-		errs = append(errs, validFlag(f))
+		errs = append(errs, database.ValidFlag(f, "--", plannedFlags))
 	}
 	return errors.Join(errs...)
-}
-
-// validFlag refuses flags that are not written as one argument and flags that a
-// plan sets itself, because a plan that says one thing and runs another is not
-// a record.
-func validFlag(f string) error {
-	name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-	switch {
-	case !strings.HasPrefix(f, "--") || name == "":
-		return fmt.Errorf("flag %q is not written as --name or --name=value", f)
-	case slices.Contains(plannedFlags, name):
-		return fmt.Errorf("flag %q is set by the plan or by an option of its own", f)
-	}
-	return nil
 }

@@ -1,0 +1,33 @@
+package database
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ExtraFlags is a driver whose options may hold raw flags for the server. An
+// agent refuses them from the wire unless it was told to allow them.
+type ExtraFlags interface {
+	// ExtraFlags returns the raw flags in order, nil when there are none.
+	ExtraFlags() []string
+}
+
+// ValidFlag refuses a raw flag that is not written as one argument beginning with
+// dashes ("-" or "--"), and one that a plan sets itself, because a plan that says
+// one thing and runs another is not a record.
+func ValidFlag(flag, dashes string, planned []string) error {
+	switch name := FlagName(flag); {
+	case !strings.HasPrefix(flag, dashes) || name == "":
+		return fmt.Errorf("flag %q is not written as %[2]sname or %[2]sname=value", flag, dashes)
+	case slices.Contains(planned, name):
+		return fmt.Errorf("flag %q is set by the plan or by an option of its own", flag)
+	}
+	return nil
+}
+
+// FlagName is the name of a flag such as "--name=value".
+func FlagName(flag string) string {
+	name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
+	return name
+}
