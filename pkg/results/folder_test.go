@@ -48,7 +48,11 @@ func TestManifestRoundTrip(t *testing.T) {
 	}
 	want := &Manifest{
 		State: StateRunning, Title: "t", Started: epoch, Seed: 1<<64 - 1, Config: json.RawMessage(`{"title":"t"}`),
-		Databases: []*DatabaseRun{{ID: "etcd", Tag: "etcd", Load: Load{WarmUp: time.Second}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}}}},
+		SelfCheck: selfCheck(),
+		Databases: []*DatabaseRun{{
+			ID: "etcd", Tag: "etcd", Load: Load{WarmUp: time.Second, Rate: 1000, RateEnd: 5000}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}},
+			Steps: []Step{{Clients: 8, Rate: 1000, RateEnd: 5000}},
+		}},
 	}
 	check(t, f.WriteManifest(want))
 	want.State = StateComplete

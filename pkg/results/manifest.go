@@ -41,6 +41,9 @@ type Manifest struct {
 	Trials int  `json:"trials"`
 	Tool   Tool `json:"tool"`
 	Client Host `json:"client"`
+	// SelfCheck is what a self-check found, on the client unless a mark says
+	// otherwise; nil if control was given none.
+	SelfCheck *SelfCheck `json:"self_check,omitempty"`
 	// Config is the resolved experiment, every default filled in, without secrets.
 	Config    json.RawMessage `json:"config,omitempty"`
 	Databases []*DatabaseRun  `json:"databases"`
@@ -134,8 +137,10 @@ type Load struct {
 	Duration    time.Duration `json:"duration_ns,omitempty"`
 	Clients     int           `json:"clients"`
 	Connections int           `json:"connections"`
-	// Rate is the due requests per second; 0 is a closed loop.
+	// Rate is the due requests per second; 0 is a closed loop. RateEnd, if not 0, is
+	// what it changes to, evenly.
 	Rate      float64 `json:"rate,omitempty"`
+	RateEnd   float64 `json:"rate_end,omitempty"`
 	Arrival   string  `json:"arrival,omitempty"`
 	Backlog   string  `json:"backlog,omitempty"`
 	KeySize   int     `json:"key_size_bytes"`
@@ -166,7 +171,10 @@ type Step struct {
 	// Duration is the bound that was asked for, 0 for none; cool-down counts back
 	// from it.
 	Duration time.Duration `json:"duration_ns,omitempty"`
-	Rate     float64       `json:"rate,omitempty"`
+	// Rate is the due requests per second; 0 is a closed loop. RateEnd, if not 0, is
+	// that at the end of Duration: it changes evenly from Rate.
+	Rate    float64 `json:"rate,omitempty"`
+	RateEnd float64 `json:"rate_end,omitempty"`
 	// Start is before the first request, End after the last answer.
 	Start time.Time `json:"start,omitzero"`
 	End   time.Time `json:"end,omitzero"`

@@ -13,7 +13,7 @@ type Comparison struct {
 	Timing  results.Timing `json:"timing"`
 	Clients int            `json:"clients"`
 	// Rate is in requests per second; 0 is a closed loop.
-	Rate     float64       `json:"rate,omitempty"`
+	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
 	Law      Law           `json:"law"`
 	// N is how many requests were recorded: every one of them is in the truth.
@@ -64,6 +64,16 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 		}
 		c.Rows = append(c.Rows, row)
 	}
+}
+
+// p99 is the row of that name as a run takes it over.
+func (c *Comparison) p99() results.Compared {
+	for _, row := range c.Rows {
+		if row.Quantile == 0.99 {
+			return results.Compared{N: c.N, Measured: row.Measured, True: row.True}
+		}
+	}
+	return results.Compared{}
 }
 
 // nearestRank is the value that a share q of the sorted values does not exceed; 0

@@ -12,7 +12,7 @@ import (
 
 // Pace is how a rate was kept with clients that do nothing.
 type Pace struct {
-	Rate    float64 `json:"rate"`
+	Rate    float64 `json:"rate_per_second"`
 	Clients int     `json:"clients"`
 	// Due requests were due and Sent of them were sent until the end; Queued ones
 	// found every client busy.
@@ -21,7 +21,7 @@ type Pace struct {
 	Queued int64 `json:"queued"`
 	// Lateness is how long after they were due requests were sent.
 	Lateness results.Spread `json:"lateness"`
-	Seconds  float64        `json:"seconds"`
+	Seconds  float64        `json:"duration_seconds"`
 }
 
 // Accurate reports whether the rate was kept: sent per second within one percent
@@ -84,12 +84,18 @@ func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace
 	}, nil
 }
 
-// highest is the highest rate that was kept, 0 if none was.
-func highest(list []Pace) (rate float64) {
+// highest is the highest rate that was kept, 0 if none was, and the least above it
+// that was not, 0 if there is none.
+func highest(list []Pace) (kept, missed float64) {
 	for _, p := range list {
 		if p.Accurate() {
-			rate = max(rate, p.Rate)
+			kept = max(kept, p.Rate)
 		}
 	}
-	return rate
+	for _, p := range list {
+		if p.Rate > kept && (missed == 0 || p.Rate < missed) {
+			missed = p.Rate
+		}
+	}
+	return kept, missed
 }

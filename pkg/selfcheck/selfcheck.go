@@ -16,6 +16,9 @@ type Options struct {
 	// Duration is that of each of the two loads over TCP, at least a second;
 	// everything else follows from it.
 	Duration time.Duration
+	// Tool and Host are noted in the report: what checks, and where.
+	Tool results.Tool
+	Host results.Host
 	// Progress, if not nil, is told what is done next.
 	Progress func(what string)
 }
@@ -23,21 +26,16 @@ type Options struct {
 // DefaultDuration gives enough requests for every percentile that is printed.
 const DefaultDuration = 10 * time.Second
 
-// Report is what a check found.
+// Report is what a check found; the numbers that a run takes over first.
 type Report struct {
+	results.SelfCheck
 	// Service are service times in a closed loop.
 	Service Comparison `json:"service"`
 	// Response are response times at a rate that the server can keep but for its
 	// stall.
 	Response Comparison `json:"response"`
-	// Paces are the rates that were tried, and HighestRate the highest that this
-	// machine kept, in requests per second.
-	Paces       []Pace  `json:"paces"`
-	HighestRate float64 `json:"highest_rate"`
-	// Timer and Client are by how much waits a millisecond apart overshoot: those for
-	// a timer of the Go runtime, and those of one client of the engine.
-	Timer  results.Spread `json:"timer"`
-	Client results.Spread `json:"client"`
+	// Paces are the rates that were tried.
+	Paces []Pace `json:"paces"`
 }
 
 // The loads over TCP: ten clients that the law's mean delay keeps busy to a
@@ -61,7 +59,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	closed := scenario{law: law, clients: clients, duration: o.Duration}
 	open := closed
 	open.rate = rate
-	var r Report
+	r := Report{SelfCheck: results.SelfCheck{Date: time.Now().UTC().Truncate(time.Second), Tool: o.Tool, Host: o.Host, Duration: o.Duration}}
 	for _, part := range []struct {
 		what string
 		run  func() error
@@ -74,8 +72,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.Response, err = open.run(ctx, o.Server)
 			return err
 		}},
-		{"timers", func() (err error) { r.Timer, err = timerLateness(ctx, o.Duration/10); return err }},
-		{"waits of a client", func() (err error) { r.Client, err = clientLateness(ctx, o.Duration/10); return err }},
+		{"timers", func() (err error) { r.TimerLateness, err = timerLateness(ctx, o.Duration/10); return err }},
+		{"waits of a client", func() (err error) { r.ClientLateness, err = clientLateness(ctx, o.Duration/10); return err }},
 		{"rates", func() (err error) { r.Paces, err = paces(ctx, o.Duration/10); return err }},
 	} {
 		o.Progress(part.what)
@@ -83,6 +81,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%s: %w", part.what, err)
 		}
 	}
-	r.HighestRate = highest(r.Paces)
+	r.HighestRate, r.MissedRate = highest(r.Paces)
+	r.ServiceP99, r.ResponseP99 = r.Service.p99(), r.Response.p99()
 	return &r, nil
 }

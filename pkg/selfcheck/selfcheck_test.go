@@ -2,13 +2,15 @@ package selfcheck
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // TestRun is a whole check of a second's loads. What it measures depends on the
@@ -18,7 +20,10 @@ func TestRun(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	var told []string
-	r, err := Run(t.Context(), Options{Server: serverArgv(t), Duration: time.Second, Progress: func(what string) { told = append(told, what) }})
+	r, err := Run(t.Context(), Options{
+		Server: serverArgv(t), Duration: time.Second, Progress: func(what string) { told = append(told, what) },
+		Tool: results.Tool{Version: "v1"}, Host: results.Host{Name: "here", CPUs: 2, BootID: "boot-1"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +39,8 @@ func TestRun(t *testing.T) {
 	if got := r.Response.Rows[4]; got.Measured < int64(r.Response.Law.StallFor) {
 		t.Errorf("the longest response was %d ns with a stall of %v", got.Measured, r.Response.Law.StallFor)
 	}
-	if len(r.Paces) < 2 || r.Timer.N == 0 || r.Client.N == 0 {
-		t.Errorf("%d rates, %d waits of a timer, %d of a client", len(r.Paces), r.Timer.N, r.Client.N)
+	if len(r.Paces) < 2 || r.TimerLateness.N == 0 || r.ClientLateness.N == 0 {
+		t.Errorf("%d rates, %d waits of a timer, %d of a client", len(r.Paces), r.TimerLateness.N, r.ClientLateness.N)
 	}
 	var b bytes.Buffer
 	if err := r.Print(&b); err != nil {
@@ -49,13 +54,15 @@ func TestRun(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
+	p99 := r.Response.Rows[2]
+	if want := (results.Compared{N: 1000, Measured: p99.Measured, True: p99.True}); r.ResponseP99 != want || r.ServiceP99.N != r.Service.N {
+		t.Errorf("a run takes over %+v and %+v, want %+v", r.ResponseP99, r.ServiceP99, want)
 	}
-	var again Report
-	if err := json.Unmarshal(text, &again); err != nil || !cmp.Equal(*r, again) {
-		t.Errorf("the report is not what its JSON says: %v\n%s", err, cmp.Diff(*r, again))
+	path := filepath.Join(t.TempDir(), "report.json")
+	mustWrite(t, path, r)
+	again, err := Read(path)
+	if err != nil || !cmp.Equal(r, again) {
+		t.Errorf("the report is not what its file says: %v\n%s", err, cmp.Diff(r, again))
 	}
 }
 
@@ -79,11 +86,21 @@ func TestAccurate(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := highest([]Pace{good, {Rate: 2000, Due: 1, Queued: 1}, {Rate: 500, Due: 1, Sent: 1}}); got != 1000 {
-		t.Errorf("the highest rate is %v, want 1000", got)
-	}
-	if got := highest(nil); got != 0 {
-		t.Errorf("the highest of no rates is %v", got)
+	bad := func(rate float64) Pace { return Pace{Rate: rate, Due: 1, Queued: 1} }
+	for name, c := range map[string]struct {
+		list         []Pace
+		kept, missed float64
+	}{
+		"none":          {nil, 0, 0},
+		"all kept":      {[]Pace{{Rate: 500, Due: 1, Sent: 1}, good}, 1000, 0},
+		"all missed":    {[]Pace{bad(500), bad(2000)}, 0, 500},
+		"a gap":         {[]Pace{bad(500), good, bad(2000), bad(5000)}, 1000, 2000},
+		"in no order":   {[]Pace{bad(5000), good, bad(2000), {Rate: 500, Due: 1, Sent: 1}}, 1000, 2000},
+		"nothing above": {[]Pace{bad(500), good}, 1000, 0},
+	} {
+		if kept, missed := highest(c.list); kept != c.kept || missed != c.missed {
+			t.Errorf("%s: kept %v and missed %v, want %v and %v", name, kept, missed, c.kept, c.missed)
+		}
 	}
 }
 

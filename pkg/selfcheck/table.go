@@ -64,7 +64,7 @@ func (r *Report) printWaits(t io.Writer) {
 	for _, s := range []struct {
 		name string
 		results.Spread
-	}{{"timer", r.Timer}, {"client", r.Client}} {
+	}{{"timer", r.TimerLateness}, {"client", r.ClientLateness}} {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", s.name, ms(s.P50), ms(s.P99), ms(s.Max), humanize.Comma(s.N))
 	}
 	fmt.Fprint(t, "timer: one of the Go runtime; client: one client of the engine\n")
