@@ -43,6 +43,9 @@ type Options struct {
 	// Local says the agents live in this process.
 	Local bool
 	Tool  results.Tool
+	// SelfCheck is noted in the manifest, with a mark if it is not of this machine;
+	// nil if there is none.
+	SelfCheck *results.SelfCheck
 	// Device and Interface are sampled on the client; "" finds them.
 	Device, Interface string
 	// Report is told how the run goes, one update after the other; nil if nobody
@@ -161,7 +164,7 @@ func (t *trialRun) run(ctx context.Context) (err error) {
 	t.manifest = &results.Manifest{
 		Format: results.FormatVersion, State: results.StateRunning, Title: e.Title, Description: e.Description,
 		Started: started, RunID: newRunID(), Seed: e.Seed, Local: t.Local, Trial: t.number, Trials: max(e.Trials, 1),
-		Tool: t.Tool, Client: t.client, Config: resolved,
+		Tool: t.Tool, Client: t.client, SelfCheck: t.SelfCheck, Config: resolved, Validity: judgeSelfCheck(t.SelfCheck, t.client),
 	}
 	if err := t.folder.WriteManifest(t.manifest); err != nil {
 		return err

@@ -69,12 +69,16 @@ func (c *conductor) dryRunLoad(w io.Writer) {
 	var duration time.Duration
 	for _, s := range c.plannedSteps() {
 		n := s.Requests
-		if byRate := int64(s.Rate * s.Duration.Seconds()); s.Rate > 0 && s.Duration > 0 && (n == 0 || byRate < n) {
+		rate := s.Rate
+		if s.RateEnd > 0 {
+			rate = (s.Rate + s.RateEnd) / 2 // it changes evenly
+		}
+		if byRate := int64(rate * s.Duration.Seconds()); s.Rate > 0 && s.Duration > 0 && (n == 0 || byRate < n) {
 			n = byRate
 		}
 		requests += n
 		duration += s.Duration
-		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Does(), count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate))
+		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Does(), count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate, s.RateEnd))
 	}
 	if l.Operation == string(database.OpWrite) && !l.SameKey && requests > 0 {
 		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)
@@ -86,7 +90,7 @@ func (c *conductor) dryRunLoad(w io.Writer) {
 func count(n int, thing string) string { return english.Plural(n, thing, "") }
 
 // extent says how far a step goes.
-func extent(requests int64, duration time.Duration, rate float64) string {
+func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {
 	var b strings.Builder
 	if requests > 0 {
 		fmt.Fprintf(&b, ", %s requests", humanize.Comma(requests))
@@ -94,9 +98,12 @@ func extent(requests int64, duration time.Duration, rate float64) string {
 	if duration > 0 {
 		fmt.Fprintf(&b, ", %v", duration)
 	}
-	if rate > 0 {
+	switch {
+	case rateEnd > 0:
+		fmt.Fprintf(&b, ", %v..%v requests/s due", rate, rateEnd)
+	case rate > 0:
 		fmt.Fprintf(&b, ", %v requests/s due", rate)
-	} else {
+	default:
 		b.WriteString(", closed loop")
 	}
 	return b.String()

@@ -22,7 +22,7 @@ load: {clients: 1000, key_size: 256, value_size: 1024}
 databases:
   etcd: {load: {requests: 1000000, connections: 100}}
   fake__steps:
-    load: {steps: [{clients: 1, requests: 1000}, {clients: 10, duration: 30s, rate: 500}]}
+    load: {steps: [{clients: 1, requests: 1000}, {clients: 10, duration: 30s, rate: 500}, {clients: 10, duration: 10s, rate: 500, rate_end: 1500}]}
     options: {delay: 5ms}
   fake__there:
     endpoints: ["10.0.0.9:7379"]

@@ -25,6 +25,7 @@ const (
 	markClock       = "clock"
 	markSecured     = "secured"
 	markUnmeasured  = "servers not measured"
+	markSelfCheck   = "self-check"
 )
 
 // judge says what must be said beside the numbers.
@@ -53,6 +54,17 @@ func (c *conductor) judge() {
 			return 1
 		}
 	})
+}
+
+// judgeSelfCheck marks a whole run whose self-check tells nothing of its client.
+func judgeSelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
+	if s == nil {
+		return nil
+	}
+	if elsewhere := s.Elsewhere(client); elsewhere != "" {
+		return []results.Mark{{Code: markSelfCheck, Text: "the self-check is " + elsewhere + ": it tells nothing of this client"}}
+	}
+	return nil
 }
 
 // inOneLine is how a member ended without its last words, which the events and

@@ -129,7 +129,7 @@ func (c *conductor) recordStep(s plannedStep, res load.StepResult) {
 	}
 	c.run.LoadEnd = res.End
 	c.run.Steps = append(c.run.Steps, results.Step{
-		Index: s.Index, Clients: s.Clients, Connections: s.connections, Requests: s.Requests, Duration: s.Duration, Rate: s.Rate,
+		Index: s.Index, Clients: s.Clients, Connections: s.connections, Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
 		Start: res.Start, End: res.End, IssueEnd: res.IssueEnd, InsideNS: int64(res.Inside),
 	})
 }

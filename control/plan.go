@@ -88,7 +88,7 @@ func (c *conductor) loadRecord() results.Load {
 	l := c.db.Load
 	r := results.Load{
 		Operation: l.Operation, Workload: l.Workload, ReadMode: string(c.readMode()), Requests: l.Requests, Duration: l.Duration,
-		Clients: l.Clients, Connections: l.Connections, Rate: l.Rate,
+		Clients: l.Clients, Connections: l.Connections, Rate: l.Rate, RateEnd: l.RateEnd,
 		KeySize: l.KeySize, ValueSize: l.ValueSize, ValueSizeMax: l.ValueSizeMax, SameKey: l.SameKey,
 		RangeLimit: l.RangeLimit, Timeout: l.Timeout, WarmUp: l.WarmUp, CoolDown: l.CoolDown, Target: l.Target,
 	}

@@ -195,6 +195,18 @@ func TestLoads(t *testing.T) {
 			},
 		},
 		{
+			name: "a rate that grows",
+			rest: "load: {rate: 100, rate_end: 500, duration: 1s, clients: 8, key_size: 32, value_size: 64}\ndatabases: {fake: {}}\n",
+			check: func(t *testing.T, rec record) {
+				if s := rec.run.Steps[0]; s.Rate != 100 || s.RateEnd != 500 || rec.run.Totals.Offered != 300 {
+					t.Errorf("step %+v, totals %+v", s, rec.run.Totals)
+				}
+				if l := rec.run.Load; l.Rate != 100 || l.RateEnd != 500 {
+					t.Errorf("load %+v", l)
+				}
+			},
+		},
+		{
 			name: "a rate that is not sustained",
 			rest: "load: {rate: 400, duration: 1s, clients: 2, key_size: 32, value_size: 64, drain: 50ms}\ndatabases: {fake: {options: {delay: 20ms}}}\n",
 			check: func(t *testing.T, rec record) {

@@ -1,0 +1,39 @@
+package control
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/zetcd"
+	"github.com/coreos/dbtester/pkg/database/zookeeper"
+)
+
+// TestFanOutIsRecorded: among how many parents keys are spread decides what a
+// write costs, so the manifest has it for each database, by default too.
+func TestFanOutIsRecorded(t *testing.T) {
+	t.Parallel()
+	r := database.NewRegistry(zookeeper.Database(), zetcd.Database())
+	e, _, err := config.Parse("test.yaml", []byte(`title: Fan out
+hosts: [10.0.0.2]
+databases:
+  zookeeper: {version: 3.9.5}
+  zookeeper__flat: {version: 3.9.5, tag: flat, options: {key_parents: 1}}
+  zetcd: {options: {key_parents: 50}}
+`), Catalog(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{"zookeeper": zookeeper.DefaultParents, "zookeeper__flat": 1, "zetcd": 50}
+	for i := range e.Databases {
+		c, err := (&trialRun{Options: Options{Experiment: e, Registry: r}}).newConductor(&e.Databases[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var recorded struct{ KeyParents int }
+		if err := json.Unmarshal(c.run.Options, &recorded); err != nil || recorded.KeyParents != want[c.run.ID] {
+			t.Errorf("%s: %d parents, want %d: %v in %s", c.run.ID, recorded.KeyParents, want[c.run.ID], err, c.run.Options)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package control
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// TestSelfCheck looks at the manifest of a run that was given a self-check.
+func TestSelfCheck(t *testing.T) {
+	t.Parallel()
+	host, err := sysmetrics.HostFacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]struct {
+		host func(*results.Host)
+		want string // of the mark
+	}{
+		"here":          {func(*results.Host) {}, ""},
+		"elsewhere":     {func(h *results.Host) { h.Name = "other" }, "the self-check is of another machine (other, "},
+		"started again": {func(h *results.Host) { h.BootID = "boot-0" }, "from before this one was started again: it tells nothing of this client"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			wait := results.Spread{N: 100, P50: 1000, P99: 2000, Max: 3000}
+			o := r.options(r.experiment(small+"databases: {fake: {}}\n"), nil)
+			o.SelfCheck = &results.SelfCheck{
+				Date: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Tool: results.Tool{Version: "v1", Go: "go"}, Host: host,
+				HighestRate: 1000, TimerLateness: wait, ClientLateness: wait,
+			}
+			change.host(&o.SelfCheck.Host)
+			out, err := Run(t.Context(), o)
+			if err != nil || len(out.Invalid) > 0 {
+				t.Fatalf("%v, invalid %q", err, out.Invalid)
+			}
+			m := r.read(out.Folders[0], 0).manifest
+			if diff := cmp.Diff(o.SelfCheck, m.SelfCheck); diff != "" {
+				t.Errorf("the manifest's (-want +got):\n%s", diff)
+			}
+			switch {
+			case change.want == "" && len(m.Validity) == 0:
+			case len(m.Validity) == 1 && m.Validity[0].Code == markSelfCheck && !m.Validity[0].Invalid && strings.Contains(m.Validity[0].Text, change.want):
+			default:
+				t.Errorf("marks %+v, want %q", m.Validity, change.want)
+			}
+		})
+	}
+}
