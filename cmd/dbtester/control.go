@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 type controlFlags struct {
@@ -28,6 +29,8 @@ type controlFlags struct {
 	insecure   bool
 	requests   int64
 	cpuProfile string
+	selfcheck  string             // file
+	check      *results.SelfCheck // what it holds
 	tools      toolFlags
 }
 
@@ -52,6 +55,7 @@ func (a *app) newControl() *cobra.Command {
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
+	flags.StringVar(&f.selfcheck, "selfcheck", "", "file of dbtester selfcheck --json on this machine, for the manifest")
 	f.tools.register(flags, a.registry)
 	return cmd
 }
@@ -78,6 +82,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		if err := e.SetRequests(f.requests); err != nil {
 			return usageError{err}
 		}
+	}
+	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
+		return err
 	}
 	if f.dryRun {
 		return control.DryRun(a.out, control.Options{Experiment: e, Registry: a.registry})
@@ -130,7 +137,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	progress := newProgress(a.err)
 	defer progress.end()
 	out, err = control.Run(ctx, control.Options{
-		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(),
+		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check,
 		Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
 	})
 	if err == nil && len(out.Invalid) > 0 {
