@@ -59,7 +59,10 @@ func ParseSeries(tag string) (Series, error) {
 // which the standard log readers read. Values are nanoseconds; time stamps are
 // absolute unix seconds; the Interval_Max column is in milliseconds, the
 // standard's scale for nanoseconds. It is not safe for concurrent use.
-type LatencyWriter struct{ rows *rowFile }
+type LatencyWriter struct {
+	rows    *rowFile
+	encoder histogramEncoder
+}
 
 // NewLatencyWriter opens or creates the log; a new one gets the standard header
 // with start as its StartTime.
@@ -73,7 +76,7 @@ func NewLatencyWriter(path string, start time.Time) (*LatencyWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LatencyWriter{rows}, nil
+	return &LatencyWriter{rows: rows}, nil
 }
 
 // Write appends one line: the histogram of what ended in [at, at+length), to the
@@ -87,18 +90,17 @@ func (w *LatencyWriter) Write(at time.Time, length time.Duration, tag string, h 
 	if h.TotalCount() == 0 {
 		return w.rows.err
 	}
-	payload, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return fmt.Errorf("append to %s: encode histogram: %w", w.rows.path, err)
-	}
 	b := w.rows.buf[:0]
 	if tag != "" {
 		b = append(append(append(b, "Tag="...), tag...), ',')
 	}
 	b = fmt.Appendf(b, "%s,%s,%.3f,", seconds(at.UnixMilli()), seconds(length.Milliseconds()), float64(h.Max())/hdrhistogram.MsToNsRatio)
-	b = append(append(b, payload...), '\n')
-	w.rows.buf = b
-	return w.rows.append(b)
+	b, err := w.encoder.append(b, h)
+	if err != nil {
+		return fmt.Errorf("append to %s: encode histogram: %w", w.rows.path, err)
+	}
+	w.rows.buf = append(b, '\n')
+	return w.rows.append(w.rows.buf)
 }
 
 // Close closes the file.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"pgregory.net/rapid"
 )
 
 func TestSeriesTag(t *testing.T) {
@@ -225,4 +226,55 @@ func BenchmarkLatencyWrite(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(w.rows.size)/float64(b.N), "bytes/line")
+}
+
+// TestEncodeAsLibrary: what is written is what the library writes, for any counts
+// and whatever was written before.
+func TestEncodeAsLibrary(t *testing.T) {
+	var e histogramEncoder
+	rapid.Check(t, func(t *rapid.T) {
+		h := NewHistogram()
+		for range rapid.IntRange(1, 200).Draw(t, "values") {
+			value := rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Int64Range(0, int64(MaxLatency))).Draw(t, "value")
+			if err := h.RecordValues(value, rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 1<<40)).Draw(t, "count")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.append(nil, h)
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("encoded as %s, %v; the library encodes as %s", got, err, want)
+		}
+	})
+}
+
+// TestEncodeKeepsItsMemory: a line leaves no garbage that a long load's heap would
+// grow by.
+func TestEncodeKeepsItsMemory(t *testing.T) {
+	h := NewHistogram()
+	for i := range int64(10_000) {
+		Record(h, time.Duration(i*i))
+	}
+	var e histogramEncoder
+	var b []byte
+	line := func() {
+		var err error
+		if b, err = e.append(b[:0], h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line()
+	if n := testing.AllocsPerRun(10, line); n > 8 {
+		t.Errorf("a line allocates %v times", n)
+	}
+}
+
+func TestEncodeOtherShape(t *testing.T) {
+	var e histogramEncoder
+	if _, err := e.append(nil, hdrhistogram.New(1, 1000, 2)); err == nil {
+		t.Error("a histogram of another shape was encoded")
+	}
 }

@@ -1,0 +1,95 @@
+package results
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// histogramEncoder makes the payload of a log line, byte for byte what
+// [hdrhistogram.Histogram.Encode] makes. That one leaves more than a megabyte of
+// garbage behind, most of it a compressor's tables, and a load writes a few lines
+// every second: the longer it ran, the larger its heap became. This one keeps what
+// it needs. The zero value is ready; it is not safe for concurrent use.
+type histogramEncoder struct {
+	buckets    *hdrhistogram.PackedHistogram
+	plain      []byte
+	compressed bytes.Buffer
+	compressor *zlib.Writer
+}
+
+const (
+	// The low byte of a cookie is the word size, 1 << 4: counts are variable.
+	encodingCookie    = uint32(hdrhistogram.V2EncodingCookieBase | 0x10)
+	compressedCookie  = uint32(hdrhistogram.V2CompressedEncodingCookieBase | 0x10)
+	encodedHeaderSize = 40
+)
+
+// append appends the encoded histogram, which is not empty and has the shape of
+// [NewHistogram].
+func (e *histogramEncoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
+	if e.compressor == nil {
+		e.buckets = hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits)
+		var err error
+		if e.compressor, err = zlib.NewWriterLevel(&e.compressed, zlib.BestCompression); err != nil {
+			return b, err
+		}
+	}
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(MaxLatency) || h.SignificantFigures() != significantDigits {
+		return b, fmt.Errorf("it holds %d to %d with %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+	}
+	e.encode(h)
+	e.compressed.Reset()
+	e.compressed.Write(make([]byte, 8)) // the compressed header, filled in below
+	e.compressor.Reset(&e.compressed)
+	if _, err := e.compressor.Write(e.plain); err != nil {
+		return b, err
+	}
+	if err := e.compressor.Close(); err != nil {
+		return b, err
+	}
+	packed := e.compressed.Bytes()
+	binary.BigEndian.PutUint32(packed, compressedCookie)
+	binary.BigEndian.PutUint32(packed[4:], uint32(len(packed)-8))
+	return base64.StdEncoding.AppendEncode(b, packed), nil
+}
+
+// encode fills e.plain with the V2 encoding: a header, then each count as a
+// variable-length integer, with a run of empty buckets as its negative length.
+func (e *histogramEncoder) encode(h *hdrhistogram.Histogram) {
+	e.buckets.Reset()
+	e.buckets.MergeFrom(h)
+	b := append(e.plain[:0], make([]byte, encodedHeaderSize)...)
+	next := 0
+	for value, count := range e.buckets.ForEachBucket {
+		index := bucketIndex(value)
+		switch empty := index - next; {
+		case empty == 1:
+			b = binary.AppendVarint(b, 0)
+		case empty > 1:
+			b = binary.AppendVarint(b, -int64(empty))
+		}
+		b = binary.AppendVarint(b, count)
+		next = index + 1
+	}
+	binary.BigEndian.PutUint32(b, encodingCookie)
+	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-encodedHeaderSize))
+	binary.BigEndian.PutUint32(b[12:], significantDigits)
+	binary.BigEndian.PutUint64(b[16:], 1)
+	binary.BigEndian.PutUint64(b[24:], uint64(MaxLatency))
+	binary.BigEndian.PutUint64(b[32:], math.Float64bits(1)) // of the conversion to doubles
+	e.plain = b
+}
+
+// bucketIndex is a value's place among the counts of a [NewHistogram]: 2,048
+// values have a bucket each, then 1,024 buckets cover every doubling.
+func bucketIndex(value int64) int {
+	doublings := max(bits.Len64(uint64(value))-11, 0)
+	return doublings<<10 + int(value>>doublings)
+}
