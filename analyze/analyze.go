@@ -144,6 +144,9 @@ func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, e
 		for _, m := range c.run.Validity {
 			marks = append(marks, Mark{c.tag, m})
 		}
+		if m := c.rateMark(); m != nil {
+			marks = append(marks, Mark{c.tag, *m})
+		}
 		for _, g := range c.gaps {
 			marks = append(marks, Mark{c.tag, results.Mark{Code: "gap", Text: g}})
 		}

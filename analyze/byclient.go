@@ -15,7 +15,7 @@ import (
 type clientGroup struct {
 	label   string
 	clients int
-	rate    float64
+	rate    [2]float64
 	ok      float64 // requests answered
 	seconds float64
 	latency sums
@@ -73,7 +73,7 @@ func (c *column) stages() []clientGroup {
 		if slices.ContainsFunc(out, func(g clientGroup) bool { return g.label == label }) {
 			continue
 		}
-		g := clientGroup{label: label, clients: s.Clients, rate: s.Rate}
+		g := clientGroup{label: label, clients: s.Clients, rate: rateOf(s)}
 		g.take(c.steps, func(sum results.StepSummary) bool {
 			at := slices.IndexFunc(c.run.Steps, func(r results.Step) bool { return r.Index == sum.Step })
 			return at >= 0 && c.stepLabel(c.run.Steps[at]) == label
@@ -146,7 +146,7 @@ func stepRows(columns []*column) (out []row) {
 		}
 	}
 	slices.SortStableFunc(told, func(a, b clientGroup) int {
-		return cmp.Or(cmp.Compare(a.clients, b.clients), cmp.Compare(a.rate, b.rate))
+		return cmp.Or(cmp.Compare(a.clients, b.clients), slices.Compare(a.rate[:], b.rate[:]))
 	})
 	said := map[string]bool{}
 	for _, stage := range told {

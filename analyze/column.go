@@ -211,7 +211,7 @@ func fileTag(tag string) string { return strings.ReplaceAll(tag, " #", "-") }
 
 // steppedRates reports whether the load's steps had several rates.
 func (c *column) steppedRates() bool {
-	return slices.ContainsFunc(c.run.Steps, func(s results.Step) bool { return s.Rate != c.run.Steps[0].Rate })
+	return slices.ContainsFunc(c.run.Steps, func(s results.Step) bool { return rateOf(s) != rateOf(c.run.Steps[0]) })
 }
 
 // stepLabel says what is a step's own: its clients, its rate, or both.
@@ -221,18 +221,28 @@ func (c *column) stepLabel(s results.Step) string {
 		parts = append(parts, clientsText(s.Clients))
 	}
 	if c.steppedRates() {
-		parts = append(parts, rateText(s.Rate))
+		parts = append(parts, rateText(s.Rate, s.RateEnd))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// rateText is a rate of due requests.
-func rateText(rate float64) string {
+// rateOf is a step's rate, from and to.
+func rateOf(s results.Step) [2]float64 { return [2]float64{s.Rate, s.RateEnd} }
+
+// rateText is a rate of due requests, which changes to end if that is not 0.
+func rateText(rate, end float64) string {
 	if rate == 0 {
 		return "closed loop"
 	}
-	return strings.TrimSuffix(perSecondText(rate), " req/sec") + "/s due"
+	text := rateNumber(rate)
+	if end > 0 {
+		text += ".." + rateNumber(end)
+	}
+	return text + "/s due"
 }
+
+// rateNumber is a number of requests in a second.
+func rateNumber(rate float64) string { return strings.TrimSuffix(perSecondText(rate), " req/sec") }
 
 // mixed reports whether the load had several operations.
 func (c *column) mixed() bool { return len(c.operations) > 1 || len(c.run.Load.Mix) > 1 }

@@ -52,6 +52,7 @@ func accountOfRun(m *results.Manifest) account {
 	}
 	a.add("run", "%s, seed %d%s", m.RunID, m.Seed, trial)
 	a.add("client", "%s", hostText(m.Client))
+	a.add("self-check", "%s", selfCheckFact(m))
 	if m.Local {
 		a.add("agents", "inside the client's process")
 	}
@@ -133,7 +134,7 @@ func (c *column) stepsText() string {
 	for _, s := range c.run.Steps {
 		text := fmt.Sprintf("%d client%s on %d connection%s", s.Clients, plural(s.Clients), s.Connections, plural(s.Connections))
 		if s.Rate > 0 {
-			text += ", " + rateText(s.Rate)
+			text += ", " + rateText(s.Rate, s.RateEnd)
 		}
 		if !s.Start.IsZero() && !s.End.IsZero() {
 			text += fmt.Sprintf(", took %s", s.End.Sub(s.Start).Round(time.Millisecond))
@@ -167,7 +168,12 @@ func (d *document) commands() (lines []string) {
 		}
 		told = c.manifest
 		folders++
-		lines = append(lines, commandOf(c.manifest))
+		command := commandOf(c.manifest)
+		if c.manifest.SelfCheck != nil {
+			lines = append(lines, "dbtester selfcheck --json selfcheck.json")
+			command = strings.Replace(command, " --config ", " --selfcheck selfcheck.json --config ", 1)
+		}
+		lines = append(lines, command)
 	}
 	switch {
 	case folders > 0:

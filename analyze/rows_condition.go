@@ -33,7 +33,7 @@ func conditionRows() []row {
 			}
 			return words(c.run.Load.KeyLaw, "")
 		}},
-		{name: "RATE", unit: "requests/s", definition: "requests due per second over all clients, whatever the servers do, step by step; in a closed loop a client sends the next request when the last one ended", cell: rate},
+		{name: "RATE", unit: "requests/s", definition: "requests due per second over all clients, whatever the servers do, step by step, A..B where it changed evenly; in a closed loop a client sends the next request when the last one ended", cell: rate},
 		{name: "TIMED-FROM", definition: "what the latencies above are counted from: due is response time, sent is service time", cell: timedFrom},
 		{name: "LOAD", definition: "how much was asked for, and what was cut from the measured part", optional: true, cell: func(c *column) Cell {
 			return words(configured(c), "a classic input does not say")
@@ -183,10 +183,10 @@ func rate(c *column) Cell {
 	l := c.run.Load
 	var rates []string
 	for _, s := range c.run.Steps {
-		rates = append(rates, rateText(s.Rate))
+		rates = append(rates, rateText(s.Rate, s.RateEnd))
 	}
 	if len(rates) == 0 {
-		rates = []string{rateText(l.Rate)}
+		rates = []string{rateText(l.Rate, l.RateEnd)}
 	}
 	text := list(rates)
 	if l.Arrival == "poisson" {

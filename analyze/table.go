@@ -72,6 +72,7 @@ func newTable(columns []*column) *Table {
 	}
 	t.footnotes()
 	t.Notes = append(t.Notes, clockNotes(columns)...)
+	t.Notes = append(t.Notes, selfCheckNotes(columns)...)
 	t.Notes = append(t.Notes, releaseNotes(columns)...)
 	t.Notes = append(t.Notes, differences(columns)...)
 	return t
