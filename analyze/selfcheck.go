@@ -44,8 +44,12 @@ func selfCheckText(s *results.SelfCheck) string {
 	if s.HighestRate == 0 {
 		paces = "paces no rate that was tried accurately"
 	}
-	if s.MissedRate > 0 {
-		paces += fmt.Sprintf(" (%s/s was not kept)", rateNumber(s.MissedRate))
+	var missed []string
+	for _, rate := range s.MissedRates {
+		missed = append(missed, rateNumber(rate)+"/s")
+	}
+	if len(missed) > 0 {
+		paces += " (not kept: " + strings.Join(missed, ", ") + ")"
 	}
 	return fmt.Sprintf("of %s: this client %s; a timer fires %s late at p99, a waiting client sends %s late",
 		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, msText(s.TimerLateness.P99), msText(s.ClientLateness.P99))

@@ -10,13 +10,13 @@ import (
 )
 
 // checked gives the fixture's client a self-check that kept so many requests a
-// second and missed the rate of twice as many.
+// second, but neither ten nor twice as many.
 func (f *fixture) checked(rate float64) *results.SelfCheck {
 	f.m.SelfCheck = &results.SelfCheck{
 		Date: time.Unix(begin-3600, 0).UTC(), Tool: results.Tool{Version: "v1.0.0"}, Host: f.m.Client, Duration: 10 * time.Second,
 		ServiceP99:  results.Compared{N: 999, Measured: 20_300_000, True: 20_100_000},
 		ResponseP99: results.Compared{N: 10_000, Measured: 900_300_000, True: 900_100_000},
-		HighestRate: rate, MissedRate: 2 * rate,
+		HighestRate: rate, MissedRates: []float64{10, 2 * rate},
 		TimerLateness: results.Spread{N: 1000, P99: 105_000}, ClientLateness: results.Spread{N: 1000, P99: 80_000},
 	}
 	return f.m.SelfCheck
@@ -25,7 +25,7 @@ func (f *fixture) checked(rate float64) *results.SelfCheck {
 // inOneLine undoes the wrapping of a report.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-const fixtureCheck = "self-check of 2027-01-15 07:00 UTC: this client paces up to 60/s accurately (120/s was not kept); " +
+const fixtureCheck = "self-check of 2027-01-15 07:00 UTC: this client paces up to 60/s accurately (not kept: 10/s, 120/s); " +
 	"a timer fires 0.105 ms late at p99, a waiting client sends 0.080 ms late"
 
 func TestSelfCheck(t *testing.T) {
@@ -77,10 +77,10 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 		mark   string // "" for none
 		text   string // of the note, "" for none
 	}{
-		"fast enough":   {func(m *results.Manifest) { m.SelfCheck.HighestRate = 80 }, "", "paces up to 80/s accurately (120/s was not kept)"},
-		"all were kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRate = 1e6, 0 }, "", "paces up to 1,000,000/s accurately; a timer"},
-		"none was kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRate = 0, 1000 },
-			"80 requests/s were due, and the self-check found that this client paces no rate accurately", "paces no rate that was tried accurately (1,000/s was not kept)"},
+		"fast enough":   {func(m *results.Manifest) { m.SelfCheck.HighestRate = 80 }, "", "paces up to 80/s accurately (not kept: 10/s, 120/s)"},
+		"all were kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRates = 1e6, nil }, "", "paces up to 1,000,000/s accurately; a timer"},
+		"none was kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRates = 0, []float64{1000} },
+			"80 requests/s were due, and the self-check found that this client paces no rate accurately", "paces no rate that was tried accurately (not kept: 1,000/s)"},
 		"a rate that grows": {func(m *results.Manifest) { m.Databases[0].Steps[1].RateEnd = 9000 }, "9,000 requests/s were due", "paces up to 60/s"},
 		"killed before a step ended": {func(m *results.Manifest) {
 			m.Databases[0].Steps, m.Databases[0].Load.RateEnd = nil, 70

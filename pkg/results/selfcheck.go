@@ -20,9 +20,9 @@ type SelfCheck struct {
 	// HighestRate is the highest rate that clients that do nothing kept, in requests
 	// per second; 0 if they kept none.
 	HighestRate float64 `json:"highest_rate_per_second"`
-	// MissedRate is the least rate above HighestRate that was tried and not kept; 0
-	// if there is none.
-	MissedRate float64 `json:"missed_rate_per_second,omitempty"`
+	// MissedRates are those that were tried and not kept. What else ran on the machine
+	// may have disturbed one below HighestRate.
+	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
 	// TimerLateness and ClientLateness are by how much waits a millisecond apart
 	// overshoot: those for a timer of the Go runtime, and those of one client.
 	TimerLateness  Spread `json:"timer_lateness"`

@@ -14,7 +14,7 @@ func selfCheck() *SelfCheck {
 		Host:       Host{Name: "client", CPUModel: "fast", CPUs: 4, BootID: "boot-1", NetNS: "net:[1]", MemoryBytes: 1 << 30, OS: "linux", Kernel: "6.1"},
 		Duration:   10 * time.Second,
 		ServiceP99: Compared{N: 4000, Measured: 20_200_000, True: 20_100_000}, ResponseP99: Compared{N: 10_000, Measured: 900_300_000, True: 900_100_000},
-		HighestRate: 100_000, MissedRate: 200_000,
+		HighestRate: 100_000, MissedRates: []float64{200_000, 500_000},
 		TimerLateness:  Spread{N: 1000, P50: 60_000, P99: 105_000, P999: 900_000, Max: 1_200_000},
 		ClientLateness: Spread{N: 1000, P50: 30_000, P99: 80_000, P999: 700_000, Max: 1_100_000},
 	}
@@ -27,7 +27,7 @@ func TestSelfCheckJSON(t *testing.T) {
 	check(t, json.Unmarshal(text, &again))
 	diff(t, "self-check", selfCheck(), &again)
 	for _, want := range []string{
-		`"date":"`, `"duration_ns":10000000000`, `"highest_rate_per_second":100000`, `"missed_rate_per_second":200000`,
+		`"date":"`, `"duration_ns":10000000000`, `"highest_rate_per_second":100000`, `"missed_rates_per_second":[200000,500000]`,
 		`"response_p99":{"n":10000,"measured_ns":900300000,"true_ns":900100000}`, `"timer_lateness":{"n":1000,"p50_ns":60000,"p99_ns":105000`,
 	} {
 		if !strings.Contains(string(text), want) {

@@ -20,7 +20,7 @@ func small() *Report {
 	return &Report{
 		SelfCheck: results.SelfCheck{
 			Date: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Host: results.Host{Name: "here", BootID: "boot-1"}, Duration: time.Second,
-			HighestRate: 1000, MissedRate: 2000, TimerLateness: wait, ClientLateness: wait,
+			HighestRate: 1000, MissedRates: []float64{2000}, TimerLateness: wait, ClientLateness: wait,
 		},
 		Paces: []Pace{{Rate: 1000, Due: 10, Sent: 10}, {Rate: 2000, Due: 10, Sent: 5}},
 	}

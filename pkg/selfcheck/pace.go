@@ -84,17 +84,14 @@ func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace
 	}, nil
 }
 
-// highest is the highest rate that was kept, 0 if none was, and the least above it
-// that was not, 0 if there is none.
-func highest(list []Pace) (kept, missed float64) {
+// highest is the highest rate that was kept, 0 if none was, and those that were
+// not.
+func highest(list []Pace) (kept float64, missed []float64) {
 	for _, p := range list {
 		if p.Accurate() {
 			kept = max(kept, p.Rate)
-		}
-	}
-	for _, p := range list {
-		if p.Rate > kept && (missed == 0 || p.Rate < missed) {
-			missed = p.Rate
+		} else {
+			missed = append(missed, p.Rate)
 		}
 	}
 	return kept, missed

@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, fmt.Errorf("%s: %w", part.what, err)
 		}
 	}
-	r.HighestRate, r.MissedRate = highest(r.Paces)
+	r.HighestRate, r.MissedRates = highest(r.Paces)
 	r.ServiceP99, r.ResponseP99 = r.Service.p99(), r.Response.p99()
 	return &r, nil
 }
