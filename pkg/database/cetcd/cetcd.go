@@ -52,11 +52,11 @@ func Database() database.Database {
 // Options are etcd's settings and the client's.
 type Options struct {
 	etcd.Options `yaml:",inline"`
-	Transport    consul.Transport `yaml:"transport" doc:"what carries the client's requests: standard or lean, as for consul"`
+	Transport    consul.Transport `yaml:"transport" doc:"what carries the client's requests: lean or standard, as for consul"`
 }
 
 // New returns options that hold every default.
-func New() *Options { return &Options{Options: *etcd.New(), Transport: consul.Standard} }
+func New() *Options { return &Options{Options: *etcd.New(), Transport: consul.Lean} }
 
 var (
 	_ database.Driver     = (*Options)(nil)

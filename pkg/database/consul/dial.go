@@ -22,17 +22,18 @@ type Transport string
 // time; neither asks for compression, which Consul would spend the servers'
 // and the client's processors on.
 const (
+	// Lean is one connection with requests and answers of our own making, the
+	// default.
+	Lean Transport = "lean"
 	// Standard is the transport of net/http, with what Consul's own client library
 	// puts on top.
 	Standard Transport = "standard"
-	// Lean is one connection with requests and answers of our own making.
-	Lean Transport = "lean"
 )
 
 // Validate refuses a name that is no transport.
 func (t Transport) Validate() error {
 	if t != Standard && t != Lean {
-		return fmt.Errorf("transport %q is not %s or %s", t, Standard, Lean)
+		return fmt.Errorf("transport %q is not %s or %s", t, Lean, Standard)
 	}
 	return nil
 }

@@ -197,6 +197,9 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 	}
 	asks := len(value) > askBytes
 	c.request = c.appendHead(c.request[:0], method, key, parameters, len(value), asks)
+	if !asks && len(value) <= keepBytes {
+		c.request, value = append(c.request, value...), nil
+	}
 	status, out, err := c.conn.exchange(ctx, c.request, value, asks, out)
 	if cap(c.request) > 2*keepBytes {
 		c.request = nil

@@ -37,8 +37,8 @@ type leanConn struct {
 // may have closed it. In less, a request would cross the server's goodbye anyway.
 const idleFor = 10 * time.Millisecond
 
-// exchange sends a request, whose head ends in an empty line, and appends the body
-// of its answer to out.
+// exchange sends a request and appends the body of its answer to out. A value that
+// is not nil follows the head, once the server was asked for it if asks.
 func (c *leanConn) exchange(ctx context.Context, head, value []byte, asks bool, out []byte) (int, []byte, error) {
 	if err := c.begin(ctx); err != nil {
 		return 0, nil, err
@@ -214,7 +214,8 @@ func (c *leanConn) stale() bool {
 	return err != nil || !silent
 }
 
-// send writes a request and reads the head of its answer.
+// send writes a request, whose head may hold its body, and reads the head of its
+// answer.
 func (c *leanConn) send(head, value []byte, asks bool) (answer, error) {
 	if asks {
 		if a, taken, err := c.ask(head); err != nil || !taken {
@@ -225,18 +226,17 @@ func (c *leanConn) send(head, value []byte, asks bool) (answer, error) {
 		}
 		return c.in.head()
 	}
-	if len(value) > keepBytes {
+	if len(value) > 0 {
 		if _, err := (&net.Buffers{head, value}).WriteTo(c.net); err != nil {
 			return answer{}, err
 		}
 		return c.in.head()
 	}
-	request := append(head, value...)
 	if c.first.raw != nil {
-		if err := c.first.take(request, &c.in); err != nil {
+		if err := c.first.take(head, &c.in); err != nil {
 			return answer{}, err
 		}
-	} else if _, err := c.net.Write(request); err != nil {
+	} else if _, err := c.net.Write(head); err != nil {
 		return answer{}, err
 	}
 	return c.in.head()
