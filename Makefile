@@ -29,8 +29,9 @@ test-fast: tools-build ## tests without the race detector and without databases 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-bench-peers: build ## client cost beside etcd's own benchmark tool, in alternating runs; about ten minutes
-	cd tools/peers && $(GO) run . -dbtester ../../bin/dbtester | tee ../../test-results/peers.md
+bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, in alternating runs; about twenty minutes
+	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http; } >../../bin/peers.md
+	mv bin/peers.md test-results/peers.md && cat test-results/peers.md
 
 vet: ## go vet
 	$(GO) vet ./...

@@ -12,10 +12,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// floor puts with upstream's client and does nothing else: no schedule, no
+// floorEtcd puts with upstream's client and does nothing else: no schedule, no
 // records. It is what a tool on that client cannot be cheaper than.
-func floor(args []string) error {
-	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
+func floorEtcd(args []string) error {
+	flags := flag.NewFlagSet("floor-etcd", flag.ContinueOnError)
 	endpoints := flags.String("endpoints", "", "")
 	requests := flags.Int64("requests", 0, "")
 	clients := flags.Int("clients", 0, "")

@@ -1,5 +1,5 @@
 // Command peers compares what dbtester costs its client machine with what public
-// tools cost it, on the same cluster, in alternating runs, and prints one table of
+// tools cost it, on the same servers, in alternating runs, and prints tables of
 // ratios. Run it by `make bench-peers`.
 package main
 
@@ -19,12 +19,31 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "floor" {
-		os.Exit(report(floor(os.Args[2:])))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(report(run(ctx, os.Args[1:], os.Stdout)))
+	os.Exit(report(dispatch(ctx, os.Args[1:])))
+}
+
+// dispatch runs what the first argument names. The floors are what the comparisons
+// start as processes of their own.
+func dispatch(ctx context.Context, args []string) error {
+	verb := ""
+	if len(args) > 0 {
+		verb, args = args[0], args[1:]
+	}
+	switch verb {
+	case "etcd":
+		return compareEtcd(ctx, args, os.Stdout)
+	case "http":
+		return compareHTTP(ctx, args, os.Stdout)
+	case "memory":
+		return memory(ctx, args, os.Stdout)
+	case "floor-etcd":
+		return floorEtcd(args)
+	case "floor-http":
+		return floorHTTP(args)
+	}
+	return fmt.Errorf("%q is not etcd, http or memory", verb)
 }
 
 func report(err error) int {
@@ -38,16 +57,17 @@ func report(err error) int {
 // options are what the runs have in common.
 type options struct {
 	dbtester    string
-	pairs       int
-	requests    int
+	pairs       int // runs of each program
+	requests    int // of one run
 	clients     int
 	connections int
 	dir         string // work directory
 }
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
+// compareEtcd compares the cost of a put with that of etcd's own tools.
+func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o options
-	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
 	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to compare")
 	flags.IntVar(&o.pairs, "pairs", 6, "runs of each program")
 	flags.IntVar(&o.requests, "requests", 100_000, "puts of one run")
@@ -73,52 +93,43 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.stop()) }()
-	rows, err := compare(ctx, o, cluster, tool)
+	rows, err := etcdRows(o, cluster, tool)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "# Client cost beside other tools\n\n")
+	if err := alternate(ctx, o, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "## Puts to etcd\n\n")
 	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, data in %s.\n",
 		o.requests, o.clients, o.connections, cluster.version, *dir)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s, %d processors, %s/%s, %s.\n\n",
 		o.pairs, cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
-	printTable(out, o, rows)
+	printTable(out, "put", rows)
 	return nil
 }
 
-// compare runs every program o.pairs times, in turn.
-func compare(ctx context.Context, o options, c *cluster, tool string) ([]row, error) {
+// etcdRows are the programs that put.
+func etcdRows(o options, c *cluster, tool string) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	config := filepath.Join(o.dir, "experiment.yaml")
-	rows := []row{
+	if err := os.WriteFile(config, []byte(experiment(o, c)), 0o644); err != nil {
+		return nil, err
+	}
+	return []row{
 		{name: "etcd benchmark", argv: []string{
 			tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", o.clients),
 			"put", "--key-size=256", "--val-size=1024", fmt.Sprintf("--total=%d", o.requests), "--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests),
 		}},
 		{name: "dbtester control", argv: []string{o.dbtester, "control", "--config", config}},
 		{name: "clientv3 alone", argv: []string{
-			self, "floor", "-endpoints", strings.Join(c.endpoints, ","), "-requests", fmt.Sprint(o.requests),
+			self, "floor-etcd", "-endpoints", strings.Join(c.endpoints, ","), "-requests", fmt.Sprint(o.requests),
 			"-clients", fmt.Sprint(o.clients), "-connections", fmt.Sprint(o.connections),
 		}},
-	}
-	if err := os.WriteFile(config, []byte(experiment(o, c)), 0o644); err != nil {
-		return nil, err
-	}
-	for pair := range o.pairs {
-		for i := range rows {
-			u, err := measure(ctx, o.dir, rows[i].argv)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", rows[i].name, err)
-			}
-			rows[i].runs = append(rows[i].runs, u)
-			fmt.Fprintf(os.Stderr, "pair %d: %-16s %6.2f CPU s, %6.2f s, RssAnon %3d MB, peak RSS %3d MB\n",
-				pair+1, rows[i].name, u.cpu.Seconds(), u.wall.Seconds(), u.anon>>20, u.peak>>20)
-		}
-	}
-	return rows, nil
+	}, nil
 }
 
 // experiment is dbtester's file for the same load on the running cluster.

@@ -20,6 +20,7 @@ import (
 
 // usage is what one run of a program used.
 type usage struct {
+	requests   int
 	cpu, wall  time.Duration
 	anon, peak int64 // bytes: largest RssAnon seen, largest RSS
 }
@@ -28,19 +29,50 @@ type usage struct {
 type row struct {
 	name string
 	argv []string
-	runs []usage
+	// count reads from what the program printed how many requests it made; nil if it
+	// makes as many as it is told.
+	count func(output string) (int, error)
+	runs  []usage
 }
 
-// measure runs a program and returns what the kernel says it used; RssAnon is
-// sampled every 20 ms.
-func measure(ctx context.Context, dir string, argv []string) (usage, error) {
+// alternate runs every program o.pairs times, in turn.
+func alternate(ctx context.Context, o options, rows []row) error {
+	for pair := range o.pairs {
+		for i := range rows {
+			u, err := rows[i].run(ctx, o)
+			if err != nil {
+				return fmt.Errorf("%s: %w", rows[i].name, err)
+			}
+			rows[i].runs = append(rows[i].runs, u)
+			fmt.Fprintf(os.Stderr, "pair %d: %-26s %7d requests, %6.2f CPU s, %6.2f s, RssAnon %3d MB, peak RSS %3d MB\n",
+				pair+1, rows[i].name, u.requests, u.cpu.Seconds(), u.wall.Seconds(), u.anon/1e6, u.peak/1e6)
+		}
+	}
+	return nil
+}
+
+func (r row) run(ctx context.Context, o options) (usage, error) {
+	u, output, err := measure(ctx, o.dir, r.argv)
+	if err != nil {
+		return u, err
+	}
+	u.requests = o.requests
+	if r.count != nil {
+		u.requests, err = r.count(output)
+	}
+	return u, err
+}
+
+// measure runs a program and returns what the kernel says it used and what it
+// printed; RssAnon is sampled every 20 ms.
+func measure(ctx context.Context, dir string, argv []string) (usage, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
-		return usage{}, err
+		return usage{}, "", err
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -53,12 +85,12 @@ func measure(ctx context.Context, dir string, argv []string) (usage, error) {
 			u.anon = max(u.anon, rssAnon(cmd.Process.Pid))
 		case err := <-done:
 			if err != nil {
-				return u, fmt.Errorf("%w\n%s", err, output.String())
+				return u, "", fmt.Errorf("%w\n%s", err, output.String())
 			}
 			u.wall = time.Since(start)
 			u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			u.peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
-			return u, nil
+			return u, output.String(), nil
 		}
 	}
 }
@@ -102,25 +134,25 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[0], ratios[n-1]
 }
 
-func cpuOf(u usage) float64  { return u.cpu.Seconds() }
+func cpuOf(u usage) float64  { return float64(u.cpu.Nanoseconds()) / 1e3 / float64(u.requests) } // us per request
 func anonOf(u usage) float64 { return float64(u.anon) / 1e6 }
 func peakOf(u usage) float64 { return float64(u.peak) / 1e6 }
+func paceOf(u usage) float64 { return float64(u.requests) / u.wall.Seconds() }
 
 // printTable prints one row for each program, with ratios to the first.
-func printTable(out io.Writer, o options, rows []row) {
+func printTable(out io.Writer, request string, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| program\t| CPU per put\t| ratio (span)\t| RssAnon\t| ratio (span)\t| peak RSS\t| puts/s\t|")
+	fmt.Fprintf(w, "| program\t| CPU per %s\t| ratio (span)\t| RssAnon\t| ratio (span)\t| peak RSS\t| %ss/s\t|\n", request, request)
 	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
 	for _, r := range rows {
 		cpu, cpuLo, cpuHi := ratio(r.runs, rows[0].runs, cpuOf)
 		anon, anonLo, anonHi := ratio(r.runs, rows[0].runs, anonOf)
-		fmt.Fprintf(w, "| %s\t| %.1f us\t| %.2f (%.2f-%.2f)\t| %.0f MB\t| %.2f (%.2f-%.2f)\t| %.0f MB\t| %.0f\t|\n", r.name,
-			median(r.runs, cpuOf)*1e6/float64(o.requests), cpu, cpuLo, cpuHi,
-			median(r.runs, anonOf), anon, anonLo, anonHi, median(r.runs, peakOf),
-			float64(o.requests)/median(r.runs, func(u usage) float64 { return u.wall.Seconds() }))
+		fmt.Fprintf(w, "| %s\t| %.1f us\t| %.2f (%.2f-%.2f)\t| %.1f MB\t| %.2f (%.2f-%.2f)\t| %.0f MB\t| %.0f\t|\n", r.name,
+			median(r.runs, cpuOf), cpu, cpuLo, cpuHi,
+			median(r.runs, anonOf), anon, anonLo, anonHi, median(r.runs, peakOf), median(r.runs, paceOf))
 	}
 	w.Flush()
-	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, puts/s whole-process, start and end included; ratios are medians over neighbouring runs.\n")
+	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs.\n", request)
 }
 
 func cpuModel() string {

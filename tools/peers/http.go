@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// compareHTTP compares what a GET of Consul's HTTP interface costs the client with
+// what it costs wrk. A static server pinned to one processor answers: a database
+// would need that processor for itself.
+func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) {
+	var o options
+	flags := flag.NewFlagSet("http", flag.ContinueOnError)
+	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to compare")
+	flags.IntVar(&o.pairs, "pairs", 6, "runs of each program")
+	flags.IntVar(&o.requests, "requests", 1_000_000, "gets of one run")
+	flags.IntVar(&o.clients, "clients", 64, "concurrent clients, each on its own connection")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
+		return err
+	}
+	if o.dir, err = os.MkdirTemp("", "dbtester-peers-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	server, err := startStatic(o.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	rows, err := httpRows(ctx, o, server)
+	if err != nil {
+		return err
+	}
+	if err := alternate(ctx, o, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "## GETs over HTTP\n\n")
+	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
+		o.clients, server.version)
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s, %s, %d processors, %s/%s, %s.\n\n",
+		o.pairs, toolVersion("wrk", "-v"), cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	printTable(out, "get", rows)
+	return nil
+}
+
+// httpRows are the programs that get. One run of dbtester has put the value where
+// the server finds it.
+func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{
+		{name: "wrk"},
+		{name: "dbtester, lean"},
+		{name: "http.ReadResponse loop"},
+		{name: "dbtester, standard"},
+	}
+	for i, transport := range map[int]string{1: "lean", 3: "standard"} {
+		config := filepath.Join(o.dir, transport+".yaml")
+		if err := os.WriteFile(config, []byte(httpExperiment(o, transport)), 0o644); err != nil {
+			return nil, err
+		}
+		rows[i].argv = []string{o.dbtester, "control", "--config", config}
+	}
+	if _, _, err := measure(ctx, o.dir, rows[1].argv); err != nil {
+		return nil, err
+	}
+	url := "http://" + staticAddr + s.path() + "?raw"
+	rows[0].argv = []string{"wrk", "-t1", fmt.Sprintf("-c%d", o.clients), "-d10s", url}
+	rows[0].count = wrkRequests
+	rows[2].argv = []string{self, "floor-http", "-url", url, "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients)}
+	return rows, nil
+}
+
+// wrkRequests reads how many requests wrk made. Errors make a run worthless.
+func wrkRequests(output string) (int, error) {
+	found := regexp.MustCompile(`(\d+) requests in`).FindStringSubmatch(output)
+	if found == nil || strings.Contains(output, "Socket errors") || strings.Contains(output, "Non-2xx") {
+		return 0, fmt.Errorf("not a clean run:\n%s", output)
+	}
+	return strconv.Atoi(found[1])
+}
+
+func httpExperiment(o options, transport string) string {
+	return fmt.Sprintf(`title: peers
+results: %s
+load: {operation: read, same_key: true, requests: %d, clients: %d, connections: %d, key_size: 5, value_size: 36}
+databases:
+  consul:
+    endpoints: [%s]
+    steps: {start: false, stop: false}
+    options: {transport: %s}
+`, filepath.Join(o.dir, "results"), o.requests, o.clients, o.clients, staticAddr, transport)
+}
+
+// floorHTTP gets with the parser of net/http and nothing else: no transport, no
+// schedule, no records.
+func floorHTTP(args []string) error {
+	flags := flag.NewFlagSet("floor-http", flag.ContinueOnError)
+	url := flags.String("url", "", "")
+	requests := flags.Int64("requests", 0, "")
+	clients := flags.Int("clients", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	req, err := http.NewRequest(http.MethodGet, *url, nil)
+	if err != nil {
+		return err
+	}
+	head := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", req.URL.RequestURI(), req.Host)
+	var next atomic.Int64
+	errs := make([]error, *clients)
+	var wg sync.WaitGroup
+	for n := range *clients {
+		wg.Go(func() { errs[n] = getLoop(req, head, &next, *requests) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func getLoop(req *http.Request, head []byte, next *atomic.Int64, requests int64) error {
+	conn, err := net.Dial("tcp", req.Host)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for next.Add(1) <= requests {
+		if _, err := conn.Write(head); err != nil {
+			return err
+		}
+		res, err := http.ReadResponse(in, req)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			return err
+		}
+		if res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+	}
+	return nil
+}
+
+// toolVersion returns the first line that a tool prints of itself.
+func toolVersion(name string, arg string) string {
+	text, _ := exec.Command(name, arg).CombinedOutput() // wrk exits with 1
+	line, _, _ := strings.Cut(string(text), "\n")
+	line, _, _ = strings.Cut(line, " Copyright")
+	return strings.TrimSpace(line)
+}
