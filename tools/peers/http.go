@@ -13,12 +13,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // compareHTTP compares what a GET of Consul's HTTP interface costs the client with
@@ -56,8 +54,7 @@ func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "## GETs over HTTP\n\n")
 	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
 		o.clients, server.version)
-	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s, %s, %d processors, %s/%s, %s.\n\n",
-		o.pairs, toolVersion("wrk", "-v"), cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, toolVersion("wrk", "-v"), o.conditions())
 	printTable(out, "get", rows)
 	return nil
 }

@@ -13,9 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"time"
 )
 
 func main() {
@@ -36,6 +34,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return compareEtcd(ctx, args, os.Stdout)
 	case "http":
 		return compareHTTP(ctx, args, os.Stdout)
+	case "databases":
+		return measureDatabases(ctx, args, os.Stdout)
 	case "memory":
 		return memory(ctx, args, os.Stdout)
 	case "floor-etcd":
@@ -43,7 +43,7 @@ func dispatch(ctx context.Context, args []string) error {
 	case "floor-http":
 		return floorHTTP(args)
 	}
-	return fmt.Errorf("%q is not etcd, http or memory", verb)
+	return fmt.Errorf("%q is not etcd, http, databases or memory", verb)
 }
 
 func report(err error) int {
@@ -103,8 +103,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "## Puts to etcd\n\n")
 	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, data in %s.\n",
 		o.requests, o.clients, o.connections, cluster.version, *dir)
-	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s, %d processors, %s/%s, %s.\n\n",
-		o.pairs, cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. etcd's benchmark and clientv3 as in go.mod, %s; %s.\n\n", o.pairs, cluster.version, o.conditions())
 	printTable(out, "put", rows)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,14 +96,17 @@ func measure(ctx context.Context, dir string, argv []string) (usage, string, err
 	}
 }
 
-func rssAnon(pid int) int64 {
+func rssAnon(pid int) int64 { return statusBytes(pid, "RssAnon:") }
+
+// statusBytes is a size that the kernel states of a process, 0 if it is gone.
+func statusBytes(pid int, field string) int64 {
 	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if rest, ok := strings.CutPrefix(s.Text(), "RssAnon:"); ok {
+		if rest, ok := strings.CutPrefix(s.Text(), field); ok {
 			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
 			return kb * 1024
 		}
@@ -134,6 +138,15 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[0], ratios[n-1]
 }
 
+// span is the least and the largest.
+func span(runs []usage, of func(usage) float64) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, u := range runs {
+		lo, hi = min(lo, of(u)), max(hi, of(u))
+	}
+	return lo, hi
+}
+
 func cpuOf(u usage) float64  { return float64(u.cpu.Nanoseconds()) / 1e3 / float64(u.requests) } // us per request
 func anonOf(u usage) float64 { return float64(u.anon) / 1e6 }
 func peakOf(u usage) float64 { return float64(u.peak) / 1e6 }
@@ -153,6 +166,12 @@ func printTable(out io.Writer, request string, rows []row) {
 	}
 	w.Flush()
 	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs.\n", request)
+}
+
+// conditions says of what and where the runs were made, and when.
+func (o options) conditions() string {
+	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s", toolVersion(o.dbtester, "version"), runtime.Version(),
+		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
 }
 
 func cpuModel() string {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,8 +75,7 @@ func memory(ctx context.Context, args []string, out io.Writer) (err error) {
 			}
 		}
 	}
-	fmt.Fprintf(out, "%d runs of each number of requests, in turn; medians, and medians of the ratios of neighbouring runs with their span. %s, %s, %d processors, %s/%s, %s.\n\n",
-		o.pairs, runtime.Version(), cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(out, "%d runs of each number of requests, in turn; medians, and medians of the ratios of neighbouring runs with their span. %s.\n\n", o.pairs, o.conditions())
 	printFootprints(out, sweeps)
 	return nil
 }

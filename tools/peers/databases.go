@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// databases are what is measured, with the versions that are installed for it and
+// the connections that the clients share: one each where the usual client can't be
+// shared.
+var databases = []struct{ name, settings string }{
+	{"etcd", "{load: {connections: 100}}"},
+	{"zookeeper", "{version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}}"},
+	{"consul", "{version: 1.16.0, install: true}"},
+	{"zetcd", "{version: v0.0.5, install: true}"},
+	{"cetcd", "{}"},
+}
+
+// measureDatabases measures what a put to each database costs the client, with
+// agents in processes of their own, and what an agent costs that does nothing.
+func measureDatabases(ctx context.Context, args []string, out io.Writer) (err error) {
+	var o options
+	flags := flag.NewFlagSet("databases", flag.ContinueOnError)
+	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to measure")
+	flags.IntVar(&o.pairs, "pairs", 3, "runs of each database")
+	flags.IntVar(&o.requests, "requests", 50_000, "puts of one run")
+	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
+	dir := flags.String("dir", "/dev/shm", "where the databases keep their data: memory, so that no disk decides")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
+		return err
+	}
+	if o.dir, err = os.MkdirTemp(*dir, "dbtester-peers-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	agents, err := startAgents(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, agents.stop()) }()
+	rows, err := databaseRows(ctx, o, agents.hosts)
+	if err != nil {
+		return err
+	}
+	if err := alternate(ctx, o, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "## Puts to each database\n\n")
+	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on a connection each (etcd: on 100), with the default transports; three members on loopback, started by three agents, data in %s.\n",
+		o.requests, o.clients, *dir)
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s.\n\n", o.pairs, o.conditions())
+	printDatabases(out, rows, agents.idle)
+	return nil
+}
+
+// databaseRows are one run of control for each database. Each was run once, so that
+// no measured run installs anything.
+func databaseRows(ctx context.Context, o options, hosts []string) ([]row, error) {
+	var rows []row
+	for _, d := range databases {
+		config := filepath.Join(o.dir, d.name+".yaml")
+		if err := os.WriteFile(config, []byte(databaseExperiment(o, hosts, d.name, d.settings, 1000)), 0o644); err != nil {
+			return nil, err
+		}
+		argv := []string{o.dbtester, "control", "--config", config}
+		if _, _, err := measure(ctx, o.dir, argv); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.name, err)
+		}
+		if err := os.WriteFile(config, []byte(databaseExperiment(o, hosts, d.name, d.settings, o.requests)), 0o644); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{name: d.name, argv: argv})
+	}
+	return rows, nil
+}
+
+func databaseExperiment(o options, hosts []string, name, settings string, requests int) string {
+	return fmt.Sprintf(`title: peers
+results: %s
+hosts: [%s]
+load: {operation: write, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
+databases:
+  %s: %s
+`, filepath.Join(o.dir, "results"), strings.Join(hosts, ", "), requests, o.clients, o.clients, name, settings)
+}
+
+// agents are three agents, each with its own work directory.
+type agents struct {
+	hosts     []string
+	processes []*exec.Cmd
+	idle      usage // of the first, before anything was asked of it
+}
+
+func startAgents(ctx context.Context, o options) (*agents, error) {
+	a := &agents{}
+	for i := 1; i <= 3; i++ {
+		host := fmt.Sprintf("127.0.84.%d", i)
+		cmd := exec.Command(o.dbtester, "agent", "--agent-port", net.JoinHostPort(host, "3500"), "--work-dir", filepath.Join(o.dir, host))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+		if err := cmd.Start(); err != nil {
+			return nil, errors.Join(err, a.stop())
+		}
+		a.hosts, a.processes = append(a.hosts, host), append(a.processes, cmd)
+	}
+	select {
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), a.stop())
+	case <-time.After(2 * time.Second): // until they are idle
+	}
+	pid := a.processes[0].Process.Pid
+	a.idle = usage{anon: rssAnon(pid), peak: statusBytes(pid, "VmRSS:")}
+	return a, nil
+}
+
+func (a *agents) stop() error {
+	var errs []error
+	for _, p := range a.processes {
+		errs = append(errs, p.Process.Signal(syscall.SIGTERM))
+	}
+	for _, p := range a.processes {
+		_ = p.Wait() // its status says only that it was told to
+	}
+	return errors.Join(errs...)
+}
+
+// printDatabases prints one row for each database, and one for an idle agent.
+func printDatabases(out io.Writer, rows []row, idle usage) {
+	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
+	fmt.Fprintln(w, "| database\t| CPU per put (span)\t| RssAnon (span)\t| peak RSS\t|")
+	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|")
+	for _, r := range rows {
+		cpuLo, cpuHi := span(r.runs, cpuOf)
+		anonLo, anonHi := span(r.runs, anonOf)
+		fmt.Fprintf(w, "| %s\t| %.1f us (%.1f-%.1f)\t| %.1f MB (%.1f-%.1f)\t| %.0f MB\t|\n",
+			r.name, median(r.runs, cpuOf), cpuLo, cpuHi, median(r.runs, anonOf), anonLo, anonHi, median(r.runs, peakOf))
+	}
+	fmt.Fprintf(w, "| idle agent\t|\t| %.1f MB\t| %.0f MB\t|\n", anonOf(idle), peakOf(idle))
+	w.Flush()
+	fmt.Fprintf(out, "\nCPU is user and system time of the whole of `dbtester control`, start of the cluster and end included, over its puts; RssAnon its largest anonymous memory sampled every 20 ms.\n")
+}
