@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -32,6 +32,9 @@ bench: tools-build ## the Go benchmarks
 bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, in alternating runs; about twenty minutes
 	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http; } >../../bin/peers.md
 	mv bin/peers.md test-results/peers.md && cat test-results/peers.md
+
+bench-memory: build ## RssAnon of the client over numbers of requests; about ten minutes
+	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester
 
 vet: ## go vet
 	$(GO) vet ./...
