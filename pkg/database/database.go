@@ -83,7 +83,8 @@ type Info struct {
 	// TLS says that members and clients can speak TLS, Auth that clients can show
 	// credentials.
 	TLS, Auth bool
-	// MaxValue is the largest value in bytes that the default options accept.
+	// MaxValue is the largest value in bytes that the default options accept, under
+	// a key of 256 bytes if that matters; a [Limiter] says it of other options.
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options.
 	Fsync string
@@ -171,12 +172,18 @@ type Plan struct {
 	Commands []Command `json:"commands"`
 	// DataDirs are created empty before start and measured after stop.
 	DataDirs []string `json:"data_dirs"`
-	// Listen are the host:port addresses the commands will listen on. They are
-	// checked free before start and recorded.
+	// Listen are the host:port addresses the commands will listen on, by TCP, or by
+	// UDP if [UDP] follows. They are checked free before start and recorded.
 	Listen []string `json:"listen"`
+	// Mute says that members planned so tell neither their version nor who leads,
+	// whatever else the driver can: a proxy of foreign make hides what it knows.
+	Mute bool `json:"mute,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []LogRule `json:"log_rules,omitempty"`
 }
+
+// UDP ends an address of [Plan.Listen] that takes datagrams: "10.0.0.1:8301/udp".
+const UDP = "/udp"
 
 // File is one file of a plan.
 type File struct {
@@ -239,6 +246,13 @@ type Versioner interface {
 	Version(ctx context.Context, t Target, member int) (string, error)
 }
 
+// Limiter is a driver whose options say how large a value may be: the largest in
+// bytes that is surely taken under a key of keySize bytes, 0 if there is none.
+// Without this interface it is [Info.MaxValue] whatever the options are.
+type Limiter interface {
+	MaxValue(keySize int) int
+}
+
 // Counter is a driver that counts the keys a cluster holds, by asking it.
 type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
@@ -253,9 +267,10 @@ type Deleter interface {
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
-	// Range returns how many keys were read, at most limit, from key on in the
-	// database's order.
-	Range(ctx context.Context, key []byte, limit int, mode ReadMode) (int, error)
+	// Range reads keys with their values, at most limit, from key on in the
+	// database's order. It returns how many keys there were, and the bytes of all
+	// their values together.
+	Range(ctx context.Context, key []byte, limit int, mode ReadMode) (keys int, size int64, err error)
 }
 
 // Swapper replaces a value only if it is still the expected one.

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
+
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // Check says why the plan can't be executed here and now: paths outside the
@@ -19,12 +24,7 @@ func Check(ctx context.Context, o Options) error {
 			problems = append(problems, err)
 		}
 	}
-	for _, addr := range o.Plan.Listen {
-		if err := checkFree(ctx, addr); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, checkListen(ctx, o.Plan.Listen)...)...)
 }
 
 // checkPaths refuses what would be written outside Dir and LogDir.
@@ -64,18 +64,45 @@ func (o Options) checkPaths() []error {
 // is relative to, and not that directory itself.
 func below(path string) bool { return filepath.IsLocal(path) && filepath.Clean(path) != "." }
 
-// checkFree binds addr for a moment. A listener on every address of the machine
-// takes the port on each of them.
-func checkFree(ctx context.Context, addr string) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+// checkListen binds every address, and lets go of them when all were tried: two
+// commands of one plan can't have the same.
+func checkListen(ctx context.Context, addrs []string) (problems []error) {
+	for i, addr := range addrs {
+		if slices.Contains(addrs[:i], addr) {
+			problems = append(problems, fmt.Errorf("address %s is in the plan twice", addr))
+			continue
+		}
+		held, err := hold(ctx, addr)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		defer func() {
+			if err := held.Close(); err != nil {
+				problems = append(problems, fmt.Errorf("give back address %s: %w", addr, err))
+			}
+		}()
+	}
+	return problems
+}
+
+// hold binds an address of a plan until it is closed. A listener on every address
+// of the machine takes the port on each of them.
+func hold(ctx context.Context, listen string) (held io.Closer, err error) {
+	addr, udp := strings.CutSuffix(listen, database.UDP)
+	if udp {
+		held, err = new(net.ListenConfig).ListenPacket(ctx, "udp", addr)
+	} else {
+		held, err = new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	}
 	switch {
 	case err == nil:
-		return listener.Close()
+		return held, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("address %s is taken by %s", addr, holders("/proc", addr))
+		return nil, fmt.Errorf("address %s is taken by %s", listen, holders("/proc", listen))
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("address %s does not belong to this machine", addr)
+		return nil, fmt.Errorf("address %s does not belong to this machine", listen)
 	default:
-		return fmt.Errorf("address %s can't be listened on: %w", addr, err)
+		return nil, fmt.Errorf("address %s can't be listened on: %w", listen, err)
 	}
 }

@@ -8,30 +8,34 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // listening is the kernel's number for a TCP socket in LISTEN.
 const listening = 0x0A
 
-// holders names the processes that listen on addr, such as "etcd (pid 4711)".
+// holders names the processes that listen on an address of a plan, such as "etcd
+// (pid 4711)".
 // Processes of other users can't be looked into without privileges; then it says
 // so, because somebody does hold the address.
-func holders(procRoot, addr string) string {
+func holders(procRoot, listen string) string {
 	const unknown = "a process that can't be identified"
 	fs, err := procfs.NewFS(procRoot)
 	if err != nil {
 		return unknown
 	}
-	names := owners(fs, listenInodes(fs, addr))
+	names := owners(fs, listenInodes(fs, listen))
 	if len(names) == 0 {
 		return unknown
 	}
 	return strings.Join(names, ", ")
 }
 
-// listenInodes returns the inodes of the sockets that listen on addr, or on its
-// port of every address.
-func listenInodes(fs procfs.FS, addr string) []uint64 {
+// listenInodes returns the inodes of the sockets that listen on an address of a
+// plan, or on its port of every address.
+func listenInodes(fs procfs.FS, listen string) []uint64 {
+	addr, udp := strings.CutSuffix(listen, database.UDP)
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil
@@ -41,13 +45,10 @@ func listenInodes(fs procfs.FS, addr string) []uint64 {
 		return nil
 	}
 	ips := resolve(host)
-	//lint:ignore SA1019 /proc needs no netlink socket, and is read once per start
-	tcp, _ := fs.NetTCP() // a family that is off has no file
-	//lint:ignore SA1019 as above
-	tcp6, _ := fs.NetTCP6()
 	var inodes []uint64
-	for _, line := range slices.Concat(tcp, tcp6) {
-		if line.St != listening || line.LocalPort != port {
+	for _, line := range socketsOf(fs, udp) {
+		// A socket of UDP takes datagrams from when it is bound.
+		if !udp && line.St != listening || line.LocalPort != port {
 			continue
 		}
 		same := func(ip net.IP) bool { return ip.Equal(line.LocalAddr) || ip.IsUnspecified() }
@@ -56,6 +57,21 @@ func listenInodes(fs procfs.FS, addr string) []uint64 {
 		}
 	}
 	return inodes
+}
+
+// socketsOf returns the sockets of one protocol, of both families; one that is off
+// has no file.
+func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
+	if udp {
+		v4, _ := fs.NetUDP()
+		v6, _ := fs.NetUDP6()
+		return procfs.NetTCP(slices.Concat(v4, v6))
+	}
+	//lint:ignore SA1019 /proc needs no netlink socket, and is read once per start
+	v4, _ := fs.NetTCP()
+	//lint:ignore SA1019 as above
+	v6, _ := fs.NetTCP6()
+	return slices.Concat(v4, v6)
 }
 
 // resolve returns the addresses of a host; an empty host is every address.

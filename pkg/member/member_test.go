@@ -332,6 +332,44 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	}
 }
 
+// An address that takes datagrams is another one than that of TCP, and two
+// commands can't share one.
+func TestCheckDatagramsAndTwins(t *testing.T) {
+	taken, err := net.ListenPacket("udp", "127.0.0.9:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	everywhere, err := net.ListenPacket("udp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer everywhere.Close()
+	_, port, err := net.SplitHostPort(everywhere.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, twin := taken.LocalAddr().String(), freeAddr(t)
+	plan := database.Plan{Commands: []database.Command{{Name: "c", Path: "sleep"}}}
+
+	plan.Listen = []string{addr + database.UDP, "127.0.0.9:" + port + database.UDP, twin, twin + database.UDP, twin}
+	err = member.Check(t.Context(), options(t, plan))
+	holder := fmt.Sprintf("(pid %d)", os.Getpid())
+	mustFail(t, err,
+		"address "+addr+"/udp is taken by ", "address 127.0.0.9:"+port+"/udp is taken by ", holder,
+		"address "+twin+" is in the plan twice",
+	)
+	if n := strings.Count(err.Error(), holder); n != 2 {
+		t.Errorf("the holder is named %d times, want 2: %v", n, err)
+	}
+	plan.Listen = []string{addr, twin, twin + database.UDP}
+	for range 2 { // a check holds nothing when it is over
+		if err := member.Check(t.Context(), options(t, plan)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestCheckNamesAChildHoldingThePort(t *testing.T) {
 	addr := freeAddr(t)
 	plan := database.Plan{Commands: []database.Command{server("holder", addr)}, Listen: []string{addr}}

@@ -50,7 +50,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		Files:    []database.File{{Path: configFile, Content: string(config) + "\n"}},
 		Commands: []database.Command{{Name: Name, Path: m.Tools[Name], Args: o.args(m)}},
 		DataDirs: []string{dataDir},
-		Listen:   []string{address(self, "client"), address(self, "server"), address(self, "serf_lan")},
+		Listen: []string{
+			address(self, "client"), address(self, "server"), address(self, "serf_lan"), address(self, "serf_lan") + database.UDP,
+		},
 		LogRules: logRules(),
 	}, nil
 }
