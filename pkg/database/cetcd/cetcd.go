@@ -5,6 +5,7 @@ package cetcd
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 
 	"go.etcd.io/etcd/api/v3/version"
@@ -66,6 +67,7 @@ var (
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 )
@@ -79,6 +81,12 @@ func (o *Options) Validate(h database.HostFacts) error {
 // stands before. No registry holds the cetcd executable.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	return o.Options.Recipes(version)
+}
+
+// MaxValue returns the proxy's limit, and that of etcd, where a value takes some
+// more, if an option made it smaller.
+func (o *Options) MaxValue(keySize int) int {
+	return min(maxValue, max(0, o.Options.MaxValue(keySize)-binary.MaxVarintLen64))
 }
 
 // api is the driver of the interface that the proxy serves.

@@ -33,6 +33,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	last.WaitListen = append(last.WaitListen, address(m.Self(), roleEtcdClient))
 	plan.Commands = append(plan.Commands, proxy)
 	plan.Listen = append(plan.Listen, address(m.Self(), "client"))
+	plan.Mute = !proxy.Self
 	return plan, nil
 }
 

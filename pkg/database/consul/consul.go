@@ -75,8 +75,17 @@ var (
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.Limiter    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 )
+
+// MaxValue returns the limit that the options set, whatever the key.
+func (o *Options) MaxValue(int) int {
+	if o.KVMaxValueSize > 0 {
+		return o.KVMaxValueSize
+	}
+	return maxValue
+}
 
 // ExtraFlags returns the raw flags of the options.
 func (o *Options) ExtraFlags() []string { return o.Flags }

@@ -65,6 +65,7 @@ var (
 	_ database.Leader     = (*Driver)(nil)
 	_ database.Versioner  = (*Driver)(nil)
 	_ database.Counter    = (*Driver)(nil)
+	_ database.Limiter    = (*Driver)(nil)
 	_ database.Fsyncer    = (*Driver)(nil)
 	_ database.ExtraFlags = (*Driver)(nil)
 )

@@ -1,6 +1,11 @@
 package etcd
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // etcd limits a request, not a value: what it writes to its log for a put must
 // not exceed --max-request-bytes. That entry is
@@ -17,6 +22,24 @@ const (
 	limitKeySize = 256
 	maxVarint    = 10
 )
+
+// MaxValue returns the largest value that every member surely takes under a key of
+// keySize bytes.
+func (o *Options) MaxValue(keySize int) int { return maxValue(o.requestBytes(), keySize) }
+
+// requestBytes is the size that an entry of the log may have: the last one among
+// the flags counts, as it does to etcd.
+func (o *Options) requestBytes() int {
+	size := defaultRequestBytes
+	for _, f := range o.Flags {
+		name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		// etcd refuses what is no number; it is not for here to say.
+		if n, err := strconv.Atoi(value); name == "max-request-bytes" && err == nil {
+			size = n
+		}
+	}
+	return size
+}
 
 // maxValue returns the largest value that every member surely accepts under a
 // key of keySize bytes.

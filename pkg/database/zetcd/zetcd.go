@@ -83,6 +83,7 @@ var (
 	_ database.Driver     = (*Options)(nil)
 	_ database.Validator  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
@@ -103,6 +104,12 @@ func (o *Options) Validate(h database.HostFacts) error {
 // MiB; the limit is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket}
+}
+
+// MaxValue returns the largest value that fits into a request of ZooKeeper's
+// protocol, and into one of etcd if an option made those smaller.
+func (o *Options) MaxValue(keySize int) int {
+	return min(o.protocol().MaxValue(keySize), o.Etcd.MaxValue(keySize))
 }
 
 // Dial opens one session through a proxy; see [zookeeper.Protocol.Dial].

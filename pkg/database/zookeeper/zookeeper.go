@@ -92,6 +92,7 @@ var (
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
@@ -118,6 +119,10 @@ func (o *Options) ExtraFlags() []string { return o.Flags }
 func (o *Options) protocol() Protocol {
 	return Protocol{Keys: Keyspace{Parents: o.KeyParents}, MaxPacket: o.JuteMaxBuffer}
 }
+
+// MaxValue returns the largest value that fits into a request; see
+// [Protocol.MaxValue].
+func (o *Options) MaxValue(keySize int) int { return o.protocol().MaxValue(keySize) }
 
 // Dial opens one session; see [Protocol.Dial].
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
