@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // Install obtains a release into the agent's cache, unless it is there, and
@@ -41,7 +42,7 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 			cancel(err)
 		}
 	})
-	r, err := in.Get(ctx, db.Name, req.GetVersion(), recipes)
+	r, err := in.Get(ctx, db.Name, database.PlainVersion(req.GetVersion()), recipes)
 	if err != nil {
 		return installFailed(ctx, err)
 	}

@@ -82,11 +82,12 @@ func (a *Agent) released(db database.Database, req *pb.StartRequest) (toolbox, e
 	case version == db.Info.Embedded && !req.GetInstall():
 		return toolbox{paths: map[string]string{}}, nil
 	}
-	if _, err := db.Recipes(req.GetVersion()); err != nil {
+	recipes, err := db.Recipes(version)
+	if err != nil {
 		return toolbox{}, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if req.GetInstall() && req.GetDryRun() {
-		return a.pending(db, version), nil
+		return a.pending(db.Name, version, recipes), nil
 	}
 	return toolbox{}, status.Errorf(codes.FailedPrecondition,
 		"%s %s is not installed here: dbtester install %[1]s@%[2]s, or install: true in the experiment file", db.Name, req.GetVersion())
@@ -101,10 +102,10 @@ func (a *Agent) find(name, version string) (install.Release, error) {
 }
 
 // pending returns tools as if the release were in the cache.
-func (a *Agent) pending(db database.Database, version string) toolbox {
+func (a *Agent) pending(name, version string, recipes []install.Recipe) toolbox {
 	box := toolbox{paths: map[string]string{}, pending: true}
-	for _, name := range db.Info.Tools {
-		box.paths[name] = filepath.Join(a.opts.Cache, db.Name, version, name)
+	for _, tool := range install.Tools(recipes) {
+		box.paths[tool] = filepath.Join(a.opts.Cache, name, version, tool)
 	}
 	return box
 }

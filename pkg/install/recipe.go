@@ -3,10 +3,12 @@ package install
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +45,10 @@ type About struct {
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
+	// Part names what the recipe obtains where the release bears the name of
+	// something else, such as the server that a proxy stands before. One file that a
+	// user has is not taken for it.
+	Part string
 	// NotTried marks a recipe written from documentation that never ran.
 	NotTried bool
 }
@@ -168,6 +174,18 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 		return nil, fmt.Errorf("%q is one file and the release has several", where)
 	}
 	return out, nil
+}
+
+// Tools returns the names of the tools that a release has when one of recipes
+// obtained it, its own and those of the machine that it needs, in order. They are
+// those of the first recipe: ways to one release give the same tools.
+func Tools(recipes []Recipe) []string {
+	if len(recipes) == 0 {
+		return nil
+	}
+	names := append(slices.Collect(maps.Keys(recipes[0].layout())), recipes[0].about().Needs...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // mirrored returns the archives among recipes, at base.
