@@ -1,0 +1,82 @@
+package agent_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/coreos/dbtester/agent"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// proxied is a toy behind a proxy, which is part of this binary; its releases hold
+// the toy alone. A plan with an executable of the proxy is one without TLS.
+type proxied struct{ toy }
+
+func (*proxied) Recipes(string) ([]install.Recipe, error) {
+	return []install.Recipe{install.Local{Path: "/nonexistent", Files: map[string]string{"toyd": ""}}}, nil
+}
+
+func (d *proxied) Plan(m database.Member) (database.Plan, error) {
+	if m.Tools["proxyd"] != "" && m.TLS != nil {
+		return database.Plan{}, errors.New("the proxyd executable speaks no TLS")
+	}
+	return d.toy.Plan(m)
+}
+
+// What a release will not hold, a dry run does not count on.
+func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
+	db := toyDatabase()
+	db.Info.Tools, db.Info.Embedded, db.Info.TLS = []string{"proxyd", "toyd"}, "2.0", true
+	db.New = func() database.Driver { return &proxied{} }
+	cache := filepath.Join(t.TempDir(), "cache")
+	h := serve(t, func(o *agent.Options) { o.Registry, o.Cache = database.NewRegistry(db), cache })
+	h.open("run1")
+	files := map[string]string{}
+	for _, name := range []string{"ca", "cert", "key"} {
+		files[name] = filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(files[name], nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	req := versioned(t, "1.0")
+	req.DryRun, req.Install = true, true
+	req.TlsCa, req.TlsCert, req.TlsKey = files["ca"], files["cert"], files["key"]
+	resp, err := h.Start(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := resp.Children[0].Argv[0], filepath.Join(cache, "toy", "1.0", "toyd"); got != want {
+		t.Errorf("%s would run, want %s", got, want)
+	}
+}
+
+// A version is the same release however it is written, to an install as to a
+// start.
+func TestInstallPlainVersion(t *testing.T) {
+	for _, version := range []string{"1.0", "v1.0", "r1.0"} {
+		t.Run(version, func(t *testing.T) {
+			_, change := releases(t, "")
+			h := serve(t, change)
+			h.open("run1")
+			_, first, err := h.install("run1", "1.0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines, again, err := h.install("run1", version)
+			if err != nil || len(lines) > 0 || again.GetVersion() != first.Version {
+				t.Fatalf("with 1.0 in the cache: %v, %q, %v", err, lines, again)
+			}
+			resp, err := h.Start(t.Context(), versioned(t, version))
+			if err != nil || resp.Release.GetVersion() != first.Version {
+				t.Errorf("starts %v: %v", resp.GetRelease(), err)
+			}
+			if _, err := h.Stop(t.Context(), &pb.StopRequest{RunId: "run1"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
