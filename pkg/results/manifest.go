@@ -60,16 +60,31 @@ type Tool struct {
 
 // Host is what is known of one machine.
 type Host struct {
-	Name        string `json:"name"`
-	OS          string `json:"os"`
-	Kernel      string `json:"kernel"`
-	CPUModel    string `json:"cpu_model"`
-	CPUs        int    `json:"cpus"`
-	MemoryBytes int64  `json:"memory_bytes"`
+	Name     string `json:"name"`
+	OS       string `json:"os"`
+	Kernel   string `json:"kernel"`
+	CPUModel string `json:"cpu_model"`
+	// CPUs are the processors that the process may run on, OnlineCPUs all of the
+	// machine; 0 if not recorded.
+	CPUs       int `json:"cpus"`
+	OnlineCPUs int `json:"online_cpus,omitempty"`
+	// CPUQuota is how many processors' time the control groups of the process let it
+	// use, which may be a fraction; 0 is no limit.
+	CPUQuota    float64 `json:"cpu_quota,omitempty"`
+	MemoryBytes int64   `json:"memory_bytes"`
 	// BootID and NetNS tell whether two hosts are one machine and share its
 	// network.
 	BootID string `json:"boot_id"`
 	NetNS  string `json:"net_ns"`
+}
+
+// AllowedCPUs is how many processors the process may keep busy: those that it may
+// run on, or its quota if that is less; 0 if not recorded.
+func (h Host) AllowedCPUs() float64 {
+	if h.CPUQuota > 0 {
+		return min(float64(h.CPUs), h.CPUQuota)
+	}
+	return float64(h.CPUs)
 }
 
 // Mark is something that must be said beside the numbers.
@@ -213,6 +228,10 @@ type Spread struct {
 	P999 int64 `json:"p999_ns"`
 	Max  int64 `json:"max_ns"`
 }
+
+// Enough reports whether there are enough values for the quantile q, as [Enough]
+// does.
+func (s Spread) Enough(q float64) bool { return Enough(q, s.N) }
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
 func (t Totals) Reconcile() bool {

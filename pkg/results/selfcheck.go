@@ -42,6 +42,8 @@ func (s *SelfCheck) Elsewhere(h Host) string {
 	switch o := s.Host; {
 	case o.Name != h.Name || o.CPUModel != h.CPUModel || o.CPUs != h.CPUs:
 		return fmt.Sprintf("of another machine (%s, CPUs %d, %s)", o.Name, o.CPUs, o.CPUModel)
+	case o.AllowedCPUs() != h.AllowedCPUs():
+		return fmt.Sprintf("of this machine with another share of its processors (CPUs %g, not %g)", o.AllowedCPUs(), h.AllowedCPUs())
 	case o.BootID != h.BootID:
 		return "of another machine of this name, or from before this one was started again"
 	}

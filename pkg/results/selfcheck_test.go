@@ -47,6 +47,8 @@ func TestSelfCheckElsewhere(t *testing.T) {
 		"another name":     {func(h *Host) { h.Name = "other" }, "of another machine (client, CPUs 4, fast)"},
 		"other processors": {func(h *Host) { h.CPUModel = "slow" }, "of another machine (client, CPUs 4, fast)"},
 		"fewer processors": {func(h *Host) { h.CPUs = 2 }, "of another machine (client, CPUs 4, fast)"},
+		"less of them":     {func(h *Host) { h.CPUQuota = 1.5 }, "of this machine with another share of its processors (CPUs 4, not 1.5)"},
+		"no less":          {func(h *Host) { h.CPUQuota = 4.5 }, ""},
 		"started again":    {func(h *Host) { h.BootID = "boot-2" }, "of another machine of this name, or from before this one was started again"},
 	} {
 		h := here

@@ -53,10 +53,12 @@ type deviceNumber struct{ major, minor uint32 }
 
 // mount is one line of mountinfo.
 type mount struct {
-	number deviceNumber
-	point  string
-	fstype string
-	source string
+	number  deviceNumber
+	root    string // what of the file system is mounted
+	point   string
+	fstype  string
+	source  string
+	options string // of the file system
 }
 
 // parseMountinfo reads proc_pid_mountinfo(5): six fields, any number of optional
@@ -73,7 +75,10 @@ func parseMountinfo(data []byte) ([]mount, error) {
 		if _, err := fmt.Sscanf(before[2], "%d:%d", &m.number.major, &m.number.minor); err != nil {
 			return nil, fmt.Errorf("mountinfo line %q: device: %w", line, err)
 		}
-		m.point, m.fstype, m.source = unescape(before[4]), after[0], unescape(after[1])
+		m.root, m.point, m.fstype, m.source = unescape(before[3]), unescape(before[4]), after[0], unescape(after[1])
+		if len(after) > 2 {
+			m.options = after[2]
+		}
 		mounts = append(mounts, m)
 	}
 	return mounts, nil

@@ -35,8 +35,10 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	}
 	host.Kernel, err = f.line("sys", "kernel", "osrelease")
 	note("kernel's release", err)
-	host.CPUModel, err = f.cpuModel()
+	host.CPUModel, host.OnlineCPUs, err = f.processors()
 	note("CPU's model", err)
+	host.CPUQuota, err = f.cpuQuota()
+	note("CPU quota", err)
 	host.MemoryBytes, err = f.memory()
 	note("memory's size", err)
 	host.BootID, err = f.bootID()
@@ -56,21 +58,21 @@ func parseOSRelease(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// cpuModel is the first processor's model, or the architecture where cpuinfo
-// names none.
-func (f *files) cpuModel() (string, error) {
+// processors are how many are online, and the first one's model, or the
+// architecture where cpuinfo names none.
+func (f *files) processors() (model string, online int, err error) {
 	fs, err := procfs.NewFS(f.root)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	cpus, err := fs.CPUInfo()
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if len(cpus) == 0 || cpus[0].ModelName == "" {
-		return runtime.GOARCH, nil
+		return runtime.GOARCH, len(cpus), nil
 	}
-	return cpus[0].ModelName, nil
+	return cpus[0].ModelName, len(cpus), nil
 }
 
 // memory is the machine's memory in bytes.

@@ -1,0 +1,148 @@
+package sysmetrics
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cpuQuota is how many processors' time this process may use by the control groups
+// that it is in, of either version; 0 is no limit.
+func (f *files) cpuQuota() (float64, error) {
+	data, err := f.read("self", "cgroup")
+	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	groups, err := parseCgroups(data)
+	if err != nil {
+		return 0, err
+	}
+	if data, err = f.read("self", "mountinfo"); err != nil {
+		return 0, err
+	}
+	mounts, err := parseMountinfo(data)
+	if err != nil {
+		return 0, err
+	}
+	least := 0.0
+	for _, g := range groups {
+		for _, dir := range g.dirs(mounts) {
+			quota, err := quotaOf(dir)
+			if err != nil {
+				return 0, err
+			}
+			if quota > 0 && (least == 0 || quota < least) {
+				least = quota
+			}
+		}
+	}
+	return least, nil
+}
+
+// cgroup is a group that a process is in: one of the unified hierarchy, or of that
+// of version 1 whose controllers are named.
+type cgroup struct {
+	controllers []string
+	path        string
+}
+
+// parseCgroups reads the groups that may limit processors from a file of
+// cgroups(7): hierarchy:controllers:path.
+func parseCgroups(data []byte) ([]cgroup, error) {
+	var groups []cgroup
+	for line := range bytes.Lines(data) {
+		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("cgroup line %q", line)
+		}
+		switch controllers := strings.Split(fields[1], ","); {
+		case fields[0] == "0" && fields[1] == "":
+			groups = append(groups, cgroup{path: fields[2]})
+		case slices.Contains(controllers, "cpu"):
+			groups = append(groups, cgroup{controllers, fields[2]})
+		}
+	}
+	return groups, nil
+}
+
+// dirs are where the group and those above it show, innermost first: each of them
+// limits what is in it. A group outside of what is mounted, as a container may see
+// it, leaves the outermost.
+func (g cgroup) dirs(mounts []mount) (dirs []string) {
+	for _, m := range mounts {
+		if !g.on(m) {
+			continue
+		}
+		inner := "."
+		if within(g.path, m.root) && !strings.HasPrefix(g.path, "/..") {
+			inner = strings.TrimPrefix(g.path, m.root)
+		}
+		dir := filepath.Join(m.point, inner)
+		for ; within(dir, m.point) && dir != m.point; dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+		dirs = append(dirs, m.point)
+	}
+	return dirs
+}
+
+// on tells whether a mount shows the group's hierarchy.
+func (g cgroup) on(m mount) bool {
+	if g.controllers == nil {
+		return m.fstype == "cgroup2"
+	}
+	return m.fstype == "cgroup" && slices.Contains(strings.Split(m.options, ","), "cpu")
+}
+
+// quotaOf is the quota of the group that shows at dir, 0 if it has none.
+func quotaOf(dir string) (float64, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
+	if err == nil {
+		return parseQuota(string(text))
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	var both []string // as cpu.max has them
+	for _, name := range []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		}
+		both = append(both, string(text))
+	}
+	return parseQuota(strings.Join(both, " "))
+}
+
+// parseQuota reads a time and the period in which it may be used; no limit is
+// "max", or -1 in version 1.
+func parseQuota(text string) (float64, error) {
+	fields := strings.Fields(text)
+	if len(fields) != 2 {
+		return 0, fmt.Errorf("quota %q is not a time and a period", text)
+	}
+	if fields[0] == "max" || fields[0] == "-1" {
+		return 0, nil
+	}
+	quota, err := strconv.ParseUint(fields[0], 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("quota %q: %w", text, err)
+	}
+	period, err := strconv.ParseUint(fields[1], 10, 63)
+	if err != nil || period == 0 {
+		return 0, fmt.Errorf("quota %q: its period is no time", text)
+	}
+	return float64(quota) / float64(period), nil
+}
