@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/dustin/go-humanize"
 )
 
@@ -21,6 +23,9 @@ import (
 // incomplete last line is dropped, and files whose source is missing are not
 // made. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun) error {
+	// This takes a few megabytes for a moment. The load's histograms are garbage by
+	// now and leave room for them; uncollected, they would both be resident.
+	runtime.GC()
 	return errors.Join(
 		deriveLatencies(dir, run),
 		deriveSamples(dir),
@@ -142,16 +147,16 @@ func distributionTable(s *Summary) []byte {
 	b := []byte("LATENCY-MS,COUNT\n")
 	const width = 10 * time.Millisecond
 	counts := map[int64]int64{}
-	for _, bar := range s.Histogram.Distribution() {
-		if bar.Count > 0 {
-			// A bar is narrower than a bucket up to some 10 s; its middle stands for
-			// it. The exact extremes bound the outer ones.
-			middle := bar.From + (bar.To-bar.From)/2
-			if s.Latency.Count > 0 {
-				middle = min(max(middle, s.Latency.MinNS), s.Latency.MaxNS)
-			}
-			counts[middle/int64(width)] += bar.Count
+	bars := hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits) // those with counts
+	bars.MergeFrom(s.Histogram)
+	for value, count := range bars.ForEachBucket {
+		// A bar is narrower than a bucket up to some 10 s; its middle stands for
+		// it. The exact extremes bound the outer ones.
+		middle := value + (bucketWidth(value)-1)/2
+		if s.Latency.Count > 0 {
+			middle = min(max(middle, s.Latency.MinNS), s.Latency.MaxNS)
 		}
+		counts[middle/int64(width)] += count
 	}
 	if len(counts) == 0 {
 		return b

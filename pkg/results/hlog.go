@@ -61,12 +61,22 @@ func ParseSeries(tag string) (Series, error) {
 // standard's scale for nanoseconds. It is not safe for concurrent use.
 type LatencyWriter struct {
 	rows    *rowFile
-	encoder histogramEncoder
+	encoder *histogramEncoder
 }
 
 // NewLatencyWriter opens or creates the log; a new one gets the standard header
 // with start as its StartTime.
 func NewLatencyWriter(path string, start time.Time) (*LatencyWriter, error) {
+	return newLatencyWriter(path, start, newHistogramEncoder())
+}
+
+// Another opens another log as [NewLatencyWriter] does. It works in the memory of
+// this one, so the two are not safe for concurrent use with each other.
+func (w *LatencyWriter) Another(path string, start time.Time) (*LatencyWriter, error) {
+	return newLatencyWriter(path, start, w.encoder)
+}
+
+func newLatencyWriter(path string, start time.Time, encoder *histogramEncoder) (*LatencyWriter, error) {
 	var b []byte
 	b = fmt.Appendf(b, "#[Histogram log format version %s]\n", hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION)
 	b = append(b, "#[dbtester: values in nanoseconds, Interval_Max in milliseconds, Tag=TIMING:OPERATION:OUTCOME:stepN:PHASE]\n"...)
@@ -76,7 +86,7 @@ func NewLatencyWriter(path string, start time.Time) (*LatencyWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &LatencyWriter{rows: rows}, nil
+	return &LatencyWriter{rows, encoder}, nil
 }
 
 // Write appends one line: the histogram of what ended in [at, at+length), to the

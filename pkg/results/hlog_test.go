@@ -231,7 +231,7 @@ func BenchmarkLatencyWrite(b *testing.B) {
 // TestEncodeAsLibrary: what is written is what the library writes, for any counts
 // and whatever was written before.
 func TestEncodeAsLibrary(t *testing.T) {
-	var e histogramEncoder
+	e := newHistogramEncoder()
 	rapid.Check(t, func(t *rapid.T) {
 		h := NewHistogram()
 		for range rapid.IntRange(1, 200).Draw(t, "values") {
@@ -258,7 +258,7 @@ func TestEncodeKeepsItsMemory(t *testing.T) {
 	for i := range int64(10_000) {
 		Record(h, time.Duration(i*i))
 	}
-	var e histogramEncoder
+	e := newHistogramEncoder()
 	var b []byte
 	line := func() {
 		var err error
@@ -273,8 +273,18 @@ func TestEncodeKeepsItsMemory(t *testing.T) {
 }
 
 func TestEncodeOtherShape(t *testing.T) {
-	var e histogramEncoder
-	if _, err := e.append(nil, hdrhistogram.New(1, 1000, 2)); err == nil {
+	if _, err := newHistogramEncoder().append(nil, hdrhistogram.New(1, 1000, 2)); err == nil {
 		t.Error("a histogram of another shape was encoded")
+	}
+}
+
+// TestBuckets: places, least values and widths fit those of the histogram.
+func TestBuckets(t *testing.T) {
+	h := NewHistogram()
+	for _, bar := range h.Distribution() {
+		i := bucketIndex(bar.From)
+		if bucketIndex(bar.To) != i || bucketValue(i) != bar.From || bucketWidth(bar.From) != bar.To-bar.From+1 {
+			t.Fatalf("bucket %d begins at %d and holds %d, want [%d, %d]", i, bucketValue(i), bucketWidth(bar.From), bar.From, bar.To)
+		}
 	}
 }

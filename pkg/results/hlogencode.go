@@ -16,7 +16,7 @@ import (
 // [hdrhistogram.Histogram.Encode] makes. That one leaves more than a megabyte of
 // garbage behind, most of it a compressor's tables, and a load writes a few lines
 // every second: the longer it ran, the larger its heap became. This one keeps what
-// it needs. The zero value is ready; it is not safe for concurrent use.
+// it needs, for any histogram, from the start. It is not safe for concurrent use.
 type histogramEncoder struct {
 	buckets    *hdrhistogram.PackedHistogram
 	plain      []byte
@@ -31,16 +31,29 @@ const (
 	encodedHeaderSize = 40
 )
 
+// newHistogramEncoder returns an encoder with room for a histogram that has
+// counts in every bucket.
+func newHistogramEncoder() *histogramEncoder {
+	buckets := bucketIndex(int64(MaxLatency)) + 1
+	e := &histogramEncoder{
+		buckets: hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits),
+		plain:   make([]byte, 0, encodedHeaderSize+3*buckets),
+	}
+	for i := range buckets {
+		// It has no other way to make room; the count wants four bytes, as those of a
+		// second may. Both are in range by construction.
+		_ = e.buckets.RecordValues(bucketValue(i), 1<<16)
+	}
+	e.buckets.Compact()
+	e.buckets.Reset()
+	// It fails only for a level that does not exist.
+	e.compressor, _ = zlib.NewWriterLevel(&e.compressed, zlib.BestCompression)
+	return e
+}
+
 // append appends the encoded histogram, which is not empty and has the shape of
 // [NewHistogram].
 func (e *histogramEncoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
-	if e.compressor == nil {
-		e.buckets = hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits)
-		var err error
-		if e.compressor, err = zlib.NewWriterLevel(&e.compressed, zlib.BestCompression); err != nil {
-			return b, err
-		}
-	}
 	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(MaxLatency) || h.SignificantFigures() != significantDigits {
 		return b, fmt.Errorf("it holds %d to %d with %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 	}
@@ -93,3 +106,12 @@ func bucketIndex(value int64) int {
 	doublings := max(bits.Len64(uint64(value))-11, 0)
 	return doublings<<10 + int(value>>doublings)
 }
+
+// bucketValue is the least value of a bucket.
+func bucketValue(index int) int64 {
+	doublings := max(index>>10-1, 0)
+	return int64(index-doublings<<10) << doublings
+}
+
+// bucketWidth is how many values share the bucket of a value.
+func bucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
