@@ -100,37 +100,43 @@ func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate
 }
 
 // BenchmarkEngineMemory is the memory of this process in loads of several numbers
-// of requests, which it must not grow with: all last so long that as many seconds
-// are written to files, as in a run. Each wants a process of its own:
+// of requests, which it must not grow with: at a rate, all last ten seconds, so
+// that as many are written to files; in a closed loop they last from a fiftieth
+// of a second to two. Each wants a process of its own, as `make bench-memory`
+// gives it:
 //
 //	for n in 100000 1000000 10000000; do
-//		go test -run '^$' -bench "EngineMemory/requests=$n\$" -benchtime 1x ./pkg/load
+//		go test -run '^$' -bench "EngineMemory/loop=rate/requests=$n\$" -benchtime 1x ./pkg/load
 //	done
 func BenchmarkEngineMemory(b *testing.B) {
-	for _, n := range []int64{100_000, 1_000_000, 10_000_000} {
-		b.Run(fmt.Sprintf("requests=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				memoryOf(b, n)
+	for _, loop := range []string{"rate", "closed"} {
+		for _, n := range []int64{100_000, 1_000_000, 10_000_000} {
+			step := Step{Clients: 100, Requests: n}
+			if loop == "rate" {
+				step.Rate = float64(n) / 10
 			}
-		})
+			b.Run(fmt.Sprintf("loop=%s/requests=%d", loop, n), func(b *testing.B) {
+				for b.Loop() {
+					memoryOf(b, step)
+				}
+			})
+		}
 	}
 }
 
-// memoryOf reports the most resident memory at the end of any second of a load,
-// and what is still needed behind it.
-func memoryOf(b *testing.B, n int64) {
+// memoryOf reports the resident memory at the end of a load, and what of it is
+// still needed then.
+func memoryOf(b *testing.B, step Step) {
 	spec := Spec{Seed: 1, Operation: database.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second}
 	files, err := NewFiles(b.TempDir(), time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
-	sink := &watched{Files: files}
-	rec := NewRecorder(sink, spec.Operations(), nil)
-	step := Step{Clients: 100, Rate: float64(n) / 10, Requests: n}
+	rec := NewRecorder(files, spec.Operations(), nil)
 	if _, err := NewEngine(spec, rec).Step(b.Context(), step, []database.Client{null{}}); err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(sink.peak)/1e6, "peak-rss-anon-MB")
+	b.ReportMetric(float64(rssAnon())/1e6, "end-rss-anon-MB")
 	debug.FreeOSMemory() // what is resident now is needed
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -140,19 +146,6 @@ func memoryOf(b *testing.B, n int64) {
 		b.Fatal(err)
 	}
 	runtime.KeepAlive(rec)
-}
-
-// watched is the files of a run, and the most memory when one of their seconds is
-// written.
-type watched struct {
-	*Files
-	peak uint64
-}
-
-func (w *watched) Second(s Second) error {
-	err := w.Files.Second(s)
-	w.peak = max(w.peak, rssAnon())
-	return err
 }
 
 // rssAnon is the resident memory of this process that no file backs, in bytes; 0

@@ -22,7 +22,8 @@ type alarm struct {
 	fd   int
 
 	mu   sync.Mutex
-	due  []int64 // the waits that are not over, the next one first
+	room []int64 // several times the waits there can be, so that they rarely move
+	due  []int64 // the waits that are not over, the next one first, in room
 	at   int64   // when the alarm rings; never if it is not set
 	rang int64   // when it rang last
 }
@@ -37,9 +38,9 @@ const (
 	alarmAfter = int64(time.Microsecond)
 )
 
-// newAlarm returns an alarm for times of a clock, or nil for the clock of a test,
-// which the kernel does not know.
-func newAlarm(now func() int64) (*alarm, error) {
+// newAlarm returns an alarm for a number of waits at once and times of a clock, or
+// nil for the clock of a test, which the kernel does not know.
+func newAlarm(now func() int64, waits int) (*alarm, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
 		return nil, fmt.Errorf("read the clock: %w", err)
@@ -52,7 +53,8 @@ func newAlarm(now func() int64) (*alarm, error) {
 		return nil, fmt.Errorf("create a timer: %w", err)
 	}
 	// A file that does not block is one that the poller watches.
-	return &alarm{now: now, fd: fd, file: os.NewFile(uintptr(fd), "alarm"), at: never}, nil
+	room := make([]int64, 4*waits)
+	return &alarm{now: now, fd: fd, file: os.NewFile(uintptr(fd), "alarm"), room: room, due: room[:0], at: never}, nil
 }
 
 // add sets the alarm for a wait. Clients take requests in the order of their due
@@ -63,6 +65,9 @@ func (a *alarm) add(due int64) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.due) == cap(a.due) {
+		a.due = append(a.room[:0], a.due...)
+	}
 	a.due = append(a.due, due)
 	i := len(a.due) - 1
 	for ; i > 0 && a.due[i-1] > due; i-- {

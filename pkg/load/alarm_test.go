@@ -17,7 +17,7 @@ import (
 // always set for the first one that is not over, but never twice within its pause.
 func TestAlarmRingsForTheNextWait(t *testing.T) {
 	var now int64
-	a, err := newAlarm(func() int64 { return now })
+	a, err := newAlarm(func() int64 { return now }, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestAlarmRingsForTheNextWait(t *testing.T) {
 
 func TestNoAlarmOnAClockOfATest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if a, err := newAlarm(func() int64 { return 0 }); a != nil || err != nil {
+		if a, err := newAlarm(func() int64 { return 0 }, 1); a != nil || err != nil {
 			t.Errorf("alarm %v, error %v on a clock that the kernel does not know", a, err)
 		}
 	})

@@ -62,18 +62,7 @@ func BenchmarkOp1KiB(b *testing.B) {
 func BenchmarkFlush(b *testing.B) {
 	spec := Spec{Operation: database.OpWrite}
 	rec := NewRecorder(discard{}, spec.Operations(), nil)
-	flights := make([]*flight, 100)
-	for i := range flights {
-		flights[i] = &flight{}
-	}
-	work, err := newWorkload(spec, len(flights))
-	if err != nil {
-		b.Fatal(err)
-	}
-	st := &step{Step: Step{Clients: len(flights), Rate: 1000, Requests: 1 << 40}, work: work, start: rec.now()}
-	st.schedule = newSchedule(spec, st.Step)
-	st.phaseEnd = [numPhases]int64{0, 1 << 62, 1 << 62}
-	rec.begin(st, flights)
+	_, flights := steady(b, rec, spec)
 	sec := rec.flushed + 1
 	for b.Loop() {
 		b.StopTimer()
@@ -86,4 +75,19 @@ func BenchmarkFlush(b *testing.B) {
 		rec.flush(sec, false)
 		sec++
 	}
+}
+
+// steady begins a step at a rate, without clients that run, and returns it with
+// the flights of a hundred.
+func steady(tb testing.TB, rec *Recorder, spec Spec) (*step, []*flight) {
+	tb.Helper()
+	flights := make([]*flight, 100)
+	for i := range flights {
+		flights[i] = &flight{}
+	}
+	st := &step{Step: Step{Clients: len(flights), Rate: 1000, Requests: 1 << 40}, work: mustWorkload(tb, spec, len(flights)), start: rec.now()}
+	st.schedule = newSchedule(spec, st.Step)
+	st.phaseEnd = [numPhases]int64{0, 1 << 62, 1 << 62}
+	rec.begin(st, flights)
+	return st, flights
 }

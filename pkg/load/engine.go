@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,18 +65,22 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, err
 	}
-	alarm, err := newAlarm(e.rec.now)
+	alarm, err := newAlarm(e.rec.now, s.Clients+1) // and the watcher of lag
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set an alarm: %w", err)
 	}
 	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: make(chan struct{}), alarm: alarm}
 	st.phases()
+	e.rec.allocate(st)
 	workers := make([]*worker, s.Clients)
 	flights := make([]*flight, s.Clients)
 	for n := range workers {
 		workers[n] = newWorker(st, n, conns[n%len(conns)])
 		flights[n] = &workers[n].flight
 	}
+	// What came before the load left garbage. Collected, it is room for the little
+	// that a second of the load leaves; left alone, that came on top of it.
+	runtime.GC()
 	st.start = e.rec.now() + int64(startIn)
 	st.stopAt.Store(math.MaxInt64)
 	if s.Duration > 0 {
@@ -127,6 +132,15 @@ func (s *step) phase(due int64) int {
 	default:
 		return coolDown
 	}
+}
+
+// has tells whether requests may belong to a phase.
+func (s *step) has(phase int) bool {
+	begins := int64(0)
+	if phase > 0 {
+		begins = s.phaseEnd[phase-1]
+	}
+	return begins < s.phaseEnd[phase] && begins < math.MaxInt64
 }
 
 // run runs the workers, the recorder's flushes, the deadline watcher and the

@@ -13,6 +13,7 @@ type failures struct {
 	mu      sync.Mutex
 	flushed int64
 	slots   [2]failed
+	taken   failed // the second that was taken last
 	// told are the classes of which this step's records hold an example.
 	told map[database.Class]bool
 }
@@ -69,13 +70,25 @@ func (f *failures) record(r *Recorder, d *done) {
 	}
 }
 
-// take returns the failures of a second and closes it. The caller resets them
-// before the next second but one.
+// take returns the failures of a second and closes it. They are valid until the
+// next one is taken.
 func (f *failures) take(sec int64) failed {
+	f.taken.reset() // only takers touch it
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.flushed = sec
-	taken := f.slots[sec&1]
-	f.slots[sec&1] = failed{}
-	return taken
+	f.taken, f.slots[sec&1] = f.slots[sec&1], f.taken
+	return f.taken
+}
+
+// reset empties a second and keeps its memory.
+func (f *failed) reset() {
+	clear(f.counts)
+	for n := range f.latency {
+		for c := range f.latency[n] {
+			for o := range f.latency[n][c] {
+				f.latency[n][c][o].reset()
+			}
+		}
+	}
 }

@@ -36,7 +36,7 @@ func NewFiles(dir string, start time.Time) (f *Files, err error) {
 	if f.latency, err = results.NewLatencyWriter(filepath.Join(dir, results.FileLatency), start); err != nil {
 		return f, err
 	}
-	f.total, err = results.NewLatencyWriter(filepath.Join(dir, results.FileTotal), start)
+	f.total, err = f.latency.Another(filepath.Join(dir, results.FileTotal), start)
 	return f, err
 }
 

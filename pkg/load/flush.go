@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -15,8 +17,15 @@ import (
 // that read the clock just before to record.
 const flushAfter = int64(5e6)
 
+// collectEvery is how long garbage may lie. A load leaves hardly any, so that the
+// runtime would not collect for two minutes what samples, heartbeats and flushes
+// leave each second, and memory would grow with the length of the load. It is seldom
+// enough to cost less than a thousandth of a processor.
+const collectEvery = 10 * time.Second
+
 // run flushes every second until ctx ends. The step's end flushes the rest.
 func (r *Recorder) run(ctx context.Context) {
+	var collected debug.GCStats
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -32,6 +41,9 @@ func (r *Recorder) run(ctx context.Context) {
 		wait := r.fromUnix(r.flushed+2) + flushAfter - r.now()
 		r.mu.Unlock()
 		timer.Reset(time.Duration(wait))
+		if debug.ReadGCStats(&collected); time.Since(collected.LastGC) >= collectEvery {
+			runtime.GC()
+		}
 	}
 }
 

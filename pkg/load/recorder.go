@@ -21,7 +21,8 @@ type Sink interface {
 	// Second takes what happened in one second. The histograms are the recorder's:
 	// they are valid during the call.
 	Second(Second) error
-	// Total takes the whole of one step, phase, clock and outcome.
+	// Total takes the whole of one step, phase, clock and outcome. The histogram is
+	// valid during the call.
 	Total(Total) error
 }
 
@@ -163,6 +164,37 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 	return r.created, r.perhaps
 }
 
+// allocate makes all histograms that a step without failures needs, so that they
+// neither take time during the load nor make memory depend on its length.
+func (r *Recorder) allocate(st *step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rated := st.Rate > 0
+	for p := range phases {
+		if !st.has(p) {
+			continue
+		}
+		for n := p * len(r.ops); n < (p+1)*len(r.ops); n++ {
+			r.spare[n].allocate(rated)
+			r.merged[n].allocate(rated)
+			r.totals[n][service][database.OK].allocate()
+			if rated {
+				r.totals[n][response][database.OK].allocate()
+			}
+			for _, s := range r.shards {
+				s.slots[0][n].allocate(rated)
+				s.slots[1][n].allocate(rated)
+			}
+		}
+	}
+	r.lag.allocate()
+	if rated {
+		for _, s := range r.shards {
+			s.late.allocate()
+		}
+	}
+}
+
 // begin prepares for a step. Flights are the step's clients.
 func (r *Recorder) begin(st *step, flights []*flight) {
 	r.mu.Lock()
@@ -231,7 +263,7 @@ func (r *Recorder) total(step results.Step, n, c, o int) {
 		Start:   step.Start, End: step.End,
 	}))
 	r.counts.Clamped += t.clamped
-	*t = summary{}
+	t.reset()
 }
 
 // keep remembers the sink's first error: the load goes on, and is told at its

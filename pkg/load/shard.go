@@ -77,7 +77,7 @@ type summary struct {
 func (s *summary) add(ns int64) {
 	s.latency.Add(time.Duration(ns))
 	if s.histogram == nil {
-		s.histogram = results.NewHistogram()
+		s.allocate()
 	}
 	if results.Record(s.histogram, time.Duration(ns)) {
 		s.clamped++
@@ -91,9 +91,18 @@ func (s *summary) merge(o *summary) {
 	s.latency = s.latency.Merge(o.latency)
 	s.clamped += o.clamped
 	if s.histogram == nil {
-		s.histogram = results.NewHistogram()
+		s.allocate()
 	}
 	s.histogram.Merge(o.histogram)
+}
+
+// allocate makes the histogram, if there is none, and touches all of its memory,
+// which is resident then.
+func (s *summary) allocate() {
+	if s.histogram == nil {
+		s.histogram = results.NewHistogram()
+		s.histogram.Reset()
+	}
 }
 
 // reset empties the summary and keeps its memory.
@@ -101,6 +110,15 @@ func (s *summary) reset() {
 	if s.latency.Count > 0 {
 		s.latency, s.clamped = results.Latency{}, 0
 		s.histogram.Reset()
+	}
+}
+
+// allocate makes the histograms of a tally of requests, which have response times
+// if they are rated.
+func (t *tally) allocate(rated bool) {
+	t.latency[service].allocate()
+	if rated {
+		t.latency[response].allocate()
 	}
 }
 
