@@ -9,7 +9,9 @@ import (
 func Catalog(r *database.Registry) config.Catalog {
 	var c config.Catalog
 	for _, d := range r.All() {
-		_, embedded := d.New().(database.Embedded)
+		driver := d.New()
+		_, embedded := driver.(database.Embedded)
+		_, leader := driver.(database.Leader)
 		c = append(c, config.Entry{
 			Name:       d.Name,
 			Options:    func() any { return d.New() },
@@ -20,6 +22,7 @@ func Catalog(r *database.Registry) config.Catalog {
 			TLS:        d.Info.TLS,
 			Auth:       d.Info.Auth,
 			MaxValue:   d.Info.MaxValue,
+			Leader:     leader,
 			Embedded:   embedded,
 		})
 	}

@@ -21,6 +21,9 @@ type zooOptions struct {
 	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
 }
 
+// MaxValue is what a request holds beside its key.
+func (o *zooOptions) MaxValue(keySize int) int { return max(0, o.Jute-100-keySize) }
+
 type heapOptions struct {
 	Xms string `yaml:"java_xms" doc:"first heap size" classic:"java_xms"`
 	Xmx string `yaml:"java_xmx" doc:"largest heap size" classic:"java_xmx"`
@@ -51,6 +54,7 @@ func testCatalog() Catalog {
 			TLS:        true,
 			Auth:       true,
 			MaxValue:   1_500_000,
+			Leader:     true,
 			Embedded:   true,
 		},
 		{
@@ -63,6 +67,7 @@ func testCatalog() Catalog {
 			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			MaxValue:   1_000_000,
+			Leader:     true,
 		},
 		{
 			Name:       "consul",
@@ -73,6 +78,7 @@ func testCatalog() Catalog {
 			TLS:        true,
 			Auth:       true,
 			MaxValue:   512 << 10,
+			Leader:     true,
 		},
 		{
 			Name:       "zetcd",
@@ -88,6 +94,7 @@ func testCatalog() Catalog {
 			Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
 			MaxValue:   512 << 10,
 			Embedded:   true,
+			Leader:     true,
 		},
 	}
 }

@@ -236,7 +236,11 @@ type Entry struct {
 	SharedConn bool
 	// TLS: members and clients can speak it. Auth: clients can show credentials.
 	TLS, Auth bool
-	MaxValue  int
+	// MaxValue is the largest value in bytes. Options with a method
+	// MaxValue(keySize int) int know it better.
+	MaxValue int
+	// Leader: which member leads can be asked.
+	Leader bool
 	// Embedded: the driver needs no version.
 	Embedded bool
 }

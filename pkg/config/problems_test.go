@@ -95,6 +95,32 @@ databases: {etcd: }
 		{"no key", body + "load: {key_size: 0, same_key: true}\n", []string{`3:18: key_size: a key has at least one byte`}},
 		{"value over the most", body + "load: {value_size: 2MiB}\n", []string{
 			`3:20: value_size: 2097152 is more than etcd takes (1500000)`}},
+		{"value over what options allow", `hosts: [a]
+load: {value_size: 1MiB}
+databases:
+  zookeeper: {load: {key_size: 1000}, options: {java_d_jute_max_buffer: 1000}}
+  zookeeper__of_a_range: {load: {value_size: 100-102401}, options: {java_d_jute_max_buffer: 102756}}
+  zookeeper__default:
+  zookeeper__more: {options: {java_d_jute_max_buffer: 33554432}}
+`, []string{
+			`2:20: value_size: 1048576 is more than zookeeper takes (0)`,
+			`2:20: value_size: 1048576 is more than zookeeper takes (1048220)`,
+			`5:46: value_size: 102401 is more than zookeeper takes (102400)`}},
+		{"nobody knows the leader", `hosts: [a]
+load: {target: leader}
+databases:
+  etcd:
+  zetcd:
+  zetcd__b: {load: {target: follower}}
+  zetcd__c: {load: {target: a}}
+`, []string{
+			`2:16: target: leader: the members of zetcd do not tell which of them leads; give all or a host`,
+			`6:29: target: follower: the members of zetcd do not tell which of them leads; give all or a host`}},
+		{"one port for two roles", `hosts: [{addr: a, ports: {client: 2380}}, {addr: b, ports: {client: 2379, peer: 2379}}, {addr: c, ports: {peer: 9}}]
+databases: {etcd: , etcd__again: , consul: }
+`, []string{
+			`1:27: a: port 2380 is both client and peer; each role needs one of its own`,
+			`1:75: b: port 2379 is both client and peer; each role needs one of its own`}},
 		{"words", body + "load: {operation: wriet, read: lineraizable, arrival: gauss, backlog: drop}\n", []string{
 			`3:19: operation: unknown value "wriet" (did you mean "write"?)`,
 			`3:32: read: unknown value "lineraizable" (did you mean "linearizable"?)`,

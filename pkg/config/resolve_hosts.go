@@ -26,6 +26,7 @@ func (r *reader) members(f *fileSpec, spec *databaseSpec) []Host {
 		r.errorf(cmp.Or(given.at, spec.at), "no hosts: list them under hosts, or give the endpoints of a cluster that runs")
 	}
 	for i, h := range hosts {
+		r.twins(given.is[i], h)
 		for j, other := range hosts[:i] {
 			if h.Addr == other.Addr {
 				r.clash(given.is[i], h, other, j)
@@ -68,6 +69,25 @@ func (r *reader) roleOfAny(f *fileSpec, role string) bool {
 		_, ok := d.entry.Ports[role]
 		return ok && !d.hosts.set()
 	})
+}
+
+// twins reports two ports of one member that are the same.
+func (r *reader) twins(spec hostSpec, h Host) {
+	roles := slices.Sorted(maps.Keys(h.Ports))
+	for i, role := range roles {
+		for _, other := range roles[:i] {
+			if h.Ports[role] != h.Ports[other] {
+				continue
+			}
+			at := spec.at
+			for _, p := range spec.ports { // at least one of the two is not a default
+				if p.key == role || p.key == other {
+					at = p.at
+				}
+			}
+			r.errorf(at, "%s: port %d is both %s and %s; each role needs one of its own", h.Addr, h.Ports[role], other, role)
+		}
+	}
 }
 
 // clash reports two members that would listen on one address.

@@ -166,8 +166,11 @@ func (r *loadResolver) target(l Load, d Database) {
 		host, _, _ := net.SplitHostPort(endpoint)
 		known = append(known, host, endpoint)
 	}
-	if !slices.Contains(known, l.Target) {
-		r.errorf(r.at(r.spec.target.at), "target: unknown value %q%s", l.Target, hint(l.Target, known))
+	switch at := r.at(r.spec.target.at); {
+	case !slices.Contains(known, l.Target):
+		r.errorf(at, "target: unknown value %q%s", l.Target, hint(l.Target, known))
+	case (l.Target == "leader" || l.Target == "follower") && !r.db.entry.Leader:
+		r.errorf(at, "target: %s: the members of %s do not tell which of them leads; give all or a host", l.Target, r.db.entry.Name)
 	}
 }
 
@@ -183,9 +186,9 @@ func (r *loadResolver) sizes(l *Load) {
 		r.errorf(r.at(spec.keySize.at), "%s: %d bytes cannot hold %d different keys (at least %d)",
 			keySize, l.KeySize, numbers, digits(numbers))
 	}
-	most := r.db.entry.MaxValue
+	most, limited := r.maxValue(l.KeySize)
 	over := func(g given[int], key string, size int) {
-		if most > 0 && size > most {
+		if limited && size > most {
 			r.errorf(r.at(g.at), "%s: %d is more than %s takes (%d)", cmp.Or(g.key, key), size, r.db.entry.Name, most)
 		}
 	}
@@ -196,6 +199,15 @@ func (r *loadResolver) sizes(l *Load) {
 		return
 	}
 	over(spec.valueSize, "value_size", l.ValueSize)
+}
+
+// maxValue is the largest value that the database takes under a key of that many
+// bytes, if there is a limit: options that change it say so.
+func (r *loadResolver) maxValue(keySize int) (most int, limited bool) {
+	if options, ok := r.db.options.(interface{ MaxValue(keySize int) int }); ok {
+		return options.MaxValue(keySize), true
+	}
+	return r.db.entry.MaxValue, r.db.entry.MaxValue > 0
 }
 
 // minRange is the smallest value of a range of sizes: only values from here on
