@@ -10,9 +10,9 @@ import (
 )
 
 // A value names the request that wrote it, so that whoever reads it can compute
-// the rest: the first eight bytes are the request's number, what follows is
-// random and depends on seed, key and number. Values shorter than twice that
-// depend on seed and key only.
+// the rest: the first eight bytes are the request's number, which is negative for
+// what was written before the load; what follows is random and depends on seed,
+// key and number. Values shorter than twice that depend on seed and key only.
 const valueHeader = 8
 
 // appendValue appends the value that request number writes to key.
@@ -52,6 +52,42 @@ func (w *workload) verify(scratch, value []byte, key int64, whole bool) ([]byte,
 		return scratch, wrongValue(errors.New("the value read was not written to this key"))
 	}
 	return scratch, nil
+}
+
+// verifyEvery is how often the content of a value that was read is checked, not
+// only its length.
+const verifyEvery = 1000
+
+// verifies tells whether a request checks the content of what it reads. It draws:
+// every thousandth request would read one key only, if keys are taken in turn and
+// a thousand is a multiple of how many there are.
+func (w *workload) verifies(number int64) bool {
+	return mix64(w.spec.Seed^mix64(uint64(number)+3))%verifyEvery == 0
+}
+
+// verifyRange checks how many keys a range from key on read, and the bytes of
+// their values. Keys that existed before the load are all there unless it
+// deletes; others may have been created behind them.
+func (w *workload) verifyRange(key int64, keys int, size int64) error {
+	exist := w.spec.Keys
+	if w.spec.SameKey {
+		exist = 1
+	}
+	most, least := int64(w.spec.RangeLimit), int64(0)
+	if !w.deletes {
+		least = max(min(most, exist-key), 0)
+	}
+	if n := int64(keys); n < least || n > most {
+		return wrongValue(fmt.Errorf("read %d keys, want %d to %d", keys, least, most))
+	}
+	if w.spec.FirstKey > 0 {
+		return nil // an earlier load's keys may lie between, with values of other sizes
+	}
+	low, high := int64(w.spec.ValueSize), int64(max(w.spec.ValueSize, w.spec.ValueSizeMax))
+	if size < int64(keys)*low || size > int64(keys)*high {
+		return wrongValue(fmt.Errorf("read %d bytes in %d keys, want %d to %d in each", size, keys, low, high))
+	}
+	return nil
 }
 
 func wrongValue(err error) error { return database.NotApplied(database.ClassWrongValue, err) }

@@ -22,8 +22,16 @@ type worker struct {
 	ramp   int64 // after the step's start, when this client begins
 	key    []byte
 	value  []byte
-	got    []byte // what the last call read, if read is set
-	read   bool
+	got    reply  // of the last call
+	whole  []byte // to compute in what a swap should have read
+}
+
+// reply is what a call read.
+type reply struct {
+	read  bool // there is something to check
+	value []byte
+	keys  int   // of a range
+	bytes int64 // of all values
 }
 
 func newWorker(s *step, n int, client database.Client) *worker {
@@ -152,12 +160,14 @@ func (w *worker) apply(i, due, now, flags int64) {
 	w.flight.word.Store(packFlight(sent, phase, req.op, flags))
 	err := w.call(call, req)
 	d := done{due: due, sent: sent, end: s.rec.now(), phase: phase, op: req.op, err: err}
-	if err == nil && w.read {
-		d.read = int64(len(w.got))
-		w.value, d.err = s.work.verify(w.value, w.got, req.key, req.number%verifyEvery == 0)
-		w.got, err = nil, d.err
+	if w.got.read {
+		if err == nil {
+			d.read, d.err = w.got.bytes, w.check(req)
+		}
+		w.got = reply{}
 	}
-	if err != nil {
+	if d.err != nil {
+		d.read = 0
 		w.classify(&d)
 	}
 	if w.shard.record(s.rec, &w.flight, &d)&flightExpired != 0 {
@@ -167,10 +177,6 @@ func (w *worker) apply(i, due, now, flags int64) {
 		s.rec.fails.record(s.rec, &d)
 	}
 }
-
-// verifyEvery is how often the content of a value that was read is checked, not
-// only its length.
-const verifyEvery = 1000
 
 // prepare works a request out and fills the key, and the value of an operation
 // that has one.
@@ -197,32 +203,60 @@ func (w *worker) prepare(number int64) request {
 // the clock has been read.
 func (w *worker) call(ctx context.Context, req request) (err error) {
 	spec := &w.step.spec
-	w.read = false
 	switch op := w.step.work.ops[req.op]; op {
 	case database.OpWrite, database.OpUpdate:
 		return w.client.Put(ctx, w.key, w.value)
 	case database.OpRead:
-		w.got, err = w.client.Get(ctx, w.key, spec.Read)
-		w.read = err == nil
-		return err
+		value, err := w.client.Get(ctx, w.key, spec.Read)
+		return w.keep(value, err)
 	case database.OpReadOneshot:
-		w.got, err = w.oneshot(ctx)
-		w.read = err == nil
-		return err
+		value, err := w.oneshot(ctx)
+		return w.keep(value, err)
 	case database.OpDelete:
 		return w.client.(database.Deleter).Delete(ctx, w.key)
 	case database.OpRange:
-		_, err = w.client.(database.Ranger).Range(ctx, w.key, spec.RangeLimit, spec.Read)
+		w.got.keys, w.got.bytes, err = w.client.(database.Ranger).Range(ctx, w.key, spec.RangeLimit, spec.Read)
+		w.got.read = err == nil
 		return err
 	case database.OpSwap:
-		old, err := w.client.Get(ctx, w.key, spec.Read)
-		if err != nil {
-			return err
-		}
-		return w.client.(database.Swapper).Swap(ctx, w.key, old, w.value)
+		return w.swap(ctx, req)
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}
+}
+
+// keep leaves the value of one key in w.got.
+func (w *worker) keep(value []byte, err error) error {
+	if err == nil {
+		w.got = reply{read: true, value: value, bytes: int64(len(value))}
+	}
+	return err
+}
+
+// swap reads a value and replaces it. It is checked in between, so that a wrong
+// one is surely not replaced.
+func (w *worker) swap(ctx context.Context, req request) error {
+	old, err := w.client.Get(ctx, w.key, w.step.spec.Read)
+	if err := w.keep(old, err); err != nil {
+		return err
+	}
+	work := w.step.work
+	if w.whole, err = work.verify(w.whole, old, req.key, work.verifies(req.number)); err != nil {
+		return err
+	}
+	return w.client.(database.Swapper).Swap(ctx, w.key, old, w.value)
+}
+
+// check returns what is wrong with what a call read.
+func (w *worker) check(req request) (err error) {
+	work := w.step.work
+	switch work.ops[req.op] {
+	case database.OpRange:
+		err = work.verifyRange(req.key, w.got.keys, w.got.bytes)
+	case database.OpRead, database.OpReadOneshot:
+		w.value, err = work.verify(w.value, w.got.value, req.key, work.verifies(req.number))
+	}
+	return err
 }
 
 // oneshot reads over a connection of its own, which it opens and closes.

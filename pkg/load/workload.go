@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -57,6 +58,7 @@ type workload struct {
 	// many keys a block creates.
 	creates  int
 	perBlock int64
+	deletes  bool  // an operation does
 	lag      int64 // blocks
 	zipf     zipf
 }
@@ -72,6 +74,7 @@ func newWorkload(spec Spec, clients int) (*workload, error) {
 	if err := w.share(shares); err != nil {
 		return nil, err
 	}
+	w.deletes = slices.Contains(w.ops, database.OpDelete)
 	w.lag = 2*int64(clients)/block + latestLag
 	if w.usesKeys() && !spec.SameKey {
 		if spec.Keys < 1 {

@@ -50,12 +50,15 @@ func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([
 // Range reads up to limit keys with their values, from key on in byte order. The
 // server also counts every key that follows, which is its price for a range
 // without an end.
-func (c *client) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (int, error) {
+func (c *client) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
 	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: []byte(toEnd), Limit: int64(limit)}, mode)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return len(resp.Kvs), nil
+	for _, kv := range resp.Kvs {
+		size += int64(len(kv.Value))
+	}
+	return len(resp.Kvs), size, nil
 }
 
 // Delete removes key.

@@ -75,28 +75,28 @@ func (c *lean) Put(ctx context.Context, key, value []byte) error {
 // Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
 	var value []byte
-	var found int
+	found := false
 	err := c.call(ctx, pathRange, unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
-		value, found, err = firstValue(reply)
-		return true, err
+		return true, values(reply, func(v []byte) { value, found = v, true })
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case found == 0:
+	case !found:
 		return nil, database.ErrNotFound
 	}
 	return value, nil
 }
 
 // Range reads up to limit keys with their values, as the other client's does.
-func (c *lean) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (int, error) {
-	var found int
-	err := c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode)}, func(reply []byte) (keep bool, err error) {
-		_, found, err = firstValue(reply)
-		return false, err
+func (c *lean) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
+	err = c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode)}, func(reply []byte) (keep bool, err error) {
+		return false, values(reply, func(v []byte) { keys, size = keys+1, size+int64(len(v)) })
 	})
-	return found, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return keys, size, nil
 }
 
 // Delete removes key.
@@ -170,24 +170,25 @@ func wellFormed(reply []byte) (keep bool, err error) {
 	return false, fields(reply, func(protowire.Number, []byte) error { return nil })
 }
 
-// firstValue returns the first value of a RangeResponse, which is part of the
-// reply, and how many there are.
-func firstValue(reply []byte) (value []byte, found int, err error) {
-	err = fields(reply, func(number protowire.Number, kv []byte) error {
+// values calls each for every value of a RangeResponse; they are part of the
+// reply. An empty value is not on the wire, its key is.
+func values(reply []byte, each func(value []byte)) error {
+	return fields(reply, func(number protowire.Number, kv []byte) error {
 		if number != rangeKeyValues {
 			return nil
 		}
-		if found++; found > 1 {
-			return nil
-		}
-		return fields(kv, func(number protowire.Number, v []byte) error {
+		var value []byte
+		err := fields(kv, func(number protowire.Number, v []byte) error {
 			if number == keyValueValue {
 				value = v[:len(v):len(v)]
 			}
 			return nil
 		})
+		if err == nil {
+			each(value)
+		}
+		return err
 	})
-	return value, found, err
 }
 
 // fields calls each for every field of a message, with what it holds if its type

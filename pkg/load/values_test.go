@@ -1,0 +1,163 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// preloaded writes the keys before a load, runs one step in a closed loop, and
+// returns what was recorded.
+func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) (*memory, *Recorder) {
+	t.Helper()
+	conns := []database.Client{client}
+	if err := Preload(t.Context(), spec, 10, conns, nil); err != nil {
+		t.Fatal(err)
+	}
+	sink := newMemory()
+	rec := NewRecorder(sink, spec.Operations(), nil)
+	if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Clients: 10, Requests: requests}, conns); err != nil {
+		t.Fatal(err)
+	}
+	return sink, rec
+}
+
+// TestNoWriteRepeatsAValue: neither the load nor what comes before it writes to a
+// key what it held already.
+func TestNoWriteRepeatsAValue(t *testing.T) {
+	for name, spec := range map[string]Spec{
+		"sequential": {Keys: 1000, Law: KeysSequential},
+		"uniform":    {Keys: 100, Law: KeysUniform},
+		"same key":   {SameKey: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec.Seed, spec.Operation, spec.KeySize, spec.ValueSize, spec.Timeout = 3, database.OpUpdate, 8, 32, time.Second
+			var mu sync.Mutex
+			writes, repeated := map[string]bool{}, 0
+			preloaded(t, spec, 3000, script(func(_ context.Context, key, value []byte) error {
+				mu.Lock()
+				defer mu.Unlock()
+				pair := fmt.Sprintf("%s=%x", key, value)
+				if writes[pair] {
+					repeated++
+				}
+				writes[pair] = true
+				return nil
+			}))
+			if want := 3000 + max(int(spec.Keys), 1); repeated > 0 || len(writes) != want {
+				t.Errorf("%d of %d writes repeated a value", repeated, want)
+			}
+		})
+	}
+}
+
+// altered is a store whose reads are made wrong by a function.
+type altered struct {
+	*store
+	value func(key, value []byte) []byte
+	found func(keys int, size int64) (int, int64)
+}
+
+func (a altered) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+	value, err := a.store.Get(ctx, key, mode)
+	if err == nil && a.value != nil {
+		value = a.value(key, append([]byte(nil), value...))
+	}
+	return value, err
+}
+
+func (a altered) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
+	keys, size, err = a.store.Range(ctx, key, limit, mode)
+	if a.found != nil {
+		keys, size = a.found(keys, size)
+	}
+	return keys, size, err
+}
+
+// TestContentIsCheckedOfEveryKey: keys that are taken in turn do not meet the
+// check at the same few keys each time, however many they are.
+func TestContentIsCheckedOfEveryKey(t *testing.T) {
+	const requests = 30_000
+	for _, keys := range []int64{1000, 500, 10} {
+		spec := Spec{Seed: 1, Operation: database.OpRead, Keys: keys, Law: KeysSequential, KeySize: 8, ValueSize: 32, Timeout: time.Second}
+		// Half hold a flipped bit; every hundredth of them was checked if
+		// only the first was.
+		_, rec := preloaded(t, spec, requests, altered{store: &store{m: map[string][]byte{}}, value: func(key, value []byte) []byte {
+			if key[len(key)-1]%2 == 1 {
+				value[20] ^= 1
+			}
+			return value
+		}})
+		if got := rec.Totals().Failed; got < 5 || got > 30 {
+			t.Errorf("%d keys: %d of %d reads were found wrong, want about 15", keys, got, requests)
+		}
+	}
+}
+
+// TestRangesAndSwapsAreChecked: what they read has the size it must have, and is
+// counted.
+func TestRangesAndSwapsAreChecked(t *testing.T) {
+	short := func(_, value []byte) []byte { return value[:len(value)-1] }
+	const keys, limit, size, requests = 100, 10, 64, 1000
+	inRange := int64(requests*limit - requests/keys*(limit*(limit-1)/2)) // fewer of the last keys
+	for _, c := range []struct {
+		name   string
+		op     database.Op
+		client altered
+		spec   func(*Spec)
+		ok     int64
+		bytes  int64 // -1 for any
+	}{
+		{name: "ranges", op: database.OpRange, ok: requests, bytes: inRange * size},
+		{name: "ranges of sizes", op: database.OpRange, spec: func(s *Spec) { s.ValueSizeMax = 2 * size }, ok: requests, bytes: -1},
+		{name: "ranges of nothing", op: database.OpRange, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
+		{name: "ranges of too little", op: database.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n, s - 1 }}},
+		{name: "ranges of one key less", op: database.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
+		{name: "ranges over the limit", op: database.OpRange, client: altered{found: func(int, int64) (int, int64) { return limit + 1, (limit + 1) * size }}},
+		{name: "ranges after an earlier load", op: database.OpRange, spec: func(s *Spec) { s.FirstKey = 1000 }, client: altered{found: func(n int, s int64) (int, int64) { return n, s + 7 }}, ok: requests, bytes: -1},
+		{name: "ranges of one key", op: database.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, ok: requests, bytes: requests * size},
+		{name: "ranges of no key", op: database.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
+		{name: "swaps", op: database.OpSwap, ok: requests, bytes: requests * size},
+		{name: "swaps of too little", op: database.OpSwap, client: altered{value: short}},
+		{name: "reads of too little", op: database.OpRead, client: altered{value: short}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := Spec{
+				Seed: 1, Operation: c.op, Keys: keys, Law: KeysSequential, KeySize: 8, ValueSize: size, RangeLimit: limit, Timeout: time.Second,
+			}
+			if c.spec != nil {
+				c.spec(&spec)
+			}
+			c.client.store = &store{m: map[string][]byte{}}
+			conns := []database.Client{c.client}
+			if err := Preload(t.Context(), spec, 1, conns, nil); err != nil {
+				t.Fatal(err)
+			}
+			before := fmt.Sprint(c.client.m)
+			sink := newMemory()
+			rec := NewRecorder(sink, spec.Operations(), nil)
+			if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Clients: 1, Requests: requests}, conns); err != nil {
+				t.Fatal(err)
+			}
+			got := rec.Totals()
+			if got.OK != c.ok || got.Failed != requests-c.ok {
+				t.Errorf("%+v, want %d of %d ok", got, c.ok, requests)
+			}
+			if c.bytes >= 0 && got.BytesRead != c.bytes {
+				t.Errorf("%d bytes were read, want %d", got.BytesRead, c.bytes)
+			}
+			for _, e := range sink.errors {
+				if e.Class != string(database.ClassWrongValue) {
+					t.Errorf("class %q: %s", e.Class, e.FirstText)
+				}
+			}
+			if c.ok == 0 && fmt.Sprint(c.client.m) != before {
+				t.Error("a request that failed surely was applied")
+			}
+		})
+	}
+}
