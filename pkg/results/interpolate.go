@@ -1,20 +1,27 @@
 package results
 
+import (
+	"slices"
+	"time"
+)
+
 // maxGap is the longest gap in seconds that is filled. A longer one is not a
 // missed sample but a clock that was set or a machine that slept, and rows for it
 // would be fiction by the million.
 const maxGap = 3600
 
 // Interpolate returns exactly one sample per unix second from the first sample's
-// to the last one's. Of several samples in one second the last counts. A second
-// without one lies on the straight line between its neighbours, counters and
-// gauges alike; texts, ids, clients and the CPU percentage, which already
-// describes the whole stretch since the sample before, come from the later
-// neighbour. What either neighbour does not know stays unknown. Samples from
-// before their predecessor (the clock was set back) are left out, and a gap of
-// more than an hour stays one.
+// to the last one's. Several samples in one second become one: the last, with
+// gauges that it does not know from the last that does (such as the memory of
+// processes that ended within the second) and the CPU percentage of the whole
+// period since the sample of an earlier second. A second without a sample lies on
+// the straight line between its neighbours, counters and gauges alike; texts,
+// ids, clients and the CPU percentage, which already describes the whole stretch
+// since the sample before, come from the later neighbour. What either neighbour
+// does not know stays unknown. Samples from before their predecessor (the clock
+// was set back) are left out, and a gap of more than an hour stays one.
 func Interpolate(samples []Sample) []Sample {
-	kept := lastOfEachSecond(samples)
+	kept := oneOfEachSecond(samples)
 	out := make([]Sample, 0, len(kept))
 	for i := range kept {
 		if i > 0 {
@@ -34,20 +41,26 @@ func Interpolate(samples []Sample) []Sample {
 	return out
 }
 
-// lastOfEachSecond keeps one sample per second, in order, with PeriodNS as the
+// oneOfEachSecond keeps one sample per second, in order, with PeriodNS as the
 // time since the first sample, or -1 in all of them if one does not know.
-func lastOfEachSecond(samples []Sample) []Sample {
+func oneOfEachSecond(samples []Sample) []Sample {
 	var kept []Sample
 	elapsed, known := int64(0), true
 	for i := range samples {
 		s := samples[i]
 		known = known && s.PeriodNS >= 0
 		elapsed += s.PeriodNS
-		s.PeriodNS = elapsed
-		if len(kept) == 0 || s.Second() > kept[len(kept)-1].Second() {
+		if s.PeriodNS = -1; known {
+			s.PeriodNS = elapsed
+		}
+		n := len(kept)
+		switch {
+		case n == 0 || s.Second() > kept[n-1].Second():
 			kept = append(kept, s)
-		} else if s.UnixNano >= kept[len(kept)-1].UnixNano {
-			kept[len(kept)-1] = s
+		case s.UnixNano >= kept[n-1].UnixNano:
+			s.KeepGauges(&kept[n-1])
+			s.keepPercent(kept)
+			kept[n-1] = s
 		}
 	}
 	for i := range kept {
@@ -56,6 +69,23 @@ func lastOfEachSecond(samples []Sample) []Sample {
 		}
 	}
 	return kept
+}
+
+// keepPercent makes the CPU percentage that of the time since the last but one
+// sample that was kept, whose successor s replaces. If that is not known, it is
+// the last one that was.
+func (s *Sample) keepPercent(kept []Sample) {
+	n := len(kept)
+	if n > 1 && s.PeriodNS >= 0 {
+		before := &kept[n-2]
+		if percent, known := CPUPercent(before.CPUSeconds, s.CPUSeconds, time.Duration(s.PeriodNS-before.PeriodNS)); known {
+			s.CPUPercent = percent
+			return
+		}
+	}
+	if s.CPUPercent < 0 {
+		s.CPUPercent = kept[n-1].CPUPercent
+	}
 }
 
 // appendBetween appends the samples of the seconds between a and b.
@@ -96,12 +126,9 @@ func betweenReal(a, b float64, k, n int64) float64 {
 	return a + (b-a)*(float64(k)/float64(n))
 }
 
-// wholeFields are the counters and gauges that are whole numbers, and the time:
-// the point between two samples' times always lies in the second it stands for.
-func wholeFields() []func(*Sample) *int64 {
+// wholeGauges are those that are whole numbers and lie on a line.
+func wholeGauges() []func(*Sample) *int64 {
 	return []func(*Sample) *int64{
-		func(s *Sample) *int64 { return &s.UnixNano },
-		func(s *Sample) *int64 { return &s.PeriodNS },
 		func(s *Sample) *int64 { return &s.RSSBytes },
 		func(s *Sample) *int64 { return &s.RSSAnonBytes },
 		func(s *Sample) *int64 { return &s.PeakRSSBytes },
@@ -109,6 +136,15 @@ func wholeFields() []func(*Sample) *int64 {
 		func(s *Sample) *int64 { return &s.FDs },
 		func(s *Sample) *int64 { return &s.Threads },
 		func(s *Sample) *int64 { return &s.Processes },
+	}
+}
+
+// wholeFields are the gauges, the counters that are whole numbers, and the time:
+// the point between two samples' times always lies in the second it stands for.
+func wholeFields() []func(*Sample) *int64 {
+	return slices.Concat(wholeGauges(), []func(*Sample) *int64{
+		func(s *Sample) *int64 { return &s.UnixNano },
+		func(s *Sample) *int64 { return &s.PeriodNS },
 		func(s *Sample) *int64 { return &s.VoluntarySwitches },
 		func(s *Sample) *int64 { return &s.NonvoluntarySwitches },
 		func(s *Sample) *int64 { return &s.ReadBytes },
@@ -123,15 +159,19 @@ func wholeFields() []func(*Sample) *int64 {
 		func(s *Sample) *int64 { return &s.ReceivePackets },
 		func(s *Sample) *int64 { return &s.TransmitBytes },
 		func(s *Sample) *int64 { return &s.TransmitPackets },
-	}
+	})
 }
 
-// realFields are the others.
-func realFields() []func(*Sample) *float64 {
+// realGauges are the other gauges.
+func realGauges() []func(*Sample) *float64 {
 	return []func(*Sample) *float64{
-		func(s *Sample) *float64 { return &s.CPUSeconds },
 		func(s *Sample) *float64 { return &s.Load1 },
 		func(s *Sample) *float64 { return &s.Load5 },
 		func(s *Sample) *float64 { return &s.Load15 },
 	}
+}
+
+// realFields are the gauges and counters that are not whole numbers.
+func realFields() []func(*Sample) *float64 {
+	return append(realGauges(), func(s *Sample) *float64 { return &s.CPUSeconds })
 }

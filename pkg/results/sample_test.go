@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -295,6 +297,100 @@ func TestInterpolate(t *testing.T) {
 	for i := range want {
 		if rows[i] != want[i] {
 			t.Errorf("row %d is %+v, want %+v", i, rows[i], want[i])
+		}
+	}
+}
+
+// The last sample of a run may find that the processes have ended: it must not
+// hide what was seen of them in the same second.
+func TestInterpolateEndedProcesses(t *testing.T) {
+	alive := func(nano, period int64, cpu float64, rss int64) Sample {
+		s := testSample(nano / 1e9)
+		s.UnixNano, s.PeriodNS, s.CPUSeconds, s.RSSBytes = nano, period, cpu, rss
+		s.CPUPercent, _ = CPUPercent(0, cpu, time.Duration(period))
+		return s
+	}
+	ended := func(nano, period int64, cpu float64) Sample {
+		s := alive(nano, period, cpu, -1)
+		s.RSSAnonBytes, s.PeakRSSBytes, s.VirtualBytes, s.FDs, s.Threads = -1, -1, -1, -1, -1
+		s.Processes, s.State, s.CPUPercent = 0, "", -1
+		return s
+	}
+	kept := func(from Sample, nano, period int64, counters Sample, percent float64) Sample {
+		s := counters
+		s.UnixNano, s.PeriodNS, s.CPUPercent = nano, period, percent
+		s.RSSBytes, s.RSSAnonBytes, s.PeakRSSBytes, s.VirtualBytes = from.RSSBytes, from.RSSAnonBytes, from.PeakRSSBytes, from.VirtualBytes
+		s.FDs, s.Threads, s.Processes, s.State = from.FDs, from.Threads, from.Processes, from.State
+		return s
+	}
+	first := alive(10e9, 0, 1, 40<<20)
+	next := alive(11e9, 1e9, 1.2, 50<<20)
+	last := ended(11.5e9, 0.5e9, 1.26)
+	last.WritesCompleted += 7
+	alone := ended(12e9, 1e9, 1.2)
+	soon := ended(11.0625e9, 0.0625e9, 1.2)
+	unknown := func(s Sample) Sample { s.PeriodNS = -1; return s }
+	for name, tt := range map[string]struct{ samples, want []Sample }{
+		"in the second of the last good sample": {
+			[]Sample{first, next, last},
+			[]Sample{first, kept(next, 11.5e9, 1.5e9, last, 100*(1.26-1)/1.5)},
+		},
+		"twice in that second": {
+			[]Sample{first, next, soon, last},
+			[]Sample{first, kept(next, 11.5e9, 1.5625e9, last, 100*(1.26-1)/1.5625)},
+		},
+		"in a second without a good one":   {[]Sample{first, next, alone}, []Sample{first, next, alone}},
+		"never ran":                        {[]Sample{last}, []Sample{kept(last, 11.5e9, 0, last, -1)}},
+		"before the first process":         {[]Sample{ended(10e9, 0, 0), alive(10.9e9, 0.9e9, .3, 40<<20)}, []Sample{kept(first, 10.9e9, 0, alive(10.9e9, 0, .3, 40<<20), 100*.3/.9)}},
+		"too short for a percentage alone": {[]Sample{next, soon}, []Sample{kept(next, 11.0625e9, 0, soon, next.CPUPercent)}},
+		"over an unknown time": {
+			[]Sample{unknown(first), unknown(next), unknown(last)},
+			[]Sample{unknown(first), kept(next, 11.5e9, -1, last, next.CPUPercent)},
+		},
+	} {
+		got := Interpolate(tt.samples)
+		if d := cmp.Diff(tt.want, got, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// Two samples of one second share its percentage.
+func TestInterpolatePercent(t *testing.T) {
+	at := func(second, cpu, percent float64, period int64) Sample {
+		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, CPUSeconds: cpu, CPUPercent: percent}
+	}
+	got := Interpolate([]Sample{at(10.5, 3, 0, 0), at(11.1, 3.3, 50, 6e8), at(11.9, 3.3, 0, 8e8), at(12, .1, 1, 1e8), at(12.5, 0, 0, 5e8)})
+	var percents []float64
+	for _, s := range got {
+		percents = append(percents, s.CPUPercent)
+	}
+	// Sampling began anew in the last second: its own percentage is the best there is.
+	want := []float64{0, 100 * .3 / 1.4, 0}
+	if d := cmp.Diff(want, percents, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+		t.Errorf("percentages (-want +got):\n%s", d)
+	}
+}
+
+func TestCPUPercent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, after float64
+		period        time.Duration
+		want          float64
+		known         bool
+	}{
+		"half a core":     {1, 1.5, time.Second, 50, true},
+		"idle":            {1, 1, 2 * time.Second, 0, true},
+		"three cores":     {0, .3, 100 * time.Millisecond, 300, true},
+		"too short":       {1, 1.01, 99 * time.Millisecond, 0, false},
+		"fell":            {1, .5, time.Second, 0, false},
+		"unknown before":  {-1, .5, time.Second, 0, false},
+		"unknown after":   {1, -1, time.Second, 0, false},
+		"no time, though": {1, 2, -1, 0, false},
+	} {
+		got, known := CPUPercent(tt.before, tt.after, tt.period)
+		if math.Abs(got-tt.want) > 1e-9 || known != tt.known {
+			t.Errorf("%s: %g, %t; want %g, %t", name, got, known, tt.want, tt.known)
 		}
 	}
 }
