@@ -53,6 +53,7 @@ type fake struct {
 	read, write      int
 	threads          map[int]switches
 	state            string
+	exiting          bool // has let go of its memory, though its state doesn't tell yet
 }
 
 // put makes the process as if it had always been like that.
@@ -73,7 +74,7 @@ func (f *fixture) put(p fake) {
 	for tid, s := range p.threads {
 		status := fmt.Sprintf("State:\t%s\nThreads:\t%d\nvoluntary_ctxt_switches:\t%d\nnonvoluntary_ctxt_switches:\t%d\n",
 			p.state, len(p.threads), s.voluntary, s.nonvoluntary)
-		if p.state[0] != 'Z' {
+		if p.state[0] != 'Z' && !p.exiting {
 			status += "VmSize:\t4 kB\nVmRSS:\t3 kB\nRssAnon:\t2 kB\nVmHWM:\t5 kB\n"
 		}
 		f.write(status, dir, "task", strconv.Itoa(tid), "status")
@@ -178,6 +179,61 @@ func TestWhatCannotBeReadIsMinusOne(t *testing.T) {
 	}
 	if got.CPUSeconds != 1 || got.FDs != 2 {
 		t.Errorf("what can be read is lost: %+v", got)
+	}
+}
+
+// A tree without processes has no memory, which is not 0 bytes of it; what it
+// counted stays.
+func TestEndedTreeHasNoGauges(t *testing.T) {
+	running := fake{pid: 10, ppid: 1, start: 5, own: 100, read: 10, write: 20, threads: one(10, 5)}
+	zombie, exiting := running, running
+	zombie.state, zombie.own = "Z (zombie)", 130
+	exiting.state, exiting.exiting, exiting.own = "R (running)", true, 130
+	for name, tt := range map[string]struct {
+		end   func(f *fixture)
+		cpu   float64
+		state string
+	}{
+		"reaped":  {func(f *fixture) { f.end(10) }, 1, ""},
+		"zombie":  {func(f *fixture) { f.put(zombie) }, 1.3, zombie.state},
+		"exiting": {func(f *fixture) { f.put(exiting) }, 1.3, exiting.state},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.put(running)
+			s := f.sampler(Options{PIDs: pids(10), Tree: true})
+			good := sample(t, s)
+			if good.Processes != 1 || good.CPUPercent != 0 || good.RSSBytes != 3*1024 {
+				t.Fatalf("while it runs: %+v", good)
+			}
+			tt.end(f)
+			want := good
+			want.RSSBytes, want.RSSAnonBytes, want.PeakRSSBytes, want.VirtualBytes = -1, -1, -1, -1
+			want.FDs, want.Threads, want.Processes, want.CPUPercent = -1, -1, 0, -1
+			want.CPUSeconds, want.State = tt.cpu, tt.state
+			if diff := cmp.Diff(want, sample(t, s), cmpopts.IgnoreFields(results.Sample{}, "UnixNano", "PeriodNS")); diff != "" {
+				t.Errorf("after its end (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// One process of several that ends takes its gauges with it, and only those.
+func TestGaugesAreOfThoseThatRun(t *testing.T) {
+	f := newFixture(t)
+	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})
+	f.put(fake{pid: 20, ppid: 10, start: 6, own: 50})
+	s := f.sampler(Options{PIDs: pids(10), Tree: true})
+	sample(t, s)
+	f.end(20)
+	got := sample(t, s)
+	if got.Processes != 1 || got.RSSBytes != 3*1024 || got.FDs != 2 || got.Threads != 1 || got.CPUPercent < 0 || got.CPUSeconds != 1.5 {
+		t.Errorf("%+v", got)
+	}
+	f.put(fake{pid: 30, ppid: 1, start: 9, own: 5})
+	before := sample(t, f.sampler(Options{PIDs: pids()}))
+	if before.Processes != 0 || before.RSSBytes != -1 || before.FDs != -1 || before.CPUPercent != -1 || before.CPUSeconds != 0 {
+		t.Errorf("without any process: %+v", before)
 	}
 }
 

@@ -27,9 +27,13 @@ type proc struct {
 	diskDenied, fdsDenied bool
 }
 
-// zombie reports whether the process has ended and waits to be reaped: its
-// counters are there, its memory and files are not.
-func (p *proc) zombie() bool { return strings.HasPrefix(p.status.state, "Z") }
+// ended reports whether the process is over though it is still listed: its
+// counters are there, its memory and files are not. It is a zombie that waits to
+// be reaped or about to become one: the kernel lets go of the memory first, which
+// takes a while for gigabytes and in which the process seems to run.
+func (p *proc) ended() bool {
+	return strings.HasPrefix(p.status.state, "Z") || p.status.virtual == 0
+}
 
 // proc reads one process and continues its counters from before, where it may be
 // among others. It returns the process's threads too. An error for which [gone]
@@ -94,7 +98,7 @@ func (f *files) privileged(p *proc) error {
 		p.read.update(disk.read)
 		p.write.update(disk.write)
 	}
-	if p.zombie() {
+	if p.ended() {
 		p.fds, p.fdsDenied = 0, false
 		return err
 	}

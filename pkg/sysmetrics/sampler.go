@@ -36,10 +36,6 @@ type Options struct {
 	Root string
 }
 
-// shortestPeriod is how far two samples must be apart for the kernel's CPU
-// ticks of 10 ms to make a percentage.
-const shortestPeriod = 100 * time.Millisecond
-
 // Sampler reads samples of one process tree and its machine. It is safe for
 // concurrent use; samples are taken one at a time.
 type Sampler struct {
@@ -101,8 +97,9 @@ func (s *Sampler) Interface() string { return s.iface }
 // Sample reads once. Whatever could not be read is -1 in the sample and named in
 // the error; the sample is good for the rest.
 //
-// CPUPercent is the growth of CPUSeconds over PeriodNS; a period under 100 ms is
-// too short for the kernel's ticks and repeats the percentage before.
+// CPUPercent is the growth of CPUSeconds over PeriodNS; a period too short for
+// [results.CPUPercent] repeats the percentage before. It is -1 when no process
+// runs: what the last ones used until they ended was not seen.
 func (s *Sampler) Sample() (results.Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,9 +121,12 @@ func (s *Sampler) Sample() (results.Sample, error) {
 		period := now.Sub(s.taken)
 		sample.PeriodNS = period.Nanoseconds()
 		sample.CPUPercent = s.previous.CPUPercent
-		if period >= shortestPeriod {
-			sample.CPUPercent = 100 * (sample.CPUSeconds - s.previous.CPUSeconds) / period.Seconds()
+		if percent, known := results.CPUPercent(s.previous.CPUSeconds, sample.CPUSeconds, period); known {
+			sample.CPUPercent = percent
 		}
+	}
+	if sample.Processes == 0 {
+		sample.CPUPercent = -1
 	}
 	s.previous, s.taken = sample, now
 	return sample, err

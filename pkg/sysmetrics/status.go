@@ -8,7 +8,7 @@ import (
 )
 
 // status is what a sample needs of /proc/PID/status or of a thread's. Memory is
-// in bytes, and 0 for a process that has ended or has none.
+// in bytes, and 0 for a process that has ended.
 type status struct {
 	state                    string // such as "S (sleeping)"
 	rss, anon, peak, virtual int64

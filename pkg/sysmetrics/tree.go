@@ -8,15 +8,17 @@ import (
 )
 
 // usage is what a tree uses, summed over its processes. Counters include the
-// processes that have ended and never fall; the rest is of those that run.
+// processes that have ended and never fall; the rest is of those that run, and -1
+// if none does: a tree that has ended has no memory, which is not one of 0 bytes.
 type usage struct {
 	main                     *proc // the first root that runs, else the last that did
 	cpuTicks                 int64
 	disk                     diskBytes // -1 if denied
 	switches                 switches
 	rss, anon, peak, virtual int64
-	fds                      int64 // -1 if denied
-	threads, processes       int64
+	fds                      int64 // -1 if denied, too
+	threads                  int64
+	processes                int64 // known: 0 if none runs
 }
 
 // tree follows some processes and, if asked to, their descendants. A process
@@ -181,10 +183,13 @@ func (t *tree) sum() usage {
 		u.peak += p.status.peak
 		u.virtual += p.status.virtual
 		u.fds = plus(u.fds, p.fds, p.fdsDenied)
-		if !p.zombie() {
+		if !p.ended() {
 			u.threads += p.status.threads
 			u.processes++
 		}
+	}
+	if u.processes == 0 {
+		u.rss, u.anon, u.peak, u.virtual, u.fds, u.threads = -1, -1, -1, -1, -1, -1
 	}
 	return u
 }
