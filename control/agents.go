@@ -271,7 +271,7 @@ func (c *conductor) stopMember(ctx context.Context, a *agentSession, expected bo
 	if reason := cmp.Or(reply.Reason, "its agent knows nothing of this run any more"); reason != "asked" {
 		m.Error = reason
 		if expected { // and no heartbeat noticed
-			c.lose(a, obituary(reason, reply.Children))
+			c.lose(a.index, obituary(reason, reply.Children))
 		}
 	}
 	c.event("stop", a.index, "")

@@ -25,7 +25,7 @@ func (c *conductor) awaitKeys(ctx context.Context, spec load.Spec, clients int) 
 	if err != nil {
 		return err
 	}
-	conns, err := c.dial(ctx, len(members)) // one to each
+	conns, _, err := c.dial(ctx, len(members)) // one to each
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -85,7 +86,7 @@ func (c *conductor) beat(ctx context.Context, a *agentSession, nudge <-chan stru
 		if err := c.beatOnce(ctx, a); err == nil {
 			missed = 0
 		} else if missed++; missed >= heartbeatsMissed && c.beats.watching.Load() {
-			c.lose(a, fmt.Sprintf("%d heartbeats in a row failed: %v", missed, err))
+			c.lose(a.index, fmt.Sprintf("%d heartbeats in a row failed: %v", missed, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -111,7 +112,7 @@ func (c *conductor) beatOnce(ctx context.Context, a *agentSession) error {
 	switch reply.State {
 	case dbtesterpb.State_STATE_STOPPING, dbtesterpb.State_STATE_STOPPED:
 		if c.beats.watching.Load() {
-			c.lose(a, obituary("it ended by itself", reply.Children))
+			c.lose(a.index, obituary("it ended by itself", reply.Children))
 		}
 	}
 	return nil
@@ -133,16 +134,24 @@ func (b *heartbeats) clock(member int, sent, received time.Time, r *dbtesterpb.H
 }
 
 // lose remembers, once, that a member is gone.
-func (c *conductor) lose(a *agentSession, why string) {
+func (c *conductor) lose(member int, why string) {
 	b := c.beats
 	b.mu.Lock()
-	known := b.lost[a.index] != ""
+	known := b.lost[member] != ""
 	if !known {
-		b.lost[a.index] = why
+		b.lost[member] = why
 	}
 	b.mu.Unlock()
 	if !known {
-		c.event("server lost", a.index, why)
-		c.say("member %d on %s is lost: %s", a.index+1, a.addr, why)
+		c.event("server lost", member, why)
+		m := c.run.Members[member]
+		c.say("member %d on %s is lost: %s", member+1, cmp.Or(m.Agent, m.Endpoint), why)
 	}
+}
+
+// isLost tells whether a member is known to be gone.
+func (b *heartbeats) isLost(member int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost[member] != ""
 }

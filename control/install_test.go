@@ -126,7 +126,7 @@ func TestMissingReleases(t *testing.T) {
 		"released__a: agent " + r.agents[0].addr + ": released v1.1.0 is not installed here: dbtester install released@v1.1.0, or install: true",
 		"released__b: agent " + r.agents[0].addr + ": the fake has no version 9.9",
 		"released__c: install: true needs a version",
-		"unbuilt v3.3 cannot be installed by dbtester",
+		"unbuilt 3.3 cannot be installed by dbtester",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not say %q", err, want)
@@ -166,7 +166,7 @@ func TestClassicVersions(t *testing.T) {
 	e = r.experiment(small + "databases:\n  released__v3_3: {version: v3.3.0}\n  unbuilt__x: {version: r3.5.3-beta}\n")
 	e.Classic = true
 	out, err := r.run(e, nil)
-	if len(out.Folders) > 0 || err == nil || !strings.Contains(err.Error(), "unbuilt r3.5.3-beta cannot be installed") || strings.Contains(err.Error(), "released__v3_3") {
+	if len(out.Folders) > 0 || err == nil || !strings.Contains(err.Error(), "unbuilt 3.5.3-beta cannot be installed") || strings.Contains(err.Error(), "released__v3_3") {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -102,13 +99,13 @@ func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		conns, err := c.dial(ctx, s.connections)
+		conns, members, err := c.dial(ctx, s.connections)
 		if err != nil {
 			return err
 		}
 		c.beats.setClients(s.Clients)
 		c.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.connections))
-		s.Dial = c.dialOne
+		s.Dial = c.dialer(members)
 		profiles.begin(ctx)
 		res, err := engine.Step(ctx, s.Step, conns)
 		c.recordStep(s, res)
@@ -134,109 +131,6 @@ func (c *conductor) recordStep(s plannedStep, res load.StepResult) {
 	})
 }
 
-const (
-	// dialers is how many connections are opened at once: enough to be quick, few
-	// enough not to overrun a server's accept queue.
-	dialers = 32
-	// dialTimeout bounds the opening of one connection.
-	dialTimeout = 10 * time.Second
-)
-
-// dial opens connections to the members that the load targets, in turn.
-func (c *conductor) dial(ctx context.Context, n int) ([]database.Client, error) {
-	members, err := c.targets()
-	if err != nil {
-		return nil, err
-	}
-	conns := make([]database.Client, n)
-	group, ctx := errgroup.WithContext(ctx) // the first error ends the others
-	group.SetLimit(dialers)
-	for i := range conns {
-		group.Go(func() (err error) {
-			ctx, cancel := within(ctx, dialTimeout)
-			defer cancel()
-			t := c.target
-			t.Prefer = members[i%len(members)]
-			conns[i], err = c.driver.Dial(ctx, t)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), closeAll(conns))
-	}
-	return conns, nil
-}
-
-// dialOne opens one connection, to the members in turn.
-func (c *conductor) dialOne(ctx context.Context) (database.Client, error) {
-	members, err := c.targets()
-	if err != nil {
-		return nil, err
-	}
-	t := c.target
-	t.Prefer = members[int(c.dialed.Add(1))%len(members)]
-	return c.driver.Dial(ctx, t)
-}
-
-// firstOf is the first error with the number of the others: a thousand clients
-// of a dead server would tell the same a thousand times.
-func firstOf(errs []error) error {
-	var first error
-	n := 0
-	for _, err := range errs {
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			n++
-		}
-	}
-	if n > 1 {
-		return fmt.Errorf("%w (and %d more)", first, n-1)
-	}
-	return first
-}
-
-func closeAll(conns []database.Client) error {
-	errs := make([]error, len(conns))
-	var wg sync.WaitGroup
-	for i, conn := range conns {
-		if conn != nil {
-			wg.Go(func() { errs[i] = conn.Close() })
-		}
-	}
-	wg.Wait()
-	if err := firstOf(errs); err != nil {
-		return fmt.Errorf("close connections: %w", err)
-	}
-	return nil
-}
-
-// targets are the indexes of the members that connections go to.
-func (c *conductor) targets() ([]int, error) {
-	var members []int
-	for i, m := range c.run.Members {
-		switch c.db.Load.Target {
-		case "all", "":
-			members = append(members, i)
-		case "leader":
-			if i == c.run.Leader {
-				members = append(members, i)
-			}
-		case "follower":
-			if c.run.Leader >= 0 && i != c.run.Leader {
-				members = append(members, i)
-			}
-		case m.Addr, m.Endpoint:
-			members = append(members, i)
-		}
-	}
-	if len(members) == 0 {
-		return nil, fmt.Errorf("no member is %q (leader known: %v)", c.db.Load.Target, c.run.Leader >= 0)
-	}
-	return members, nil
-}
-
 // preload writes the keys that operations on existing keys need.
 func (c *conductor) preload(ctx context.Context) error {
 	spec := c.spec()
@@ -254,7 +148,7 @@ func (c *conductor) preload(ctx context.Context) error {
 			most = s
 		}
 	}
-	conns, err := c.dial(ctx, min(most.connections, int(min(n, 1<<20))))
+	conns, _, err := c.dial(ctx, min(most.connections, int(min(n, 1<<20))))
 	if err != nil {
 		return err
 	}

@@ -82,27 +82,6 @@ func TestMemberDiesInLoad(t *testing.T) {
 	checkFiles(t, rec.dir, rigSize)
 }
 
-// A member that dies just before the end, unnoticed by heartbeats, is lost too.
-func TestMemberDiesLast(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	out, err := r.run(r.experiment(small+"databases: {fake: {}}"), once(at("load"), func() {
-		r.kill(1)
-		for r.status(1).State != pb.State_STATE_STOPPED {
-			time.Sleep(time.Millisecond)
-		}
-	}))
-	// Connections to the member that is gone can't be opened.
-	if err == nil || !strings.Contains(err.Error(), "fake: load: open 6 connections: dial fake: ") {
-		t.Errorf("error %v", err)
-	}
-	r.mustBeIdle()
-	rec := r.read(out.Folders[0], 0)
-	if rec.run.State != results.StateFailed || rec.run.Totals != nil || !slices.Equal(rec.marks()[:1], []string{"!" + markLost}) {
-		t.Errorf("%s, totals %+v, marks %q", rec.run.State, rec.run.Totals, rec.marks())
-	}
-}
-
 func TestMemberDiesBeforeReady(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -1,0 +1,154 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// threeSteps is a load in three steps, each on connections of its own.
+const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
+
+// mustLose checks a run that lost one member and went on: what it did is whole,
+// and it is not valid for that one reason.
+func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(out.Invalid) != 1 || !strings.HasPrefix(out.Invalid[0], why) {
+		r.t.Errorf("invalid: %q, want %q", out.Invalid, why)
+	}
+	rec := r.read(out.Folders[0], 0)
+	if rec.run.State != results.StateComplete || len(rec.run.Steps) != steps || rec.run.Totals == nil || rec.run.Totals.OK == 0 {
+		r.t.Fatalf("%s, %d steps, %+v", rec.run.State, len(rec.run.Steps), rec.run.Totals)
+	}
+	return rec
+}
+
+// A member that dies during one step is left out of the next ones, which go on
+// over the others without a failure.
+func TestMemberDiesBetweenSteps(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), once(loading, func() { r.kill(2) }))
+	r.mustBeIdle()
+	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it ended by itself, fake: killed by SIGKILL")
+	for _, i := range rec.intervals {
+		if i.Step > 0 && i.Failed+i.Unknown > 0 {
+			t.Errorf("step %d: %d failed, %d unknown", i.Step, i.Failed, i.Unknown)
+		}
+	}
+	if rec.run.Totals.Failed == 0 {
+		t.Errorf("nothing failed in the step that lost it: %+v", rec.run.Totals)
+	}
+}
+
+// A loss that no heartbeat noticed is noticed when connections are opened, and
+// told by the member's agent in the member's own last words.
+func TestMemberDiesUnnoticed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(small+"databases: {fake: {}}"), once(at("load"), func() {
+		r.kill(1)
+		for r.status(1).State != pb.State_STATE_STOPPED {
+			time.Sleep(time.Millisecond)
+		}
+	}))
+	r.mustBeIdle()
+	rec := r.mustLose(out, err, 1, "fake: server lost: member 2: it ended by itself, fake: killed by SIGKILL")
+	if rec.run.Totals.OK != 300 {
+		t.Errorf("totals %+v", rec.run.Totals)
+	}
+}
+
+// Of a cluster without agents, only the connections tell.
+func TestEndpointDiesBetweenSteps(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	dies := (r.leader + 1) % rigSize
+	e := r.parse(r.file("key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1s}, {clients: 6, connections: 6, requests: 60}]"))
+	out, err := r.run(e, once(loading, func() { r.Kill(dies) }))
+	want := fmt.Sprintf("etcd: server lost: member %d: it takes no connection: dial etcd: unavailable: ", dies+1)
+	rec := r.mustLose(out, err, 2, want)
+	if k := rec.run.Keys; k.Error != "" || k.Found() < k.MinAdded || k.Found() > k.MaxAdded {
+		t.Errorf("keys %+v", k)
+	}
+}
+
+// Nobody stands in for the one member that a load is meant for.
+func TestTargetDiesBetweenSteps(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rest := strings.Replace(threeSteps, "load: {", "load: {target: "+r.agents[1].host+", ", 1)
+	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), once(loading, func() { r.kill(1) }))
+	// A heartbeat tells, or the connection that it does not take.
+	if err == nil || !strings.Contains(err.Error(), `every member that the load goes to ("`+r.agents[1].host+`") is lost`) &&
+		!strings.Contains(err.Error(), "open 6 connections: dial fake: unavailable: ") {
+		t.Errorf("error %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	if rec.run.State != results.StateFailed || len(rec.run.Steps) != 1 || !slices.Contains(rec.marks(), "!"+markLost) {
+		t.Errorf("%s, %d steps, marks %q", rec.run.State, len(rec.run.Steps), rec.marks())
+	}
+}
+
+// crowded is the fake with members that take so many connections and no more.
+type crowded struct {
+	*fake.Options `yaml:",inline"`
+	open          *atomic.Int64
+}
+
+const crowd = 4
+
+type crowdedClient struct {
+	database.Client
+	open *atomic.Int64
+}
+
+func (c *crowdedClient) Close() error {
+	c.open.Add(-1)
+	return c.Client.Close()
+}
+
+func (d *crowded) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	if d.open.Add(1) > crowd {
+		d.open.Add(-1)
+		return nil, database.NotApplied(database.ClassUnavailable, errors.New("too many connections"))
+	}
+	conn, err := d.Options.Dial(ctx, t)
+	if err != nil {
+		d.open.Add(-1)
+		return nil, err
+	}
+	return &crowdedClient{conn, d.open}, nil
+}
+
+// A member that takes a connection is not lost because it does not take as many
+// as the load wants.
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	entry := fake.Database()
+	open := &atomic.Int64{}
+	entry.New = func() database.Driver { return &crowded{fake.New(), open} }
+	r := newRigOf(t, database.NewRegistry(entry))
+	out, err := r.run(r.experiment(small+"databases: {fake: {}}"), nil)
+	if err == nil || !strings.Contains(err.Error(), "open 6 connections: unavailable: too many connections") {
+		t.Errorf("error %v", err)
+	}
+	r.mustBeIdle()
+	if len(out.Invalid) > 0 || open.Load() != 0 {
+		t.Errorf("invalid %q, %d connections are left", out.Invalid, open.Load())
+	}
+}
