@@ -20,3 +20,16 @@ func suite() databasetest.Suite {
 }
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
+
+func TestConformanceStandard(t *testing.T) {
+	s := suite()
+	s.Options = "transport: standard"
+	databasetest.Run(t, s)
+}
+
+// The whole suite runs with TLS too.
+func TestSecure(t *testing.T) {
+	s := suite()
+	s.TLS = databasetest.Certificates(t, s.Addrs...)
+	databasetest.Run(t, s)
+}

@@ -9,35 +9,8 @@ import (
 
 	"github.com/hashicorp/consul/api"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
-
-// With TLS, clients and the proxy need a certificate of the CA.
-func TestTLS(t *testing.T) {
-	s := suite()
-	s.Addrs = []string{"127.0.6.7"}
-	s.TLS = databasetest.Certificates(t, s.Addrs...)
-	c := databasetest.Start(t, s, 1)
-	conn, err := c.Driver().Dial(t.Context(), c.Target())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
-	for name, tls := range map[string]*database.TLS{
-		"plaintext":      nil,
-		"no certificate": {CA: s.TLS.CA},
-		"another CA":     databasetest.Certificates(t, s.Addrs...),
-	} {
-		target := c.Target()
-		target.TLS = tls
-		if conn, err := New().Dial(t.Context(), target); err == nil {
-			_ = conn.Close()
-			t.Errorf("%s: is let in", name)
-		}
-	}
-}
 
 // Lists longer than a page are whole, and what was written with etcd's own
 // interface is an error, not a value.

@@ -32,11 +32,16 @@ func cases() []testCase {
 		{name: "prefer", run: preferCase},
 		{name: "dial nobody", run: dialNobodyCase},
 		{name: "close", run: closeCase},
+		{name: "credentials", run: credentialsCase, applies: func(f *fixture) bool { return f.suite.Auth != nil }},
+		{name: "certificates", run: certificatesCase, applies: func(f *fixture) bool { return f.suite.TLS != nil }},
+		{name: "stall", run: stallCase, breaks: true},
 		{name: "lose a follower", run: loseFollowerCase, breaks: true},
+		{name: "lose the server below", run: loseBelowCase, breaks: true, applies: func(f *fixture) bool { return len(below(f.Plan(0))) > 0 }},
 		{name: "lose the leader", run: loseLeaderCase, breaks: true, applies: func(f *fixture) bool {
 			return drives[database.Leader](f) && !f.suite.FixedLeader
 		}},
 		{name: "stop and start again", run: restartCase, breaks: true},
+		{name: "leaks", run: leaksCase},
 	}
 }
 

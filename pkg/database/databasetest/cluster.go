@@ -54,7 +54,14 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 	for i := range c.members {
 		c.start(i, true)
 	}
+	if s.Admit == nil {
+		c.WaitReady()
+		return c
+	}
+	c.suite.Auth = nil
 	c.WaitReady()
+	s.Admit(t, c)
+	c.suite.Auth = s.Auth
 	return c
 }
 
@@ -146,6 +153,7 @@ func (c *Cluster) Stop() [][]process.Exit {
 		if m == nil {
 			continue
 		}
+		c.Resume(i)
 		wg.Go(func() {
 			errs[i] = m.Stop(context.Background(), process.DefaultDeadlines())
 			for _, child := range m.Children() {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -24,8 +26,9 @@ const (
 // uses.
 type fixture struct {
 	*Cluster
-	parts int
-	names atomic.Int64
+	before goleak.Option // goroutines from before the cluster
+	parts  int
+	names  atomic.Int64
 }
 
 // testCase is one promise of the contract.
@@ -109,16 +112,21 @@ func mayLag(mode database.ReadMode) bool {
 // mustClass fails the test unless err has that class and one of the outcomes.
 func mustClass(t *testing.T, err error, class database.Class, outcomes ...database.Outcome) {
 	t.Helper()
+	if err := hasClass(err, class, outcomes...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasClass returns an error unless err has that class and one of the outcomes.
+func hasClass(err error, class database.Class, outcomes ...database.Outcome) error {
 	outcome, got := database.Classify(err)
-	if got != class {
-		t.Fatalf("error %v has class %q, want %q", err, got, class)
+	switch {
+	case got != class:
+		return fmt.Errorf("error %w has class %q, want %q", err, got, class)
+	case !slices.Contains(outcomes, outcome):
+		return fmt.Errorf("error %w has outcome %v, want one of %v", err, outcome, outcomes)
 	}
-	for _, o := range outcomes {
-		if o == outcome {
-			return
-		}
-	}
-	t.Fatalf("error %v has outcome %v, want one of %v", err, outcome, outcomes)
+	return nil
 }
 
 // bytesOf returns n bytes in which every value occurs and neighbours of a period

@@ -43,8 +43,8 @@ func versionCase(t *testing.T, f *fixture) {
 		}
 		versions[version] = true
 	}
-	if len(versions) != 1 {
-		t.Errorf("members differ: %v", versions)
+	if want := f.suite.Version; len(versions) != 1 || (want != "" && !versions[want]) {
+		t.Errorf("the members run %v; want one version, %s", versions, want)
 	}
 	t.Logf("version %v", versions)
 }
@@ -86,7 +86,9 @@ func preferCase(t *testing.T, f *fixture) {
 // dialNobodyCase: a dead endpoint is known when it is dialed, and soon.
 func dialNobodyCase(t *testing.T, f *fixture) {
 	start := time.Now()
-	client, err := f.driver.Dial(t.Context(), database.Target{Endpoints: []string{nobody(t, f)}})
+	target := f.To(0)
+	target.Endpoints = []string{nobody(t, f)}
+	client, err := f.driver.Dial(t.Context(), target)
 	if err == nil {
 		_ = client.Close()
 		t.Fatal("dialing an endpoint where nobody listens succeeds")
@@ -135,40 +137,65 @@ func closeCase(t *testing.T, f *fixture) {
 // loseFollowerCase: without one follower the others serve on; when it is back,
 // the same client that was connected to it serves again.
 func loseFollowerCase(t *testing.T, f *fixture) {
+	victim := follower(t, f)
+	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })
+}
+
+// loseBelowCase: the same where the proxy of the member lives on before nothing.
+func loseBelowCase(t *testing.T, f *fixture) {
+	victim := follower(t, f)
+	lose(t, f, victim, other(f, victim), func() {
+		for _, command := range below(f.Plan(victim)) {
+			f.KillCommand(victim, command)
+		}
+	})
+}
+
+// follower is a member that does not lead; where nobody knows who leads, any but
+// the first.
+func follower(t *testing.T, f *fixture) int {
+	t.Helper()
 	leads := 0
 	if drives[database.Leader](f) {
 		leads = leader(t, f)
 	}
-	lose(t, f, (leads+1)%len(f.members), leads)
+	return other(f, leads)
 }
+
+// other is a member that is not this one.
+func other(f *fixture, member int) int { return (member + 1) % len(f.members) }
 
 // loseLeaderCase: the same with the leader, after an election.
 func loseLeaderCase(t *testing.T, f *fixture) {
 	leads := leader(t, f)
-	lose(t, f, leads, (leads+1)%len(f.members))
+	lose(t, f, leads, other(f, leads), func() { f.Kill(leads) })
 	if now := leader(t, f); now < 0 || now >= len(f.members) {
 		t.Errorf("the leader is %d of %d members", now, len(f.members))
 	}
 }
 
-// lose kills one member, writes through another, and brings it back.
-func lose(t *testing.T, f *fixture, victim, survivor int) {
+// lose has one member killed, writes through another, and brings it back.
+func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 	onVictim, onSurvivor := f.dial(t, f.To(victim)), f.dial(t, f.To(survivor))
 	key := f.key()
 	put(t, onVictim, key, []byte("before"))
 	serves(t, f, onSurvivor)
-	f.Kill(victim)
+	kill()
 	f.part(t, "the client of the dead member fails by kind", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if outcome, class := database.Classify(onVictim.Put(ctx, f.key(), []byte("x"))); outcome == database.OK || class == database.ClassOther {
-			t.Errorf("outcome %v, class %q", outcome, class)
+		err := inTime(ctx, func(ctx context.Context) error { return onVictim.Put(ctx, f.key(), []byte("x")) })
+		if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
+			t.Errorf("outcome %v, class %q: %v", outcome, class, err)
 		}
 	})
 	f.part(t, "the others take writes", func(t *testing.T) {
 		recovers(t, f, onSurvivor)
 		get(t, onSurvivor, key, f.info().Reads[0], []byte("before"))
 	})
+	if f.members[victim] != nil {
+		f.Kill(victim) // what lives of it
+	}
 	f.Restart(victim)
 	f.WaitReady()
 	f.part(t, "the client of the dead member is back", func(t *testing.T) {
@@ -187,7 +214,7 @@ func recovers(t *testing.T, f *fixture, c database.Client) {
 	var last error
 	for written < window {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		err := c.Put(ctx, f.key(), bytesOf(256))
+		err := inTime(ctx, func(ctx context.Context) error { return c.Put(ctx, f.key(), bytesOf(256)) })
 		cancel()
 		written++
 		if err != nil {
@@ -242,3 +269,6 @@ func stopsCleanly(t *testing.T, f *fixture) {
 		}
 	}
 }
+
+// leaksCase: when all is closed and stopped, no goroutine is left.
+func leaksCase(t *testing.T, f *fixture) { goleak.VerifyNone(t, f.before) }

@@ -52,8 +52,10 @@ func optionsCase(t *testing.T, f *fixture) {
 func planCase(t *testing.T, f *fixture) {
 	hosts := f.info().FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "10.0.0.2"}, {Addr: "10.0.0.3"}})
 	m := database.Member{Index: 1, Hosts: hosts, Dir: "/var/lib/dbtester/member", Tools: map[string]string{}}
-	for name := range f.suite.Tools {
-		m.Tools[name] = "/opt/tools/" + name
+	if f.info().Embedded == "" { // else the plan is that of the server in this binary
+		for name := range f.suite.Tools {
+			m.Tools[name] = "/opt/tools/" + name
+		}
 	}
 	f.part(t, "golden", func(t *testing.T) {
 		golden(t, "testdata/plan.json", f.suite.Database.New(), m)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/coreos/dbtester/pkg/database"
 )
 
@@ -36,15 +38,27 @@ type Suite struct {
 	Auth *database.Auth
 	// TextKeys says that keys must be printable; values never need to be.
 	TextKeys bool
+	// Admit, if set, makes the members want Auth: it is called when they are ready, and
+	// until it returns the cluster's targets show no credentials.
+	Admit func(testing.TB, *Cluster)
 	// FixedLeader says that the cluster can't live without its leader, which is
 	// then never killed alone.
 	FixedLeader bool
-	// LimitKeySize is the size of the key with which Info.MaxValue is tried, in
-	// bytes; 0 is 256.
-	LimitKeySize int
-	// LimitSlack is how many bytes above Info.MaxValue + 1 must be sent to be sure
-	// of a refusal, for databases whose limit moves with a header.
-	LimitSlack int
+	// ExactLimit returns the largest value in bytes that member 0 takes under a key of
+	// keySize bytes, for databases where that depends on the member or on the
+	// credentials; nil is what the driver says.
+	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
+	// Version is what members must say that they run; empty is anything.
+	Version string
+}
+
+// cases is the file that lists the cases of a suite. Those of a cluster with TLS or
+// credentials are more than those of one without.
+func (s Suite) cases() string {
+	if s.TLS != nil || s.Auth != nil {
+		return "testdata/cases-secure.txt"
+	}
+	return "testdata/cases.txt"
 }
 
 // Main runs the tests of a package, or one member of a built-in server when the
@@ -81,14 +95,16 @@ func serve(r *database.Registry, name string, args []string) error {
 
 // Run runs every case of the suite against one cluster of three members. The
 // cases that ran, and how many parts each had, are compared with
-// testdata/cases.txt of the calling package, so that a case can't get lost
-// unnoticed; -update rewrites it.
-func Run(t *testing.T, s Suite) {
+// testdata/cases.txt of the calling package, with TLS or credentials with
+// cases-secure.txt, so that a case can't get lost unnoticed; -update rewrites it.
+// The cluster that it returns is stopped; its logs are there.
+//
+// Nothing else may run in the test binary meanwhile: what a case leaves behind is
+// told by the goroutines of all.
+func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()
-	if s.LimitKeySize == 0 {
-		s.LimitKeySize = 256
-	}
-	f := &fixture{Cluster: Start(t, s, 3)}
+	f := &fixture{before: goleak.IgnoreCurrent()}
+	f.Cluster = Start(t, s, 3)
 	var ran strings.Builder
 	for _, c := range cases() {
 		if c.applies != nil && !c.applies(f) {
@@ -107,9 +123,10 @@ func Run(t *testing.T, s Suite) {
 	}
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
 		t.Logf("cases were picked by -run %s: not compared with the list", only)
-		return
+		return f.Cluster
 	}
-	Golden(t, "testdata/cases.txt", []byte(ran.String()))
+	Golden(t, s.cases(), []byte(ran.String()))
+	return f.Cluster
 }
 
 // Golden compares got with a file of the calling package, which -update writes.

@@ -15,25 +15,25 @@ import (
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
 
-// startSecure starts three members with TLS where only root is let in. Their
-// passwords are cheap to check.
-func startSecure(t *testing.T, transport Transport, root database.Auth) *databasetest.Cluster {
-	t.Helper()
-	s := databasetest.Suite{
-		Database: Database(), Addrs: []string{"127.0.2.11", "127.0.2.12", "127.0.2.13"},
-		Options: "{transport: " + string(transport) + ", flags: [--bcrypt-cost=4]}",
-	}
+// secure is a suite of members with TLS where only root is let in. Their passwords
+// are cheap to check.
+func secure(t testing.TB, transport Transport, addrs ...string) databasetest.Suite {
+	s := suite()
+	s.Addrs = addrs
+	s.Options = "{transport: " + string(transport) + ", flags: [--bcrypt-cost=4]}"
 	// Members see each other come from 127.0.0.1, and look whether the certificate
 	// holds it.
-	s.TLS = databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...)
-	c := databasetest.Start(t, s, 3)
-	conn, err := connect(c.To(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	users := pb.NewAuthClient(conn)
-	_, err = users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
+	s.TLS = databasetest.Certificates(t, append(addrs, "127.0.0.1")...)
+	s.Auth = &database.Auth{User: "root", Password: "hunter2"}
+	s.Admit = func(t testing.TB, c *databasetest.Cluster) { admit(t, c, *s.Auth) }
+	return s
+}
+
+// admit makes the members want users, and root one.
+func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
+	t.Helper()
+	users := usersOf(t, c)
+	_, err := users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,31 +46,48 @@ func startSecure(t *testing.T, transport Transport, root database.Auth) *databas
 	if _, err := users.AuthEnable(t.Context(), &pb.AuthEnableRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
-// With TLS and users only who shows both is let in.
+// usersOf speaks to member 0 of users, with the cluster's credentials.
+func usersOf(t testing.TB, c *databasetest.Cluster) pb.AuthClient {
+	t.Helper()
+	conn, err := connect(c.To(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return pb.NewAuthClient(conn)
+}
+
+// authRevision is how often the users were changed.
+func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
+	t.Helper()
+	status, err := usersOf(t, c).AuthStatus(t.Context(), &pb.AuthStatusRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.AuthRevision
+}
+
+// The whole suite runs with TLS and users, with every transport.
 func TestSecure(t *testing.T) {
-	root := database.Auth{User: "root", Password: "hunter2"}
 	byTransport(t, func(t *testing.T, transport Transport) {
-		c := startSecure(t, transport, root)
-		databasetest.Secure(t, c, root)
-		t.Run("forgotten tokens", func(t *testing.T) { forgottenTokens(t, c, transport) })
+		databasetest.Run(t, secure(t, transport, "127.0.2.11", "127.0.2.12", "127.0.2.13"))
 	})
 }
 
 // When a password is set anew, members forget the tokens of that user: clients ask
 // for new ones, and no request fails for it.
+func TestForgottenTokens(t *testing.T) {
+	c := databasetest.Start(t, secure(t, Lean, "127.0.2.14"), 1)
+	byTransport(t, func(t *testing.T, transport Transport) { forgottenTokens(t, c, transport) })
+}
+
 func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport) {
-	client := dialBy(t, transport, c.To(1))
-	conn, err := connect(c.To(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	client, users := dialBy(t, transport, c.To(0)), usersOf(t, c)
 	root := c.Target().Auth
 	for range 3 { // and tokens of more than one age
-		_, err := pb.NewAuthClient(conn).UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
+		_, err := users.UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package etcd
 import (
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
@@ -11,13 +13,34 @@ func TestMain(m *testing.M) {
 	databasetest.Main(m, database.NewRegistry(Database()))
 }
 
+// oldest is the oldest version that plans are for, as a release.
+const oldest = "3.4.13"
+
 func suite() databasetest.Suite {
 	return databasetest.Suite{
-		Database: Database(),
-		Addrs:    []string{"127.0.2.1", "127.0.2.2", "127.0.2.3"},
-		// An id is written in 10 bytes or fewer, by its high bits.
-		LimitSlack: 9,
+		Database:   Database(),
+		Addrs:      []string{"127.0.2.1", "127.0.2.2", "127.0.2.3"},
+		ExactLimit: exactLimit,
 	}
+}
+
+// exactLimit is the largest value that member 0 takes: an id is written in 10
+// bytes or fewer, by its high bits, which are the low bits of the member's own. A
+// request with credentials also holds the user's name, and how often the users were
+// changed.
+func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
+	t.Helper()
+	status, err := statusOf(t.Context(), c.Target(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := protowire.SizeVarint(status.Header.MemberId << 48)
+	if auth := c.Target().Auth; auth != nil {
+		const username, revision = 2, 3
+		header += protowire.SizeTag(username) + protowire.SizeBytes(len(auth.User)) +
+			protowire.SizeTag(revision) + protowire.SizeVarint(authRevision(t, c))
+	}
+	return maxValueWithID(defaultRequestBytes, keySize, header)
 }
 
 // The whole suite runs with every transport.
@@ -27,4 +50,12 @@ func TestConformance(t *testing.T) {
 		s.Options = "transport: " + string(transport)
 		databasetest.Run(t, s)
 	})
+}
+
+// The whole suite runs against the oldest version too.
+func TestConformanceOldest(t *testing.T) {
+	s := suite()
+	s.Tools = databasetest.Release(t, Database(), oldest)
+	s.Version = oldest
+	databasetest.Run(t, s)
 }

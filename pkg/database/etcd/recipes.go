@@ -21,8 +21,15 @@ var release embed.FS
 // validVersion is a version of etcd in full; "3.6" would name no release.
 var validVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// serverModule is the module whose main package upstream's etcd is.
-const serverModule = "go.etcd.io/etcd/server/v3"
+// serverModule is the module whose main package upstream's etcd is. Up to 3.4 there
+// was one for all of etcd; its path has no /v3, so that the recipe's go.mod names a
+// release as incompatible and replaces it by the commit of its tag.
+func serverModule(version string) string {
+	if strings.HasPrefix(version, "3.4.") {
+		return "go.etcd.io/etcd"
+	}
+	return "go.etcd.io/etcd/server/v3"
+}
 
 // Recipes returns upstream's release archive, and for the versions that were
 // tried a build of the same version from the Go modules.
@@ -65,12 +72,13 @@ func goBuild(version string) (install.GoBuild, error) {
 	if err != nil {
 		return install.GoBuild{}, err
 	}
+	module := serverModule(version)
 	return install.GoBuild{
-		About:    install.About{Source: "https://pkg.go.dev/" + serverModule + "@v" + version},
+		About:    install.About{Source: "https://pkg.go.dev/" + module + "@v" + version},
 		GoMod:    string(mod),
 		GoSum:    string(sum),
-		Packages: map[string]string{Name: serverModule},
-		Module:   serverModule,
+		Packages: map[string]string{Name: module},
+		Module:   module,
 	}, nil
 }
 

@@ -18,6 +18,7 @@ func TestRecipes(t *testing.T) {
 		{"3.6.16", []string{"archive", "go build"}},
 		{"3.5.35", []string{"archive", "go build"}},
 		{"3.7.3", []string{"archive", "go build"}},
+		{oldest, []string{"archive", "go build"}},
 		{"3.3.0", []string{"archive"}},
 		{"3.7.0-rc.1", []string{"archive"}},
 		{"3.6", nil},
@@ -34,7 +35,7 @@ func TestRecipes(t *testing.T) {
 		if !slices.Equal(kinds, tt.kinds) || (err == nil) != (tt.kinds != nil) {
 			t.Errorf("%q: %v, %v, want %v", tt.version, kinds, err, tt.kinds)
 		}
-		if err != nil && !strings.Contains(err.Error(), "3.5.35, 3.6.16, 3.7.3") {
+		if err != nil && !strings.Contains(err.Error(), "3.4.13, 3.5.35, 3.6.16, 3.7.3") {
 			t.Errorf("%q: %v does not say what there is", tt.version, err)
 		}
 	}
@@ -52,6 +53,13 @@ func TestReleaseModules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasPrefix(v, "3.4.") {
+			release := "go.etcd.io/etcd v" + v + "+incompatible"
+			if !strings.Contains(build.GoMod, "require "+release) || !strings.Contains(build.GoMod, "replace "+release+" => go.etcd.io/etcd v0.") {
+				t.Errorf("%s: its go.mod has no %s that is a commit", v, release)
+			}
+			continue
+		}
 		seen := 0
 		for line := range strings.Lines(build.GoMod) {
 			fields := strings.Fields(line)
@@ -62,7 +70,7 @@ func TestReleaseModules(t *testing.T) {
 				}
 			}
 		}
-		if seen == 0 || !strings.Contains(build.GoSum, serverModule+" v"+v+" h1:") {
+		if seen == 0 || !strings.Contains(build.GoSum, serverModule(v)+" v"+v+" h1:") {
 			t.Errorf("%s: %d modules of etcd are required, and go.sum has no server of it", v, seen)
 		}
 	}

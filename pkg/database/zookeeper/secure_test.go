@@ -31,7 +31,7 @@ func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 	return &database.TLS{CA: files.CA, Cert: both, Key: both}
 }
 
-// With TLS and a digest only who shows both is let in.
+// The whole suite runs with TLS and a digest.
 func TestSecure(t *testing.T) {
 	s := suite(t, newest)
 	s.Addrs = []string{"127.0.7.21", "127.0.7.22", "127.0.7.23"}
@@ -39,28 +39,11 @@ func TestSecure(t *testing.T) {
 	// holds it.
 	s.TLS = oneFile(t, databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...))
 	s.Auth = &database.Auth{User: "bench", Password: "hunter2"}
-	c := databasetest.Start(t, s, 3)
-	databasetest.Secure(t, c, *s.Auth)
-	t.Run("largest", func(t *testing.T) {
+	s.ExactLimit = func(t testing.TB, c *databasetest.Cluster, keySize int) int {
 		conn := dial(t, c.Driver(), c.To(0))
-		size := conn.limit - putSize(conn.access.size(), conn.keys.pathSize(1), 0)
-		if err := conn.Put(t.Context(), []byte("k"), make([]byte, size)); err != nil {
-			t.Errorf("the largest value: %v", err)
-		}
-		_, class := database.Classify(conn.Put(t.Context(), []byte("k"), make([]byte, size+1)))
-		if class != database.ClassTooLarge {
-			t.Errorf("one byte more: %q", class)
-		}
-	})
-	t.Run("reconnect", func(t *testing.T) {
-		conn := dial(t, c.Driver(), c.To(1))
-		c.Kill(1)
-		c.Restart(1)
-		c.WaitReady()
-		if err := conn.Put(t.Context(), []byte("again"), nil); err != nil {
-			t.Errorf("a session that was connected again: %v", err)
-		}
-	})
+		return conn.limit - putSize(conn.access.size(), conn.keys.pathSize(keySize), 0)
+	}
+	databasetest.Run(t, s)
 }
 
 func TestAccess(t *testing.T) {

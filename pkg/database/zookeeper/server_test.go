@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,45 +68,6 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// The oldest line of versions runs on the same files, and ignores the settings
-// that are newer than it.
-func TestOldest(t *testing.T) {
-	s := suite(t, oldest)
-	s.Addrs = []string{"127.0.7.5", "127.0.7.6", "127.0.7.7"}
-	c := databasetest.Start(t, s, 3)
-	driver := c.Driver()
-	if n := countKeys(t, driver, c.Target()); n != 0 {
-		t.Errorf("%d keys before the first connection", n)
-	}
-	conn := dial(t, driver, c.To(0))
-	value := bytes.Repeat([]byte("v"), 1024)
-	for i := range 200 {
-		if err := conn.Put(t.Context(), fmt.Appendf(nil, "%0256d", i), value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := dial(t, driver, c.To(1)).Get(t.Context(), fmt.Appendf(nil, "%0256d", 199), database.ReadSyncGet); err != nil || !bytes.Equal(got, value) {
-		t.Errorf("read %d bytes: %v", len(got), err)
-	}
-	if n := countKeys(t, driver, c.Target()); n != 200 {
-		t.Errorf("%d keys, want 200", n)
-	}
-	largest := make([]byte, conn.limit-putSize(openToAll, conn.keys.pathSize(3), 0))
-	if err := conn.Put(t.Context(), []byte("big"), largest); err != nil {
-		t.Errorf("the largest value: %v", err)
-	}
-	found := map[string]bool{}
-	for i := range 3 {
-		events(t, c, i, found)
-		if v, err := c.Driver().(database.Versioner).Version(t.Context(), c.Target(), i); err != nil || v != oldest {
-			t.Errorf("member %d runs %q: %v", i, v, err)
-		}
-	}
-	if !found["leader elected"] || !found["following"] || !found["election"] {
-		t.Errorf("the logs tell only %v", found)
-	}
 }
 
 // The limit that clients keep to is the server's own: one byte more, from a client

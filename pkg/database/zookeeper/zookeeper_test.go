@@ -30,3 +30,18 @@ func suite(t testing.TB, version string) databasetest.Suite {
 }
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t, newest)) }
+
+// The whole suite runs against the oldest line of versions too, on the same files:
+// it ignores the settings that are newer.
+func TestConformanceOldest(t *testing.T) {
+	s := suite(t, oldest)
+	s.Version = oldest
+	c := databasetest.Run(t, s)
+	found := map[string]bool{}
+	for member := range s.Addrs {
+		events(t, c, member, found)
+	}
+	if !found["leader elected"] || !found["following"] || !found["election"] {
+		t.Errorf("the logs tell only %v", found)
+	}
+}

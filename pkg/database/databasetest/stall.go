@@ -1,0 +1,257 @@
+package databasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+const (
+	// stallDeadline and cancelAfter end requests to a member that answers nothing.
+	stallDeadline = 500 * time.Millisecond
+	cancelAfter   = 100 * time.Millisecond
+	// promptly is how long after the end of its context a call may return: at once,
+	// on a busy machine.
+	promptly = 2 * time.Second
+)
+
+// errLate is that a call did not return promptly after its context ended.
+var errLate = errors.New("a call goes on though its context has ended")
+
+// inTime returns what do returns, or errLate without waiting longer for it.
+func inTime(ctx context.Context, do func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(promptly):
+		return fmt.Errorf("%w: %v later there is no answer", errLate, promptly)
+	}
+}
+
+// stallCase: requests to a member that is there and answers nothing end with their
+// deadline, or when they are cancelled, and are told as what they are. When it
+// answers again the same connections serve, and no write that was called failed is
+// there. A proxy must do the same for the server below it.
+func stallCase(t *testing.T, f *fixture) {
+	victim := follower(t, f)
+	stall(t, f, "member", victim)
+	if below := below(f.Plan(victim)); len(below) > 0 {
+		stall(t, f, "below the proxy", victim, below...)
+	}
+}
+
+// below are the names of the commands that a member's last command stands before.
+func below(p database.Plan) []string {
+	var names []string
+	for _, c := range p.Commands[:len(p.Commands)-1] {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// stall pauses commands of a member, has all that a client and a driver can ask end
+// in time, and lets the member go on.
+func stall(t *testing.T, f *fixture, what string, victim int, commands ...string) {
+	s := &stalled{fixture: f, victim: victim}
+	for range 3 {
+		s.clients = append(s.clients, f.dial(t, f.To(victim)))
+		serves(t, f, s.clients[len(s.clients)-1])
+	}
+	f.Pause(victim, commands...)
+	defer f.Resume(victim)
+	calls := s.calls()
+	errs := make([]error, len(calls))
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() { errs[i] = c.do(t.Context()) })
+	}
+	wg.Wait()
+	for i, c := range calls {
+		f.part(t, what+": "+c.name, func(t *testing.T) {
+			if errs[i] != nil {
+				t.Error(errs[i])
+			}
+		})
+	}
+	f.Resume(victim)
+	f.part(t, what+": after", func(t *testing.T) {
+		f.WaitReady()
+		for _, c := range s.clients[:2] {
+			recovers(t, f, c)
+		}
+		s.writes.check(t, f, s.clients[0])
+	})
+}
+
+// stalled is a member that answers nothing, and clients that were connected to it
+// before.
+type stalled struct {
+	*fixture
+	victim  int
+	clients []database.Client
+	writes  writes
+}
+
+// call is something that must end in time, or say what was wrong.
+type call struct {
+	name string
+	do   func(context.Context) error
+}
+
+func (s *stalled) calls() []call {
+	calls := []call{
+		{"deadline", s.deadline},
+		{"cancel", s.cancel},
+		{"close", s.close},
+		{"dial", s.dialInTime},
+		{"ready", func(ctx context.Context) error {
+			err := s.within(ctx, func(ctx context.Context) error { return s.driver.Ready(ctx, s.Target(), s.victim) })
+			if err == nil {
+				return errors.New("a member that answers nothing is ready")
+			}
+			return late(err)
+		}},
+	}
+	// With the others' help, these may succeed.
+	if v, ok := s.driver.(database.Versioner); ok {
+		calls = append(calls, s.asks("version", func(ctx context.Context) error {
+			_, err := v.Version(ctx, s.Target(), s.victim)
+			return err
+		}))
+	}
+	if l, ok := s.driver.(database.Leader); ok {
+		calls = append(calls, s.asks("leader", func(ctx context.Context) error {
+			_, err := l.Leader(ctx, s.Target())
+			return err
+		}))
+	}
+	if c, ok := s.driver.(database.Counter); ok {
+		calls = append(calls, s.asks("count", func(ctx context.Context) error {
+			_, err := c.CountKeys(ctx, s.To(s.victim))
+			return err
+		}))
+	}
+	return calls
+}
+
+// within gives a call the time of the case.
+func (s *stalled) within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stallDeadline)
+	defer cancel()
+	return inTime(ctx, do)
+}
+
+// asks is a call that only must end in time.
+func (s *stalled) asks(name string, do func(context.Context) error) call {
+	return call{name, func(ctx context.Context) error { return late(s.within(ctx, do)) }}
+}
+
+// late returns err if it is errLate.
+func late(err error) error {
+	if errors.Is(err, errLate) {
+		return err
+	}
+	return nil
+}
+
+// deadline: a write runs out of time with an unknown outcome, for it was sent. What
+// follows on the connection runs out of time too, sent or not.
+func (s *stalled) deadline(ctx context.Context) error {
+	client := s.clients[0]
+	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, client) }
+	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown); err != nil {
+		return fmt.Errorf("put: %w", err)
+	}
+	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown, database.Failed); err != nil {
+		return fmt.Errorf("put again: %w", err)
+	}
+	err := s.within(ctx, func(ctx context.Context) error {
+		_, err := client.Get(ctx, s.key(), s.info().Reads[0])
+		return err
+	})
+	if err := hasClass(err, database.ClassTimeout, database.Unknown, database.Failed); err != nil {
+		return fmt.Errorf("get: %w", err)
+	}
+	return nil
+}
+
+// cancel: a write that is under way ends when it is cancelled.
+func (s *stalled) cancel(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer time.AfterFunc(cancelAfter, cancel).Stop()
+	err := inTime(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.clients[1]) })
+	return hasClass(err, database.ClassCancelled, database.Unknown)
+}
+
+// close: a connection with a write under way that nobody waits for any more closes.
+func (s *stalled) close(ctx context.Context) error {
+	client := s.clients[2]
+	err := s.within(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, client) })
+	if err := hasClass(err, database.ClassTimeout, database.Unknown); err != nil {
+		return fmt.Errorf("put: %w", err)
+	}
+	return s.within(ctx, func(context.Context) error { return client.Close() })
+}
+
+// dialInTime: a dial ends with its deadline, if not before it with success.
+func (s *stalled) dialInTime(ctx context.Context) error {
+	return late(s.within(ctx, func(ctx context.Context) error {
+		client, err := s.driver.Dial(ctx, s.To(s.victim))
+		if err == nil {
+			err = client.Close()
+		}
+		return err
+	}))
+}
+
+// writes are what was written to new keys, and how it ended. It is safe for
+// concurrent use.
+type writes struct {
+	mu   sync.Mutex
+	ends []ended
+}
+
+// ended is one write.
+type ended struct {
+	key []byte
+	err error
+}
+
+// put writes a new key.
+func (w *writes) put(ctx context.Context, f *fixture, c database.Client) error {
+	key := f.key()
+	err := c.Put(ctx, key, key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ends = append(w.ends, ended{key, err})
+	return err
+}
+
+// check fails the test if a write that is said to have failed is there, or one that
+// is ok is not.
+func (w *writes) check(t *testing.T, f *fixture, c database.Client) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.ends {
+		switch outcome, _ := database.Classify(e.err); outcome {
+		case database.OK:
+			get(t, c, e.key, f.info().Reads[0], e.key)
+		case database.Failed:
+			absent(t, f, c, e.key)
+		}
+	}
+}
