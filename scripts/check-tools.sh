@@ -9,7 +9,7 @@ need() { # need TOOL WHAT-FOR INSTALL-LINE
 	printf '  %-8s %s\n           %s\n' "$1" "$2" "$3"
 	missing=1
 }
-need go "builds dbtester (1.26 or newer)" "https://go.dev/dl/"
+need go "builds dbtester (1.26 or newer)" "curl -L https://go.dev/dl/go1.26.8.linux-amd64.tar.gz | tar -C /usr/local -xz && PATH=\$PATH:/usr/local/go/bin"
 if [ "${1:-build}" = test ]; then
 	need gcc "the race detector" "apt-get install -y gcc"
 	need git "tests of the tree" "apt-get install -y git"
@@ -19,7 +19,7 @@ fi
 if command -v go >/dev/null 2>&1; then
 	v=$(go env GOVERSION); v=${v#go}
 	if [ "$(printf '%s\n1.26\n' "${v%%[a-z]*}" | sort -V | head -1)" != 1.26 ]; then
-		echo "go $v is older than 1.26: https://go.dev/dl/"
+		echo "go $v is older than 1.26: curl -L https://go.dev/dl/go1.26.8.linux-amd64.tar.gz | tar -C /usr/local -xz"
 		missing=1
 	fi
 fi

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// reader does what a reader of the README does: the commands of its blocks, one
+// after the other, on loopback addresses instead of machines.
+type reader struct {
+	place
+	hosts  []string
+	agents []*command
+}
+
+// TestReadmeRuns runs every command of the README but those that .ci/run does:
+// those of make, and quickstart.
+func TestReadmeRuns(t *testing.T) {
+	if testing.Short() && os.Getenv("CI") != "true" {
+		t.Skip("installs a release of etcd, unless it is in the cache")
+	}
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{place: newPlace(t), hosts: freeHosts(t)}
+	r.twoDatabases()
+	ran := 0
+	for _, line := range commandLines(string(text), "sh") {
+		words := shellWords(line)
+		if len(words) < 2 || words[0] == "make" || words[1] == "quickstart" {
+			continue
+		}
+		if words[0] != "dbtester" {
+			t.Errorf("%s: the test can't run it", line)
+			continue
+		}
+		r.run(words[1:])
+		ran++
+	}
+	if ran < 12 {
+		t.Errorf("only %d commands ran: the test looks in the wrong place", ran)
+	}
+}
+
+// run runs one command, with the reader's own names for the README's.
+func (r *reader) run(args []string) {
+	r.t.Helper()
+	for i, arg := range args {
+		args[i] = r.own(arg)
+	}
+	switch {
+	case args[0] == "agent":
+		for _, host := range r.hosts { // "and so on"
+			mine := strings.Split(strings.ReplaceAll(strings.Join(args, "\n"), "HOST", host), "\n")
+			r.agents = append(r.agents, r.start(mine...))
+		}
+		for _, a := range r.agents {
+			a.says("agent listens")
+		}
+		return
+	case args[0] == "selfcheck":
+		args = append(args, "--duration", "1s")
+	}
+	c := r.start(args...)
+	c.exits(exitDone, 10*time.Minute)
+	if args[0] == "config" && args[1] == "init" {
+		r.edit(args[2])
+	}
+}
+
+// own is the reader's own name for what the README names.
+func (r *reader) own(arg string) string {
+	switch {
+	case arg == "FILE":
+		return "two.yaml"
+	case arg == "ID":
+		return "etcd__second"
+	case arg == "RUN", arg == "RUN1", arg == "RUN2":
+		return r.lastRun()
+	case strings.HasPrefix(arg, "10.0.0.2:"):
+		return "HOST" + strings.TrimPrefix(arg, "10.0.0.2")
+	case strings.HasPrefix(arg, "/var/lib/"):
+		return r.path("work-HOST")
+	case strings.HasPrefix(arg, "results/"):
+		if last := r.lastRun(); filepath.Dir(last) == filepath.Dir(arg) {
+			return last
+		}
+		r.t.Errorf("control printed %s, the README says %s", r.lastRun(), arg)
+	}
+	return arg
+}
+
+// lastRun is the path that the last control printed.
+func (r *reader) lastRun() string {
+	r.t.Helper()
+	runs := r.runs()
+	if len(runs) == 0 {
+		r.t.Fatal("control has not run yet")
+	}
+	path, err := filepath.Rel(r.dir, runs[len(runs)-1].Dir())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return path
+}
+
+// edit names the reader's machines in a new experiment file, and asks for less.
+func (r *reader) edit(file string) {
+	r.t.Helper()
+	text, err := os.ReadFile(r.path(file))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	edited := regexp.MustCompile(`(?m)^hosts: .*`).ReplaceAllString(string(text), "hosts: ["+strings.Join(r.hosts, ", ")+"]\nplots: [AVG-THROUGHPUT]")
+	edited = regexp.MustCompile(`requests: \d+`).ReplaceAllString(edited, "requests: 1000")
+	if err := os.WriteFile(r.path(file), []byte(edited), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// twoDatabases writes the file that the README calls FILE.
+func (r *reader) twoDatabases() {
+	r.t.Helper()
+	text := "title: two\nhosts: [" + strings.Join(r.hosts, ", ") + "]\nload: {requests: 500, clients: 5}\nplots: [AVG-THROUGHPUT]\n" +
+		"databases:\n  etcd: {options: {log_level: error}}\n  etcd__second: {tag: second, options: {log_level: error}}\n"
+	if err := os.WriteFile(r.path("two.yaml"), []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
