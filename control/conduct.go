@@ -30,6 +30,7 @@ type conductor struct {
 	events *results.EventWriter
 	target database.Target
 	beats  *heartbeats
+	leader *leaderWatch // nil while nobody watches
 	dialed atomic.Int64 // connections of read-oneshot
 	// endSampling ends the samples of this process and waits for the last one.
 	endSampling func() error
@@ -49,6 +50,7 @@ type step struct {
 func (c *conductor) steps() []step {
 	s := c.db.Steps
 	agents := len(c.db.Endpoints) == 0
+	_, leads := c.driver.(database.Leader)
 	return []step{
 		{name: "open records", do: c.openRecords, undo: c.closeRecords},
 		{name: "read credentials", do: c.readCredentials, skip: c.db.TLS == nil && c.db.Auth == nil},
@@ -58,6 +60,7 @@ func (c *conductor) steps() []step {
 		{name: "start members", do: c.startMembers, undo: c.stopMembers, skip: !agents},
 		{name: "wait for a quorum", do: c.waitReady},
 		{name: "ask versions", do: c.askMembers},
+		{name: "watch the leader", do: c.watchLeader, undo: c.unwatchLeader, skip: !s.Load || !leads},
 		{name: "sample the client", do: c.startSampling, undo: c.stopSampling, skip: !s.Load},
 		{name: "load", do: c.load, skip: !s.Load},
 	}

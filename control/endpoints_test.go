@@ -156,7 +156,7 @@ func (r *running) mustBeElsewhere(folder, target string) {
 // how busy the machine is.
 func wantMarks(t *testing.T, rec record, want ...string) {
 	t.Helper()
-	got := slices.DeleteFunc(rec.marks(), func(code string) bool { return code == markSaturated })
+	got := slices.DeleteFunc(rec.marks(), func(code string) bool { return code == markSaturated || code == markLag })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("marks %s", diff)
 	}

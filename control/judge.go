@@ -21,6 +21,7 @@ const (
 	markSharedHost  = "shared host"
 	markNotDurable  = "not durable"
 	markSaturated   = "client saturated"
+	markLag         = "scheduling lag"
 	markRate        = "rate not sustained"
 	markClock       = "clock"
 	markSecured     = "secured"
@@ -147,9 +148,10 @@ const (
 
 func (c *conductor) judgeClient() {
 	samples, err := results.ReadSamples(filepath.Join(c.dir, results.FileClient))
-	if (err != nil && len(samples) == 0) || c.client.CPUs == 0 {
+	if (err != nil && len(samples) == 0) || c.client.AllowedCPUs() == 0 {
 		return // nothing is known
 	}
+	allowed := c.client.AllowedCPUs()
 	var n, busy int
 	for _, s := range samples {
 		at := time.Unix(0, s.UnixNano)
@@ -157,28 +159,41 @@ func (c *conductor) judgeClient() {
 			continue
 		}
 		n++
-		if s.CPUPercent > 100*saturatedCPU*float64(c.client.CPUs) {
+		if s.CPUPercent > 100*saturatedCPU*allowed {
 			busy++
 		}
 	}
 	if n == 0 || float64(busy) <= saturatedSeconds*float64(n) {
 		return
 	}
-	c.mark(markSaturated, !c.sharedHost(), "this client used over %.0f %% of its %d processors in %d of %d seconds",
-		100*saturatedCPU, c.client.CPUs, busy, n)
+	c.mark(markSaturated, !c.sharedHost(), "this client used over %.0f %% of its %g processors in %d of %d seconds",
+		100*saturatedCPU, allowed, busy, n)
 }
 
 // maxLag is how late a timer of the client may fire, one in a hundred excepted,
 // before its latencies hold waiting for its own processors.
 const maxLag = time.Millisecond
 
+// judgeLag judges by the highest percentile that the samples support: where the
+// median is over the bound, p99 is too. Too few samples are no ground for a
+// verdict, only for a note.
 func (c *conductor) judgeLag() {
+	const holds = "its latencies hold waiting for its own processors"
 	lag := c.run.SchedulingLag
-	if lag == nil || time.Duration(lag.P99) <= maxLag {
+	if lag == nil {
 		return
 	}
-	c.mark(markSaturated, !c.sharedHost(), "timers of this client fired %v late at p99 (n %d): its latencies hold waiting for its own processors",
-		time.Duration(lag.P99).Round(10*time.Microsecond), lag.N)
+	p50, p99 := time.Duration(lag.P50), time.Duration(lag.P99)
+	late := func(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+	switch {
+	case p99 <= maxLag:
+	case lag.Enough(0.99):
+		c.mark(markSaturated, !c.sharedHost(), "timers of this client fired %v late at p99 (n %d): %s", late(p99), lag.N, holds)
+	case p50 > maxLag && lag.Enough(0.50):
+		c.mark(markSaturated, !c.sharedHost(), "half of the timers of this client fired at least %v late (n %d): %s", late(p50), lag.N, holds)
+	default:
+		c.mark(markLag, false, "timers of this client fired %v late at p99, but n %d are too few to judge by: fewer than ten lie above it", late(p99), lag.N)
+	}
 }
 
 // sharedHost tells whether a member runs on the client's machine: its agent said

@@ -87,6 +87,32 @@ func TestJudge(t *testing.T) {
 			name: "saturated client", cpu: []float64{390, 100, 350, 100, 100},
 			want: []results.Mark{{Code: markSaturated, Invalid: true, Text: "this client used over 85 % of its 4 processors in 2 of 5 seconds"}},
 		},
+		{
+			name: "a saturated client that may use a part of its processors", cpu: []float64{130, 120, 130},
+			change: func(c *conductor) { c.client.CPUQuota = 1.5 },
+			want:   []results.Mark{{Code: markSaturated, Invalid: true, Text: "this client used over 85 % of its 1.5 processors in 2 of 3 seconds"}},
+		},
+		{
+			name: "late timers", change: lagging(1000, 200*time.Microsecond, 1_234_567),
+			want: []results.Mark{{Code: markSaturated, Invalid: true,
+				Text: "timers of this client fired 1.23ms late at p99 (n 1000): its latencies hold waiting for its own processors"}},
+		},
+		{name: "timers that may be late once in a hundred times", change: lagging(1000, 900*time.Microsecond, time.Millisecond)},
+		{
+			name: "late timers, too few to judge by", change: lagging(158, 200*time.Microsecond, 28_901*time.Microsecond),
+			want: []results.Mark{{Code: markLag,
+				Text: "timers of this client fired 28.9ms late at p99, but n 158 are too few to judge by: fewer than ten lie above it"}},
+		},
+		{
+			name: "few timers, and half of them late", change: lagging(158, 2*time.Millisecond, 28_901*time.Microsecond),
+			want: []results.Mark{{Code: markSaturated, Invalid: true,
+				Text: "half of the timers of this client fired at least 2ms late (n 158): its latencies hold waiting for its own processors"}},
+		},
+		{
+			name: "too few even for a median", change: lagging(19, 2*time.Millisecond, 3*time.Millisecond),
+			want: []results.Mark{{Code: markLag,
+				Text: "timers of this client fired 3ms late at p99, but n 19 are too few to judge by: fewer than ten lie above it"}},
+		},
 		{name: "busy for one second of ten", cpu: []float64{390, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 		{name: "busy outside the load", cpu: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 400, 400}},
 		{
@@ -163,6 +189,13 @@ func TestJudge(t *testing.T) {
 				t.Errorf("marks (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// lagging gives a run timers of the client that were late.
+func lagging(n int64, p50, p99 time.Duration) func(*conductor) {
+	return func(c *conductor) {
+		c.run.SchedulingLag = &results.Spread{N: n, P50: int64(p50), P99: int64(p99), Max: int64(p99)}
 	}
 }
 

@@ -70,6 +70,7 @@ func (c *conductor) load(ctx context.Context) error {
 		c.run.Load.FirstKey = spec.FirstKey
 	}
 	rec := load.NewRecorder(files, spec.Operations(), c.reportProgress)
+	c.noteLeader()
 	c.event("load start", -1, "")
 	err = c.loadSteps(ctx, load.NewEngine(spec, rec))
 	c.event("load end", -1, "")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 const (
@@ -129,7 +130,7 @@ func (c *conductor) askMembers(ctx context.Context) error {
 			return fmt.Errorf("find the leader: %w", err)
 		}
 		c.run.Leader = leader
-		c.event("leader", leader, "")
+		c.event(results.EventLeader, leader, "")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,13 +241,16 @@ func (r *rig) status(member int) *pb.StatusResponse {
 // servers are the processes that serve the member, by their command lines.
 func (a *rigAgent) servers(t *testing.T) (pids []string) {
 	t.Helper()
-	flag := fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port)
+	flags := [][]byte{ // of a fake and of an etcd
+		fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port), fmt.Appendf(nil, "--listen-client-urls=http://%s:%d\x00", a.host, a.port),
+	}
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if line, err := os.ReadFile(f); err == nil && bytes.Contains(line, flag) {
+		line, err := os.ReadFile(f)
+		if err == nil && slices.ContainsFunc(flags, func(flag []byte) bool { return bytes.Contains(line, flag) }) {
 			pids = append(pids, filepath.Base(filepath.Dir(f)))
 		}
 	}

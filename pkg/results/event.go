@@ -10,12 +10,16 @@ import (
 // Event is one line of events.jsonl: something that happened besides requests.
 type Event struct {
 	Time time.Time `json:"time"`
-	// Kind is a short stable word: "start", "ready", "load start", "leader",
-	// "client step", "child died".
+	// Kind is a short stable word: "start", "ready", "load start",
+	// [EventLeader], "client step", "child died".
 	Kind   string `json:"kind"`
 	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
 	Text   string `json:"text,omitempty"`
 }
+
+// EventLeader is the kind of event that a member was found to lead: the first one,
+// or another than before.
+const EventLeader = "leader"
 
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
 type EventWriter struct {
