@@ -25,10 +25,12 @@ type Pace struct {
 }
 
 // Accurate reports whether the rate was kept: sent per second within one percent
-// of due, 99 % of them less than a millisecond late, and none that had to queue.
+// of due, 99 % of them less than a millisecond late, and none that had to queue. A
+// rate whose p99 is of too few requests is not known to be kept.
 func (p Pace) Accurate() bool {
 	missed := float64(p.Due - p.Sent)
-	return p.Due > 0 && missed <= 0.01*float64(p.Due) && p.Lateness.P99 < int64(time.Millisecond) && p.Queued == 0
+	late := !p.Lateness.Enough(0.99) || p.Lateness.P99 >= int64(time.Millisecond)
+	return p.Due > 0 && missed <= 0.01*float64(p.Due) && !late && p.Queued == 0
 }
 
 const (
@@ -36,7 +38,15 @@ const (
 	// paceTries is how often a rate is tried until it is kept: what else runs on
 	// the machine disturbs one try sooner than the next.
 	paceTries = 3
+	// leastPaced is how many requests a rate is tried with at least: twice as many as
+	// p99 needs, since one that is sent without a wait for it has no lateness.
+	leastPaced = 2000
 )
+
+// paceFor is how long a rate is tried.
+func paceFor(rate float64, d time.Duration) time.Duration {
+	return max(d, time.Duration(leastPaced/rate*float64(time.Second)))
+}
 
 // paceRates are the rates to try, in requests per second.
 func paceRates() []float64 {
@@ -63,7 +73,7 @@ func paces(ctx context.Context, d time.Duration) ([]Pace, error) {
 // paceBest tries a rate until it is kept and returns the last try.
 func paceBest(ctx context.Context, rate float64, d time.Duration) (p Pace, err error) {
 	for range paceTries {
-		if p, err = pace(ctx, paceClients, rate, d); err != nil || p.Accurate() {
+		if p, err = pace(ctx, paceClients, rate, paceFor(rate, d)); err != nil || p.Accurate() {
 			break
 		}
 	}

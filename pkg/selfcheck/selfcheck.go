@@ -13,8 +13,9 @@ import (
 type Options struct {
 	// Server is the command line that runs [Serve], to which arguments are added.
 	Server []string
-	// Duration is that of each of the two loads over TCP, at least a second;
-	// everything else follows from it.
+	// Duration is that of each of the two loads over TCP, at least a second. Rates are
+	// tried for a tenth of it, or until there are enough requests to tell; how long
+	// waits are made does not follow from it.
 	Duration time.Duration
 	// Tool and Host are noted in the report: what checks, and where.
 	Tool results.Tool
@@ -45,7 +46,8 @@ const (
 	rate    = 1000
 )
 
-// Run runs a check, which takes three to five times its duration. It starts servers
+// Run runs a check, which takes two to five times its duration and some ten seconds.
+// It starts servers
 // on this machine, one after the other, and stops them.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Server) == 0 || o.Duration < time.Second {
@@ -72,8 +74,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			r.Response, err = open.run(ctx, o.Server)
 			return err
 		}},
-		{"timers", func() (err error) { r.TimerLateness, err = timerLateness(ctx, o.Duration/10); return err }},
-		{"waits of a client", func() (err error) { r.ClientLateness, err = clientLateness(ctx, o.Duration/10); return err }},
+		{"timers", func() (err error) { r.TimerLateness, err = timerLateness(ctx, waitFor); return err }},
+		{"waits of a client", func() (err error) { r.ClientLateness, err = clientLateness(ctx, waitFor); return err }},
 		{"rates", func() (err error) { r.Paces, err = paces(ctx, o.Duration/10); return err }},
 	} {
 		o.Progress(part.what)

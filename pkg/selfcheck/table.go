@@ -53,7 +53,8 @@ func (r *Report) printPaces(t io.Writer) {
 			kept = "no"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", humanize.Comma(int64(p.Rate)), humanize.Comma(int64(float64(p.Sent)/p.Seconds)),
-			humanize.Comma(p.Queued), ms(p.Lateness.P50), ms(p.Lateness.P99), ms(p.Lateness.Max), humanize.Comma(p.Lateness.N), kept)
+			humanize.Comma(p.Queued), spreadMS(p.Lateness, 0.5, p.Lateness.P50), spreadMS(p.Lateness, 0.99, p.Lateness.P99),
+			ms(p.Lateness.Max), humanize.Comma(p.Lateness.N), kept)
 	}
 	fmt.Fprintf(t, "kept: sent within 1 %% of due, late by less than 1 ms at p99, nothing queued; %d clients that do nothing\n\n", paceClients)
 }
@@ -65,17 +66,22 @@ func (r *Report) printWaits(t io.Writer) {
 		name string
 		results.Spread
 	}{{"timer", r.TimerLateness}, {"client", r.ClientLateness}} {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", s.name, ms(s.P50), ms(s.P99), ms(s.Max), humanize.Comma(s.N))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", s.name, spreadMS(s.Spread, 0.5, s.P50), spreadMS(s.Spread, 0.99, s.P99), ms(s.Max), humanize.Comma(s.N))
 	}
 	fmt.Fprint(t, "timer: one of the Go runtime; client: one client of the engine\n")
 }
 
 // name marks a percentile that has too few samples.
-func name(r Row) string {
-	if r.Enough {
-		return r.Name
+func name(r Row) string { return marked(r.Name, r.Enough) }
+
+// spreadMS is the percentile q of a distribution, marked like its name elsewhere.
+func spreadMS(s results.Spread, q float64, ns int64) string { return marked(ms(ns), s.Enough(q)) }
+
+func marked(text string, enough bool) string {
+	if enough {
+		return text
 	}
-	return r.Name + " (few)"
+	return text + " (few)"
 }
 
 func ms(ns int64) string {

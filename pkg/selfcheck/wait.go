@@ -8,8 +8,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// spacing is the time between the waits whose ends are compared.
-const spacing = time.Millisecond
+const (
+	// spacing is the time between the waits whose ends are compared.
+	spacing = time.Millisecond
+	// waitFor is how long such waits are made: twice as many as p99 needs, since
+	// an overshoot of more than the spacing costs the waits that it passes over.
+	waitFor = 2000 * spacing
+)
 
 // timerLateness is by how much the Go runtime's timer overshoots a due time, for
 // waits that end a millisecond apart.
