@@ -115,7 +115,7 @@ func TestSizes(t *testing.T) {
 		t.Errorf("a packet without room for a value holds %d", got)
 	}
 	for _, tt := range []struct{ maxBytes, want int }{
-		{0, 1048579}, {1, 4096}, {256 + 8192, 256 + 8192 + 5 + 47 + 512 + 4}, {2 << 20, 1048579},
+		{0, 1048579 + 88}, {1, 4096}, {256 + 8192, 256 + 8192 + 5 + 47 + 512 + 4}, {2 << 20, 1048579 + 88},
 	} {
 		if got := p.bufferSize(tt.maxBytes); got != tt.want {
 			t.Errorf("buffers for %d bytes: %d, want %d", tt.maxBytes, got, tt.want)

@@ -32,6 +32,13 @@ const limitKeySize = 256
 //	flags           4
 const createOverhead = 20
 
+// answerOverhead is what the answer to a get holds besides the value:
+//
+//	xid, zxid, error  4 + 8 + 4
+//	value             a length of 4
+//	stat              68
+const answerOverhead = 88
+
 // openToAll is the size in bytes of the access that anyone has: the number of its
 // entries, and of its only one the permissions, "world" and "anyone".
 const openToAll = 4 + 4 + 4 + 5 + 4 + 6
@@ -71,10 +78,10 @@ func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client,
 // requests and answers with maxBytes of key and value fit; 0 means that the size
 // is unknown.
 func (p Protocol) bufferSize(maxBytes int) int {
-	// An answer holds 88 bytes beside the value, less than a request with its path;
-	// the rest is for a few escapes. The least also holds a batch of parents.
+	// Spare is for a few escapes. The least also holds a batch of parents.
 	const spare, least = 512, 4 << 10
-	size := p.MaxPacket
+	// The largest value under a short key is read in more than it was put in.
+	size := p.MaxPacket + answerOverhead
 	if maxBytes > 0 {
 		size = min(size, putSize(openToAll, p.Keys.pathSize(0), maxBytes)+spare)
 	}

@@ -1,0 +1,51 @@
+package etcd
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// A flag that changes the size of requests changes that of values, for the server
+// and for every client.
+func TestLimitOfFlags(t *testing.T) {
+	for _, flag := range []string{"4000000", "4096"} {
+		t.Run(flag, func(t *testing.T) {
+			c := startOne(t, "{unsafe_no_fsync: true, flags: [--max-request-bytes="+flag+"]}")
+			key := []byte("k")
+			largest := c.Driver().(database.Limiter).MaxValue(len(key))
+			byTransport(t, func(t *testing.T, transport Transport) {
+				target := c.Target()
+				target.MaxBytes = len(key) + largest
+				client := dialBy(t, transport, target)
+				if err := client.Put(t.Context(), key, make([]byte, largest)); err != nil {
+					t.Errorf("%d bytes: %v", largest, err)
+				}
+				if value, err := client.Get(t.Context(), key, database.ReadLinearizable); err != nil || len(value) != largest {
+					t.Errorf("read %d bytes: %v", len(value), err)
+				}
+				// The id in an entry's header may be shorter than reckoned with.
+				err := client.Put(t.Context(), key, make([]byte, largest+1+maxVarint-1))
+				if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+					t.Errorf("more than %d bytes: %v", largest, err)
+				}
+			})
+		})
+	}
+}
+
+func TestRequestBytes(t *testing.T) {
+	for _, tt := range []struct {
+		flags []string
+		want  int
+	}{
+		{nil, defaultRequestBytes},
+		{[]string{"--max-txn-ops=9"}, defaultRequestBytes},
+		{[]string{"--max-request-bytes=10", "-max-request-bytes=20"}, 20},
+		{[]string{"--max-request-bytes", "--max-request-bytes=many"}, defaultRequestBytes},
+	} {
+		if got := (&Options{Flags: tt.flags}).requestBytes(); got != tt.want {
+			t.Errorf("%q: %d bytes, want %d", tt.flags, got, tt.want)
+		}
+	}
+}
