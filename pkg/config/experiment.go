@@ -127,7 +127,8 @@ type Load struct {
 	// step has its own.
 	RateEnd float64       `json:"rate_end,omitempty"`
 	Ramp    time.Duration `json:"ramp_ns,omitempty"`
-	// Arrival is constant or poisson; it means nothing in a closed loop.
+	// Arrival is constant or poisson. Arrival, Backlog and Drain mean nothing in a
+	// closed loop, and are the defaults there.
 	Arrival string `json:"arrival"`
 	// Backlog is keep (send late what was due) or shed (count it as shed).
 	Backlog string `json:"backlog"`

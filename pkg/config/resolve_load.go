@@ -44,6 +44,7 @@ func (r *loadResolver) resolve(d Database) Load {
 	} else {
 		r.plain(&l)
 	}
+	r.pace(l)
 	r.readMode(&l)
 	r.target(l, d)
 	r.sizes(&l)
@@ -68,6 +69,24 @@ func (r *loadResolver) plain(l *Load) {
 	l.Connections = r.connections(spec.connections, spec.clients, l.Clients)
 	l.RateEnd, l.Ramp = spec.rateEnd.is, spec.ramp.is
 	r.changes(l.Stretches()[0], spec.rateEnd, spec.ramp)
+}
+
+// pace checks what is said of requests that are due at times of their own: only a
+// rate has such.
+func (r *loadResolver) pace(l Load) {
+	spec := r.spec
+	if !l.rated() {
+		if spec.arrival.is == "poisson" {
+			r.errorf(spec.arrival.at, "arrival: without a rate, a client sends when its last request ended; requests arrive by themselves only at a rate")
+		}
+		for _, p := range written(spec.backlog.place(), spec.drain.place()) {
+			r.errorf(p.at, "%s: without a rate, no request waits for a client", p.key)
+		}
+		return
+	}
+	if l.Backlog == "shed" && l.KeyLaw == "latest" && slices.Contains(l.Operations(), "write") {
+		r.errorf(spec.backlog.at, "backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law")
+	}
 }
 
 // changes checks what changes while a step runs: the rate, or the number of

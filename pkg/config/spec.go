@@ -161,6 +161,9 @@ func (l *loadSpec) yield(over loadSpec) {
 	if over.rate.set() {
 		l.rateEnd = given[float64]{}
 	}
+	if over.rate.set() && over.rate.is == 0 {
+		l.arrival, l.backlog, l.drain = given[string]{}, given[string]{}, given[time.Duration]{}
+	}
 }
 
 func pick[T any](over, base given[T]) given[T] {

@@ -88,6 +88,11 @@ func (l Load) Stretches() []Step {
 	}}
 }
 
+// rated reports whether a stretch of the load has a rate.
+func (l Load) rated() bool {
+	return slices.ContainsFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 })
+}
+
 // needsKeys reports whether an operation of the load takes keys that exist.
 func (l Load) needsKeys() bool {
 	return slices.ContainsFunc(l.Operations(), func(op string) bool { return op != "write" })

@@ -127,6 +127,29 @@ func TestOverlayReplaces(t *testing.T) {
 	}
 }
 
+// TestPaceOfARate takes what belongs to a rate where one step has it, and drops
+// it where a database takes the rate back.
+func TestPaceOfARate(t *testing.T) {
+	for _, test := range []struct {
+		load, own string
+		want      Load
+	}{
+		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], arrival: poisson, backlog: shed, drain: 1s}", "{}",
+			Load{Arrival: "poisson", Backlog: "shed", Drain: time.Second}},
+		{"{rate: 5, arrival: poisson, backlog: shed, drain: 1s}", "{rate: 0, timeout: 3s}",
+			Load{Arrival: "constant", Backlog: "keep", Drain: 3 * time.Second}},
+		{"{arrival: constant}", "{}", Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
+		{"{workload: ycsb-d, key_law: zipfian, rate: 5, backlog: shed}", "{}", Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
+		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
+	} {
+		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
+		got := Load{Arrival: l.Arrival, Backlog: l.Backlog, Drain: l.Drain}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s under %s (-want +got):\n%s", test.own, test.load, diff)
+		}
+	}
+}
+
 // TestKeyNumbers counts the numbers that keys are made of.
 func TestKeyNumbers(t *testing.T) {
 	mix := func(shares ...Share) []Share { return shares }
@@ -251,6 +274,16 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:42: rate_end: a rate that changes needs a duration to change over`}},
 		{"a rate that changes at random", "{duration: 9s, rate: 1, rate_end: 5, arrival: poisson}", []string{
 			`3:41: rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line 3) is for one that stays`}},
+		{"a closed loop with what belongs to a rate", "{arrival: poisson, backlog: keep, drain: 1s}", []string{
+			`3:17: arrival: without a rate, a client sends when its last request ended; requests arrive by themselves only at a rate`,
+			`3:35: backlog: without a rate, no request waits for a client`,
+			`3:48: drain: without a rate, no request waits for a client`}},
+		{"steps without a rate", "{rate: 0, backlog: shed, steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 0}]}", []string{
+			`3:26: backlog: without a rate, no request waits for a client`}},
+		{"keys that may be dropped", "{workload: ycsb-d, rate: 100, backlog: shed}", []string{
+			`3:46: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
+		{"keys of a mix that may be dropped", "{mix: {update: 1, write: 1}, key_law: latest, rate: 100, backlog: shed}", []string{
+			`3:73: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
 		{"a ramp beside a rate", "{rate: 1, ramp: 1s}", []string{
 			`3:23: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
 		{"a ramp that does not end", "{steps: [{clients: 1, duration: 2s, ramp: 3s}]}", []string{

@@ -19,6 +19,7 @@ type Engine struct {
 	spec Spec
 	rec  *Recorder
 	next int64 // the number of the next step's first request
+	last *workload
 }
 
 // NewEngine returns an engine that records into rec.
@@ -65,6 +66,8 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, err
 	}
+	work.carry(e.last)
+	e.last = work
 	alarm, err := newAlarm(e.rec.now, s.Clients+1) // and the watcher of lag
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set an alarm: %w", err)

@@ -62,30 +62,29 @@ func (w *worker) run() {
 // one takes and ends one request; false means there is nothing more to do.
 func (w *worker) one() bool {
 	s := w.step
+	if s.Rate == 0 {
+		return w.closed()
+	}
 	i, due, ok := s.schedule.next()
 	if !ok {
-		w.exhausted()
+		s.work.skip(s.first + i)
 		return false
-	}
-	if s.Rate == 0 {
-		return w.closed(i)
 	}
 	return w.open(i, s.start+due)
 }
 
-// exhausted ends the population of a closed loop when the schedule has no more
-// requests. What others took before is still sent.
-func (w *worker) exhausted() {
-	if w.step.Rate == 0 {
-		w.step.rec.endIssuing(w.step.rec.now())
-	}
-}
-
-// closed applies a request of a closed loop, which is due when it is sent.
-func (w *worker) closed(i int64) bool {
+// closed applies a request of a closed loop, which is due when it is sent. Every
+// request that the schedule hands out is sent. When it has no more, the
+// population ends; what others took before is still sent.
+func (w *worker) closed() bool {
 	s := w.step
 	now := s.rec.now()
 	if now >= s.stopAt.Load() {
+		return false
+	}
+	i, _, ok := s.schedule.next()
+	if !ok {
+		s.rec.endIssuing(s.rec.now())
 		return false
 	}
 	w.apply(i, now, now, 0)
@@ -109,8 +108,10 @@ func (w *worker) open(i, due int64) bool {
 	stopAt := s.stopAt.Load()
 	switch {
 	case due >= stopAt: // the load ended before: it was never offered
+		s.work.skip(s.first + i)
 		return false
 	case now >= s.rec.issueEnd.Load()+int64(s.spec.Drain): // unsent
+		s.work.skip(s.first + i)
 		return false
 	case s.spec.Shed && flags == flightQueued && now-due > lateAfter:
 		op, _ := s.work.op(s.first + i)
@@ -151,6 +152,10 @@ type request struct {
 func (w *worker) apply(i, due, now, flags int64) {
 	s := w.step
 	req := w.prepare(s.first + i)
+	creates := s.work.absent != nil && req.op == s.work.creates
+	if creates {
+		s.work.absent.add(req.key)
+	}
 	call := w.ctx.Load()
 	sent := s.rec.now()
 	if s.Rate == 0 {
@@ -173,8 +178,11 @@ func (w *worker) apply(i, due, now, flags int64) {
 	if w.shard.record(s.rec, &w.flight, &d)&flightExpired != 0 {
 		w.ctx.Store(newCallContext(w))
 	}
-	if d.outcome != database.OK {
+	switch {
+	case d.outcome != database.OK:
 		s.rec.fails.record(s.rec, &d)
+	case creates:
+		s.work.absent.remove(req.key)
 	}
 }
 

@@ -43,8 +43,7 @@ var KeyLaws = []KeyLaw{KeysSequential, KeysUniform, KeysZipfian, KeysLatest}
 const block = 1000
 
 // latestLag is how many blocks the latest key that is read lies behind the latest
-// that is created: time for the write to end. A read of a key whose write took
-// longer than that many requests finds nothing, and counts so.
+// that is created: time for the write to end.
 const latestLag = 10
 
 // workload maps request numbers to operations, keys and values.
@@ -61,6 +60,8 @@ type workload struct {
 	deletes  bool  // an operation does
 	lag      int64 // blocks
 	zipf     zipf
+	// absent are created keys to pass over; nil if no operation reads them.
+	absent *absent
 }
 
 // newWorkload checks a spec and prepares what can be computed once. Clients is
@@ -82,7 +83,38 @@ func newWorkload(spec Spec, clients int) (*workload, error) {
 		}
 		w.zipf = newZipf(spec.Keys)
 	}
+	if w.readsCreated() {
+		if spec.Shed {
+			return nil, errors.New("shed drops writes of the keys that the law latest reads")
+		}
+		// A request may be older than the newest key's by as many blocks as lie between a
+		// write and its reads.
+		w.absent = &absent{reach: spec.Keys + 2*(w.lag+1)*w.perBlock}
+	}
 	return w, nil
+}
+
+// readsCreated tells whether operations take keys that the load creates.
+func (w *workload) readsCreated() bool {
+	return w.creates >= 0 && len(w.ops) > 1 && w.spec.Law == KeysLatest && !w.spec.SameKey
+}
+
+// carry takes over what an earlier step of the same load knew.
+func (w *workload) carry(earlier *workload) {
+	if w.absent != nil && earlier != nil {
+		earlier.absent.reach = max(earlier.absent.reach, w.absent.reach)
+		w.absent = earlier.absent
+	}
+}
+
+// skip is told of a request that is not sent.
+func (w *workload) skip(number int64) {
+	if w.absent == nil {
+		return
+	}
+	if o, rank := w.op(number); o == w.creates {
+		w.absent.add(w.keyOf(number, o, rank))
+	}
 }
 
 // share lays the operations out over a block.
@@ -163,11 +195,16 @@ func (w *workload) keyOf(i int64, o int, rank int64) int64 {
 }
 
 // latest returns the key of a rank counted back from the latest that request i
-// can expect to find: created ones first, then those that existed before.
+// can expect to find: created ones first, without those that are absent, then
+// those that existed before.
 func (w *workload) latest(i, rank int64) int64 {
 	created := max(0, i/block-w.lag) * w.perBlock
 	if rank < created {
-		return max(w.spec.FirstKey, w.spec.Keys) + created - 1 - rank
+		first := max(w.spec.FirstKey, w.spec.Keys)
+		if key := w.absent.before(first + created - 1 - rank); key >= first {
+			return key
+		}
+		rank = created
 	}
 	return max(w.spec.Keys-1-(rank-created), 0)
 }
