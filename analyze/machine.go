@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -129,24 +130,58 @@ func (r reading) value(get gauge) float64 {
 
 // readings returns one reading per second that was sampled. A sample belongs to
 // the second that the middle of its period lies in, because its rates are those
-// of the period; of a longer period only the last second counts, the others are
-// gaps.
+// of the period; of a period in which a sample was missed only the last second
+// counts, the others are gaps.
 func (m machine) readings() map[int64]reading {
 	out := map[int64]reading{}
-	var before results.Sample
-	last := int64(math.MinInt64)
 	for i, s := range m.samples {
 		second := secondOf(s)
-		if i > 0 && second != last {
-			before = m.samples[i-1]
+		r := reading{Sample: s}
+		earlier, again := out[second]
+		if again && earlier.period > 0 {
+			r.before = earlier.before
+		} else if i > 0 {
+			r.before = m.samples[i-1]
 		}
-		r := reading{Sample: s, before: before}
-		if before.UnixNano > 0 {
-			r.period = float64(s.UnixNano-before.UnixNano) / 1e9
+		if r.before.UnixNano > 0 {
+			r.period = float64(s.UnixNano-r.before.UnixNano) / 1e9
 		}
-		out[second], last = r, second
+		if again {
+			r.Join(&earlier.Sample, &r.before, time.Duration(r.period*1e9))
+		}
+		out[second] = r
+		if i > 0 {
+			fillShort(out, m.samples[i-1].UnixNano, r)
+		}
 	}
+	m.keepGauges(out)
 	return out
+}
+
+// fillShort makes a reading count for the second before its own, too, if that has
+// none, the reading's period holds the middle of both, and no sample was missed in
+// it. Such is the last row of an interpolated file, in which the last two samples
+// of a run are one.
+func fillShort(out map[int64]reading, begin int64, r reading) {
+	second := floorDiv(begin, 1e9)
+	if _, known := out[second]; known || begin > second*1e9+5e8 || floorDiv(r.UnixNano, 1e9) != second+1 {
+		return
+	}
+	out[second] = r
+}
+
+// keepGauges gives each second the gauges that its reading doesn't know, from the
+// last sample taken within that second which does. A run's last sample may find
+// the processes ended; the sample before, in the same second, did not.
+func (m machine) keepGauges(out map[int64]reading) {
+	for i := range m.samples {
+		s := &m.samples[len(m.samples)-1-i]
+		second := floorDiv(s.UnixNano, 1e9)
+		if r, known := out[second]; known {
+			r.KeepGauges(s)
+			out[second] = r
+		}
+	}
 }
 
 // secondOf is the unix second that a sample stands for.
@@ -160,7 +195,14 @@ func secondOf(s results.Sample) int64 {
 // What a sample says, as counters and gauges. Fields the classic tool filled
 // with something else count as not recorded or are put right.
 
-func cpu(s results.Sample) float64     { return s.CPUPercent }
+// cpu is the share of a core over a sample's period, which the first has none of.
+func cpu(s results.Sample) float64 {
+	if s.PeriodNS == 0 {
+		return -1
+	}
+	return s.CPUPercent
+}
+
 func load1(s results.Sample) float64   { return s.Load1 }
 func clients(s results.Sample) float64 { return float64(s.Clients) }
 

@@ -58,8 +58,11 @@ func oneOfEachSecond(samples []Sample) []Sample {
 		case n == 0 || s.Second() > kept[n-1].Second():
 			kept = append(kept, s)
 		case s.UnixNano >= kept[n-1].UnixNano:
-			s.KeepGauges(&kept[n-1])
-			s.keepPercent(kept)
+			before, period := &kept[max(n-2, 0)], int64(0)
+			if n > 1 && known {
+				period = s.PeriodNS - before.PeriodNS
+			}
+			s.Join(&kept[n-1], before, time.Duration(period))
 			kept[n-1] = s
 		}
 	}
@@ -69,23 +72,6 @@ func oneOfEachSecond(samples []Sample) []Sample {
 		}
 	}
 	return kept
-}
-
-// keepPercent makes the CPU percentage that of the time since the last but one
-// sample that was kept, whose successor s replaces. If that is not known, it is
-// the last one that was.
-func (s *Sample) keepPercent(kept []Sample) {
-	n := len(kept)
-	if n > 1 && s.PeriodNS >= 0 {
-		before := &kept[n-2]
-		if percent, known := CPUPercent(before.CPUSeconds, s.CPUSeconds, time.Duration(s.PeriodNS-before.PeriodNS)); known {
-			s.CPUPercent = percent
-			return
-		}
-	}
-	if s.CPUPercent < 0 {
-		s.CPUPercent = kept[n-1].CPUPercent
-	}
 }
 
 // appendBetween appends the samples of the seconds between a and b.

@@ -91,6 +91,22 @@ func (s *Sample) KeepGauges(earlier *Sample) {
 	}
 }
 
+// Join makes s stand for an earlier sample of the same second as well. The CPU
+// percentage becomes that of the period since a sample of a second before; if
+// that is not known, such as with a period of 0, it is the last one that was. What
+// neither sample knows stays unknown.
+func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
+	s.KeepGauges(earlier)
+	if s.CPUPercent < 0 && earlier.CPUPercent < 0 {
+		return // no process ran at either time: the counter says nothing
+	}
+	if percent, known := CPUPercent(before.CPUSeconds, s.CPUSeconds, period); known {
+		s.CPUPercent = percent
+	} else if s.CPUPercent < 0 {
+		s.CPUPercent = earlier.CPUPercent
+	}
+}
+
 // Second is the unix second the sample was taken in.
 func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
 

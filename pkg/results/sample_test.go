@@ -339,7 +339,11 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 			[]Sample{first, next, soon, last},
 			[]Sample{first, kept(next, 11.5e9, 1.5625e9, last, 100*(1.26-1)/1.5625)},
 		},
-		"in a second without a good one":   {[]Sample{first, next, alone}, []Sample{first, next, alone}},
+		"in a second without a good one": {[]Sample{first, next, alone}, []Sample{first, next, alone}},
+		"two in a second without a good one": {
+			[]Sample{first, next, alone, ended(12.5e9, .5e9, 1.2)},
+			[]Sample{first, next, kept(alone, 12.5e9, 1.5e9, ended(12.5e9, .5e9, 1.2), -1)},
+		},
 		"never ran":                        {[]Sample{last}, []Sample{kept(last, 11.5e9, 0, last, -1)}},
 		"before the first process":         {[]Sample{ended(10e9, 0, 0), alive(10.9e9, 0.9e9, .3, 40<<20)}, []Sample{kept(first, 10.9e9, 0, alive(10.9e9, 0, .3, 40<<20), 100*.3/.9)}},
 		"too short for a percentage alone": {[]Sample{next, soon}, []Sample{kept(next, 11.0625e9, 0, soon, next.CPUPercent)}},
