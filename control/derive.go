@@ -38,6 +38,18 @@ func (c *conductor) export() error {
 	return errors.Join(errs...)
 }
 
+// exportRun leaves what the classic files have no place for beside the summary that
+// was exported.
+func (c *conductor) exportRun() error {
+	summary := c.Experiment.Export[results.FileClassicSummary]
+	if summary == "" || c.run.Totals == nil {
+		return nil // nothing was exported
+	}
+	m := *c.manifest
+	m.State, m.Ended, m.Databases = c.run.State, c.run.Ended, []*results.DatabaseRun{c.run}
+	return results.WriteSidecar(summary, &m)
+}
+
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
