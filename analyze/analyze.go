@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
@@ -22,8 +23,9 @@ type Options struct {
 	// Classic, if not nil, adds the files of its Inputs as columns. Without Out its
 	// Report says where the outputs go.
 	Classic *config.Experiment
-	// Out is the folder to write into. By default it is FOLDER/report; for several
-	// folders the folder "report" beside the first.
+	// Out is the folder to write into. By default it is "report" in the one folder,
+	// or in the folder that holds all of several; [IsReport] tells such a one from
+	// result folders.
 	Out string
 	// Plots are the time plots to draw; nil draws [config.DefaultPlots].
 	Plots []config.Plot
@@ -38,6 +40,9 @@ type Report struct {
 	// Files are the files that were written, in the order of writing.
 	Files []string
 	Table *Table
+	// Unread are the folders and columns of which nothing could be read; the report is
+	// of the others.
+	Unread []string
 	// Marks are what must be said beside the numbers, gaps in the records
 	// included, in the order of the columns.
 	Marks []Mark
@@ -63,8 +68,9 @@ func (r *Report) Valid() bool {
 }
 
 // Run analyzes and writes. A missing or broken record is a mark of the report
-// and never an error unless nothing at all can be read; errors are of reading
-// the folders themselves, of writing, and of ctx.
+// and never an error unless nothing at all can be read, of which nothing is
+// written then; errors are of reading the folders themselves, of writing, and of
+// ctx.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	d, err := newDocument(ctx, o)
 	if err != nil {
@@ -78,7 +84,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 // newDocument reads the records and makes everything but the files.
 func newDocument(ctx context.Context, o Options) (*document, error) {
-	columns, marks, err := readAll(ctx, o)
+	columns, marks, unread, err := readAll(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 		return nil, err
 	}
 	d := &document{
-		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, errors: errorsOf(columns), summary: summaries(columns)},
+		Report:  &Report{Dir: out.dir, Table: newTable(columns), Marks: marks, Unread: unread, errors: errorsOf(columns), summary: summaries(columns)},
 		columns: columns, out: out, plots: plotsOf(o), experiment: o.Classic,
 	}
 	d.Title, d.Description = titleOf(o, columns)
@@ -112,20 +118,21 @@ func plotsOf(o Options) []config.Plot {
 }
 
 // readAll reads every folder and the classic inputs. Tags become unique.
-func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, err error) {
+func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, unread []string, err error) {
 	if len(o.Folders) == 0 && o.Classic == nil {
-		return nil, nil, errors.New("nothing to analyze: no result folder and no classic inputs")
+		return nil, nil, nil, errors.New("nothing to analyze: no result folder and no classic inputs")
 	}
 	var problems []error
 	for _, dir := range o.Folders {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		read, err := readFolder(dir)
 		if err != nil {
 			problems = append(problems, err)
-			text := fmt.Sprintf("%s cannot be read: %v", filepath.Base(dir), bare(err))
-			marks = append(marks, Mark{Mark: results.Mark{Code: "gap", Text: text}})
+			name := filepath.Base(dir)
+			unread = append(unread, name)
+			marks = append(marks, Mark{Mark: results.Mark{Code: "gap", Text: fmt.Sprintf("%s cannot be read: %v", name, bare(err))}})
 			continue
 		}
 		if len(read) > 0 {
@@ -134,24 +141,49 @@ func readAll(ctx context.Context, o Options) (columns []*column, marks []Mark, e
 		columns = append(columns, read...)
 	}
 	if o.Classic != nil {
-		columns = append(columns, readClassic(o.Classic)...)
-	}
-	if len(columns) == 0 {
-		return nil, nil, errors.Join(append([]error{errors.New("nothing to analyze: no database was recorded")}, problems...)...)
+		read := readClassic(o.Classic)
+		for _, c := range read {
+			if c.manifest != nil {
+				marks = append(marks, runMarks(c.manifest, c.tag, true)...)
+			}
+		}
+		columns = append(columns, read...)
 	}
 	unique(columns)
+	something := false
 	for _, c := range columns {
-		for _, m := range c.run.Validity {
-			marks = append(marks, Mark{c.tag, m})
+		if c.empty() {
+			c.gap("none of its files can be read")
+			unread = append(unread, c.tag)
+			problems = append(problems, fmt.Errorf("%s: %s", c.tag, strings.Join(c.gaps, "; ")))
 		}
-		if m := c.rateMark(); m != nil {
+		something = something || !c.empty()
+		marks = append(marks, c.marks()...)
+	}
+	switch {
+	case len(columns) == 0:
+		return nil, nil, nil, errors.Join(append([]error{errors.New("nothing to analyze: no database was recorded")}, problems...)...)
+	case !something:
+		return nil, nil, nil, errors.Join(append([]error{errors.New("nothing to analyze: no file can be read")}, problems...)...)
+	}
+	return columns, marks, unread, nil
+}
+
+// marks are what must be said of the column: what control found, then what is
+// found here.
+func (c *column) marks() (marks []Mark) {
+	for _, m := range c.run.Validity {
+		marks = append(marks, Mark{c.tag, m})
+	}
+	for _, m := range []*results.Mark{c.sharedHostMark(), c.rateMark()} {
+		if m != nil {
 			marks = append(marks, Mark{c.tag, *m})
 		}
-		for _, g := range c.gaps {
-			marks = append(marks, Mark{c.tag, results.Mark{Code: "gap", Text: g}})
-		}
 	}
-	return columns, marks, nil
+	for _, g := range c.gaps {
+		marks = append(marks, Mark{c.tag, results.Mark{Code: "gap", Text: g}})
+	}
+	return marks
 }
 
 // runMarks are the marks on a whole run, named when there are several.

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -211,7 +212,7 @@ func TestSeveralFoldersBecomeColumns(t *testing.T) {
 	if diff := cmp.Diff([]string{"etcd-v3.6", "slow-v3.6", "etcd-v3.6 #2", "slow-v3.6 #2"}, tags); diff != "" {
 		t.Error(diff)
 	}
-	if want := filepath.Join(filepath.Dir(first), results.DirReport); r.Dir != want {
+	if want := filepath.Join(filepath.Dir(filepath.Dir(first)), results.DirReport); r.Dir != want {
 		t.Errorf("report in %s, want %s", r.Dir, want)
 	}
 }
@@ -361,18 +362,52 @@ func TestPercentilesOfFewRequestsAreMarked(t *testing.T) {
 
 func TestOfferedPercentilesCountWhatWasNeverAnswered(t *testing.T) {
 	answered, failed := results.NewHistogram(), results.NewHistogram()
+	var ok results.Latency
 	for range 900 {
 		results.Record(answered, time.Millisecond)
+		ok.Add(time.Millisecond)
 	}
 	for range 50 {
 		results.Record(failed, 5*time.Second)
 	}
-	d := offeredDistribution(answered, unanswered{h: failed, n: 50, least: int64(10 * time.Second)})
+	d := offeredDistribution(ok, answered, unanswered{h: failed, n: 50, least: int64(10 * time.Second)})
 	for q, want := range map[float64]string{.50: "1.0", .90: "1.0", .92: ">= 4999.", .96: ">= 9999."} {
 		if got := percentile(d, q).Text; !strings.HasPrefix(got, want) {
 			t.Errorf("p%v = %s, want %s...", q*100, got, want)
 		}
 	}
+}
+
+// However soon requests fail, what was offered is no better than what was answered.
+func TestOfferedPercentilesAreNotBelowThoseOfTheAnswered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		took := rapid.SliceOfN(rapid.Int64Range(1, int64(time.Minute)), 0, 200)
+		h, failed := results.NewHistogram(), results.NewHistogram()
+		var ok results.Latency
+		for _, ns := range took.Draw(t, "answered") {
+			results.Record(h, time.Duration(ns))
+			ok.Add(time.Duration(ns))
+		}
+		for _, ns := range took.Draw(t, "failed") {
+			results.Record(failed, time.Duration(ns))
+		}
+		lost := unanswered{h: failed, n: rapid.Int64Range(0, 50).Draw(t, "unsent"), least: int64(time.Second)}
+		response, offered := distributionOf(ok, h), offeredDistribution(ok, h, lost)
+		before := 0.0
+		for _, p := range percentiles {
+			all, why := offered.quantile(p.q)
+			if why != "" {
+				continue
+			}
+			if answered, why := response.quantile(p.q); why == "" && all.ms < answered.ms {
+				t.Errorf("offered %s is %v ms, of the answered %v", p.name, all.ms, answered.ms)
+			}
+			if all.ms < before || all.atLeast && all.ms < float64(ok.MaxNS)/1e6 {
+				t.Errorf("offered %s is %v ms, one below it %v, the slowest answered %v", p.name, all.ms, before, float64(ok.MaxNS)/1e6)
+			}
+			before = all.ms
+		}
+	})
 }
 
 func TestRatedLoadsTellResponseFromService(t *testing.T) {

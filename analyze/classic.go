@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,8 @@ import (
 // readClassic reads the inputs of a classic experiment file, one column per
 // database that has any. Classic files hold per-second and whole-load summaries
 // and no requests: what they state is taken, what they are known to state
-// wrongly is computed from what they state rightly, or is not measured.
+// wrongly is computed from what they state rightly, or is not measured. What
+// control left beside them of the run is taken too.
 func readClassic(e *config.Experiment) []*column {
 	var columns []*column
 	for _, d := range e.Databases {
@@ -28,14 +30,37 @@ func readClassic(e *config.Experiment) []*column {
 			continue
 		}
 		c := &column{tag: d.Tag, classic: true, run: classicRun(d)}
+		c.readSidecar(in.Files[results.FileClassicSummary])
 		c.readClassicLoad(in)
 		c.readClassicMachines(in)
-		if len(c.seconds) == 0 && c.elapsed == 0 && len(c.servers) == 0 && len(c.client.samples) == 0 && c.disks == nil {
-			c.gap("none of its files can be read")
-		}
 		columns = append(columns, c)
 	}
 	return columns
+}
+
+// readSidecar takes the manifest that control leaves beside a classic summary, if
+// there is one: what ran, what must be said of it, and how its requests ended.
+func (c *column) readSidecar(summary string) {
+	if summary == "" {
+		return
+	}
+	m, err := results.ReadSidecar(summary)
+	switch name := filepath.Base(results.SidecarPath(summary)); {
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrOtherRun):
+		return // the classic tool leaves none
+	case errors.Is(err, results.ErrOtherRun):
+		c.gap("%s is not used: %v", name, results.ErrOtherRun)
+		return
+	case err != nil:
+		c.gap("%s cannot be read: %v", name, bare(err))
+		return
+	}
+	c.manifest, c.run = m, m.Databases[0]
+	if c.run.Tag != c.tag {
+		c.gap("its files were recorded as %s", c.run.Tag)
+		c.run.Tag = c.tag // its outputs are named so
+	}
+	c.stateGap()
 }
 
 // classicRun is what the experiment file says of a database.
@@ -52,7 +77,7 @@ func classicRun(d config.Database) *results.DatabaseRun {
 
 // readClassicLoad reads the client's summaries.
 func (c *column) readClassicLoad(in config.Inputs) {
-	c.counts = counts{Offered: -1, Sent: -1, Failed: -1, Unknown: -1, Shed: -1, Unsent: -1, Queued: -1, Late: -1, Clamped: -1}
+	c.counts = counts{Offered: -1, Sent: -1, OK: -1, Failed: -1, Unknown: -1, Shed: -1, Unsent: -1, Queued: -1, Late: -1, Clamped: -1}
 	c.failures = -1
 	for i, record := range c.records(in.Files[results.FileClassicTimeseries], results.FileClassicTimeseries) {
 		if i > 0 {
@@ -60,13 +85,21 @@ func (c *column) readClassicLoad(in config.Inputs) {
 		}
 	}
 	c.setClassicWindow()
-	total := 0.0
-	for _, s := range c.seconds {
-		total += s.ok
+	if len(c.seconds) > 0 {
+		total := 0.0
+		for _, s := range c.seconds {
+			total += s.ok
+		}
+		c.counts.OK = int64(total)
 	}
-	c.counts.OK = int64(total)
-	c.latency = c.classicLatency(in, int64(total))
-	if c.failures >= 0 {
+	c.latency = c.classicLatency(in, c.counts.OK)
+	switch t := c.run.Totals; {
+	case t != nil:
+		c.counts = counts(*t)
+		if c.failures < 0 {
+			c.failures = t.Failed + t.Unknown
+		}
+	case c.counts.OK >= 0 && c.failures >= 0:
 		c.counts.Sent = c.counts.OK + c.failures
 	}
 }
@@ -74,12 +107,12 @@ func (c *column) readClassicLoad(in config.Inputs) {
 // records reads a CSV file; a missing or broken one is a gap.
 func (c *column) records(path, logical string) [][]string {
 	if path == "" {
-		c.gap("%s is not named in the experiment file", logical)
+		c.broken(logical, logical+" is not named in the experiment file")
 		return nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		c.gap("%s", problem(path, err))
+		c.broken(logical, problem(path, err))
 		return nil
 	}
 	defer f.Close()
@@ -92,7 +125,7 @@ func (c *column) records(path, logical string) [][]string {
 			return out
 		}
 		if err != nil {
-			c.gap("%s is unreadable from row %d on", logical, len(out)+1)
+			c.broken(logical, fmt.Sprintf("%s is unreadable from row %d on", logical, len(out)+1))
 			return out
 		}
 		out = append(out, record)
@@ -126,13 +159,18 @@ func floats(fields []string) ([]float64, error) {
 	return out, nil
 }
 
-// setClassicWindow makes the windows from the seconds themselves: the first and
-// the last are partial, and one that two steps share is whole for neither.
+// setClassicWindow takes the windows from the manifest, if there is one, else makes
+// them from the seconds themselves: the first and the last are partial, and one that
+// two steps share is whole for neither.
 func (c *column) setClassicWindow() {
+	slices.SortStableFunc(c.seconds, func(a, b second) int { return int(a.unix - b.unix) })
+	if c.manifest != nil && !c.run.LoadStart.IsZero() {
+		c.setWindows(nil)
+		return
+	}
 	if len(c.seconds) == 0 {
 		return
 	}
-	slices.SortStableFunc(c.seconds, func(a, b second) int { return int(a.unix - b.unix) })
 	first, last := c.seconds[0].unix, c.seconds[len(c.seconds)-1].unix
 	c.window = span{first * 1e9, (last + 1) * 1e9}
 	for i, s := range c.seconds {
@@ -172,7 +210,11 @@ func (c *column) classicLatency(in config.Inputs, n int64) *distribution {
 			c.addClassicError(strings.Join(record[:len(record)-1], ","), int64(v))
 		}
 	}
-	d.quantile = c.classicQuantiles(in, n)
+	d.missing = c.why(results.FileClassicSummary, results.FileClassicSummary+" does not say")
+	if n < 0 && c.reported > 0 && c.elapsed > 0 {
+		d.n = int64(math.Round(c.reported * c.elapsed)) // as the tool divided them
+	}
+	d.quantile = c.classicQuantiles(in, d.n)
 	return d
 }
 
@@ -205,11 +247,11 @@ func (c *column) classicQuantiles(in config.Inputs, n int64) func(float64) (quan
 		v, known := stated[name]
 		switch {
 		case !known:
-			return quantile{}, "a classic run does not record this percentile"
+			return quantile{}, c.why(results.FileClassicPercentile, "a classic run does not record this percentile")
 		case v == 0:
 			return quantile{}, "the classic tool wrote 0 for too few requests"
 		}
-		return quantile{ms: v, few: !results.Enough(q, n)}, ""
+		return quantile{ms: v, few: n >= 0 && !results.Enough(q, n)}, ""
 	}
 }
 

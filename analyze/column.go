@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,9 +18,10 @@ type column struct {
 	key int    // from 1, for colours: the same for every run of a database
 	// repeat counts the earlier columns of the same database and tag.
 	repeat int
-	// classic columns come from classic files, which carry no identity of hosts.
-	classic  bool
-	manifest *results.Manifest    // nil for a classic column
+	// classic columns come from classic files.
+	classic bool
+	// manifest is nil for a classic column, unless control left it beside the files.
+	manifest *results.Manifest
 	run      *results.DatabaseRun // never nil; a classic column's holds what is known
 
 	// window is the load from its first step's start to its last step's end,
@@ -48,7 +50,8 @@ type column struct {
 	heat   heat
 	counts counts
 	errors []errorCount
-	// failures are the requests that failed or are unknown, -1 if not recorded.
+	// failures are the requests that failed or are unknown, -1 if not recorded. Of a
+	// classic run, which has no other counts, counts.OK is -1 in the same way.
 	failures int64
 
 	servers []machine
@@ -56,6 +59,8 @@ type column struct {
 	disks   []int64 // classic: apparent bytes of each member's data directory
 	logs    []logEvent
 	gaps    []string
+	// problems are the gaps of record files, by the names that control gives them.
+	problems map[string]string
 }
 
 // counts are a load's requests by their end. Those of a classic run that were
@@ -132,9 +137,13 @@ func sumsOf(l results.Latency) sums {
 	return sums{float64(l.Count), float64(l.SumNS) / 1e6, float64(l.MinNS) / 1e6, float64(l.MaxNS) / 1e6}
 }
 
+// foreign reports whether a classic tool may have made the column's files: they
+// tell nothing of what it did not record.
+func (c *column) foreign() bool { return c.classic && c.manifest == nil }
+
 // rated reports whether requests were due at a rate, so that waiting counts.
 func (c *column) rated() bool {
-	if c.classic { // its latencies do not tell
+	if c.foreign() { // its latencies do not tell
 		return false
 	}
 	if len(c.run.Steps) == 0 {
@@ -148,6 +157,56 @@ func (c *column) rated() bool {
 // gap records that something is missing or broken in the records.
 func (c *column) gap(format string, args ...any) {
 	c.gaps = append(c.gaps, fmt.Sprintf(format, args...))
+}
+
+// broken records what is wrong with a record file, as a gap and as the reason why
+// numbers are missing.
+func (c *column) broken(file, problem string) {
+	c.gap("%s", problem)
+	if c.problems == nil {
+		c.problems = map[string]string{}
+	}
+	c.problems[file] = problem
+}
+
+// why is why a number of a file is missing: what is wrong with the file, else
+// another reason.
+func (c *column) why(file, otherwise string) string { return cmp.Or(c.problems[file], otherwise) }
+
+// secondsFile is the record file of the load's seconds, summaryFile that of its
+// sums.
+func (c *column) secondsFile() string {
+	if c.classic {
+		return results.FileClassicTimeseries
+	}
+	return results.FileIntervals
+}
+
+func (c *column) summaryFile() string {
+	if c.classic {
+		return results.FileClassicSummary
+	}
+	return results.FileIntervals
+}
+
+// noAgents is why some things are not known of a cluster.
+const noAgents = "the cluster ran already, without agents"
+
+// unattended reports whether the load went to a cluster that no agent ran.
+func (c *column) unattended() bool {
+	return len(c.run.Members) > 0 && !slices.ContainsFunc(c.run.Members, func(m results.Member) bool {
+		return m.Agent != "" || m.Host != nil || m.Release != nil
+	})
+}
+
+// empty reports whether nothing of the column could be read though it should be
+// there.
+func (c *column) empty() bool {
+	records := len(c.seconds) > 0 || c.elapsed > 0 || c.latency.known() || len(c.client.samples) > 0 || c.disks != nil
+	for _, m := range c.servers {
+		records = records || len(m.samples) > 0
+	}
+	return !records && c.run.State == results.StateComplete
 }
 
 // stepped reports whether the load had several numbers of clients.

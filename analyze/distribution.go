@@ -12,8 +12,10 @@ import (
 // distribution is the latencies of a load's measured population, in
 // milliseconds. What was not recorded is NaN.
 type distribution struct {
-	n                  int64
+	n                  int64 // -1 unknown
 	mean, sd, min, max float64
+	// missing says why what is NaN is not known; "" if nothing was answered.
+	missing string
 	// quantile returns the value that a share q does not exceed, or why it is not
 	// known.
 	quantile func(q float64) (q1 quantile, missing string)
@@ -24,8 +26,8 @@ type quantile struct {
 	ms float64
 	// few: too few samples lie above it to know it.
 	few bool
-	// atLeast: it lies among requests that were never answered; ms is the least
-	// that it can be.
+	// atLeast: it lies among requests that failed or were never answered; ms is the
+	// least that it can be.
 	atLeast bool
 }
 
@@ -51,27 +53,42 @@ func distributionOf(l results.Latency, h *hdrhistogram.Histogram) *distribution 
 	return d
 }
 
-// unanswered are requests that were due and never answered, as the shortest that
+// unknownDistribution is one of which nothing is known.
+func unknownDistribution(why string) *distribution {
+	d := distributionOf(results.Latency{}, nil)
+	d.missing = why
+	d.quantile = func(float64) (quantile, string) { return quantile{}, why }
+	return d
+}
+
+// known reports whether the distribution has any number.
+func (d *distribution) known() bool {
+	_, why := d.quantile(.5)
+	return why == "" || !math.IsNaN(d.mean) || !math.IsNaN(d.min) || !math.IsNaN(d.max)
+}
+
+// unanswered are requests that were due and not answered ok, as the shortest that
 // their response can have been.
 type unanswered struct {
-	h *hdrhistogram.Histogram // of what was sent and ended without an answer
+	h *hdrhistogram.Histogram // of what was sent and failed, or ended without an answer
 	n int64                   // never sent
 	// least is the shortest response in nanoseconds that the unsent can have had.
 	least int64
 }
 
-// offeredDistribution returns the percentiles over everything that was offered.
-// A request without an answer stands above every answered one; where a
-// percentile falls among those, the value is the least it can be.
-func offeredDistribution(ok *hdrhistogram.Histogram, lost unanswered) *distribution {
-	bounds := results.NewHistogram()
-	bounds.Merge(ok)
-	bounds.Merge(lost.h)
+// offeredDistribution returns the percentiles over everything that was offered:
+// ok, of which h is the histogram, and lost. A request without an answer stands
+// above every answered one, however soon it failed; where a percentile falls among
+// those, the value is the least it can be.
+func offeredDistribution(ok results.Latency, h *hdrhistogram.Histogram, lost unanswered) *distribution {
+	others := results.NewHistogram()
+	others.Merge(lost.h)
 	if lost.n > 0 {
 		// In range: a drain is far below the histogram's maximum.
-		_ = bounds.RecordValues(min(lost.least, int64(results.MaxLatency)), lost.n)
+		_ = others.RecordValues(min(lost.least, int64(results.MaxLatency)), lost.n)
 	}
-	answered, all := ok.TotalCount(), bounds.TotalCount()
+	answered, rest := float64(h.TotalCount()), float64(others.TotalCount())
+	all := h.TotalCount() + others.TotalCount()
 	d := &distribution{n: all, mean: math.NaN(), sd: math.NaN(), min: math.NaN(), max: math.NaN()}
 	d.quantile = func(q float64) (quantile, string) {
 		if all == 0 {
@@ -79,10 +96,11 @@ func offeredDistribution(ok *hdrhistogram.Histogram, lost unanswered) *distribut
 		}
 		few := !results.Enough(q, all)
 		rank := math.Ceil(q * float64(all))
-		if rank <= float64(answered) {
-			return quantile{float64(results.Quantile(ok, rank/float64(answered))) / 1e6, few, false}, ""
+		if rank <= answered {
+			return quantile{float64(ok.Quantile(h, rank/answered)) / 1e6, few, false}, ""
 		}
-		return quantile{float64(bucketStart(results.Quantile(bounds, q))) / 1e6, few, true}, ""
+		least := max(bucketStart(results.Quantile(others, (rank-answered)/rest)), ok.MaxNS)
+		return quantile{float64(least) / 1e6, few, true}, ""
 	}
 	return d
 }

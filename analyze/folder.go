@@ -38,13 +38,7 @@ func readFolder(dir string) ([]*column, error) {
 // readRun reads one database of a result folder.
 func readRun(folder *results.Folder, manifest *results.Manifest, run *results.DatabaseRun) *column {
 	c := &column{tag: run.Tag, manifest: manifest, run: run}
-	switch run.State {
-	case results.StateComplete:
-	case results.StateFailed:
-		c.gap("the run failed: %s", run.Error)
-	default:
-		c.gap("the run is %s; the records end where it stopped", run.State)
-	}
+	c.stateGap()
 	dir := folder.Path(run.Tag)
 	intervals := read(c, filepath.Join(dir, results.FileIntervals), results.ReadIntervals)
 	c.setWindows(intervals)
@@ -56,23 +50,43 @@ func readRun(folder *results.Folder, manifest *results.Manifest, run *results.Da
 	c.heat = c.readHeat(filepath.Join(dir, results.FileLatency), len(intervals) > 0)
 	c.setErrors(read(c, filepath.Join(dir, results.FileErrors), results.ReadErrors))
 	c.client = c.readMachine(filepath.Join(dir, results.FileClient), "client", 0)
-	for i, m := range run.Members {
+	c.readMembers(dir)
+	c.readLogs(filepath.Join(dir, results.DirLogs))
+	return c
+}
+
+// stateGap says how the run ended if it did not end well.
+func (c *column) stateGap() {
+	switch c.run.State {
+	case results.StateComplete:
+	case results.StateFailed:
+		c.gap("the run failed: %s", c.run.Error)
+	default:
+		c.gap("the run is %s; the records end where it stopped", c.run.State)
+	}
+}
+
+// readMembers reads the samples of every member, if anybody took them.
+func (c *column) readMembers(dir string) {
+	for i, m := range c.run.Members {
+		name := fmt.Sprintf("member %d", i+1)
+		if c.unattended() {
+			c.servers = append(c.servers, machine{name: name, missing: noAgents})
+			continue
+		}
 		var offset int64
 		if m.Clock != nil {
 			offset = int64(m.Clock.Offset)
 		}
-		path := filepath.Join(dir, results.ServerFile(i+1))
-		c.servers = append(c.servers, c.readMachine(path, fmt.Sprintf("member %d", i+1), offset))
+		c.servers = append(c.servers, c.readMachine(filepath.Join(dir, results.ServerFile(i+1)), name, offset))
 	}
-	c.readLogs(filepath.Join(dir, results.DirLogs))
-	return c
 }
 
 // read reads one record file and turns its error into a gap of the column.
 func read[T any](c *column, path string, reader func(string) (T, error)) T {
 	rows, err := reader(path)
 	if err != nil {
-		c.gap("%s", problem(path, err))
+		c.broken(filepath.Base(path), problem(path, err))
 	}
 	return rows
 }
@@ -219,8 +233,8 @@ func (c *column) setCounts(intervals []results.Interval) {
 // setLatency takes the measured population from its summary and makes the
 // distributions that only a rate has.
 func (c *column) setLatency(dir string, intervals []results.Interval) {
-	c.latency = distributionOf(results.Latency{}, nil)
 	if len(intervals) == 0 {
+		c.latency = unknownDistribution(c.why(results.FileIntervals, "no second was recorded"))
 		return
 	}
 	if _, err := os.Stat(filepath.Join(dir, results.FileTotal)); err != nil {
@@ -228,7 +242,9 @@ func (c *column) setLatency(dir string, intervals []results.Interval) {
 	}
 	summary, err := results.Summarize(dir, c.run)
 	if err != nil {
-		c.gap("the load cannot be summed up: %v", problem(results.FileTotal, err))
+		why := "the load cannot be summed up: " + problem(results.FileTotal, err)
+		c.gap("%s", why)
+		c.latency = unknownDistribution(why)
 		return
 	}
 	c.elapsed, c.steps, c.operations = summary.Window.Seconds(), summary.Steps, summary.Operations
@@ -250,7 +266,7 @@ func (c *column) setLatency(dir string, intervals []results.Interval) {
 	c.service = distributionOf(service, merged(totals, func(s results.Series) bool {
 		return s.Timing == results.TimingService && s.Outcome == results.OK
 	}))
-	c.offered = offeredDistribution(summary.Histogram, unanswered{
+	c.offered = offeredDistribution(summary.Latency, summary.Histogram, unanswered{
 		h: merged(totals, func(s results.Series) bool {
 			return s.Timing == c.run.Timing(s.Step) && s.Outcome != results.OK
 		}),

@@ -167,7 +167,9 @@ func (d *document) commands() (lines []string) {
 			continue
 		}
 		told = c.manifest
-		folders++
+		if !c.classic {
+			folders++
+		}
 		command := commandOf(c.manifest)
 		if c.manifest.SelfCheck != nil {
 			lines = append(lines, "dbtester selfcheck --json selfcheck.json")

@@ -1,7 +1,9 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +50,11 @@ func newOutput(o Options) (*output, error) {
 	case len(o.Folders) == 1:
 		out.dir = filepath.Join(o.Folders[0], results.DirReport)
 	case len(o.Folders) > 1:
-		out.dir = filepath.Join(filepath.Dir(out.folders[0]), results.DirReport)
+		parent := holderOf(out.folders)
+		if filepath.Dir(parent) == parent {
+			return nil, errors.New("no folder holds all the result folders: say where the report is to be")
+		}
+		out.dir = filepath.Join(parent, results.DirReport)
 	default:
 		out.dir = classicDir(o.Classic.Report)
 	}
@@ -62,6 +68,29 @@ func newOutput(o Options) (*output, error) {
 		}
 	}
 	return out, nil
+}
+
+// holderOf is the deepest folder that holds several absolute ones.
+func holderOf(folders []string) string {
+	parent := filepath.Dir(folders[0])
+	for _, folder := range folders[1:] {
+		for !strings.HasPrefix(folder, strings.TrimSuffix(parent, string(filepath.Separator))+string(filepath.Separator)) {
+			parent = filepath.Dir(parent)
+		}
+	}
+	return parent
+}
+
+// IsReport reports whether a folder holds a report and no records: that of several
+// runs lies beside them, where a pattern such as results/TITLE/* finds it.
+func IsReport(dir string) bool {
+	for _, name := range []string{fileTable + ".json", fileReadme, fileHTML} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	_, err := os.Stat(filepath.Join(dir, results.FileManifest))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // classicDir is where the figures of a classic report go.

@@ -15,13 +15,16 @@ type row struct {
 	name, unit, definition string
 	// raw rows are left out of the text table.
 	raw bool
-	// optional rows are left out when no column has a value.
-	optional bool
-	cell     func(*column) Cell
+	// ours are rows that the classic tool did not have: where its files say nothing,
+	// nothing is missing.
+	ours bool
+	cell func(*column) Cell
 }
 
 // rows are the rows of the table: those of the classic tables first, in their
 // order and with their names, then ours. A stepped load adds some for each step.
+// Those that apply to no column are left out of the table; what was not measured
+// stays in it, and says so.
 func rows(columns []*column) []row {
 	var all []row
 	for _, part := range []struct {
@@ -53,8 +56,11 @@ func missing(format string, args ...any) Cell {
 
 // inapplicable is a cell that cannot have a value, and why: nothing is missing.
 func inapplicable(format string, args ...any) Cell {
-	return Cell{Text: "-", Missing: fmt.Sprintf(format, args...)}
+	return Cell{Text: noCell, Missing: fmt.Sprintf(format, args...)}
 }
+
+// unheld is why a cell cannot have a value.
+const unheld = "classic files have no place for it"
 
 // number is a cell of a value and its text.
 func number(v float64, n int64, format string, args ...any) Cell {
@@ -99,7 +105,7 @@ func throughputRows() []row {
 		{name: "TOTAL-SECONDS", unit: "s", definition: "length of the measured window, summed over steps; connecting and closing are not in it",
 			cell: func(c *column) Cell { return elapsedCell(c) }},
 		{name: "TOTAL-REQUEST-NUMBER", unit: "requests", definition: "requests that were sent, whatever became of them",
-			cell: func(c *column) Cell { return countCell(c, c.counts.Sent) }},
+			cell: sentCell},
 		{name: "MAX-THROUGHPUT", unit: "requests/s", definition: "most requests answered ok in one second" + whole,
 			cell: func(c *column) Cell { return extreme(c, math.Max) }},
 		{name: "AVG-THROUGHPUT", unit: "requests/s", definition: "measured requests answered ok / TOTAL-SECONDS",
@@ -111,7 +117,7 @@ func throughputRows() []row {
 
 func elapsedCell(c *column) Cell {
 	if c.elapsed == 0 {
-		return missing("the start and end of the load were not recorded")
+		return missing("%s", c.why(c.summaryFile(), "the start and end of the load were not recorded"))
 	}
 	return number(c.elapsed, 0, "%.4f sec", c.elapsed)
 }
@@ -119,9 +125,11 @@ func elapsedCell(c *column) Cell {
 func averageThroughput(c *column) Cell {
 	switch {
 	case c.reported > 0:
-		return number(c.reported, c.latency.n, "%s", perSecondText(c.reported))
+		return number(c.reported, max(c.latency.n, 0), "%s", perSecondText(c.reported))
 	case c.elapsed == 0:
-		return missing("the start and end of the load were not recorded")
+		return elapsedCell(c)
+	case c.latency.n < 0:
+		return okCell(c)
 	}
 	v := float64(c.latency.n) / c.elapsed
 	return number(v, c.latency.n, "%s", perSecondText(v))
@@ -140,7 +148,10 @@ func extreme(c *column, better func(a, b float64) float64) Cell {
 			v = better(v, s.ok)
 		}
 	}
-	if n == 0 {
+	switch {
+	case len(c.seconds) == 0:
+		return missing("%s", c.why(c.secondsFile(), "no second was recorded"))
+	case n == 0:
 		return missing("no whole second lies inside the load")
 	}
 	return number(v, n, "%s", perSecondText(v))
@@ -162,10 +173,13 @@ func latencyRows() []row {
 }
 
 func millis(d *distribution, v float64) Cell {
-	if d.n == 0 {
+	switch {
+	case d.missing != "" && math.IsNaN(v):
+		return missing("%s", d.missing)
+	case d.n == 0:
 		return missing("no measured request was answered")
 	}
-	return number(v, d.n, "%.4f ms", v)
+	return number(v, max(d.n, 0), "%.4f ms", v)
 }
 
 // percentiles are the quantiles of the table; the classic tables end at p99.9.
@@ -191,7 +205,7 @@ func percentile(d *distribution, q float64) Cell {
 	if why != "" {
 		return missing("%s", why)
 	}
-	cell := number(v.ms, d.n, "%s", v.text())
+	cell := number(v.ms, max(d.n, 0), "%s", v.text())
 	if v.few {
 		cell.Marks = append(cell.Marks, fewMark)
 	}
@@ -204,7 +218,7 @@ func percentile(d *distribution, q float64) Cell {
 // The marks of percentiles. The first has a sign of its own in the cells.
 const (
 	fewMark     = "* fewer than ten requests lie above this percentile (n < 10/(1-q)): chance decides it"
-	atLeastMark = ">= the percentile lies among requests that were never answered: the value is the least it can be"
+	atLeastMark = ">= the percentile lies among requests that failed or were never answered, which stand above every one answered ok: the value is the least it can be"
 )
 
 // timingRows tell the parts of a latency apart. With a rate each percentile
@@ -213,7 +227,7 @@ func timingRows() []row {
 	out := []row{
 		{name: "STDDEV-LATENCY", unit: "ms", definition: "standard deviation of the latencies of the measured requests answered ok",
 			cell: func(c *column) Cell { return millis(c.latency, c.latency.sd) }},
-		{name: "AVG-SERVICE", unit: "ms", optional: true, definition: "mean time from sent to answered, without the wait for a free client (rate only); AVG-LATENCY is from due",
+		{name: "AVG-SERVICE", unit: "ms", ours: true, definition: "mean time from sent to answered, without the wait for a free client (rate only); AVG-LATENCY is from due",
 			cell: serviceMean},
 	}
 	for _, p := range percentiles[2:] {
@@ -222,14 +236,14 @@ func timingRows() []row {
 		}
 		share := p.name[1:] + " % of "
 		out = append(out,
-			row{name: "Response " + p.name, unit: "ms", optional: true,
+			row{name: "Response " + p.name, unit: "ms", ours: true,
 				definition: "time from due to answered that " + share + "the measured requests answered ok did not exceed (rate only); the same as Latency " + p.name,
 				cell:       func(c *column) Cell { return ofRate(c, c.latency, p.q) }},
-			row{name: "Service " + p.name, unit: "ms", optional: true,
+			row{name: "Service " + p.name, unit: "ms", ours: true,
 				definition: "time from sent to answered that " + share + "the measured requests answered ok did not exceed (rate only)",
 				cell:       func(c *column) Cell { return ofRate(c, c.service, p.q) }},
-			row{name: "Offered " + p.name, unit: "ms", optional: true,
-				definition: "time from due that " + share + "all measured requests that were due did not exceed, failed and never answered ones above all others (rate only); - when every request was answered ok: it is Response " + p.name,
+			row{name: "Offered " + p.name, unit: "ms", ours: true,
+				definition: "time from due that " + share + "all measured requests that were due did not exceed, failed and never answered ones above every one answered ok (rate only); - when every request was answered ok: it is Response " + p.name,
 				cell:       func(c *column) Cell { return offeredCell(c, p.q) }})
 	}
 	return out
@@ -240,7 +254,10 @@ func ofRate(c *column, d *distribution, q float64) Cell {
 	if !c.rated() {
 		return inapplicable("only a load with a rate has it")
 	}
-	if d == nil {
+	switch {
+	case d == nil && c.classic:
+		return inapplicable(unheld)
+	case d == nil:
 		return missing("no histogram of the whole load was recorded")
 	}
 	return percentile(d, q)
@@ -258,6 +275,8 @@ func serviceMean(c *column) Cell {
 	switch {
 	case !c.rated():
 		return inapplicable("only a load with a rate has it")
+	case c.service == nil && c.classic:
+		return inapplicable(unheld)
 	case c.service == nil:
 		return missing("no histogram of the whole load was recorded")
 	}

@@ -15,19 +15,17 @@ func conditionRows() []row {
 		{name: "VERSION", definition: "what the running members reported", cell: func(c *column) Cell {
 			return words(list(c.versions()), "the members were not asked")
 		}},
-		{name: "RELEASE", definition: "how the members' binaries were obtained", optional: true, cell: func(c *column) Cell {
-			return words(list(c.releases()), "not recorded")
-		}},
-		{name: "MEMBERS", definition: "members of the cluster", optional: true, cell: members},
-		{name: "WORKLOAD", definition: "the named mix that was asked for", optional: true, cell: func(c *column) Cell {
+		{name: "RELEASE", definition: "how the members' binaries were obtained", ours: true, cell: attended(release)},
+		{name: "MEMBERS", definition: "members of the cluster", ours: true, cell: members},
+		{name: "WORKLOAD", definition: "the named mix that was asked for", ours: true, cell: func(c *column) Cell {
 			if c.run.Load.Workload == "" {
 				return inapplicable("the load has no name")
 			}
 			return words(c.run.Load.Workload, "")
 		}},
 		{name: "OPERATION", definition: "what the requests did, by their shares, and what a read promised", cell: operation},
-		{name: "KEYS", unit: "keys", definition: "keys that existed before the load", optional: true, cell: keysBefore},
-		{name: "KEY-LAW", definition: "which of the existing keys an operation took", optional: true, cell: func(c *column) Cell {
+		{name: "KEYS", unit: "keys", definition: "keys that existed before the load", ours: true, cell: keysBefore},
+		{name: "KEY-LAW", definition: "which of the existing keys an operation took", ours: true, cell: func(c *column) Cell {
 			if c.run.Load.KeyLaw == "" {
 				return inapplicable("no operation takes existing keys")
 			}
@@ -35,24 +33,24 @@ func conditionRows() []row {
 		}},
 		{name: "RATE", unit: "requests/s", definition: "requests due per second over all clients, whatever the servers do, step by step, A..B where it changed evenly; in a closed loop a client sends the next request when the last one ended", cell: rate},
 		{name: "TIMED-FROM", definition: "what the latencies above are counted from: due is response time, sent is service time", cell: timedFrom},
-		{name: "LOAD", definition: "how much was asked for, and what was cut from the measured part", optional: true, cell: func(c *column) Cell {
+		{name: "LOAD", definition: "how much was asked for, and what was cut from the measured part", ours: true, cell: func(c *column) Cell {
 			return words(configured(c), "a classic input does not say")
 		}},
 		{name: "CLIENTS", unit: "clients", definition: "concurrent clients on connections, step by step", cell: clientsCell},
 		{name: "PAYLOAD", unit: "bytes", definition: "key size + value size", cell: payload},
-		{name: "RANGE-LIMIT", unit: "keys", definition: "most keys that a range reads", optional: true, cell: func(c *column) Cell {
+		{name: "RANGE-LIMIT", unit: "keys", definition: "most keys that a range reads", ours: true, cell: func(c *column) Cell {
 			if c.run.Load.RangeLimit == 0 {
 				return inapplicable("no operation reads a range")
 			}
 			return count(int64(c.run.Load.RangeLimit))
 		}},
-		{name: "LEADER", definition: "the member that led when the load began", optional: true, cell: leader},
-		{name: "FSYNC", definition: "when a write is on disk, as the driver states it", optional: true, cell: func(c *column) Cell {
+		{name: "LEADER", definition: "the member that led when the load began", ours: true, cell: leader},
+		{name: "FSYNC", definition: "when a write is on disk, as the driver states it", ours: true, cell: func(c *column) Cell {
 			return words(c.run.Fsync, "the driver does not state it")
 		}},
-		{name: "DURABLE", definition: "whether an answered write survives a power cut: NO if the database does not sync, or keeps its data on a memory file system, or a short fdatasync probe there before the load took less than 20 us (median shown, least..most of the members)", optional: true, cell: durable},
-		{name: "SHARED-HOST", definition: "who shares a machine, and so competes for its CPU, disk and network", optional: true, cell: sharedHostCell},
-		{name: "TRIAL", definition: "which repetition of the experiment", optional: true, cell: trial},
+		{name: "DURABLE", definition: "whether an answered write survives a power cut: NO if the database does not sync, or keeps its data on a memory file system, or a short fdatasync probe there before the load took less than 20 us (median shown, least..most of the members)", ours: true, cell: attended(durable)},
+		{name: "SHARED-HOST", definition: "who shares a machine, and so competes for its CPU, disk and network", ours: true, cell: sharedHostCell},
+		{name: "TRIAL", definition: "which repetition of the experiment", ours: true, cell: trial},
 	}
 }
 
@@ -135,6 +133,14 @@ func (c *column) releases() (out []string) {
 		}
 	}
 	return out
+}
+
+func release(c *column) Cell {
+	started := func(m results.Member) bool { return len(m.Argv) > 0 }
+	if len(c.releases()) == 0 && slices.ContainsFunc(c.run.Members, started) {
+		return Cell{Text: "an executable that the agent was told of"}
+	}
+	return words(list(c.releases()), "not recorded")
 }
 
 func members(c *column) Cell {
@@ -236,7 +242,7 @@ func payload(c *column) Cell {
 }
 
 func leader(c *column) Cell {
-	if c.classic || c.run.Leader < 0 || c.run.Leader >= len(c.run.Members) {
+	if c.run.Leader < 0 || c.run.Leader >= len(c.run.Members) {
 		return missing("not known when the load began")
 	}
 	m := c.run.Members[c.run.Leader]
@@ -267,7 +273,7 @@ func durable(c *column) Cell {
 			}
 		}
 	}
-	return words(strings.Join(order, "; "), "the data directories were not looked at")
+	return words(strings.Join(order, "; "), "what the data directories lie on was not recorded")
 }
 
 // durability says whether a member's data survives a power cut: unsynced says
@@ -288,10 +294,12 @@ func durability(d results.Disk, unsynced bool) string {
 func sharedHostCell(c *column) Cell {
 	text, known := c.sharedHost()
 	text = strings.TrimPrefix(text, "shared by ")
-	if !known {
-		return missing("the samples do not name their machine")
-	}
-	if text == "" {
+	switch {
+	case !known && slices.ContainsFunc(c.run.Validity, isSharedHost):
+		return Cell{Text: "client + at least one member"}
+	case !known:
+		return missing("the records do not name the members' machines")
+	case text == "":
 		text = "no"
 	}
 	return Cell{Text: text}

@@ -66,12 +66,7 @@ func peakRows() []row {
 		{name: "SERVER-MAX-MEMORY-USAGE", unit: "bytes", definition: "largest mean over the servers of a second's resident memory", cell: meanPeak(rss, humanSize)},
 		{name: "CLIENT-MAX-CPU-USAGE", unit: "%", definition: "largest CPU use of the client in a second of the load; 100 % is one core", cell: clientPeak(cpu, percentText)},
 		{name: "CLIENT-MAX-MEMORY-USAGE", unit: "bytes", definition: "largest resident memory of the client during the load", cell: clientPeak(rss, humanSize)},
-		{name: "CLIENT-ERROR-COUNT", unit: "requests", definition: "requests that failed or are unknown", cell: func(c *column) Cell {
-			if c.failures < 0 {
-				return missing("no error record")
-			}
-			return countCell(c, c.failures)
-		}},
+		{name: "CLIENT-ERROR-COUNT", unit: "requests", definition: "requests that failed or are unknown", cell: failuresCell},
 	}
 }
 
@@ -127,12 +122,14 @@ func diskRows() []row {
 		{name: "SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", unit: "writes", definition: "writes the disks completed" + load, cell: sumCell(disk, writes, commaText)},
 		{name: "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", unit: "512-byte sectors", definition: "sectors the disks wrote" + load, cell: sumCell(disk, sectorsWritten, commaText)},
 		{name: "SERVER-AVG-DISK-SPACE-USAGE", unit: "bytes", definition: "mean over the members of the sizes of the files in the data directory after the stop, apparent", cell: diskSpace(apparent)},
-		{name: "DISK-SPACE-ALLOCATED", unit: "bytes", definition: "mean over the members of the blocks allocated to the data directory after the stop", optional: true, cell: diskSpace(allocated)},
+		{name: "DISK-SPACE-ALLOCATED", unit: "bytes", definition: "mean over the members of the blocks allocated to the data directory after the stop", ours: true, cell: attended(diskSpace(allocated))},
 	}
 }
 
 func apparent(c *column) (sizes []int64) {
-	sizes = append(sizes, c.disks...)
+	if c.disks != nil {
+		return c.disks
+	}
 	for _, m := range c.run.Members {
 		if m.Disk != nil {
 			sizes = append(sizes, m.Disk.ApparentBytes)
@@ -164,22 +161,32 @@ func diskSpace(get func(*column) []int64) func(*column) Cell {
 	}
 }
 
+// attended is a cell of what only agents can tell.
+func attended(cell func(*column) Cell) func(*column) Cell {
+	return func(c *column) Cell {
+		if c.unattended() {
+			return inapplicable(noAgents)
+		}
+		return cell(c)
+	}
+}
+
 // memberRows tell the members apart, which the classic means do not.
 func memberRows() []row {
 	top := func(name, unit, definition string, get gauge, text func(float64) string) row {
-		return row{name: name, unit: unit, definition: definition + "; the member with the most, and which", optional: true, cell: memberPeak(get, text)}
+		return row{name: name, unit: unit, definition: definition + "; the member with the most, and which", ours: true, cell: attended(memberPeak(get, text))}
 	}
 	return []row{
-		{name: "CLIENT-CPU-SECONDS", unit: "s", definition: "CPU time of the client over the load", optional: true, cell: clientSum(cpuSeconds, secondText)},
-		{name: "SERVER-CPU-SECONDS", unit: "s", definition: "CPU time of all members' processes over the load", optional: true, cell: sumCell(apart, cpuSeconds, secondText)},
+		{name: "CLIENT-CPU-SECONDS", unit: "s", definition: "CPU time of the client over the load", ours: true, cell: clientSum(cpuSeconds, secondText)},
+		{name: "SERVER-CPU-SECONDS", unit: "s", definition: "CPU time of all members' processes over the load", ours: true, cell: attended(sumCell(apart, cpuSeconds, secondText))},
 		top("MEMBER-MAX-CPU", "%", "largest CPU use of one member in a second of the load; 100 % is one core", cpu, percentText),
 		top("MEMBER-MAX-MEMORY", "bytes", "largest resident memory of one member during the load", rss, humanSize),
 		top("MEMBER-MAX-RSS-ANON", "bytes", "largest anonymous memory of one member during the load: what it allocated, without file pages", rssAnon, humanSize),
 		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, by the kernel's own mark", rssPeak, humanSize),
-		{name: "SERVER-OWN-DISK-READ", unit: "bytes", definition: "bytes the members' processes read from disk over the load, by the kernel's count per process", optional: true, cell: sumCell(apart, ownReads, humanSize)},
-		{name: "SERVER-OWN-DISK-WRITTEN", unit: "bytes", definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", optional: true, cell: sumCell(apart, ownWrites, humanSize)},
-		{name: "MEMBER-MAX-DISK-WRITTEN", unit: "bytes", definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", optional: true, cell: memberSumPeak(ownWrites, humanSize)},
-		{name: "CLIENT-MAX-RSS-ANON", unit: "bytes", definition: "largest anonymous memory of the client during the load", optional: true, cell: clientPeak(rssAnon, humanSize)},
+		{name: "SERVER-OWN-DISK-READ", unit: "bytes", definition: "bytes the members' processes read from disk over the load, by the kernel's count per process", ours: true, cell: attended(sumCell(apart, ownReads, humanSize))},
+		{name: "SERVER-OWN-DISK-WRITTEN", unit: "bytes", definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", ours: true, cell: attended(sumCell(apart, ownWrites, humanSize))},
+		{name: "MEMBER-MAX-DISK-WRITTEN", unit: "bytes", definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", ours: true, cell: attended(memberSumPeak(ownWrites, humanSize))},
+		{name: "CLIENT-MAX-RSS-ANON", unit: "bytes", definition: "largest anonymous memory of the client during the load", ours: true, cell: clientPeak(rssAnon, humanSize)},
 		{name: "SAMPLES", unit: "samples", definition: "samples taken during the load: client + each member", cell: sampleCounts},
 	}
 }

@@ -78,7 +78,7 @@ func (c *column) summaryTotals() []named {
 		{"Requests/sec", strings.TrimSuffix(averageThroughput(c).Text, " req/sec")},
 	}
 	l := c.run.Load
-	if n := c.counts.OK; l.Operation == "write" || l.Operation == "update" {
+	if n := c.counts.OK; (l.Operation == "write" || l.Operation == "update") && !c.uncounted() {
 		each := fmt.Sprintf("%s B of key + %s B of value each", humanize.Comma(int64(l.KeySize)), sizesText(l))
 		if l.ValueSizeMax == 0 && n >= 0 {
 			each = fmt.Sprintf("%s B in %s answered requests, %s", humanize.Comma(n*int64(l.KeySize+l.ValueSize)), humanize.Comma(n), each)
@@ -104,7 +104,9 @@ func sizesText(l results.Load) string {
 func bytesPerResponse(c *column) Cell {
 	switch {
 	case c.classic:
-		return missing("a classic run does not record it")
+		return inapplicable(unheld)
+	case c.counts.BytesRead > 0 && c.reads == 0:
+		return missing("%s", c.why(results.FileIntervals, "the number of reads was not recorded"))
 	case c.reads == 0:
 		return inapplicable("no value was read")
 	}

@@ -51,6 +51,12 @@ type Cell struct {
 	Missing string `json:"missing,omitempty"`
 }
 
+// noCell is what a cell shows that cannot have a value.
+const noCell = "-"
+
+// applies reports whether a cell has a value or should have one.
+func (c Cell) applies() bool { return c.Missing == "" || c.Text != noCell }
+
 // newTable makes the table of the columns.
 func newTable(columns []*column) *Table {
 	t := &Table{}
@@ -59,16 +65,18 @@ func newTable(columns []*column) *Table {
 	}
 	for _, r := range rows(columns) {
 		line := Row{Name: r.name, Unit: r.unit, Definition: r.definition, Raw: r.raw, Section: r.section}
-		empty := true
+		applies := false
 		for _, c := range columns {
 			cell := r.cell(c)
-			empty = empty && cell.Missing != ""
+			if r.ours && c.foreign() && cell.Missing != "" {
+				cell = inapplicable("%s", cell.Missing)
+			}
+			applies = applies || cell.applies()
 			line.Cells = append(line.Cells, cell)
 		}
-		if r.optional && empty {
-			continue
+		if applies {
+			t.Rows = append(t.Rows, line)
 		}
-		t.Rows = append(t.Rows, line)
 	}
 	t.footnotes()
 	t.Notes = append(t.Notes, clockNotes(columns)...)
@@ -122,7 +130,7 @@ func (t *Table) unmeasured() (notes []string) {
 	rows := map[place][]string{}
 	for _, row := range t.Rows {
 		for i, cell := range row.Cells {
-			if row.Raw || cell.Missing == "" || cell.Text == "-" {
+			if row.Raw || cell.Missing == "" || !cell.applies() {
 				continue
 			}
 			p := place{cell.Missing, i}
@@ -154,7 +162,7 @@ func clockNotes(columns []*column) (notes []string) {
 	var closed, rated []string
 	for _, c := range columns {
 		switch {
-		case c.latency.n == 0, c.classic && c.run.Load.Rate > 0: // its gap says more
+		case c.latency.n <= 0, c.foreign() && c.run.Load.Rate > 0: // its gap says more
 		case c.rated():
 			rated = append(rated, c.tag)
 		default:

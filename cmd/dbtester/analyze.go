@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +29,12 @@ func (a *app) newAnalyze() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
-	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder)")
+	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all)")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
 	return cmd
 }
 
-func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) error {
+func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
 	o := analyze.Options{Folders: runs, Out: f.out}
 	if f.config != "" {
 		e, err := a.readExperiment(f.config)
@@ -47,12 +49,39 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) err
 	if len(runs) == 0 && o.Classic == nil {
 		return usageError{errors.New("name result folders, or a classic experiment file with --config")}
 	}
-	for _, run := range runs {
+	if o.Folders, err = a.withoutReports(runs); err != nil {
+		return err
+	}
+	for _, run := range o.Folders {
 		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
 			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
 		}
 	}
 	return a.printReport(ctx, o, f.summary)
+}
+
+// withoutReports leaves out reports of several runs, which lie beside those runs
+// and so are named by the same patterns, and says so. Naming nothing else is an
+// error.
+func (a *app) withoutReports(paths []string) (runs []string, err error) {
+	var skipped []string
+	for _, path := range paths {
+		report := path
+		if !analyze.IsReport(report) {
+			report = filepath.Dir(path) // a pattern one level deeper finds its files
+		}
+		switch {
+		case !analyze.IsReport(report):
+			runs = append(runs, path)
+		case !slices.Contains(skipped, report):
+			skipped = append(skipped, report)
+			fmt.Fprintf(a.err, "dbtester: %s is a report and not a run: it is left out\n", report)
+		}
+	}
+	if len(runs) == 0 && len(skipped) > 0 {
+		return nil, usageError{fmt.Errorf("%s is not a result folder but a report", skipped[0])}
+	}
+	return runs, nil
 }
 
 // printReport analyzes, and prints the table, the summaries if they are asked
@@ -67,5 +96,8 @@ func (a *app) printReport(ctx context.Context, o analyze.Options, summary bool) 
 		fmt.Fprintf(a.out, "\n%s\n", report.Summary())
 	}
 	fmt.Fprintf(a.out, "report in %s\n", relative(report.Dir))
+	if len(report.Unread) > 0 {
+		return fmt.Errorf("the report lacks what cannot be read: %s", strings.Join(report.Unread, ", "))
+	}
 	return nil
 }

@@ -1,0 +1,302 @@
+package analyze
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/google/go-cmp/cmp"
+)
+
+// names are the rows of a report.
+func names(r *Report) (out []string) {
+	for _, row := range r.Table.Rows {
+		out = append(out, row.Name)
+	}
+	return out
+}
+
+// wantCells checks the beginnings of the cells of a column; one that is not
+// measured must give the reason.
+func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
+	t.Helper()
+	for name, text := range want {
+		text, reason, unmeasured := strings.Cut(text, "not measured: ")
+		got := cell(t, r, name, column)
+		switch {
+		case unmeasured && (got.Text != "not measured" || got.Missing != reason || got.Value != nil):
+			t.Errorf("%s = %+v, want it not measured: %s", name, got, reason)
+		case !unmeasured && (!strings.HasPrefix(got.Text, text) || got.Missing != ""):
+			t.Errorf("%s = %+v, want %s", name, got, text)
+		}
+	}
+}
+
+// TestKilledRun is a control that was killed during the load: the manifest is as
+// it was when the load began, and nothing of the members came home.
+func TestKilledRun(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	run := f.database("etcd-v3.6", 2*time.Millisecond)
+	whole := names(tabulate(t, f.write()))
+	f.m.State, f.m.Ended, run.State = results.StateRunning, time.Time{}, results.StateRunning
+	run.LoadStart, run.LoadEnd, run.Steps, run.Totals, run.Keys = time.Time{}, time.Time{}, nil, nil, nil
+	for i := range run.Members {
+		run.Members[i].Disk, run.Members[i].Clock = nil, nil
+		f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.ServerFile(i+1))))
+	}
+	r := tabulate(t, f.write())
+	if diff := cmp.Diff(slices.DeleteFunc(whole, func(n string) bool { return n == "INSIDE-SHARE-WORST-STEP" }), names(r)); diff != "" {
+		t.Errorf("rows of the whole run and of the killed one (-whole +killed):\n%s", diff)
+	}
+	wantCells(t, r, 0, map[string]string{
+		"OK": "5,941", "SHARED-HOST": "2 members + client",
+		"KEYS-FOUND":           "not measured: the database was not asked for its number of keys",
+		"DURABLE":              "not measured: what the data directories lie on was not recorded",
+		"SERVER-CPU-SECONDS":   "not measured: member 1: no samples",
+		"MEMBER-MAX-MEMORY":    "not measured: member 1: no samples",
+		"DISK-SPACE-ALLOCATED": "not measured: 0 of 2 data directories were measured",
+		"INSIDE-SHARE":         "not measured: the time inside calls was not recorded",
+	})
+	text := strings.Join(strings.Fields(r.Text()), " ")
+	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "gap: the run is running"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no word of %q in\n%s", want, r.Text())
+		}
+	}
+}
+
+// TestLostMember has lost the samples of one member of two, and the count of keys.
+func TestLostMember(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	run := f.database("etcd-v3.6", 2*time.Millisecond)
+	run.Keys.Error = "context deadline exceeded"
+	run.Members[0].Addr = "10.0.0.1"
+	run.Validity = []results.Mark{{Code: sharedHostCode, Text: "as control found"}}
+	f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.ServerFile(1))))
+	r := tabulate(t, f.write())
+	wantCells(t, r, 0, map[string]string{
+		"SHARED-HOST":        "2 members + client",
+		"KEYS-FOUND":         "not measured: context deadline exceeded",
+		"SERVER-CPU-SECONDS": "not measured: member 1: no samples",
+	})
+	if n := strings.Count(r.Text(), "shared host: "); n != 1 {
+		t.Errorf("%d marks of a shared host:\n%s", n, r.Text())
+	}
+	// Not even the agent said where the member ran.
+	run.Members[0].Host = nil
+	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"SHARED-HOST": "1 member + client"})
+	run.Members[0].Addr = "127.0.0.9"
+	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"SHARED-HOST": "2 members + client"})
+}
+
+// TestNothingWasSent is a load that did not begin: no count is 0.
+func TestNothingWasSent(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.m.Databases = []*results.DatabaseRun{{
+		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "connection refused", Leader: -1,
+		Load:    results.Load{Operation: "write", Requests: 100, Clients: 1, Connections: 1, KeySize: 8, ValueSize: 8},
+		Members: []results.Member{{Addr: "127.0.0.1", Endpoint: "127.0.0.1:2379"}},
+	}}
+	r := tabulate(t, f.write())
+	want := map[string]string{"AVG-LATENCY": "not measured: intervals.csv is missing", "KEYS-FOUND": "not measured: the database was not asked for its number of keys"}
+	for _, name := range []string{"TOTAL-REQUEST-NUMBER", "CLIENT-ERROR-COUNT", "OFFERED", "SENT", "OK", "FAILED", "UNKNOWN", "UNSENT", "ERRORS"} {
+		want[name] = "not measured: no request was recorded"
+	}
+	wantCells(t, r, 0, want)
+	wantCells(t, r, 0, map[string]string{"SHARED-HOST": "1 member + client"}) // on a loopback address
+	if text := r.Text(); strings.Contains(text, "system-metrics.csv is missing\netcd: gap: 1-") || strings.Contains(strings.Join(names(r), " "), "MEMBER-MAX") {
+		t.Errorf("members without agents are missed:\n%s", text)
+	}
+	if text := r.Summary(); strings.Contains(text, "0 answered") || !strings.Contains(text, "not measured") {
+		t.Errorf("summary:\n%s", text)
+	}
+}
+
+// TestErrorsWithoutTheirFile still tells how many there were.
+func TestErrorsWithoutTheirFile(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	run := f.database("etcd-v3.6", 2*time.Millisecond)
+	f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.FileErrors)))
+	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"ERRORS": "unrecorded 59"})
+}
+
+// exported is a run whose classic files were exported, and the classic file that
+// names them.
+func exported(t *testing.T, f *fixture, run *results.DatabaseRun) *config.Experiment {
+	t.Helper()
+	dir := filepath.Join(f.write(), run.Tag)
+	f.ok(results.Derive(dir, run))
+	in := config.Inputs{Files: map[string]string{}}
+	to := t.TempDir()
+	export := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		f.ok(err)
+		path := filepath.Join(to, "t-"+name)
+		f.ok(os.WriteFile(path, data, 0o644))
+		return path
+	}
+	for _, name := range []string{results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicTimeseries, results.FileClassicByKey, results.FileClientInterpolated} {
+		in.Files[name] = export(name)
+	}
+	in.Servers = []string{export("1-" + results.FileServerInterpolated), export("2-" + results.FileServerInterpolated)}
+	return &config.Experiment{
+		Classic: true, Title: "Write 6K keys", Inputs: map[string]config.Inputs{run.Tag: in}, Report: config.Report{PlotDir: t.TempDir()},
+		Databases: []config.Database{{ID: "etcd__v3_6", Name: "etcd", Tag: run.Tag, Load: config.Load{Operation: "write", Clients: 10, KeySize: 256, ValueSize: 1024}}},
+	}
+}
+
+func tabulateClassic(t *testing.T, e *config.Experiment) *Report {
+	t.Helper()
+	d, err := newDocument(t.Context(), Options{Classic: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Report
+}
+
+// TestClassicFilesMissing names the file, where one of a classic run is missing,
+// and takes nothing for 0.
+func TestClassicFilesMissing(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	run := f.database("etcd-v3.6", 2*time.Millisecond)
+	e := exported(t, f, run)
+	in := e.Inputs[run.Tag]
+	wantCells(t, tabulateClassic(t, e), 0, map[string]string{"OK": "5,941", "ERRORS": "throttled 59", "AVG-LATENCY": "4.4294 ms", "Latency p99": "6.85"})
+	for _, test := range []struct {
+		file string
+		want map[string]string
+	}{
+		{results.FileClassicPercentile, map[string]string{"Latency p10": "not measured: $ is missing", "Latency p99.9": "not measured: $ is missing", "OK": "5,941"}},
+		{results.FileClassicTimeseries, map[string]string{
+			"OK": "not measured: $ is missing", "SENT": "not measured: $ is missing", "TOTAL-REQUEST-NUMBER": "not measured: $ is missing", "MAX-THROUGHPUT": "not measured: $ is missing",
+			"ERRORS": "throttled 59", "AVG-LATENCY": "4.4294 ms", "AVG-THROUGHPUT": "743", "Latency p99": "6.85", "OFFERED": "not measured: a classic run does not record it",
+		}},
+		{results.FileClassicSummary, map[string]string{
+			"TOTAL-SECONDS": "not measured: $ is missing", "AVG-THROUGHPUT": "not measured: $ is missing", "AVG-LATENCY": "not measured: $ is missing", "STDDEV-LATENCY": "not measured: $ is missing",
+			"ERRORS": "not measured: $ is missing", "CLIENT-ERROR-COUNT": "not measured: $ is missing", "TOTAL-REQUEST-NUMBER": "not measured: $ is missing", "OK": "5,941", "Latency p99": "6.85",
+		}},
+	} {
+		path := in.Files[test.file]
+		f.ok(os.Rename(path, path+".away"))
+		for name, text := range test.want {
+			test.want[name] = strings.ReplaceAll(text, "$", filepath.Base(path))
+		}
+		wantCells(t, tabulateClassic(t, e), 0, test.want)
+		f.ok(os.Rename(path+".away", path))
+	}
+}
+
+// TestClassicRunThatCannotBeRead is an error, or one column less.
+func TestClassicRunThatCannotBeRead(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	e := exported(t, f, f.database("etcd-v3.6", 2*time.Millisecond))
+	e.Databases = append(e.Databases, config.Database{ID: "etcd__none", Name: "etcd", Tag: "etcd-none"})
+	away := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	e.Inputs["etcd-none"] = config.Inputs{Files: map[string]string{results.FileClassicSummary: away("summary.csv")}, Servers: []string{away("1.csv")}}
+	r := tabulateClassic(t, e)
+	if diff := cmp.Diff([]string{"etcd-none"}, r.Unread); diff != "" || !strings.Contains(r.Text(), "etcd-none: gap: none of its files can be read") {
+		t.Errorf("unread (-want +got):\n%s%s", diff, r.Text())
+	}
+	wantCells(t, r, 1, map[string]string{"OK": "not measured: client-latency-throughput-timeseries.csv is not named in the experiment file"})
+	e.Databases = e.Databases[1:]
+	_, err := Run(t.Context(), Options{Classic: e})
+	if err == nil || !strings.Contains(err.Error(), "no file can be read\netcd-none: client-") || !strings.Contains(err.Error(), "summary.csv is missing") {
+		t.Errorf("a report of nothing: %v", err)
+	}
+	if files, err := os.ReadDir(e.Report.PlotDir); len(files) > 0 || err != nil {
+		t.Errorf("wrote %v, %v", files, err)
+	}
+}
+
+// TestClassicSidecar gives a classic run what its files have no place for, as the
+// result folder has it.
+func TestClassicSidecar(t *testing.T) {
+	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.rate = 750
+	run := f.database("etcd-v3.5", 2*time.Millisecond)
+	run.Label = "v3_5" // 3.6.16 ran
+	run.Validity = []results.Mark{{Code: "unsent", Invalid: true, Text: "100 of 6,100 requests"}, {Code: sharedHostCode, Text: "as control found"}}
+	f.m.Validity = []results.Mark{{Code: "self-check", Text: "of another machine"}}
+	e := exported(t, f, run)
+	plain := tabulateClassic(t, e)
+	if got := plain.Table.Columns[0].Text; got != "etcd-v3.5" || len(plain.Marks) == 0 || !plain.Valid() {
+		t.Errorf("without what control left: %s, %+v", got, plain.Marks)
+	}
+	summary := e.Inputs[run.Tag].Files[results.FileClassicSummary]
+	f.ok(results.WriteSidecar(summary, f.m))
+	r, folder := tabulateClassic(t, e), tabulate(t, f.dir)
+	if got := r.Table.Columns[0].Text; got != "etcd-v3.5 (ran 3.6.16)" || r.Valid() {
+		t.Errorf("header %s, marks %v", got, r.Marks)
+	}
+	var marks []Mark
+	for _, m := range r.Marks {
+		if m.Code == "unsent" || m.Code == sharedHostCode || m.Code == "self-check" {
+			marks = append(marks, m)
+		}
+	}
+	if len(marks) != 3 {
+		t.Errorf("marks %v", r.Marks)
+	}
+	for _, name := range []string{
+		"TOTAL-SECONDS", "TOTAL-REQUEST-NUMBER", "MAX-THROUGHPUT", "MIN-THROUGHPUT", "AVG-LATENCY", "Latency p99", "Response p99", "VERSION", "MEMBERS", "LEADER", "FSYNC", "DURABLE", "SHARED-HOST",
+		"OFFERED", "SENT", "OK", "FAILED", "UNSENT", "QUEUED", "KEYS-FOUND", "ERRORS", "CLIENT-ERROR-COUNT", "TIMED-FROM", "RATE", "CLIENTS", "SERVER-AVG-DISK-SPACE-USAGE", "DISK-SPACE-ALLOCATED",
+	} {
+		if got, want := cell(t, r, name, 0), cell(t, folder, name, 0); got.Text != want.Text {
+			t.Errorf("%s = %q, in the result folder %q", name, got.Text, want.Text)
+		}
+	}
+	if text := r.Text(); strings.Contains(text, "the members were not asked") || !strings.Contains(text, "INVALID unsent") {
+		t.Errorf("table:\n%s", text)
+	}
+	// Files of another run lie there now.
+	data, err := os.ReadFile(summary)
+	f.ok(err)
+	f.ok(os.WriteFile(summary, append(data, '\n'), 0o644))
+	if r := tabulateClassic(t, e); r.Table.Columns[0].Text != "etcd-v3.5" || !strings.Contains(r.Text(), "summary.run.json is not used: ") {
+		t.Errorf("beside another run:\n%s", r.Text())
+	}
+}
+
+// TestReportOfSeveralRuns lies where the runs' own folders are told from it.
+func TestReportOfSeveralRuns(t *testing.T) {
+	base := t.TempDir()
+	var dirs []string
+	for _, name := range []string{"one/1", "one/2", "other/1"} {
+		f := newFixture(t, filepath.Join(base, "results", name))
+		f.database("etcd", 2*time.Millisecond)
+		dirs = append(dirs, f.write())
+	}
+	for _, test := range []struct {
+		dirs []string
+		want string
+	}{
+		{dirs[:1], "results/one/1/report"}, {dirs[:2], "results/one/report"}, {dirs, "results/report"}, {dirs[1:], "results/report"},
+	} {
+		r := tabulate(t, test.dirs...)
+		if got, err := filepath.Rel(base, r.Dir); got != test.want || err != nil {
+			t.Errorf("report of %q in %s, want %s", test.dirs, got, test.want)
+		}
+	}
+	if _, err := newOutput(Options{Folders: []string{"/a/1", "/b/1"}}); err == nil || !strings.Contains(err.Error(), "say where") {
+		t.Errorf("a report in the root: %v", err)
+	}
+	r, err := run(t, Options{Folders: dirs[:2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{r.Dir: true, dirs[0]: false, filepath.Dir(dirs[0]): false, filepath.Join(r.Dir, fileReadme): false} {
+		if IsReport(dir) != want {
+			t.Errorf("IsReport(%s) = %v", dir, !want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(base, "results", results.DirReport)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a report in the folder of all results: %v", err)
+	}
+}
