@@ -58,6 +58,7 @@ type column struct {
 	client  machine
 	disks   []int64 // classic: apparent bytes of each member's data directory
 	logs    []logEvent
+	leaders []int // members by index, in the order in which they led the load
 	gaps    []string
 	// problems are the gaps of record files, by the names that control gives them.
 	problems map[string]string

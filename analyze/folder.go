@@ -51,6 +51,7 @@ func readRun(folder *results.Folder, manifest *results.Manifest, run *results.Da
 	c.setErrors(read(c, filepath.Join(dir, results.FileErrors), results.ReadErrors))
 	c.client = c.readMachine(filepath.Join(dir, results.FileClient), "client", 0)
 	c.readMembers(dir)
+	c.readLeaders(filepath.Join(dir, results.FileEvents))
 	c.readLogs(filepath.Join(dir, results.DirLogs))
 	return c
 }

@@ -151,10 +151,20 @@ func hostText(h results.Host) string {
 	}
 	cpus := ""
 	if h.CPUs > 0 {
-		cpus = strings.TrimSpace(fmt.Sprintf("%d CPU%s %s", h.CPUs, plural(h.CPUs), h.CPUModel))
+		cpus = strings.TrimSpace(cpusText(h) + " " + h.CPUModel)
 	}
 	parts := []string{h.Name, cpus, memory, strings.TrimSpace(h.OS + " " + h.Kernel)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// cpusText is how many processors a machine has, and how many of them could be used
+// if that is less.
+func cpusText(h results.Host) string {
+	allowed := h.AllowedCPUs()
+	if all := max(h.OnlineCPUs, h.CPUs); allowed < float64(all) {
+		return fmt.Sprintf("%g of %d CPU%s", allowed, all, plural(all))
+	}
+	return fmt.Sprintf("%d CPU%s", h.CPUs, plural(h.CPUs))
 }
 
 // commands are what makes the runs and the report again. Files are named without

@@ -217,7 +217,7 @@ func percentile(d *distribution, q float64) Cell {
 
 // The marks of percentiles. The first has a sign of its own in the cells.
 const (
-	fewMark     = "* fewer than ten requests lie above this percentile (n < 10/(1-q)): chance decides it"
+	fewMark     = "* fewer than ten of n lie above this percentile (n < 10/(1-q)): chance decides it"
 	atLeastMark = ">= the percentile lies among requests that failed or were never answered, which stand above every one answered ok: the value is the least it can be"
 )
 

@@ -44,7 +44,7 @@ func conditionRows() []row {
 			}
 			return count(int64(c.run.Load.RangeLimit))
 		}},
-		{name: "LEADER", definition: "the member that led when the load began", ours: true, cell: leader},
+		{name: "LEADER", definition: "the member that led when the load began, and those that were found to lead later in it", ours: true, cell: leader},
 		{name: "FSYNC", definition: "when a write is on disk, as the driver states it", ours: true, cell: func(c *column) Cell {
 			return words(c.run.Fsync, "the driver does not state it")
 		}},
@@ -239,14 +239,6 @@ func payload(c *column) Cell {
 		return Cell{Text: fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)}
 	}
 	return number(float64(l.KeySize+l.ValueSize), 0, "%d + %d", l.KeySize, l.ValueSize)
-}
-
-func leader(c *column) Cell {
-	if c.run.Leader < 0 || c.run.Leader >= len(c.run.Members) {
-		return missing("not known when the load began")
-	}
-	m := c.run.Members[c.run.Leader]
-	return number(float64(c.run.Leader+1), 0, "member %d (%s)", c.run.Leader+1, m.Addr)
 }
 
 // notDurableBelow is what no disk reaches: a faster probe was answered by memory.

@@ -92,16 +92,17 @@ func clientRows() []row {
 			cell: insideShare},
 		{name: "INSIDE-SHARE-WORST-STEP", unit: "%", definition: "INSIDE-SHARE of the step where it is least", ours: true,
 			cell: insideShareWorst},
-		timed("LATENESS p50", "median"+late, lateness(func(s *results.Spread) int64 { return s.P50 })),
-		timed("LATENESS p99", "99th percentile of the"+late, lateness(func(s *results.Spread) int64 { return s.P99 })),
-		timed("LATENESS max", "longest"+late, lateness(func(s *results.Spread) int64 { return s.Max })),
+		timed("LATENESS p50", "median"+late, lateness(.50, func(s *results.Spread) int64 { return s.P50 })),
+		timed("LATENESS p99", "99th percentile of the"+late, lateness(.99, func(s *results.Spread) int64 { return s.P99 })),
+		timed("LATENESS max", "longest"+late, lateness(1, func(s *results.Spread) int64 { return s.Max })),
 		timed("SCHEDULING-LAG p99", "99th percentile of how late a timer fired in the client's process, sampled every 10 ms of the load: with processors to spare it is far below 1 ms",
 			schedulingLag),
 	}
 }
 
-// lateness is one number of how much after due free clients sent.
-func lateness(get func(*results.Spread) int64) func(*column) Cell {
+// lateness is the quantile q, 1 for the maximum, of how much after due free clients
+// sent.
+func lateness(q float64, get func(*results.Spread) int64) func(*column) Cell {
 	return func(c *column) Cell {
 		switch s := c.run.Lateness; {
 		case !c.rated():
@@ -109,22 +110,28 @@ func lateness(get func(*results.Spread) int64) func(*column) Cell {
 		case s == nil || s.N == 0:
 			return missing("not recorded, or no client ever waited for a due time")
 		default:
-			return spreadCell(get(s), s.N)
+			return spreadCell(q, get(s), s.N)
 		}
 	}
 }
 
 func schedulingLag(c *column) Cell {
 	if s := c.run.SchedulingLag; s != nil && s.N > 0 {
-		return spreadCell(s.P99, s.N)
+		return spreadCell(.99, s.P99, s.N)
 	}
 	return missing("not recorded")
 }
 
-// spreadCell is one number of a distribution of the client's, and of how many.
-func spreadCell(ns, n int64) Cell {
+// spreadCell is a quantile of a distribution of the client's, 1 for its maximum, and
+// of how many.
+func spreadCell(q float64, ns, n int64) Cell {
 	ms := float64(ns) / 1e6
-	return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
+	if q == 1 || results.Enough(q, n) {
+		return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
+	}
+	cell := number(ms, n, "%.3f ms *, n %s", ms, humanize.Comma(n))
+	cell.Marks = []string{fewMark}
+	return cell
 }
 
 func maxBacklog(c *column) Cell {

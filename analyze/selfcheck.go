@@ -51,8 +51,14 @@ func selfCheckText(s *results.SelfCheck) string {
 	if len(missed) > 0 {
 		paces += " (not kept: " + strings.Join(missed, ", ") + ")"
 	}
+	p99 := func(s results.Spread) string {
+		if s.Enough(.99) {
+			return msText(s.P99)
+		}
+		return fmt.Sprintf("%s (n %s, few)", msText(s.P99), humanize.Comma(s.N))
+	}
 	return fmt.Sprintf("of %s: this client %s; a timer fires %s late at p99, a waiting client sends %s late",
-		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, msText(s.TimerLateness.P99), msText(s.ClientLateness.P99))
+		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, p99(s.TimerLateness), p99(s.ClientLateness))
 }
 
 // selfCheckFact adds how true latencies were, who checked, and whether it was the

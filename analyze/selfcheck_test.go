@@ -85,6 +85,8 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 		"killed before a step ended": {func(m *results.Manifest) {
 			m.Databases[0].Steps, m.Databases[0].Load.RateEnd = nil, 70
 		}, "70 requests/s were due", "paces up to 60/s"},
+		"too few waits": {func(m *results.Manifest) { m.SelfCheck.TimerLateness.N = 999 }, "80 requests/s were due",
+			"a timer fires 0.105 ms (n 999, few) late at p99, a waiting client sends 0.080 ms late"},
 		"another machine": {func(m *results.Manifest) { m.SelfCheck.Host.Name = "other" }, "", ""},
 		"no self-check":   {func(m *results.Manifest) { m.SelfCheck = nil }, "", ""},
 	} {
