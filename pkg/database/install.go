@@ -2,6 +2,10 @@ package database
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/install"
 )
@@ -26,6 +30,50 @@ func (d Database) Recipes(version string) ([]install.Recipe, error) {
 		err = fmt.Errorf("there is no recipe for %s %s", d.Name, version)
 	}
 	return recipes, err
+}
+
+// RecipesFrom returns the ways to get a version that the user says is at where; see
+// [install.From]. One file is the database's own server: where releases hold
+// another one, such as that behind a proxy, it is refused.
+func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
+	recipes, err := d.Recipes(version)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(where) // what is wrong with it, From says
+	tools := install.Tools(recipes)
+	if err == nil && !info.IsDir() && len(d.Info.Tools) > 0 && !slices.Contains(tools, d.Info.Tools[0]) {
+		return nil, fmt.Errorf("%q is one file, which would pass for %s: a release of %s holds only that. "+
+			"Give a directory that holds %[2]s by this name; an executable of %[4]s itself is for an agent's flag --%[4]s-exec",
+			where, strings.Join(tools, " and "), d.Name, d.Info.Tools[0])
+	}
+	return install.From(where, recipes)
+}
+
+// CheckOldest refuses a version whose three numbers come before those of oldest, the
+// first that a driver's plans are for. Both are plain and in full, such as "3.4.0" or
+// "3.7.0-rc.1".
+func CheckOldest(name, version, oldest string) error {
+	if slices.Compare(numbers(version), numbers(oldest)) < 0 {
+		return fmt.Errorf("%s %s is too old: dbtester runs %[1]s from %[3]s on", name, version, oldest)
+	}
+	return nil
+}
+
+// numbers are the dotted numbers that a plain version begins with.
+func numbers(version string) []int {
+	if end := strings.IndexAny(version, "-+"); end >= 0 {
+		version = version[:end]
+	}
+	var list []int
+	for part := range strings.SplitSeq(version, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			break
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 // PlainVersion returns a version as releases are named: without the "v", or in

@@ -45,10 +45,6 @@ type About struct {
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
-	// Part names what the recipe obtains where the release bears the name of
-	// something else, such as the server that a proxy stands before. One file that a
-	// user has is not taken for it.
-	Part string
 	// NotTried marks a recipe written from documentation that never ran.
 	NotTried bool
 }

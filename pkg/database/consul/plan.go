@@ -27,7 +27,7 @@ var plannedFlags = []string{
 }
 
 // Plan returns one command, named "consul", that runs the tool "consul", which
-// must be of 1.14 or newer. Consul listens on addresses, so hosts can't be named.
+// must be of oldestRelease or newer. Consul listens on addresses, so hosts can't be named.
 //
 // Of a member's ports, only the three of its roles are open: the wide-area gossip,
 // DNS and gRPC, which the key-value store does not need, are off.

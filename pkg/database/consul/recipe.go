@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 )
 
@@ -15,11 +16,17 @@ import (
 //go:embed release
 var releases embed.FS
 
+// oldestRelease is the first that knows the ports of a plan's configuration.
+const oldestRelease = "1.14.0"
+
 // Recipes returns how to obtain a version: the project's own release archive
 // and, for the versions of which a build is known to work, the Go module.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
 		return nil, fmt.Errorf("consul has no version %q: want one such as 1.16.0", version)
+	}
+	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {
+		return nil, err
 	}
 	const site = "https://releases.hashicorp.com/consul/{version}/"
 	recipes := []install.Recipe{install.Archive{

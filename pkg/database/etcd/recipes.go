@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 )
 
@@ -31,11 +32,17 @@ func serverModule(version string) string {
 	return "go.etcd.io/etcd/server/v3"
 }
 
+// oldestRelease is the first whose server knows the arguments of a plan.
+const oldestRelease = "3.4.0"
+
 // Recipes returns upstream's release archive, and for the versions that were
 // tried a build of the same version from the Go modules.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	if !validVersion.MatchString(version) {
 		return nil, fmt.Errorf("etcd has no release %q: want one such as 3.6.16 (built from source: %s)", version, strings.Join(built(), ", "))
+	}
+	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {
+		return nil, err
 	}
 	recipes := []install.Recipe{archive()}
 	build, err := goBuild(version)

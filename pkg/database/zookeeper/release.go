@@ -98,7 +98,7 @@ func versionNumber(version string) (int, error) {
 		number = 1000*number + n
 	}
 	if number < oldestVersion {
-		return 0, fmt.Errorf("version %q of zookeeper is older than 3.4.0", version)
+		return 0, fmt.Errorf("zookeeper %s is too old: dbtester runs zookeeper from 3.4.0 on", version)
 	}
 	return number, nil
 }
