@@ -131,7 +131,7 @@ func (r reading) value(get gauge) float64 {
 // readings returns one reading per second that was sampled. A sample belongs to
 // the second that the middle of its period lies in, because its rates are those
 // of the period; of a period in which a sample was missed only the last second
-// counts, the others are gaps.
+// counts, the others are gaps. Gauges are also those of the second itself.
 func (m machine) readings() map[int64]reading {
 	out := map[int64]reading{}
 	for i, s := range m.samples {
@@ -171,16 +171,22 @@ func fillShort(out map[int64]reading, begin int64, r reading) {
 }
 
 // keepGauges gives each second the gauges that its reading doesn't know, from the
-// last sample taken within that second which does. A run's last sample may find
-// the processes ended; the sample before, in the same second, did not.
+// last sample taken within that second which does: a gauge is of the moment, not
+// of a period. A run's last sample may find the processes ended; the sample
+// before, in the same second, did not. A second without a reading gets one of its
+// gauges alone.
 func (m machine) keepGauges(out map[int64]reading) {
 	for i := range m.samples {
 		s := &m.samples[len(m.samples)-1-i]
 		second := floorDiv(s.UnixNano, 1e9)
-		if r, known := out[second]; known {
+		r, known := out[second]
+		if known {
 			r.KeepGauges(s)
-			out[second] = r
+		} else {
+			r.Sample = *s
+			r.CPUPercent = -1
 		}
+		out[second] = r
 	}
 }
 

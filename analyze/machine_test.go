@@ -74,11 +74,14 @@ func TestReadings(t *testing.T) {
 		// The last two samples are one row of 1.625 s, which stands for both seconds.
 		"interpolated": {results.Interpolate(died), secondValues{
 			[]float64{20, 30 / 1.625, 30 / 1.625}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
+		// The row's period is the second before's; of the second itself there is a moment.
+		"ended just after a second began": {results.Interpolate(append(start, ended(2.125, .125, .6))),
+			secondValues{[]float64{20, 30 / 1.125, gap}, []float64{51, 52, 52}, []float64{1000, 1000, gap}}},
 		"a missed sample is a gap": {busy(append(start, sampled(4, 2, .9, 53))...),
-			secondValues{[]float64{20, 30, gap, 15}, []float64{51, 52, gap, 53}, []float64{1000, 1000, gap, 1000}}},
+			secondValues{[]float64{20, 30, gap, 15}, []float64{51, 52, 52, 53}, []float64{1000, 1000, gap, 1000}}},
 		"a late sample and its successor share a second": {busy(sampled(0, 0, 0, 50), sampled(1.75, 1.75, .7, 51), sampled(2, .25, .75, 52)),
-			secondValues{[]float64{gap, 37.5, gap}, []float64{50, 52, gap}, []float64{gap, 1000, gap}}},
-		"two in the first second":  {busy(sampled(.25, 0, 0, 50), sampled(1, .75, .3, 51)), secondValues{[]float64{40, gap}, []float64{51, gap}, []float64{1000, gap}}},
+			secondValues{[]float64{gap, 37.5, gap}, []float64{50, 52, 52}, []float64{gap, 1000, gap}}},
+		"two in the first second":  {busy(sampled(.25, 0, 0, 50), sampled(1, .75, .3, 51)), secondValues{[]float64{40, gap}, []float64{51, 51}, []float64{1000, gap}}},
 		"no process was ever seen": {[]results.Sample{ended(0, 0, 0), ended(1, 1, 0)}, secondValues{[]float64{gap, gap}, []float64{gap, gap}, []float64{1000, gap}}},
 	} {
 		got := valuesOf(machine{samples: tt.samples}, len(tt.want.cpu))
