@@ -38,6 +38,8 @@ type Options struct {
 	// Upload copies a finished result folder to where the experiment says; nil if
 	// no upload can be done.
 	Upload func(ctx context.Context, dir string, to config.Upload) error
+	// NoUpload leaves out an upload that the experiment asks for.
+	NoUpload bool
 	// Owner names this control to people: user@host pid.
 	Owner string
 	// Local says the agents live in this process.
@@ -97,8 +99,11 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		o.Log.Warn("some facts of this machine can't be read", "error", err)
 	}
 	out := &Outcome{}
-	if err := withCause(ctx, Check(ctx, o)); err != nil {
+	if err := withCause(ctx, errors.Join(CheckUpload(o), Check(ctx, o))); err != nil {
 		return out, err
+	}
+	if text := leftOut(o); text != "" {
+		o.Report(Update{Text: text})
 	}
 	var errs []error
 	for trial := 1; trial <= max(o.Experiment.Trials, 1); trial++ {
@@ -164,7 +169,8 @@ func (t *trialRun) run(ctx context.Context) (err error) {
 	t.manifest = &results.Manifest{
 		Format: results.FormatVersion, State: results.StateRunning, Title: e.Title, Description: e.Description,
 		Started: started, RunID: newRunID(), Seed: e.Seed, Local: t.Local, Trial: t.number, Trials: max(e.Trials, 1),
-		Tool: t.Tool, Client: t.client, SelfCheck: t.SelfCheck, Config: resolved, Validity: judgeSelfCheck(t.SelfCheck, t.client),
+		Tool: t.Tool, Client: t.client, SelfCheck: t.SelfCheck, Config: resolved,
+		Validity: slices.Concat(judgeSelfCheck(t.SelfCheck, t.client), judgeUpload(t.Options)),
 	}
 	if err := t.folder.WriteManifest(t.manifest); err != nil {
 		return err
@@ -220,18 +226,6 @@ func (t *trialRun) collectInvalid() {
 			}
 		}
 	}
-}
-
-func (t *trialRun) upload(ctx context.Context) error {
-	to := t.Experiment.Upload
-	if !t.Experiment.Steps.Upload || to == nil {
-		return nil
-	}
-	if t.Upload == nil {
-		return errors.New("an upload is asked for, but this program has no uploader")
-	}
-	t.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Text: "upload to " + to.URL})
-	return t.Upload(ctx, t.folder.Dir(), *to)
 }
 
 // newRunID returns 128 random bits in hexadecimal.

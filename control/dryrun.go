@@ -22,12 +22,24 @@ const dryRunDir = "$WORK_DIR"
 func DryRun(w io.Writer, o Options) error {
 	e := o.Experiment
 	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, count(max(e.Trials, 1), "trial"), e.Seed)
+	dryRunUpload(w, o)
 	for i := range e.Databases {
 		if err := dryRunDatabase(w, o, &e.Databases[i]); err != nil {
 			return fmt.Errorf("%s: %w", e.Databases[i].ID, err)
 		}
 	}
 	return nil
+}
+
+// dryRunUpload says what becomes of an upload, if one is asked for. Whether it can
+// be is for [CheckUpload] to say.
+func dryRunUpload(w io.Writer, o Options) {
+	switch text := leftOut(o); {
+	case text != "":
+		fmt.Fprintln(w, text)
+	case wantsUpload(o.Experiment):
+		fmt.Fprintf(w, "upload to %s\n", o.Experiment.Upload.URL)
+	}
 }
 
 func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {

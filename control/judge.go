@@ -27,6 +27,7 @@ const (
 	markSecured     = "secured"
 	markUnmeasured  = "servers not measured"
 	markSelfCheck   = "self-check"
+	markNotUploaded = "not uploaded"
 )
 
 // judge says what must be said beside the numbers.

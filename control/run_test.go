@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
@@ -423,30 +421,4 @@ func TestEndpoints(t *testing.T) {
 		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}
 	checkFiles(t, rec.dir, 0)
-}
-
-// An upload is asked for the folders that are whole.
-func TestUpload(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	file := "upload: {url: 'file:///nowhere'}\nsteps: {upload: true}\n" + small + "databases: {fake: {}}"
-	e := r.experiment(file)
-	o := r.options(e, nil)
-	var uploaded []string
-	o.Upload = func(_ context.Context, dir string, to config.Upload) error {
-		uploaded = append(uploaded, dir+" to "+to.URL)
-		return nil
-	}
-	out, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{out.Folders[0] + " to file:///nowhere"}, uploaded); diff != "" {
-		t.Error(diff)
-	}
-	o.Upload = nil
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no uploader") {
-		t.Errorf("without an uploader: %v", err)
-	}
-	r.mustBeIdle()
 }

@@ -26,6 +26,7 @@ type controlFlags struct {
 	iface      string
 	local      bool
 	dryRun     bool
+	noUpload   bool
 	insecure   bool
 	requests   int64
 	cpuProfile string
@@ -50,6 +51,7 @@ func (a *app) newControl() *cobra.Command {
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	flags.BoolVar(&f.noUpload, "no-upload", false, "leave out an upload that the file asks for")
 	flags.BoolVar(&f.insecure, "insecure", false, "talk to agents on other machines without TLS")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
@@ -86,8 +88,16 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
 		return err
 	}
+	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload}
+	err = checkUpload(o)
 	if f.dryRun {
-		return control.DryRun(a.out, control.Options{Experiment: e, Registry: a.registry})
+		if err != nil {
+			fmt.Fprintf(a.err, "dbtester: a run would be refused: %v\n", err)
+		}
+		return control.DryRun(a.out, o)
+	}
+	if err != nil {
+		return err
 	}
 	out, err := a.conduct(ctx, e, f)
 	a.printFolders(out)
@@ -138,7 +148,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	defer progress.end()
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check,
-		Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
+		NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
 	})
 	if err == nil && len(out.Invalid) > 0 {
 		err = &invalidError{out.Invalid}

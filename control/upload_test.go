@@ -1,0 +1,108 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// uploading is an experiment that asks for an upload.
+const uploading = "upload: {url: 'file:///nowhere'}\nsteps: {upload: true}\n" + small + "databases: {fake: {}}"
+
+// An upload is asked for the folders that are whole.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.options(r.experiment(uploading), nil)
+	var uploaded []string
+	o.Upload = func(_ context.Context, dir string, to config.Upload) error {
+		uploaded = append(uploaded, dir+" to "+to.URL)
+		return nil
+	}
+	out, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{out.Folders[0] + " to file:///nowhere"}, uploaded); diff != "" {
+		t.Error(diff)
+	}
+	r.mustBeIdle()
+}
+
+// An upload that cannot be is refused before anything starts, beside what else is
+// wrong.
+func TestUploadRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	upload := func(context.Context, string, config.Upload) error { return nil }
+	key := filepath.Join(t.TempDir(), "key.json")
+	for _, tt := range []struct {
+		name, file string
+		upload     func(context.Context, string, config.Upload) error
+		want       string // "" is no refusal
+	}{
+		{"no uploader", uploading, nil, "an upload to file:///nowhere is asked for, but this program has no uploader"},
+		{
+			"no key", strings.Replace(uploading, "{url:", "{key_file: "+key+", url:", 1), upload,
+			"an upload to file:///nowhere is asked for, but its key file " + key + " does not exist",
+		},
+		{
+			"neither", strings.Replace(uploading, "{url:", "{key_file: "+key+", url:", 1), nil,
+			"an upload to file:///nowhere is asked for, but this program has no uploader and its key file " + key + " does not exist",
+		},
+		{"not by this database", strings.Replace(uploading, "fake: {}", "fake: {steps: {upload: false}}", 1), nil, ""},
+		{"not at all", strings.Replace(uploading, "{upload: true}", "{upload: false}", 1), nil, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := r.options(r.experiment(tt.file), nil)
+			o.Upload = tt.upload
+			var text bytes.Buffer
+			if err := DryRun(&text, o); err != nil || strings.Contains(text.String(), "\nupload to file:///nowhere\n") != (tt.want != "") {
+				t.Errorf("dry run: %v\n%s", err, text.String())
+			}
+			if err := CheckUpload(o); tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			out, err := Run(t.Context(), o)
+			if err == nil || err.Error() != tt.want || len(out.Folders) > 0 {
+				t.Errorf("%+v, %v, want %q", out, err, tt.want)
+			}
+		})
+	}
+}
+
+// A run without the upload says so at its start and in its records.
+func TestNoUpload(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var said []string
+	o := r.options(r.experiment(uploading), func(u Update) { said = append(said, u.Text) })
+	o.NoUpload = true
+	out, err := Run(t.Context(), o)
+	if err != nil || len(out.Invalid) > 0 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	const want = "the upload to file:///nowhere that the experiment asks for is left out"
+	if said[0] != want || slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "upload") }) {
+		t.Errorf("said %q", said)
+	}
+	marks := r.read(out.Folders[0], 0).manifest.Validity
+	var text bytes.Buffer
+	if err := DryRun(&text, o); err != nil || !strings.Contains(text.String(), "\n"+want+"\n") {
+		t.Errorf("dry run: %v\n%s", err, text.String())
+	}
+	if diff := cmp.Diff([]results.Mark{{Code: "not uploaded", Text: want}}, marks); diff != "" {
+		t.Error(diff)
+	}
+}
