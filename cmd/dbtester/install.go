@@ -116,11 +116,10 @@ func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 		return wantedRelease{}, fmt.Errorf("%w%s", err, didYouMean(words, name))
 	}
 	w := wantedRelease{name: name, version: database.PlainVersion(version)}
-	if w.recipes, err = db.Recipes(version); err != nil {
-		return wantedRelease{}, err
-	}
 	if from != "" {
-		w.recipes, err = install.From(from, w.recipes)
+		w.recipes, err = db.RecipesFrom(from, version)
+	} else {
+		w.recipes, err = db.Recipes(version)
 	}
 	return w, err
 }
