@@ -87,7 +87,7 @@ func (t *trialRun) database(ctx context.Context, db *config.Database) error {
 	if err != nil {
 		c.run.Error = err.Error()
 	}
-	return errors.Join(err, t.folder.WriteManifest(t.manifest))
+	return errors.Join(err, t.folder.WriteManifest(t.manifest), c.exportRun())
 }
 
 // newConductor returns the conductor of a database before anything started.
