@@ -28,32 +28,38 @@ func connect(ctx context.Context, config *tls.Config, address string) (net.Conn,
 	return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, "tcp", address)
 }
 
-// network makes the connections of one session and cuts the last one when the
-// session is closed, where the library would wait for a server that hangs.
+// network makes the connections of one session. When the session is closed it cuts
+// the last one, made or in the making, where the library would wait for a server
+// that hangs.
 type network struct {
-	tls    *tls.Config // nil for plaintext
-	failed chan error  // errors of attempts until wait returns, as far as there is room
+	tls    *tls.Config     // nil for plaintext
+	failed chan error      // errors of attempts until wait returns, as far as there is room
+	life   context.Context // ends when the session is closed: the library's dial has no context
+	end    context.CancelFunc
 	mu     sync.Mutex
 	conn   net.Conn
-	closed bool
+}
+
+// newNetwork returns a network with no connection yet, for that many members.
+func newNetwork(config *tls.Config, members int) *network {
+	n := &network{tls: config, failed: make(chan error, members)}
+	n.life, n.end = context.WithCancel(context.Background())
+	return n
 }
 
 // dial is the library's way to connect.
 func (n *network) dial(_, address string, _ time.Duration) (net.Conn, error) {
-	n.mu.Lock()
-	closed := n.closed
-	n.mu.Unlock()
-	if closed {
+	if n.life.Err() != nil {
 		return nil, net.ErrClosed
 	}
-	conn, err := connect(context.Background(), n.tls, address)
+	conn, err := connect(n.life, n.tls, address)
 	if err != nil {
 		n.fail(err)
 		return nil, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.closed {
+	if n.life.Err() != nil {
 		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
 	n.conn = conn
@@ -135,7 +141,7 @@ func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members i
 func (n *network) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.closed = true
+	n.end()
 	if n.conn != nil {
 		// What it says does not matter: the server has answered, or never will.
 		_ = n.conn.Close()

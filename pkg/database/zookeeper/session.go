@@ -64,11 +64,12 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 	if extra := access.size() - openToAll; extra > 0 {
 		buffers += extra
 	}
-	n := &network{tls: config, failed: make(chan error, len(endpoints))}
+	n := newNetwork(config, len(endpoints))
 	conn, events, err := zk.Connect(endpoints, sessionTimeout,
 		zk.WithDialer(n.dial), zk.WithLogger(silence{}), zk.WithLogInfo(false),
 		zk.WithMaxBufferSize(buffers), zk.WithMaxConnBufferSize(buffers))
 	if err != nil {
+		n.close()
 		return nil, err
 	}
 	s := &session{
