@@ -64,10 +64,13 @@ func below(p database.Plan) []string {
 // stall pauses commands of a member, has all that a client and a driver can ask end
 // in time, and lets the member go on.
 func stall(t *testing.T, f *fixture, what string, victim int, commands ...string) {
-	s := &stalled{fixture: f, victim: victim}
-	for range 3 {
-		s.clients = append(s.clients, f.dial(t, f.To(victim)))
-		serves(t, f, s.clients[len(s.clients)-1])
+	s := &stalled{fixture: f, victim: victim, asked: f.dial(t, f.To(victim)), cancelled: f.dial(t, f.To(victim))}
+	var err error
+	if s.closed, err = f.driver.Dial(t.Context(), f.To(victim)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []database.Client{s.asked, s.cancelled, s.closed} {
+		serves(t, f, c)
 	}
 	f.Pause(victim, commands...)
 	defer f.Resume(victim)
@@ -88,20 +91,19 @@ func stall(t *testing.T, f *fixture, what string, victim int, commands ...string
 	f.Resume(victim)
 	f.part(t, what+": after", func(t *testing.T) {
 		f.WaitReady()
-		for _, c := range s.clients[:2] {
-			recovers(t, f, c)
-		}
-		s.writes.check(t, f, s.clients[0])
+		recovers(t, f, s.asked)
+		recovers(t, f, s.cancelled)
+		s.writes.check(t, f, s.asked)
 	})
 }
 
 // stalled is a member that answers nothing, and clients that were connected to it
-// before.
+// before, one for each call that uses one.
 type stalled struct {
 	*fixture
-	victim  int
-	clients []database.Client
-	writes  writes
+	victim                   int
+	asked, cancelled, closed database.Client
+	writes                   writes
 }
 
 // call is something that must end in time, or say what was wrong.
@@ -169,8 +171,7 @@ func late(err error) error {
 // deadline: a write runs out of time with an unknown outcome, for it was sent. What
 // follows on the connection runs out of time too, sent or not.
 func (s *stalled) deadline(ctx context.Context) error {
-	client := s.clients[0]
-	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, client) }
+	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.asked) }
 	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
@@ -178,7 +179,7 @@ func (s *stalled) deadline(ctx context.Context) error {
 		return fmt.Errorf("put again: %w", err)
 	}
 	err := s.within(ctx, func(ctx context.Context) error {
-		_, err := client.Get(ctx, s.key(), s.info().Reads[0])
+		_, err := s.asked.Get(ctx, s.key(), s.info().Reads[0])
 		return err
 	})
 	if err := hasClass(err, database.ClassTimeout, database.Unknown, database.Failed); err != nil {
@@ -192,18 +193,17 @@ func (s *stalled) cancel(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(cancelAfter, cancel).Stop()
-	err := inTime(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.clients[1]) })
+	err := inTime(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.cancelled) })
 	return hasClass(err, database.ClassCancelled, database.Unknown)
 }
 
 // close: a connection with a write under way that nobody waits for any more closes.
 func (s *stalled) close(ctx context.Context) error {
-	client := s.clients[2]
-	err := s.within(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, client) })
+	err := s.within(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.closed) })
 	if err := hasClass(err, database.ClassTimeout, database.Unknown); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
-	return s.within(ctx, func(context.Context) error { return client.Close() })
+	return s.within(ctx, func(context.Context) error { return s.closed.Close() })
 }
 
 // dialInTime: a dial ends with its deadline, if not before it with success.

@@ -32,7 +32,8 @@ func secure(t testing.TB, transport Transport, addrs ...string) databasetest.Sui
 // admit makes the members want users, and root one.
 func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 	t.Helper()
-	users := usersOf(t, c)
+	users, closes := usersOf(t, c)
+	defer closes()
 	_, err := users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
 	if err != nil {
 		t.Fatal(err)
@@ -49,20 +50,21 @@ func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 }
 
 // usersOf speaks to member 0 of users, with the cluster's credentials.
-func usersOf(t testing.TB, c *databasetest.Cluster) pb.AuthClient {
+func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes func()) {
 	t.Helper()
 	conn, err := connect(c.To(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewAuthClient(conn)
+	return pb.NewAuthClient(conn), func() { _ = conn.Close() }
 }
 
 // authRevision is how often the users were changed.
 func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	t.Helper()
-	status, err := usersOf(t, c).AuthStatus(t.Context(), &pb.AuthStatusRequest{})
+	users, closes := usersOf(t, c)
+	defer closes()
+	status, err := users.AuthStatus(t.Context(), &pb.AuthStatusRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,9 @@ func TestForgottenTokens(t *testing.T) {
 }
 
 func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport) {
-	client, users := dialBy(t, transport, c.To(0)), usersOf(t, c)
+	client := dialBy(t, transport, c.To(0))
+	users, closes := usersOf(t, c)
+	defer closes()
 	root := c.Target().Auth
 	for range 3 { // and tokens of more than one age
 		_, err := users.UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
