@@ -100,8 +100,8 @@ func TestParseLoadavg(t *testing.T) {
 func TestParseMountinfo(t *testing.T) {
 	check(t, parseMountinfo, map[string][]mount{
 		"36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 shared:2 - ext3 /dev/root rw\n40 35 0:45 / /x rw - tmpfs none rw\n": {
-			{number: deviceNumber{98, 0}, point: "/mnt/a b", fstype: "ext3", source: "/dev/root"},
-			{number: deviceNumber{0, 45}, point: "/x", fstype: "tmpfs", source: "none"},
+			{number: deviceNumber{98, 0}, root: "/mnt1", point: "/mnt/a b", fstype: "ext3", source: "/dev/root", options: "rw"},
+			{number: deviceNumber{0, 45}, root: "/", point: "/x", fstype: "tmpfs", source: "none", options: "rw"},
 		},
 	}, "36 35 98:0 / /mnt rw\n", "36 35 98 / /mnt rw - ext3 /dev/root rw\n")
 }
