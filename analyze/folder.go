@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -61,7 +62,7 @@ func (c *column) stateGap() {
 	switch c.run.State {
 	case results.StateComplete:
 	case results.StateFailed:
-		c.gap("the run failed: %s", c.run.Error)
+		c.gap("the run failed: %s", strings.ReplaceAll(c.run.Error, "\n", "; "))
 	default:
 		c.gap("the run is %s; the records end where it stopped", c.run.State)
 	}
@@ -214,6 +215,7 @@ func (c *column) setCounts(intervals []results.Interval) {
 		return
 	}
 	t := &c.counts
+	t.Clamped = -1 // intervals do not tell
 	for _, iv := range intervals {
 		t.Offered += iv.Due
 		t.Sent += iv.Sent

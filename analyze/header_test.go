@@ -15,7 +15,7 @@ func TestHeaderSaysWhatRan(t *testing.T) {
 		{"go build", "v3.6.16", "3.6.16", "tag"},
 	} {
 		col := &column{tag: "tag", run: &results.DatabaseRun{
-			Built: c.built, Asked: c.asked, Members: []results.Member{{Version: c.version}},
+			Built: c.built, Asked: c.asked, Members: []results.Member{{Agent: "127.0.0.1:3500", Version: c.version}},
 		}}
 		if got := col.header().Text; got != c.want {
 			t.Errorf("built %q, asked %q, ran %q: %q, want %q", c.built, c.asked, c.version, got, c.want)

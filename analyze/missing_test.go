@@ -57,12 +57,13 @@ func TestKilledRun(t *testing.T) {
 	}
 	wantCells(t, r, 0, map[string]string{
 		"OK": "5,941", "SHARED-HOST": "2 members + client",
-		"KEYS-FOUND":           "not measured: the database was not asked for its number of keys",
+		"KEYS-FOUND":           "not measured: the database's own count of its keys was not recorded",
 		"DURABLE":              "not measured: what the data directories lie on was not recorded",
 		"SERVER-CPU-SECONDS":   "not measured: member 1: no samples",
 		"MEMBER-MAX-MEMORY":    "not measured: member 1: no samples",
 		"DISK-SPACE-ALLOCATED": "not measured: 0 of 2 data directories were measured",
 		"INSIDE-SHARE":         "not measured: the time inside calls was not recorded",
+		"CLAMPED":              "not measured: only the totals at the end of a run have it",
 	})
 	text := strings.Join(strings.Fields(r.Text()), " ")
 	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "gap: the run is running"} {
@@ -79,10 +80,12 @@ func TestLostMember(t *testing.T) {
 	run.Keys.Error = "context deadline exceeded"
 	run.Members[0].Addr = "10.0.0.1"
 	run.Validity = []results.Mark{{Code: sharedHostCode, Text: "as control found"}}
+	run.Members[1].Disk = nil
 	f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.ServerFile(1))))
 	r := tabulate(t, f.write())
 	wantCells(t, r, 0, map[string]string{
 		"SHARED-HOST":        "2 members + client",
+		"DURABLE":            "yes: ext4, fdatasync p50 400 us; not recorded of 1 of 2 members",
 		"KEYS-FOUND":         "not measured: context deadline exceeded",
 		"SERVER-CPU-SECONDS": "not measured: member 1: no samples",
 	})
@@ -100,12 +103,12 @@ func TestLostMember(t *testing.T) {
 func TestNothingWasSent(t *testing.T) {
 	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.m.Databases = []*results.DatabaseRun{{
-		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "connection refused", Leader: -1,
+		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "no quorum\nconnection refused", Leader: -1, Built: builtIn,
 		Load:    results.Load{Operation: "write", Requests: 100, Clients: 1, Connections: 1, KeySize: 8, ValueSize: 8},
 		Members: []results.Member{{Addr: "127.0.0.1", Endpoint: "127.0.0.1:2379"}},
 	}}
 	r := tabulate(t, f.write())
-	want := map[string]string{"AVG-LATENCY": "not measured: intervals.csv is missing", "KEYS-FOUND": "not measured: the database was not asked for its number of keys"}
+	want := map[string]string{"AVG-LATENCY": "not measured: intervals.csv is missing", "KEYS-FOUND": "not measured: the database's own count of its keys was not recorded"}
 	for _, name := range []string{"TOTAL-REQUEST-NUMBER", "CLIENT-ERROR-COUNT", "OFFERED", "SENT", "OK", "FAILED", "UNKNOWN", "UNSENT", "ERRORS"} {
 		want[name] = "not measured: no request was recorded"
 	}
@@ -113,6 +116,9 @@ func TestNothingWasSent(t *testing.T) {
 	wantCells(t, r, 0, map[string]string{"SHARED-HOST": "1 member + client"}) // on a loopback address
 	if text := r.Text(); strings.Contains(text, "system-metrics.csv is missing\netcd: gap: 1-") || strings.Contains(strings.Join(names(r), " "), "MEMBER-MAX") {
 		t.Errorf("members without agents are missed:\n%s", text)
+	}
+	if got := r.Table.Columns[0].Text; got != "etcd" || !strings.Contains(r.Text(), "the run failed: no quorum; connection refused") {
+		t.Errorf("%s:\n%s", got, r.Text())
 	}
 	if text := r.Summary(); strings.Contains(text, "0 answered") || !strings.Contains(text, "not measured") {
 		t.Errorf("summary:\n%s", text)

@@ -71,7 +71,7 @@ const builtIn = "built-in"
 // version that ran when the label disagrees.
 func (c *column) header() Header {
 	h := Header{Tag: c.tag, Text: c.tag}
-	if c.run.Built == builtIn {
+	if c.run.Built == builtIn && !c.unattended() {
 		h.Text += " (" + builtIn + ")"
 	}
 	var ran []string
@@ -128,7 +128,7 @@ func (c *column) releases() (out []string) {
 		switch {
 		case m.Release != nil:
 			out = append(out, strings.TrimSpace(m.Release.Kind+" "+m.Release.Version))
-		case c.run.Built != "":
+		case c.run.Built != "" && !c.unattended():
 			out = append(out, c.run.Built)
 		}
 	}
@@ -247,8 +247,10 @@ const notDurableBelow = 20 * time.Microsecond
 func durable(c *column) Cell {
 	groups := map[string][]time.Duration{} // probes by what they show
 	var order []string
+	unknown := 0
 	for _, m := range c.run.Members {
 		if m.Disk == nil {
+			unknown++
 			continue
 		}
 		key := durability(*m.Disk, strings.HasPrefix(c.run.Fsync, "none"))
@@ -264,6 +266,9 @@ func durable(c *column) Cell {
 				order[i] = strings.TrimSuffix(order[i], " us") + fmt.Sprintf("..%.0f us", float64(most)/1e3)
 			}
 		}
+	}
+	if unknown > 0 && len(order) > 0 {
+		order = append(order, fmt.Sprintf("not recorded of %d of %d members", unknown, len(c.run.Members)))
 	}
 	return words(strings.Join(order, "; "), "what the data directories lie on was not recorded")
 }

@@ -13,8 +13,10 @@ import (
 // countCell is a count of requests; -1 was not recorded.
 func countCell(c *column, v int64) Cell {
 	switch {
-	case v < 0:
+	case v < 0 && c.classic:
 		return missing("a classic run does not record it")
+	case v < 0:
+		return missing("only the totals at the end of a run have it")
 	case c.uncounted():
 		return missing("no request was recorded")
 	}
@@ -154,7 +156,7 @@ func keysFound(c *column) Cell {
 	case k == nil && !c.creates():
 		return inapplicable("keys are counted around loads that write and do not delete")
 	case k == nil:
-		return missing("the database was not asked for its number of keys")
+		return missing("the database's own count of its keys was not recorded")
 	case k.Error != "":
 		return missing("%s", k.Error)
 	case c.run.Totals == nil:

@@ -150,6 +150,9 @@ func allocated(c *column) (sizes []int64) {
 func diskSpace(get func(*column) []int64) func(*column) Cell {
 	return func(c *column) Cell {
 		sizes := get(c)
+		if c.unattended() {
+			return missing(noAgents)
+		}
 		if len(sizes) == 0 || len(sizes) < len(c.run.Members) {
 			return missing("%d of %d data directories were measured", len(sizes), max(len(c.run.Members), len(c.servers)))
 		}

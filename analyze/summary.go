@@ -105,6 +105,8 @@ func bytesPerResponse(c *column) Cell {
 	switch {
 	case c.classic:
 		return inapplicable(unheld)
+	case c.run.Totals == nil && c.reads > 0:
+		return missing("only the totals at the end of a run have the bytes that were read")
 	case c.counts.BytesRead > 0 && c.reads == 0:
 		return missing("%s", c.why(results.FileIntervals, "the number of reads was not recorded"))
 	case c.reads == 0:
