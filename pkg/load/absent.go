@@ -47,8 +47,10 @@ func (a *absent) add(key int64) {
 		a.gaps = slices.Insert(a.gaps, n, gap{key, key + 1})
 	}
 	// What nobody asks for any more is forgotten, so that a database that fails does
-	// not fill the memory.
-	a.gaps = slices.Delete(a.gaps, 0, a.at(key-a.reach))
+	// not fill the memory; half of all at once, for the others move.
+	if n := a.at(key - a.reach); n > len(a.gaps)/2 {
+		a.gaps = slices.Delete(a.gaps, 0, n)
+	}
 }
 
 // remove takes a key for present.

@@ -48,7 +48,7 @@ type step struct {
 	first    int64 // number of this step's request 0
 	start    int64
 	phaseEnd [numPhases]int64 // after start
-	// stopAt is when nothing new is issued any more; stop is closed then.
+	// stopAt is when nothing new is issued any more, or ending; stop is closed then.
 	stopAt atomic.Int64
 	stop   chan struct{}
 	alarm  *alarm
@@ -174,22 +174,37 @@ func (s *step) watchStop(ctx, own context.Context) {
 	}
 	select {
 	case <-ctx.Done():
-		s.endIssuing(s.rec.now())
+		s.interrupt()
 	case <-over:
-		s.endIssuing(s.stopAt.Load())
+		s.rec.endIssuing(s.stopAt.Load())
 	case <-own.Done():
 	}
 }
 
-// endIssuing sets the time at which nothing new is issued; the earliest wins.
-func (s *step) endIssuing(at int64) {
-	for {
-		old := s.stopAt.Load()
-		if at >= old || s.stopAt.CompareAndSwap(old, at) {
-			break
-		}
-	}
+// ending is in place of a step's end that is being set.
+const ending = -1
+
+// interrupt ends issuing now. What was due before now was offered and what is due
+// later was not, so no client may send in between: those that come to it wait until
+// now is known, and it is known after the last one has passed. No flush counts
+// what is due in between either.
+func (s *step) interrupt() {
+	s.rec.mu.Lock()
+	defer s.rec.mu.Unlock()
+	planned := s.stopAt.Swap(ending)
+	at := min(planned, s.rec.now()+1)
+	s.stopAt.Store(at)
 	s.rec.endIssuing(at)
+}
+
+// stopsAt is when nothing new is issued any more.
+func (s *step) stopsAt() int64 {
+	at := s.stopAt.Load()
+	if at == ending {
+		<-s.stop
+		at = s.stopAt.Load()
+	}
+	return at
 }
 
 func (s *step) finish(ctx context.Context) (StepResult, error) {

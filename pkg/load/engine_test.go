@@ -341,8 +341,9 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestReconcile runs loads with random delays, errors, time-outs and interrupts:
-// run checks that every request is counted once.
+// TestReconcile runs loads with random operations, delays, errors, time-outs and
+// interrupts: run checks that every request is counted once, and the client and a
+// schedule of its own are asked how many there were.
 func TestReconcile(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,6 +352,9 @@ func TestReconcile(t *testing.T) {
 			spec.Shed, spec.Poisson = rng.IntN(2) == 0, rng.IntN(2) == 0
 			spec.Timeout = time.Duration(1+rng.IntN(50)) * time.Millisecond
 			spec.WarmUp = time.Duration(rng.IntN(1500)) * time.Millisecond
+			if rng.IntN(2) == 0 {
+				spec.Mix, spec.Keys = []Share{{database.OpWrite, 0.3}, {database.OpUpdate, 0.7}}, 100
+			}
 			step := Step{Clients: 1 + rng.IntN(40), Requests: int64(1 + rng.IntN(5000))}
 			if rng.IntN(2) == 0 {
 				step.Rate = float64(1 + rng.IntN(3000))
@@ -365,7 +369,9 @@ func TestReconcile(t *testing.T) {
 			}
 			var mu sync.Mutex
 			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return rng.IntN(n) }
-			sink, rec, _, _ := run(t, ctx, spec, step, func(ctx context.Context, _, _ []byte) error {
+			var calls atomic.Int64
+			sink, rec, res, err := run(t, ctx, spec, step, func(ctx context.Context, _, _ []byte) error {
+				calls.Add(1)
 				select {
 				case <-time.After(time.Duration(draw(20_000)) * time.Microsecond):
 				case <-ctx.Done():
@@ -385,7 +391,16 @@ func TestReconcile(t *testing.T) {
 			for _, e := range sink.errors {
 				errs += e.Count
 			}
-			got := rec.Totals()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			got, offered := rec.Totals(), calls.Load()
+			if step.Rate > 0 {
+				offered = newSchedule(spec, step).dueBefore(int64(res.IssueEnd.Sub(res.Start)))
+			}
+			if got.Sent != calls.Load() || got.Offered != offered {
+				t.Errorf("seed %d: %+v, but %d were called and %d offered", seed, got, calls.Load(), offered)
+			}
 			if histograms != got.Sent || errs != got.Failed+got.Unknown {
 				t.Errorf("seed %d: %+v, but %d in histograms and %d errors", seed, got, histograms, errs)
 			}

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"runtime"
 	"runtime/debug"
@@ -34,12 +35,12 @@ func (r *Recorder) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		r.mu.Lock()
+		r.flushing.Lock()
 		for r.flushed+1 < r.second(r.now()) {
 			r.flush(r.flushed+1, false)
 		}
 		wait := r.fromUnix(r.flushed+2) + flushAfter - r.now()
-		r.mu.Unlock()
+		r.flushing.Unlock()
 		timer.Reset(time.Duration(wait))
 		if debug.ReadGCStats(&collected); time.Since(collected.LastGC) >= collectEvery {
 			runtime.GC()
@@ -48,7 +49,7 @@ func (r *Recorder) run(ctx context.Context) {
 }
 
 // flush closes a second: it merges the shards, adds to the totals, and gives the
-// second to the sink. The last second of a step takes the unsent requests.
+// second to the sink. The last one of a step settles its accounts.
 func (r *Recorder) flush(sec int64, last bool) {
 	for _, s := range r.shards {
 		r.take(s, sec)
@@ -58,6 +59,18 @@ func (r *Recorder) flush(sec int64, last bool) {
 		}
 	}
 	fails := r.fails.take(sec)
+	second, progress := r.rows(sec, last, fails)
+	r.keep(r.sink.Second(second))
+	r.progress(progress)
+	for n := range r.merged {
+		r.merged[n].reset()
+	}
+}
+
+// rows makes the rows of a second that was merged, and adds them to the counts.
+func (r *Recorder) rows(sec int64, last bool, fails failed) (Second, Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.flushed = sec
 	second := Second{Start: time.Unix(sec, 0).UTC(), Errors: r.errorCounts(sec, fails)}
 	for p := range phases {
@@ -66,12 +79,12 @@ func (r *Recorder) flush(sec int64, last bool) {
 			r.interval(&second, sec, p, o, due[o], fails)
 		}
 	}
-	r.close(second.Intervals, last)
-	r.keep(r.sink.Second(second))
-	r.progress(r.progressOf(second))
-	for n := range r.merged {
-		r.merged[n].reset()
+	r.foresee()
+	if last {
+		r.settle(second.Intervals)
 	}
+	r.gauges(second.Intervals)
+	return second, r.progressOf(second)
 }
 
 // take swaps a shard's second for the empty spare, with the requests in flight
@@ -98,6 +111,7 @@ func (r *Recorder) take(s *shard, sec int64) {
 func (t *tally) merge(o *tally) {
 	t.sent += o.sent
 	t.shed += o.shed
+	t.unsent += o.unsent
 	t.queued += o.queued
 	t.late += o.late
 	t.read += o.read
@@ -116,13 +130,13 @@ func (r *Recorder) interval(second *Second, sec int64, p, o int, due int64, fail
 	t := &r.merged[n]
 	row := results.Interval{
 		Second: sec, Step: r.step.Index, Phase: phases[p], Operation: string(r.ops[o]), Clients: r.clients,
-		Due: due, Sent: t.sent, Shed: t.shed, Queued: t.queued, Late: t.late,
+		Due: due, Sent: t.sent, Shed: t.shed, Unsent: t.unsent, Queued: t.queued, Late: t.late,
 		OK: t.ended[database.OK], Failed: t.ended[database.Failed], Unknown: t.ended[database.Unknown],
 	}
 	if !r.rated {
 		row.Due = row.Sent // a request of a closed loop is due when it is sent
 	}
-	if row.Due+row.Sent+row.Shed+row.OK+row.Failed+row.Unknown == 0 && p != measure {
+	if row.Due+row.Sent+row.Shed+row.Unsent+row.OK+row.Failed+row.Unknown == 0 && p != measure {
 		return
 	}
 	for c := range results.Timings {
@@ -145,12 +159,14 @@ func (r *Recorder) count(row *results.Interval, o int) {
 	r.counts.Offered += row.Due
 	r.counts.Sent += row.Sent
 	r.counts.Shed += row.Shed
+	r.counts.Unsent += row.Unsent
 	r.counts.OK += row.OK
 	r.counts.Failed += row.Failed
 	r.counts.Unknown += row.Unknown
 	r.counts.Queued += row.Queued
 	r.counts.Late += row.Late
-	r.backlog[o] += row.Due - row.Sent - row.Shed
+	r.backlog[o] += row.Due - row.Sent - row.Shed - row.Unsent
+	r.sent[o] += row.Sent
 	r.inFlight[o] += row.Sent - row.OK - row.Failed - row.Unknown
 	if o == r.creates {
 		r.created += row.OK
@@ -190,39 +206,43 @@ func (r *Recorder) dueIn(sec int64, p int) []int64 {
 		until = min(until, r.phaseEnd[p])
 	}
 	upTo := max(r.schedule.dueBefore(until), r.due)
-	if len(r.ops) == 1 {
-		r.dueByOp[0] = upTo - r.due
-	} else {
-		for i := r.due; i < upTo; i++ {
-			r.dueByOp[r.opOf(i)]++
-		}
-	}
+	r.work.count(r.first+r.due, r.first+upTo, r.dueByOp)
 	r.due = upTo
 	return r.dueByOp
 }
 
-// close sets the gauges on each operation's last row of a second; they follow
-// from the counts, so that they always agree with them. What is left of the
-// backlog in the last second of a step is unsent.
-func (r *Recorder) close(rows []results.Interval, last bool) {
+// settle compares what the schedule handed out with what became of it. The two
+// are counted apart, the one from numbers and the other from requests, so that a
+// request that is lost or sent twice shows. The rows of a closed loop say so far
+// that what was sent was due.
+func (r *Recorder) settle(rows []results.Interval) {
+	if !r.rated {
+		clear(r.dueByOp)
+		r.work.count(r.first, r.first+r.schedule.used(), r.dueByOp)
+		for o, op := range r.ops {
+			more := r.dueByOp[o] - r.sent[o]
+			lastOf(rows, string(op)).Due += more
+			r.counts.Offered += more
+			r.backlog[o] += more
+		}
+	}
 	for o, op := range r.ops {
-		row := lastOf(rows, string(op))
-		if row == nil {
-			continue
+		if r.backlog[o] != 0 || r.inFlight[o] != 0 {
+			r.keep(fmt.Errorf("account for step %d: of %s, %d more were due than were sent, shed or left unsent, and %d more were sent than ended",
+				r.step.Index, op, r.backlog[o], r.inFlight[o]))
 		}
-		if r.backlog[o] < 0 {
-			// A request was sent in the instant in which the load was ended: it was offered.
-			row.Due -= r.backlog[o]
-			r.counts.Offered -= r.backlog[o]
-			r.backlog[o] = 0
+	}
+}
+
+// gauges sets the gauges on each operation's last row of a second; they follow
+// from the counts, so that they always agree with them. Only after a flush that was
+// held up for seconds may more be counted as sent than as due.
+func (r *Recorder) gauges(rows []results.Interval) {
+	for o, op := range r.ops {
+		if row := lastOf(rows, string(op)); row != nil {
+			row.Backlog, row.InFlight = max(r.backlog[o], 0), r.inFlight[o]
+			row.KeysCumulative = r.created
 		}
-		if last {
-			row.Unsent = r.backlog[o]
-			r.counts.Unsent += r.backlog[o]
-			r.backlog[o] = 0
-		}
-		row.Backlog, row.InFlight = r.backlog[o], r.inFlight[o]
-		row.KeysCumulative = r.created
 	}
 }
 

@@ -26,26 +26,24 @@ func (r *Recorder) watchLag(ctx context.Context, alarm *alarm) {
 		}
 		now := r.now()
 		alarm.next()
-		r.mu.Lock()
+		r.lagMu.Lock()
 		r.lag.add(max(now-due, 0))
-		r.mu.Unlock()
-		due = now + int64(lagEvery)
+		r.lagMu.Unlock()
+		due = r.now() + int64(lagEvery)
 		timer.Reset(lagEvery)
 	}
 }
 
 // SchedulingLag is how late timers fired in this process during all steps.
 func (r *Recorder) SchedulingLag() results.Spread {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.lagMu.Lock()
+	defer r.lagMu.Unlock()
 	return r.lag.spread()
 }
 
 // Lateness is how long after their due time requests were sent by clients that
 // had waited for it, over all steps with a rate.
 func (r *Recorder) Lateness() results.Spread {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var all summary
 	for _, s := range r.shards {
 		s.mu.Lock()

@@ -65,7 +65,10 @@ type Recorder struct {
 	shards []*shard
 	fails  failures
 
-	// mu orders flushes: the ticker's and the end of a step.
+	// flushing orders flushes, the ticker's and the end of a step, and what they give
+	// to the sink. It is taken before mu, which guards what follows and is never held
+	// while something is written.
+	flushing sync.Mutex
 	mu       sync.Mutex
 	step     Step
 	stepFrom int64
@@ -79,14 +82,18 @@ type Recorder struct {
 	totals   []failedLatency // of this step, as a slot
 	created  int64           // keys, up to the flushed second
 	perhaps  int64           // keys that may have been created
-	// opOf is what request i of this step does; backlog and inFlight are gauges by
-	// operation, dueByOp is scratch.
-	opOf                       func(i int64) int
-	backlog, inFlight, dueByOp []int64
-	shown                      *hdrhistogram.Histogram // scratch of progressOf
-	counts                     results.Totals          // of all steps, up to the flushed second
-	lag                        summary
-	sinkErr                    error
+	// work says what a request does, first is the number of this step's request 0.
+	work  *workload
+	first int64
+	// By operation: what this step sent, its gauges, and scratch.
+	sent, backlog, inFlight, dueByOp []int64
+	shown                            *hdrhistogram.Histogram // scratch of progressOf
+	counts                           results.Totals          // of all steps, up to the flushed second
+	sinkErr                          error
+
+	// lagMu guards lag alone: a wait for a flush is no lag of the scheduler.
+	lagMu sync.Mutex
+	lag   summary
 }
 
 // Progress is how far a load is, once a second.
@@ -118,7 +125,9 @@ func NewRecorder(sink Sink, ops []database.Op, progress func(Progress)) *Recorde
 	}
 	size := numPhases * len(ops)
 	r.spare, r.merged, r.totals = make(slot, size), make(slot, size), make([]failedLatency, size)
-	r.backlog, r.inFlight, r.dueByOp = make([]int64, len(ops)), make([]int64, len(ops)), make([]int64, len(ops))
+	for _, counts := range []*[]int64{&r.sent, &r.backlog, &r.inFlight, &r.dueByOp} {
+		*counts = make([]int64, len(ops))
+	}
 	r.shown = results.NewHistogram()
 	r.baseUnix = r.base.UnixNano()
 	for i := range r.shards {
@@ -187,7 +196,9 @@ func (r *Recorder) allocate(st *step) {
 			}
 		}
 	}
+	r.lagMu.Lock()
 	r.lag.allocate()
+	r.lagMu.Unlock()
 	if rated {
 		for _, s := range r.shards {
 			s.late.allocate()
@@ -200,17 +211,15 @@ func (r *Recorder) begin(st *step, flights []*flight) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step, r.schedule, r.stepFrom, r.phaseEnd = st.Step, st.schedule, st.start, st.phaseEnd
-	r.opOf = func(i int64) int {
-		o, _ := st.work.op(st.first + i)
-		return o
-	}
+	r.work, r.first = st.work, st.first
 	r.rated = st.Rate > 0
 	r.clients = len(flights)
 	r.due = 0
+	clear(r.sent)
+	clear(r.backlog)
+	clear(r.inFlight)
 	r.issueEnd.Store(math.MaxInt64)
-	if last := st.schedule.last(); last < math.MaxInt64 {
-		r.issueEnd.Store(st.start + last + 1)
-	}
+	r.foresee()
 	r.flushed = r.second(st.start) - 1
 	for n, s := range r.shards {
 		s.mu.Lock()
@@ -226,11 +235,20 @@ func (r *Recorder) begin(st *step, flights []*flight) {
 // shardOf is the shard that client n of a step records into.
 func (r *Recorder) shardOf(n int) *shard { return r.shards[n%len(r.shards)] }
 
+// foresee ends issuing after the last request of the schedule, as soon as that is
+// known.
+func (r *Recorder) foresee() {
+	if last := r.schedule.last(); last < math.MaxInt64 {
+		r.endIssuing(r.stepFrom + last + 1)
+	}
+}
+
 // end flushes what is left of a step, writes its totals and returns the clients'
-// time inside calls. Requests that were due and neither sent nor shed are unsent.
+// time inside calls. The error is the sink's, or says that requests of this step
+// were lost or counted twice.
 func (r *Recorder) end(step results.Step) (time.Duration, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
 	last := r.second(r.now())
 	for r.flushed < last {
 		r.flush(r.flushed+1, r.flushed+1 == last)
@@ -262,7 +280,9 @@ func (r *Recorder) total(step results.Step, n, c, o int) {
 		Latency: Latency{Series: r.series(n, c, results.Outcomes[o]), Histogram: t.histogram},
 		Start:   step.Start, End: step.End,
 	}))
+	r.mu.Lock()
 	r.counts.Clamped += t.clamped
+	r.mu.Unlock()
 	t.reset()
 }
 

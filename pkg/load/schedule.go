@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // schedule hands out a step's requests: their numbers within the step, and when
@@ -16,7 +17,9 @@ type schedule interface {
 	next() (i, due int64, ok bool)
 	// dueBefore counts the requests due before t. Calls have growing t.
 	dueBefore(t int64) int64
-	// last is when the last request is due; MaxInt64 in a closed loop.
+	// last is when the last request is due, or a time after that as long as it is not
+	// known; MaxInt64 in a closed loop. After dueBefore(t) it is known if it is less
+	// than foresight after t.
 	last() int64
 	// used is how many request numbers were handed out.
 	used() int64
@@ -81,16 +84,21 @@ func (s *constant) last() int64 {
 
 func (s *constant) used() int64 { return min(s.taken.Load(), s.n) }
 
+// foresight is how much later than it was last asked for a schedule knows its end:
+// more than the seconds between two flushes, and no more, for a schedule that walks
+// through its requests would take as long for all of them as a load can be long.
+const foresight = int64(3 * time.Second)
+
 // poisson hands out requests with exponential gaps: arrivals of many users who
-// do not know of each other. Two generators of the same seed run through the same
-// arrivals, one handing out and one counting.
+// do not know of each other. Three generators of the same seed run through the
+// same arrivals: one hands out, one counts and one looks ahead for the last.
 type poisson struct {
 	mu      sync.Mutex
 	hand    arrivals
 	countMu sync.Mutex
 	count   arrivals
+	ahead   arrivals
 	n, end  int64
-	final   int64
 }
 
 type arrivals struct {
@@ -112,18 +120,30 @@ func (a *arrivals) step() {
 }
 
 func newPoisson(seed uint64, gap float64, n, end int64) *poisson {
-	s := &poisson{hand: newArrivals(seed, gap), count: newArrivals(seed, gap), n: n, end: end, final: end}
-	if n < math.MaxInt64 {
-		all := newArrivals(seed, gap)
-		for all.i < n-1 && int64(all.at) < end {
-			all.step()
-		}
-		s.final = min(int64(all.at), end)
-	}
+	s := &poisson{hand: newArrivals(seed, gap), count: newArrivals(seed, gap), ahead: newArrivals(seed, gap), n: n, end: end}
+	s.foresee(0)
 	return s
 }
 
-func (s *poisson) last() int64 { return s.final }
+// foresee looks for the last request from a time on.
+func (s *poisson) foresee(t int64) {
+	if s.n == math.MaxInt64 {
+		return // the end is
+	}
+	t = min(t, s.end-foresight) + foresight
+	for s.ahead.i < s.n-1 && int64(s.ahead.at) < t {
+		s.ahead.step()
+	}
+}
+
+func (s *poisson) last() int64 {
+	s.countMu.Lock()
+	defer s.countMu.Unlock()
+	if s.ahead.i < s.n-1 {
+		return s.end
+	}
+	return min(int64(s.ahead.at), s.end)
+}
 
 func (s *poisson) used() int64 {
 	s.mu.Lock()
@@ -146,6 +166,7 @@ func (s *poisson) dueBefore(t int64) int64 {
 	for s.count.i < s.n && int64(s.count.at) < t {
 		s.count.step()
 	}
+	s.foresee(t)
 	return s.count.i
 }
 

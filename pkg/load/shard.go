@@ -62,7 +62,7 @@ func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
 // tally counts one phase and operation of one second.
 type tally struct {
 	sent, queued, late int64
-	shed, read         int64
+	shed, unsent, read int64
 	ended              [3]int64
 	latency            [numClocks]summary // of ok requests
 }
@@ -124,7 +124,7 @@ func (t *tally) allocate(rated bool) {
 
 // reset empties the tally and keeps its histograms.
 func (t *tally) reset() {
-	t.sent, t.queued, t.late, t.shed, t.read, t.ended = 0, 0, 0, 0, 0, [3]int64{}
+	t.sent, t.queued, t.late, t.shed, t.unsent, t.read, t.ended = 0, 0, 0, 0, 0, 0, [3]int64{}
 	for c := range t.latency {
 		t.latency[c].reset()
 	}
@@ -215,4 +215,11 @@ func (s *shard) shed(r *Recorder, now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.slots[s.second(r, now)&1].at(phase, op).shed++
+}
+
+// unsent counts a request that was due and is given up at the end of a step.
+func (s *shard) unsent(r *Recorder, now int64, phase, op int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots[s.second(r, now)&1].at(phase, op).unsent++
 }

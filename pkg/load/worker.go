@@ -105,14 +105,15 @@ func (w *worker) open(i, due int64) bool {
 	} else {
 		flags = flightQueued
 	}
-	stopAt := s.stopAt.Load()
 	switch {
-	case due >= stopAt: // the load ended before: it was never offered
+	case due >= s.stopsAt(): // the load ended before: it was never offered
 		s.work.skip(s.first + i)
 		return false
-	case now >= s.rec.issueEnd.Load()+int64(s.spec.Drain): // unsent
+	case flags == flightQueued && now-int64(s.spec.Drain) >= s.rec.issueEnd.Load():
 		s.work.skip(s.first + i)
-		return false
+		op, _ := s.work.op(s.first + i)
+		w.shard.unsent(s.rec, now, s.phase(due-s.start), op)
+		return true // and so will be all that were due
 	case s.spec.Shed && flags == flightQueued && now-due > lateAfter:
 		op, _ := s.work.op(s.first + i)
 		w.shard.shed(s.rec, now, s.phase(due-s.start), op)

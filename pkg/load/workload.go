@@ -171,6 +171,32 @@ func (w *workload) op(i int64) (o int, rank int64) {
 	return o, place - w.from[o]
 }
 
+// count adds up what the requests from one number to before another do, by
+// operation. Whole blocks hold what every block holds.
+func (w *workload) count(from, to int64, into []int64) {
+	if len(w.ops) == 1 {
+		into[0] += to - from
+		return
+	}
+	one := func() {
+		o, _ := w.op(from)
+		into[o]++
+		from++
+	}
+	for from < to && from%block != 0 {
+		one()
+	}
+	if blocks := (to - from) / block; blocks > 0 {
+		for o := range into {
+			into[o] += blocks * (w.from[o+1] - w.from[o])
+		}
+		from += blocks * block
+	}
+	for from < to {
+		one()
+	}
+}
+
 // keyOf returns the number of the key that request i uses for operation o.
 func (w *workload) keyOf(i int64, o int, rank int64) int64 {
 	spec := &w.spec
