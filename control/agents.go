@@ -210,7 +210,8 @@ func (c *conductor) recordStart(a *agentSession, reply *dbtesterpb.StartResponse
 	}
 	m.Listen = plan.Listen
 	m.Release = releaseOf(reply.Release)
-	c.run.Built = c.builtOf(reply, plan)
+	c.run.Built = builtOf(reply, plan)
+	c.mute = c.mute || plan.Mute
 	for _, child := range reply.Children {
 		m.Argv = append(m.Argv, child.Argv)
 	}

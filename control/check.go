@@ -2,10 +2,12 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // Check finds what would stop a run before anything is started: agents that are
@@ -75,9 +77,27 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 		defer cancel()
 		req := startRequest(o.Experiment, entry, db, a, 0)
 		req.DryRun = true
-		if _, err := a.client.Start(ctx, req); err != nil {
+		reply, err := a.client.Start(ctx, req)
+		if err != nil {
 			return a.failed(ctx, err)
+		}
+		var plan database.Plan
+		if err := json.Unmarshal(reply.Plan, &plan); err != nil {
+			return fmt.Errorf("agent %s: decode plan: %w", a.addr, err)
+		}
+		if err := checkTarget(db, plan); err != nil {
+			return fmt.Errorf("agent %s: %w", a.addr, err)
 		}
 		return nil
 	})
+}
+
+// checkTarget refuses a load that goes to the leader, or past it, where members
+// planned so do not tell who that is.
+func checkTarget(db *config.Database, plan database.Plan) error {
+	target := db.Load.Target
+	if plan.Mute && db.Steps.Load && (target == "leader" || target == "follower") {
+		return fmt.Errorf("target: %s: members with this executable do not tell which of them leads; give all or a host", target)
+	}
+	return nil
 }

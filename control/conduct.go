@@ -32,6 +32,7 @@ type conductor struct {
 	beats  *heartbeats
 	leader *leaderWatch // nil while nobody watches
 	dialed atomic.Int64 // connections of read-oneshot
+	mute   bool         // the members tell neither their version nor who leads
 	// endSampling ends the samples of this process and waits for the last one.
 	endSampling func() error
 }
@@ -176,7 +177,7 @@ func (c *conductor) newRun() (*results.DatabaseRun, error) {
 	}
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
-		Built: c.entry.Info.Built, State: results.StateRunning, Options: options, Fsync: c.fsync(),
+		State: results.StateRunning, Options: options, Fsync: c.fsync(),
 		Load: c.loadRecord(), Members: c.members(), Leader: -1, Started: time.Now().UTC(),
 	}, nil
 }

@@ -32,7 +32,7 @@ type leaderWatch struct {
 // unwatchLeader.
 func (c *conductor) watchLeader(ctx context.Context) error {
 	driver, ok := c.driver.(database.Leader)
-	if !ok {
+	if !ok || c.mute {
 		return nil // nobody knows
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -115,7 +115,7 @@ func (c *conductor) probeDirectly(ctx context.Context, i int) error {
 func (c *conductor) askMembers(ctx context.Context) error {
 	ctx, cancel := within(ctx, callTimeout)
 	defer cancel()
-	if v, ok := c.driver.(database.Versioner); ok {
+	if v, ok := c.driver.(database.Versioner); ok && !c.mute {
 		for i := range c.run.Members {
 			version, err := v.Version(ctx, c.target, i)
 			if err != nil {
@@ -124,7 +124,7 @@ func (c *conductor) askMembers(ctx context.Context) error {
 			c.run.Members[i].Version = version
 		}
 	}
-	if l, ok := c.driver.(database.Leader); ok {
+	if l, ok := c.driver.(database.Leader); ok && !c.mute {
 		leader, err := l.Leader(ctx, c.target)
 		if err != nil {
 			return fmt.Errorf("find the leader: %w", err)
