@@ -54,8 +54,7 @@ func (r *Recorder) flush(sec int64, last bool) {
 	for _, s := range r.shards {
 		r.take(s, sec)
 		for n := range r.merged {
-			r.merged[n].merge(&r.spare[n])
-			r.spare[n].reset()
+			r.merged[n].absorb(&r.spare[n])
 		}
 	}
 	fails := r.fails.take(sec)
@@ -108,7 +107,8 @@ func (r *Recorder) take(s *shard, sec int64) {
 	r.spare, *taken = *taken, r.spare
 }
 
-func (t *tally) merge(o *tally) {
+// absorb adds another tally, and empties that.
+func (t *tally) absorb(o *tally) {
 	t.sent += o.sent
 	t.shed += o.shed
 	t.unsent += o.unsent
@@ -119,8 +119,9 @@ func (t *tally) merge(o *tally) {
 		t.ended[n] += o.ended[n]
 	}
 	for c := range t.latency {
-		t.latency[c].merge(&o.latency[c])
+		t.latency[c].absorb(&o.latency[c])
 	}
+	o.reset()
 }
 
 // interval appends the row of one phase and operation, if anything happened in

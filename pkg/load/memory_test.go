@@ -22,7 +22,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 	defer files.Close()
 	spec := Spec{Operation: database.OpWrite}
 	rec := NewRecorder(files, spec.Operations(), nil)
-	st, flights := steady(t, rec, spec)
+	st, flights := steady(t, rec, spec, 1000)
 	refused := errors.New("refused")
 	second := func() {
 		sec := rec.flushed + 1

@@ -96,6 +96,17 @@ func (s *summary) merge(o *summary) {
 	s.histogram.Merge(o.histogram)
 }
 
+// absorb adds another summary, and empties that. The first one of several costs
+// nothing.
+func (s *summary) absorb(o *summary) {
+	if s.latency.Count == 0 {
+		*s, *o = *o, *s
+		return
+	}
+	s.merge(o)
+	o.reset()
+}
+
 // allocate makes the histogram, if there is none, and touches all of its memory,
 // which is resident then.
 func (s *summary) allocate() {
