@@ -159,13 +159,15 @@ func floats(fields []string) ([]float64, error) {
 	return out, nil
 }
 
-// setClassicWindow takes the windows from the manifest, if there is one, else makes
-// them from the seconds themselves: the first and the last are partial, and one that
-// two steps share is whole for neither.
+// setClassicWindow takes the steps' windows from the manifest, if there is one, else
+// makes them from the seconds themselves: the first and the last are partial, and one
+// that two steps share is whole for neither. The load is taken in whole seconds,
+// because the samples are.
 func (c *column) setClassicWindow() {
 	slices.SortStableFunc(c.seconds, func(a, b second) int { return int(a.unix - b.unix) })
 	if c.manifest != nil && !c.run.LoadStart.IsZero() {
 		c.setWindows(nil)
+		c.window = span{floorDiv(c.window.from, 1e9) * 1e9, floorDiv(c.window.to+1e9-1, 1e9) * 1e9}
 		return
 	}
 	if len(c.seconds) == 0 {

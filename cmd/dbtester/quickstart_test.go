@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -97,8 +99,12 @@ func wantFilled(t *testing.T, path string) {
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Table.Rows) < 33 {
-		t.Errorf("%d rows", len(report.Table.Rows))
+	var names []string
+	for _, row := range report.Table.Rows {
+		names = append(names, row.Name)
+	}
+	if diff := cmp.Diff(quickstartRows(), names); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	for _, row := range report.Table.Rows {
 		if row.Definition == "" || len(row.Cells) != 1 || row.Cells[0].Text == "" {
@@ -108,6 +114,98 @@ func wantFilled(t *testing.T, path string) {
 			t.Logf("%s: %s", row.Name, row.Cells[0].Missing)
 		}
 	}
+}
+
+// quickstartRows are the rows of a table of one stepped load of writes.
+func quickstartRows() []string {
+	return strings.Split(strings.TrimSpace(`
+TOTAL-SECONDS
+TOTAL-REQUEST-NUMBER
+MAX-THROUGHPUT
+AVG-THROUGHPUT
+MIN-THROUGHPUT
+FASTEST-LATENCY
+AVG-LATENCY
+SLOWEST-LATENCY
+Latency p10
+Latency p25
+Latency p50
+Latency p75
+Latency p90
+Latency p95
+Latency p99
+Latency p99.9
+Latency p99.99
+SERVER-TOTAL-NETWORK-RX-DATA-SUM
+SERVER-TOTAL-NETWORK-RX-DATA-BYTES-SUM-RAW
+SERVER-TOTAL-NETWORK-TX-DATA-SUM
+SERVER-TOTAL-NETWORK-TX-DATA-BYTES-SUM-RAW
+CLIENT-TOTAL-NETWORK-RX-SUM
+CLIENT-TOTAL-NETWORK-RX-BYTES-SUM-RAW
+CLIENT-TOTAL-NETWORK-TX-SUM
+CLIENT-TOTAL-NETWORK-TX-BYTES-SUM-RAW
+SERVER-MAX-CPU-USAGE
+SERVER-MAX-MEMORY-USAGE
+CLIENT-MAX-CPU-USAGE
+CLIENT-MAX-MEMORY-USAGE
+CLIENT-ERROR-COUNT
+SERVER-AVG-READS-COMPLETED-DELTA-SUM
+SERVER-AVG-SECTORS-READS-DELTA-SUM
+SERVER-AVG-WRITES-COMPLETED-DELTA-SUM
+SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM
+SERVER-AVG-DISK-SPACE-USAGE
+DISK-SPACE-ALLOCATED
+STDDEV-LATENCY
+1 client: AVG-THROUGHPUT
+1 client: AVG-LATENCY
+1 client: Latency p99
+10 clients: AVG-THROUGHPUT
+10 clients: AVG-LATENCY
+10 clients: Latency p99
+100 clients: AVG-THROUGHPUT
+100 clients: AVG-LATENCY
+100 clients: Latency p99
+KEYS-FOUND
+OFFERED
+SENT
+OK
+FAILED
+UNKNOWN
+SHED
+UNSENT
+QUEUED
+LATE
+CLAMPED
+ERRORS
+LOG-EVENTS
+INSIDE-SHARE
+INSIDE-SHARE-WORST-STEP
+SCHEDULING-LAG p99
+CLIENT-CPU-SECONDS
+SERVER-CPU-SECONDS
+MEMBER-MAX-CPU
+MEMBER-MAX-MEMORY
+MEMBER-MAX-RSS-ANON
+MEMBER-PEAK-RSS
+SERVER-OWN-DISK-READ
+SERVER-OWN-DISK-WRITTEN
+MEMBER-MAX-DISK-WRITTEN
+CLIENT-MAX-RSS-ANON
+SAMPLES
+VERSION
+RELEASE
+MEMBERS
+OPERATION
+RATE
+TIMED-FROM
+LOAD
+CLIENTS
+PAYLOAD
+LEADER
+FSYNC
+DURABLE
+SHARED-HOST
+`), "\n")
 }
 
 // wantMoves checks that a series has more than 15 points at places of their own,
