@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,17 +19,22 @@ const dryRunDir = "$WORK_DIR"
 
 // DryRun writes what a run would do: each host's files, commands, ports and
 // directories, the steps, the requests and the least disk use. It asks nobody and
-// touches nothing.
-func DryRun(w io.Writer, o Options) error {
+// touches nothing; what only agents know stands as a variable. The error joins what
+// is wrong with each database; the others are written all the same.
+func DryRun(w io.Writer, o Options, known Agents) error {
 	e := o.Experiment
 	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, count(max(e.Trials, 1), "trial"), e.Seed)
+	if known.WorkDir != "" {
+		fmt.Fprintf(w, "%s below %s\n", dryRunDir, known.WorkDir)
+	}
 	dryRunUpload(w, o)
+	var errs []error
 	for i := range e.Databases {
-		if err := dryRunDatabase(w, o, &e.Databases[i]); err != nil {
-			return fmt.Errorf("%s: %w", e.Databases[i].ID, err)
+		if err := dryRunDatabase(w, o, known, &e.Databases[i]); err != nil {
+			errs = append(errs, named(e.Databases[i].ID, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // dryRunUpload says what becomes of an upload, if one is asked for. Whether it can
@@ -42,7 +48,7 @@ func dryRunUpload(w io.Writer, o Options) {
 	}
 }
 
-func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
+func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) error {
 	c, err := (&trialRun{Options: o}).newConductor(db)
 	if err != nil {
 		return err
@@ -56,13 +62,24 @@ func dryRunDatabase(w io.Writer, o Options, db *config.Database) error {
 	}
 	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))
 	c.dryRunLoad(w)
-	if !db.Steps.Start || len(db.Endpoints) > 0 {
+	if len(db.Endpoints) > 0 {
 		fmt.Fprintf(w, "  the cluster is running already\n")
 		return nil
 	}
+	refused := known.refuses(db)
+	if !db.Steps.Start {
+		fmt.Fprintf(w, "  the cluster is running already, started by the same agents\n")
+		return refused
+	}
+	return errors.Join(refused, c.dryRunMembers(w, known))
+}
+
+// dryRunMembers writes what each agent would do.
+func (c *conductor) dryRunMembers(w io.Writer, known Agents) error {
+	db := c.db
 	all := hosts(c.entry, db)
 	for i := range all {
-		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: dryRunTools(o.Experiment, c.entry, db)}
+		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: known.tools(c.Experiment, c.entry, db)}
 		if t := db.TLS; t != nil {
 			member.TLS = &database.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
 		}

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -95,21 +94,4 @@ func releaseOf(r *dbtesterpb.Release) *results.Release {
 		return nil
 	}
 	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.Sha256, Notes: r.Notes}
-}
-
-// dryRunTools stand for what a driver with a server of its own would run instead
-// of it; the others name what they need.
-func dryRunTools(e *config.Experiment, entry database.Database, db *config.Database) map[string]string {
-	tools := entry.Info.Tools
-	version := database.PlainVersion(release(e, entry, db))
-	switch {
-	case len(tools) == 0:
-		return nil
-	case db.Binary != "":
-		return map[string]string{tools[0]: db.Binary}
-	case entry.Info.Embedded == "" || version == "" || version == entry.Info.Embedded && !db.Install:
-		return nil
-	default:
-		return map[string]string{tools[0]: fmt.Sprintf("$CACHE/%s/%s/%s", entry.Name, version, tools[0])}
-	}
 }

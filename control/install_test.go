@@ -1,7 +1,6 @@
 package control
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +44,19 @@ type unbuilt struct {
 	*fake.Options `yaml:",inline"`
 }
 
+// needy is the fake with a server that is never in this binary, and that needs a
+// path as the drivers of such databases do.
+type needy struct {
+	*fake.Options `yaml:",inline"`
+}
+
+func (d *needy) Plan(m database.Member) (database.Plan, error) {
+	if m.Tools["faked"] == "" {
+		return database.Plan{}, errors.New("no faked: it is not built in")
+	}
+	return (&released{Options: d.Options}).Plan(m)
+}
+
 // releasedRegistry returns databases with releases.
 func releasedRegistry(t *testing.T) *database.Registry {
 	t.Helper()
@@ -61,7 +73,10 @@ func releasedRegistry(t *testing.T) *database.Registry {
 	without := fake.Database()
 	without.Name, without.Info.Embedded, without.Info.Tools = "unbuilt", "", []string{"faked"}
 	without.New = func() database.Driver { return &unbuilt{fake.New()} }
-	return database.NewRegistry(with, without)
+	must := without
+	must.Name = "needy"
+	must.New = func() database.Driver { return &needy{fake.New()} }
+	return database.NewRegistry(with, without, must)
 }
 
 func TestInstall(t *testing.T) {
@@ -168,31 +183,6 @@ func TestClassicVersions(t *testing.T) {
 	out, err := r.run(e, nil)
 	if len(out.Folders) > 0 || err == nil || !strings.Contains(err.Error(), "unbuilt 3.5.3-beta cannot be installed") || strings.Contains(err.Error(), "released__v3_3") {
 		t.Errorf("%+v, %v", out, err)
-	}
-}
-
-func TestDryRunTools(t *testing.T) {
-	r := newRigOf(t, releasedRegistry(t))
-	for _, tt := range []struct {
-		database, want string
-		classic        bool
-	}{
-		{"{}", "run dbtester serve fake", false},
-		{"{version: v1.0.0}", "run dbtester serve fake", false},
-		{"{version: v1.0.0, install: true}", "run $CACHE/released/1.0.0/faked serve fake", false},
-		{"{version: v1.1.0}", "run $CACHE/released/1.1.0/faked serve fake", false},
-		{"{version: v1.1.0}", "run dbtester serve fake", true},
-		{"{version: v1.1.0, binary: /opt/faked}", "run /opt/faked serve fake", false},
-	} {
-		e := r.experiment(small + "databases: {released: " + tt.database + "}\n")
-		e.Classic = tt.classic
-		var out bytes.Buffer
-		if err := DryRun(&out, r.options(e, nil)); err != nil || !strings.Contains(out.String(), tt.want) {
-			t.Errorf("%s: %v, no %q in\n%s", tt.database, err, tt.want, out.String())
-		}
-		if install := strings.Contains(tt.database, "install"); install != strings.Contains(out.String(), "heartbeats, install, start") {
-			t.Errorf("%s: steps of\n%s", tt.database, out.String())
-		}
 	}
 }
 

@@ -65,7 +65,7 @@ func TestUploadRefused(t *testing.T) {
 			o := r.options(r.experiment(tt.file), nil)
 			o.Upload = tt.upload
 			var text bytes.Buffer
-			if err := DryRun(&text, o); err != nil || strings.Contains(text.String(), "\nupload to file:///nowhere\n") != (tt.want != "") {
+			if err := DryRun(&text, o, Agents{}); err != nil || strings.Contains(text.String(), "\nupload to file:///nowhere\n") != (tt.want != "") {
 				t.Errorf("dry run: %v\n%s", err, text.String())
 			}
 			if err := CheckUpload(o); tt.want == "" {
@@ -99,7 +99,7 @@ func TestNoUpload(t *testing.T) {
 	}
 	marks := r.read(out.Folders[0], 0).manifest.Validity
 	var text bytes.Buffer
-	if err := DryRun(&text, o); err != nil || !strings.Contains(text.String(), "\n"+want+"\n") {
+	if err := DryRun(&text, o, Agents{}); err != nil || !strings.Contains(text.String(), "\n"+want+"\n") {
 		t.Errorf("dry run: %v\n%s", err, text.String())
 	}
 	if diff := cmp.Diff([]results.Mark{{Code: "not uploaded", Text: want}}, marks); diff != "" {

@@ -70,4 +70,5 @@ func TestClassicFiles(t *testing.T) {
 		t.Skip("no classic files here")
 	}
 	checkFiles(t, files)
+	planFiles(t, files)
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -94,7 +97,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		if err != nil {
 			fmt.Fprintf(a.err, "dbtester: a run would be refused: %v\n", err)
 		}
-		return control.DryRun(a.out, o)
+		return control.DryRun(a.out, o, f.known(e))
 	}
 	if err != nil {
 		return err
@@ -134,13 +137,9 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	remote := &remoteAgents{plain: f.insecure}
 	connect := remote.connect
 	if f.local {
-		if f.workDir == "" {
-			f.workDir = e.Results
-		}
-		agents := a.newLocalAgents(f.workDir, f.tools.paths())
+		agents := a.newLocalAgents(f.localDir(e), f.tools.paths())
 		agents.options.Device, agents.options.Interface = f.device, f.iface
-		// Without a home there is no cache, which only a file that names versions needs.
-		agents.options.Cache, _ = cacheDir(f.cache)
+		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect = agents.connect
 	}
@@ -157,6 +156,37 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		err = errors.Join(err, errNoAgents)
 	}
 	return out, err
+}
+
+// localDir is where agents of this process work.
+func (f controlFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
+
+// localCache is where agents of this process look for releases. Without a home
+// there is none, and only a file that names versions needs one.
+func (f controlFlags) localCache() string {
+	dir, err := cacheDir(f.cache)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// known is what a dry run can know of the agents.
+func (f controlFlags) known(e *config.Experiment) control.Agents {
+	if !f.local {
+		return control.Agents{Refuse: (&remoteAgents{plain: f.insecure}).refuse}
+	}
+	in := &install.Installer{Cache: f.localCache()}
+	return control.Agents{
+		Refuse: refuseLocal, Tools: f.tools.paths(), WorkDir: f.localDir(e),
+		Release: func(name, version string) map[string]string {
+			r, err := in.Find(name, version)
+			if in.Cache == "" || err != nil {
+				return nil
+			}
+			return maps.Clone(r.Files)
+		},
+	}
 }
 
 // runningTimeout is how long clusters that run already may take to answer.

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database/all"
 )
 
 // TestExamples checks every example.
@@ -13,6 +19,40 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	checkFiles(t, files)
+	planFiles(t, files)
+}
+
+// planFiles runs control --dry-run over files, which all must be planned whole.
+func planFiles(t *testing.T, files []string) {
+	t.Helper()
+	p := newPlace(t)
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := p.start("control", "--dry-run", "--insecure", "--no-upload", "--config", path)
+		c.exits(exitDone, patience)
+		e, _, err := config.Read(path, control.Catalog(all.Registry()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, db := range e.Databases {
+			wantText(t, file, c.out.String(), `(?m)^`+regexp.QuoteMeta(db.Tag)+` \(`+db.ID+`\)$`)
+		}
+		members := 0
+		for _, db := range e.Databases {
+			if db.Steps.Start {
+				members += len(db.Hosts)
+			}
+		}
+		if got := strings.Count(c.out.String(), " by agent "); got != members {
+			t.Errorf("%s: %d of %d members are planned:\n%s", file, got, members, c.out)
+		}
+	}
+	if left, err := os.ReadDir(p.dir); err != nil || len(left) > 0 {
+		t.Errorf("plans left %v, %v", left, err)
+	}
 }
 
 // checkFiles runs config check over files, which all must be good.

@@ -53,17 +53,14 @@ func (a *app) newLocalAgents(below string, tools map[string]string) *localAgents
 // connect returns a client of the agent for an address, which it makes at the
 // first call.
 func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+	if err := refuseLocal(addr); err != nil {
 		return nil, nil, err
-	}
-	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
-		return nil, nil, usageError{fmt.Errorf("--local runs members on loopback addresses, and %s is none", host)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	local := l.agents[addr]
 	if local == nil {
+		var err error
 		if local, err = l.start(addr); err != nil {
 			return nil, nil, err
 		}
@@ -76,6 +73,18 @@ func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentC
 		return nil, nil, err
 	}
 	return dbtesterpb.NewAgentClient(conn), conn, nil
+}
+
+// refuseLocal refuses what is not on this machine.
+func refuseLocal(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return err
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
+		return usageError{fmt.Errorf("--local runs members on loopback addresses, and %s is none", host)}
+	}
+	return nil
 }
 
 // start makes the agent for an address. mu is held.

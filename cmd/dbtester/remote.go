@@ -28,8 +28,8 @@ var errNoAgents = errors.New(`run "dbtester agent" on every database machine, or
 
 // connect makes a client of the agent at an address. It waits for nothing.
 func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-	if err := agent.CheckListen(addr, r.plain); err != nil {
-		return nil, nil, usageError{errors.New("it is on another machine and would be talked to without TLS: say --insecure if that is meant")}
+	if err := r.refuse(addr); err != nil {
+		return nil, nil, err
 	}
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -40,6 +40,14 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 		return nil, nil, err
 	}
 	return dbtesterpb.NewAgentClient(conn), conn, nil
+}
+
+// refuse refuses what would cross a network in plain text.
+func (r *remoteAgents) refuse(addr string) error {
+	if err := agent.CheckListen(addr, r.plain); err != nil {
+		return usageError{errors.New("it is on another machine and would be talked to without TLS: say --insecure if that is meant")}
+	}
+	return nil
 }
 
 // explain puts it plainly that nobody listens.
