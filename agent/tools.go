@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"maps"
+	"os/exec"
 	"path/filepath"
 
 	"google.golang.org/grpc/codes"
@@ -87,7 +88,7 @@ func (a *Agent) released(db database.Database, req *pb.StartRequest) (toolbox, e
 		return toolbox{}, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	if req.GetInstall() && req.GetDryRun() {
-		return a.pending(db.Name, version, recipes), nil
+		return a.pending(db.Name, version, recipes)
 	}
 	return toolbox{}, status.Errorf(codes.FailedPrecondition,
 		"%s %s is not installed here: dbtester install %[1]s@%[2]s, or install: true in the experiment file", db.Name, req.GetVersion())
@@ -101,13 +102,22 @@ func (a *Agent) find(name, version string) (install.Release, error) {
 	return a.installer(nil).Find(name, version)
 }
 
-// pending returns tools as if the release were in the cache.
-func (a *Agent) pending(name, version string, recipes []install.Recipe) toolbox {
+// pending returns tools as if the release were in the cache. What it needs of this
+// machine must be there: without, it can't be installed.
+func (a *Agent) pending(name, version string, recipes []install.Recipe) (toolbox, error) {
 	box := toolbox{paths: map[string]string{}, pending: true}
-	for _, tool := range install.Tools(recipes) {
+	own, needed := install.Tools(recipes)
+	for _, tool := range own {
 		box.paths[tool] = filepath.Join(a.opts.Cache, name, version, tool)
 	}
-	return box
+	for _, tool := range needed {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			return toolbox{}, status.Errorf(codes.FailedPrecondition, "%s %s needs %s: %v", name, version, tool, err)
+		}
+		box.paths[tool] = path
+	}
+	return box, nil
 }
 
 // installer returns an installer into this agent's cache, which tells progress.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
@@ -16,13 +18,20 @@ import (
 // the toy alone. A plan with an executable of the proxy is one without TLS.
 type proxied struct{ toy }
 
-func (*proxied) Recipes(string) ([]install.Recipe, error) {
-	return []install.Recipe{install.Local{Path: "/nonexistent", Files: map[string]string{"toyd": ""}}}, nil
+func (*proxied) Recipes(version string) ([]install.Recipe, error) {
+	needs := []string{"sh"}
+	if version == "1.1" {
+		needs = append(needs, "no-such-program-anywhere")
+	}
+	return []install.Recipe{install.Local{About: install.About{Needs: needs}, Path: "/nonexistent", Files: map[string]string{"toyd": ""}}}, nil
 }
 
 func (d *proxied) Plan(m database.Member) (database.Plan, error) {
 	if m.Tools["proxyd"] != "" && m.TLS != nil {
 		return database.Plan{}, errors.New("the proxyd executable speaks no TLS")
+	}
+	if _, err := os.Stat(m.Tools["sh"]); err != nil {
+		return database.Plan{}, err
 	}
 	return d.toy.Plan(m)
 }
@@ -52,6 +61,9 @@ func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	if got, want := resp.Children[0].Argv[0], filepath.Join(cache, "toy", "1.0", "toyd"); got != want {
 		t.Errorf("%s would run, want %s", got, want)
 	}
+	req.Version = "1.1"
+	_, err = h.Start(t.Context(), req)
+	wantCode(t, err, codes.FailedPrecondition, "toy 1.1 needs no-such-program-anywhere")
 }
 
 // A version is the same release however it is written, to an install as to a

@@ -32,6 +32,14 @@ func (d Database) Recipes(version string) ([]install.Recipe, error) {
 	return recipes, err
 }
 
+// ReleaseTools returns the names of the tools that a release of that version has
+// of its own, in order; nil if it cannot be had.
+func (d Database) ReleaseTools(version string) []string {
+	recipes, _ := d.Recipes(version) // why not, an install says
+	own, _ := install.Tools(recipes)
+	return own
+}
+
 // RecipesFrom returns the ways to get a version that the user says is at where; see
 // [install.From]. One file is the database's own server: where releases hold
 // another one, such as that behind a proxy, it is refused.
@@ -41,7 +49,7 @@ func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
 		return nil, err
 	}
 	info, err := os.Stat(where) // what is wrong with it, From says
-	tools := install.Tools(recipes)
+	tools, _ := install.Tools(recipes)
 	if err == nil && !info.IsDir() && len(d.Info.Tools) > 0 && !slices.Contains(tools, d.Info.Tools[0]) {
 		return nil, fmt.Errorf("%q is one file, which would pass for %s: a release of %s holds only that. "+
 			"Give a directory that holds %[2]s by this name; an executable of %[4]s itself is for an agent's flag --%[4]s-exec",

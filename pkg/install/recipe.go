@@ -172,16 +172,14 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// Tools returns the names of the tools that a release has when one of recipes
-// obtained it, its own and those of the machine that it needs, in order. They are
+// Tools returns the names, in order, of the tools that a release has when one of
+// recipes obtained it, and of those of the machine that it needs besides. They are
 // those of the first recipe: ways to one release give the same tools.
-func Tools(recipes []Recipe) []string {
+func Tools(recipes []Recipe) (own, needed []string) {
 	if len(recipes) == 0 {
-		return nil
+		return nil, nil
 	}
-	names := append(slices.Collect(maps.Keys(recipes[0].layout())), recipes[0].about().Needs...)
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Sorted(maps.Keys(recipes[0].layout())), slices.Sorted(slices.Values(recipes[0].about().Needs))
 }
 
 // mirrored returns the archives among recipes, at base.
