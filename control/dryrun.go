@@ -87,6 +87,9 @@ func (c *conductor) dryRunMembers(w io.Writer, known Agents) error {
 		if err != nil {
 			return err
 		}
+		if err := checkTarget(db, plan); err != nil {
+			return err
+		}
 		dryRunPlan(w, db.Hosts[i].Agent(), i, plan)
 	}
 	return nil

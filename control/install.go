@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -72,20 +71,6 @@ func (c *conductor) installOn(ctx context.Context, a *agentSession) error {
 		default:
 			c.say("%s: %s", a.addr, progress.Text)
 		}
-	}
-}
-
-// builtOf says how what an agent runs was obtained: as a release of its cache or
-// as the server in its own binary, which the driver names. An executable that the
-// agent was told of came from nobody knows where.
-func (c *conductor) builtOf(reply *dbtesterpb.StartResponse, plan database.Plan) string {
-	switch {
-	case reply.Release != nil:
-		return reply.Release.Kind
-	case c.entry.Info.Embedded != "" && !slices.ContainsFunc(plan.Commands, func(cmd database.Command) bool { return cmd.Self }):
-		return ""
-	default:
-		return c.entry.Info.Built
 	}
 }
 

@@ -68,7 +68,16 @@ func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.
 		return released
 	case embedded != "" && (version == "" || version == embedded && !db.Install):
 	case version != "":
-		tools[server] = fmt.Sprintf("$CACHE/%s/%s/%s", entry.Name, version, server)
+		// A release of what stands behind a proxy holds no proxy.
+		own := entry.ReleaseTools(version)
+		if own == nil { // a run will be refused
+			own = []string{server}
+		}
+		for _, tool := range own {
+			if tools[tool] == "" {
+				tools[tool] = fmt.Sprintf("$CACHE/%s/%s/%s", entry.Name, version, tool)
+			}
+		}
 	case a.Release == nil: // each agent may have been told of one
 		tools[server] = "$TOOLS/" + server
 	}

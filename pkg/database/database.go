@@ -88,9 +88,6 @@ type Info struct {
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options.
 	Fsync string
-	// Built names how the system was obtained when that is not obvious from its
-	// version, such as "built-in". It is printed with the name.
-	Built string
 }
 
 // Driver plans members of one database and dials them. A driver's fields are

@@ -44,7 +44,6 @@ func Database() database.Database {
 			TLS:      true,
 			MaxValue: maxValue,
 			Fsync:    etcd.Database().Info.Fsync,
-			Built:    "built-in",
 		},
 		New: func() database.Driver { return New() },
 	}

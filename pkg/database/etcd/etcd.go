@@ -36,7 +36,6 @@ func Database() database.Database {
 			Auth:       true,
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
-			Built:      "built-in",
 		},
 		New: func() database.Driver { return NewDriver() },
 	}

@@ -41,7 +41,6 @@ func Database() database.Database {
 			Embedded: Version,
 			MaxValue: maxValue,
 			Fsync:    "none: the leader appends to a file and never syncs it",
-			Built:    "built-in",
 		},
 		New: func() database.Driver { return New() },
 	}

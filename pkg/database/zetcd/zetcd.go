@@ -57,7 +57,6 @@ func Database() database.Database {
 			Tools:      []string{Name, etcd.Name},
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
-			Built:      "etcd built-in",
 		},
 		New: func() database.Driver { return New() },
 	}
