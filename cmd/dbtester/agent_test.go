@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -102,7 +103,11 @@ func TestAgentStops(t *testing.T) {
 	}
 	// What it measured is lost with it: that is an error, not only a mark.
 	c.exits(exitFailed, patience)
-	wantText(t, "control", c.err.String(), `member 3 on `+hosts[2]+`:3500 is lost`)
+	wantText(t, "control", c.err.String(), `member 3 on `+hosts[2]+`:3500 is lost`, `(?m)^dbtester: etcd: .*agent `+hosts[2]+`:3500: `,
+		`(?m)^dbtester: the run is recorded, but not valid:\ndbtester:   etcd: server lost: member 3: `)
+	if strings.Contains(c.err.String(), "--local") {
+		t.Errorf("a hint for agents that were never there:\n%s", c.err)
+	}
 	db := manifest(t, p.runs()[0]).Databases[0]
 	if db.Totals == nil || db.Totals.OK == 0 || !marked(db, "server lost") {
 		t.Errorf("recorded: %+v, %+v", db.Totals, db.Validity)

@@ -149,13 +149,24 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check,
 		NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
 	})
-	if err == nil && len(out.Invalid) > 0 {
-		err = &invalidError{out.Invalid}
-	}
-	if err != nil && remote.absent.Load() {
+	// Agents that were there once need no hint how to start them.
+	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {
 		err = errors.Join(err, errNoAgents)
 	}
-	return out, err
+	return out, withInvalid(err, out.Invalid)
+}
+
+// withInvalid adds the reasons why a run is not valid. What else went wrong, such
+// as measurements that did not come home, decides the exit code.
+func withInvalid(err error, reasons []string) error {
+	switch invalid := (&invalidError{reasons}); {
+	case len(reasons) == 0:
+		return err
+	case err == nil:
+		return invalid
+	default:
+		return errors.Join(err, errors.New(invalid.Error()))
+	}
 }
 
 // localDir is where agents of this process work.
