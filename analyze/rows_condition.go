@@ -122,11 +122,12 @@ func numbers(version string) []string {
 	return strings.Split(strings.Trim(version, "."), ".")
 }
 
-// releases are how the members' binaries were obtained, in their order.
+// releases are how the members' binaries were obtained, in their order. What was
+// built in several parts names the release that is one of them.
 func (c *column) releases() (out []string) {
 	for _, m := range c.run.Members {
 		switch {
-		case m.Release != nil:
+		case m.Release != nil && !strings.Contains(c.run.Built, m.Release.Version):
 			out = append(out, strings.TrimSpace(m.Release.Kind+" "+m.Release.Version))
 		case c.run.Built != "" && !c.unattended():
 			out = append(out, c.run.Built)
@@ -137,10 +138,15 @@ func (c *column) releases() (out []string) {
 
 func release(c *column) Cell {
 	started := func(m results.Member) bool { return len(m.Argv) > 0 }
-	if len(c.releases()) == 0 && slices.ContainsFunc(c.run.Members, started) {
+	switch {
+	case len(c.releases()) > 0:
+		return words(list(c.releases()), "")
+	case slices.ContainsFunc(c.run.Members, started):
 		return Cell{Text: "an executable that the agent was told of"}
+	case !c.run.Ready.IsZero():
+		return missing("not known: the cluster ran already")
 	}
-	return words(list(c.releases()), "not recorded")
+	return missing("not recorded")
 }
 
 func members(c *column) Cell {
