@@ -150,7 +150,7 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 // Close closes the connection.
 func (c *lean) Close() error {
 	c.closed.Store(true)
-	c.conn.close()
+	c.conn.Close()
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
 // Answers are read alike however they are cut; those that net/http refuses are
@@ -75,7 +76,7 @@ func TestAnswers(t *testing.T) {
 			"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader, "end with data": iotest.DataErrReader,
 		} {
 			t.Run(tt.name+"/"+how, func(t *testing.T) {
-				in := &input{from: cut(strings.NewReader(tt.text))}
+				in := input{exchange.NewInput(cut(strings.NewReader(tt.text)))}
 				a, body, err := read(in)
 				if tt.status == 0 {
 					if err == nil || !errors.Is(err, errMalformed) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -86,15 +87,15 @@ func TestAnswers(t *testing.T) {
 				if err != nil || a.status != tt.status || string(body) != tt.body || a.last != tt.last {
 					t.Errorf("got %+v, %.20q, %v", a, body, err)
 				}
-				if !in.empty() {
-					t.Errorf("%d bytes are left", len(in.buf)-in.gone)
+				if !in.Empty() {
+					t.Errorf("%d bytes are left", len(in.Bytes()))
 				}
 			})
 		}
 	}
 }
 
-func read(in *input) (answer, []byte, error) {
+func read(in input) (answer, []byte, error) {
 	a, err := in.head()
 	if err != nil {
 		return a, nil, err
@@ -111,8 +112,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 500 x\r\nConnection: close\r\n\r\nNo cluster leader"))
 	f.Add([]byte("HTTP/1.0 204 x\r\nA: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, body, err := read(&input{from: bytes.NewReader(text)})
-		b, again, errAgain := read(&input{from: iotest.OneByteReader(bytes.NewReader(text))})
+		a, body, err := read(input{exchange.NewInput(bytes.NewReader(text))})
+		b, again, errAgain := read(input{exchange.NewInput(iotest.OneByteReader(bytes.NewReader(text)))})
 		if (err == nil) != (errAgain == nil) || err == nil && (a != b || !bytes.Equal(body, again)) {
 			t.Fatalf("whole: %+v, %q, %v; in bytes: %+v, %q, %v", a, body, err, b, again, errAgain)
 		}
@@ -193,15 +194,16 @@ func TestLeanContexts(t *testing.T) {
 	o := New()
 	o.Transport = Lean
 	var silent atomic.Bool
+	var from atomic.Value // the client's address
 	asked := make(chan struct{}, 1)
 	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave
+		from.Store(r.RemoteAddr)
 		if silent.Load() {
 			asked <- struct{}{}
 			<-r.Context().Done()
 		}
 	})
-	conn := &c.(*lean).conn
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 50 {
@@ -214,16 +216,19 @@ func TestLeanContexts(t *testing.T) {
 		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, database.Failed)
 	}
 	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
-	first := conn.net
+	first := from.Load()
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", database.OK)
 		cancel() // in the middle of what follows
 	}
-	if conn.net != first {
+	if from.Load() != first {
 		t.Error("a context that ended after its request costs a connection")
 	}
 }
+
+// idleFor is longer than a connection is unused before it is looked at.
+const idleFor = 20 * time.Millisecond
 
 // A connection that the server closed while it was idle is made again before
 // anything is sent.
@@ -246,7 +251,7 @@ func TestLeanIdleClose(t *testing.T) {
 						requests.Add(1)
 						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
 						if name != "closed" {
-							time.Sleep(idleFor / 2) // so that it comes apart
+							time.Sleep(idleFor / 4) // so that it comes apart
 							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
 						}
 					}
@@ -258,7 +263,7 @@ func TestLeanIdleClose(t *testing.T) {
 			c := open(t, o, listener.Addr().String())
 			for range 5 {
 				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
-				time.Sleep(2 * idleFor)
+				time.Sleep(idleFor)
 			}
 			if n := requests.Load(); n != 5 {
 				t.Errorf("%d requests for 5 writes", n)

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
+
+	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
 // errMalformed is the cause of every error about what a server sent.
@@ -112,78 +113,37 @@ func digits(text []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// input is what came over a connection and was not taken yet.
-type input struct {
-	from io.Reader
-	buf  []byte
-	gone int // how much of buf was taken
-}
-
-func (in *input) empty() bool { return in.gone == len(in.buf) }
-
-// room returns where more can be put.
-func (in *input) room() []byte {
-	if in.empty() {
-		in.buf, in.gone = in.buf[:0], 0
-	}
-	if len(in.buf) == cap(in.buf) {
-		in.buf = append(make([]byte, 0, max(bufferBytes, 2*(len(in.buf)-in.gone))), in.buf[in.gone:]...)
-		in.gone = 0
-	}
-	return in.buf[len(in.buf):cap(in.buf)]
-}
-
-// added says how much was put into room.
-func (in *input) added(n int) { in.buf = in.buf[:len(in.buf)+n] }
-
-// fill reads more. The end of the connection is io.EOF.
-func (in *input) fill() error {
-	n, err := in.from.Read(in.room())
-	in.added(n)
-	if n > 0 {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrNoProgress
-	}
-	return err
-}
-
-// shrink lets go of a buffer that one large answer needed.
-func (in *input) shrink() {
-	if cap(in.buf) > bufferBytes && in.empty() {
-		in.buf, in.gone = nil, 0
-	}
-}
+// input reads answers from what came over a connection.
+type input struct{ *exchange.Input }
 
 // until returns what comes before an end, and takes both.
-func (in *input) until(end string) ([]byte, error) {
+func (in input) until(end string) ([]byte, error) {
 	for seen := 0; ; {
-		have := in.buf[in.gone:]
+		have := in.Bytes()
 		i := bytes.Index(have[seen:], []byte(end))
 		if i >= 0 && seen+i <= maxHead {
-			in.gone += seen + i + len(end)
+			in.Take(seen + i + len(end))
 			return have[:seen+i], nil
 		}
 		if i >= 0 || len(have) > maxHead {
 			return nil, fmt.Errorf("%w: more than %d bytes of head", errMalformed, maxHead)
 		}
 		seen = max(0, len(have)-len(end)+1)
-		if err := in.fill(); err != nil {
-			return nil, unexpected(err)
+		if err := in.Fill(); err != nil {
+			return nil, exchange.Unexpected(err)
 		}
 	}
 }
 
 // interim reads the next head, of an answer or of word of one.
-func (in *input) interim() (answer, error) {
+func (in input) interim() (answer, error) {
 	const start = "HTTP/"
-	for len(in.buf)-in.gone < len(start) {
-		if err := in.fill(); err != nil {
-			return answer{}, unexpected(err)
+	for len(in.Bytes()) < len(start) {
+		if err := in.Fill(); err != nil {
+			return answer{}, exchange.Unexpected(err)
 		}
 	}
-	if string(in.buf[in.gone:in.gone+len(start)]) != start {
+	if string(in.Bytes()[:len(start)]) != start {
 		return answer{}, fmt.Errorf("%w: it does not begin with %s", errMalformed, start)
 	}
 	head, err := in.until("\r\n\r\n")
@@ -194,7 +154,7 @@ func (in *input) interim() (answer, error) {
 }
 
 // head reads the head of an answer, over all word of it.
-func (in *input) head() (answer, error) {
+func (in input) head() (answer, error) {
 	const words = 10 // as many as anyone sends
 	for range words {
 		a, err := in.interim()
@@ -209,17 +169,17 @@ func (in *input) head() (answer, error) {
 }
 
 // body appends the body of an answer to out.
-func (in *input) body(a answer, out []byte) ([]byte, error) {
+func (in input) body(a answer, out []byte) ([]byte, error) {
 	switch {
 	case a.chunked:
 		return in.chunks(out)
 	case a.length >= 0:
-		return in.bytes(out, a.length)
+		return in.Append(out, a.length)
 	}
 	for {
-		out = append(out, in.buf[in.gone:]...)
-		in.gone = len(in.buf)
-		if err := in.fill(); err == io.EOF {
+		out = append(out, in.Bytes()...)
+		in.Take(len(in.Bytes()))
+		if err := in.Fill(); err == io.EOF {
 			return out, nil
 		} else if err != nil {
 			return out, err
@@ -227,25 +187,8 @@ func (in *input) body(a answer, out []byte) ([]byte, error) {
 	}
 }
 
-// bytes appends the next n bytes to out.
-func (in *input) bytes(out []byte, n int64) ([]byte, error) {
-	const step = 1 << 20 // as much as is believed before it comes
-	for n > 0 {
-		size := int(min(n, step))
-		out = slices.Grow(out, size)
-		part := out[len(out) : len(out)+size]
-		have := copy(part, in.buf[in.gone:])
-		in.gone += have
-		if _, err := io.ReadFull(in.from, part[have:]); err != nil {
-			return out, unexpected(err)
-		}
-		out, n = out[:len(out)+size], n-int64(size)
-	}
-	return out, nil
-}
-
 // chunks appends the chunks of a body to out, and takes the trailer.
-func (in *input) chunks(out []byte) ([]byte, error) {
+func (in input) chunks(out []byte) ([]byte, error) {
 	for {
 		line, err := in.until("\r\n")
 		if err != nil {
@@ -259,7 +202,7 @@ func (in *input) chunks(out []byte) ([]byte, error) {
 		if n == 0 {
 			return out, in.trailer()
 		}
-		if out, err = in.bytes(out, int64(n)); err != nil {
+		if out, err = in.Append(out, int64(n)); err != nil {
 			return out, err
 		}
 		if end, err := in.until("\r\n"); err != nil || len(end) > 0 {
@@ -269,7 +212,7 @@ func (in *input) chunks(out []byte) ([]byte, error) {
 }
 
 // trailer takes what follows the last chunk.
-func (in *input) trailer() error {
+func (in input) trailer() error {
 	for size := 0; size <= maxHead; {
 		line, err := in.until("\r\n")
 		if err != nil || len(line) == 0 {
@@ -278,12 +221,4 @@ func (in *input) trailer() error {
 		size += len(line)
 	}
 	return fmt.Errorf("%w: more than %d bytes of trailer", errMalformed, maxHead)
-}
-
-// unexpected returns an error of a read that should have brought more.
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

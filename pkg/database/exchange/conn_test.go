@@ -1,0 +1,288 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+// echo is a server whose answers are its requests, each of one line. "silence" has
+// none, "bye" and a close comes after it, and "word" comes with a word more.
+type echo struct {
+	addr  string
+	conns atomic.Int64
+	lines atomic.Int64
+}
+
+func startEcho(t *testing.T) *echo {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.108.1.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &echo{addr: l.Addr().String()}
+	var running sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	t.Cleanup(func() {
+		_ = l.Close()
+		mu.Lock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		running.Wait()
+	})
+	running.Go(func() {
+		for conn, err := l.Accept(); err == nil; conn, err = l.Accept() {
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			e.conns.Add(1)
+			running.Go(func() { e.serve(conn) })
+		}
+	})
+	return e
+}
+
+func (e *echo) serve(conn net.Conn) {
+	defer conn.Close()
+	lines := bufio.NewReader(conn)
+	for line, err := lines.ReadString('\n'); err == nil; line, err = lines.ReadString('\n') {
+		e.lines.Add(1)
+		if line != "silence\n" {
+			_, _ = io.WriteString(conn, line)
+		}
+		switch line {
+		case "bye\n":
+			return
+		case "word\n":
+			time.Sleep(idleFor / 4) // so that it comes apart
+			_, _ = io.WriteString(conn, "psst\n")
+		}
+	}
+}
+
+// ask makes one exchange.
+func ask(ctx context.Context, c *Conn, addr, text string) error {
+	connected, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if !connected {
+		if err := c.Connect(ctx, addr, nil); err != nil {
+			c.End(false)
+			return err
+		}
+	}
+	err = c.Send([]byte(text + "\n"))
+	var got []byte
+	if err == nil {
+		got, err = c.In.Next(len(text) + 1)
+	}
+	if err == nil && string(got) != text+"\n" {
+		err = errors.New("another answer: " + string(got))
+	}
+	c.End(err == nil)
+	return err
+}
+
+func TestExchanges(t *testing.T) {
+	e := startEcho(t)
+	var c Conn
+	for range 100 {
+		if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := e.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	c.Close()
+	var op *net.OpError
+	if err := ask(t.Context(), &c, e.addr, "hello"); !errors.Is(err, net.ErrClosed) || !errors.As(err, &op) || op.Op != "dial" {
+		t.Errorf("after close: %v", err)
+	}
+	c.Close()
+}
+
+// The end of a context ends its exchange and the connection, refuses the next
+// exchange, and hits no exchange under another context.
+func TestContexts(t *testing.T) {
+	e := startEcho(t)
+	var c Conn
+	defer c.Close()
+	for round := range int64(3) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := ask(ctx, &c, e.addr, "silence"); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+		lines := e.lines.Load()
+		if err := ask(ctx, &c, e.addr, "late"); !errors.Is(err, context.DeadlineExceeded) || e.lines.Load() != lines {
+			t.Error(err)
+		}
+		cancel()
+		if err := ask(t.Context(), &c, e.addr, "hello"); err != nil || e.conns.Load() != round+2 {
+			t.Errorf("%v, %d connections", err, e.conns.Load())
+		}
+	}
+	before := e.conns.Load()
+	for range 200 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := ask(ctx, &c, e.addr, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		cancel() // in the middle of what follows
+	}
+	if e.conns.Load() != before {
+		t.Error("a context that ended after its exchange costs a connection")
+	}
+}
+
+// A connection that the server closed, or said something on, is replaced before
+// anything is sent; unless the client knows what was said.
+func TestIdle(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		takes bool
+		conns int64
+	}{{"hello", false, 1}, {"bye", false, 3}, {"bye", true, 3}, {"word", false, 3}, {"word", true, 1}} {
+		e := startEcho(t)
+		var c Conn
+		var heard bytes.Buffer
+		if tt.takes {
+			c.Unasked = func() error {
+				heard.Write(c.In.Bytes())
+				return c.In.Skip(len(c.In.Bytes()))
+			}
+		}
+		for range 3 {
+			if err := ask(t.Context(), &c, e.addr, tt.text); err != nil {
+				t.Errorf("%+v: %v", tt, err)
+			}
+			time.Sleep(2 * idleFor)
+		}
+		if e.lines.Load() != 3 || e.conns.Load() != tt.conns {
+			t.Errorf("%+v: %d requests on %d connections", tt, e.lines.Load(), e.conns.Load())
+		}
+		if tt.text == "word" && tt.takes && heard.String() != "psst\npsst\n" {
+			t.Errorf("heard %q", heard.String())
+		}
+		c.Close()
+	}
+}
+
+// What looks after a connection runs while it is idle and while an answer is waited
+// for, and its error ends either.
+func TestTend(t *testing.T) {
+	e := startEcho(t)
+	var c Conn
+	defer c.Close()
+	refuse := func(net.Conn, time.Duration) error { return io.ErrClosedPipe }
+	if c.Tend(refuse) {
+		t.Error("there is a connection")
+	}
+	if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	var idle time.Duration
+	if !c.Tend(func(_ net.Conn, d time.Duration) error { idle = d; return nil }) || idle <= 0 {
+		t.Errorf("idle for %v", idle)
+	}
+	if c.Tend(refuse) || c.Tend(refuse) {
+		t.Error("a connection is kept though it is of no use")
+	}
+	failed := make(chan error)
+	go func() { failed <- ask(t.Context(), &c, e.addr, "silence") }()
+	var err error
+	for asked := false; err == nil; {
+		select {
+		case err = <-failed:
+		case <-time.After(time.Millisecond):
+			c.Tend(func(conn net.Conn, d time.Duration) error {
+				if asked {
+					return io.ErrClosedPipe
+				}
+				asked = true
+				_, err := io.WriteString(conn, "silence\n")
+				return errors.Join(err, map[bool]error{true: errors.New("idle")}[d != 0])
+			})
+		}
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) || e.lines.Load() != 3 {
+		t.Errorf("%v, %d lines", err, e.lines.Load())
+	}
+	if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Closing ends the exchange that goes on; another one beside it is refused.
+func TestCloseBeside(t *testing.T) {
+	e := startEcho(t)
+	var c Conn
+	failed := make(chan error)
+	go func() { failed <- ask(t.Context(), &c, e.addr, "silence") }()
+	for e.lines.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := c.Begin(t.Context()); !errors.Is(err, errBusy) {
+		t.Error(err)
+	}
+	c.Close()
+	if err := <-failed; err == nil {
+		t.Error("it goes on")
+	}
+}
+
+func TestNobody(t *testing.T) {
+	var c Conn
+	defer c.Close()
+	var op *net.OpError
+	if err := ask(t.Context(), &c, "127.108.1.1:1", "hello"); !errors.As(err, &op) || op.Op != "dial" {
+		t.Error(err)
+	}
+}
+
+// Input gives what was read, however it came.
+func TestInput(t *testing.T) {
+	text := bytes.Repeat([]byte("0123456789"), 1000)
+	for how, cut := range map[string]func(io.Reader) io.Reader{
+		"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader,
+	} {
+		in := NewInput(cut(bytes.NewReader(text)))
+		in.Expect(64)
+		four, err := in.Next(4)
+		if string(four) != "0123" || err != nil {
+			t.Errorf("%s: %q, %v", how, four, err)
+		}
+		if err := in.Skip(5006); err != nil {
+			t.Error(err)
+		}
+		rest, err := in.Append([]byte("x"), 4980)
+		if string(rest[:4]) != "x012" || len(rest) != 4981 || err != nil {
+			t.Errorf("%s: %d bytes, %.4q, %v", how, len(rest), rest, err)
+		}
+		if last, err := in.Next(10); string(last) != "0123456789" || err != nil || !in.Empty() {
+			t.Errorf("%s: %q, %v", how, last, err)
+		}
+		for name, err := range map[string]error{
+			"next": second(in.Next(1)), "skip": in.Skip(1), "append": second(in.Append(nil, 1<<60)),
+		} {
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s, %s at the end: %v", how, name, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

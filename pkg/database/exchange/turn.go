@@ -1,0 +1,74 @@
+package exchange
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+)
+
+// turn writes a request and waits for the first of its answer in one wait of the
+// runtime's poller. Reading a connection otherwise begins with a read that finds
+// nothing, because the answer can't be there yet.
+type turn struct {
+	raw  syscall.RawConn // nil with TLS
+	conn net.Conn
+	in   *Input
+	sent *atomic.Bool
+	step func(fd uintptr) bool // next, made once
+
+	request []byte // nil once it was written
+	err     error
+}
+
+// take writes the request and fills in.
+func (t *turn) take(request []byte) error {
+	t.request, t.err = request, nil
+	err := t.raw.Read(t.step)
+	t.request = nil
+	if t.err != nil {
+		return t.err
+	}
+	return err
+}
+
+// next writes, then reads until there is something; false waits. The poller
+// forgot what it knew before the first call, so that no wake-up is lost.
+func (t *turn) next(fd uintptr) bool {
+	if t.request != nil {
+		t.write(int(fd))
+		t.request = nil
+		return t.err != nil
+	}
+	for {
+		n, err := syscall.Read(int(fd), t.in.room())
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EAGAIN):
+			return false
+		case err != nil:
+			t.err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
+		case n == 0:
+			t.err = io.ErrUnexpectedEOF
+		default:
+			t.in.added(n)
+		}
+		return true
+	}
+}
+
+// write writes the request, what the kernel doesn't take at once in the usual way.
+func (t *turn) write(fd int) {
+	n, err := syscall.Write(fd, t.request)
+	if err != nil && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
+		t.err = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}
+		return
+	}
+	if n = max(n, 0); n < len(t.request) {
+		_, t.err = t.conn.Write(t.request[n:])
+	}
+	t.sent.Store(t.err == nil)
+}
