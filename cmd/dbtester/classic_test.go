@@ -36,7 +36,8 @@ func TestClassicRun(t *testing.T) {
 	p.tidy()
 	c = p.start("analyze", "--config", "classic.yaml")
 	c.exits(exitDone, patience)
-	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local +\|`, `TOTAL-REQUEST-NUMBER \| +3,000 `)
+	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local \(built-in\) \(ran 3\.7\.3\) \|`, `TOTAL-REQUEST-NUMBER \| +3,000 `,
+		` VERSION \| +3\.7\.3 `, ` KEYS-FOUND \| +3,000 / 3,000 ok `, ` SHARED-HOST \| +3 members \+ client `, `(?m)^etcd-v3\.6-local: shared host: `)
 	for _, name := range []string{
 		"client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",
 		"client-latency-distribution-all.csv", "client-latency-distribution-percentile.csv",
@@ -54,7 +55,24 @@ func TestClassicRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// One file less is a reason, none at all an error.
+	p.remove("classic-write-local/client-latency-distribution-percentile.csv")
+	c = p.start("analyze", "--config", "classic.yaml", "--out", "partial")
+	c.exits(exitDone, patience)
+	wantText(t, "partial table", c.out.String(), ` Latency p99 \| +not measured `, `p99\.99:\s+client-latency-distribution-percentile\.csv\s+is\s+missing`, ` VERSION \| +3\.7\.3 `)
+	p.remove("classic-write-local")
+	c = p.start("analyze", "--config", "classic.yaml", "--out", "nothing")
+	c.exits(exitFailed, patience)
+	wantText(t, "analysis of nothing", c.err.String(), `nothing to analyze: no file can be read`, `client-latency-distribution-summary\.csv is missing`)
 	wantText(t, "README", string(readme), `##### Write 20K keys`, `!\[classic-write-local/AVG-LATENCY-MS\]\(\./AVG-LATENCY-MS\.svg\)`)
+}
+
+// remove removes what lies below the place.
+func (p place) remove(elem ...string) {
+	p.t.Helper()
+	if err := os.RemoveAll(p.path(elem...)); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // TestClassicFiles checks classic files that were published.
