@@ -69,7 +69,7 @@ func outcomeRows() []row {
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(t counts) int64 { return t.Offered }),
 		{name: "SENT", unit: "requests", definition: "requests whose driver call began", cell: sentCell},
 		{name: "OK", unit: "requests", definition: "requests answered with success", cell: okCell},
-		{name: "BYTES-PER-RESPONSE", unit: "B", definition: "bytes of all values that reads returned / reads answered ok, whole load; ranges and swaps are not in it", ours: true, cell: bytesPerResponse},
+		{name: "BYTES-PER-RESPONSE", unit: "B", definition: "bytes of all values that reads, swaps and ranges returned / those answered ok, whole load", ours: true, cell: bytesPerResponse},
 		of("FAILED", "requests surely not applied", func(t counts) int64 { return t.Failed }),
 		of("UNKNOWN", "requests that may have been applied: time-out, connection lost", func(t counts) int64 { return t.Unknown }),
 		of("SHED", "requests dropped at their due time because every client was busy", func(t counts) int64 { return t.Shed }),

@@ -116,10 +116,11 @@ func bytesPerResponse(c *column) Cell {
 	return number(mean, c.reads, "%s B", humanize.CommafWithDigits(math.Round(mean*100)/100, 2))
 }
 
-// okReads counts the requests that returned one value, all phases.
+// okReads counts the requests whose answers held values, all phases.
 func okReads(intervals []results.Interval) (n int64) {
 	for i := range intervals {
-		if op := intervals[i].Operation; op == "read" || op == "read-oneshot" {
+		switch intervals[i].Operation {
+		case "read", "read-oneshot", "swap", "range":
 			n += intervals[i].OK
 		}
 	}

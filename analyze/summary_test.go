@@ -27,6 +27,9 @@ func TestSummaryOfReads(t *testing.T) {
 	if got := bytesPerResponse(&column{run: run}); got.Missing == "" || got.Text != "-" {
 		t.Errorf("bytes per response without reads are %+v", got)
 	}
+	if n := okReads([]results.Interval{{Operation: "range", OK: 1}, {Operation: "swap", OK: 2}, {Operation: "update", OK: 4}, {Operation: "read", OK: 8, Failed: 16}}); n != 11 {
+		t.Errorf("%d answers hold values, want 11", n)
+	}
 	run.Totals.BytesRead = 0 // the fixture is of writes
 	got := tabulate(t, f.write()).Summary()
 	for _, want := range []string{"ms from due to answered:", "[unsent]", "by class: throttled 59"} {

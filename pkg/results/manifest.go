@@ -213,7 +213,7 @@ type Totals struct {
 	Unsent  int64 `json:"unsent"`
 	Queued  int64 `json:"queued"`
 	Late    int64 `json:"late"`
-	// BytesRead are the bytes of all values that reads returned.
+	// BytesRead are the bytes of all values that ok reads, swaps and ranges returned.
 	BytesRead int64 `json:"bytes_read,omitempty"`
 	// Clamped counts latencies above the histogram's maximum, recorded as that.
 	Clamped int64 `json:"clamped"`
