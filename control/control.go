@@ -67,6 +67,9 @@ type Update struct {
 	Tag           string
 	// Text is a step that begins or something that happened.
 	Text string
+	// Folder is the result folder, beside the Text that tells of it once for each
+	// trial; else "".
+	Folder string
 	// Load is the progress of the load, once a second, of Total requests and
 	// Duration in all; either may be 0.
 	Load     *load.Progress
@@ -175,6 +178,7 @@ func (t *trialRun) run(ctx context.Context) (err error) {
 	if err := t.folder.WriteManifest(t.manifest); err != nil {
 		return err
 	}
+	t.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Text: "records go to " + t.folder.Dir(), Folder: t.folder.Dir()})
 	err = withCause(ctx, t.databases(ctx))
 	t.manifest.State = stateOf(ctx, err)
 	t.manifest.Ended = time.Now().UTC()

@@ -137,6 +137,9 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	remote := &remoteAgents{plain: f.insecure}
 	connect := remote.connect
 	if f.local {
+		for _, dir := range leftovers(f.localDir(e)) {
+			fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
+		}
 		agents := a.newLocalAgents(f.localDir(e), f.tools.paths())
 		agents.options.Device, agents.options.Interface = f.device, f.iface
 		agents.options.Cache = f.localCache()
@@ -145,9 +148,16 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	}
 	progress := newProgress(a.err)
 	defer progress.end()
+	report := func(u control.Update) {
+		if u.Folder != "" {
+			a.last.folder(u.Folder)
+			u.Text = "records go to " + relative(u.Folder)
+		}
+		progress.report(u)
+	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check,
-		NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: progress.report, ReadyTimeout: readyTimeout(e),
+		NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
 	})
 	// Agents that were there once need no hint how to start them.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"path/filepath"
+	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -55,6 +58,21 @@ func TestInterruptTwice(t *testing.T) {
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, 3*time.Second)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
+	left, err := filepath.Glob(p.path("results", ".work-*"))
+	if err != nil || len(left) != 1 {
+		t.Fatalf("left over: %v, %v", left, err)
+	}
+	leftBehind := `(?m)^dbtester: left behind: results/` + regexp.QuoteMeta(filepath.Base(left[0])) + ` \([0-9.]+ .B\): `
+	wantText(t, "last words", c.err.String(), leftBehind)
+	wantText(t, "output", c.out.String(), `(?m)^results in results/interrupted-twice/\S+$`)
+
+	// The next run names what was left, and leaves nothing itself.
+	next := p.start("control", "--local", "--config", p.experiment("next", hosts, "{requests: 20, clients: 2}"))
+	next.exits(exitDone, patience)
+	wantText(t, "next run", next.err.String(), leftBehind)
+	if now, err := filepath.Glob(p.path("results", ".work-*")); err != nil || !slices.Equal(now, left) {
+		t.Errorf("left over: %v, %v, want %v", now, err, left)
+	}
 	c = p.start("analyze", "--config", file, p.runs()[0].Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `gap: the run is running`)
@@ -71,5 +89,32 @@ func TestInterruptStart(t *testing.T) {
 	p.tidy()
 	if m := manifest(t, p.runs()[0]); m.State != results.StateInterrupted {
 		t.Errorf("the run is %s", m.State)
+	}
+}
+
+// What is held is not left over.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	held, err := localWorkDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := localWorkDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold, err := holdDir(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := leftovers(folder); !slices.Equal(got, []string{left}) {
+		t.Errorf("%v, want %s", got, left)
+	}
+	if err := hold.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := leftovers(folder); len(got) != 2 {
+		t.Errorf("%v, want both", got)
 	}
 }

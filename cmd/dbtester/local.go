@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,8 @@ type localAgents struct {
 	below   string        // where the work directory is made
 
 	mu      sync.Mutex
-	workDir string // "" before the first agent
+	workDir string    // "" before the first agent
+	hold    io.Closer // of workDir
 	agents  map[string]*localAgent
 }
 
@@ -94,7 +96,11 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l.hold, err = holdDir(dir); err != nil {
+			return nil, errors.Join(fmt.Errorf("hold work directory: %w", err), os.Remove(dir))
+		}
 		l.workDir = dir
+		l.app.last.works(dir)
 	}
 	o := l.options
 	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
@@ -125,9 +131,14 @@ func (l *localAgents) close(ctx context.Context) error {
 		local.server.Stop()
 		<-local.served
 	}
-	if err := errors.Join(errs...); err != nil || l.workDir == "" {
+	if l.workDir == "" {
+		return errors.Join(errs...)
+	}
+	defer l.hold.Close()
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	l.app.last.works("")
 	return os.RemoveAll(l.workDir)
 }
 
@@ -137,7 +148,7 @@ func localWorkDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make work directory: %w", err)
 	}
-	path, err := os.MkdirTemp(dir, ".work-"+time.Now().UTC().Format("20060102T150405Z")+"-")
+	path, err := os.MkdirTemp(dir, strings.Replace(workDirs, "*", time.Now().UTC().Format("20060102T150405Z")+"-*", 1))
 	if err != nil {
 		return "", fmt.Errorf("make work directory: %w", err)
 	}

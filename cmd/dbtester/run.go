@@ -53,18 +53,20 @@ type app struct {
 	streams
 	registry *database.Registry
 	self     []string // argv that runs this program again
+	last     *lastWords
 }
 
 // run runs one command line and returns its exit code.
 func run(args []string, in io.Reader, out, errw io.Writer) int {
-	ctx, stop := interruptible(errw)
+	last := &lastWords{}
+	ctx, stop := interruptible(errw, func() { last.say(out, errw) })
 	defer stop()
 	self, err := os.Executable()
 	if err != nil {
 		fmt.Fprintf(errw, "dbtester: find own executable: %v\n", err)
 		return exitFailed
 	}
-	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}}
+	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}, last: last}
 	cobra.EnablePrefixMatching = true // "dbtester ana" is an old habit
 	root := a.newRoot()
 	root.SetArgs(args)
@@ -108,8 +110,9 @@ func message(err error) string {
 }
 
 // interruptible returns a context that ends at the first interrupt. The second
-// ends the program at once: agents in this process take their children along.
-func interruptible(errw io.Writer) (context.Context, func()) {
+// ends the program at once, after its last words: agents in this process take their
+// children along.
+func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -124,6 +127,7 @@ func interruptible(errw io.Writer) (context.Context, func()) {
 		}
 		select {
 		case <-signals:
+			last()
 			os.Exit(exitInterrupted)
 		case <-done:
 		}
