@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -18,8 +19,12 @@ import (
 // A member wants a token with every request, which it gives for a user and a
 // password. It forgets tokens when a user changes, when nobody showed one for five
 // minutes, and perhaps when it restarts. A request with a token that it does not
-// know was surely not applied, so it is sent again, once, with a new one: the only
-// request that is ever sent twice, and the time of both counts as its own.
+// know was surely not applied, so it is sent again with a new one: the only request
+// that is ever sent twice, and the time of both counts as its own.
+//
+// A new token can be new to a member too, where a connection takes the members in
+// turn: etcd means to wait for what the giver had applied, and waits for one entry
+// too few. One that is behind refuses the token until it has that entry.
 //
 // To check a password a member spends some 70 ms of its processor, unless it was
 // started with a lower --bcrypt-cost. Every connection asks for a token of its own,
@@ -43,6 +48,28 @@ func stale(err error) bool {
 	}
 	known := rpctypes.Error(err)
 	return known == rpctypes.ErrInvalidAuthToken || known == rpctypes.ErrAuthOldRevision
+}
+
+// A new token is shown again to a member that does not know it, so many times, each
+// this long after the one before.
+const (
+	introductions = 50
+	introduceIn   = 10 * time.Millisecond
+)
+
+// introduce makes a request with a new token until the member knows the token. It
+// returns the last error when ctx ends before.
+func introduce(ctx context.Context, request func() error) error {
+	err := request()
+	for i := 1; i < introductions && stale(err); i++ {
+		select {
+		case <-time.After(introduceIn):
+		case <-ctx.Done():
+			return err
+		}
+		err = request()
+	}
+	return err
 }
 
 // renewed is something that is made when it is first needed, and again when it has
@@ -90,21 +117,18 @@ func (t *tokens) intercept(
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}
 	token := t.kept.now.Load()
-	if token == nil {
-		if token, err = t.renew(ctx, cc, nil); err != nil {
-			return err
-		}
-	}
 	try := func() error {
 		return invoke(metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token), method, req, reply, cc, opts...)
 	}
-	if err = try(); !stale(err) {
-		return err
+	if token != nil {
+		if err = try(); !stale(err) {
+			return err
+		}
 	}
 	if token, err = t.renew(ctx, cc, token); err != nil {
 		return err
 	}
-	return try()
+	return introduce(ctx, try)
 }
 
 func (t *tokens) renew(ctx context.Context, cc *grpc.ClientConn, old *string) (*string, error) {
@@ -135,18 +159,19 @@ func newLeanTokens(auth *database.Auth, config unary.Config) *leanTokens {
 // Call is that of [unary.Client].
 func (t *leanTokens) Call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) (unsent bool, err error) {
 	calls := t.kept.now.Load()
-	if calls == nil {
-		if calls, err = t.renew(ctx, nil); err != nil {
-			return true, err
+	if calls != nil {
+		if unsent, err = calls.Call(ctx, path, m, read); !stale(err) {
+			return unsent, err
 		}
-	}
-	if unsent, err = calls.Call(ctx, path, m, read); !stale(err) {
-		return unsent, err
 	}
 	if calls, err = t.renew(ctx, calls); err != nil {
 		return true, err
 	}
-	return calls.Call(ctx, path, m, read)
+	err = introduce(ctx, func() (err error) {
+		unsent, err = calls.Call(ctx, path, m, read)
+		return err
+	})
+	return unsent, err
 }
 
 func (t *leanTokens) renew(ctx context.Context, old *unary.Client) (*unary.Client, error) {

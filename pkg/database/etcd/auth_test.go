@@ -186,3 +186,35 @@ func TestStale(t *testing.T) {
 		}
 	}
 }
+
+// A member that is behind gets to know a new token; one that never does, or a caller
+// without time, ends it.
+func TestIntroduce(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name    string
+		ctx     context.Context
+		refused int // times
+		want    error
+		asked   int
+	}{
+		{"known", t.Context(), 0, nil, 1},
+		{"behind", t.Context(), 3, nil, 4},
+		{"never", t.Context(), 1000, rpctypes.ErrGRPCInvalidAuthToken, introductions},
+		{"no time", over, 1000, rpctypes.ErrGRPCInvalidAuthToken, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := 0
+			err := introduce(tt.ctx, func() error {
+				if asked++; asked <= tt.refused {
+					return rpctypes.ErrGRPCInvalidAuthToken
+				}
+				return nil
+			})
+			if !errors.Is(err, tt.want) || asked != tt.asked {
+				t.Errorf("asked %d times, want %d: %v", asked, tt.asked, err)
+			}
+		})
+	}
+}
