@@ -191,11 +191,9 @@ func TestSecure(t *testing.T) {
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	s.Auth = &database.Auth{Password: token}
 	for _, transport := range []Transport{Standard, Lean} {
-		t.Run(string(transport), func(t *testing.T) {
-			s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
-				transport, token)
-			databasetest.Run(t, s)
-		})
+		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
+			transport, token)
+		t.Run(string(transport), func(t *testing.T) { databasetest.Run(t, s) })
 	}
 	t.Run("a token for less", func(t *testing.T) { countWithLess(t, databasetest.Start(t, s, 1)) })
 }

