@@ -110,8 +110,8 @@ func (c *conductor) probeDirectly(ctx context.Context, i int) error {
 	return err
 }
 
-// askMembers asks every member its version and which one leads. What a driver
-// cannot tell stays unknown.
+// askMembers asks every member its version and which one leads, and says it. What a
+// driver cannot tell stays unknown.
 func (c *conductor) askMembers(ctx context.Context) error {
 	ctx, cancel := within(ctx, callTimeout)
 	defer cancel()
@@ -132,5 +132,6 @@ func (c *conductor) askMembers(ctx context.Context) error {
 		c.run.Leader = leader
 		c.event(results.EventLeader, leader, "")
 	}
+	c.say("%s", reported(c.run))
 	return nil
 }
