@@ -24,10 +24,16 @@ type progress struct {
 	mu    sync.Mutex
 	width int // of the line that is on the terminal now
 	last  time.Time
-	since time.Time // of the load
-	steps float64   // seconds of load in steps that ended
-	step  int
-	prev  time.Duration
+	load  loadOf        // that is shown
+	steps float64       // seconds of load in its steps that ended
+	step  int           // the one that runs
+	prev  time.Duration // how long it has been running
+}
+
+// loadOf names the load of one database in one trial.
+type loadOf struct {
+	trial int
+	tag   string
 }
 
 // plainEvery is how often a line is written where lines cannot be written over.
@@ -54,12 +60,12 @@ func (p *progress) report(u control.Update) {
 	if u.Load == nil {
 		p.clear()
 		fmt.Fprintf(p.out, "%s%s\n", p.prefix(u), u.Text)
-		p.since, p.steps, p.prev, p.step = time.Time{}, 0, 0, 0
 		return
 	}
 	now := time.Now()
-	if p.since.IsZero() {
-		p.since = now
+	// What is said meanwhile, such as that a member is lost, ends no load.
+	if load := (loadOf{u.Trial, u.Tag}); load != p.load {
+		p.load, p.steps, p.prev, p.step = load, 0, 0, u.Load.Step.Index
 	}
 	if u.Load.Step.Index != p.step {
 		p.steps += p.prev.Seconds()

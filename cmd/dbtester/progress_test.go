@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,37 @@ func TestProgressOnTerminal(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	})
+}
+
+// What is said between two seconds of a step does not change how long the steps
+// take together; another database or trial begins anew.
+func TestProgressLeft(t *testing.T) {
+	at := func(trial int, tag string, step int, elapsed time.Duration) control.Update {
+		u := second(1)
+		u.Trial, u.Trials, u.Tag, u.Total, u.Duration = trial, 2, tag, 0, 18*time.Second
+		u.Load.Step.Index, u.Load.Elapsed = step, elapsed
+		return u
+	}
+	text := func(u control.Update) control.Update { return control.Update{Trial: u.Trial, Trials: 2, Tag: u.Tag, Text: "member 2 is lost"} }
+	var out bytes.Buffer
+	p := newProgress(&out)
+	p.columns = func() int { return 200 }
+	for _, tt := range []struct {
+		u    control.Update
+		left time.Duration
+	}{
+		{at(1, "etcd", 0, 6*time.Second), 12 * time.Second},
+		{at(1, "etcd", 1, 2*time.Second), 10 * time.Second},
+		{at(1, "etcd", 1, 6*time.Second), 6 * time.Second},
+		{at(1, "etcd", 2, 1*time.Second), 5 * time.Second},
+		{at(1, "consul", 0, 1*time.Second), 17 * time.Second},
+		{at(2, "consul", 0, 1*time.Second), 17 * time.Second},
+	} {
+		out.Reset()
+		p.report(tt.u)
+		if want := fmt.Sprintf(", %v left", tt.left); !strings.Contains(out.String(), want) {
+			t.Errorf("trial %d, %s, step %d: no %q in %q", tt.u.Trial, tt.u.Tag, tt.u.Load.Step.Index, want, out.String())
+		}
+		p.report(text(tt.u))
+	}
 }
