@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/agent"
@@ -56,7 +58,25 @@ func (a *app) newAgent() *cobra.Command {
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases")
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
+	cmd.SetFlagErrorFunc(agentFlagError)
 	return cmd
+}
+
+// agentFlagError says what took the place of flags that the classic agent had.
+func agentFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return flagError(cmd, err)
+	}
+	switch unknown.GetSpecifiedName() {
+	case "database-log", "system-metrics-csv", "system-metrics-csv-interpolated", "zookeeper-data-dir", "zookeeper-config",
+		"etcd-data-dir", "consul-data-dir":
+		return usageError{fmt.Errorf("%w: databases' data, logs and measurements are below --work-dir (see %s --help)", err, cmd.CommandPath())}
+	case "zookeeper-work-dir":
+		return usageError{fmt.Errorf("%w: members work below --work-dir, and --zookeeper-exec names a directory of jars (see %s --help)", err, cmd.CommandPath())}
+	default:
+		return flagError(cmd, err)
+	}
 }
 
 // stopTimeout is how long an agent may take to end: its deadlines and some air.
@@ -71,6 +91,10 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	if err := agent.CheckListen(f.listen, f.insecure); err != nil {
 		return usageError{fmt.Errorf("%w (--insecure)", err)}
+	}
+	tools, err := f.tools.paths()
+	if err != nil {
+		return err
 	}
 	log, closeLog, err := openLog(a, f.logPath)
 	if err != nil {
@@ -92,7 +116,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		return fmt.Errorf("listen on %s: %w", f.listen, err)
 	}
 	ag, err := agent.New(agent.Options{
-		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: f.tools.paths(), Self: a.self, Lease: f.lease,
+		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: tools, Self: a.self, Lease: f.lease,
 		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, Device: f.device, Interface: f.iface,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
 	})

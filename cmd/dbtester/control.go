@@ -97,7 +97,8 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		if err != nil {
 			fmt.Fprintf(a.err, "dbtester: a run would be refused: %v\n", err)
 		}
-		return control.DryRun(a.out, o, f.known(e))
+		known, err := f.known(e)
+		return errors.Join(err, control.DryRun(a.out, o, known))
 	}
 	if err != nil {
 		return err
@@ -140,7 +141,11 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		for _, dir := range leftovers(f.localDir(e)) {
 			fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
 		}
-		agents := a.newLocalAgents(f.localDir(e), f.tools.paths())
+		tools, err := f.tools.paths()
+		if err != nil {
+			return &control.Outcome{}, err
+		}
+		agents := a.newLocalAgents(f.localDir(e), tools)
 		agents.options.Device, agents.options.Interface = f.device, f.iface
 		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
@@ -193,13 +198,14 @@ func (f controlFlags) localCache() string {
 }
 
 // known is what a dry run can know of the agents.
-func (f controlFlags) known(e *config.Experiment) control.Agents {
+func (f controlFlags) known(e *config.Experiment) (control.Agents, error) {
 	if !f.local {
-		return control.Agents{Refuse: (&remoteAgents{plain: f.insecure}).refuse}
+		return control.Agents{Refuse: (&remoteAgents{plain: f.insecure}).refuse}, nil
 	}
+	tools, err := f.tools.paths()
 	in := &install.Installer{Cache: f.localCache()}
 	return control.Agents{
-		Refuse: refuseLocal, Tools: f.tools.paths(), WorkDir: f.localDir(e),
+		Refuse: refuseLocal, Tools: tools, WorkDir: f.localDir(e),
 		Release: func(name, version string) map[string]string {
 			r, err := in.Find(name, version)
 			if in.Cache == "" || err != nil {
@@ -207,7 +213,7 @@ func (f controlFlags) known(e *config.Experiment) control.Agents {
 			}
 			return maps.Clone(r.Files)
 		},
-	}
+	}, err
 }
 
 // runningTimeout is how long clusters that run already may take to answer.

@@ -78,7 +78,9 @@ func TestProgressLeft(t *testing.T) {
 		u.Load.Step.Index, u.Load.Elapsed = step, elapsed
 		return u
 	}
-	text := func(u control.Update) control.Update { return control.Update{Trial: u.Trial, Trials: 2, Tag: u.Tag, Text: "member 2 is lost"} }
+	text := func(u control.Update) control.Update {
+		return control.Update{Trial: u.Trial, Trials: 2, Tag: u.Tag, Text: "member 2 is lost"}
+	}
 	var out bytes.Buffer
 	p := newProgress(&out)
 	p.columns = func() int { return 200 }

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -25,18 +30,34 @@ func (t *toolFlags) register(flags *pflag.FlagSet, r *database.Registry) {
 	}
 }
 
-// paths are the tools that were named; a name without a slash is looked up in
-// PATH.
-func (t *toolFlags) paths() map[string]string {
+// paths are the tools that were named, as absolute paths; a name without a slash is
+// looked up in PATH. One that is not there, or that cannot be run, is an error now
+// and not when a run has begun.
+func (t *toolFlags) paths() (map[string]string, error) {
 	paths := map[string]string{}
-	for name, value := range t.values {
-		if *value == "" {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(t.values)) {
+		value := *t.values[name]
+		if value == "" {
 			continue
 		}
-		paths[name] = *value
-		if found, err := exec.LookPath(*value); err == nil {
-			paths[name] = found
+		path, err := findTool(value)
+		if err != nil {
+			errs = append(errs, usageError{fmt.Errorf("--%s-exec: %w", name, err)})
 		}
+		paths[name] = path
 	}
-	return paths
+	return paths, errors.Join(errs...)
+}
+
+// findTool finds an executable, or a directory of files that one needs.
+func findTool(value string) (string, error) {
+	path, err := exec.LookPath(value)
+	if err == nil {
+		return filepath.Abs(path)
+	}
+	if info, statErr := os.Stat(value); statErr == nil && info.IsDir() {
+		return filepath.Abs(value)
+	}
+	return "", err
 }
