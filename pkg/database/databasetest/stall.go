@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// stallDeadline and cancelAfter end requests to a member that answers nothing.
+	// stallDeadline and cancelAfter end requests to a member that answers nothing, and
+	// againDeadline those that follow on the same connection.
 	stallDeadline = 500 * time.Millisecond
+	againDeadline = 100 * time.Millisecond
 	cancelAfter   = 100 * time.Millisecond
 	// promptly is how long after the end of its context a call may return: at once,
 	// on a busy machine.
@@ -92,7 +94,7 @@ func stall(t *testing.T, f *fixture, what string, victim int, commands ...string
 	f.part(t, what+": after", func(t *testing.T) {
 		f.WaitReady()
 		recovers(t, f, s.asked)
-		recovers(t, f, s.cancelled)
+		serves(t, f, s.cancelled)
 		s.writes.check(t, f, s.asked)
 	})
 }
@@ -150,7 +152,11 @@ func (s *stalled) calls() []call {
 
 // within gives a call the time of the case.
 func (s *stalled) within(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, stallDeadline)
+	return withTimeout(ctx, stallDeadline, do)
+}
+
+func withTimeout(ctx context.Context, timeout time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return inTime(ctx, do)
 }
@@ -175,10 +181,10 @@ func (s *stalled) deadline(ctx context.Context) error {
 	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
-	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown, database.Failed); err != nil {
+	if err := hasClass(withTimeout(ctx, againDeadline, put), database.ClassTimeout, database.Unknown, database.Failed); err != nil {
 		return fmt.Errorf("put again: %w", err)
 	}
-	err := s.within(ctx, func(ctx context.Context) error {
+	err := withTimeout(ctx, againDeadline, func(ctx context.Context) error {
 		_, err := s.asked.Get(ctx, s.key(), s.info().Reads[0])
 		return err
 	})
