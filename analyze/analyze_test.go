@@ -491,17 +491,3 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 		t.Errorf("mean of two steps = %v", mean)
 	}
 }
-
-func TestLabelsThatDisagree(t *testing.T) {
-	for _, test := range []struct {
-		label, version string
-		agree          bool
-	}{
-		{"v3.6", "3.6.16", true}, {"v3.5", "3.6.16", false}, {"v3.6.1", "3.6.16", false}, {"r3.9.4", "3.9.4-abc", true},
-		{"r3.5.3.beta", "3.5.3", true}, {"tip", "3.7.0", true}, {"", "3.7.0", true}, {"v3.6.16", "3.6", false},
-	} {
-		if got := agrees(test.label, test.version); got != test.agree {
-			t.Errorf("agrees(%q, %q) = %v", test.label, test.version, got)
-		}
-	}
-}

@@ -76,7 +76,7 @@ func (c *column) header() Header {
 	}
 	var ran []string
 	for _, v := range distinct(c.versions()) {
-		if !agrees(c.labelled(), v) || len(distinct(c.versions())) > 1 {
+		if !c.run.LabelAgrees(v) || len(distinct(c.versions())) > 1 {
 			ran = append(ran, v)
 		}
 	}
@@ -84,42 +84,6 @@ func (c *column) header() Header {
 		h.Text += " (ran " + strings.Join(ran, ", ") + ")"
 	}
 	return h
-}
-
-// labelled is the version that a reader takes from the column's name.
-func (c *column) labelled() string {
-	if c.run.Asked != "" {
-		return c.run.Asked
-	}
-	return strings.ReplaceAll(c.run.Label, "_", ".")
-}
-
-// agrees reports whether a label such as "v3.6" can be true of the version
-// "3.6.16". A label without a number, such as "tip", claims nothing.
-func agrees(label, version string) bool {
-	claimed, ran := numbers(label), numbers(version)
-	if len(claimed) > len(ran) {
-		return len(ran) == 0
-	}
-	for i := range claimed {
-		if claimed[i] != ran[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// numbers are the dotted numbers that a version begins with, after letters.
-func numbers(version string) []string {
-	start := strings.IndexAny(version, "0123456789")
-	if start < 0 {
-		return nil
-	}
-	version = version[start:]
-	if end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
-		version = version[:end]
-	}
-	return strings.Split(strings.Trim(version, "."), ".")
 }
 
 // releases are how the members' binaries were obtained, in their order. What was

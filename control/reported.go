@@ -1,11 +1,9 @@
 package control
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -13,7 +11,6 @@ import (
 // which of them leads. A version that the label denies stands as it does in
 // reports.
 func reported(run *results.DatabaseRun) string {
-	label := cmp.Or(run.Asked, strings.ReplaceAll(run.Label, "_", "."))
 	var each, same []string
 	denied := ""
 	for _, m := range run.Members {
@@ -24,7 +21,7 @@ func reported(run *results.DatabaseRun) string {
 		if len(same) == 0 || same[0] != m.Version {
 			same = append(same, m.Version)
 		}
-		if denies(label, m.Version) {
+		if !run.LabelAgrees(m.Version) {
 			denied = m.Version
 		}
 	}
@@ -42,15 +39,4 @@ func reported(run *results.DatabaseRun) string {
 		text += fmt.Sprintf(", member %d leads", run.Leader+1)
 	}
 	return text
-}
-
-// denies tells whether a label such as "v3.6" cannot be true of a version. One
-// that begins with no number claims nothing.
-func denies(label, version string) bool {
-	plain := database.PlainVersion(label)
-	if plain == "" || plain[0] < '0' || plain[0] > '9' {
-		return false
-	}
-	rest, found := strings.CutPrefix(version, plain)
-	return !found || rest != "" && rest[0] != '.' && rest[0] != '-'
 }

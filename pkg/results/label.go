@@ -1,0 +1,37 @@
+package results
+
+import "strings"
+
+// LabelAgrees reports whether the run's label can be true of the version that a
+// member reported: "v3.6" of "3.6.16". The version that was asked for goes before
+// what the database's id says. A label without a number, such as "tip", claims
+// nothing.
+func (r *DatabaseRun) LabelAgrees(version string) bool {
+	label := r.Asked
+	if label == "" {
+		label = strings.ReplaceAll(r.Label, "_", ".")
+	}
+	claimed, ran := numbers(label), numbers(version)
+	if len(claimed) > len(ran) {
+		return len(ran) == 0
+	}
+	for i := range claimed {
+		if claimed[i] != ran[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// numbers are the dotted numbers that a version begins with, after letters.
+func numbers(version string) []string {
+	start := strings.IndexAny(version, "0123456789")
+	if start < 0 {
+		return nil
+	}
+	version = version[start:]
+	if end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		version = version[:end]
+	}
+	return strings.Split(strings.Trim(version, "."), ".")
+}

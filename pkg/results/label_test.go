@@ -1,0 +1,21 @@
+package results
+
+import "testing"
+
+func TestLabelsThatDisagree(t *testing.T) {
+	for _, test := range []struct {
+		label, version string
+		agree          bool
+	}{
+		{"v3.6", "3.6.16", true}, {"v3.5", "3.6.16", false}, {"v3.6.1", "3.6.16", false}, {"r3.9.4", "3.9.4-abc", true},
+		{"r3.5.3.beta", "3.5.3", true}, {"tip", "3.7.0", true}, {"", "3.7.0", true}, {"v3.6.16", "3.6", false},
+		{"v3_6", "3.6.16", true},
+	} {
+		if got := (&DatabaseRun{Label: test.label}).LabelAgrees(test.version); got != test.agree {
+			t.Errorf("label %q agrees with %q: %v", test.label, test.version, got)
+		}
+	}
+	if run := (&DatabaseRun{Label: "v3.6", Asked: "3.5.35"}); run.LabelAgrees("3.6.16") || !run.LabelAgrees("3.5.35") {
+		t.Error("what was asked for does not go before the label")
+	}
+}
