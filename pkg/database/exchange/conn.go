@@ -180,21 +180,22 @@ func (c *Conn) End(reusable bool) {
 
 // Tend looks after the connection from beside its exchanges, and says whether there
 // is one still. While none goes on, it first takes what the server said unasked. It
-// calls do unless a request is being written; an exchange that is about to begin or
-// to end waits, so do writes with a deadline and must not read. idle is for how long
-// there was none, 0 while one goes on. An error ends the connection.
-func (c *Conn) Tend(do func(conn net.Conn, idle time.Duration) error) (connected bool) {
+// calls do unless a request is being written, with whether an exchange goes on and
+// for how long it does, or none does. An exchange that is about to begin or to end
+// waits, so do writes with a deadline; it must not read. An error ends the
+// connection.
+func (c *Conn) Tend(do func(conn net.Conn, busy bool, since time.Duration) error) (connected bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.net == nil:
 		return false
 	case !c.busy:
-		if c.listen() != nil || do(c.net, time.Since(c.used)) != nil {
+		if c.listen() != nil || do(c.net, false, time.Since(c.used)) != nil {
 			c.drop()
 			return false
 		}
-	case c.sent.Load() && !c.watch.over && do(c.net, 0) != nil:
+	case c.sent.Load() && !c.watch.over && do(c.net, true, time.Since(c.used)) != nil:
 		c.broken = true
 		c.cut()
 	}

@@ -187,15 +187,16 @@ func TestTend(t *testing.T) {
 	e := startEcho(t)
 	var c Conn
 	defer c.Close()
-	refuse := func(net.Conn, time.Duration) error { return io.ErrClosedPipe }
+	refuse := func(net.Conn, bool, time.Duration) error { return io.ErrClosedPipe }
 	if c.Tend(refuse) {
 		t.Error("there is a connection")
 	}
 	if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
 		t.Fatal(err)
 	}
+	var was bool
 	var idle time.Duration
-	if !c.Tend(func(_ net.Conn, d time.Duration) error { idle = d; return nil }) || idle <= 0 {
+	if !c.Tend(func(_ net.Conn, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
 		t.Errorf("idle for %v", idle)
 	}
 	if c.Tend(refuse) || c.Tend(refuse) {
@@ -208,13 +209,16 @@ func TestTend(t *testing.T) {
 		select {
 		case err = <-failed:
 		case <-time.After(time.Millisecond):
-			c.Tend(func(conn net.Conn, d time.Duration) error {
+			c.Tend(func(conn net.Conn, busy bool, _ time.Duration) error {
 				if asked {
 					return io.ErrClosedPipe
 				}
 				asked = true
 				_, err := io.WriteString(conn, "silence\n")
-				return errors.Join(err, map[bool]error{true: errors.New("idle")}[d != 0])
+				if !busy {
+					t.Error("it is called while a request is written")
+				}
+				return err
 			})
 		}
 	}

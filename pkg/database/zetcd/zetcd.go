@@ -68,14 +68,15 @@ const limitKeySize = 256
 
 // Options are zetcd's settings. The proxy has none that matter to a load.
 type Options struct {
-	KeyParents int `yaml:"key_parents" doc:"znodes among which the keys are spread; creates under one parent hinder each other"`
+	KeyParents int                 `yaml:"key_parents" doc:"znodes among which the keys are spread; creates under one parent hinder each other"`
+	Transport  zookeeper.Transport `yaml:"transport" doc:"what carries the client's requests: lean or standard, as for zookeeper"`
 	// Not embedded: what etcd's driver asks of members, a proxy does not answer.
 	Etcd etcd.Options `yaml:",inline" doc:"options of the etcd below the proxy"`
 }
 
 // New returns options that hold every default.
 func New() *Options {
-	return &Options{KeyParents: zookeeper.DefaultParents, Etcd: *etcd.New()}
+	return &Options{KeyParents: zookeeper.DefaultParents, Transport: zookeeper.Lean, Etcd: *etcd.New()}
 }
 
 var (
@@ -96,13 +97,15 @@ func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
 // Validate reports every option that can't be.
 func (o *Options) Validate(h database.HostFacts) error {
-	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Etcd.Validate(h))
+	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }
 
 // protocol is how clients speak to the proxies. etcd would take requests of 1.5
 // MiB; the limit is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
-	return zookeeper.Protocol{Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket}
+	return zookeeper.Protocol{
+		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
+	}
 }
 
 // MaxValue returns the largest value that fits into a request of ZooKeeper's

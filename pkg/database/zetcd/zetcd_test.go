@@ -30,6 +30,12 @@ func suite(t testing.TB) databasetest.Suite {
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
 
+func TestConformanceStandard(t *testing.T) {
+	s := suite(t)
+	s.Options = "transport: standard"
+	databasetest.Run(t, s)
+}
+
 // A hundred clients create keys at once, none fails another, and the count is
 // exact.
 func TestClientsAtOnce(t *testing.T) {
@@ -118,10 +124,10 @@ func TestOptions(t *testing.T) {
 	if err := o.Validate(database.HostFacts{}); err != nil {
 		t.Error(err)
 	}
-	o.KeyParents, o.Etcd.SnapshotCount = 0, 0
+	o.KeyParents, o.Etcd.SnapshotCount, o.Transport = 0, 0, "grpc"
 	err := o.Validate(database.HostFacts{})
-	if err == nil || !strings.Contains(err.Error(), "key_parents 0") || !strings.Contains(err.Error(), "snapshot_count 0") {
-		t.Errorf("not both are refused: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "key_parents 0") || !strings.Contains(err.Error(), "snapshot_count 0") || !strings.Contains(err.Error(), `transport "grpc"`) {
+		t.Errorf("not all are refused: %v", err)
 	}
 }
 

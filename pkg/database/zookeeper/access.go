@@ -38,8 +38,14 @@ func (a access) size() int {
 	return size
 }
 
+// digestScheme is ZooKeeper's name for credentials of a user and a password.
+const digestScheme = "digest"
+
+// credentials are what a server is shown.
+func credentials(auth *database.Auth) []byte { return []byte(auth.User + ":" + auth.Password) }
+
 // digest shows credentials to a server, as the library does again with every new
 // connection of the session.
 func digest(auth *database.Auth) func(*zk.Conn) error {
-	return func(c *zk.Conn) error { return c.AddAuth("digest", []byte(auth.User+":"+auth.Password)) }
+	return func(c *zk.Conn) error { return c.AddAuth(digestScheme, credentials(auth)) }
 }

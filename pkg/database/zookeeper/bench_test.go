@@ -3,6 +3,10 @@ package zookeeper
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -13,57 +17,74 @@ import (
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
 
-// BenchmarkClient measures what operations cost this process: 256-byte key and 1
-// KiB value, 100 clients. The server is another process and does not sync; trust
-// cpu-us/op, not ns/op.
-func BenchmarkClient(b *testing.B) {
+// BenchmarkClients measures what a thousand clients, each with its own session,
+// cost this process: processor time per operation and per session that is opened,
+// and memory per client. Keys are of 256 bytes, values of 1 KiB. The server is
+// another process and does not sync; trust cpu-us/op, not ns/op, and KiB/client
+// only with one transport and operation per run.
+func BenchmarkClients(b *testing.B) {
 	s := suite(b, newest)
 	s.Options = "java_xms: 1G\njava_xmx: 2G\nforce_sync: false\n"
-	s.Addrs = []string{"127.0.7.12"}
+	s.Addrs = []string{"127.108.7.12"}
 	c := databasetest.Start(b, s, 1)
-	target := c.To(0)
-	target.MaxBytes = 256 + 1024
-	clients := make([]*client, 100)
-	for i := range clients {
-		clients[i] = dial(b, c.Driver(), target)
-	}
 	var keys atomic.Int64
 	value := make([]byte, 1024)
-	b.Run("create", func(b *testing.B) {
-		benchmark(b, clients, func(ctx context.Context, c *client, key []byte) error {
-			copy(key, fmt.Sprintf("%020d", keys.Add(1)))
-			return c.Put(ctx, key, value)
-		})
-	})
-	b.Run("set", func(b *testing.B) {
-		benchmark(b, clients, func(ctx context.Context, c *client, key []byte) error { return c.Put(ctx, key, value) })
-	})
+	operations := []struct {
+		name string
+		do   func(context.Context, database.Client, []byte) error
+	}{
+		{"create", func(ctx context.Context, c database.Client, key []byte) error {
+			return c.Put(ctx, appendKey(key, keys.Add(1)), value)
+		}},
+		{"set", func(ctx context.Context, c database.Client, key []byte) error {
+			return c.Put(ctx, appendKey(key, 0), value)
+		}},
+	}
 	for _, mode := range Database().Info.Reads {
-		b.Run(string(mode), func(b *testing.B) {
-			benchmark(b, clients, func(ctx context.Context, c *client, key []byte) error {
-				_, err := c.Get(ctx, key, mode)
-				return err
-			})
-		})
+		operations = append(operations, struct {
+			name string
+			do   func(context.Context, database.Client, []byte) error
+		}{string(mode), func(ctx context.Context, c database.Client, key []byte) error {
+			_, err := c.Get(ctx, appendKey(key, 0), mode)
+			return err
+		}})
+	}
+	for _, transport := range []Transport{Lean, Standard} {
+		driver := New()
+		driver.Transport = transport
+		for _, operation := range operations {
+			b.Run(string(transport)+"/"+operation.name, func(b *testing.B) { benchmarkClients(b, driver, c.To(0), operation.do) })
+		}
 	}
 }
 
-func benchmark(b *testing.B, clients []*client, operate func(context.Context, *client, []byte) error) {
+func benchmarkClients(b *testing.B, driver *Options, target database.Target, operate func(context.Context, database.Client, []byte) error) {
+	const clients = 1000
+	target.MaxBytes = 256 + 1024
+	idle, before := anonKiB(b), processCPU(b)
+	dialed := make([]database.Client, clients)
+	for i := range dialed {
+		dialed[i] = dial(b, driver, target)
+	}
+	dialing := processCPU(b) - before
+	if err := dialed[0].Put(b.Context(), appendKey(nil, 0), make([]byte, 1024)); err != nil {
+		b.Fatal(err)
+	}
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var wg sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := processCPU(b)
-	for _, c := range clients {
+	before = processCPU(b)
+	for _, c := range dialed {
 		wg.Go(func() {
-			key := make([]byte, 256)
+			// As the load does: one context until a deadline passes.
+			ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+			defer cancel()
+			key := make([]byte, 0, 256)
 			for left.Add(-1) >= 0 {
-				ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
-				err := operate(ctx, c, key)
-				cancel()
-				if outcome, class := database.Classify(err); outcome != database.OK {
-					b.Errorf("%v %s: %v", outcome, class, err)
+				if err := operate(ctx, c, key); err != nil {
+					b.Error(err)
 					return
 				}
 			}
@@ -71,7 +92,11 @@ func benchmark(b *testing.B, clients []*client, operate func(context.Context, *c
 	}
 	wg.Wait()
 	b.ReportMetric(float64((processCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric(float64(dialing.Microseconds())/clients, "cpu-us/dial")
+	b.ReportMetric((anonKiB(b)-idle)/clients, "KiB/client")
 }
+
+func appendKey(key []byte, n int64) []byte { return fmt.Appendf(key, "%0256d", n) }
 
 // processCPU returns the user and system time of this process.
 func processCPU(b *testing.B) time.Duration {
@@ -81,4 +106,25 @@ func processCPU(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// anonKiB returns the anonymous memory of this process after a collection.
+func anonKiB(b *testing.B) float64 {
+	b.Helper()
+	debug.FreeOSMemory()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
+			n, err := strconv.Atoi(strings.Fields(value)[0])
+			if err != nil {
+				b.Fatal(err)
+			}
+			return float64(n)
+		}
+	}
+	b.Fatal("no RssAnon")
+	return 0
 }

@@ -13,9 +13,10 @@ import (
 
 // client applies operations over one session, one at a time.
 type client struct {
-	*session
-	keys  Keyspace
-	limit int // largest request in bytes
+	requests
+	keys   Keyspace
+	limit  int // largest request in bytes
+	access int // bytes of a create request that say who may do what
 	// updates says that the last put found its key.
 	updates bool
 }
@@ -26,9 +27,6 @@ var (
 	_ database.Swapper = (*client)(nil)
 )
 
-// anyVersion makes a request unconditional.
-const anyVersion = -1
-
 // Put creates key or sets its value. ZooKeeper has a request for either and none
 // for both, and logs a transaction even for one that fails. So the one is tried
 // first that the last put of this connection turned out to need: a load that
@@ -36,7 +34,7 @@ const anyVersion = -1
 // When the other is needed too, the put takes both.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
 	path := c.keys.path(key)
-	if size := putSize(c.access.size(), len(path), len(value)); size > c.limit {
+	if size := putSize(c.access, len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
 	// Twice is enough unless others create and delete the same key meanwhile.
@@ -45,7 +43,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 		if c.updates {
 			err = c.set(ctx, path, value, anyVersion)
 		} else {
-			err = c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Create(path, value, 0, c.access); return err })
+			err = c.add(ctx, path, value)
 		}
 		if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
 			return err
@@ -66,8 +64,7 @@ func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([
 
 // Delete removes key.
 func (c *client) Delete(ctx context.Context, key []byte) error {
-	path := c.keys.path(key)
-	err := c.do(ctx, func(conn *zk.Conn) error { return conn.Delete(path, anyVersion) })
+	err := c.remove(ctx, c.keys.path(key))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -79,7 +76,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 // was behind (see Get): then nothing is set though the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	path := c.keys.path(key)
-	if size := putSize(c.access.size(), len(path), len(value)); size > c.limit {
+	if size := putSize(c.access, len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
 	held, version, err := c.read(ctx, path, database.ReadSyncGet)
@@ -105,34 +102,15 @@ func (c *client) Close() error {
 	return nil
 }
 
-func (c *client) set(ctx context.Context, path string, value []byte, version int32) error {
-	return c.do(ctx, func(conn *zk.Conn) error { _, err := conn.Set(path, value, version); return err })
-}
-
 func (c *client) read(ctx context.Context, path string, mode database.ReadMode) (value []byte, version int32, err error) {
 	if mode == database.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {
 			return nil, 0, err
 		}
 	}
-	type answer struct {
-		value   []byte
-		version int32
-	}
-	// Not shared with a call that ran out of time: nobody looks at its answer.
-	var got answer
-	err = c.do(ctx, func(conn *zk.Conn) error {
-		value, stat, err := conn.Get(path)
-		if err == nil {
-			got = answer{value, stat.Version}
-		}
-		return err
-	})
+	value, version, err = c.get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, 0, database.ErrNotFound
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return got.value, got.version, nil
+	return value, version, err
 }

@@ -92,7 +92,7 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		if done, err := s.readable(ctx, k.marker()); err != nil || done {
+		if done, err := readable(ctx, s, k.marker()); err != nil || done {
 			return err
 		}
 		mine, err := k.take(ctx, s)
@@ -127,7 +127,7 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 // the session is of no more use, and closing it gives the lock back.
 func (k Keyspace) build(ctx context.Context, s *session) error {
 	// The last who had the lock may have made them since the first look.
-	done, err := s.readable(ctx, k.marker())
+	done, err := readable(ctx, s, k.marker())
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(k.lock(), anyVersion) })
+	return s.remove(ctx, k.lock())
 }
 
 // buildBatch makes the parents from first on, up to end, in one transaction; one by

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 
 	"github.com/go-zookeeper/zk"
@@ -54,8 +55,8 @@ func classOf(err error) (class database.Class, refused bool) {
 		return database.ClassOther, true
 	}
 	var network *net.OpError
-	if errors.As(err, &network) {
-		// Cut while the request was written.
+	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errMalformed) {
+		// Cut while the request was written, or before its answer was read.
 		return database.ClassConnection, false
 	}
 	return database.ClassOther, false

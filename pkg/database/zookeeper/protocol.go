@@ -16,6 +16,9 @@ type Protocol struct {
 	// MaxPacket is the largest request in bytes that the server takes. It answers
 	// larger ones by closing the connection, so clients don't send them.
 	MaxPacket int
+	// Transport carries the requests of clients; empty is [Lean]. What is no load,
+	// such as the making of parents, is left to the library.
+	Transport Transport
 }
 
 // DefaultMaxPacket is ZooKeeper's own default of jute.maxbuffer.
@@ -60,18 +63,57 @@ func (p Protocol) MaxValue(keySize int) int {
 // With credentials, what it creates belongs to whoever shows the same. Without, or
 // with others, it fails where the parents of the keys are somebody's.
 //
-// Its memory is that of the largest request and the largest answer, which follow
-// from Target.MaxBytes: with 1,000 connections, every KiB is 2 MiB.
+// Its memory follows from Target.MaxBytes: with [Standard] it holds the largest
+// request and the largest answer, with [Lean] no more than 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	s, err := open(ctx, t, p.bufferSize(t.MaxBytes))
+	if p.Transport == Standard {
+		s, err := p.dialStandard(ctx, t)
+		if err != nil {
+			return nil, fmt.Errorf("dial: %w", err)
+		}
+		return &client{requests: s, keys: p.Keys, limit: min(p.MaxPacket, s.largest), access: s.access.size()}, nil
+	}
+	l, err := p.dialLean(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
+	return &client{requests: l, keys: p.Keys, limit: p.MaxPacket, access: len(l.access)}, nil
+}
+
+// dialStandard opens a session and makes the parents of the keys in it.
+func (p Protocol) dialStandard(ctx context.Context, t database.Target) (*session, error) {
+	s, err := open(ctx, t, p.bufferSize(t.MaxBytes))
+	if err != nil {
+		return nil, err
+	}
 	if err := p.Keys.prepare(ctx, s); err != nil {
 		s.close()
-		return nil, fmt.Errorf("dial: find or make the parents of the keys: %w", err)
+		return nil, fmt.Errorf("find or make the parents of the keys: %w", err)
 	}
-	return &client{session: s, keys: p.Keys, limit: min(p.MaxPacket, s.largest)}, nil
+	return s, nil
+}
+
+// dialLean opens a lean session, and one of the library if there are parents to make.
+func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error) {
+	l, err := openLean(ctx, t, p.MaxPacket+answerOverhead)
+	if err != nil {
+		return nil, err
+	}
+	done, err := readable(ctx, l, p.Keys.marker())
+	if err != nil {
+		err = fmt.Errorf("find the parents of the keys: %w", err)
+	} else if !done {
+		t.MaxBytes = 1 // parents are small
+		var maker *session
+		if maker, err = p.dialStandard(ctx, t); err == nil {
+			maker.close()
+		}
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
 }
 
 // bufferSize is the size in bytes that both buffers of a session need so that

@@ -41,7 +41,7 @@ func TestSecure(t *testing.T) {
 	s.Auth = &database.Auth{User: "bench", Password: "hunter2"}
 	s.ExactLimit = func(t testing.TB, c *databasetest.Cluster, keySize int) int {
 		conn := dial(t, c.Driver(), c.To(0))
-		return conn.limit - putSize(conn.access.size(), conn.keys.pathSize(keySize), 0)
+		return conn.limit - putSize(conn.access, conn.keys.pathSize(keySize), 0)
 	}
 	databasetest.Run(t, s)
 }

@@ -29,17 +29,41 @@ func TestMember(t *testing.T) {
 	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
 	s.Addrs = []string{"127.0.7.4"}
 	c := databasetest.Start(t, s, 1)
-	t.Run("exact limit", func(t *testing.T) { exactLimit(t, c) })
-	t.Run("put cost", func(t *testing.T) { putCost(t, c) })
-	t.Run("parents at once", func(t *testing.T) { parentsAtOnce(t, c) })
-	t.Run("a maker that dies", func(t *testing.T) { makerDies(t, c) })
-	t.Run("prefer", func(t *testing.T) { prefer(t, c) })
-	t.Run("a thousand clients", func(t *testing.T) { thousandClients(t, c) })
+	for i, by := range []Transport{Lean, Standard} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Run("exact limit", func(t *testing.T) { exactLimit(t, c, by) })
+			t.Run("put cost", func(t *testing.T) { putCost(t, c, by) })
+			t.Run("parents at once", func(t *testing.T) { parentsAtOnce(t, c, spread(500+i, by), spread(1000+i, by)) })
+			t.Run("a maker that dies", func(t *testing.T) { makerDies(t, c, spread(40+i, by)) })
+			t.Run("prefer", func(t *testing.T) { prefer(t, c, by) })
+			t.Run("a thousand clients", func(t *testing.T) { thousandClients(t, c, spread(100+i, by)) })
+		})
+	}
 }
 
 // spread is how clients speak to the member of TestMember, with that many parents.
-func spread(parents int) Protocol {
-	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit}
+func spread(parents int, by Transport) Protocol {
+	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
+}
+
+// children asks how many children a znode has, -1 if there is none.
+func children(t testing.TB, target database.Target, paths ...string) []int {
+	t.Helper()
+	s, err := open(t.Context(), target, 4096)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer s.close()
+	var found []int
+	for _, path := range paths {
+		n, err := s.children(t.Context(), path)
+		if err != nil {
+			t.Error(err)
+		}
+		found = append(found, n)
+	}
+	return found
 }
 
 // dialer is a driver or a protocol.
@@ -72,8 +96,8 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 
 // The limit that clients keep to is the server's own: one byte more, from a client
 // that does not know it, costs the connection.
-func exactLimit(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(1)
+func exactLimit(t *testing.T, c *databasetest.Cluster, by Transport) {
+	protocol := spread(1, by)
 	key := []byte("k")
 	largest := protocol.MaxValue(len(key))
 	if err := dial(t, protocol, c.Target()).Put(t.Context(), key, make([]byte, largest)); err != nil {
@@ -84,7 +108,8 @@ func exactLimit(t *testing.T, c *databasetest.Cluster) {
 	if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassConnection {
 		t.Errorf("value of %d bytes: %v", largest+1, err)
 	}
-	// A client may have been dialed for less than the server takes.
+	// A client may have been dialed for less than the server takes; then the library has
+	// no room for more.
 	target := c.Target()
 	target.MaxBytes = 5000
 	modest := dial(t, protocol, target)
@@ -95,15 +120,15 @@ func exactLimit(t *testing.T, c *databasetest.Cluster) {
 		t.Errorf("read %d bytes: %v", len(got), err)
 	}
 	err = modest.Put(t.Context(), key, make([]byte, 10_000))
-	if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+	if outcome, class := database.Classify(err); by == Standard && (outcome != database.Failed || class != database.ClassTooLarge) || by == Lean && err != nil {
 		t.Errorf("more than it was dialed for: %v", err)
 	}
 }
 
 // New keys cost one transaction each, and so do keys that are overwritten; only
 // the first of the others costs two.
-func putCost(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(7)
+func putCost(t *testing.T, c *databasetest.Cluster, by Transport) {
+	protocol := spread(7, by)
 	conn := dial(t, protocol, c.Target())
 	before := countKeys(t, protocol, c.Target())
 	transactions := func(do func()) int64 {
@@ -114,7 +139,7 @@ func putCost(t *testing.T, c *databasetest.Cluster) {
 	puts := func(from, to int) func() {
 		return func() {
 			for i := from; i < to; i++ {
-				if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
+				if err := conn.Put(t.Context(), fmt.Append(nil, by, i), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -156,9 +181,8 @@ func lastTransaction(t *testing.T, c *databasetest.Cluster) int64 {
 }
 
 // Parents are whole however many make them at once, and whatever was there.
-func parentsAtOnce(t *testing.T, c *databasetest.Cluster) {
-	for _, parents := range []int{500, 1000} { // they share names
-		p := spread(parents)
+func parentsAtOnce(t *testing.T, c *databasetest.Cluster, protocols ...Protocol) {
+	for _, p := range protocols { // they share names
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -169,9 +193,9 @@ func parentsAtOnce(t *testing.T, c *databasetest.Cluster) {
 				}
 				defer conn.Close()
 				// Right after its own dial, every client finds every parent.
-				for i := 0; i < parents; i += 7 {
-					if n, err := conn.(*client).children(t.Context(), p.Keys.parent(i)); err != nil || n < 0 {
-						t.Errorf("parent %d of %d: %d children, %v", i, parents, n, err)
+				for i := 0; i < p.Keys.Parents; i += 7 {
+					if _, _, err := conn.(*client).get(t.Context(), p.Keys.parent(i)); err != nil {
+						t.Errorf("parent %d of %d: %v", i, p.Keys.Parents, err)
 						return
 					}
 				}
@@ -193,7 +217,7 @@ func TestQuorum(t *testing.T) {
 
 // A count holds every write that was answered, whichever member counts.
 func countAtOnce(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(3)
+	protocol := spread(3, Lean)
 	conns := []*client{dial(t, protocol, c.To(0)), dial(t, protocol, c.To(1)), dial(t, protocol, c.To(2))}
 	before := countKeys(t, protocol, c.Target())
 	for i := range 120 {
@@ -253,8 +277,7 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 
 // When the one that makes the parents goes away half-way, another that waited
 // makes the rest.
-func makerDies(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(40)
+func makerDies(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	maker, err := open(t.Context(), c.Target(), 4096)
 	if err != nil {
 		t.Fatal(err)
@@ -274,29 +297,30 @@ func makerDies(t *testing.T, c *databasetest.Cluster) {
 		t.Error("a dial does not wait for the parents")
 	}
 	maker.close()
-	conn := dial(t, protocol, c.Target())
-	for i := range 40 {
-		if n, err := conn.children(t.Context(), protocol.Keys.parent(i)); err != nil || n < 0 {
-			t.Errorf("parent %d: %d children, %v", i, n, err)
-		}
+	dial(t, protocol, c.Target())
+	paths := []string{protocol.Keys.lock()}
+	for i := range protocol.Keys.Parents {
+		paths = append(paths, protocol.Keys.parent(i))
 	}
-	if n, err := conn.children(t.Context(), protocol.Keys.lock()); err != nil || n >= 0 {
-		t.Errorf("the lock is still there: %d children, %v", n, err)
+	for i, n := range children(t, c.Target(), paths...) {
+		if wanted := i > 0; wanted != (n >= 0) { // the lock is gone
+			t.Errorf("%s: %d children", paths[i], n)
+		}
 	}
 }
 
 // A connection that prefers a member talks to it alone.
-func prefer(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(1)
+func prefer(t *testing.T, c *databasetest.Cluster, by Transport) {
+	protocol := spread(1, by)
 	target := c.Target()
 	target.Endpoints = append([]string{"127.0.7.4:1"}, target.Endpoints...)
 	target.Prefer = 1
-	if got := dial(t, protocol, target).conn.Server(); got != target.Endpoints[1] {
-		t.Errorf("connected to %s, want %s", got, target.Endpoints[1])
-	}
-	target.Prefer = -1
-	if got := dial(t, protocol, target).conn.Server(); got != target.Endpoints[1] {
-		t.Errorf("without preference: connected to %s, want the one that lives, %s", got, target.Endpoints[1])
+	dial(t, protocol, target)
+	target.Prefer = -1 // takes the one that lives
+	for range 5 {
+		if err := dial(t, protocol, target).Put(t.Context(), []byte("k"), nil); err != nil {
+			t.Error(err)
+		}
 	}
 	target.Prefer = 0
 	if conn, err := protocol.Dial(t.Context(), target); err == nil {
@@ -315,9 +339,8 @@ func prefer(t *testing.T, c *databasetest.Cluster) {
 
 // A thousand clients connect, as many at once as a load has them connect, and each
 // takes little memory.
-func thousandClients(t *testing.T, c *databasetest.Cluster) {
+func thousandClients(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	const clients, atOnce = 1000, 32
-	protocol := spread(100)
 	target := c.To(0)
 	target.MaxBytes = 256 + 1024
 	dial(t, protocol, target)

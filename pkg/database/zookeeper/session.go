@@ -18,11 +18,9 @@ const (
 	sessionTimeout = 10 * time.Second
 	// dialTimeout bounds a dial whose context has no deadline.
 	dialTimeout = 10 * time.Second
-	// lengthField is the length in bytes in front of every packet.
-	lengthField = 4
 )
 
-// session is one session with the servers. The library's calls know no context
+// session is one session by the library. Its calls know no context
 // and no deadline, so one goroutine, the only one, makes them: a call that ran
 // out of time leaves that goroutine busy and nothing else behind, and as a server
 // answers a session in order, the next call would have to wait for the answer to
@@ -148,10 +146,45 @@ func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
 	}
 }
 
-// sync waits until the server that this session is with has all that was written
-// before. A proxy calls it an error if the path is not there.
+func (s *session) add(ctx context.Context, path string, value []byte) error {
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, value, 0, s.access); return err })
+}
+
+func (s *session) set(ctx context.Context, path string, value []byte, version int32) error {
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Set(path, value, version); return err })
+}
+
+func (s *session) remove(ctx context.Context, path string) error {
+	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(path, anyVersion) })
+}
+
+func (s *session) get(ctx context.Context, path string) (value []byte, version int32, err error) {
+	type answer struct {
+		value   []byte
+		version int32
+	}
+	// Not shared with a call that ran out of time: nobody looks at its answer.
+	var got answer
+	err = s.do(ctx, func(c *zk.Conn) error {
+		value, stat, err := c.Get(path)
+		if err == nil {
+			got = answer{value, stat.Version}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return got.value, got.version, nil
+}
+
 func (s *session) sync(ctx context.Context, path string) error {
-	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(path); return err })
+	return unlessAbsent(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(path); return err }))
+}
+
+// unlessAbsent is the error of a sync, but for the one by which a proxy says that
+// the path is not there.
+func unlessAbsent(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -175,8 +208,8 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 }
 
 // readable says whether a znode is there. That it is somebody else's is an error.
-func (s *session) readable(ctx context.Context, path string) (bool, error) {
-	err := s.do(ctx, func(c *zk.Conn) error { _, _, err := c.Get(path); return err })
+func readable(ctx context.Context, s requests, path string) (bool, error) {
+	_, _, err := s.get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
@@ -188,8 +221,6 @@ func (s *session) create(ctx context.Context, path string, flags int32) error {
 	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, flags, s.access); return err })
 }
 
-// close ends the session and returns when everything that belongs to it has
-// ended: after the server's answer, or after a second without one.
 func (s *session) close() {
 	s.once.Do(func() {
 		s.conn.Close()

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -96,10 +95,17 @@ func (c *talk) welcome(session uint64) {
 // answer answers requests until the client goes away.
 func (c *talk) answer() {
 	for request := c.read(); request != nil; request = c.read() {
-		const noNode = 0xffffff9b // -101
-		answer := binary.BigEndian.AppendUint32(append([]byte(nil), request[:4]...), 0)
-		c.write(append(answer, 0, 0, 0, 1, 0xff, 0xff, 0xff, noNode&0xff))
+		c.refuse(request, noNode)
 	}
+}
+
+// noNode is that there is no such node.
+const noNode = -101
+
+// refuse answers a request with an error.
+func (c *talk) refuse(request []byte, code int32) {
+	answer := binary.BigEndian.AppendUint64(append([]byte(nil), request[:4]...), 1)
+	c.write(binary.BigEndian.AppendUint32(answer, uint32(code)))
 }
 
 func openOne(t testing.TB, target database.Target) *session {
@@ -112,9 +118,7 @@ func openOne(t testing.TB, target database.Target) *session {
 }
 
 // trySet sends one request.
-func (s *session) trySet(ctx context.Context) error {
-	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Set("/k", nil, -1); return err })
-}
+func trySet(ctx context.Context, s requests) error { return s.set(ctx, "/k", nil, anyVersion) }
 
 // Against a server that hangs, requests run out of time, nothing piles up, and
 // closing takes the second that the server is given to say farewell.
@@ -125,7 +129,7 @@ func TestHungServer(t *testing.T) {
 	var running int
 	for i := range 50 {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
-		outcome, class := database.Classify(s.trySet(ctx))
+		outcome, class := database.Classify(trySet(ctx, s))
 		cancel()
 		// The first was sent; the others wait for its answer.
 		want := database.Failed
@@ -145,7 +149,7 @@ func TestHungServer(t *testing.T) {
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	if outcome, class := database.Classify(s.trySet(t.Context())); outcome != database.Failed || class != database.ClassUnavailable {
+	if outcome, class := database.Classify(trySet(t.Context(), s)); outcome != database.Failed || class != database.ClassUnavailable {
 		t.Errorf("after close: outcome %v, class %q", outcome, class)
 	}
 	goleak.VerifyNone(t, before)
@@ -163,7 +167,7 @@ func TestExpiredSession(t *testing.T) {
 	defer s.close()
 	var classes []database.Class
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		outcome, class := database.Classify(s.trySet(t.Context()))
+		outcome, class := database.Classify(trySet(t.Context(), s))
 		if class == database.ClassNotFound {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
 // status is what a member says of itself.
@@ -103,7 +104,7 @@ func ask(ctx context.Context, t database.Target, member int, command string) (an
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := connect(ctx, config, t.Endpoints[member])
+	conn, err := exchange.Dial(ctx, t.Endpoints[member], config)
 	if err != nil {
 		return "", err
 	}

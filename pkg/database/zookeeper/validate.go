@@ -38,7 +38,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 	if o.PreAllocSize > 1<<20 {
 		errs = append(errs, fmt.Errorf("pre_alloc_size %d is more than %d (1 GiB)", o.PreAllocSize, 1<<20))
 	}
-	errs = append(errs, ValidParents(o.KeyParents))
+	errs = append(errs, ValidParents(o.KeyParents), o.Transport.Validate())
 	for _, f := range o.Flags {
 		errs = append(errs, validFlag(f))
 	}

@@ -40,6 +40,7 @@ func TestValidate(t *testing.T) {
 		{"allocation", func(o *Options) { o.PreAllocSize = 1<<20 + 1 }, []string{"pre_alloc_size 1048577 is more than 1048576"}},
 		{"no parents", func(o *Options) { o.KeyParents = 0 }, []string{"key_parents 0"}},
 		{"many parents", func(o *Options) { o.KeyParents = 100_001 }, []string{"key_parents 100001"}},
+		{"no transport", func(o *Options) { o.Transport = "grpc" }, []string{`transport "grpc"`}},
 		{"flags", func(o *Options) { o.Flags = []string{"-XX:+UseZGC", "-Dzookeeper.nio.numWorkerThreads=4", "-Xss1m"} }, nil},
 		{"heap flag", func(o *Options) { o.Flags = []string{"-Xmx99G"} }, []string{`flag "-Xmx99G" is set by the plan`}},
 		{"class path", func(o *Options) { o.Flags = []string{"-cp"} }, []string{`flag "-cp" is set by the plan`}},

@@ -54,19 +54,20 @@ func Operations() []database.Op {
 
 // Options are ZooKeeper's settings.
 type Options struct {
-	JavaXms              string   `yaml:"java_xms" doc:"heap of the JVM at start, such as 512M or 8G; empty leaves it to the JVM" classic:"java_xms"`
-	JavaXmx              string   `yaml:"java_xmx" doc:"largest heap of the JVM, such as 512M or 8G; all keys and values must fit; empty leaves it to the JVM" classic:"java_xmx"`
-	JuteMaxBuffer        int      `yaml:"jute_max_buffer" doc:"largest request in bytes, key, value and some 50 bytes more (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
-	TickTime             int      `yaml:"tick_time" doc:"milliseconds of a tick, the unit of the two limits" classic:"tick_time"`
-	InitLimit            int      `yaml:"init_limit" doc:"ticks that a follower may take to connect and catch up" classic:"init_limit"`
-	SyncLimit            int      `yaml:"sync_limit" doc:"ticks that a follower may be out of touch" classic:"sync_limit"`
-	SnapCount            int      `yaml:"snap_count" doc:"about how many transactions are between two snapshots" classic:"snap_count"`
-	MaxClientConnections int      `yaml:"max_client_connections" doc:"connections that one address may have; 0 is no limit" classic:"max_client_connections"`
-	ListenBacklog        int      `yaml:"listen_backlog" doc:"connections that may wait to be accepted (from 3.5; ZooKeeper's own default of 50 refuses some of a thousand)"`
-	PreAllocSize         int      `yaml:"pre_alloc_size" doc:"KiB by which a log file grows at once; it is part of the size on disk"`
-	ForceSync            bool     `yaml:"force_sync" doc:"sync the log to disk before a write is answered; without it data can be lost; shown wherever the result is"`
-	KeyParents           int      `yaml:"key_parents" doc:"znodes among which the keys are spread; 1 puts all under one, as the classic tool did"`
-	Flags                []string `yaml:"flags,omitempty" doc:"more arguments for the JVM, such as -XX:+UseZGC or -Dzookeeper.NAME=VALUE"`
+	JavaXms              string    `yaml:"java_xms" doc:"heap of the JVM at start, such as 512M or 8G; empty leaves it to the JVM" classic:"java_xms"`
+	JavaXmx              string    `yaml:"java_xmx" doc:"largest heap of the JVM, such as 512M or 8G; all keys and values must fit; empty leaves it to the JVM" classic:"java_xmx"`
+	JuteMaxBuffer        int       `yaml:"jute_max_buffer" doc:"largest request in bytes, key, value and some 50 bytes more (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
+	TickTime             int       `yaml:"tick_time" doc:"milliseconds of a tick, the unit of the two limits" classic:"tick_time"`
+	InitLimit            int       `yaml:"init_limit" doc:"ticks that a follower may take to connect and catch up" classic:"init_limit"`
+	SyncLimit            int       `yaml:"sync_limit" doc:"ticks that a follower may be out of touch" classic:"sync_limit"`
+	SnapCount            int       `yaml:"snap_count" doc:"about how many transactions are between two snapshots" classic:"snap_count"`
+	MaxClientConnections int       `yaml:"max_client_connections" doc:"connections that one address may have; 0 is no limit" classic:"max_client_connections"`
+	ListenBacklog        int       `yaml:"listen_backlog" doc:"connections that may wait to be accepted (from 3.5; ZooKeeper's own default of 50 refuses some of a thousand)"`
+	PreAllocSize         int       `yaml:"pre_alloc_size" doc:"KiB by which a log file grows at once; it is part of the size on disk"`
+	ForceSync            bool      `yaml:"force_sync" doc:"sync the log to disk before a write is answered; without it data can be lost; shown wherever the result is"`
+	KeyParents           int       `yaml:"key_parents" doc:"znodes among which the keys are spread; 1 puts all under one, as the classic tool did"`
+	Transport            Transport `yaml:"transport" doc:"what carries the client's requests: lean is one connection with packets of the driver's own making, for less client CPU and memory; standard is go-zookeeper's client"`
+	Flags                []string  `yaml:"flags,omitempty" doc:"more arguments for the JVM, such as -XX:+UseZGC or -Dzookeeper.NAME=VALUE"`
 }
 
 // New returns options that hold every default.
@@ -83,6 +84,7 @@ func New() *Options {
 		PreAllocSize:  64 << 10,
 		ForceSync:     true,
 		KeyParents:    DefaultParents,
+		Transport:     Lean,
 	}
 }
 
@@ -117,7 +119,7 @@ func (o *Options) ExtraFlags() []string { return o.Flags }
 
 // protocol is how clients speak to members with these options.
 func (o *Options) protocol() Protocol {
-	return Protocol{Keys: Keyspace{Parents: o.KeyParents}, MaxPacket: o.JuteMaxBuffer}
+	return Protocol{Keys: Keyspace{Parents: o.KeyParents}, MaxPacket: o.JuteMaxBuffer, Transport: o.Transport}
 }
 
 // MaxValue returns the largest value that fits into a request; see

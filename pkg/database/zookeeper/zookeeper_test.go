@@ -31,6 +31,12 @@ func suite(t testing.TB, version string) databasetest.Suite {
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t, newest)) }
 
+func TestConformanceStandard(t *testing.T) {
+	s := suite(t, newest)
+	s.Options += "transport: standard\n"
+	databasetest.Run(t, s)
+}
+
 // The whole suite runs against the oldest line of versions too, on the same files:
 // it ignores the settings that are newer.
 func TestConformanceOldest(t *testing.T) {

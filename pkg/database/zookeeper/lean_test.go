@@ -1,0 +1,282 @@
+package zookeeper
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+func openLeanTo(t testing.TB, target database.Target) *lean {
+	t.Helper()
+	l, err := openLean(t.Context(), target, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	return l
+}
+
+// mustClass fails the test unless err is of a class and an outcome.
+func mustClass(t testing.TB, err error, wantClass database.Class, want database.Outcome) {
+	t.Helper()
+	if outcome, class := database.Classify(err); outcome != want || class != wantClass {
+		t.Errorf("outcome %v, class %q; want %v, %q: %v", outcome, class, want, wantClass, err)
+	}
+}
+
+// Against a server that hangs, requests run out of time and the next one opens a
+// session of its own. Closing then waits for nobody.
+func TestLeanHungServer(t *testing.T) {
+	var sessions atomic.Uint64
+	target := script{func(c *talk) { c.welcome(sessions.Add(1)); _, _ = io.Copy(io.Discard, c) }}.serve(t)
+	before := goleak.IgnoreCurrent()
+	l := openLeanTo(t, target)
+	for i := range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		outcome, class := database.Classify(trySet(ctx, l))
+		cancel()
+		if class != database.ClassTimeout || outcome != database.Unknown && i == 0 || outcome == database.OK {
+			t.Errorf("request %d: outcome %v, class %q", i, outcome, class)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
+	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Unknown)
+	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Failed)
+	if n := sessions.Load(); n < 3 {
+		t.Errorf("%d sessions", n)
+	}
+	start := time.Now()
+	l.close()
+	if took := time.Since(start); took > time.Second/2 {
+		t.Errorf("closing took %v", took)
+	}
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
+	goleak.VerifyNone(t, before)
+}
+
+// A server that hangs has a second to say farewell.
+func TestLeanHungFarewell(t *testing.T) {
+	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
+	l := openLeanTo(t, target)
+	start := time.Now()
+	l.close()
+	if took := time.Since(start); took < time.Second/2 || took > 3*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+}
+
+// A session that expired, however that is told, is replaced for the same client, and
+// what was not sent is sent to the next.
+func TestLeanExpiredSession(t *testing.T) {
+	const expired = -112
+	var sent atomic.Int64
+	target := script{
+		func(c *talk) { c.welcome(1); c.refuse(c.read(), expired) },
+		func(c *talk) { c.welcome(0) },
+		func(c *talk) { c.welcome(3) }, // and cut while it is idle
+		func(c *talk) { c.welcome(4); c.read() },
+		func(c *talk) { c.welcome(5); sent.Add(1); c.answer() },
+	}.serve(t)
+	l := openLeanTo(t, target)
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed) // nobody welcomes it
+	if err := l.ready(t.Context()); err != nil {                                     // the third
+		t.Fatal(err)
+	}
+	l.conn.End(true)
+	time.Sleep(30 * time.Millisecond)
+	mustClass(t, trySet(t.Context(), l), database.ClassConnection, database.Unknown)
+	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+	if sent.Load() != 1 {
+		t.Errorf("%d sessions serve", sent.Load())
+	}
+}
+
+// A server that just closes is tried three times, one that is not there once; the
+// error tells of it, and nothing was sent.
+func TestLeanNoSession(t *testing.T) {
+	for name, act := range map[string]func(*talk){
+		"silent":    func(c *talk) { _, _ = io.Copy(io.Discard, c) },
+		"cuts":      func(c *talk) { c.read() },
+		"another":   func(c *talk) { c.read(); _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") },
+		"no answer": func(c *talk) { c.read(); c.write([]byte{1, 2, 3}) },
+		"no time":   func(c *talk) { c.read(); c.write(append(make([]byte, 15), 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var conns atomic.Int64
+			target := script{func(c *talk) { conns.Add(1); act(c) }}.serve(t)
+			before := goleak.IgnoreCurrent()
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			l, err := openLean(ctx, target, 4096)
+			if err == nil {
+				l.close()
+				t.Error("a session is open")
+			}
+			if want := map[bool]int64{true: tries, false: 1}[name == "cuts"]; conns.Load() != want {
+				t.Errorf("%d connections, want %d: %v", conns.Load(), want, err)
+			}
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
+
+// A member that does not live is left for one that does.
+func TestLeanEndpoints(t *testing.T) {
+	target := script{func(c *talk) { c.welcome(1); c.answer() }}.serve(t)
+	target.Endpoints = append(target.Endpoints, "127.0.7.11:1", "127.0.7.11:2")
+	target.Prefer = -1
+	for range 10 {
+		mustClass(t, trySet(t.Context(), openLeanTo(t, target)), database.ClassNotFound, database.Failed)
+	}
+}
+
+// The credentials are shown in every session, before anything else.
+func TestLeanCredentials(t *testing.T) {
+	packets := make(chan []byte, 10)
+	target := script{func(c *talk) {
+		c.welcome(1)
+		for range 2 {
+			packet := c.read()
+			packets <- packet
+			c.refuse(packet, 0)
+		}
+	}}.serve(t)
+	target.Auth = &database.Auth{User: "bench", Password: "hunter2"}
+	l := openLeanTo(t, target)
+	for range 2 {
+		_ = trySet(t.Context(), l)
+		shown := <-packets
+		if xid := int32(binary.BigEndian.Uint32(shown)); xid != xidAuth || !bytes.HasSuffix(shown, []byte("bench:hunter2")) {
+			t.Errorf("%d: %q", xid, shown)
+		}
+		<-packets
+		time.Sleep(30 * time.Millisecond) // until the server's goodbye is there
+	}
+}
+
+// briefly confirms a session for a short time, so that its pings come soon.
+func (c *talk) briefly(milliseconds uint32) {
+	c.read()
+	answer := binary.BigEndian.AppendUint32(make([]byte, 4), milliseconds)
+	answer = binary.BigEndian.AppendUint64(answer, 1)
+	c.write(binary.BigEndian.AppendUint32(answer, 0))
+}
+
+// A session is kept by pings while it is idle and while an answer takes its time,
+// and their answers are nobody's.
+func TestLeanPings(t *testing.T) {
+	var pings, conns atomic.Int64
+	target := script{func(c *talk) {
+		conns.Add(1)
+		c.briefly(60)
+		var waits []byte
+		for packet := c.read(); packet != nil; packet = c.read() {
+			if xid := int32(binary.BigEndian.Uint32(packet)); xid != xidPing {
+				waits = packet
+				continue
+			}
+			pings.Add(1)
+			c.refuse(packet, 0)
+			if waits != nil {
+				c.refuse([]byte{0xff, 0xff, 0xff, 0xff}, 0) // a notice
+				c.refuse(waits, noNode)
+				waits = nil
+			}
+		}
+	}}.serve(t)
+	l := openLeanTo(t, target)
+	for want := int64(2); want < 10; want += 2 {
+		for pings.Load() < want { // while it is idle
+			time.Sleep(time.Millisecond)
+		}
+		mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// A server that answers no ping is left before the next request, which it never
+// gets.
+func TestLeanNoPong(t *testing.T) {
+	left := make(chan struct{})
+	target := script{
+		func(c *talk) {
+			c.briefly(60)
+			for packet := c.read(); packet != nil; packet = c.read() {
+				if xid := int32(binary.BigEndian.Uint32(packet)); xid != xidPing {
+					t.Errorf("it was asked for %d", xid)
+				}
+			}
+			close(left)
+		},
+		func(c *talk) { c.welcome(2); c.answer() },
+	}.serve(t)
+	l := openLeanTo(t, target)
+	<-left
+	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+}
+
+// What is no answer costs the connection, and whether the request was applied is not
+// known.
+func TestLeanMalformed(t *testing.T) {
+	long := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+	for name, answer := range map[string][]byte{
+		"short":       append(long(8), make([]byte, 40)...),
+		"long":        append(long(1<<20), make([]byte, 40)...),
+		"negative":    append(long(1<<31), make([]byte, 40)...),
+		"another":     append(long(16), make([]byte, 16)...),
+		"half":        append(long(16), make([]byte, 3)...),
+		"half a stat": append(append(long(40), 0, 0, 0, 1), make([]byte, 36)...),
+		"a value too long": append(append(append(long(headerSize+lengthField+statSize), 0, 0, 0, 1), make([]byte, 12)...),
+			append(long(1000), make([]byte, statSize)...)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := script{
+				func(c *talk) { c.welcome(1); c.read(); _, _ = c.Write(answer) },
+				func(c *talk) { c.welcome(2); c.answer() },
+			}.serve(t)
+			l := openLeanTo(t, target)
+			_, _, err := l.get(t.Context(), "/k")
+			mustClass(t, err, database.ClassConnection, database.Unknown)
+			mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+		})
+	}
+}
+
+// A pulse that is stopped does not beat, and one that was ended never again.
+func TestPulse(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	var beats atomic.Int64
+	p := pulse{beat: func() bool { beats.Add(1); return true }}
+	p.stop()
+	for range 50 {
+		p.start(time.Microsecond)
+		for beats.Load() == 0 {
+			time.Sleep(time.Microsecond)
+		}
+		p.stop()
+		beats.Store(0)
+		time.Sleep(100 * time.Microsecond)
+		if beats.Load() != 0 {
+			t.Error("it beats")
+		}
+	}
+	p.end()
+	p.start(time.Microsecond)
+	time.Sleep(time.Millisecond)
+	if beats.Load() != 0 {
+		t.Error("it beats after its end")
+	}
+	goleak.VerifyNone(t, before)
+}
