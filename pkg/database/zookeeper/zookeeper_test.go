@@ -17,8 +17,9 @@ func TestMain(m *testing.M) {
 	databasetest.Main(m, database.NewRegistry(Database()))
 }
 
-// small is a heap that three members share a small machine with.
-const small = "java_xms: 32M\njava_xmx: 256M\npre_alloc_size: 1024\n"
+// small is a heap that three members share a small machine with, and a JVM that
+// spends little on code that lives for seconds.
+const small = "java_xms: 32M\njava_xmx: 256M\npre_alloc_size: 1024\nflags: [-XX:TieredStopAtLevel=1, -XX:+UseSerialGC]\n"
 
 func suite(t testing.TB, version string) databasetest.Suite {
 	return databasetest.Suite{
