@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -19,17 +22,26 @@ import (
 // none, "bye" and a close comes after it, and "word" comes with a word more.
 type echo struct {
 	addr  string
+	tls   *tls.Config // of its clients
 	conns atomic.Int64
 	lines atomic.Int64
 }
 
-func startEcho(t *testing.T) *echo {
+func startEcho(t *testing.T, secure bool) *echo {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.108.1.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &echo{addr: l.Addr().String()}
+	if secure {
+		// Only for its certificate, and a client that trusts it.
+		web := httptest.NewTLSServer(nil)
+		defer web.Close()
+		e.tls = web.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		e.tls.ServerName = "example.com"
+		l = tls.NewListener(l, &tls.Config{Certificates: web.TLS.Certificates})
+	}
 	var running sync.WaitGroup
 	var mu sync.Mutex
 	var open []net.Conn
@@ -73,13 +85,13 @@ func (e *echo) serve(conn net.Conn) {
 }
 
 // ask makes one exchange.
-func ask(ctx context.Context, c *Conn, addr, text string) error {
+func (e *echo) ask(ctx context.Context, c *Conn, text string) error {
 	connected, err := c.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	if !connected {
-		if err := c.Connect(ctx, addr, nil); err != nil {
+		if err := c.Connect(ctx, e.addr, e.tls); err != nil {
 			c.End(false)
 			return err
 		}
@@ -97,48 +109,50 @@ func ask(ctx context.Context, c *Conn, addr, text string) error {
 }
 
 func TestExchanges(t *testing.T) {
-	e := startEcho(t)
-	var c Conn
-	for range 100 {
-		if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
-			t.Fatal(err)
+	for _, secure := range []bool{false, true} {
+		e := startEcho(t, secure)
+		var c Conn
+		for range 100 {
+			if err := e.ask(t.Context(), &c, "hello"); err != nil {
+				t.Fatal(err)
+			}
 		}
+		if n := e.conns.Load(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+		c.Close()
+		var op *net.OpError
+		if err := e.ask(t.Context(), &c, "hello"); !errors.Is(err, net.ErrClosed) || !errors.As(err, &op) || op.Op != "dial" {
+			t.Errorf("after close: %v", err)
+		}
+		c.Close()
 	}
-	if n := e.conns.Load(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
-	c.Close()
-	var op *net.OpError
-	if err := ask(t.Context(), &c, e.addr, "hello"); !errors.Is(err, net.ErrClosed) || !errors.As(err, &op) || op.Op != "dial" {
-		t.Errorf("after close: %v", err)
-	}
-	c.Close()
 }
 
 // The end of a context ends its exchange and the connection, refuses the next
 // exchange, and hits no exchange under another context.
 func TestContexts(t *testing.T) {
-	e := startEcho(t)
+	e := startEcho(t, false)
 	var c Conn
 	defer c.Close()
 	for round := range int64(3) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		if err := ask(ctx, &c, e.addr, "silence"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := e.ask(ctx, &c, "silence"); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatal(err)
 		}
 		lines := e.lines.Load()
-		if err := ask(ctx, &c, e.addr, "late"); !errors.Is(err, context.DeadlineExceeded) || e.lines.Load() != lines {
+		if err := e.ask(ctx, &c, "late"); !errors.Is(err, context.DeadlineExceeded) || e.lines.Load() != lines {
 			t.Error(err)
 		}
 		cancel()
-		if err := ask(t.Context(), &c, e.addr, "hello"); err != nil || e.conns.Load() != round+2 {
+		if err := e.ask(t.Context(), &c, "hello"); err != nil || e.conns.Load() != round+2 {
 			t.Errorf("%v, %d connections", err, e.conns.Load())
 		}
 	}
 	before := e.conns.Load()
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		if err := ask(ctx, &c, e.addr, "hello"); err != nil {
+		if err := e.ask(ctx, &c, "hello"); err != nil {
 			t.Fatal(err)
 		}
 		cancel() // in the middle of what follows
@@ -152,11 +166,22 @@ func TestContexts(t *testing.T) {
 // anything is sent; unless the client knows what was said.
 func TestIdle(t *testing.T) {
 	for _, tt := range []struct {
-		text  string
-		takes bool
-		conns int64
-	}{{"hello", false, 1}, {"bye", false, 3}, {"bye", true, 3}, {"word", false, 3}, {"word", true, 1}} {
-		e := startEcho(t)
+		text          string
+		takes, secure bool
+		conns         int64
+	}{
+		{"hello", false, false, 1},
+		{"bye", false, false, 3},
+		{"bye", true, false, 3},
+		{"word", false, false, 3},
+		{"word", true, false, 1},
+		{"hello", false, true, 1},
+		{"bye", false, true, 3},
+		{"bye", true, true, 3},
+		{"word", false, true, 3},
+		{"word", true, true, 1},
+	} {
+		e := startEcho(t, tt.secure)
 		var c Conn
 		var heard bytes.Buffer
 		if tt.takes {
@@ -166,7 +191,7 @@ func TestIdle(t *testing.T) {
 			}
 		}
 		for range 3 {
-			if err := ask(t.Context(), &c, e.addr, tt.text); err != nil {
+			if err := e.ask(t.Context(), &c, tt.text); err != nil {
 				t.Errorf("%+v: %v", tt, err)
 			}
 			time.Sleep(2 * idleFor)
@@ -184,14 +209,19 @@ func TestIdle(t *testing.T) {
 // What looks after a connection runs while it is idle and while an answer is waited
 // for, and its error ends either.
 func TestTend(t *testing.T) {
-	e := startEcho(t)
+	for _, secure := range []bool{false, true} {
+		tends(t, startEcho(t, secure))
+	}
+}
+
+func tends(t *testing.T, e *echo) {
 	var c Conn
 	defer c.Close()
 	refuse := func(net.Conn, bool, time.Duration) error { return io.ErrClosedPipe }
 	if c.Tend(refuse) {
 		t.Error("there is a connection")
 	}
-	if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
+	if err := e.ask(t.Context(), &c, "hello"); err != nil {
 		t.Fatal(err)
 	}
 	var was bool
@@ -203,7 +233,7 @@ func TestTend(t *testing.T) {
 		t.Error("a connection is kept though it is of no use")
 	}
 	failed := make(chan error)
-	go func() { failed <- ask(t.Context(), &c, e.addr, "silence") }()
+	go func() { failed <- e.ask(t.Context(), &c, "silence") }()
 	var err error
 	for asked := false; err == nil; {
 		select {
@@ -225,17 +255,17 @@ func TestTend(t *testing.T) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) || e.lines.Load() != 3 {
 		t.Errorf("%v, %d lines", err, e.lines.Load())
 	}
-	if err := ask(t.Context(), &c, e.addr, "hello"); err != nil {
+	if err := e.ask(t.Context(), &c, "hello"); err != nil {
 		t.Error(err)
 	}
 }
 
 // Closing ends the exchange that goes on; another one beside it is refused.
 func TestCloseBeside(t *testing.T) {
-	e := startEcho(t)
+	e := startEcho(t, false)
 	var c Conn
 	failed := make(chan error)
-	go func() { failed <- ask(t.Context(), &c, e.addr, "silence") }()
+	go func() { failed <- e.ask(t.Context(), &c, "silence") }()
 	for e.lines.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -252,7 +282,7 @@ func TestNobody(t *testing.T) {
 	var c Conn
 	defer c.Close()
 	var op *net.OpError
-	if err := ask(t.Context(), &c, "127.108.1.1:1", "hello"); !errors.As(err, &op) || op.Op != "dial" {
+	if err := (&echo{addr: "127.108.1.1:1"}).ask(t.Context(), &c, "hello"); !errors.As(err, &op) || op.Op != "dial" {
 		t.Error(err)
 	}
 }
