@@ -19,6 +19,7 @@ type client struct {
 	access int // bytes of a create request that say who may do what
 	// updates says that the last put found its key.
 	updates bool
+	path    []byte // of the last key
 }
 
 var (
@@ -33,7 +34,7 @@ var (
 // writes new keys costs one create each, a load that overwrites one set each.
 // When the other is needed too, the put takes both.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
-	path := c.keys.path(key)
+	path := c.at(key)
 	if size := putSize(c.access, len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
@@ -58,13 +59,13 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 // leader answers a sync at once, and a read that follows can miss what the leader
 // has committed and not yet applied itself.
 func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
-	value, _, err := c.read(ctx, c.keys.path(key), mode)
+	value, _, err := c.read(ctx, c.at(key), mode)
 	return value, err
 }
 
 // Delete removes key.
 func (c *client) Delete(ctx context.Context, key []byte) error {
-	err := c.remove(ctx, c.keys.path(key))
+	err := c.remove(ctx, c.at(key))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 // has that version still. A missing key is a conflict too, and so is a read that
 // was behind (see Get): then nothing is set though the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
-	path := c.keys.path(key)
+	path := c.at(key)
 	if size := putSize(c.access, len(path), len(value)); size > c.limit {
 		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
 	}
@@ -102,7 +103,13 @@ func (c *client) Close() error {
 	return nil
 }
 
-func (c *client) read(ctx context.Context, path string, mode database.ReadMode) (value []byte, version int32, err error) {
+// at returns where a key is, until the next one.
+func (c *client) at(key []byte) []byte {
+	c.path = c.keys.appendPath(c.path[:0], key)
+	return c.path
+}
+
+func (c *client) read(ctx context.Context, path []byte, mode database.ReadMode) (value []byte, version int32, err error) {
 	if mode == database.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {
 			return nil, 0, err

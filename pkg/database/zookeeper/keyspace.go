@@ -26,11 +26,10 @@ type Keyspace struct {
 	Parents int
 }
 
-// path returns where a key is. Different keys are in different places.
-func (k Keyspace) path(key []byte) string {
-	path := make([]byte, 0, k.pathSize(len(key))+8)
-	path = k.appendParent(path, int(crc32.ChecksumIEEE(key)%uint32(k.Parents)))
-	return string(appendName(append(path, '/'), key))
+// appendPath appends where a key is. Different keys are in different places.
+func (k Keyspace) appendPath(dst, key []byte) []byte {
+	dst = k.appendParent(dst, int(crc32.ChecksumIEEE(key)%uint32(k.Parents)))
+	return appendName(append(dst, '/'), key)
 }
 
 // pathSize is the length of the path of a key of keySize bytes that needs no
@@ -142,7 +141,7 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	return s.remove(ctx, k.lock())
+	return s.remove(ctx, []byte(k.lock()))
 }
 
 // buildBatch makes the parents from first on, up to end, in one transaction; one by
@@ -170,7 +169,7 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 // server applied after them. The sync is for a proxy, whose sessions are not in
 // the same order as its keys. A parent that is not there has none.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
-	if err := s.sync(ctx, k.marker()); err != nil {
+	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
 	}
 	var sum int64

@@ -82,26 +82,26 @@ func openLean(ctx context.Context, t database.Target, most int) (*lean, error) {
 	return l, nil
 }
 
-func (l *lean) add(ctx context.Context, path string, value []byte) error {
+func (l *lean) add(ctx context.Context, path, value []byte) error {
 	const flags = 0
 	b := appendBytes(appendBytes(l.begin(opCreate), path), value)
 	return l.do(ctx, appendInt(append(b, l.access...), flags))
 }
 
-func (l *lean) set(ctx context.Context, path string, value []byte, version int32) error {
+func (l *lean) set(ctx context.Context, path, value []byte, version int32) error {
 	b := appendBytes(appendBytes(l.begin(opSetData), path), value)
 	return l.do(ctx, appendInt(b, version))
 }
 
-func (l *lean) remove(ctx context.Context, path string) error {
+func (l *lean) remove(ctx context.Context, path []byte) error {
 	return l.do(ctx, appendInt(appendBytes(l.begin(opDelete), path), anyVersion))
 }
 
-func (l *lean) sync(ctx context.Context, path string) error {
+func (l *lean) sync(ctx context.Context, path []byte) error {
 	return unlessAbsent(l.do(ctx, appendBytes(l.begin(opSync), path)))
 }
 
-func (l *lean) get(ctx context.Context, path string) (value []byte, version int32, err error) {
+func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int32, err error) {
 	const watch = 0
 	a, err := l.ask(ctx, append(appendBytes(l.begin(opGetData), path), watch))
 	if err != nil {

@@ -247,7 +247,7 @@ func TestLeanMalformed(t *testing.T) {
 				func(c *talk) { c.welcome(2); c.answer() },
 			}.serve(t)
 			l := openLeanTo(t, target)
-			_, _, err := l.get(t.Context(), "/k")
+			_, _, err := l.get(t.Context(), []byte("/k"))
 			mustClass(t, err, database.ClassConnection, database.Unknown)
 			mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
 		})

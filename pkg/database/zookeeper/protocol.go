@@ -142,7 +142,7 @@ func (p Protocol) Serves(ctx context.Context, t database.Target, member int) err
 		return fmt.Errorf("member %d: %w", member, err)
 	}
 	defer s.close()
-	if err := s.sync(ctx, "/"); err != nil {
+	if err := s.sync(ctx, []byte("/")); err != nil {
 		return fmt.Errorf("sync through member %d: %w", member, err)
 	}
 	if err := s.do(ctx, func(c *zk.Conn) error { _, _, err := c.Exists("/"); return err }); err != nil {

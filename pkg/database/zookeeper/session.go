@@ -146,27 +146,31 @@ func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
 	}
 }
 
-func (s *session) add(ctx context.Context, path string, value []byte) error {
-	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, value, 0, s.access); return err })
+func (s *session) add(ctx context.Context, path, value []byte) error {
+	at := string(path)
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(at, value, 0, s.access); return err })
 }
 
-func (s *session) set(ctx context.Context, path string, value []byte, version int32) error {
-	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Set(path, value, version); return err })
+func (s *session) set(ctx context.Context, path, value []byte, version int32) error {
+	at := string(path)
+	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Set(at, value, version); return err })
 }
 
-func (s *session) remove(ctx context.Context, path string) error {
-	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(path, anyVersion) })
+func (s *session) remove(ctx context.Context, path []byte) error {
+	at := string(path)
+	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(at, anyVersion) })
 }
 
-func (s *session) get(ctx context.Context, path string) (value []byte, version int32, err error) {
+func (s *session) get(ctx context.Context, path []byte) (value []byte, version int32, err error) {
 	type answer struct {
 		value   []byte
 		version int32
 	}
+	at := string(path)
 	// Not shared with a call that ran out of time: nobody looks at its answer.
 	var got answer
 	err = s.do(ctx, func(c *zk.Conn) error {
-		value, stat, err := c.Get(path)
+		value, stat, err := c.Get(at)
 		if err == nil {
 			got = answer{value, stat.Version}
 		}
@@ -178,8 +182,9 @@ func (s *session) get(ctx context.Context, path string) (value []byte, version i
 	return got.value, got.version, nil
 }
 
-func (s *session) sync(ctx context.Context, path string) error {
-	return unlessAbsent(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(path); return err }))
+func (s *session) sync(ctx context.Context, path []byte) error {
+	at := string(path)
+	return unlessAbsent(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(at); return err }))
 }
 
 // unlessAbsent is the error of a sync, but for the one by which a proxy says that
@@ -209,7 +214,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 
 // readable says whether a znode is there. That it is somebody else's is an error.
 func readable(ctx context.Context, s requests, path string) (bool, error) {
-	_, _, err := s.get(ctx, path)
+	_, _, err := s.get(ctx, []byte(path))
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}

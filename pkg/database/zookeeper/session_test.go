@@ -118,7 +118,7 @@ func openOne(t testing.TB, target database.Target) *session {
 }
 
 // trySet sends one request.
-func trySet(ctx context.Context, s requests) error { return s.set(ctx, "/k", nil, anyVersion) }
+func trySet(ctx context.Context, s requests) error { return s.set(ctx, []byte("/k"), nil, anyVersion) }
 
 // Against a server that hangs, requests run out of time, nothing piles up, and
 // closing takes the second that the server is given to say farewell.

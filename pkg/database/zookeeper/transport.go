@@ -27,15 +27,15 @@ func (t Transport) Validate() error {
 
 // requests are what a client asks of the servers in a session, one after the other.
 // Their errors are classed, and wrap go-zookeeper's name for what a server said.
-// What is created has the access of the session. An any version is [anyVersion].
+// What is created has the access of the session. Paths are only read during a call.
 type requests interface {
-	add(ctx context.Context, path string, value []byte) error
-	set(ctx context.Context, path string, value []byte, version int32) error
-	remove(ctx context.Context, path string) error
-	get(ctx context.Context, path string) (value []byte, version int32, err error)
+	add(ctx context.Context, path, value []byte) error
+	set(ctx context.Context, path, value []byte, version int32) error
+	remove(ctx context.Context, path []byte) error
+	get(ctx context.Context, path []byte) (value []byte, version int32, err error)
 	// sync waits until the server that the session is with has all that was written
 	// before.
-	sync(ctx context.Context, path string) error
+	sync(ctx context.Context, path []byte) error
 	// close ends the session and returns when everything that belongs to it has
 	// ended: after the server's answer, or after a second without one.
 	close()
