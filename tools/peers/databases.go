@@ -36,14 +36,8 @@ func measureDatabases(ctx context.Context, args []string, out io.Writer) (err er
 	flags.IntVar(&o.pairs, "pairs", 3, "runs of each database")
 	flags.IntVar(&o.requests, "requests", 50_000, "puts of one run")
 	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
-	dir := flags.String("dir", "/dev/shm", "where the databases keep their data: memory, so that no disk decides")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
-		return err
-	}
-	if o.dir, err = os.MkdirTemp(*dir, "dbtester-peers-"); err != nil {
+	flags.StringVar(&o.data, "data", "/dev/shm", "where the databases keep their data: memory, so that no disk decides")
+	if err := o.prepare(flags, args); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
@@ -61,7 +55,7 @@ func measureDatabases(ctx context.Context, args []string, out io.Writer) (err er
 	}
 	fmt.Fprintf(out, "## Puts to each database\n\n")
 	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on a connection each (etcd: on 100), with the default transports; three members on loopback, started by three agents, data in %s.\n",
-		o.requests, o.clients, *dir)
+		o.requests, o.clients, o.data)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s.\n\n", o.pairs, o.conditions())
 	printDatabases(out, rows, agents.idle)
 	return nil

@@ -29,13 +29,7 @@ func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) 
 	flags.IntVar(&o.pairs, "pairs", 6, "runs of each program")
 	flags.IntVar(&o.requests, "requests", 1_000_000, "gets of one run")
 	flags.IntVar(&o.clients, "clients", 64, "concurrent clients, each on its own connection")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
-		return err
-	}
-	if o.dir, err = os.MkdirTemp("", "dbtester-peers-"); err != nil {
+	if err := o.prepare(flags, args); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()

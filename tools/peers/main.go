@@ -61,7 +61,20 @@ type options struct {
 	requests    int // of one run
 	clients     int
 	connections int
+	data        string // where the work directory is made; "" is the usual place
 	dir         string // work directory
+}
+
+// prepare reads the flags and makes the work directory.
+func (o *options) prepare(flags *flag.FlagSet, args []string) (err error) {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
+		return err
+	}
+	o.dir, err = os.MkdirTemp(o.data, "dbtester-peers-")
+	return err
 }
 
 // compareEtcd compares the cost of a put with that of etcd's own tools.
@@ -73,14 +86,8 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	flags.IntVar(&o.requests, "requests", 100_000, "puts of one run")
 	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
 	flags.IntVar(&o.connections, "connections", 100, "connections they share")
-	dir := flags.String("dir", "/dev/shm", "where the cluster keeps its data: memory, so that no disk decides")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
-		return err
-	}
-	if o.dir, err = os.MkdirTemp(*dir, "dbtester-peers-"); err != nil {
+	flags.StringVar(&o.data, "data", "/dev/shm", "where the cluster keeps its data: memory, so that no disk decides")
+	if err := o.prepare(flags, args); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
@@ -102,7 +109,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	}
 	fmt.Fprintf(out, "## Puts to etcd\n\n")
 	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, data in %s.\n",
-		o.requests, o.clients, o.connections, cluster.version, *dir)
+		o.requests, o.clients, o.connections, cluster.version, o.data)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. etcd's benchmark and clientv3 as in go.mod, %s; %s.\n\n", o.pairs, cluster.version, o.conditions())
 	printTable(out, "put", rows)
 	return nil

@@ -48,14 +48,8 @@ func memory(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.StringVar(&o.repo, "repo", "../..", "its source, for the benchmark of the client that does nothing")
 	flags.StringVar(&o.only, "only", "", "measure only what begins with this")
 	flags.IntVar(&o.pairs, "pairs", 6, "runs of each number of requests")
-	dir := flags.String("dir", "/dev/shm", "where the server keeps its data: memory, so that no disk decides")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if o.dbtester, err = filepath.Abs(o.dbtester); err != nil {
-		return err
-	}
-	if o.dir, err = os.MkdirTemp(*dir, "dbtester-memory-"); err != nil {
+	flags.StringVar(&o.data, "data", "/dev/shm", "where the server keeps its data: memory, so that no disk decides")
+	if err := o.prepare(flags, args); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()

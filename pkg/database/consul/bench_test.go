@@ -3,13 +3,8 @@ package consul
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,7 +29,7 @@ func BenchmarkClients(b *testing.B) {
 
 func benchmarkClients(b *testing.B, driver *Options, target database.Target, op string) {
 	const clients = 1000
-	idle := anonKiB(b)
+	idle := databasetest.AnonKiB(b)
 	dialed := make([]database.Client, clients)
 	for i := range dialed {
 		var err error
@@ -50,7 +45,7 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 	var wg sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := processCPU(b)
+	before := databasetest.ProcessCPU(b)
 	for _, client := range dialed {
 		wg.Go(func() {
 			// As the load does: one context until a deadline passes.
@@ -72,8 +67,8 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 		})
 	}
 	wg.Wait()
-	b.ReportMetric(float64((processCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
-	b.ReportMetric((anonKiB(b)-idle)/clients, "KiB/client")
+	b.ReportMetric(float64((databasetest.ProcessCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric((databasetest.AnonKiB(b)-idle)/clients, "KiB/client")
 }
 
 func benchKey(n int64) []byte { return fmt.Appendf(nil, "%0256d", n) }
@@ -84,35 +79,4 @@ func startOne(t testing.TB, options string) *databasetest.Cluster {
 	s := suite(t)
 	s.Options, s.Addrs = options, []string{"127.0.5.4"}
 	return databasetest.Start(t, s, 1)
-}
-
-// processCPU returns the user and system time of this process.
-func processCPU(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// anonKiB returns the anonymous memory of this process after a collection.
-func anonKiB(b *testing.B) float64 {
-	b.Helper()
-	debug.FreeOSMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
-			n, err := strconv.Atoi(strings.Fields(value)[0])
-			if err != nil {
-				b.Fatal(err)
-			}
-			return float64(n)
-		}
-	}
-	b.Fatal("no RssAnon")
-	return 0
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/databasetest"
 )
 
 // BenchmarkPut measures what a put costs this process, 256-byte key and 1 KiB
@@ -54,7 +54,7 @@ func benchmarkPut(b *testing.B, dial func() func(context.Context, []byte, []byte
 	var wg sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := processCPU(b)
+	before := databasetest.ProcessCPU(b)
 	for i := range callers {
 		wg.Go(func() {
 			key, value := make([]byte, 256), make([]byte, 1024)
@@ -71,15 +71,5 @@ func benchmarkPut(b *testing.B, dial func() func(context.Context, []byte, []byte
 		})
 	}
 	wg.Wait()
-	b.ReportMetric(float64((processCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
-}
-
-// processCPU returns the user and system time of this process.
-func processCPU(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.ReportMetric(float64((databasetest.ProcessCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
 }

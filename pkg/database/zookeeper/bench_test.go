@@ -3,13 +3,8 @@ package zookeeper
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,12 +56,12 @@ func BenchmarkClients(b *testing.B) {
 func benchmarkClients(b *testing.B, driver *Options, target database.Target, operate func(context.Context, database.Client, []byte) error) {
 	const clients = 1000
 	target.MaxBytes = 256 + 1024
-	idle, before := anonKiB(b), processCPU(b)
+	idle, before := databasetest.AnonKiB(b), databasetest.ProcessCPU(b)
 	dialed := make([]database.Client, clients)
 	for i := range dialed {
 		dialed[i] = dial(b, driver, target)
 	}
-	dialing := processCPU(b) - before
+	dialing := databasetest.ProcessCPU(b) - before
 	if err := dialed[0].Put(b.Context(), appendKey(nil, 0), make([]byte, 1024)); err != nil {
 		b.Fatal(err)
 	}
@@ -75,7 +70,7 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, ope
 	var wg sync.WaitGroup
 	b.ReportAllocs()
 	b.ResetTimer()
-	before = processCPU(b)
+	before = databasetest.ProcessCPU(b)
 	for _, c := range dialed {
 		wg.Go(func() {
 			// As the load does: one context until a deadline passes.
@@ -91,40 +86,9 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, ope
 		})
 	}
 	wg.Wait()
-	b.ReportMetric(float64((processCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric(float64((databasetest.ProcessCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
 	b.ReportMetric(float64(dialing.Microseconds())/clients, "cpu-us/dial")
-	b.ReportMetric((anonKiB(b)-idle)/clients, "KiB/client")
+	b.ReportMetric((databasetest.AnonKiB(b)-idle)/clients, "KiB/client")
 }
 
 func appendKey(key []byte, n int64) []byte { return fmt.Appendf(key, "%0256d", n) }
-
-// processCPU returns the user and system time of this process.
-func processCPU(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// anonKiB returns the anonymous memory of this process after a collection.
-func anonKiB(b *testing.B) float64 {
-	b.Helper()
-	debug.FreeOSMemory()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
-			n, err := strconv.Atoi(strings.Fields(value)[0])
-			if err != nil {
-				b.Fatal(err)
-			}
-			return float64(n)
-		}
-	}
-	b.Fatal("no RssAnon")
-	return 0
-}
