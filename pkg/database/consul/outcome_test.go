@@ -273,3 +273,24 @@ func TestClassify(t *testing.T) {
 	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, database.Unknown)
 	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, database.Unknown)
 }
+
+func TestCountStrings(t *testing.T) {
+	for text, want := range map[string]int64{
+		`[]`:                           0,
+		` [ "a" ] `:                    1,
+		`["a","b,c","[]","d\"e","\\"]`: 5,
+		`["\\\"","x"]`:                 2,
+		``:                             -1,
+		`["a","b"`:                     -1,
+		`["a`:                          -1,
+		`null`:                         -1,
+		`{"a":"b"}`:                    -1,
+		`["a",1]`:                      -1,
+		`"a"`:                          -1,
+	} {
+		n, err := countStrings(strings.NewReader(text))
+		if (err != nil) != (want < 0) || err == nil && n != want {
+			t.Errorf("%s: %d, %v", text, n, err)
+		}
+	}
+}

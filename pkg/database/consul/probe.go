@@ -1,6 +1,7 @@
 package consul
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/consul/api"
@@ -146,18 +148,34 @@ func (c *client) count(ctx context.Context) (n int64, err error) {
 	if resp.Header.Get(filteredHeader) == "true" {
 		return 0, database.NotApplied(database.ClassDenied, errors.New("the token does not show every key"))
 	}
-	tokens := json.NewDecoder(resp.Body)
-	for {
-		token, err := tokens.Token()
+	return countStrings(bufio.NewReader(resp.Body))
+}
+
+// countStrings counts the strings of a JSON array that holds nothing else, and
+// keeps none of them: a decoder would make each of millions of names.
+func countStrings(r io.ByteReader) (n int64, err error) {
+	inside, escaped := false, false
+	for opened := false; ; {
+		b, err := r.ReadByte()
 		switch {
-		case err == io.EOF && n == 0:
-			return 0, io.ErrUnexpectedEOF
+		case err == io.EOF:
+			return 0, io.ErrUnexpectedEOF // before the bracket that closes
 		case err != nil:
 			return 0, fmt.Errorf("read key %d: %w", n, err)
-		case token == json.Delim(']'):
-			return n, nil
-		case token != json.Delim('['):
+		case escaped:
+			escaped = false
+		case inside:
+			escaped = b == '\\'
+			inside = b != '"'
+		case b == '"' && opened:
+			inside = true
 			n++
+		case b == ']' && opened:
+			return n, nil
+		case b == '[' && !opened:
+			opened = true
+		case !strings.ContainsRune(", \t\r\n", rune(b)) || b == ',' && !opened:
+			return 0, fmt.Errorf("read key %d: %q is not part of an array of names", n, b)
 		}
 	}
 }
