@@ -60,6 +60,7 @@ func (o *Options) openLean(t database.Target, member int) (*lean, error) {
 	if c.extra = sample.request.URL.RawQuery; c.extra != "" {
 		c.extra += "&"
 	}
+	c.conn.In.Expect(headBytes)
 	c.fields, err = headerLines(config.Address, sample.request.Header)
 	return c, err
 }

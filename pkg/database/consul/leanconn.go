@@ -19,6 +19,10 @@ type leanConn struct {
 	tls  *tls.Config // nil for plaintext
 }
 
+// headBytes is more than Consul's answers have before their body; a longer one
+// only takes a second read.
+const headBytes = 1 << 10
+
 // in is what came and was not taken yet.
 func (c *leanConn) in() input { return input{&c.In} }
 
@@ -37,7 +41,9 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, asks bool, 
 	}
 	a, err := c.send(head, value, asks)
 	if err == nil {
+		had := len(out)
 		out, err = c.in().body(a, out)
+		c.In.Expect(headBytes + len(out) - had) // the next is probably no larger
 	}
 	c.End(err == nil && !a.last && c.In.Empty())
 	if err != nil {
