@@ -229,7 +229,8 @@ func tends(t *testing.T, e *echo) {
 	if !c.Tend(func(_ net.Conn, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
 		t.Errorf("idle for %v", idle)
 	}
-	if c.Tend(refuse) || c.Tend(refuse) {
+	first := c.Tend(refuse)
+	if again := c.Tend(refuse); first || again {
 		t.Error("a connection is kept though it is of no use")
 	}
 	failed := make(chan error)
