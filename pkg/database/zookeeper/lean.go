@@ -49,19 +49,11 @@ const (
 // openLean opens a session, with answers of that many bytes at most, and returns
 // when a server has confirmed it and was shown the credentials.
 func openLean(ctx context.Context, t database.Target, most int) (*lean, error) {
-	endpoints, err := preferred(t)
+	w, err := wayTo(t)
 	if err != nil {
 		return nil, err
 	}
-	access, err := accessOf(t.Auth)
-	if err != nil {
-		return nil, err
-	}
-	config, err := t.TLS.Config()
-	if err != nil {
-		return nil, err
-	}
-	l := &lean{endpoints: endpoints, at: rand.IntN(len(endpoints)), tls: config, access: access.append(nil), most: most}
+	l := &lean{endpoints: w.endpoints, at: rand.IntN(len(w.endpoints)), tls: w.tls, access: w.access.append(nil), most: most}
 	if t.Auth != nil {
 		l.credentials = credentials(t.Auth)
 	}

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -45,25 +46,17 @@ type call struct {
 // open opens a session with buffers of that many bytes and returns when a server
 // has confirmed it and was shown the credentials.
 func open(ctx context.Context, t database.Target, buffers int) (*session, error) {
-	endpoints, err := preferred(t)
-	if err != nil {
-		return nil, err
-	}
-	access, err := accessOf(t.Auth)
-	if err != nil {
-		return nil, err
-	}
-	config, err := t.TLS.Config()
+	w, err := wayTo(t)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if extra := access.size() - openToAll; extra > 0 {
+	if extra := w.access.size() - openToAll; extra > 0 {
 		buffers += extra
 	}
-	n := newNetwork(config, len(endpoints))
-	conn, events, err := zk.Connect(endpoints, sessionTimeout,
+	n := newNetwork(w.tls, len(w.endpoints))
+	conn, events, err := zk.Connect(w.endpoints, sessionTimeout,
 		zk.WithDialer(n.dial), zk.WithLogger(silence{}), zk.WithLogInfo(false),
 		zk.WithMaxBufferSize(buffers), zk.WithMaxConnBufferSize(buffers))
 	if err != nil {
@@ -71,13 +64,13 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 		return nil, err
 	}
 	s := &session{
-		conn: conn, network: n, access: access, largest: buffers - lengthField,
+		conn: conn, network: n, access: w.access, largest: buffers - lengthField,
 		calls: make(chan call), quit: make(chan struct{}),
 	}
 	s.tasks.Go(s.work)
 	confirmed := make(chan struct{})
 	s.tasks.Go(func() { s.watch(events, confirmed) })
-	err = n.wait(ctx, confirmed, len(endpoints))
+	err = n.wait(ctx, confirmed, len(w.endpoints))
 	if err == nil && t.Auth != nil {
 		err = s.do(ctx, digest(t.Auth))
 	}
@@ -86,6 +79,24 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 		return nil, err
 	}
 	return s, nil
+}
+
+// way is what a session with a target needs, whatever carries it.
+type way struct {
+	endpoints []string
+	access    access      // of what it creates
+	tls       *tls.Config // nil for plaintext
+}
+
+func wayTo(t database.Target) (w way, err error) {
+	if w.endpoints, err = preferred(t); err != nil {
+		return way{}, err
+	}
+	if w.access, err = accessOf(t.Auth); err != nil {
+		return way{}, err
+	}
+	w.tls, err = t.TLS.Config()
+	return w, err
 }
 
 // preferred returns the endpoints that a connection may use.
