@@ -1,0 +1,142 @@
+package linefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// file is the part of an *os.File that a File uses.
+type file interface {
+	io.WriteCloser
+	Truncate(size int64) error
+}
+
+var _ file = (*os.File)(nil)
+
+// File appends whole lines to a file, one write call each time, so that a
+// killed process leaves only complete lines. It is not safe for concurrent use.
+type File struct {
+	path string
+	f    file
+	size int64 // of the whole lines
+	err  error // of the first failed write, returned from then on
+}
+
+// Open opens or creates path for appending. A new file gets the header; an
+// old one must begin with the header's first line, and loses an incomplete last
+// line.
+func Open(path string, header []byte) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open for appending: %w", err)
+	}
+	r := &File{path: path, f: f}
+	if err := r.resume(f, header); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// resume finds where to go on in f, or writes the header.
+func (r *File) resume(f *os.File, header []byte) error {
+	whole, size, err := wholeLines(f)
+	if err != nil {
+		return fmt.Errorf("open for appending: %w", err)
+	}
+	if whole < size {
+		if err := f.Truncate(whole); err != nil {
+			return fmt.Errorf("drop incomplete last line: %w", err)
+		}
+	}
+	r.size = whole
+	if whole == 0 {
+		return r.Append(header)
+	}
+	first := header[:bytes.IndexByte(header, '\n')+1]
+	have := make([]byte, min(int64(len(first)), whole))
+	if _, err := f.ReadAt(have, 0); err != nil {
+		return fmt.Errorf("read header: %w", err)
+	}
+	if !bytes.Equal(have, first) {
+		return fmt.Errorf("append to %s: it begins with another header", r.path)
+	}
+	return nil
+}
+
+// Append writes whole lines. After an error the file ends with the last whole
+// line that fitted, if it can be cut there, and every call returns that error.
+func (r *File) Append(lines []byte) error {
+	if r.err != nil {
+		return r.err
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	n, err := r.f.Write(lines)
+	if err == nil {
+		r.size += int64(n)
+		return nil
+	}
+	r.size += int64(bytes.LastIndexByte(lines[:n], '\n') + 1)
+	r.err = fmt.Errorf("append to %s: %w", r.path, Bare(err))
+	if n > 0 {
+		if err := r.f.Truncate(r.size); err != nil {
+			r.err = fmt.Errorf("%w (and its incomplete last line stays: %w)", r.err, Bare(err))
+		}
+	}
+	return r.err
+}
+
+// Close closes the file. It does not repeat the error of an earlier write.
+func (r *File) Close() error {
+	if err := r.f.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", r.path, Bare(err))
+	}
+	return nil
+}
+
+// Bare takes the path off a file error that is reported with it.
+func Bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Path is the name that the file was opened by.
+func (r *File) Path() string { return r.path }
+
+// Size is the length of the whole lines in bytes.
+func (r *File) Size() int64 { return r.size }
+
+// Err is the error of the first failed write, nil before.
+func (r *File) Err() error { return r.err }
+
+// wholeLines returns where the last complete line of f ends, and f's size.
+func wholeLines(f *os.File) (whole, size int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	size = info.Size()
+	buf := make([]byte, 64<<10)
+	for end := size; end > 0; {
+		start := max(end-int64(len(buf)), 0)
+		part := buf[:end-start]
+		if _, err := f.ReadAt(part, start); err != nil {
+			return 0, 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return start + int64(i) + 1, size, nil
+		}
+		if end = start; size-end > maxLine {
+			return 0, 0, fmt.Errorf("a line must be at most %d bytes", maxLine)
+		}
+	}
+	return 0, size, nil
+}

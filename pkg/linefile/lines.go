@@ -1,0 +1,88 @@
+package linefile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+// Line is one line of a file, without its line break.
+type Line struct {
+	Number int // from 1
+	Text   string
+}
+
+// maxLine is the longest line that is read, in bytes. The longest that is written holds
+// a histogram.
+const maxLine = 1 << 20
+
+// readLine reads up to a line break, which it returns too.
+func readLine(r *bufio.Reader) (string, error) {
+	var long []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(long)+len(part) > maxLine {
+			return "", fmt.Errorf("a line must be at most %d bytes", maxLine)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(append(long, part...)), err
+		}
+		long = append(long, part...)
+	}
+}
+
+// lineBound fails at a line of more than maxLine bytes. Readers behind it would keep all
+// of the line in memory.
+type lineBound struct {
+	r    io.Reader
+	line int // bytes of the present line
+}
+
+func (b *lineBound) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if i := bytes.LastIndexByte(p[:n], '\n'); i >= 0 {
+		b.line = n - i - 1
+	} else {
+		b.line += n
+	}
+	if b.line > maxLine {
+		return 0, fmt.Errorf("a line must be at most %d bytes", maxLine)
+	}
+	return n, err
+}
+
+// Lines yields the whole lines of a file; an error is the last pair, one
+// matching [ErrTruncated] for an incomplete last line.
+func Lines(path string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		f, err := regularfile.Open(path)
+		if err != nil {
+			yield(Line{}, fmt.Errorf("read lines: %w", err))
+			return
+		}
+		defer f.Close()
+		r := bufio.NewReaderSize(f, 64<<10)
+		for n := 1; ; n++ {
+			text, err := readLine(r)
+			switch {
+			case err == io.EOF && text == "":
+				return
+			case err == io.EOF:
+				yield(Line{}, fmt.Errorf("read %s: %w", path, ErrTruncated))
+				return
+			case err != nil:
+				yield(Line{}, fmt.Errorf("read %s: %w", path, Bare(err)))
+				return
+			}
+			if !yield(Line{n, strings.TrimRight(text, "\r\n")}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package linefile
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+// ErrTruncated matches the error of a reader that dropped an incomplete last
+// line, which a killed run leaves behind. The rows before it are good.
+var ErrTruncated = errors.New("incomplete last line dropped")
+
+// SyntaxError is malformed data in a file.
+type SyntaxError struct {
+	File string
+	// Line counts from 1.
+	Line int
+	// Column is the column's name, "" if the whole line is wrong.
+	Column string
+	Reason string
+}
+
+// Error is file:line: column: reason.
+func (e *SyntaxError) Error() string {
+	if e.Column == "" {
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Column, e.Reason)
+}
+
+// Column is one column of a CSV file, declared once for writing and reading.
+type Column[T any] struct {
+	Name string
+	// Optional columns may be absent from a file that is read.
+	Optional bool
+	// Format appends the field, quoted if need be.
+	Format func(b []byte, row *T) []byte
+	// Parse sets the field in row; nil for columns that are made from others.
+	Parse func(row *T, field string) error
+}
+
+// HeaderLine returns the names of columns as a line.
+func HeaderLine[T any](columns []Column[T]) []byte {
+	var b []byte
+	for i, c := range columns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendText(b, c.Name)
+	}
+	return append(b, '\n')
+}
+
+// AppendRow appends row as a line.
+func AppendRow[T any](b []byte, columns []Column[T], row *T) []byte {
+	for i, c := range columns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = c.Format(b, row)
+	}
+	return append(b, '\n')
+}
+
+// AppendText appends a CSV field. Line breaks become spaces, so that one row is
+// always one line.
+func AppendText(b []byte, s string) []byte {
+	s = lineBreaks.Replace(s)
+	if !strings.ContainsAny(s, `",`) && !strings.HasPrefix(s, " ") {
+		return append(b, s...)
+	}
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
+
+var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// TextColumn holds a string.
+func TextColumn[T any, S ~string](name string, at func(*T) *S) Column[T] {
+	return Column[T]{
+		Name:   name,
+		Format: func(b []byte, row *T) []byte { return AppendText(b, string(*at(row))) },
+		// The reader's fields share one string per line; a clone keeps only this one.
+		Parse: func(row *T, field string) error { *at(row) = S(strings.Clone(field)); return nil },
+	}
+}
+
+// IntColumn holds a number that is always known.
+func IntColumn[T any, N int | int64](name string, at func(*T) *N) Column[T] {
+	return Column[T]{
+		Name:   name,
+		Format: func(b []byte, row *T) []byte { return strconv.AppendInt(b, int64(*at(row)), 10) },
+		Parse: func(row *T, field string) error {
+			v, err := ParseInt(field)
+			*at(row) = N(v)
+			return err
+		},
+	}
+}
+
+// FloatColumn holds a number to its last bit.
+func FloatColumn[T any](name string, at func(*T) *float64) Column[T] {
+	return Column[T]{
+		Name:   name,
+		Format: func(b []byte, row *T) []byte { return strconv.AppendFloat(b, *at(row), 'f', -1, 64) },
+		Parse: func(row *T, field string) error {
+			v, err := ParseFloat(field)
+			*at(row) = v
+			return err
+		},
+	}
+}
+
+// TimeColumn holds an instant in UTC, empty for the zero time.
+func TimeColumn[T any](name string, at func(*T) *time.Time) Column[T] {
+	return Column[T]{
+		Name: name,
+		Format: func(b []byte, row *T) []byte {
+			if at(row).IsZero() {
+				return b
+			}
+			return at(row).UTC().AppendFormat(b, time.RFC3339Nano)
+		},
+		Parse: func(row *T, field string) error {
+			if field == "" {
+				return nil
+			}
+			v, err := time.Parse(time.RFC3339Nano, field)
+			if err != nil {
+				return fmt.Errorf("%q is not a time", field)
+			}
+			*at(row) = v
+			return nil
+		},
+	}
+}
+
+// ParseInt reads a whole number; the classic tool writes some with decimals,
+// which are rounded.
+func ParseInt(field string) (int64, error) {
+	v, err := strconv.ParseInt(field, 10, 64)
+	if err == nil {
+		return v, nil
+	}
+	f, ferr := strconv.ParseFloat(field, 64)
+	if ferr != nil || math.Abs(f) >= 1<<63 || math.IsNaN(f) {
+		return 0, fmt.Errorf("%q is not a whole number", field)
+	}
+	return int64(math.Round(f)), nil
+}
+
+func ParseFloat(field string) (float64, error) {
+	v, err := strconv.ParseFloat(field, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a number", field)
+	}
+	return v, nil
+}
+
+// maxTable is the largest CSV file that is read, in bytes: more than a day of seconds.
+const maxTable = 1 << 30
+
+// ReadTable reads a CSV file whose columns are found by name; unknown ones are
+// ignored. blank returns, for the file's header, a function that makes each row
+// before its columns are parsed.
+func ReadTable[T any](path string, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+	f, err := regularfile.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	defer f.Close()
+	whole, size, err := wholeLines(f)
+	if err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	if whole > maxTable {
+		return nil, fmt.Errorf("read %s: a table must be at most %d bytes, got %d", path, int64(maxTable), whole)
+	}
+	r := csv.NewReader(&lineBound{r: io.NewSectionReader(f, 0, whole)})
+	r.ReuseRecord = true
+	rows, err := readRows(path, r, columns, blank)
+	if err == nil && (whole < size || size == 0) {
+		err = fmt.Errorf("read %s: %w", path, ErrTruncated)
+	}
+	return rows, err
+}
+
+// ZeroRows makes zero rows for any header.
+func ZeroRows[T any]([]string) func() T { return func() (row T) { return row } }
+
+// readRows reads the header and every row.
+func readRows[T any](path string, r *csv.Reader, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+	header, err := r.Read()
+	if err == io.EOF {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, csvError(path, err)
+	}
+	header = slices.Clone(header)
+	fields, found, err := matchColumns(path, header, columns)
+	if err != nil {
+		return nil, err
+	}
+	newRow := blank(header)
+	var rows []T
+	for {
+		record, err := r.Read()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return rows, csvError(path, err)
+		}
+		row := newRow()
+		for i, c := range found {
+			if err := c.Parse(&row, record[fields[i]]); err != nil {
+				line, _ := r.FieldPos(fields[i])
+				reason := err.Error()
+				if slices.Equal(record, header) {
+					reason = "the header again: two files were joined here"
+				}
+				return rows, &SyntaxError{File: path, Line: line, Column: c.Name, Reason: reason}
+			}
+		}
+		rows = append(rows, row)
+	}
+}
+
+// matchColumns returns the columns to parse and the index of each in a record.
+func matchColumns[T any](path string, header []string, columns []Column[T]) (fields []int, found []Column[T], err error) {
+	for _, c := range columns {
+		if c.Parse == nil {
+			continue
+		}
+		i := slices.Index(header, c.Name)
+		switch {
+		case i >= 0:
+			fields, found = append(fields, i), append(found, c)
+		case !c.Optional:
+			return nil, nil, &SyntaxError{File: path, Line: 1, Column: c.Name, Reason: "column is missing"}
+		}
+	}
+	return fields, found, nil
+}
+
+// csvError puts an error of the CSV reader into our form.
+func csvError(path string, err error) error {
+	if e, ok := errors.AsType[*csv.ParseError](err); ok {
+		return &SyntaxError{File: path, Line: e.Line, Reason: e.Err.Error()}
+	}
+	return fmt.Errorf("read %s: %w", path, Bare(err))
+}
+
+// TableWriter appends rows to a CSV file. It is not safe for concurrent use.
+type TableWriter[T any] struct {
+	file    *File
+	columns []Column[T]
+	buf     []byte
+}
+
+// NewTableWriter opens or creates the file as [Open] does; a new one gets its header
+// at once.
+func NewTableWriter[T any](path string, columns []Column[T]) (TableWriter[T], error) {
+	f, err := Open(path, HeaderLine(columns))
+	return TableWriter[T]{file: f, columns: columns}, err
+}
+
+// Write appends all rows in one write call, and returns when the kernel has them.
+func (w *TableWriter[T]) Write(rows []T) error {
+	b := w.buf[:0]
+	for i := range rows {
+		b = AppendRow(b, w.columns, &rows[i])
+	}
+	w.buf = b
+	return w.file.Append(b)
+}
+
+// Close closes the file.
+func (w *TableWriter[T]) Close() error { return w.file.Close() }

@@ -1,0 +1,52 @@
+// Package plaintext makes text of others safe to show: on a terminal, and in Markdown.
+package plaintext
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Visible returns text with every control character but line breaks and tabs, and every
+// character that changes the direction of text, written as an escape: a terminal obeys
+// them.
+func Visible(text string) string {
+	if !strings.ContainsFunc(text, hidden) && strings.ToValidUTF8(text, "") == text {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+}
+
+// Markdown returns text that Markdown shows as it is: neither HTML nor links, images,
+// code or headings.
+func Markdown(text string) string {
+	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "`", "\\`", `\`, `\\`).Replace(Visible(text))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		// These begin a heading, a rule or an underlined heading only at a line's start.
+		if trimmed := strings.TrimLeft(line, " \t"); trimmed != "" && strings.ContainsRune("#=~", rune(trimmed[0])) {
+			lines[i] = line[:len(line)-len(trimmed)] + `\` + trimmed
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Fenced returns text for a fenced code block, which it cannot end.
+func Fenced(text string) string {
+	return strings.ReplaceAll(Visible(text), "```", "'''")
+}

@@ -1,0 +1,39 @@
+package plaintext_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/plaintext"
+)
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"etcd: exit 1\n\tdone":    "etcd: exit 1\n\tdone",
+		"größe 1,000 µs":          "größe 1,000 µs",
+		"\x1b]0;owned\x07\x1b[2J": `\x1b]0;owned\x07\x1b[2J`,
+		"a\rb\x00\u009b":          `a\x0db\x00\x9b`,
+		"user\u202egpj.exe\u2066": `user\u202egpj.exe\u2066`,
+		string([]byte{'a', 0xff}): "a\uFFFD",
+	} {
+		if got := plaintext.Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	for in, want := range map[string]string{
+		"etcd v3.6, 1,000 keys": "etcd v3.6, 1,000 keys",
+		"<script>x</script>":    "&lt;script&gt;x&lt;/script&gt;",
+		"![x](http://evil)":     `!\[x\](http://evil)`,
+		"a\n# b\n``` c":         "a\n\\# b\n\\`\\`\\` c",
+	} {
+		if got := plaintext.Markdown(in); got != want {
+			t.Errorf("Markdown(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := plaintext.Fenced("```\n<b>"); strings.Contains(got, "```") {
+		t.Errorf("%q ends the block that it is in", got)
+	}
+}

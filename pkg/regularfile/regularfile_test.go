@@ -1,0 +1,42 @@
+package regularfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	plain, fifo, link := filepath.Join(dir, "plain"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link")
+	if err := os.WriteFile(plain, []byte("12345"), 0o600); err != nil {
+		t.Fatalf("write a file for the test: %v", err)
+	}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatalf("make a named pipe: %v", err)
+	}
+	if err := os.Symlink(plain, link); err != nil {
+		t.Fatalf("make a symbolic link: %v", err)
+	}
+	for path, want := range map[string]string{
+		plain: "", link: "",
+		fifo:        "must be a regular file, got a FIFO",
+		dir:         "must be a regular file, got a directory",
+		"/dev/zero": "must be a regular file, got a device",
+	} {
+		data, err := regularfile.Read(path, 5)
+		switch {
+		case want == "" && (err != nil || string(data) != "12345"):
+			t.Errorf("%s: %q, %v; want its contents", path, data, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want an error with %q", path, err, want)
+		}
+	}
+	if _, err := regularfile.Read(plain, 4); err == nil || !strings.Contains(err.Error(), "at most 4 bytes") {
+		t.Errorf("a file of 5 bytes: %v, want it refused above 4", err)
+	}
+}
