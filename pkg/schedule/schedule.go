@@ -1,0 +1,93 @@
+// Package schedule decides when each request of a load is due.
+//
+// Due times follow from the options alone, never from the database: a slow
+// database makes requests late, it does not move them. Each kind of schedule has a
+// file of its own, and [New] lists them all.
+package schedule
+
+import (
+	"math"
+	"time"
+)
+
+// Schedule numbers the requests of one step and decides when each is due. All times
+// are nanoseconds after the step's start.
+//
+// Numbers start at 0 and have no gaps. A request is never due before one with a
+// smaller number.
+type Schedule interface {
+	// Next takes the next request. Once ok is false, it stays false. Any number of
+	// goroutines may call it.
+	Next() (number, due int64, ok bool)
+	// Due returns how many requests are due before t, and when the last one of all is
+	// due. Last is exact once t is less than [Foresight] before it; until then it is
+	// no earlier, and [Never] if there is no bound yet. One goroutine at a time calls
+	// Due, with t that never falls; Next may be called meanwhile.
+	Due(t int64) (before, last int64)
+	// Used returns how many numbers Next has handed out. It may count numbers that
+	// are due only after the step's end. Any goroutine may call it.
+	Used() int64
+}
+
+// Leaver is a schedule that hands out many requests at once, in a time that does not
+// grow with their number if the schedule can compute due times.
+type Leaver interface {
+	// Leave takes the requests due before t that Next has not handed out: those of the
+	// half-open range from from to to. Any number of goroutines may call it.
+	Leave(t int64) (from, to int64)
+}
+
+// Never is later than every due time.
+const Never = math.MaxInt64
+
+// Foresight is how early a schedule must know its end: more than the seconds
+// between two calls of Due. Bounded, because a Poisson schedule finds its end only
+// by generating every arrival.
+const Foresight = 3 * time.Second
+
+// Options describe a schedule. Those of a new kind get fields here, a file beside
+// this one and a case in New.
+type Options struct {
+	// Requests bounds the schedule; 0 is no bound.
+	Requests int64
+	// Duration, if not 0, is when it ends: nothing is due then or later.
+	Duration time.Duration
+	// Rate is in requests per second; 0 is a closed loop.
+	Rate float64
+	// RateEnd, if not 0, is the rate at the end of Duration, which it needs.
+	RateEnd float64
+	// Poisson draws the gaps of a rate at random from Seed; a changing rate is
+	// always even.
+	Poisson bool
+	Seed    uint64
+}
+
+// New returns the schedule that the options describe: one case for each kind.
+func New(o Options) Schedule {
+	switch limit := o.limit(); {
+	case o.Rate == 0:
+		return &closedLoop{limit: limit}
+	case o.RateEnd > 0:
+		return newRamp(o.Rate, o.RateEnd, limit, o.end())
+	case o.Poisson:
+		return newPoisson(o.Seed, 1e9/o.Rate, limit, o.end())
+	default:
+		return &constant{limit: limit, end: o.end(), gap: 1e9 / o.Rate}
+	}
+}
+
+// limit is the bound on requests, math.MaxInt64 if there is none.
+func (o Options) limit() int64 {
+	if o.Requests == 0 {
+		return math.MaxInt64
+	}
+	return o.Requests
+}
+
+// end is when nothing is due any more.
+func (o Options) end() int64 {
+	if o.Duration > 0 {
+		return int64(o.Duration)
+	}
+	return Never
+}
