@@ -1,0 +1,16 @@
+package workload
+
+// Failover decides where a client goes whose member is lost. The set is closed.
+type Failover string
+
+// The fail-overs.
+const (
+	// FailoverNext moves the connection to the next member, as a client does that knows
+	// all members.
+	FailoverNext Failover = "next"
+	// FailoverNone waits for the same member, as a client does that knows one address.
+	FailoverNone Failover = "none"
+)
+
+// Failovers returns all fail-overs.
+func Failovers() []Failover { return []Failover{FailoverNext, FailoverNone} }

@@ -1,0 +1,20 @@
+package workload
+
+// KeyLaw decides which existing key an operation takes. The set is closed.
+type KeyLaw string
+
+// The key laws.
+const (
+	// KeysSequential takes one key after the other and starts again.
+	KeysSequential KeyLaw = "sequential"
+	// KeysUniform takes every key equally often.
+	KeysUniform KeyLaw = "uniform"
+	// KeysZipfian takes few keys often: the rank of a key is drawn with exponent
+	// 0.99, and ranks are scattered over the keys, one to one.
+	KeysZipfian KeyLaw = "zipfian"
+	// KeysLatest takes keys that were created last most often.
+	KeysLatest KeyLaw = "latest"
+)
+
+// KeyLaws returns all key laws.
+func KeyLaws() []KeyLaw { return []KeyLaw{KeysSequential, KeysUniform, KeysZipfian, KeysLatest} }

@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"slices"
+	"time"
+)
+
+// Load describes the requests to one database. A parameter of a load is declared
+// here and nowhere else; the experiment, the engine and the manifest hold this
+// type.
+type Load struct {
+	// Operation is sent by every request; "" if there is a Mix.
+	Operation Op `json:"operation,omitempty"`
+	// Workload is the name of one of [Workloads] if Mix was given by name.
+	Workload string `json:"workload,omitempty"`
+	// Mix are operations and their weights in the order of the file; empty means
+	// Operation alone.
+	Mix []Share `json:"mix,omitempty"`
+	// Keys is how many keys are written before the load, for operations on keys that
+	// exist. KeyLaw decides which of them an operation takes. Both are zero with
+	// SameKey or if no operation needs a key.
+	Keys   int64  `json:"keys,omitempty"`
+	KeyLaw KeyLaw `json:"key_law,omitempty"`
+	// Requests bounds the load if not 0, Duration too. At least one of them is set.
+	// With Steps they are the sums over the steps.
+	Requests int64         `json:"requests"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	// Clients is the number of concurrent clients, Connections that of connections
+	// they share. Steps, if not empty, run one after the other; Clients and
+	// Connections are then the largest of any step.
+	Clients     int    `json:"clients"`
+	Connections int    `json:"connections"`
+	Steps       []Step `json:"steps,omitempty"`
+	// Rate is due requests per second over all clients; 0 is a closed loop.
+	Rate float64 `json:"rate,omitempty"`
+	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over
+	// which the clients' first requests of a closed loop are spread. With Steps both
+	// are 0: each step has its own.
+	RateEnd float64       `json:"rate_end,omitempty"`
+	Ramp    time.Duration `json:"ramp_ns,omitempty"`
+	// Arrival, Backlog and Drain mean nothing in a closed loop.
+	Arrival Arrival `json:"arrival"`
+	Backlog Backlog `json:"backlog"`
+	// KeySize and ValueSize are in bytes, and exact. A key is longer if its number
+	// has more digits.
+	KeySize   int `json:"key_size"`
+	ValueSize int `json:"value_size"`
+	// ValueSizeMax, if not 0, makes sizes uniform from ValueSize to it.
+	ValueSizeMax int `json:"value_size_max,omitempty"`
+	// RangeLimit is the largest number of keys that one range reads; 0 if no
+	// operation reads ranges.
+	RangeLimit int `json:"range_limit,omitempty"`
+	// SameKey sends every request to one key.
+	SameKey bool `json:"same_key,omitempty"`
+	// Read is the read mode; "" if no operation reads.
+	Read ReadMode `json:"read,omitempty"`
+	// Timeout is the deadline of one request, counted from when it was sent.
+	Timeout time.Duration `json:"timeout_ns"`
+	// Drain is the time after the end in which the backlog is still sent.
+	Drain time.Duration `json:"drain_ns"`
+	// WarmUp and CoolDown are cut from the measured population at both ends of each
+	// step. CoolDown needs a step with a duration.
+	WarmUp   time.Duration `json:"warm_up_ns,omitempty"`
+	CoolDown time.Duration `json:"cool_down_ns,omitempty"`
+	// Target selects the members that connections go to: all, leader, follower, a
+	// host's address, or one of the endpoints.
+	Target string `json:"target"`
+	// Failover decides where a client goes whose member is lost.
+	Failover Failover `json:"failover,omitempty"`
+	// Judge are the bounds that decide whether the numbers are valid. Expect are the
+	// failures that are part of the load.
+	Judge  Judge  `json:"judge,omitzero"`
+	Expect Expect `json:"expect,omitzero"`
+}
+
+// Operations returns the operations of the load in the order of the file.
+func (l Load) Operations() []Op {
+	if len(l.Mix) == 0 {
+		return []Op{l.Operation}
+	}
+	ops := make([]Op, len(l.Mix))
+	for i, s := range l.Mix {
+		ops[i] = s.Operation
+	}
+	return ops
+}
+
+// Any reports whether an operation of the load has a property:
+// l.Any(workload.Op.Reads).
+func (l Load) Any(has func(Op) bool) bool { return slices.ContainsFunc(l.Operations(), has) }
+
+// Shares returns the mix of the load; one operation is a mix of one.
+func (l Load) Shares() []Share {
+	if len(l.Mix) == 0 {
+		return []Share{{Operation: l.Operation, Weight: 1}}
+	}
+	return slices.Clone(l.Mix)
+}
+
+// Describe returns the operations as text: "write", "95 % read, 5 % update" or
+// "ycsb-b (95 % read, 5 % update)".
+func (l Load) Describe() string {
+	switch {
+	case len(l.Mix) == 0:
+		return string(l.Operation)
+	case l.Workload == "":
+		return Percents(l.Mix)
+	}
+	return l.Workload + " (" + Percents(l.Mix) + ")"
+}
+
+// Stretches returns the steps of the load; one without steps is one stretch.
+func (l Load) Stretches() []Step {
+	if len(l.Steps) > 0 {
+		return slices.Clone(l.Steps)
+	}
+	return []Step{{
+		Clients: l.Clients, Connections: l.Connections, Requests: l.Requests, Duration: l.Duration,
+		Rate: l.Rate, RateEnd: l.RateEnd, Ramp: l.Ramp,
+	}}
+}
+
+// Rated reports whether a stretch of the load has a rate.
+func (l Load) Rated() bool {
+	return slices.ContainsFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 })
+}
+
+// ReadsCreated reports whether operations take keys that the load itself creates.
+func (l Load) ReadsCreated() bool {
+	return l.KeyLaw == KeysLatest && !l.SameKey && l.Any(Op.Creates) && l.Any(Op.NeedsKey)
+}
+
+// Existing returns how many keys the load needs to exist before it.
+func (l Load) Existing() int64 {
+	switch {
+	case !l.Any(Op.NeedsKey):
+		return 0
+	case l.SameKey:
+		return 1
+	}
+	return l.Keys
+}
+
+// KeyNumbers returns how many numbers keys are made of if the load has that many
+// requests. Requests are mixed in blocks, so the last block may number keys that
+// no request is left for.
+func (l Load) KeyNumbers(requests int64) int64 {
+	if l.SameKey {
+		return 1
+	}
+	const enough = 1 << 62 // as long in digits as any number here, and two of it fit
+	keys, created := min(l.Keys, enough), min(requests, enough-Block)
+	if !l.Any(Op.NeedsKey) {
+		return keys + created
+	}
+	mix := l.Shares()
+	creates := slices.IndexFunc(mix, func(s Share) bool { return s.Operation.Creates() })
+	if creates < 0 {
+		return keys
+	}
+	return keys + (created+Block-1)/Block*PerBlock(mix)[creates]
+}
+
+// Recorded returns the load as a manifest holds it, without values that have no effect:
+// its steps are recorded when they run, and a closed loop has no backlog.
+func (l Load) Recorded() Load {
+	if !l.Rated() {
+		l.Arrival, l.Backlog, l.Drain = "", "", 0
+	}
+	for _, s := range l.Steps {
+		l.Clients, l.Connections = max(l.Clients, s.Clients), max(l.Connections, s.Connections)
+	}
+	l.Steps = nil
+	return l
+}

@@ -1,0 +1,55 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestKeyNumbers counts the numbers that keys are made of.
+func TestKeyNumbers(t *testing.T) {
+	mix := func(shares ...Share) []Share { return shares }
+	for _, test := range []struct {
+		name     string
+		load     Load
+		requests int64
+		want     int64
+	}{
+		{"writes", Load{Operation: "write"}, 1001, 1001},
+		{"reads", Load{Operation: "read", Keys: 10}, 1001, 10},
+		{"one key", Load{Operation: "read", Keys: 10, SameKey: true}, 1001, 1},
+		{"a mix of writes only", Load{Mix: mix(Share{"write", 2})}, 1001, 1001},
+		{"a mix without writes", Load{Mix: mix(Share{"read", 1}, Share{"update", 1}), Keys: 10}, 1001, 10},
+		{"whole blocks", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 1001, 510},
+		{"no end", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 0, 10},
+		{"more than numbers can count", Load{Mix: mix(Share{"read", 1}, Share{"write", 999}), Keys: 1<<63 - 1}, 1<<63 - 1, 9218760350836347517},
+	} {
+		if got := test.load.KeyNumbers(test.requests); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+// TestPerBlock: every operation gets its part of a thousand requests, and all
+// are shared out.
+func TestPerBlock(t *testing.T) {
+	for _, test := range []struct {
+		weights []float64
+		want    []int64
+	}{
+		{[]float64{1}, []int64{1000}},
+		{[]float64{1, 1, 1}, []int64{333, 334, 333}},
+		{[]float64{0.95, 0.05}, []int64{950, 50}},
+		{[]float64{999, 1}, []int64{999, 1}},
+		{[]float64{999.5, 0.5}, []int64{1000, 0}},
+		{[]float64{1e9, 1e-300}, []int64{1000, 0}},
+	} {
+		var mix []Share
+		for _, w := range test.weights {
+			mix = append(mix, Share{OpRead, w})
+		}
+		if diff := cmp.Diff(test.want, PerBlock(mix)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.weights, diff)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Share is one operation of a mix.
+type Share struct {
+	Operation Op `json:"operation"`
+	// Weight is relative to the other shares. The smallest share is a thousandth of
+	// the load.
+	Weight float64 `json:"weight"`
+}
+
+const (
+	// Block is how many requests share out a mix exactly: every block of that many
+	// requests holds each operation by its weight.
+	Block = 1000
+	// MaxMix is the largest number of operations in one mix: the records of requests
+	// in flight have three bits for it.
+	MaxMix = 8
+	// MaxWeight is the largest weight of one operation.
+	MaxWeight = 1e9
+)
+
+// MixProblem is one reason why a mix cannot be carried out.
+type MixProblem struct {
+	// Index is that of the share, -1 for the mix as a whole.
+	Index int
+	Text  string
+}
+
+// CheckMix returns every problem of a mix.
+func CheckMix(mix []Share) []MixProblem {
+	switch {
+	case len(mix) == 0:
+		return []MixProblem{{-1, "it names no operation"}}
+	case len(mix) > MaxMix:
+		return []MixProblem{{-1, fmt.Sprintf("%d operations are more than the %d that a load keeps apart", len(mix), MaxMix)}}
+	}
+	var problems []MixProblem
+	report := func(i int, format string, args ...any) {
+		problems = append(problems, MixProblem{i, fmt.Sprintf(format, args...)})
+	}
+	for i, s := range mix {
+		if !ValidWeight(s.Weight) {
+			report(i, "the weight of %s must be over 0 and at most 1e9, got %v", s.Operation, s.Weight)
+		}
+		if slices.ContainsFunc(mix[:i], func(o Share) bool { return o.Operation == s.Operation }) {
+			report(i, "%s is given twice", s.Operation)
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	for i, n := range PerBlock(mix) {
+		if n == 0 {
+			report(i, "%s is less than a thousandth of the load", mix[i].Operation)
+		}
+	}
+	return problems
+}
+
+// ValidWeight reports whether w is over 0 and at most [MaxWeight].
+func ValidWeight(w float64) bool { return w > 0 && w <= MaxWeight }
+
+// PerBlock returns how many of every [Block] requests each operation of a mix
+// gets. It is 0 for a share of less than one.
+func PerBlock(mix []Share) []int64 {
+	var sum, upTo float64
+	for _, s := range mix {
+		sum += s.Weight
+	}
+	parts := make([]int64, len(mix))
+	from := int64(0)
+	for i, s := range mix {
+		upTo += s.Weight
+		end := int64(math.Round(Block * upTo / sum))
+		// Rounding must not give a place to a share of less than one.
+		if Block*s.Weight/sum > 1-1e-9 {
+			parts[i] = end - from
+		}
+		from = end
+	}
+	return parts
+}
+
+// Percents returns a mix as text: "95 % read, 5 % update".
+func Percents(mix []Share) string {
+	var sum float64
+	for _, s := range mix {
+		sum += s.Weight
+	}
+	words := make([]string, len(mix))
+	for i, s := range mix {
+		words[i] = fmt.Sprintf("%.3g %% %s", 100*s.Weight/sum, s.Operation)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Named is a mix with a name and a key law of its own.
+type Named struct {
+	Name   string
+	KeyLaw KeyLaw
+	Mix    []Share
+}
+
+// Workloads returns the core workloads of YCSB (Cooper et al., "Benchmarking
+// cloud serving systems with YCSB", SoCC 2010).
+func Workloads() []Named {
+	return []Named{
+		{"ycsb-a", KeysZipfian, []Share{{OpRead, 0.5}, {OpUpdate, 0.5}}},
+		{"ycsb-b", KeysZipfian, []Share{{OpRead, 0.95}, {OpUpdate, 0.05}}},
+		{"ycsb-c", KeysZipfian, []Share{{OpRead, 1}}},
+		{"ycsb-d", KeysLatest, []Share{{OpRead, 0.95}, {OpWrite, 0.05}}},
+		{"ycsb-e", KeysZipfian, []Share{{OpRange, 0.95}, {OpWrite, 0.05}}},
+		{"ycsb-f", KeysZipfian, []Share{{OpRead, 0.5}, {OpSwap, 0.5}}},
+	}
+}

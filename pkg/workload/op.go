@@ -1,0 +1,81 @@
+package workload
+
+import "slices"
+
+// Op names one kind of operation. The set is closed.
+type Op string
+
+// The operations. Write creates a key that did not exist. All others need a key
+// that exists.
+const (
+	OpWrite       Op = "write"
+	OpUpdate      Op = "update"       // overwrite a key
+	OpRead        Op = "read"         // read a key
+	OpReadOneshot Op = "read-oneshot" // open a connection, read a key, close it
+	OpDelete      Op = "delete"       // delete a key, which may be missing
+	OpRange       Op = "range"        // read neighbouring keys
+	OpSwap        Op = "swap"         // read a key, replace the value if it is still the same
+)
+
+// properties of one operation. Everything that differs by operation, except the
+// call itself, is decided by these.
+type properties struct {
+	op         Op
+	creates    bool // takes a new key; others take one that exists
+	reads      bool // returns values, so it has a read mode
+	ranges     bool // returns several keys, so it has a range limit
+	sendsValue bool
+	deletes    bool
+}
+
+// table holds every operation once. A load lists operations in this order.
+func table() []properties {
+	return []properties{
+		{op: OpWrite, creates: true, sendsValue: true},
+		{op: OpUpdate, sendsValue: true},
+		{op: OpRead, reads: true},
+		{op: OpReadOneshot, reads: true},
+		{op: OpDelete, deletes: true},
+		{op: OpRange, reads: true, ranges: true},
+		{op: OpSwap, reads: true, sendsValue: true},
+	}
+}
+
+// Ops returns all operations.
+func Ops() []Op {
+	var ops []Op
+	for _, p := range table() {
+		ops = append(ops, p.op)
+	}
+	return ops
+}
+
+// properties of an unknown operation are all false.
+func (o Op) properties() properties {
+	all := table()
+	if i := slices.IndexFunc(all, func(p properties) bool { return p.op == o }); i >= 0 {
+		return all[i]
+	}
+	return properties{}
+}
+
+// Known reports whether o is one of [Ops].
+func (o Op) Known() bool { return o.properties().op != "" }
+
+// Creates reports whether o creates a key that did not exist.
+func (o Op) Creates() bool { return o.properties().creates }
+
+// NeedsKey reports whether o takes a key that exists.
+func (o Op) NeedsKey() bool { return o.Known() && !o.Creates() }
+
+// Reads reports whether o returns values. It then has a read mode.
+func (o Op) Reads() bool { return o.properties().reads }
+
+// Ranges reports whether o returns several keys at once. It then has a limit.
+func (o Op) Ranges() bool { return o.properties().ranges }
+
+// SendsValue reports whether o sends a value.
+func (o Op) SendsValue() bool { return o.properties().sendsValue }
+
+// Deletes reports whether o removes keys.
+func (o Op) Deletes() bool { return o.properties().deletes }

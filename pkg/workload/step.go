@@ -1,0 +1,42 @@
+package workload
+
+import (
+	"fmt"
+	"time"
+)
+
+// Step is one stretch of a load: a number of clients for a number of requests or
+// a time.
+type Step struct {
+	Clients     int `json:"clients"`
+	Connections int `json:"connections"`
+	// Requests bounds the step if not 0, Duration too. At least one of them is set.
+	Requests int64         `json:"requests,omitempty"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	// Rate is due requests per second over all clients; 0 is a closed loop, in which
+	// a client sends the next request when the last one ended.
+	Rate float64 `json:"rate,omitempty"`
+	// RateEnd, if not 0, is the rate at the end of Duration. It changes evenly from
+	// Rate.
+	RateEnd float64 `json:"rate_end,omitempty"`
+	// Ramp is the time over which the clients' first requests of a closed loop are
+	// spread evenly.
+	Ramp time.Duration `json:"ramp_ns,omitempty"`
+}
+
+// Check returns why a step cannot be carried out.
+func (s Step) Check() error {
+	switch {
+	case s.Clients < 1:
+		return fmt.Errorf("clients must be at least 1, got %d", s.Clients)
+	case s.Requests <= 0 && s.Duration <= 0:
+		return fmt.Errorf("requests or a duration must be positive, got %d and %v", s.Requests, s.Duration)
+	case s.Rate < 0 || s.RateEnd < 0:
+		return fmt.Errorf("rates must not be negative, got %v requests per second", min(s.Rate, s.RateEnd))
+	case s.RateEnd > 0 && (s.Duration <= 0 || s.Rate == 0):
+		return fmt.Errorf("a changing rate needs a first rate and a duration, got %v requests per second for %v", s.Rate, s.Duration)
+	case s.Ramp > 0 && s.Rate > 0:
+		return fmt.Errorf("a ramp of clients needs a closed loop, got a rate of %v requests per second", s.Rate)
+	}
+	return nil
+}
