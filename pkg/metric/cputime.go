@@ -1,0 +1,28 @@
+package metric
+
+// CPUSeconds is the metric of /proc/PID/stat that is always sampled.
+const CPUSeconds Name = "cpu_seconds"
+
+// ticksPerSecond is USER_HZ, in which the kernel reports CPU times on every
+// architecture that Go supports, whatever the rate of its own timer.
+const ticksPerSecond = 100
+
+// cpuTime is /proc/PID/stat.
+func cpuTime() Source {
+	return Source{
+		File: "stat",
+		Metrics: []Metric{{
+			Name: CPUSeconds, Column: "CPU-SECONDS", Unit: "s", Kind: Counter, Scope: Process, Decimals: Exact,
+			Help: "user and system time since the processes started, ended children included",
+		}},
+		Divisor: ticksPerSecond,
+		Parse: func(data []byte, _ string, into []Reading) error {
+			f, err := StatFields(data)
+			if err != nil {
+				return err
+			}
+			into[0] = Reading{Value: f.Number(14) + f.Number(15), Waited: f.Number(16) + f.Number(17)}
+			return f.Err()
+		},
+	}
+}

@@ -1,0 +1,46 @@
+package metric
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// HostCPUSeconds is what all processes of the machine used.
+const HostCPUSeconds Name = "host_cpu_seconds"
+
+// hostCPU is the first line of /proc/stat: the processors' time since boot by what
+// they did.
+func hostCPU() Source {
+	return Source{
+		File: "stat",
+		Metrics: []Metric{{
+			Name: HostCPUSeconds, Column: "HOST-CPU-SECONDS", Unit: "s", Kind: Counter, Scope: Host, Decimals: Exact,
+			Help: "time since boot in which processors of the machine ran any process or the kernel, or another machine on the same hardware (steal); interrupts are left out",
+		}},
+		Divisor: ticksPerSecond,
+		Parse:   parseHostCPU,
+	}
+}
+
+// parseHostCPU adds user, nice, system and steal. Idle and iowait, the fourth and fifth
+// number, are not use, and the guests' time is in user and nice. Interrupts serve
+// whoever waits for a device, and kernels differ in whether they count as a process's
+// own time, so they are left out.
+func parseHostCPU(data []byte, _ string, into []Reading) error {
+	line, _, _ := bytes.Cut(data, []byte{'\n'})
+	fields := bytes.Fields(line)
+	if len(fields) < 9 || string(fields[0]) != "cpu" {
+		return errors.New("stat must begin with a line of the times of all processors")
+	}
+	sum := 0.0
+	for _, field := range []int{1, 2, 3, 8} {
+		n, err := parseCount(fields[field])
+		if err != nil {
+			return fmt.Errorf("times of all processors in stat: field %d: %w", field+1, err)
+		}
+		sum += n
+	}
+	into[0].Value = sum
+	return nil
+}

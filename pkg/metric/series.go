@@ -1,0 +1,79 @@
+package metric
+
+import "slices"
+
+// Series is one value per second that reports derive from a metric.
+type Series struct {
+	Metric Name
+	// Rate means the growth per second instead of the value.
+	Rate bool
+	// Largest means the value of the server that has most instead of the mean over
+	// the servers.
+	Largest bool
+	// Scale converts the metric's unit to that of the series; 0 is 1.
+	Scale float64
+	// Column is the series over all servers, which plots name. Server is the series
+	// of one server without its number, "" if there is none.
+	Column, Server string
+	// Axis is the label of the plot that every report has, "" if a report has the
+	// plot only on request.
+	Axis string
+}
+
+// AllSeries lists the series: those of the classic reports, in the order of their
+// columns by server, and one for each metric that has [Metric.Report].
+func AllSeries() []Series {
+	all := slices.Concat(processSeries(), deviceSeries(), interfaceSeries(), []Series{
+		{Metric: Clients, Column: "AVG-CLIENT-NUM", Server: "CLIENT-NUM"},
+	})
+	for _, m := range System().Metrics() {
+		if m.Report {
+			all = append(all, m.series())
+		}
+	}
+	return all
+}
+
+// series is the growth per second of a counter, or the value.
+func (m Metric) series() Series {
+	s := Series{Metric: m.Name, Rate: m.Kind == Counter, Column: "AVG-" + m.Column, Server: m.Column}
+	if s.Rate {
+		s.Column, s.Server = s.Column+"-DELTA", s.Server+"-DELTA"
+	}
+	return s
+}
+
+func processSeries() []Series {
+	return []Series{
+		{Metric: VoluntarySwitches, Column: "AVG-VOLUNTARY-CTXT-SWITCHES", Server: "VOLUNTARY-CTXT-SWITCHES", Axis: "Voluntary Context Switches"},
+		{Metric: NonvoluntarySwitches, Column: "AVG-NON-VOLUNTARY-CTXT-SWITCHES", Server: "NON-VOLUNTARY-CTXT-SWITCHES", Axis: "Non-voluntary Context Switches"},
+		{Metric: CPUPercent, Column: "AVG-CPU", Server: "CPU", Axis: "Average CPU(%)"},
+		{Metric: CPUPercent, Largest: true, Column: "MAX-CPU", Axis: "Maximum CPU(%)"},
+		{Metric: Load1, Column: "AVG-SYSTEM-LOAD-1-MIN", Server: "LOAD-AVERAGE-1-MINUTE"},
+		{Metric: RSSBytes, Scale: 1e-6, Column: "AVG-VMRSS-MB", Server: "VMRSS-MB", Axis: "Memory(MB)"},
+	}
+}
+
+func deviceSeries() []Series {
+	return []Series{
+		{Metric: ReadsCompleted, Column: "AVG-READS-COMPLETED", Server: "READS-COMPLETED"},
+		{Metric: ReadsCompleted, Rate: true, Column: "AVG-READS-COMPLETED-DELTA", Server: "READS-COMPLETED-DELTA", Axis: "Disk Reads (Delta per Second)"},
+		{Metric: SectorsRead, Column: "AVG-SECTORS-READ", Server: "SECTORS-READ"},
+		{Metric: SectorsRead, Rate: true, Column: "AVG-SECTORS-READ-DELTA", Server: "SECTORS-READ-DELTA", Axis: "Sectors Read (Delta per Second)"},
+		{Metric: WritesCompleted, Column: "AVG-WRITES-COMPLETED", Server: "WRITES-COMPLETED"},
+		{Metric: WritesCompleted, Rate: true, Column: "AVG-WRITES-COMPLETED-DELTA", Server: "WRITES-COMPLETED-DELTA", Axis: "Disk Writes (Delta per Second)"},
+		{Metric: SectorsWritten, Column: "AVG-SECTORS-WRITTEN", Server: "SECTORS-WRITTEN"},
+		{Metric: SectorsWritten, Rate: true, Column: "AVG-SECTORS-WRITTEN-DELTA", Server: "SECTORS-WRITTEN-DELTA", Axis: "Sectors Written (Delta per Second)"},
+		{Metric: SectorsRead, Rate: true, Scale: SectorBytes, Column: "AVG-READ-BYTES-NUM-DELTA", Server: "READ-BYTES-DELTA", Axis: "Read Bytes (Delta per Second)"},
+		{Metric: SectorsWritten, Rate: true, Scale: SectorBytes, Column: "AVG-WRITE-BYTES-NUM-DELTA", Server: "WRITE-BYTES-DELTA", Axis: "Write Bytes (Delta per Second)"},
+	}
+}
+
+func interfaceSeries() []Series {
+	return []Series{
+		{Metric: ReceiveBytes, Column: "AVG-RECEIVE-BYTES-NUM", Server: "RECEIVE-BYTES-NUM"},
+		{Metric: ReceiveBytes, Rate: true, Column: "AVG-RECEIVE-BYTES-NUM-DELTA", Server: "RECEIVE-BYTES-NUM-DELTA", Axis: "Network Receive(bytes) (Delta per Second)"},
+		{Metric: TransmitBytes, Column: "AVG-TRANSMIT-BYTES-NUM", Server: "TRANSMIT-BYTES-NUM"},
+		{Metric: TransmitBytes, Rate: true, Column: "AVG-TRANSMIT-BYTES-NUM-DELTA", Server: "TRANSMIT-BYTES-NUM-DELTA", Axis: "Network Transmit(bytes) (Delta per Second)"},
+	}
+}

@@ -1,0 +1,54 @@
+package metric
+
+// Source is a place that samplers read and the metrics that they find there.
+type Source struct {
+	// File is the path below the mount of proc; for the scope Process, below the
+	// process's directory there. Samplers know by themselves how to fill in the
+	// metrics of a source without a file.
+	File    string
+	Metrics []Metric
+	// Parse sets one reading per metric, in their order, from the file's content.
+	// Readings that it leaves alone are unknown. of is the name of the block device
+	// or network interface to look for, for sources of those scopes.
+	Parse func(data []byte, of string, into []Reading) error
+
+	// The rest matters for the scope Process only.
+
+	// Threads means that the file exists for each thread too and counts one thread
+	// alone; the file of the process is that of its first thread.
+	Threads bool
+	// Inclusive means that the kernel adds a child's counts to its parent's when the
+	// parent waits for it.
+	Inclusive bool
+	// Divisor is how many units of a reading make one unit of the metric; 0 is 1.
+	Divisor float64
+}
+
+// Scope returns the scope of the source's metrics, which is the same for all.
+func (s Source) Scope() Scope { return s.Metrics[0].Scope }
+
+// Reading is one number as read.
+type Reading struct {
+	Value float64
+	// Waited is the count of children that were waited for, where the kernel keeps it
+	// apart from Value.
+	Waited float64
+}
+
+// Sources lists all sources in the order of the metrics in new columns. A new
+// source is a file of this package and a line here.
+func Sources() []Source {
+	return []Source{
+		cpuTime(),
+		memory(),
+		contextSwitches(),
+		diskBytes(),
+		processTree(),
+		loadAverage(),
+		deviceCounters(),
+		interfaceCounters(),
+		loadClients(),
+		runDelay(),
+		hostCPU(),
+	}
+}

@@ -1,0 +1,95 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Values holds one value for each metric of a list. The zero Values has no list,
+// and all its values are [Unknown].
+//
+// A copy of Values shares its content with the original: change a [Values.Clone].
+type Values struct {
+	list   *List
+	values []float64
+}
+
+// Values returns values that are all unknown.
+func (l *List) Values() Values {
+	return Values{l, slices.Repeat([]float64{Unknown}, l.Len())}
+}
+
+// SystemValues returns known values of [System]; the others are unknown.
+func SystemValues(known map[Name]float64) Values {
+	v := System().Values()
+	for n, x := range known {
+		v.Set(n, x)
+	}
+	return v
+}
+
+// Get returns a value, or [Unknown].
+func (v Values) Get(n Name) float64 {
+	if v.list == nil {
+		return Unknown
+	}
+	if i, ok := v.list.Index(n); ok {
+		return v.values[i]
+	}
+	return Unknown
+}
+
+// At returns the value of the metric at an index of the list, or [Unknown].
+func (v Values) At(i int) float64 {
+	if v.list == nil {
+		return Unknown
+	}
+	return v.values[i]
+}
+
+// Set changes a value in place. The name must be in the list.
+func (v Values) Set(n Name, x float64) { v.values[v.list.must(n)] = x }
+
+// SetAt changes the value of the metric at an index of the list in place.
+func (v Values) SetAt(i int, x float64) { v.values[i] = x }
+
+// List returns the metrics that the values are of, [System] for the zero Values.
+func (v Values) List() *List {
+	if v.list == nil {
+		return System()
+	}
+	return v.list
+}
+
+// Clone returns values that share nothing with v.
+func (v Values) Clone() Values {
+	if v.list == nil {
+		return System().Values()
+	}
+	return Values{v.list, slices.Clone(v.values)}
+}
+
+// Equal reports whether both have the same values for the same list.
+func (v Values) Equal(w Values) bool {
+	if v.List() != w.List() {
+		return false
+	}
+	for i := range v.List().Len() {
+		if v.At(i) != w.At(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// String names each known value.
+func (v Values) String() string {
+	var known []string
+	for i := range v.values {
+		if v.values[i] >= 0 {
+			known = append(known, fmt.Sprintf("%s=%v", v.list.At(i).Name, v.values[i]))
+		}
+	}
+	return "{" + strings.Join(known, " ") + "}"
+}
