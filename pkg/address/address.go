@@ -1,0 +1,95 @@
+// Package address defines the addresses of machines: how one is written, and when two
+// of them are one machine.
+//
+// Addresses enter configuration files and arguments of databases. What this package
+// accepts holds no character that has a meaning there.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// Bounds of a host name by RFC 1123 in bytes, and of an interface's name by Linux.
+const (
+	maxName = 253
+	maxZone = 15
+)
+
+var (
+	label = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`)
+	// number matches a last label that a resolver would read as part of an IPv4 address.
+	number = regexp.MustCompile(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
+	zone   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+)
+
+// Check returns why s is neither an IP address nor a host name by RFC 1123. The zone
+// of an IPv6 address must be written as the name of an interface.
+func Check(s string) error {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		if z := ip.Zone(); z != "" && (len(z) > maxZone || !zone.MatchString(z)) {
+			return fmt.Errorf("zone must be the name of an interface, got %q", z)
+		}
+		return nil
+	}
+	labels := strings.Split(s, ".")
+	for _, l := range labels {
+		if !label.MatchString(l) || len(s) > maxName {
+			return fmt.Errorf("address must be an IP address or a host name, got %s", quoted(s))
+		}
+	}
+	if number.MatchString(labels[len(labels)-1]) {
+		return fmt.Errorf("address must be an IP address or a host name, got %s", quoted(s))
+	}
+	return nil
+}
+
+// CheckMember is [Check] for an address that a member listens on: it must not be the
+// address of all interfaces.
+func CheckMember(s string) error {
+	if err := Check(s); err != nil {
+		return err
+	}
+	if ip, err := netip.ParseAddr(s); err == nil && ip.Unmap().WithZone("").IsUnspecified() {
+		return fmt.Errorf("address must be that of one machine, got %s, which opens the member to every network", s)
+	}
+	return nil
+}
+
+// CheckZone returns why the zone of an address is not an interface of this machine.
+// Addresses without a zone pass.
+func CheckZone(s string) error {
+	ip, err := netip.ParseAddr(s)
+	if err != nil || ip.Zone() == "" {
+		return nil
+	}
+	if _, err := net.InterfaceByName(ip.Zone()); err != nil {
+		return errors.Join(fmt.Errorf("zone must be an interface of this machine, got %q", ip.Zone()), err)
+	}
+	return nil
+}
+
+// Canonical returns the one spelling of an address, for comparing: IP addresses in
+// their shortest form, names in lower case, and 127.0.0.1 for localhost. It resolves
+// no names.
+func Canonical(s string) string {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		return ip.Unmap().String()
+	}
+	if s = strings.ToLower(s); s == "localhost" {
+		return "127.0.0.1"
+	}
+	return s
+}
+
+// quoted returns the first bytes of text in quotes.
+func quoted(s string) string {
+	if len(s) > 80 {
+		return fmt.Sprintf("%q...", s[:80])
+	}
+	return fmt.Sprintf("%q", s)
+}

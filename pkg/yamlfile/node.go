@@ -1,0 +1,76 @@
+package yamlfile
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Follow returns the node that an alias refers to, or the node itself.
+func Follow(node *Node) *Node {
+	for node.Kind == yaml.AliasNode && node.Alias != nil {
+		node = node.Alias
+	}
+	return node
+}
+
+// IsNull reports whether a node is empty or null.
+func IsNull(node *Node) bool {
+	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
+}
+
+// IsMapping reports whether a node is a mapping.
+func IsMapping(node *Node) bool { return node.Kind == yaml.MappingNode }
+
+// IsList reports whether a node is a list.
+func IsList(node *Node) bool { return node.Kind == yaml.SequenceNode }
+
+// IsScalar reports whether a node is a scalar that is not null.
+func IsScalar(node *Node) bool { return node.Kind == yaml.ScalarNode && !IsNull(node) }
+
+// IsText reports whether a node is a scalar that YAML takes for text.
+func IsText(node *Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" }
+
+// Describe names the kind of a node, or quotes the first 40 bytes of a scalar,
+// for a message of the form "want a list, got ...".
+func Describe(node *Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "a mapping"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case IsNull(node):
+		return "nothing"
+	case len(node.Value) > 40:
+		return fmt.Sprintf("%q...", strings.ToValidUTF8(node.Value[:40], ""))
+	default:
+		return fmt.Sprintf("%q", node.Value)
+	}
+}
+
+// TopKeys returns the keys of a mapping in the file's order, without those of
+// merge keys. It returns nil for other nodes.
+func TopKeys(node *Node) []*Node {
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	var list []*Node
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		list = append(list, node.Content[i])
+	}
+	return list
+}
+
+// HasKey reports whether a mapping has one of the named keys, valid or not. Keys
+// of merged mappings do not count.
+func HasKey(node *Node, names ...string) bool {
+	for _, key := range TopKeys(node) {
+		for _, name := range names {
+			if key.Value == name {
+				return true
+			}
+		}
+	}
+	return false
+}

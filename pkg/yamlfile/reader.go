@@ -1,0 +1,181 @@
+package yamlfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// MaxSize is the largest file that is read, in bytes.
+const MaxSize = 4 << 20
+
+// Bounds of what one file costs, whatever it holds.
+const (
+	// maxProblems is how many problems are listed.
+	maxProblems = 1000
+	// maxValues is how many keys and list items are read, those behind aliases and
+	// merge keys each time that they are met.
+	maxValues = 1 << 20
+)
+
+// Node is a parsed value with its line and column.
+type Node = yaml.Node
+
+// Reader collects the problems of one file while its nodes are read. It is not
+// safe for concurrent use.
+type Reader struct {
+	// OldBooleans also accepts the booleans of YAML 1.1: yes, no, on, off, y and n.
+	OldBooleans bool
+
+	file             string
+	errors, warnings []Problem
+	merges           int // merge keys followed so far
+	values           int // keys and list items read so far
+	places           map[string]string
+}
+
+// New returns a reader whose problems name the given file.
+func New(file string) *Reader { return &Reader{file: file} }
+
+// Errorf reports an error at a node; at may be nil.
+func (r *Reader) Errorf(at *Node, format string, args ...any) {
+	switch {
+	case len(r.errors) < maxProblems:
+		r.errors = append(r.errors, r.problem(at, format, args...))
+	case len(r.errors) == maxProblems:
+		r.errors = append(r.errors, r.problem(nil, "more than %d problems; the others are not listed", maxProblems))
+	}
+}
+
+// full reports whether no other problem would be listed.
+func (r *Reader) full() bool { return len(r.errors) > maxProblems }
+
+// afford counts n keys or items of a node. It reports the first node that is too many.
+func (r *Reader) afford(node *Node, n int) bool {
+	before := r.values
+	r.values = min(before+n, maxValues+1)
+	if r.values > maxValues && before <= maxValues {
+		r.Errorf(node, "values must be at most %d in a file, those behind aliases counted each time", maxValues)
+	}
+	return r.values <= maxValues
+}
+
+// Warnf reports a warning at a node; at may be nil.
+func (r *Reader) Warnf(at *Node, format string, args ...any) {
+	if len(r.warnings) >= maxProblems {
+		return
+	}
+	p := r.problem(at, format, args...)
+	p.Warning = true
+	r.warnings = append(r.warnings, p)
+}
+
+func (r *Reader) problem(at *Node, format string, args ...any) Problem {
+	p := Problem{File: r.file, Text: fmt.Sprintf(format, args...)}
+	if at != nil {
+		p.Line, p.Col = at.Line, at.Column
+	}
+	return p
+}
+
+// Place returns the place of a node as file:line:col.
+func (r *Reader) Place(at *Node) string {
+	return fmt.Sprintf("%s:%d:%d", r.file, at.Line, at.Column)
+}
+
+// Record stores the place of a value under its path, such as load.rate.
+func (r *Reader) Record(path string, node *Node) {
+	if node == nil {
+		return
+	}
+	if r.places == nil {
+		r.places = map[string]string{}
+	}
+	r.places[path] = r.Place(node)
+}
+
+// Places returns the recorded places as file:line:col, by path.
+func (r *Reader) Places() map[string]string { return r.places }
+
+// Errors returns how many errors were reported so far, repeated ones included.
+func (r *Reader) Errors() int { return len(r.errors) }
+
+// Err returns the reported errors as [*Problems], or nil if there are none.
+func (r *Reader) Err() error {
+	if len(r.errors) == 0 {
+		return nil
+	}
+	problems := Problems(inFileOrder(r.errors))
+	return &problems
+}
+
+// Warnings returns the reported warnings in the file's order.
+func (r *Reader) Warnings() []Problem { return inFileOrder(r.warnings) }
+
+// Document parses the one YAML document of a file of at most [MaxSize] bytes. It
+// returns nil after reporting why if there is none or the file is not YAML.
+func (r *Reader) Document(data []byte) *Node {
+	start := &Node{Line: 1, Column: 1}
+	if len(data) > MaxSize {
+		r.Errorf(start, "the file is larger than %d MiB", MaxSize>>20)
+		return nil
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		r.Errorf(start, "%v", err)
+		return nil
+	}
+	var first, second Node
+	if err := loader.Load(&first); err != nil {
+		r.syntax(err, data)
+		return nil
+	}
+	if len(first.Content) == 0 || IsNull(first.Content[0]) {
+		r.Errorf(start, "the file is empty")
+		return nil
+	}
+	switch err := loader.Load(&second); {
+	case err == nil:
+		r.Errorf(&second, "a second document begins here; the file must have only one")
+	case !errors.Is(err, io.EOF):
+		r.syntax(err, data)
+	}
+	return first.Content[0]
+}
+
+// syntax reports where the YAML parser stopped and why.
+func (r *Reader) syntax(err error, data []byte) {
+	at := &Node{Line: 1, Column: 1}
+	var bad *yaml.LoadError
+	switch {
+	case errors.Is(err, io.EOF):
+		r.Errorf(at, "the file is empty")
+		return
+	case !errors.As(err, &bad):
+		r.Errorf(at, "%v", err)
+		return
+	}
+	if bad.Mark.Line > 0 {
+		at.Line, at.Column = bad.Mark.Line, max(bad.Mark.Column, 1)
+	}
+	text := bad.Message
+	if tabbed(data, at.Line) && (strings.Contains(text, "tab") || strings.Contains(text, "cannot start any token")) {
+		text = "a tab indents this line; YAML wants spaces"
+	}
+	r.Errorf(at, "not YAML: %s", text)
+}
+
+// tabbed reports whether the indentation of a line, counted from 1, has a tab.
+func tabbed(data []byte, line int) bool {
+	for range line - 1 {
+		_, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+	}
+	text, _, _ := bytes.Cut(data, []byte("\n"))
+	indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
+	return bytes.Contains(indent, []byte("\t"))
+}

@@ -1,0 +1,57 @@
+package yamlfile
+
+// Written is a mapping as a file gives it: the values of its keys and their
+// places. Values of keys that are absent are zero.
+type Written[S any] struct {
+	Is S
+	// Node is the mapping, nil if the file has none.
+	Node *Node
+	at   map[string]Place
+	// declared holds the keys that the mapping may have.
+	declared map[string]bool
+}
+
+// Given reports whether the file has the mapping.
+func (w Written[S]) Given() bool { return w.Node != nil }
+
+// Has reports whether the mapping gives a key.
+func (w Written[S]) Has(key string) bool { return w.Place(key).Set() }
+
+// NodeOf returns the node of a key's value, nil if the mapping does not give it.
+func (w Written[S]) NodeOf(key string) *Node { return w.Place(key).At }
+
+// Place returns the place of a key's value, with the key under which the file
+// gives it. It panics if the key is not declared.
+func (w Written[S]) Place(key string) Place {
+	if w.declared != nil && !w.declared[key] {
+		panic("yamlfile: the key " + key + " is not declared")
+	}
+	return w.at[key]
+}
+
+// Called returns the key under which the file gives a value, else the key itself.
+func (w Written[S]) Called(key string) string {
+	if p := w.Place(key); p.Key != "" {
+		return p.Key
+	}
+	return key
+}
+
+// Give records that a key is given at a place.
+func (w *Written[S]) Give(key string, p Place) {
+	if w.at == nil {
+		w.at = map[string]Place{}
+	}
+	w.at[key] = p
+}
+
+// Take stores a value that was read elsewhere, if it is given, as the value of a
+// key. The mapping is at a path.
+func Take[S, T any](r *Reader, path string, w *Written[S], key string, to *T, g Given[T]) {
+	if !g.Set() {
+		return
+	}
+	*to = g.Is
+	w.Give(key, g.Place())
+	r.Record(JoinPath(path, key), g.At)
+}
