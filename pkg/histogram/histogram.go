@@ -1,0 +1,62 @@
+// Package histogram holds latencies in HdrHistograms: their shape, the ranks and
+// percentiles taken from them, and the log that stores them.
+package histogram
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// MaxLatency is the largest latency that a histogram records. A longer one is
+// recorded as this, and counted as clamped.
+const MaxLatency = time.Hour
+
+// significantDigits of a histogram: any recorded value is known to 0.1 %.
+const significantDigits = 3
+
+// New returns an empty histogram of nanoseconds from 1 ns to
+// [MaxLatency] with three significant digits. All histograms of a result
+// folder, except those of members, have this shape, so that they merge without loss.
+// It is not safe for concurrent use.
+func New() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, int64(MaxLatency), significantDigits)
+}
+
+// Record adds one latency to h, clamped to [0, MaxLatency], and reports whether
+// it was over the maximum.
+func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
+	v := int64(latency)
+	if v > int64(MaxLatency) {
+		v, clamped = int64(MaxLatency), true
+	}
+	// In range by construction; the only other error is 2^63 values.
+	_ = h.RecordValue(max(v, 0))
+	return clamped
+}
+
+// bucketIndex is a value's place among the counts of a [New]: 2,048
+// values have a bucket each, then 1,024 buckets cover every doubling.
+func bucketIndex(value int64) int {
+	doublings := max(bits.Len64(uint64(value))-11, 0)
+	return doublings<<10 + int(value>>doublings)
+}
+
+// bucketValue is the least value of a bucket.
+func bucketValue(index int) int64 {
+	doublings := max(index>>10-1, 0)
+	return int64(index-doublings<<10) << doublings
+}
+
+// BucketWidth is how many values share the bucket of a value.
+func BucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
+
+// BucketStart is the least value in the bucket of a value.
+func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
+
+// Packed returns an empty histogram of the shape of [New] that keeps only buckets with
+// counts.
+func Packed() *hdrhistogram.PackedHistogram {
+	return hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits)
+}

@@ -1,0 +1,163 @@
+package histogram
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+)
+
+// LogWriter appends to an HdrHistogram log, V2 encoding, log format 1.3,
+// which the standard log readers read. Values are nanoseconds; time stamps are
+// absolute unix seconds; the Interval_Max column is in milliseconds, the
+// standard's scale for nanoseconds. It is not safe for concurrent use.
+type LogWriter struct {
+	lines   *linefile.File
+	encoder *encoder
+	buf     []byte
+}
+
+// NewLogWriter opens or creates the log. A new one gets the standard header with
+// the whole second of start as its StartTime: standard readers skip lines that are
+// stamped before it, and the first line is stamped with its whole second.
+func NewLogWriter(path string, start time.Time) (*LogWriter, error) {
+	return newLogWriter(path, start, newEncoder())
+}
+
+// Another opens another log as [NewLogWriter] does. It works in the memory of
+// this one, so the two are not safe for concurrent use with each other.
+func (w *LogWriter) Another(path string, start time.Time) (*LogWriter, error) {
+	return newLogWriter(path, start, w.encoder)
+}
+
+func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, error) {
+	var b []byte
+	b = fmt.Appendf(b, "#[Histogram log format version %s]\n", hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION)
+	b = append(b, "#[dbtester: values in nanoseconds, Interval_Max in milliseconds, Tag=TIMING:OPERATION:OUTCOME:stepN:PHASE]\n"...)
+	start = start.Truncate(time.Second)
+	b = fmt.Appendf(b, "#[StartTime: %s (seconds since epoch), %s]\n", seconds(start.UnixMilli()), start.UTC().Format(time.RFC3339))
+	b = append(b, `"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`+"\n"...)
+	lines, err := linefile.Open(path, b)
+	if err != nil {
+		return nil, err
+	}
+	return &LogWriter{lines: lines, encoder: encoder}, nil
+}
+
+// Write appends one line: the histogram of the requests that ended in [at, at+length),
+// to the millisecond. A tag, "" for none, has no commas, spaces, line breaks or "=". An
+// empty histogram writes nothing. The histogram is not changed. After a failed
+// write every Write returns that error.
+func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
+	if strings.ContainsAny(tag, ", =\t\r\n") {
+		return fmt.Errorf("append to %s: tag %q has a comma, space or =", w.lines.Path(), tag)
+	}
+	if h.TotalCount() == 0 {
+		return w.lines.Err()
+	}
+	b := appendLine(w.buf[:0], at, length, tag, h)
+	b, err := w.encoder.append(b, h)
+	if err != nil {
+		return fmt.Errorf("append to %s: encode histogram: %w", w.lines.Path(), err)
+	}
+	w.buf = append(b, '\n')
+	return w.lines.Append(w.buf)
+}
+
+// WriteOther appends a histogram of another shape than [New]'s. It leaves garbage
+// behind, so it is not for every second.
+func (w *LogWriter) WriteOther(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
+	if h.TotalCount() == 0 {
+		return w.lines.Err()
+	}
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return fmt.Errorf("append to %s: encode histogram: %w", w.lines.Path(), err)
+	}
+	w.buf = append(append(appendLine(w.buf[:0], at, length, tag, h), encoded...), '\n')
+	return w.lines.Append(w.buf)
+}
+
+// appendLine appends a line up to its histogram.
+func appendLine(b []byte, at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) []byte {
+	if tag != "" {
+		b = append(append(append(b, "Tag="...), tag...), ',')
+	}
+	return fmt.Appendf(b, "%s,%s,%.3f,", seconds(at.UnixMilli()), seconds(length.Milliseconds()), float64(h.Max())/hdrhistogram.MsToNsRatio)
+}
+
+// Close closes the file.
+func (w *LogWriter) Close() error { return w.lines.Close() }
+
+// seconds prints milliseconds as seconds, as log lines hold them.
+func seconds(ms int64) string { return fmt.Sprintf("%d.%03d", ms/1000, ms%1000) }
+
+// LogLine is a histogram with its time and tag.
+type LogLine struct {
+	Start  time.Time
+	Length time.Duration
+	// Tag is "" for a line without one.
+	Tag       string
+	Histogram *hdrhistogram.Histogram
+}
+
+// ReadLog reads a latency log line by line, because the histograms of an
+// hour do not fit in memory. An error is the last pair: one matching
+// [linefile.ErrTruncated] for an incomplete last line, a [*linefile.SyntaxError] for malformed
+// data.
+func ReadLog(path string) iter.Seq2[LogLine, error] {
+	return func(yield func(LogLine, error) bool) {
+		for line, err := range linefile.Lines(path) {
+			if err != nil {
+				yield(LogLine{}, err)
+				return
+			}
+			if line.Text == "" || line.Text[0] == '#' || line.Text[0] == '"' {
+				continue
+			}
+			l, err := parseLine(line.Text)
+			if err != nil {
+				err.File, err.Line = path, line.Number
+				yield(LogLine{}, err)
+				return
+			}
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// parseLine parses [Tag=TAG,]START,LENGTH,MAX,HISTOGRAM.
+func parseLine(text string) (LogLine, *linefile.SyntaxError) {
+	var l LogLine
+	if rest, ok := strings.CutPrefix(text, "Tag="); ok {
+		l.Tag, text, _ = strings.Cut(rest, ",")
+	}
+	field := strings.Split(text, ",")
+	if len(field) != 4 {
+		return l, &linefile.SyntaxError{Reason: fmt.Sprintf("%d fields instead of 4", len(field))}
+	}
+	start, err := linefile.ParseFloat(field[0])
+	if err != nil {
+		return l, &linefile.SyntaxError{Column: "StartTimestamp", Reason: err.Error()}
+	}
+	length, err := linefile.ParseFloat(field[1])
+	if err != nil {
+		return l, &linefile.SyntaxError{Column: "Interval_Length", Reason: err.Error()}
+	}
+	l.Start = time.UnixMilli(int64(math.Round(start * 1000))).UTC()
+	l.Length = time.Duration(math.Round(length*1000)) * time.Millisecond
+	if err := checkHistogram(field[3]); err != nil {
+		return l, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
+	}
+	if l.Histogram, err = hdrhistogram.Decode([]byte(field[3])); err != nil {
+		return l, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
+	}
+	return l, nil
+}
