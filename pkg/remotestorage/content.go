@@ -1,0 +1,111 @@
+package remotestorage
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path"
+)
+
+// Content is what is known of a file before it is sent.
+type Content struct {
+	Size int64  // bytes
+	MD5  []byte // of all of it
+	Type string // media type
+	// etag is the tag that S3 gives to the file if it is sent in parts of partSize.
+	etag string
+}
+
+// Sizes of parts: small files have parts of minPart, and no file has more parts than
+// maxParts, for S3 takes 10,000.
+const (
+	minPart  = 8 << 20
+	maxParts = 9000
+)
+
+// partSize is the bytes of a part of a file of size bytes: a whole number of MiB.
+func partSize(size int64) int64 {
+	const mib = 1 << 20
+	return max(minPart, (size/maxParts+mib)/mib*mib)
+}
+
+// inspect reads a file once.
+func inspect(file string) (_ Content, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Content{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return Content{}, err
+	}
+	c := Content{Type: typeOf(file)}
+	whole := md5.New()
+	var tags []byte
+	for {
+		part := md5.New()
+		n, err := io.CopyN(io.MultiWriter(whole, part), f, partSize(info.Size()))
+		c.Size += n
+		if n > 0 {
+			tags = part.Sum(tags)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Content{}, err
+		}
+	}
+	c.MD5 = whole.Sum(nil)
+	all := md5.Sum(tags)
+	c.etag = fmt.Sprintf("%s-%d", hex.EncodeToString(all[:]), len(tags)/md5.Size)
+	return c, nil
+}
+
+// same reports whether an object has a content. If the store's checksum does not
+// prove it, the object is read: the tag of an encrypted object of S3 is no checksum
+// of it, and folders have none.
+func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error) {
+	switch {
+	case o.Size != c.Size:
+		return false, nil
+	case bytes.Equal(o.MD5, c.MD5), o.ETag != "" && o.ETag == c.etag:
+		return true, nil
+	}
+	r, err := s.Read(ctx, o.Name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	sum := md5.New()
+	if _, err := io.Copy(sum, r); err != nil {
+		return false, fmt.Errorf("read %q: %w", o.Name, err)
+	}
+	return bytes.Equal(sum.Sum(nil), c.MD5), nil
+}
+
+// mediaTypes are the media types of the files that experiments make. Machines differ in
+// what they know of others.
+var mediaTypes = map[string]string{
+	".csv": "text/csv; charset=utf-8", ".html": "text/html; charset=utf-8", ".json": "application/json",
+	".log": "text/plain; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".png": "image/png",
+	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".yaml": "application/yaml",
+}
+
+func typeOf(name string) string {
+	ext := path.Ext(name)
+	if t := mediaTypes[ext]; t != "" {
+		return t
+	}
+	if t := mime.TypeByExtension(ext); t != "" {
+		return t
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,100 @@
+package remotestorage
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"slices"
+	"syscall"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	"gocloud.dev/gcerrors"
+	"golang.org/x/oauth2"
+	"google.golang.org/api/googleapi"
+)
+
+// attempts is how often a file is sent or fetched; the pause before the second is
+// firstPause and doubles.
+const (
+	attempts   = 3
+	firstPause = time.Second
+)
+
+// again calls do until it succeeds, its error is not a passing one, or attempts are
+// used up.
+func again(ctx context.Context, do func() error) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || n == attempts || !passing(err) || ctx.Err() != nil {
+			return err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(err, context.Cause(ctx))
+		}
+		pause *= 2
+	}
+}
+
+// errDiffers reports an object that is not what was sent.
+var errDiffers = errors.New("its checksum in the store differs from the file's")
+
+// passing reports whether the same request may succeed later: a broken connection,
+// an overloaded server, a damaged transfer. Refusals and errors of this machine's
+// files are not.
+func passing(err error) bool {
+	var file *fs.PathError
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, context.Canceled), errors.As(err, &file):
+		return false
+	case errors.Is(err, errDiffers):
+		return true
+	case errors.As(err, &errno) && slices.Contains([]syscall.Errno{syscall.ENOSPC, syscall.EROFS, syscall.EDQUOT, syscall.EACCES}, errno):
+		return false
+	}
+	if status, code := statusOf(err); status != 0 {
+		return status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
+			slices.Contains([]string{"RequestTimeout", "BadDigest", "IncompleteBody", "SlowDown"}, code)
+	}
+	switch gcerrors.Code(err) {
+	case gcerrors.NotFound, gcerrors.InvalidArgument, gcerrors.PermissionDenied, gcerrors.FailedPrecondition, gcerrors.Unimplemented:
+		return false
+	}
+	return true
+}
+
+// missing reports whether an error says that a bucket or an object does not exist.
+// A refusal is none, though gocloud.dev classes those of Google as not found.
+func missing(err error) bool {
+	status, _ := statusOf(err)
+	return err != nil && (status == http.StatusNotFound || status == 0 && gcerrors.Code(err) == gcerrors.NotFound)
+}
+
+// statusOf returns the HTTP status that err holds and the service's word for it; 0
+// if there was no reply.
+func statusOf(err error) (status int, code string) {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	var google *googleapi.Error
+	var amazon *awshttp.ResponseError
+	var token *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &google):
+		return google.Code, code
+	case errors.As(err, &amazon):
+		return amazon.HTTPStatusCode(), code
+	case errors.As(err, &token) && token.Response != nil:
+		return token.Response.StatusCode, token.ErrorCode
+	}
+	return 0, code
+}
