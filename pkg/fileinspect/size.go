@@ -17,7 +17,7 @@ const blockBytes = 512
 type Sizes struct {
 	// Apparent is the sum of the files' lengths in bytes, holes included.
 	Apparent int64
-	// Allocated is what they take on the device, in bytes.
+	// Allocated is the space that they take on the device, in bytes.
 	Allocated int64
 	// Files is how many there are.
 	Files int

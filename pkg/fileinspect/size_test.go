@@ -15,10 +15,10 @@ import (
 func write(t *testing.T, path string, size int) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folders: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 }
 
@@ -26,7 +26,7 @@ func size(t *testing.T, dirs ...string) fileinspect.Sizes {
 	t.Helper()
 	sizes, err := fileinspect.Size(dirs...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("measure the directory: %v", err)
 	}
 	return sizes
 }
@@ -36,10 +36,10 @@ func TestSizeCountsEachFileOnce(t *testing.T) {
 	write(t, filepath.Join(dir, "a"), 1000)
 	write(t, filepath.Join(dir, "sub", "b"), 5000)
 	if err := os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "sub", "linked")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a hard link: %v", err)
 	}
 	if err := os.Symlink("/etc", filepath.Join(dir, "elsewhere")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	if got := size(t, dir); got.Apparent != 6000 || got.Files != 2 || got.Allocated < 6000 || got.Allocated%512 != 0 {
 		t.Errorf("%+v; want 6000 apparent bytes in 2 files, at least as much allocated", got)
@@ -54,7 +54,7 @@ func TestSizeTellsHolesFromData(t *testing.T) {
 	path := filepath.Join(dir, "preallocated")
 	write(t, path, 0)
 	if err := os.Truncate(path, 64<<20); err != nil {
-		t.Fatal(err)
+		t.Fatalf("truncate the file: %v", err)
 	}
 	if got := size(t, dir); got.Apparent != 64<<20 || got.Allocated > 1<<20 {
 		t.Errorf("%+v; want 64 MiB apparent and nearly nothing allocated", got)

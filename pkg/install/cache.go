@@ -16,14 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What stands in a cache beside the releases' NAME/VERSION/ directories.
+// Entries of a cache in addition to the releases' NAME/VERSION/ directories.
 const (
-	stagingFolder = ".tmp"   // NAME@VERSION/ of what is being made
+	stagingFolder = ".tmp"   // NAME@VERSION/ of releases that are being made
 	lockFolder    = ".locks" // NAME@VERSION files, which stay
 	releaseFile   = "release.json"
 )
 
-// ErrAbsent says that the cache does not have a release.
+// ErrAbsent is that the cache does not have a release.
 var ErrAbsent = errors.New("not in the cache")
 
 // lockPoll is how often a held lock is tried again: flock cannot be waited for
@@ -47,8 +47,8 @@ func newID(name, version string) (id, error) {
 	return id{name, version}, nil
 }
 
-// checkElement refuses what could not stand as one element of a path.
-func checkElement(what, s string) error {
+// checkElement refuses names that are not one plain element of a path.
+func checkElement(kind, s string) error {
 	ok := len(s) > 0 && len(s) <= 100
 	for i := range len(s) {
 		c := s[i]
@@ -56,7 +56,7 @@ func checkElement(what, s string) error {
 		ok = ok && (letter || i > 0 && strings.IndexByte("._+-", c) >= 0)
 	}
 	if !ok {
-		return fmt.Errorf("%s %q: want a letter or digit, then letters, digits and \"._+-\", at most 100", what, s)
+		return fmt.Errorf("%s %q: want a letter or digit, then letters, digits and \"._+-\", at most 100", kind, s)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (i id) key() string { return i.name + "@" + i.version }
 func (in *Installer) dir(i id) string { return filepath.Join(in.Cache, i.name, i.version) }
 
 // Find returns the release of the cache, with every tool it needs. The error
-// wraps [ErrAbsent] if there is none, else says why it can't be used. Find does
+// wraps [ErrAbsent] if there is none, else is why it cannot be used. Find does
 // not hash; see [Release.Verify].
 func (in *Installer) Find(name, version string) (Release, error) {
 	id, err := newID(name, version)
@@ -94,9 +94,9 @@ func (in *Installer) Find(name, version string) (Release, error) {
 	return r, nil
 }
 
-// List returns the releases of the cache, by name and then by version. What
-// cannot be used is in the error, beside the others; a release whose needs are
-// missing on this machine is in both.
+// List returns the releases of the cache, by name and then by version. The error
+// joins the problems of releases that cannot be used. A release that needs programs
+// which this machine does not have is in both.
 func (in *Installer) List() ([]Release, error) {
 	dirs, err := filepath.Glob(filepath.Join(escapeGlob(in.Cache), "[a-zA-Z0-9]*", "[a-zA-Z0-9]*"))
 	if err != nil {
@@ -246,7 +246,7 @@ func tryLock(path string) (unlock func(), ok bool, err error) {
 	return nil, false, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// sweep removes what installs that died left in staging: of this release,
+// sweep removes the files that interrupted installs left in staging: of this release,
 // whose lock the caller holds, and of any other whose lock is free.
 func (in *Installer) sweep(own id) error {
 	staging := filepath.Join(in.Cache, stagingFolder)

@@ -59,10 +59,10 @@ func (s sum) newHash() hash.Hash {
 	return sha256.New()
 }
 
-// check compares what h has hashed with the sum.
-func (s sum) check(what string, h hash.Hash) error {
+// check compares the hash h with the sum. name is that of the hashed file.
+func (s sum) check(name string, h hash.Hash) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != s.hex {
-		return fmt.Errorf("bad checksum: %s has SHA-%d %s, published is %s", what, 8*h.Size(), got, s.hex)
+		return fmt.Errorf("bad checksum: %s has SHA-%d %s, published is %s", name, 8*h.Size(), got, s.hex)
 	}
 	return nil
 }

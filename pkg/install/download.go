@@ -44,7 +44,7 @@ type fetcher struct {
 	client *http.Client
 }
 
-// newFetcher returns a fetcher and what releases its connections.
+// newFetcher returns a fetcher and the function that closes its connections.
 func (s *stage) newFetcher() (fetcher, func()) {
 	if s.in.Client != nil {
 		return fetcher{s, s.in.Client}, func() {}
@@ -80,7 +80,7 @@ func (f fetcher) text(ctx context.Context, url string) (string, error) {
 	return text.String(), err
 }
 
-// file writes what url gives to a new file, and hashes it.
+// file downloads url into a new file, and hashes it.
 func (f fetcher) file(ctx context.Context, url, path string, newHash func() hash.Hash) (h hash.Hash, err error) {
 	limit := f.in.maxBytes()
 	err = f.twice(ctx, url, func(body io.Reader, size int64) (err error) {
@@ -93,7 +93,7 @@ func (f fetcher) file(ctx context.Context, url, path string, newHash func() hash
 		}
 		defer func() { err = errors.Join(err, out.Close()) }()
 		h = newHash()
-		counted := &meter{r: body, say: func(n int64) { f.say("%s: %s", url, amount(n, size)) }}
+		counted := &meter{r: body, report: func(n int64) { f.say("%s: %s", url, amount(n, size)) }}
 		return copyBounded(io.MultiWriter(out, h), counted, limit)
 	})
 	return h, err
@@ -207,12 +207,12 @@ func copyBounded(to io.Writer, from io.Reader, limit int64) error {
 
 func tooLarge(limit int64) error { return fmt.Errorf("it is larger than the limit of %d bytes", limit) }
 
-// meter tells of bytes as they are read.
+// meter counts bytes as they are read.
 type meter struct {
-	r    io.Reader
-	n    int64
-	each func()      // after every read
-	say  func(int64) // every progressEvery bytes
+	r      io.Reader
+	n      int64
+	each   func()      // after every read
+	report func(int64) // called every progressEvery bytes
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -222,8 +222,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	if m.each != nil {
 		m.each()
 	}
-	if m.say != nil && m.n/progressEvery > before {
-		m.say(m.n)
+	if m.report != nil && m.n/progressEvery > before {
+		m.report(m.n)
 	}
 	return n, err
 }

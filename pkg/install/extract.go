@@ -34,7 +34,7 @@ type extraction struct {
 	written int64
 }
 
-// entry is one entry of an archive of either format.
+// entry is a file, a folder or a link in an archive of either format.
 type entry struct {
 	name   string
 	mode   fs.FileMode

@@ -25,7 +25,7 @@ func (g GoBuild) describe(version string) string {
 }
 
 // obtain builds in a module of its own. Nothing is added to the module's
-// go.mod and go.sum, so only what they name, with these hashes, is built.
+// go.mod and go.sum, so only the modules that they name, with these hashes, are built.
 func (g GoBuild) obtain(ctx context.Context, s *stage) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {

@@ -18,12 +18,12 @@ func tinyProxy(t *testing.T, mainText string) []string {
 	proxy, cache := t.TempDir(), t.TempDir()
 	at := filepath.Join(proxy, "example.com", "tiny", "@v")
 	if err := os.MkdirAll(at, 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folders: %v", err)
 	}
 	mod := read(t, "testdata/tiny/go.mod.txt")
 	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	put("list", "v1.2.3\n")
@@ -55,7 +55,7 @@ func TestGoBuild(t *testing.T) {
 	recipe := tinyRecipe(t, tinyProxy(t, read(t, "testdata/tiny/main.go.txt")))
 	r, err := in.Get(t.Context(), "tiny", "v1.2.3", []Recipe{recipe})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	out, err := exec.Command(r.Files["tiny"]).CombinedOutput()
 	if err != nil || string(out) != "tiny\n" {
@@ -119,7 +119,7 @@ func fakeTools(t *testing.T, scripts map[string]string) func(string) (string, er
 	dir := t.TempDir()
 	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	return func(name string) (string, error) { return exec.LookPath(filepath.Join(dir, name)) }
@@ -193,7 +193,7 @@ mkdir -p "$out"; printf one >"$out/db-1.2.jar"; printf two >"$out/dep-3.jar"
 				return
 			}
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("install the release: %v", err)
 			}
 			if got := read(t, filepath.Join(r.Files["db"], "dep-3.jar")); got != "two" {
 				t.Errorf("the jar holds %q", got)

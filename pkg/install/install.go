@@ -2,7 +2,7 @@
 // knows kinds of recipes, never names of databases.
 //
 // A release appears in the cache whole or not at all: it is made in a staging
-// directory beside it, checked, and renamed.
+// directory of the same file system, checked, and renamed.
 package install
 
 import (
@@ -20,8 +20,8 @@ import (
 type Installer struct {
 	// Cache is the cache's directory; it is made when first needed.
 	Cache string
-	// Progress, if set, is told in one line what is going on. Calls from one Get do
-	// not overlap; those of several do.
+	// Progress, if set, is called with each line of progress. Calls from one Get do not
+	// overlap; calls from several do.
 	Progress func(line string)
 	// Client fetches; nil means a client of the installer's own, which gives up on
 	// a server that does not answer within a minute.
@@ -45,8 +45,7 @@ const (
 
 // Get returns the release from the cache, or obtains it by the first recipe
 // that works. A release that another process is obtaining is waited for. The
-// error joins what every recipe failed with; nothing is left behind by one that
-// failed. A cached release is compared with its recorded hashes first.
+// error joins those of all recipes. A recipe that fails leaves no files. A cached release is compared with its recorded hashes first.
 func (in *Installer) Get(ctx context.Context, name, version string, recipes []Recipe) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {

@@ -46,14 +46,14 @@ func tarGz(t *testing.T, items ...item) []byte {
 			h.Typeflag = tar.TypeReg
 		}
 		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write the archive header: %v", err)
 		}
 		if _, err := w.Write([]byte(i.content)); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file of the archive: %v", err)
 		}
 	}
 	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close the archive: %v", err)
 	}
 	return out.Bytes()
 }
@@ -67,14 +67,14 @@ func zipped(t *testing.T, items ...item) []byte {
 		h.SetMode(i.mode)
 		f, err := w.CreateHeader(h)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("write the archive header: %v", err)
 		}
 		if _, err := f.Write([]byte(i.content)); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file of the archive: %v", err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close the writer: %v", err)
 	}
 	return out.Bytes()
 }
@@ -174,7 +174,7 @@ func noLeftovers(t *testing.T, in *Installer) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+		t.Fatalf("walk the folder: %v", err)
 	}
 	if len(got) > 0 {
 		t.Errorf("left behind: %q", got)
@@ -197,7 +197,7 @@ func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	return string(data)
 }
@@ -208,7 +208,7 @@ func TestGetArchive(t *testing.T) {
 	before := time.Now()
 	r, err := in.Get(t.Context(), "db", "v1.2.3", []Recipe{recipe})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	dir := filepath.Join(in.Cache, "db", "1.2.3")
 	lines := fmt.Sprintf("%x  a.jar\n%x  b.jar\n%x  latest.jar\n",
@@ -243,7 +243,7 @@ func TestGetArchive(t *testing.T) {
 	// The second time, nothing is asked for; the cache finds and lists it.
 	again, err := in.Get(t.Context(), "db", "1.2.3", nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	found, missing := in.Find("db", "1.2.3")
 	list, err := in.List()
@@ -260,7 +260,7 @@ func TestGetArchive(t *testing.T) {
 	// The record holds no absolute path, so a cache can be moved.
 	moved := &Installer{Cache: filepath.Join(t.TempDir(), "elsewhere")}
 	if err := os.Rename(in.Cache, moved.Cache); err != nil {
-		t.Fatal(err)
+		t.Fatalf("rename the file: %v", err)
 	}
 	r, err = moved.Get(t.Context(), "db", "1.2.3", nil)
 	if err != nil || r.Files["db"] != filepath.Join(moved.Cache, "db", "1.2.3", "db") {
@@ -281,7 +281,7 @@ func TestGetZipWithSha512(t *testing.T) {
 		About: About{NotTried: true}, URL: url, ChecksumURL: url + ".sha512", Files: map[string]string{"tool": "tool"},
 	}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	if got := read(t, r.Files["tool"]); got != "binary" {
 		t.Errorf("the tool is %q", got)
@@ -404,7 +404,7 @@ func TestDownloadRetry(t *testing.T) {
 			}
 			if tt.want == nil {
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("install the release: %v", err)
 				}
 				return
 			}
@@ -474,7 +474,7 @@ func TestCancel(t *testing.T) {
 		in := testInstaller(t)
 		unlock, err := in.lock(t.Context(), id{"db", "1.2.3"})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("lock the release: %v", err)
 		}
 		defer unlock()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, why)
@@ -549,26 +549,26 @@ func TestDamagedCache(t *testing.T) {
 	in := testInstaller(t)
 	r, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.Files["jars"], "a.jar"), []byte("aaab"), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
 	wantError(t, err, "damaged", "remove "+r.Dir, "lib has SHA-256")
 	if err := os.Remove(r.Files["db"]); err != nil {
-		t.Fatal(err)
+		t.Fatalf("remove the file: %v", err)
 	}
 	if _, err := in.Find("db", "1.2.3"); err == nil || errors.Is(err, ErrAbsent) {
 		t.Errorf("find without its executable: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.Dir, releaseFile), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
 	wantError(t, err, releaseFile)
 	if err := os.Remove(filepath.Join(r.Dir, releaseFile)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("remove the file: %v", err)
 	}
 	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
 	wantError(t, err, "is not a release: remove it")
@@ -584,10 +584,10 @@ func TestRecordIsNotTrusted(t *testing.T) {
 	} {
 		dir := filepath.Join(in.Cache, "db", "1")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, releaseFile), []byte(record), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		if r, err := in.Find("db", "1"); err == nil || errors.Is(err, ErrAbsent) {
 			t.Errorf("%s: found %+v", name, r)
@@ -601,21 +601,21 @@ func TestStaleStagingIsSwept(t *testing.T) {
 	stale := func(key string) string {
 		dir := filepath.Join(in.Cache, stagingFolder, key)
 		if err := os.MkdirAll(filepath.Join(dir, "release"), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "release", "db"), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		return dir
 	}
 	own, dead, busy := stale("db@1.2.3"), stale("dead@1"), stale("busy@1")
 	unlock, err := in.lock(t.Context(), id{"busy", "1"})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("lock the release: %v", err)
 	}
 	defer unlock()
 	if _, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	for dir, want := range map[string]bool{own: false, dead: false, busy: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {

@@ -26,8 +26,8 @@ func (l Local) layout() map[string]string {
 
 func (l Local) describe(string) string { return "copy of " + l.Path }
 
-// obtain copies. Links are followed, because the user named the place; what a
-// link to a directory holds is not.
+// obtain copies. Links are followed, because the user named the place; links
+// inside a linked directory are not.
 func (l Local) obtain(ctx context.Context, s *stage) error {
 	layout := l.layout()
 	for _, tool := range slices.Sorted(maps.Keys(l.Files)) {

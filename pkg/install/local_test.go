@@ -21,10 +21,10 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 			mode = 0o644
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 }
@@ -33,12 +33,12 @@ func TestLocal(t *testing.T) {
 	src := t.TempDir()
 	writeTree(t, src, map[string]string{"bin/db": "program", "lib/a.jar": "a", "lib/sub/b.jar": "b", "notes.txt": "n"})
 	if err := os.Symlink(filepath.Join(src, "lib", "a.jar"), filepath.Join(src, "lib", "link.jar")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	in := testInstaller(t)
 	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: src, Files: map[string]string{"db": "bin/db", "jars": "lib"}}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	for path, want := range map[string]string{
 		r.Files["db"]: "program", r.Files["jars"] + "/a.jar": "a", r.Files["jars"] + "/sub/b.jar": "b", r.Files["jars"] + "/link.jar": "a",
@@ -52,10 +52,10 @@ func TestLocal(t *testing.T) {
 	}
 	// It is a copy: what happens to the original does not touch it.
 	if err := os.RemoveAll(src); err != nil {
-		t.Fatal(err)
+		t.Fatalf("remove the folder: %v", err)
 	}
 	if _, err := in.Get(t.Context(), "db", "1", nil); err != nil {
-		t.Error(err)
+		t.Errorf("install the release: %v", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestLocalFile(t *testing.T) {
 	in := testInstaller(t)
 	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: filepath.Join(src, "db-linux.bin"), Files: map[string]string{"db": ""}}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	info, err := os.Stat(r.Files["db"])
 	if err != nil || info.Mode().Perm()&0o111 == 0 || filepath.Base(r.Files["db"]) != "db" {
@@ -77,10 +77,10 @@ func TestLocalFailures(t *testing.T) {
 	src := t.TempDir()
 	writeTree(t, src, map[string]string{"lib/a.jar": "a", "empty/x/y.jar": ""})
 	if err := syscall.Mkfifo(filepath.Join(src, "pipe"), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a named pipe: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(src, "nothing"), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folder: %v", err)
 	}
 	for name, tt := range map[string]struct{ path, rel, want string }{
 		"missing":         {src, "gone", "no such file"},
@@ -121,12 +121,12 @@ func TestFrom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recipes, err := From(tt.where, tt.recipes)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("find the recipes: %v", err)
 			}
 			in := testInstaller(t)
 			r, err := in.Get(t.Context(), "db", "1.2.3", recipes)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("install the release: %v", err)
 			}
 			if r.Kind != tt.kind || r.Files["db"] == "" {
 				t.Errorf("kind %q, files %v", r.Kind, r.Files)
@@ -148,7 +148,7 @@ func TestFrom(t *testing.T) {
 	// A release's own mirror does not go on to the web.
 	recipes, err := From(built, []Recipe{recipe})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the recipes: %v", err)
 	}
 	in := testInstaller(t)
 	_, err = in.Get(t.Context(), "db", "1.2.3", recipes)

@@ -59,7 +59,7 @@ func (m Maven) checkJars(dir string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("read what maven copied: %w", err)
+		return fmt.Errorf("read the jars that maven copied: %w", err)
 	}
 	var problems []error
 	got := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 type Recipe interface {
 	// Kind is the word that results print for how a release was obtained.
 	Kind() string
-	// about returns what is said of the recipe, whatever its kind.
+	// about returns the facts that recipes of every kind have.
 	about() About
 	// layout maps each tool to its path below the release's directory.
 	layout() map[string]string
@@ -35,9 +35,10 @@ var (
 	_ Recipe = Local{}
 )
 
-// About is what every recipe may say of itself. It ends up in the [Release].
+// About holds the facts that recipes of every kind have. They become part of the
+// [Release].
 type About struct {
-	// Source says where the recipe's facts are documented.
+	// Source is where the recipe's facts are documented.
 	Source string
 	// Needs are executables of the machine that the release runs with, such as
 	// "java". They are looked up before the recipe is tried, and again whenever the
@@ -49,7 +50,7 @@ type About struct {
 	NotTried bool
 }
 
-// Archive is a published .tar.gz, .tgz or .zip with a checksum beside it.
+// Archive is a published .tar.gz, .tgz or .zip with a published checksum.
 type Archive struct {
 	About
 	// URL and ChecksumURL may hold {version}, {os} and {arch}, the latter two as
@@ -59,7 +60,7 @@ type Archive struct {
 	// FILE" of which one names the archive, or one hash alone.
 	ChecksumURL string
 	// TopFolder is the folder that everything in the archive is in, with the same
-	// placeholders; empty if there is none.
+	// placeholders; empty without one.
 	TopFolder string
 	// Files maps each tool to a file or folder below TopFolder. Nothing else of
 	// the archive is kept.
@@ -76,14 +77,14 @@ type GoBuild struct {
 	GoMod, GoSum string
 	// Packages maps each tool to the import path of its main package.
 	Packages map[string]string
-	// Module is the module that the main packages belong to. Its version in what
-	// was built must be the release's.
+	// Module is the module that the main packages belong to. Its version in the
+	// built executables must be the release's.
 	Module string
 	// Env entries are added to the environment of the build.
 	Env []string
 }
 
-// Maven copies a Java server and what it needs into one directory of jars.
+// Maven copies a Java server and its dependencies into one directory of jars.
 type Maven struct {
 	About
 	// POM is the text of a pom.xml whose runtime dependencies are the release. It
@@ -98,7 +99,7 @@ type Maven struct {
 	Tool string
 }
 
-// Local copies what is on this machine already: a file or a directory.
+// Local copies a file or a directory of this machine.
 type Local struct {
 	About
 	// Path is the file or directory.
@@ -131,10 +132,10 @@ func (a Archive) At(base string) Archive {
 	return a
 }
 
-// From returns the recipes for a release that the user says is at where: the
+// From returns the recipes for a release at the place where, which the user named: the
 // base URL of a mirror, a directory that holds either the archives of a mirror
 // or an unpacked release, or an executable. recipes are those of the release's
-// driver, which tell the layout.
+// driver, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
 	if isWeb(where) {
 		return mirrored(where, recipes)
@@ -196,7 +197,7 @@ func mirrored(base string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// onlyTool maps the one tool of files to the root of what is copied.
+// onlyTool maps the one tool of files to the copied root.
 func onlyTool(files map[string]string) map[string]string {
 	for tool := range files {
 		return map[string]string{tool: ""}

@@ -44,10 +44,18 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Verify compares the release's files with their recorded hashes. It reads all
-// of them.
+// Verify compares the release's files with their recorded hashes, which all of them
+// must have. It reads all of them.
 func (r Release) Verify() error {
 	var problems []error
+	if len(r.Files) == 0 {
+		problems = append(problems, errors.New("release.json must name files, got none"))
+	}
+	for _, tool := range slices.Sorted(maps.Keys(r.Files)) {
+		if r.SHA256[tool] == "" && !slices.Contains(r.Needs, tool) {
+			problems = append(problems, fmt.Errorf("release.json must have the SHA-256 of %s, got none", tool))
+		}
+	}
 	for _, tool := range slices.Sorted(maps.Keys(r.SHA256)) {
 		got, _, err := hashTree(r.Files[tool])
 		switch {
@@ -71,7 +79,7 @@ func hashTree(path string) (sum string, bytes int64, err error) {
 		return hashFile(path)
 	}
 	all := sha256.New()
-	// WalkDir goes in lexical order, which is what makes the hash one.
+	// WalkDir goes in lexical order, so the hash is that of one order.
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -20,10 +20,10 @@ type stage struct {
 	in   *Installer
 	id   id
 	root string // removed at the end, whatever happens
-	dir  string // what becomes the release's directory
+	dir  string // becomes the release's directory
 	work string // scratch
 
-	// What the recipe has to say of what it obtained.
+	// The facts of the release that only the recipe knows.
 	source string
 	notes  []string
 }
@@ -51,7 +51,7 @@ func (s *stage) remove() error {
 	return nil
 }
 
-// say tells progress, naming the release.
+// say reports progress, with the name of the release.
 func (s *stage) say(format string, args ...any) {
 	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
 }
@@ -130,7 +130,7 @@ func writeNew(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// explain adds to an error what can be done about it.
+// explain adds a remedy to an error.
 func (in *Installer) explain(err error) error {
 	var file *fs.PathError
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// tool finds an executable of the machine, or says how to get it.
+// tool finds an executable of the machine. The error is how to get it.
 func (in *Installer) tool(name string) (string, error) {
 	lookup := in.Lookup
 	if lookup == nil {
@@ -27,7 +27,7 @@ func (in *Installer) tool(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// hint says how the executables that kinds of recipes need can be had.
+// hint is how to get the executables that kinds of recipes need.
 func hint(name string) string {
 	switch name {
 	case "go":
@@ -82,8 +82,8 @@ func (s *stage) run(ctx context.Context, path string, args, env []string) error 
 	return err
 }
 
-// diskFull reports whether a tool failed because the disk is full: it says so,
-// or it could not even say so, because its log is on that disk.
+// diskFull reports whether a tool failed because the disk is full: its log has that
+// error, or is empty because it is on that disk.
 func (s *stage) diskFull(output string) bool {
 	if strings.Contains(strings.ToLower(output), "no space left on device") {
 		return true
@@ -93,7 +93,7 @@ func (s *stage) diskFull(output string) bool {
 	return err == nil && disk.Bavail*uint64(disk.Bsize) < spareBytes
 }
 
-// watch tells the last line of the log when it changes, until the process or
+// watch reports the last line of the log when it changes, until the process or
 // ctx ends.
 func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	tick := time.NewTicker(watchEvery)

@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Check says why the plan can't be executed here and now: paths outside the
-// member's directory, executables that are missing, and addresses that are taken,
-// each with its holder. It changes nothing and reports every problem, joined.
+// Check returns every reason why the plan cannot be executed here and now: paths
+// outside the member's directory, executables that are missing, and addresses that
+// are taken, each with its holder. It changes nothing.
 func Check(ctx context.Context, o Options) error {
 	problems := o.checkPaths()
 	for _, c := range o.Plan.Commands {
@@ -27,7 +27,7 @@ func Check(ctx context.Context, o Options) error {
 	return errors.Join(append(problems, checkListen(ctx, o.Plan.Listen)...)...)
 }
 
-// checkPaths refuses what would be written outside Dir and LogDir.
+// checkPaths refuses files outside Dir and LogDir.
 func (o Options) checkPaths() []error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
@@ -64,8 +64,8 @@ func (o Options) checkPaths() []error {
 // is relative to, and not that directory itself.
 func below(path string) bool { return filepath.IsLocal(path) && filepath.Clean(path) != "." }
 
-// checkListen binds every address, and lets go of them when all were tried: two
-// commands of one plan can't have the same.
+// checkListen binds every address and releases them when all were tried: two
+// commands of one plan cannot have the same.
 func checkListen(ctx context.Context, addrs []string) (problems []error) {
 	for i, addr := range addrs {
 		if slices.Contains(addrs[:i], addr) {

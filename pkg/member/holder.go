@@ -17,8 +17,8 @@ const listening = 0x0A
 
 // holders names the processes that listen on an address of a plan, such as "etcd
 // (pid 4711)".
-// Processes of other users can't be looked into without privileges; then it says
-// so, because somebody does hold the address.
+// Processes of other users cannot be inspected without privileges; the text then
+// mentions it.
 func holders(procRoot, listen string) string {
 	const unknown = "a process that can't be identified"
 	fs, err := procfs.NewFS(procRoot)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// Options say which plan to execute and where.
+// Options are the inputs of a member.
 type Options struct {
 	Plan database.Plan
 	// Dir is the member's own directory, absolute; the plan's relative paths and
@@ -27,15 +27,12 @@ type Options struct {
 	// Self is the argv prefix of commands that run this binary again, such as the
 	// executable and "serve".
 	Self []string
-	// BeforeSpawn, if set, is called once, when the files are written and before
-	// the first command starts; its error ends Start.
-	BeforeSpawn func() error
 	// Spawned, if set, is called after each command started, with all children so
 	// far; its error ends Start.
 	Spawned func([]Child) error
 }
 
-// Child is one command of a member, as it stands.
+// Child is the present state of one command of a member.
 type Child struct {
 	Name       string
 	Pid        int
@@ -62,7 +59,7 @@ type Member struct {
 // Start executes the plan: it checks as [Check] does, empties the data
 // directories, writes the files and starts the commands in order, each once the
 // one before it listens where it should. It returns when the last command is
-// spawned and listens where its WaitListen says; ctx bounds all of it. If
+// spawned and listens on its WaitListen address; ctx bounds all of it. If
 // anything fails, everything that was started is stopped again.
 func Start(ctx context.Context, o Options) (*Member, error) {
 	if err := Check(ctx, o); err != nil {
@@ -71,11 +68,20 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	if err := prepare(o); err != nil {
 		return nil, err
 	}
-	if o.BeforeSpawn != nil {
-		if err := o.BeforeSpawn(); err != nil {
-			return nil, fmt.Errorf("before the first command: %w", err)
-		}
+	return start(ctx, o)
+}
+
+// Resume is [Start] of a member that ran before: the data directories and the
+// files stay as it left them.
+func Resume(ctx context.Context, o Options) (*Member, error) {
+	if err := Check(ctx, o); err != nil {
+		return nil, err
 	}
+	return start(ctx, o)
+}
+
+// start starts the commands.
+func start(ctx context.Context, o Options) (*Member, error) {
 	m := &Member{options: o, done: make(chan struct{})}
 	for _, c := range o.Plan.Commands {
 		if err := m.spawn(ctx, c); err != nil {
@@ -115,7 +121,7 @@ func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Stop ends the children in reverse order, each with its own deadlines, and
 // waits for each before it asks the next. A cancelled ctx kills at once. Calling
-// it again does no harm. The error names the children that still run.
+// it again is allowed. The error names the children that still run.
 func (m *Member) Stop(ctx context.Context, d process.Deadlines) error {
 	var problems []error
 	for _, h := range slices.Backward(m.handles()) {

@@ -74,7 +74,7 @@ func self(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the test binary: %v", err)
 	}
 	return path
 }
@@ -92,7 +92,7 @@ func freeAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.9:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer listener.Close()
 	return listener.Addr().String()
@@ -102,11 +102,11 @@ func start(t *testing.T, o member.Options) *member.Member {
 	t.Helper()
 	m, err := member.Start(t.Context(), o)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the member: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := m.Stop(context.Background(), process.DefaultDeadlines()); err != nil {
-			t.Error(err)
+			t.Errorf("stop the member: %v", err)
 		}
 	})
 	return m
@@ -116,7 +116,7 @@ func read(t *testing.T, elem ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(elem...))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	return string(data)
 }
@@ -161,7 +161,7 @@ func TestStartsInOrderAndStopsInReverse(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			if err := m.Stop(t.Context(), process.DefaultDeadlines()); err != nil {
-				t.Error(err)
+				t.Errorf("stop the member: %v", err)
 			}
 		})
 	}
@@ -199,14 +199,14 @@ func TestPreparesFilesAndDataDirs(t *testing.T) {
 		filepath.Join(outside, "precious"):          "precious",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	if err := os.Symlink(outside, filepath.Join(o.Dir, "data", "link")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	m := start(t, o)
 	var files []string
@@ -250,10 +250,10 @@ func TestRefusesPathsOutside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, plan)
 			if _, err := member.Start(t.Context(), o); err == nil {
-				t.Error("started")
+				t.Error("Start succeeded, want a refusal")
 			}
 			if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("touched the directory: %v", err)
+				t.Errorf("a refused start touched the directory: %v", err)
 			}
 		})
 	}
@@ -269,14 +269,14 @@ func TestRefusesLinksOutside(t *testing.T) {
 	precious := filepath.Join(outside, "data", "precious")
 	for _, dir := range []string{filepath.Dir(precious), o.Dir} {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 	}
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	if err := os.Symlink(outside, filepath.Join(o.Dir, "link")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	if _, err := member.Start(t.Context(), o); err == nil {
 		t.Error("a data directory behind a link was accepted")
@@ -293,17 +293,17 @@ func TestRefusesLinksOutside(t *testing.T) {
 func TestCheckNamesEveryProblem(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.9:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer taken.Close()
 	everywhere, err := net.Listen("tcp", ":0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer everywhere.Close()
 	_, port, err := net.SplitHostPort(everywhere.Addr().String())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("split the address: %v", err)
 	}
 	free := freeAddr(t)
 	o := options(t, database.Plan{
@@ -325,7 +325,7 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 		"address 192.0.2.1:2379 does not belong to this machine",
 	)
 	if strings.Contains(err.Error(), free) || strings.Contains(err.Error(), `"c"`) {
-		t.Errorf("named what is no problem: %v", err)
+		t.Errorf("the error names something that is not wrong: %v", err)
 	}
 	if n := strings.Count(err.Error(), holder); n != 2 {
 		t.Errorf("the holder is named %d times, want 2: %v", n, err)
@@ -337,17 +337,17 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 func TestCheckDatagramsAndTwins(t *testing.T) {
 	taken, err := net.ListenPacket("udp", "127.0.0.9:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer taken.Close()
 	everywhere, err := net.ListenPacket("udp", ":0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer everywhere.Close()
 	_, port, err := net.SplitHostPort(everywhere.LocalAddr().String())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("split the address: %v", err)
 	}
 	addr, twin := taken.LocalAddr().String(), freeAddr(t)
 	plan := database.Plan{Commands: []database.Command{{Name: "c", Path: "sleep"}}}
@@ -365,7 +365,7 @@ func TestCheckDatagramsAndTwins(t *testing.T) {
 	plan.Listen = []string{addr, twin, twin + database.UDP}
 	for range 2 { // a check holds nothing when it is over
 		if err := member.Check(t.Context(), options(t, plan)); err != nil {
-			t.Error(err)
+			t.Errorf("check the plan: %v", err)
 		}
 	}
 }
@@ -377,7 +377,7 @@ func TestCheckNamesAChildHoldingThePort(t *testing.T) {
 	err := member.Check(t.Context(), options(t, plan))
 	mustFail(t, err, addr, fmt.Sprintf("(pid %d)", m.Pids()[0]))
 	if strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
-		t.Errorf("blames this process too: %v", err)
+		t.Errorf("the holders of the address include this process: %v", err)
 	}
 }
 
@@ -389,7 +389,7 @@ func TestDeathIsNoticed(t *testing.T) {
 	select {
 	case <-m.Done():
 	case <-time.After(10 * time.Second):
-		t.Fatal("not noticed")
+		t.Fatal("Done was not closed within the deadline after a child died")
 	}
 	children := m.Children()
 	if !children[0].Running || children[1].Running || children[1].Exit.Code != 4 || len(m.Pids()) != 1 {
@@ -415,7 +415,7 @@ func TestDeathWhileWaitingStopsEverything(t *testing.T) {
 		t.Fatalf("spawned %+v", last)
 	}
 	if process.Alive(last[0].Pid, last[0].StartTicks) {
-		t.Error("the first command survives")
+		t.Error("the first command still runs after the second failed")
 	}
 }
 
@@ -440,17 +440,15 @@ func TestCallbacks(t *testing.T) {
 			{Name: "b", Path: "sleep", Args: []string{"600"}},
 		},
 	})
-	o.BeforeSpawn = func() error {
-		_, err := os.Stat(filepath.Join(o.Dir, "conf"))
-		calls = append(calls, "before")
-		return err
-	}
 	o.Spawned = func(c []member.Child) error {
+		if _, err := os.Stat(filepath.Join(o.Dir, "conf")); err != nil {
+			return err // files come before commands
+		}
 		calls = append(calls, fmt.Sprint("spawned ", len(c), " ", c[len(c)-1].Name))
 		return nil
 	}
 	start(t, o)
-	if diff := cmp.Diff([]string{"before", "spawned 1 a", "spawned 2 b"}, calls); diff != "" {
+	if diff := cmp.Diff([]string{"spawned 1 a", "spawned 2 b"}, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 
@@ -461,12 +459,7 @@ func TestCallbacks(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if len(spawned) != 1 || process.Alive(spawned[0].Pid, spawned[0].StartTicks) {
-		t.Errorf("left behind: %+v", spawned)
-	}
-	spawned = nil
-	o.BeforeSpawn = func() error { return refused }
-	if _, err := member.Start(t.Context(), o); !errors.Is(err, refused) || spawned != nil {
-		t.Errorf("error %v, spawned %v", err, spawned)
+		t.Errorf("processes were left running: %+v", spawned)
 	}
 }
 
@@ -484,7 +477,7 @@ func TestStopOfTheStubborn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.Stop(ctx, process.DefaultDeadlines()); err != nil {
-		t.Error(err)
+		t.Errorf("stop the member: %v", err)
 	}
 	if got := m.Children()[0].Exit; got.Signal != "SIGKILL" || got.After != "kill" {
 		t.Errorf("exit %s", got)

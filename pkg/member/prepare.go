@@ -44,8 +44,8 @@ func prepare(o Options) error {
 	return nil
 }
 
-// write makes one file anew, so that what an older run left there passes on
-// neither its mode nor its links.
+// write replaces one file, so that neither the mode nor the links of an older file
+// remain.
 func write(root *os.Root, f database.File) error {
 	mode := fs.FileMode(0o640)
 	if f.Secret {

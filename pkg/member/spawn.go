@@ -22,7 +22,7 @@ const (
 	tailLines = 10
 )
 
-// spawn starts one command and waits until it listens where the plan says.
+// spawn starts one command and waits until it listens on its addresses.
 func (m *Member) spawn(ctx context.Context, c database.Command) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start %s: %w", c.Name, err)
@@ -107,8 +107,8 @@ func (o Options) argv(c database.Command) []string {
 	return append([]string{path}, c.Args...)
 }
 
-// executable says why a command can't be run, nil if it can. A file that the
-// plan itself writes is not executable and never a command.
+// executable returns why a command cannot be run. Files that the plan itself writes
+// are not executable.
 func (o Options) executable(c database.Command) error {
 	if c.Self && c.Path != "" {
 		return fmt.Errorf("command %q runs this binary and names %q too", c.Name, c.Path)

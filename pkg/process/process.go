@@ -2,7 +2,7 @@
 // after. A child that was started is always reaped, and dies with this process.
 //
 // A child leads a process group of its own, and signals go to the whole group:
-// what a child starts ends with it, unless it moved to another group. Only the
+// grandchildren end with it, unless they moved to another group. Only the
 // child itself is bound to this process's life by the kernel; if this process
 // is killed outright, a grandchild that ignores its parent's end survives.
 package process
@@ -24,7 +24,7 @@ import (
 
 // Command is one child process as data.
 type Command struct {
-	// Name is for people: it stands in errors.
+	// Name is the name in errors.
 	Name string
 	// Path is the executable; without a slash it is looked up in PATH.
 	Path string
@@ -43,7 +43,7 @@ type Command struct {
 // argv returns the whole argument vector.
 func (c Command) argv() []string { return append([]string{c.Path}, c.Args...) }
 
-// Exit tells how a child ended.
+// Exit is how a child ended.
 type Exit struct {
 	// Code is the exit code, or -1 if the child was ended by a signal.
 	Code int
@@ -86,8 +86,8 @@ type Handle struct {
 	exit   Exit
 }
 
-// Start runs c. The child is reaped when it ends, whether or not anybody calls
-// Stop, and is killed by the kernel if this process ends before it.
+// Start runs c. The child is reaped when it ends, whether or not Stop is
+// called, and is killed by the kernel if this process ends before it.
 func Start(c Command) (*Handle, error) {
 	h := &Handle{command: c, done: make(chan struct{})}
 	h.command.Args, h.command.Env = slices.Clone(c.Args), slices.Clone(c.Env)
@@ -99,7 +99,7 @@ func Start(c Command) (*Handle, error) {
 	return h, nil
 }
 
-// Name is the command's name.
+// Name is the one in Command, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
 // Pid is the child's process id, which is its process group's too.
@@ -158,7 +158,7 @@ func (h *Handle) start() error {
 		return err
 	}
 	h.pid = h.cmd.Process.Pid
-	// An ended child still has its entry: nobody but run reaps it.
+	// An ended child still has its entry in /proc: only run reaps it.
 	ticks, err := StartTicks(h.pid)
 	if err != nil {
 		h.stage = stageKill
@@ -170,9 +170,9 @@ func (h *Handle) start() error {
 	return nil
 }
 
-// reap kills what is left of the group and takes the exit status. Until the
+// reap kills the rest of the group and takes the exit status. Until the
 // leader is reaped its pid can't be given to another process, so the signal
-// can't meet a stranger; the lock keeps signal from sending one later.
+// cannot reach another process; the lock keeps signal from sending one later.
 func (h *Handle) reap() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -58,7 +58,7 @@ func shell(t *testing.T, script string) (*process.Handle, string) {
 	log := filepath.Join(t.TempDir(), "log")
 	h, err := process.Start(process.Command{Name: "script", Path: "sh", Args: []string{"-c", script}, Log: log})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the process: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !holds(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("not in 10 s: %s", what)
+			t.Fatalf("%s did not happen within 10 s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -142,7 +142,7 @@ func TestEndsUnasked(t *testing.T) {
 	} {
 		h, err := process.Start(process.Command{Name: "script", Path: "sh", Args: []string{"-c", script}})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("start the process: %v", err)
 		}
 		<-h.Done()
 		exit, ended := h.Exit()
@@ -179,7 +179,7 @@ func TestStopByManyAtOnceSignalsOnce(t *testing.T) {
 	wg.Wait()
 	data, err := os.ReadFile(log)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	if n := strings.Count(string(data), "asked"); n != 1 {
 		t.Errorf("interrupted %d times, want once", n)
@@ -196,15 +196,15 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 			h, log := shell(t, script)
 			line, err := process.Tail(log, 1)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("read the tail: %v", err)
 			}
 			grandchild, err := strconv.Atoi(strings.Fields(line)[0])
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("parse the number: %v", err)
 			}
 			ticks, err := process.StartTicks(grandchild)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("read the process's start: %v", err)
 			}
 			if strings.HasPrefix(name, "leader is") {
 				h.Stop(t.Context(), quick)
@@ -218,31 +218,31 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 func TestChildDiesWithItsParent(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the test binary: %v", err)
 	}
 	parent := exec.Command(self)
 	parent.Env = append(os.Environ(), parentEnv+"=1")
 	out, err := parent.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open the parent's output: %v", err)
 	}
 	if err := parent.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the parent: %v", err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the server's reply: %v", err)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the number: %v", err)
 	}
 	ticks, err := process.StartTicks(child)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the process's start: %v", err)
 	}
 	if err := parent.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
+		t.Fatalf("signal the parent: %v", err)
 	}
 	_ = parent.Wait()
 	eventually(t, "the child is gone", func() bool { return !process.Alive(child, ticks) })
@@ -253,15 +253,14 @@ func TestChildDiesWithItsParent(t *testing.T) {
 func TestChildOutlivesTheThreadThatAsked(t *testing.T) {
 	handle := make(chan *process.Handle)
 	threadDied := make(chan int, 1)
-	go func() {
-		runtime.LockOSThread()
+	go onOtherThread(func() {
 		threadDied <- syscall.Gettid()
 		h, err := process.Start(process.Command{Name: "sleeper", Path: "sleep", Args: []string{"600"}})
 		if err != nil {
-			t.Error(err)
+			t.Errorf("start the process: %v", err)
 		}
 		handle <- h
-	}()
+	})
 	tid := <-threadDied
 	h := <-handle
 	defer h.Stop(t.Context(), quick)
@@ -305,7 +304,7 @@ func TestCommandIsObeyed(t *testing.T) {
 	for range 2 { // the log is appended to
 		h, err := process.Start(c)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("start the process: %v", err)
 		}
 		<-h.Done()
 		if diff := cmp.Diff(append([]string{"sh"}, c.Args...), h.Argv()); diff != "" {
@@ -314,7 +313,7 @@ func TestCommandIsObeyed(t *testing.T) {
 	}
 	got, err := os.ReadFile(log)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	want := strings.Repeat("yes yes an arg\n"+dir+"\nproblem\n", 2)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
@@ -325,7 +324,7 @@ func TestCommandIsObeyed(t *testing.T) {
 func TestExitCountsCPU(t *testing.T) {
 	h, err := process.Start(process.Command{Name: "busy", Path: "sh", Args: []string{"-c", `i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done`}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the process: %v", err)
 	}
 	<-h.Done()
 	if exit, _ := h.Exit(); exit.UserCPU < 10*time.Millisecond || exit.UserCPU > time.Minute {
@@ -349,7 +348,7 @@ func TestTail(t *testing.T) {
 		{strings.Repeat("x", 1<<20) + "\nend\n", 1, "end"},
 	} {
 		if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		got, err := process.Tail(path, test.lines)
 		if err != nil || got != test.want {
@@ -359,4 +358,22 @@ func TestTail(t *testing.T) {
 	if _, err := process.Tail(path+".none", 1); err == nil {
 		t.Error("no error for a missing file")
 	}
+}
+
+// onOtherThread runs f locked to a thread that ends with f. The runtime never ends
+// the process's first thread: while that one is held, f runs on another.
+func onOtherThread(f func()) {
+	runtime.LockOSThread()
+	if syscall.Gettid() != syscall.Getpid() {
+		f()
+		return // still locked, which ends the thread
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+	runtime.UnlockOSThread()
 }

@@ -33,12 +33,12 @@ const (
 	stageKill
 )
 
-// String returns the word that stands in an Exit.
+// String returns the word for a stage in [Exit.After].
 func (s stage) String() string {
 	return [...]string{"", "interrupt", "terminate", "kill"}[s]
 }
 
-// signal returns what a stage sends.
+// signal returns the signal of a stage.
 func (s stage) signal() unix.Signal {
 	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
 }
@@ -46,7 +46,7 @@ func (s stage) signal() unix.Signal {
 // Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each
 // after the deadline of the one before. A cancelled ctx goes straight to
 // SIGKILL. It returns once the child is reaped, or, if even SIGKILL does not end
-// it in time, an Exit that says "still running after kill".
+// it in time, an Exit whose text is "still running after kill".
 //
 // Calling it again, also at the same time, waits for the same end: a stage is
 // sent once, by whoever comes to it first.
@@ -60,7 +60,7 @@ func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	if d.Terminate > 0 && h.await(ctx, stageTerminate, d.Terminate) {
 		return h.exit
 	}
-	// From here on the caller's patience no longer matters: a kill is the end.
+	// SIGKILL is the last stage, so the end of ctx no longer matters.
 	if h.await(context.WithoutCancel(ctx), stageKill, d.Kill) {
 		return h.exit
 	}
@@ -89,8 +89,8 @@ func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) boo
 	return false
 }
 
-// send signals the group, unless that stage was sent already or the child has
-// ended by itself: its Exit must not say that it was asked.
+// send signals the group, unless that stage was sent already or the child has ended
+// by itself: its Exit must not name a stage then.
 func (h *Handle) send(s stage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

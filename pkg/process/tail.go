@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tailBytes bounds what Tail reads, however long the lines are.
+// tailBytes is the most that Tail reads, however long the lines are.
 const tailBytes = 64 << 10
 
 // Tail returns the last lines of a file, at most the last 64 KiB, without the
@@ -27,7 +27,37 @@ func Tail(path string, lines int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the end of a log: %w", err)
 	}
-	return string(lastLines(data, lines)), nil
+	return string(lastLines(untilPanic(data, lines), lines)), nil
+}
+
+// beforePanic is how many lines before a panic are kept: the program's own words.
+const beforePanic = 3
+
+// untilPanic returns the part of a log that ends n lines after the beginning of a Go
+// program's panic, less the lines kept before it. The cause is in its first lines, and
+// stack frames follow. Logs without one are returned whole.
+func untilPanic(data []byte, n int) []byte {
+	at := -1
+	for _, word := range []string{"panic: ", "fatal error: "} {
+		if bytes.HasPrefix(data, []byte(word)) {
+			at = max(at, 0)
+		}
+		if i := bytes.LastIndex(data, []byte("\n"+word)); i >= 0 {
+			at = max(at, i+1)
+		}
+	}
+	if at < 0 {
+		return data
+	}
+	end := at
+	for range max(n-beforePanic, 1) {
+		i := bytes.IndexByte(data[end:], '\n')
+		if i < 0 {
+			return data
+		}
+		end += i + 1
+	}
+	return data[:end]
 }
 
 // lastLines returns the last n lines of data, without the closing newline.

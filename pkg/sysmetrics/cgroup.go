@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// cpuQuota is how many processors' time this process may use by the control groups
-// that it is in, of either version; 0 is no limit.
+// cpuQuota returns the processors that the control groups of this process, of
+// either version, let it use; 0 is no limit.
 func (f *files) cpuQuota() (float64, error) {
 	data, err := f.read("self", "cgroup")
 	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
@@ -74,9 +74,9 @@ func parseCgroups(data []byte) ([]cgroup, error) {
 	return groups, nil
 }
 
-// dirs are where the group and those above it show, innermost first: each of them
-// limits what is in it. A group outside of what is mounted, as a container may see
-// it, leaves the outermost.
+// dirs returns the directories of the group and of those above it, innermost first,
+// because each of them limits the processes in it. Of a group outside the mount, as
+// a container may see it, only the outermost directory is left.
 func (g cgroup) dirs(mounts []mount) (dirs []string) {
 	for _, m := range mounts {
 		if !g.on(m) {
@@ -95,7 +95,7 @@ func (g cgroup) dirs(mounts []mount) (dirs []string) {
 	return dirs
 }
 
-// on tells whether a mount shows the group's hierarchy.
+// on reports whether the mount is of the group's hierarchy.
 func (g cgroup) on(m mount) bool {
 	if g.controllers == nil {
 		return m.fstype == "cgroup2"
@@ -103,7 +103,7 @@ func (g cgroup) on(m mount) bool {
 	return m.fstype == "cgroup" && slices.Contains(strings.Split(m.options, ","), "cpu")
 }
 
-// quotaOf is the quota of the group that shows at dir, 0 if it has none.
+// quotaOf returns the quota of the group at dir, 0 if it has none.
 func quotaOf(dir string) (float64, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err == nil {
@@ -142,7 +142,7 @@ func parseQuota(text string) (float64, error) {
 	}
 	period, err := strconv.ParseUint(fields[1], 10, 63)
 	if err != nil || period == 0 {
-		return 0, fmt.Errorf("quota %q: its period is no time", text)
+		return 0, fmt.Errorf("quota %q: its period must be a positive number of microseconds", text)
 	}
 	return float64(quota) / float64(period), nil
 }

@@ -34,7 +34,7 @@ func TestCPUQuota(t *testing.T) {
 		"cpuset limits no time": {"4:cpuset:/c\n", strings.Replace(v1, "cpu,cpuacct", "cpuset", 1),
 			map[string]string{"cpu/c/cpu.cfs_quota_us": "1", "cpu/c/cpu.cfs_period_us": "100000"}, 0, ""},
 		"garbage":   {"0::/\n", v2, map[string]string{"unified/cpu.max": "lots\n"}, 0, "is not a time and a period"},
-		"no period": {"0::/\n", v2, map[string]string{"unified/cpu.max": "100 0\n"}, 0, "its period is no time"},
+		"no period": {"0::/\n", v2, map[string]string{"unified/cpu.max": "100 0\n"}, 0, "its period must be a positive number"},
 		"no groups": {"nothing\n", v2, nil, 0, `cgroup line "nothing`},
 	} {
 		t.Run(name, func(t *testing.T) {

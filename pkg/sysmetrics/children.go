@@ -7,7 +7,7 @@ import (
 
 // children finds the direct children of a process. The kernel lists them by the
 // thread that started each, where it is built with CONFIG_PROC_CHILDREN;
-// elsewhere the parents of all processes are looked at, once for each sample.
+// elsewhere the parents of all processes are read, once per sample.
 type children struct {
 	files    *files
 	listed   bool
@@ -19,7 +19,7 @@ func newChildren(f *files) *children {
 	return &children{files: f, listed: err == nil}
 }
 
-// begin forgets what the sample before saw.
+// begin drops the parents that the sample before read.
 func (c *children) begin() { c.byParent = nil }
 
 // of returns the children of pid, which has these threads. A child that comes or
@@ -57,7 +57,11 @@ func (f *files) parents() map[int][]int {
 	byParent := map[int][]int{}
 	pids, _ := f.numbers()
 	for _, pid := range pids {
-		if s, err := f.stat(pid); err == nil {
+		data, err := f.read(strconv.Itoa(pid), fileStat)
+		if err != nil {
+			continue // it has ended
+		}
+		if s, err := parseStat(data); err == nil {
 			byParent[s.ppid] = append(byParent[s.ppid], pid)
 		}
 	}

@@ -22,29 +22,35 @@ func Filesystem(dir string) (fstype, device string, err error) {
 }
 
 func (f *files) filesystem(dir string) (fstype, device string, err error) {
+	m, device, err := f.mounted(dir)
+	return m.fstype, device, err
+}
+
+// mounted finds the mount that dir lies on, and its block device.
+func (f *files) mounted(dir string) (m mount, device string, err error) {
 	dir, err = existing(dir)
 	if err != nil {
-		return "", "", fmt.Errorf("find the file system: %w", err)
+		return mount{}, "", fmt.Errorf("find the file system: %w", err)
 	}
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
-		return "", "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
 	data, err := f.read("self", "mountinfo")
 	if err != nil {
-		return "", "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
 	mounts, err := parseMountinfo(data)
 	if err != nil {
-		return "", "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
 	number := deviceNumber{unix.Major(stat.Dev), unix.Minor(stat.Dev)}
-	mount, ok := mountOf(mounts, number, dir)
+	m, ok := mountOf(mounts, number, dir)
 	if !ok {
-		return "", "", fmt.Errorf("no mount holds %s", dir)
+		return mount{}, "", fmt.Errorf("no mount holds %s", dir)
 	}
-	device, err = f.deviceOf(number, mount)
-	return mount.fstype, device, err
+	device, err = f.deviceOf(number, m)
+	return m, device, err
 }
 
 // deviceNumber is how the kernel names a block device, or a file system that has
@@ -54,15 +60,18 @@ type deviceNumber struct{ major, minor uint32 }
 // mount is one line of mountinfo.
 type mount struct {
 	number  deviceNumber
-	root    string // what of the file system is mounted
+	root    string // the directory of the file system that is mounted
 	point   string
 	fstype  string
 	source  string
 	options string // of the file system
+	// mountOptions are of this mount alone.
+	mountOptions string
 }
 
-// parseMountinfo reads proc_pid_mountinfo(5): six fields, any number of optional
-// ones, a dash, and three more.
+// parseMountinfo parses proc_pid_mountinfo(5): six fields, any number of optional
+// ones, a dash, and three more. Package procfs leaves the octal escapes in paths, so
+// mounts with blanks would not be found with its parser.
 func parseMountinfo(data []byte) ([]mount, error) {
 	var mounts []mount
 	for line := range bytes.Lines(data) {
@@ -75,6 +84,7 @@ func parseMountinfo(data []byte) ([]mount, error) {
 		if _, err := fmt.Sscanf(before[2], "%d:%d", &m.number.major, &m.number.minor); err != nil {
 			return nil, fmt.Errorf("mountinfo line %q: device: %w", line, err)
 		}
+		m.mountOptions = before[5]
 		m.root, m.point, m.fstype, m.source = unescape(before[3]), unescape(before[4]), after[0], unescape(after[1])
 		if len(after) > 2 {
 			m.options = after[2]
@@ -124,7 +134,11 @@ func within(path, point string) bool {
 // deviceOf names the block device of a mount as diskstats does: by the file
 // system's number, else by the number of the device node it was mounted from.
 func (f *files) deviceOf(number deviceNumber, m mount) (string, error) {
-	devices, err := f.diskstats()
+	data, err := f.read("diskstats")
+	if err != nil {
+		return "", fmt.Errorf("find the device of %s: %w", m.point, err)
+	}
+	devices, err := parseDevices(data)
 	if err != nil {
 		return "", fmt.Errorf("find the device of %s: %w", m.point, err)
 	}
@@ -134,13 +148,28 @@ func (f *files) deviceOf(number deviceNumber, m mount) (string, error) {
 		numbers = append(numbers, deviceNumber{unix.Major(node.Rdev), unix.Minor(node.Rdev)})
 	}
 	for _, n := range numbers {
-		for _, d := range devices {
-			if n == (deviceNumber{d.major, d.minor}) {
-				return d.name, nil
-			}
+		if name := devices[n]; name != "" {
+			return name, nil
 		}
 	}
 	return "", nil
+}
+
+// parseDevices returns the names of the block devices in diskstats.
+func parseDevices(data []byte) (map[deviceNumber]string, error) {
+	names := map[deviceNumber]string{}
+	for line := range bytes.Lines(data) {
+		var n deviceNumber
+		var name string
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if _, err := fmt.Sscan(string(line), &n.major, &n.minor, &name); err != nil {
+			return nil, fmt.Errorf("diskstats line %q: %w", line, err)
+		}
+		names[n] = name
+	}
+	return names, nil
 }
 
 // existing returns dir, or the nearest directory above it that exists, without

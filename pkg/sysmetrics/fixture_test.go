@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -22,15 +23,16 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{t: t, root: t.TempDir()}
 	f.write("1.00 2.00 3.00 1/100 9\n", "loadavg")
+	f.write("cpu  100 10 200 9999 9999 30 40 50 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n", "stat")
 	f.write("8 0 sda 1 0 3 4 5 0 7 8 0 0 0\n", "diskstats")
 	f.write("eth0: 1 2 0 0 0 0 0 0 3 4 0 0 0 0 0 0\n", "net", "dev")
 	f.write("Iface Destination Gateway Flags RefCnt Use Metric Mask\neth0 00000000 1 3 0 0 0 00000000\n", "net", "route")
 	f.write("boot\n", "sys", "kernel", "random", "boot_id")
 	if err := os.MkdirAll(filepath.Join(f.root, "self", "ns"), 0o750); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folders: %v", err)
 	}
 	if err := os.Symlink("net:[1]", filepath.Join(f.root, "self", "ns", "net")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	return f
 }
@@ -39,12 +41,15 @@ func (f *fixture) write(content string, elem ...string) {
 	f.t.Helper()
 	path := filepath.Join(append([]string{f.root}, elem...)...)
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		f.t.Fatal(err)
+		f.t.Fatalf("make the folders: %v", err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		f.t.Fatal(err)
+		f.t.Fatalf("write a file for the test: %v", err)
 	}
 }
+
+// switches are context switches.
+type switches struct{ voluntary, nonvoluntary int64 }
 
 // fake is a made-up process. Its threads' context switches are by thread id.
 type fake struct {
@@ -78,7 +83,10 @@ func (f *fixture) put(p fake) {
 			status += "VmSize:\t4 kB\nVmRSS:\t3 kB\nRssAnon:\t2 kB\nVmHWM:\t5 kB\n"
 		}
 		f.write(status, dir, "task", strconv.Itoa(tid), "status")
+		delay := fmt.Sprintf("99 %d 9\n", int64(tid)*5e8) // half a second for each number of the thread
+		f.write(delay, dir, "task", strconv.Itoa(tid), "schedstat")
 		if tid == p.pid {
+			f.write(delay, dir, "schedstat")
 			f.write(status, dir, "status")
 		}
 	}
@@ -88,7 +96,7 @@ func (f *fixture) put(p fake) {
 func (f *fixture) end(pid int) {
 	f.t.Helper()
 	if err := os.RemoveAll(filepath.Join(f.root, strconv.Itoa(pid))); err != nil {
-		f.t.Fatal(err)
+		f.t.Fatalf("remove the folder: %v", err)
 	}
 }
 
@@ -97,7 +105,7 @@ func (f *fixture) sampler(o Options) *Sampler {
 	o.Root = f.root
 	s, err := NewSampler(o)
 	if err != nil {
-		f.t.Fatal(err)
+		f.t.Fatalf("start the sampler: %v", err)
 	}
 	return s
 }
@@ -108,9 +116,33 @@ func sample(t *testing.T, s *Sampler) results.Sample {
 	t.Helper()
 	got, err := s.Sample()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("sample: %v", err)
 	}
 	return got
+}
+
+// has reports whether the sample has these values.
+func has(s results.Sample, values map[metric.Name]float64) bool {
+	for name, want := range values {
+		if s.Get(name) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// TestKernelWithoutSchedstat has processes that lack a file of their own kernel's
+// configuration; they run all the same.
+func TestKernelWithoutSchedstat(t *testing.T) {
+	f := newFixture(t)
+	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})
+	if err := os.Remove(filepath.Join(f.root, "10", "schedstat")); err != nil {
+		t.Fatalf("remove the file: %v", err)
+	}
+	got := sample(t, f.sampler(Options{PIDs: pids(10)}))
+	if !has(got, map[metric.Name]float64{metric.CPUSeconds: 1, metric.Processes: 1, metric.RunDelay: metric.Unknown}) {
+		t.Errorf("want a process of 1 s whose run delay is unknown, got %+v", got)
+	}
 }
 
 func TestSampleOfAFixture(t *testing.T) {
@@ -122,22 +154,34 @@ func TestSampleOfAFixture(t *testing.T) {
 	s := f.sampler(Options{PIDs: pids(10), Tree: true, Device: "sda", Clients: func() int64 { return 7 }})
 	want := results.Sample{
 		Program: "p10", State: "S (sleeping)", PID: 10, PPID: 1,
-		CPUSeconds: 2.30,
-		RSSBytes:   2 * 3 * 1024, RSSAnonBytes: 2 * 2 * 1024, PeakRSSBytes: 2 * 5 * 1024, VirtualBytes: 2 * 4 * 1024,
-		FDs: 4, Threads: 3, Processes: 2,
-		VoluntarySwitches: 111, NonvoluntarySwitches: 222,
-		ReadBytes: 101, WriteBytes: 202,
-		Load1: 1, Load5: 2, Load15: 3,
-		Device: "sda", ReadsCompleted: 1, SectorsRead: 3, MillisReading: 4, WritesCompleted: 5, SectorsWritten: 7, MillisWriting: 8,
-		Interface: "eth0", ReceiveBytes: 1, ReceivePackets: 2, TransmitBytes: 3, TransmitPackets: 4,
-		Clients: 7, BootID: "boot", NetNS: "net:[1]",
+		Device: "sda", Interface: "eth0", BootID: "boot", NetNS: "net:[1]",
+		Values: metric.SystemValues(map[metric.Name]float64{
+			metric.CPUSeconds: 2.30, metric.CPUPercent: 0,
+			metric.RSSBytes: 2 * 3 * 1024, metric.RSSAnonBytes: 2 * 2 * 1024, metric.PeakRSSBytes: 2 * 5 * 1024, metric.VirtualBytes: 2 * 4 * 1024,
+			metric.FDs: 4, metric.Threads: 3, metric.Processes: 2,
+			metric.VoluntarySwitches: 111, metric.NonvoluntarySwitches: 222,
+			metric.ReadBytes: 101, metric.WriteBytes: 202,
+			metric.Load1: 1, metric.Load5: 2, metric.Load15: 3,
+			metric.ReadsCompleted: 1, metric.SectorsRead: 3, metric.MillisReading: 4,
+			metric.WritesCompleted: 5, metric.SectorsWritten: 7, metric.MillisWriting: 8,
+			metric.ReceiveBytes: 1, metric.ReceivePackets: 2, metric.TransmitBytes: 3, metric.TransmitPackets: 4,
+			metric.Clients: 7, metric.RunDelay: (10 + 11 + 20 + 30) * 0.5, metric.HostCPUSeconds: 3.6,
+		}),
 	}
-	if diff := cmp.Diff(want, sample(t, s), cmpopts.IgnoreFields(results.Sample{}, "UnixNano")); diff != "" {
+	got := sample(t, s)
+	for _, m := range metric.System().Metrics() { // others may be declared
+		if want.Get(m.Name) >= 0 && got.Get(m.Name) != want.Get(m.Name) {
+			t.Errorf("%s is %g, want %g", m.Name, got.Get(m.Name), want.Get(m.Name))
+		}
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(results.Sample{}, "UnixNano", "Values")); diff != "" {
 		t.Errorf("sample (-want +got):\n%s", diff)
 	}
 
 	alone := sample(t, f.sampler(Options{PIDs: pids(10)}))
-	if alone.CPUSeconds != 1.5 || alone.Processes != 1 || alone.ReadBytes != 100 || alone.Clients != -1 || alone.Device != "" || alone.ReadsCompleted != -1 {
+	if alone.Device != "" || !has(alone, map[metric.Name]float64{
+		metric.CPUSeconds: 1.5, metric.Processes: 1, metric.ReadBytes: 100, metric.Clients: -1, metric.ReadsCompleted: -1,
+	}) {
 		t.Errorf("without descendants: %+v", alone)
 	}
 }
@@ -152,12 +196,12 @@ func TestChildrenListedByThreads(t *testing.T) {
 	for _, pid := range []int{20, 21} { // 22 has just ended
 		f.put(fake{pid: pid, start: 6, own: 100})
 	}
-	if got := sample(t, f.sampler(Options{PIDs: pids(10), Tree: true})); got.Processes != 3 || got.CPUSeconds != 2 {
-		t.Errorf("%d processes, %g CPU seconds; want 3 and 2", got.Processes, got.CPUSeconds)
+	if got := sample(t, f.sampler(Options{PIDs: pids(10), Tree: true})); !has(got, map[metric.Name]float64{metric.Processes: 3, metric.CPUSeconds: 2}) {
+		t.Errorf("%+v; want 3 processes and 2 CPU seconds", got)
 	}
 }
 
-func TestWhatCannotBeReadIsMinusOne(t *testing.T) {
+func TestWhatCannotBeReadIsUnknown(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, start: 5, own: 100})
 	s := f.sampler(Options{PIDs: pids(10), Device: "sda"})
@@ -169,15 +213,15 @@ func TestWhatCannotBeReadIsMinusOne(t *testing.T) {
 	if err == nil {
 		t.Error("no error")
 	}
-	for name, value := range map[string]int64{
-		"ReadBytes": got.ReadBytes, "WriteBytes": got.WriteBytes, "ReadsCompleted": got.ReadsCompleted, "MillisWriting": got.MillisWriting,
-		"ReceiveBytes": got.ReceiveBytes, "TransmitPackets": got.TransmitPackets, "Load5": int64(got.Load5),
+	for _, name := range []metric.Name{
+		metric.ReadBytes, metric.WriteBytes, metric.ReadsCompleted, metric.MillisWriting,
+		metric.ReceiveBytes, metric.TransmitPackets, metric.Load5,
 	} {
-		if value != -1 {
-			t.Errorf("%s is %d, want -1", name, value)
+		if value := got.Get(name); value != metric.Unknown {
+			t.Errorf("%s is %g, want it unknown", name, value)
 		}
 	}
-	if got.CPUSeconds != 1 || got.FDs != 2 {
+	if !has(got, map[metric.Name]float64{metric.CPUSeconds: 1, metric.FDs: 2}) {
 		t.Errorf("what can be read is lost: %+v", got)
 	}
 }
@@ -203,14 +247,19 @@ func TestEndedTreeHasNoGauges(t *testing.T) {
 			f.put(running)
 			s := f.sampler(Options{PIDs: pids(10), Tree: true})
 			good := sample(t, s)
-			if good.Processes != 1 || good.CPUPercent != 0 || good.RSSBytes != 3*1024 {
+			if !has(good, map[metric.Name]float64{metric.Processes: 1, metric.CPUPercent: 0, metric.RSSBytes: 3 * 1024}) {
 				t.Fatalf("while it runs: %+v", good)
 			}
 			tt.end(f)
 			want := good
-			want.RSSBytes, want.RSSAnonBytes, want.PeakRSSBytes, want.VirtualBytes = -1, -1, -1, -1
-			want.FDs, want.Threads, want.Processes, want.CPUPercent = -1, -1, 0, -1
-			want.CPUSeconds, want.State = tt.cpu, tt.state
+			for _, name := range []metric.Name{
+				metric.RSSBytes, metric.RSSAnonBytes, metric.PeakRSSBytes, metric.VirtualBytes, metric.FDs, metric.Threads, metric.CPUPercent,
+			} {
+				want.Set(name, metric.Unknown)
+			}
+			want.Set(metric.Processes, 0)
+			want.Set(metric.CPUSeconds, tt.cpu)
+			want.State = tt.state
 			if diff := cmp.Diff(want, sample(t, s), cmpopts.IgnoreFields(results.Sample{}, "UnixNano", "PeriodNS")); diff != "" {
 				t.Errorf("after its end (-want +got):\n%s", diff)
 			}
@@ -227,12 +276,16 @@ func TestGaugesAreOfThoseThatRun(t *testing.T) {
 	sample(t, s)
 	f.end(20)
 	got := sample(t, s)
-	if got.Processes != 1 || got.RSSBytes != 3*1024 || got.FDs != 2 || got.Threads != 1 || got.CPUPercent < 0 || got.CPUSeconds != 1.5 {
+	if got.Get(metric.CPUPercent) < 0 || !has(got, map[metric.Name]float64{
+		metric.Processes: 1, metric.RSSBytes: 3 * 1024, metric.FDs: 2, metric.Threads: 1, metric.CPUSeconds: 1.5,
+	}) {
 		t.Errorf("%+v", got)
 	}
 	f.put(fake{pid: 30, ppid: 1, start: 9, own: 5})
 	before := sample(t, f.sampler(Options{PIDs: pids()}))
-	if before.Processes != 0 || before.RSSBytes != -1 || before.FDs != -1 || before.CPUPercent != -1 || before.CPUSeconds != 0 {
+	if !has(before, map[metric.Name]float64{
+		metric.Processes: 0, metric.RSSBytes: -1, metric.FDs: -1, metric.CPUPercent: -1, metric.CPUSeconds: 0,
+	}) {
 		t.Errorf("without any process: %+v", before)
 	}
 }

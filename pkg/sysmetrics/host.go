@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// HostFacts describes this machine. What can't be read is left empty and named
-// in the error; the rest is good.
+// HostFacts describes this machine. A fact that can't be read is left empty and named
+// in the error; the others are good.
 func HostFacts() (results.Host, error) {
 	return hostFacts(&files{root: "/proc"}, "/etc/os-release")
 }
@@ -45,7 +47,31 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	note("boot id", err)
 	host.NetNS, err = f.netNS()
 	note("network namespace", err)
+	host.CPUGovernor, host.ClockSync = governor("/sys"), clockSync()
 	return host, errors.Join(problems...)
+}
+
+// governor is how the first processor's frequency is chosen; "" where the kernel does
+// not choose it.
+func governor(sys string) string {
+	data, err := os.ReadFile(filepath.Join(sys, "devices", "system", "cpu", "cpu0", "cpufreq", "scaling_governor"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// clockSync is whether a time service keeps the clock, by the kernel's account; "" in
+// a sandbox that does not allow the question.
+func clockSync() string {
+	var t unix.Timex
+	if _, err := unix.Adjtimex(&t); err != nil {
+		return ""
+	}
+	if t.Status&unix.STA_UNSYNC != 0 {
+		return "not synchronized"
+	}
+	return "synchronized"
 }
 
 // parseOSRelease returns the name for people in os-release(5).
@@ -58,8 +84,8 @@ func parseOSRelease(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// processors are how many are online, and the first one's model, or the
-// architecture where cpuinfo names none.
+// processors returns the number of processors online and the first one's model, or
+// the architecture where cpuinfo names no model.
 func (f *files) processors() (model string, online int, err error) {
 	fs, err := procfs.NewFS(f.root)
 	if err != nil {
@@ -75,7 +101,7 @@ func (f *files) processors() (model string, online int, err error) {
 	return cpus[0].ModelName, len(cpus), nil
 }
 
-// memory is the machine's memory in bytes.
+// memory returns the bytes of the machine's memory.
 func (f *files) memory() (int64, error) {
 	fs, err := procfs.NewFS(f.root)
 	if err != nil {

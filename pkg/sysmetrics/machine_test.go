@@ -15,7 +15,7 @@ import (
 func TestHostFacts(t *testing.T) {
 	host, err := HostFacts()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("describe this machine: %v", err)
 	}
 	if host.Name == "" || host.OS == "" || host.Kernel == "" || host.CPUModel == "" || host.CPUs < 1 ||
 		host.MemoryBytes < 64<<20 || len(host.BootID) < 8 || !strings.HasPrefix(host.NetNS, "net:[") {
@@ -54,11 +54,11 @@ func TestFilesystem(t *testing.T) {
 func TestFilesystemOfAFixture(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("resolve the path: %v", err)
 	}
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
-		t.Fatal(err)
+		t.Fatalf("stat the file: %v", err)
 	}
 	number := fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
 	disk := fmt.Sprintf("8 0 sda 1 0 3 4 5 0 7 8 0 0 0\n%d %d dm-3 1 0 3 4 5 0 7 8 0 0 0\n", unix.Major(stat.Dev), unix.Minor(stat.Dev))

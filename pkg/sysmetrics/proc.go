@@ -1,8 +1,16 @@
 package sysmetrics
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // identity names a process for as long as the machine is up: its pid may be
@@ -14,54 +22,126 @@ type identity struct {
 
 // proc is one process, as last read.
 type proc struct {
-	id       identity
-	stat     stat
-	status   status
-	own      int64 // CPU ticks of its threads
-	waited   tally // CPU ticks of the children it waited for
-	read     tally // bytes, with those of the children it waited for
-	write    tally
-	switches threadSwitches
-	fds      int64
-	// Denied are what only the same user or root may read.
-	diskDenied, fdsDenied bool
+	id      identity
+	stat    stat
+	status  status
+	values  []value        // in the order of the tree's metrics
+	threads []threadCounts // in the order of the tree's sources of threads
+	fds     float64        // -1 if unknown
 }
 
-// ended reports whether the process is over though it is still listed: its
+// stat holds the fields of /proc/PID/stat that a tree needs itself.
+type stat struct {
+	name  string
+	ppid  int
+	start uint64 // ticks since boot
+}
+
+// status holds the fields of /proc/PID/status that a tree needs itself.
+type status struct {
+	state  string // such as "S (sleeping)"
+	memory bool   // false for a process that has ended
+}
+
+func parseStat(data []byte) (stat, error) {
+	f, err := metric.StatFields(data)
+	if err != nil {
+		return stat{}, err
+	}
+	return stat{name: f.Program, ppid: int(f.Int(4)), start: uint64(f.Int(22))}, f.Err()
+}
+
+func parseStatus(data []byte) (status, error) {
+	var s status
+	for key, value := range metric.Fields(data) {
+		switch string(key) {
+		case "State":
+			s.state = string(value)
+		case "VmSize":
+			s.memory = string(value) != "0 kB"
+		}
+	}
+	if s.state == "" {
+		return s, errors.New("no state")
+	}
+	return s, nil
+}
+
+// ended reports whether the process has ended though it is still listed: its
 // counters are there, its memory and files are not. It is a zombie that waits to
-// be reaped or about to become one: the kernel lets go of the memory first, which
+// be reaped or about to become one. The kernel releases the memory first, which
 // takes a while for gigabytes and in which the process seems to run.
 func (p *proc) ended() bool {
-	return strings.HasPrefix(p.status.state, "Z") || p.status.virtual == 0
+	return strings.HasPrefix(p.status.state, "Z") || !p.status.memory
 }
 
 // proc reads one process and continues its counters from before, where it may be
 // among others. It returns the process's threads too. An error for which [gone]
-// holds means that it has ended; with any other it is returned as far as known.
-func (f *files) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
-	s, err := f.stat(pid)
+// holds means that the process has ended; with any other error the process is
+// returned as far as known, or nil.
+func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
+	dir := strconv.Itoa(pid)
+	data, err := t.files.read(dir, fileStat)
 	if err != nil {
 		return lastKnown(pid, before), nil, err
 	}
-	p := &proc{id: identity{pid: pid, start: s.start}, stat: s}
-	if old := before[p.id]; old != nil {
-		*p = *old
-		p.stat = s
+	s, err := parseStat(data)
+	if err != nil {
+		return lastKnown(pid, before), nil, fmt.Errorf("stat of pid %d: %w", pid, err)
 	}
-	threads, err := f.numbers(strconv.Itoa(pid), "task")
+	p := t.resume(identity{pid, s.start}, before)
+	p.stat = s
+	problem := p.take(t.processFiles[0], data)
+	tids, err := t.files.numbers(dir, "task")
 	if err != nil {
 		return p, nil, err
 	}
-	if p.status, err = f.status(strconv.Itoa(pid)); err != nil {
-		return p, threads, err
+	if data, err = t.files.read(dir, fileStatus); err != nil {
+		return p, tids, err
 	}
-	p.own = s.own
-	p.waited.update(s.waited)
-	p.switches.update(f.threadSwitches(pid, threads, p.status))
-	return p, threads, f.privileged(p)
+	// The text must be used before anything else is read.
+	if p.status, err = parseStatus(data); err != nil {
+		return p, tids, fmt.Errorf("status of pid %d: %w", pid, err)
+	}
+	problem = firstOf(problem, p.take(t.processFiles[1], data))
+	for _, file := range t.processFiles[2:] {
+		err := t.otherFile(p, file)
+		if gone(err) {
+			return p, tids, err
+		}
+		problem = firstOf(problem, err)
+	}
+	t.readThreads(p, tids)
+	err = t.openFiles(p)
+	if gone(err) {
+		return p, tids, err
+	}
+	return p, tids, firstOf(problem, err)
 }
 
-// lastKnown keeps a process that can't be read now as it was.
+// firstOf returns the first error that is not nil.
+func firstOf(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// resume returns the process as it was read before, or a new one whose metrics
+// are unknown.
+func (t *tree) resume(id identity, before map[identity]*proc) *proc {
+	p := &proc{id: id}
+	if old := before[id]; old != nil {
+		*p = *old
+		p.values, p.threads = slices.Clone(old.values), slices.Clone(old.threads)
+		return p
+	}
+	p.values = slices.Repeat([]value{{unknown: true}}, len(t.metrics))
+	p.threads = make([]threadCounts, len(t.threadSources))
+	return p
+}
+
+// lastKnown returns a process that can't be read now as it was, or nil.
 func lastKnown(pid int, before map[identity]*proc) *proc {
 	for id, p := range before {
 		if id.pid == pid {
@@ -71,44 +151,68 @@ func lastKnown(pid int, before map[identity]*proc) *proc {
 	return nil
 }
 
-// threadSwitches reads the context switches of each thread. The first thread's
-// are in the process's own status.
-func (f *files) threadSwitches(pid int, threads []int, main status) map[int]switches {
-	now := make(map[int]switches, len(threads))
-	now[pid] = switches{main.voluntary, main.nonvoluntary}
-	for _, tid := range threads {
+// otherFile reads a file that only metrics need. Another user's process may not
+// show it, and some kernels have no such file.
+func (t *tree) otherFile(p *proc, file processFile) error {
+	data, err := t.files.read(strconv.Itoa(p.id.pid), file.name)
+	if err != nil {
+		p.miss(file)
+		if errors.Is(err, fs.ErrNotExist) && unix.Access(t.files.path(strconv.Itoa(p.id.pid), fileStat), unix.F_OK) == nil {
+			return nil
+		}
+		return err
+	}
+	return p.take(file, data)
+}
+
+// readThreads reads the counts of each thread. Those of the first thread are in
+// the process's own files; without them, the sum is unknown and stays as it was.
+func (t *tree) readThreads(p *proc, tids []int) {
+	for _, s := range t.threadSources {
+		counted := &p.threads[s.thread]
+		if counted.first == nil {
+			continue
+		}
+		counted.update(t.readCounts(s, p.id.pid, tids, counted.first), len(s.Metrics))
+		for i := range s.Metrics {
+			v := &p.values[s.first+i]
+			v.unknown, v.own = false, counted.sum(i)
+			v.waited.update(0)
+		}
+	}
+}
+
+// readCounts returns one source's counts by thread.
+func (t *tree) readCounts(s *processSource, pid int, tids []int, first []float64) map[int][]float64 {
+	now := make(map[int][]float64, len(tids))
+	now[pid] = first
+	for _, tid := range tids {
 		if tid == pid {
 			continue
 		}
-		// Only a thread that has just ended fails here.
-		if s, err := f.status(strconv.Itoa(pid), "task", strconv.Itoa(tid)); err == nil {
-			now[tid] = switches{s.voluntary, s.nonvoluntary}
+		data, err := t.files.read(strconv.Itoa(pid), "task", strconv.Itoa(tid), s.File)
+		if err != nil {
+			continue // the thread has just ended
+		}
+		if readings, err := s.parse(data); err == nil {
+			if counts := threadCount(readings); counts != nil {
+				now[tid] = counts
+			}
 		}
 	}
 	return now
 }
 
-// privileged reads what another user's process doesn't show.
-func (f *files) privileged(p *proc) error {
-	disk, err := f.diskBytes(p.id.pid)
-	if gone(err) {
-		return err
-	}
-	if p.diskDenied = err != nil; !p.diskDenied {
-		p.read.update(disk.read)
-		p.write.update(disk.write)
-	}
+// openFiles counts the process's open file descriptors, which another user's
+// process doesn't show.
+func (t *tree) openFiles(p *proc) error {
+	p.fds = 0
 	if p.ended() {
-		p.fds, p.fdsDenied = 0, false
-		return err
+		return nil
 	}
-	fds, fdErr := f.openFiles(p.id.pid)
-	if gone(fdErr) {
-		return fdErr
-	}
-	p.fds, p.fdsDenied = fds, fdErr != nil
-	if err == nil {
-		err = fdErr
+	n, err := t.files.openFiles(p.id.pid)
+	if p.fds = float64(n); err != nil {
+		p.fds = metric.Unknown
 	}
 	return err
 }

@@ -1,6 +1,6 @@
-// Package sysmetrics reads what Linux counts about a machine and about one tree
-// of processes on it, from /proc. Each source has a file of its own, in which
-// parsing is apart from reading.
+// Package sysmetrics samples the metrics of a machine and of one tree of processes
+// on it from Linux's /proc. Package metric declares and parses them; this package
+// reads, follows processes and sums over them.
 package sysmetrics
 
 import (
@@ -9,10 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options say what a Sampler reads.
+// Options select the processes, device and interface of a Sampler.
 type Options struct {
 	// PIDs returns the processes to sample, the main one first, whenever a sample
 	// is taken. Processes may come and go between samples; nil means none.
@@ -24,13 +25,14 @@ type Options struct {
 	// Dir is the data directory, whose block device is sampled. It need not exist
 	// yet. Empty means no device.
 	Dir string
-	// Device, as in /proc/diskstats, and Interface override what is found by Dir
+	// Device, as in /proc/diskstats, and Interface override those found by Dir
 	// and Addr.
 	Device, Interface string
 	// Addr is the address whose traffic is of interest: one of this machine's, or
 	// one that this machine talks to. Empty means the default route's.
 	Addr string
-	// Clients returns the number of clients control last said; nil means none did.
+	// Clients returns the number of clients that control applied last, or -1; nil
+	// means that it is never known.
 	Clients func() int64
 	// Root is where proc is mounted; empty means /proc.
 	Root string
@@ -45,6 +47,7 @@ type Sampler struct {
 
 	mu       sync.Mutex
 	files    *files
+	sources  []metric.Source // of the machine
 	tree     *tree
 	previous results.Sample
 	taken    time.Time // when previous was, with its monotonic clock
@@ -58,7 +61,7 @@ func NewSampler(o Options) (*Sampler, error) {
 		o.Root = "/proc"
 	}
 	f := &files{root: o.Root}
-	s := &Sampler{options: o, device: o.Device, iface: o.Interface, files: f, tree: newTree(f, o.Tree)}
+	s := &Sampler{options: o, device: o.Device, iface: o.Interface, files: f, sources: machineSources(), tree: newTree(f, o.Tree)}
 	var err error
 	if s.device == "" && o.Dir != "" {
 		if _, s.device, err = f.filesystem(o.Dir); err != nil {
@@ -70,19 +73,16 @@ func NewSampler(o Options) (*Sampler, error) {
 			return nil, err
 		}
 	}
-	if s.device != "" {
-		if _, err := f.device(s.device); err != nil {
-			return nil, fmt.Errorf("sample the disk: %w", err)
+	for _, source := range s.sources {
+		if err := s.readSource(source, metric.System().Values()); err != nil && source.Scope() != metric.Host {
+			return nil, err
 		}
 	}
-	if _, err := f.netdev(s.iface); err != nil {
-		return nil, fmt.Errorf("sample the network: %w", err)
-	}
 	if s.bootID, err = f.bootID(); err != nil {
-		return nil, fmt.Errorf("tell this machine from others: %w", err)
+		return nil, fmt.Errorf("identify this machine: %w", err)
 	}
 	if s.netNS, err = f.netNS(); err != nil {
-		return nil, fmt.Errorf("tell this network from others: %w", err)
+		return nil, fmt.Errorf("identify this network namespace: %w", err)
 	}
 	return s, nil
 }
@@ -91,47 +91,48 @@ func NewSampler(o Options) (*Sampler, error) {
 // the data directory has none.
 func (s *Sampler) Device() string { return s.device }
 
-// Interface is the network interface that is sampled.
+// Interface is the sampled one, by its name in /proc/net/dev.
 func (s *Sampler) Interface() string { return s.iface }
 
-// Sample reads once. Whatever could not be read is -1 in the sample and named in
-// the error; the sample is good for the rest.
+// Sample reads once. Whatever could not be read is unknown in the sample and named
+// in the error; the sample is good for the rest.
 //
-// CPUPercent is the growth of CPUSeconds over PeriodNS; a period too short for
-// [results.CPUPercent] repeats the percentage before. It is -1 when no process
-// runs: what the last ones used until they ended was not seen.
+// The CPU percentage is the growth of the CPU seconds over PeriodNS; a period too
+// short for [results.CPUPercent] repeats the percentage before. It is unknown when
+// no process runs, because the use of the last ones until they ended was not seen.
 func (s *Sampler) Sample() (results.Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	sample := results.Sample{
 		UnixNano: now.UnixNano(), Device: s.device, Interface: s.iface,
-		BootID: s.bootID, NetNS: s.netNS, Clients: -1,
+		BootID: s.bootID, NetNS: s.netNS, Values: metric.System().Values(),
 	}
 	if s.options.Clients != nil {
-		sample.Clients = s.options.Clients()
+		sample.Values.Set(metric.Clients, float64(s.options.Clients()))
 	}
-	err := errors.Join(
-		s.readTree(&sample),
-		s.readDevice(&sample),
-		s.readInterface(&sample),
-		s.readLoad(&sample),
-	)
+	problems := []error{s.readTree(&sample)}
+	for _, source := range s.sources {
+		problems = append(problems, s.readSource(source, sample.Values))
+	}
+	percent := 0.0 // of the first sample
 	if !s.taken.IsZero() {
 		period := now.Sub(s.taken)
 		sample.PeriodNS = period.Nanoseconds()
-		sample.CPUPercent = s.previous.CPUPercent
-		if percent, known := results.CPUPercent(s.previous.CPUSeconds, sample.CPUSeconds, period); known {
-			sample.CPUPercent = percent
+		percent = s.previous.Get(metric.CPUPercent)
+		if p, known := results.CPUPercent(s.previous.Get(metric.CPUSeconds), sample.Get(metric.CPUSeconds), period); known {
+			percent = p
 		}
 	}
-	if sample.Processes == 0 {
-		sample.CPUPercent = -1
+	if sample.Get(metric.Processes) == 0 {
+		percent = metric.Unknown
 	}
+	sample.Values.Set(metric.CPUPercent, percent)
 	s.previous, s.taken = sample, now
-	return sample, err
+	return sample, errors.Join(problems...)
 }
 
+// readTree sets the metrics of the processes.
 func (s *Sampler) readTree(sample *results.Sample) error {
 	var pids []int
 	if s.options.PIDs != nil {
@@ -142,51 +143,53 @@ func (s *Sampler) readTree(sample *results.Sample) error {
 		sample.Program, sample.State = u.main.stat.name, u.main.status.state
 		sample.PID, sample.PPID = u.main.id.pid, u.main.stat.ppid
 	}
-	sample.CPUSeconds = float64(u.cpuTicks) / ticksPerSecond
-	sample.RSSBytes, sample.RSSAnonBytes = u.rss, u.anon
-	sample.PeakRSSBytes, sample.VirtualBytes = u.peak, u.virtual
-	sample.FDs, sample.Threads, sample.Processes = u.fds, u.threads, u.processes
-	sample.VoluntarySwitches, sample.NonvoluntarySwitches = u.switches.voluntary, u.switches.nonvoluntary
-	sample.ReadBytes, sample.WriteBytes = u.disk.read, u.disk.write
+	for i, m := range s.tree.metrics {
+		sample.Values.SetAt(m.index, u.values[i])
+	}
+	sample.Values.Set(metric.FDs, u.fds)
+	sample.Values.Set(metric.Processes, u.processes)
 	if err != nil {
 		return fmt.Errorf("sample the processes: %w", err)
 	}
 	return nil
 }
 
-func (s *Sampler) readDevice(sample *results.Sample) error {
-	c := deviceCounters{reads: -1, sectorsRead: -1, millisRead: -1, writes: -1, sectorsWritten: -1, millisWrite: -1}
-	var err error
-	if s.device != "" {
-		var read deviceCounters
-		if read, err = s.files.device(s.device); err == nil {
-			c = read
-		} else {
-			err = fmt.Errorf("sample the disk: %w", err)
+// machineSources returns the sources that are read once per sample.
+func machineSources() (sources []metric.Source) {
+	for _, s := range metric.Sources() {
+		if s.File != "" && s.Scope() != metric.Process {
+			sources = append(sources, s)
 		}
 	}
-	sample.ReadsCompleted, sample.SectorsRead, sample.MillisReading = c.reads, c.sectorsRead, c.millisRead
-	sample.WritesCompleted, sample.SectorsWritten, sample.MillisWriting = c.writes, c.sectorsWritten, c.millisWrite
-	return err
+	return sources
 }
 
-func (s *Sampler) readInterface(sample *results.Sample) error {
-	c, err := s.files.netdev(s.iface)
-	if err != nil {
-		c = interfaceCounters{-1, -1, -1, -1}
-		err = fmt.Errorf("sample the network: %w", err)
+// readSource sets the metrics of one source. Those of a device that the data
+// directory does not have stay unknown.
+func (s *Sampler) readSource(source metric.Source, values metric.Values) error {
+	what, of := source.File, ""
+	switch source.Scope() {
+	case metric.Device:
+		if what, of = "the disk", s.device; of == "" {
+			return nil
+		}
+	case metric.Interface:
+		what, of = "the network", s.iface
 	}
-	sample.ReceiveBytes, sample.ReceivePackets = c.rxBytes, c.rxPackets
-	sample.TransmitBytes, sample.TransmitPackets = c.txBytes, c.txPackets
-	return err
-}
-
-func (s *Sampler) readLoad(sample *results.Sample) error {
-	load, err := s.files.loadavg()
-	if err != nil {
-		load = [3]float64{-1, -1, -1}
-		err = fmt.Errorf("sample the load average: %w", err)
+	readings := make([]metric.Reading, len(source.Metrics))
+	data, err := s.files.read(source.File)
+	if err == nil {
+		err = parse(&source, data, of, readings)
 	}
-	sample.Load1, sample.Load5, sample.Load15 = load[0], load[1], load[2]
-	return err
+	if err != nil {
+		return fmt.Errorf("sample %s: %w", what, err)
+	}
+	for i, m := range source.Metrics {
+		v := readings[i].Value
+		if v >= 0 && source.Divisor > 0 {
+			v /= source.Divisor
+		}
+		values.Set(m.Name, v)
+	}
+	return nil
 }

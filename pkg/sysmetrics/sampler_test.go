@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -29,7 +31,7 @@ func spawn(t testing.TB, script string) int {
 	cmd := exec.Command("sh", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the command: %v", err)
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -41,7 +43,7 @@ func spawn(t testing.TB, script string) int {
 func TestSampleOfThisProcess(t *testing.T) {
 	s, err := NewSampler(Options{PIDs: pids(os.Getpid()), Dir: t.TempDir(), Addr: "127.0.0.1"})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the sampler: %v", err)
 	}
 	if s.Interface() != "lo" {
 		t.Errorf("interface %q", s.Interface())
@@ -51,17 +53,17 @@ func TestSampleOfThisProcess(t *testing.T) {
 	if wall := time.Unix(0, got.UnixNano); wall.Before(before.Add(-time.Second)) || wall.After(time.Now().Add(time.Second)) {
 		t.Errorf("taken at %v", wall)
 	}
-	if got.PID != os.Getpid() || got.PPID != os.Getppid() || got.Program == "" || got.PeriodNS != 0 || got.CPUPercent != 0 {
+	if got.PID != os.Getpid() || got.PPID != os.Getppid() || got.Program == "" || got.PeriodNS != 0 || got.Get(metric.CPUPercent) != 0 {
 		t.Errorf("sample %+v", got)
 	}
-	if got.RSSBytes < 1<<20 || got.PeakRSSBytes < got.RSSBytes || got.RSSAnonBytes > got.RSSBytes || got.VirtualBytes < got.RSSBytes {
-		t.Errorf("memory: rss %d, anon %d, peak %d, virtual %d", got.RSSBytes, got.RSSAnonBytes, got.PeakRSSBytes, got.VirtualBytes)
+	if got.Get(metric.RSSBytes) < 1<<20 || got.Get(metric.PeakRSSBytes) < got.Get(metric.RSSBytes) || got.Get(metric.RSSAnonBytes) > got.Get(metric.RSSBytes) || got.Get(metric.VirtualBytes) < got.Get(metric.RSSBytes) {
+		t.Errorf("memory: rss %g, anon %g, peak %g, virtual %g", got.Get(metric.RSSBytes), got.Get(metric.RSSAnonBytes), got.Get(metric.PeakRSSBytes), got.Get(metric.VirtualBytes))
 	}
-	if got.FDs < 3 || got.Threads < 2 || got.Processes != 1 || got.VoluntarySwitches < 1 || got.BootID == "" || !strings.HasPrefix(got.NetNS, "net:[") {
+	if got.Get(metric.FDs) < 3 || got.Get(metric.Threads) < 2 || got.Get(metric.Processes) != 1 || got.Get(metric.VoluntarySwitches) < 1 || got.BootID == "" || !strings.HasPrefix(got.NetNS, "net:[") {
 		t.Errorf("sample %+v", got)
 	}
-	if got.VoluntarySwitches == got.Threads {
-		t.Errorf("context switches %d look like the number of threads", got.VoluntarySwitches)
+	if got.Get(metric.VoluntarySwitches) == got.Get(metric.Threads) {
+		t.Errorf("context switches %g look like the number of threads", got.Get(metric.VoluntarySwitches))
 	}
 }
 
@@ -69,24 +71,24 @@ func TestBusyChildRaisesCPU(t *testing.T) {
 	pid := spawn(t, "sh -c 'while :; do :; done' & wait")
 	s, err := NewSampler(Options{PIDs: pids(pid), Tree: true})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the sampler: %v", err)
 	}
 	sample(t, s)
 	time.Sleep(600 * time.Millisecond)
 	got := sample(t, s)
 	// The cores are shared, so the lower bound is generous; one busy process can't
 	// take more than one core.
-	if got.CPUPercent < 5 || got.CPUPercent > 115 {
-		t.Errorf("CPU %.1f %%", got.CPUPercent)
+	if got.Get(metric.CPUPercent) < 5 || got.Get(metric.CPUPercent) > 115 {
+		t.Errorf("CPU %.1f %%", got.Get(metric.CPUPercent))
 	}
 	if got.PeriodNS < int64(600*time.Millisecond) {
 		t.Errorf("period %v", time.Duration(got.PeriodNS))
 	}
-	if got.Processes != 2 {
-		t.Errorf("%d processes, want 2", got.Processes)
+	if got.Get(metric.Processes) != 2 {
+		t.Errorf("%g processes, want 2", got.Get(metric.Processes))
 	}
-	if again := sample(t, s); again.CPUPercent != got.CPUPercent || again.PeriodNS > int64(100*time.Millisecond) {
-		t.Errorf("CPU %.1f %% over %v, want the one before", again.CPUPercent, time.Duration(again.PeriodNS))
+	if again := sample(t, s); again.Get(metric.CPUPercent) != got.Get(metric.CPUPercent) || again.PeriodNS > int64(100*time.Millisecond) {
+		t.Errorf("CPU %.1f %% over %v, want the one before", again.Get(metric.CPUPercent), time.Duration(again.PeriodNS))
 	}
 }
 
@@ -100,27 +102,31 @@ func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 		sh -c 'sh -c "i=0; while [ \$i -lt 15000 ]; do i=\$((i+1)); done"; :'; wait; done; touch %s; while :; do sleep 10; done`, dir, done))
 	s, err := NewSampler(Options{PIDs: pids(pid), Tree: true})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the sampler: %v", err)
 	}
 	var last results.Sample
-	samples, most := 0, int64(0)
+	samples, most := 0, 0.0
 	for ended := false; !ended; samples++ {
 		_, err := os.Stat(done)
 		ended = err == nil
 		got := sample(t, s)
-		if got.CPUSeconds < last.CPUSeconds || got.WriteBytes < last.WriteBytes || got.ReadBytes < last.ReadBytes || got.VoluntarySwitches < last.VoluntarySwitches {
+		if got.Get(metric.CPUSeconds) < last.Get(metric.CPUSeconds) || got.Get(metric.WriteBytes) < last.Get(metric.WriteBytes) || got.Get(metric.ReadBytes) < last.Get(metric.ReadBytes) || got.Get(metric.VoluntarySwitches) < last.Get(metric.VoluntarySwitches) {
 			t.Fatalf("a counter fell:\n%+v\n%+v", last, got)
 		}
-		last, most = got, max(most, got.Processes)
+		last, most = got, max(most, got.Get(metric.Processes))
 	}
-	kernel, err := s.files.stat(pid)
+	data, err := s.files.read(strconv.Itoa(pid), "stat")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file of the process: %v", err)
 	}
-	want := float64(kernel.own+kernel.waited) / ticksPerSecond
-	t.Logf("%.2f CPU seconds, the kernel has %.2f; %d samples of up to %d processes", last.CPUSeconds, want, samples, most)
-	if want < 0.1 || most < 3 || math.Abs(last.CPUSeconds-want) > 0.05 {
-		t.Errorf("counted %.2f CPU seconds, the kernel %.2f (up to %d processes)", last.CPUSeconds, want, most)
+	kernel, err := metric.StatFields(data)
+	if err != nil {
+		t.Fatalf("parse the stat file: %v", err)
+	}
+	want := (kernel.Number(14) + kernel.Number(15) + kernel.Number(16) + kernel.Number(17)) / 100
+	t.Logf("%.2f CPU seconds, the kernel has %.2f; %d samples of up to %g processes", last.Get(metric.CPUSeconds), want, samples, most)
+	if want < 0.1 || most < 3 || math.Abs(last.Get(metric.CPUSeconds)-want) > 0.05 {
+		t.Errorf("counted %.2f CPU seconds, the kernel %.2f (up to %g processes)", last.Get(metric.CPUSeconds), want, most)
 	}
 }
 
@@ -130,23 +136,23 @@ func TestKilledProcessLeavesNoZeros(t *testing.T) {
 	for range 20 {
 		cmd := exec.Command("sleep", "1000")
 		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+			t.Fatalf("start the command: %v", err)
 		}
 		s, err := NewSampler(Options{PIDs: pids(cmd.Process.Pid), Tree: true})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("start the sampler: %v", err)
 		}
 		sample(t, s)
 		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
+			t.Fatalf("kill the process: %v", err)
 		}
 		for range 5 {
-			if got := sample(t, s); got.RSSBytes == 0 || got.VirtualBytes == 0 || got.PeakRSSBytes == 0 || got.Processes == 0 && got.CPUPercent != -1 {
+			if got := sample(t, s); got.Get(metric.RSSBytes) == 0 || got.Get(metric.VirtualBytes) == 0 || got.Get(metric.PeakRSSBytes) == 0 || got.Get(metric.Processes) == 0 && got.Get(metric.CPUPercent) != -1 {
 				t.Fatalf("sample %+v", got)
 			}
 		}
 		_ = cmd.Wait() // killed
-		if got := sample(t, s); got.Processes != 0 || got.RSSBytes != -1 || got.FDs != -1 || got.CPUPercent != -1 {
+		if got := sample(t, s); got.Get(metric.Processes) != 0 || got.Get(metric.RSSBytes) != -1 || got.Get(metric.FDs) != -1 || got.Get(metric.CPUPercent) != -1 {
 			t.Fatalf("after it was reaped: %+v", got)
 		}
 	}
@@ -198,7 +204,7 @@ func runFor(t *testing.T, k *kept, lead, length time.Duration) error {
 func TestRunSamplesJustAfterEachSecond(t *testing.T) {
 	k := &kept{}
 	if err := runFor(t, k, 300*time.Millisecond, 3500*time.Millisecond); err != nil {
-		t.Error(err)
+		t.Errorf("run the engine: %v", err)
 	}
 	if got, want := k.offsets(), []int64{0, 702, 1702, 2702, 3500}; !slices.Equal(got, want) {
 		t.Errorf("samples at %v ms, want %v", got, want)
@@ -216,7 +222,7 @@ func TestRunLeavesAGap(t *testing.T) {
 		return nil
 	}}
 	if err := runFor(t, k, 0, 6500*time.Millisecond); err != nil {
-		t.Error(err)
+		t.Errorf("run the engine: %v", err)
 	}
 	if got, want := k.offsets(), []int64{0, 1002, 4002, 5002, 6002, 6500}; !slices.Equal(got, want) {
 		t.Errorf("samples at %v ms, want %v", got, want)
@@ -250,16 +256,16 @@ func BenchmarkSample(b *testing.B) {
 			o.Dir = b.TempDir()
 			s, err := NewSampler(o)
 			if err != nil {
-				b.Fatal(err)
+				b.Fatalf("start the sampler: %v", err)
 			}
 			b.ReportAllocs()
 			var last results.Sample
 			for b.Loop() {
 				if last, err = s.Sample(); err != nil {
-					b.Fatal(err)
+					b.Fatalf("sample: %v", err)
 				}
 			}
-			b.ReportMetric(float64(last.Threads), "threads")
+			b.ReportMetric(last.Get(metric.Threads), "threads")
 		})
 	}
 }

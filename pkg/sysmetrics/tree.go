@@ -5,49 +5,46 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// usage is what a tree uses, summed over its processes. Counters include the
-// processes that have ended and never fall; the rest is of those that run, and -1
-// if none does: a tree that has ended has no memory, which is not one of 0 bytes.
+// usage is a tree's metrics, summed over its processes. Counters include the
+// processes that have ended and never fall. The rest covers the running processes
+// and is unknown if none runs: a tree that has ended has no memory, which is not
+// one of 0 bytes.
 type usage struct {
-	main                     *proc // the first root that runs, else the last that did
-	cpuTicks                 int64
-	disk                     diskBytes // -1 if denied
-	switches                 switches
-	rss, anon, peak, virtual int64
-	fds                      int64 // -1 if denied, too
-	threads                  int64
-	processes                int64 // known: 0 if none runs
+	main      *proc     // the first root that runs, else the last that did
+	values    []float64 // in the order of the tree's metrics; -1 if denied
+	fds       float64   // -1 if denied, too
+	processes float64   // known: 0 if none runs
 }
 
 // tree follows some processes and, if asked to, their descendants. A process
 // once seen is followed until it ends, even if its parent ends before it.
 type tree struct {
-	files    *files
-	children *children // nil: no descendants
-	main     *proc
-	procs    map[identity]*proc
-	ended    counters // of processes that ended and left no parent in the tree
-}
-
-// counters are what a process leaves behind.
-type counters struct {
-	cpuTicks int64
-	disk     diskBytes
-	switches switches
+	files         *files
+	processFiles  []processFile
+	metrics       []treeMetric
+	threadSources []*processSource
+	children      *children // nil: no descendants
+	main          *proc
+	procs         map[identity]*proc
+	ended         []float64 // by metric, of processes that ended and left no parent in the tree
 }
 
 func newTree(f *files, descendants bool) *tree {
 	t := &tree{files: f, procs: map[identity]*proc{}}
+	t.processFiles, t.metrics, t.threadSources = processFiles(metric.Sources(), metric.System())
+	t.ended = make([]float64, len(t.metrics))
 	if descendants {
 		t.children = newChildren(f)
 	}
 	return t
 }
 
-// sample reads the tree once. The error names what could not be read of
-// processes that do run.
+// sample reads the tree once. The error names the files of running
+// processes that could not be read.
 func (t *tree) sample(roots []int) (usage, error) {
 	if t.children != nil {
 		t.children.begin()
@@ -88,7 +85,7 @@ func (r *reading) descend(pids []int) {
 			continue
 		}
 		r.visited[pid] = true
-		p, threads, err := r.tree.files.proc(pid, r.tree.procs)
+		p, threads, err := r.tree.proc(pid, r.tree.procs)
 		if gone(err) {
 			continue
 		}
@@ -105,7 +102,7 @@ func (r *reading) descend(pids []int) {
 	}
 }
 
-// settle passes on what the processes that are no longer there have counted.
+// settle passes on the counts of the processes that have ended.
 func (t *tree) settle(now map[identity]*proc) {
 	last := map[int]*proc{}
 	for id, p := range t.procs {
@@ -115,28 +112,31 @@ func (t *tree) settle(now map[identity]*proc) {
 		if now[id] != nil {
 			continue
 		}
-		t.ended.switches.add(p.switches.sum())
 		heir := heir(p, last, now)
-		if heir == nil {
-			t.ended.disk.read += p.read.value
-			t.ended.disk.write += p.write.value
-		} else {
-			heir.read.inherit(p.read.value)
-			heir.write.inherit(p.write.value)
-		}
-		switch {
-		case t.children == nil: // the parent's waited time isn't counted
-			t.ended.cpuTicks += p.own
-		case heir == nil:
-			t.ended.cpuTicks += p.own + p.waited.value
-		default:
-			heir.waited.inherit(p.own + p.waited.value)
+		for i, m := range t.metrics {
+			if m.Kind == metric.Counter {
+				t.settleCounter(i, p, heir)
+			}
 		}
 	}
 }
 
-// heir is the nearest ancestor of p that still runs, which is where the kernel
-// adds what p used, if it was waited for. It is nil if there is none in the tree.
+// settleCounter passes on one count. Without descendants the parent's waited
+// count isn't in the sum, unless the kernel includes it.
+func (t *tree) settleCounter(i int, p, heir *proc) {
+	v := p.values[i]
+	switch {
+	case t.children == nil && !t.metrics[i].source.Inclusive:
+		t.ended[i] += v.own
+	case heir == nil:
+		t.ended[i] += v.own + v.waited.value
+	default:
+		heir.values[i].waited.inherit(v.own + v.waited.value)
+	}
+}
+
+// heir returns the nearest ancestor of p that still runs: the kernel adds the use of p
+// there, if p was waited for. It is nil if there is none in the tree.
 func heir(p *proc, last map[int]*proc, now map[identity]*proc) *proc {
 	for range len(last) {
 		parent := last[p.stat.ppid]
@@ -169,35 +169,54 @@ func (t *tree) chooseMain(roots []int) {
 }
 
 func (t *tree) sum() usage {
-	u := usage{main: t.main, cpuTicks: t.ended.cpuTicks, disk: t.ended.disk, switches: t.ended.switches}
+	u := usage{main: t.main, values: make([]float64, len(t.metrics))}
 	for _, p := range t.procs {
-		u.cpuTicks += p.own
-		if t.children != nil {
-			u.cpuTicks += p.waited.value
-		}
-		u.disk.read = plus(u.disk.read, p.read.value, p.diskDenied)
-		u.disk.write = plus(u.disk.write, p.write.value, p.diskDenied)
-		u.switches.add(p.switches.sum())
-		u.rss += p.status.rss
-		u.anon += p.status.anon
-		u.peak += p.status.peak
-		u.virtual += p.status.virtual
-		u.fds = plus(u.fds, p.fds, p.fdsDenied)
 		if !p.ended() {
-			u.threads += p.status.threads
+			u.fds = plus(u.fds, p.fds, p.fds < 0)
 			u.processes++
 		}
 	}
 	if u.processes == 0 {
-		u.rss, u.anon, u.peak, u.virtual, u.fds, u.threads = -1, -1, -1, -1, -1, -1
+		u.fds = metric.Unknown
+	}
+	for i, m := range t.metrics {
+		if u.values[i] = t.total(i, m); u.values[i] >= 0 && m.source.Divisor > 0 {
+			u.values[i] /= m.source.Divisor
+		}
+		if m.Kind != metric.Counter && u.processes == 0 {
+			u.values[i] = metric.Unknown
+		}
 	}
 	return u
 }
 
+// total sums one metric over the processes, in the units of its source.
+func (t *tree) total(i int, m treeMetric) float64 {
+	if m.Kind != metric.Counter {
+		sum := 0.0
+		for _, p := range t.procs {
+			if !p.ended() {
+				sum = plus(sum, p.values[i].own, p.values[i].unknown)
+			}
+		}
+		return sum
+	}
+	sum := t.ended[i]
+	for _, p := range t.procs {
+		v := &p.values[i]
+		n := v.own
+		if t.children != nil || m.source.Inclusive {
+			n += v.waited.value
+		}
+		sum = plus(sum, n, v.unknown)
+	}
+	return sum
+}
+
 // plus adds to a sum that is -1 once a part of it is unknown.
-func plus(sum, n int64, unknown bool) int64 {
+func plus(sum, n float64, unknown bool) float64 {
 	if sum < 0 || unknown {
-		return -1
+		return metric.Unknown
 	}
 	return sum + n
 }

@@ -96,7 +96,7 @@ func (c *cluster) stop() error {
 	var errs []error
 	for _, m := range c.members {
 		errs = append(errs, m.Process.Kill())
-		_ = m.Wait() // killed: its status says nothing
+		_ = m.Wait() // it was killed, so its status has no meaning
 	}
 	return errors.Join(errs...)
 }

@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// databases are what is measured, with the versions that are installed for it and
-// the connections that the clients share: one each where the usual client can't be
-// shared.
+// databases are the measured databases, with the installed versions and the number of
+// connections that clients share: one each where the usual client can't be shared.
 var databases = []struct{ name, settings string }{
 	{"etcd", "{load: {connections: 100}}"},
 	{"zookeeper", "{version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}}"},
@@ -27,8 +26,8 @@ var databases = []struct{ name, settings string }{
 	{"cetcd", "{}"},
 }
 
-// measureDatabases measures what a put to each database costs the client, with
-// agents in processes of their own, and what an agent costs that does nothing.
+// measureDatabases measures the client's CPU time and memory per put to each database,
+// with agents in processes of their own, and those of an idle agent.
 func measureDatabases(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o options
 	flags := flag.NewFlagSet("databases", flag.ContinueOnError)
@@ -92,7 +91,7 @@ databases:
 `, filepath.Join(o.dir, "results"), strings.Join(hosts, ", "), requests, o.clients, o.clients, name, settings)
 }
 
-// agents are three agents, each with its own work directory.
+// agents are three processes, each with its own work directory.
 type agents struct {
 	hosts     []string
 	processes []*exec.Cmd
@@ -126,7 +125,7 @@ func (a *agents) stop() error {
 		errs = append(errs, p.Process.Signal(syscall.SIGTERM))
 	}
 	for _, p := range a.processes {
-		_ = p.Wait() // its status says only that it was told to
+		_ = p.Wait() // it was asked to end, so its status has no meaning
 	}
 	return errors.Join(errs...)
 }

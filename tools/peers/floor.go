@@ -13,7 +13,7 @@ import (
 )
 
 // floorEtcd puts with upstream's client and does nothing else: no schedule, no
-// records. It is what a tool on that client cannot be cheaper than.
+// records. No tool on that client can cost less.
 func floorEtcd(args []string) error {
 	flags := flag.NewFlagSet("floor-etcd", flag.ContinueOnError)
 	endpoints := flags.String("endpoints", "", "")

@@ -19,8 +19,8 @@ import (
 	"sync/atomic"
 )
 
-// compareHTTP compares what a GET of Consul's HTTP interface costs the client with
-// what it costs wrk. A static server pinned to one processor answers: a database
+// compareHTTP compares the cost of a GET of Consul's HTTP interface to the client with
+// the cost to wrk. A static server pinned to one processor answers: a database
 // would need that processor for itself.
 func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o options

@@ -1,5 +1,5 @@
-// Command peers compares what dbtester costs its client machine with what public
-// tools cost it, on the same servers, in alternating runs, and prints tables of
+// Command peers compares the cost of dbtester to its client machine with the cost of
+// public tools, on the same servers, in alternating runs, and prints tables of
 // ratios. Run it by `make bench-peers`.
 package main
 
@@ -22,8 +22,8 @@ func main() {
 	os.Exit(report(dispatch(ctx, os.Args[1:])))
 }
 
-// dispatch runs what the first argument names. The floors are what the comparisons
-// start as processes of their own.
+// dispatch runs the comparison that the first argument names. The comparisons start
+// the floors as processes of their own.
 func dispatch(ctx context.Context, args []string) error {
 	verb := ""
 	if len(args) > 0 {
@@ -54,7 +54,7 @@ func report(err error) int {
 	return 1
 }
 
-// options are what the runs have in common.
+// options are common to all runs of a comparison.
 type options struct {
 	dbtester    string
 	pairs       int // runs of each program

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// usage is what one run of a program used.
+// usage is the CPU time and memory of one run of a program.
 type usage struct {
 	requests   int
 	cpu, wall  time.Duration
@@ -30,8 +30,8 @@ type usage struct {
 type row struct {
 	name string
 	argv []string
-	// count reads from what the program printed how many requests it made; nil if it
-	// makes as many as it is told.
+	// count reads the number of requests from the program's output; nil if the number
+	// is an argument.
 	count func(output string) (int, error)
 	runs  []usage
 }
@@ -64,8 +64,8 @@ func (r row) run(ctx context.Context, o options) (usage, error) {
 	return u, err
 }
 
-// measure runs a program and returns what the kernel says it used and what it
-// printed; RssAnon is sampled every 20 ms.
+// measure runs a program and returns its usage by the kernel's accounts and its
+// output; RssAnon is sampled every 20 ms.
 func measure(ctx context.Context, dir string, argv []string) (usage, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -168,7 +168,7 @@ func printTable(out io.Writer, request string, rows []row) {
 	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs.\n", request)
 }
 
-// conditions says of what and where the runs were made, and when.
+// conditions describes the versions, the machine and the time of the runs.
 func (o options) conditions() string {
 	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s", toolVersion(o.dbtester, "version"), runtime.Version(),
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))

@@ -74,7 +74,7 @@ func memory(ctx context.Context, args []string, out io.Writer) (err error) {
 	return nil
 }
 
-// sweeps are what is measured.
+// sweeps returns the series of runs, one for each program.
 func (o *memoryOptions) sweeps() ([]sweep, error) {
 	many := []int{100_000, 1_000_000, 10_000_000}
 	return []sweep{

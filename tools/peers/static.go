@@ -21,9 +21,9 @@ const (
 	behindAddr = "127.0.82.2:8500"
 )
 
-// static is nginx, which serves keys as files, and behind it a handler that
-// answers all that is not a GET of a key: it stores what is put as such a file and
-// says what a Consul server says of itself.
+// static is nginx, which serves keys as files, and behind it a handler of all requests
+// except the GET of a key: it stores the values of puts as such files, and describes
+// itself as a Consul server does.
 type static struct {
 	version string
 	root    string
@@ -83,14 +83,14 @@ func startStatic(dir string) (*static, error) {
 	}
 }
 
-// path is the path of the key that was put.
+// path returns the path of the last key that was put, "" before.
 func (s *static) path() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.put
 }
 
-// ServeHTTP answers what a member is asked before and after a load.
+// ServeHTTP answers the requests that precede and follow a load.
 func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Consul-KnownLeader", "true")
 	w.Header().Set("X-Consul-Index", "1")
@@ -133,7 +133,7 @@ func (s *static) stop() error {
 	err := s.behind.Shutdown(context.Background())
 	if s.nginx != nil {
 		err = errors.Join(err, s.nginx.Process.Kill())
-		_ = s.nginx.Wait() // killed: its status says nothing
+		_ = s.nginx.Wait() // it was killed, so its status has no meaning
 	}
 	return err
 }

@@ -13,7 +13,7 @@ const (
 	// pastSecond is how long after a boundary of the wall clock a sample is due, so
 	// that a timer that fires early by a hair doesn't sample the second before.
 	pastSecond = 2 * time.Millisecond
-	// keptErrors bounds what Run remembers.
+	// keptErrors is the number of errors that Run keeps.
 	keptErrors = 10
 )
 

@@ -1,6 +1,10 @@
 package sysmetrics
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
 
 // counts are the counters of a sample that must never fall.
 type counts struct {
@@ -26,7 +30,8 @@ func runSteps(t *testing.T, o Options, steps []step) {
 		}
 		got := sample(t, s)
 		have := counts{
-			cpu: int64(got.CPUSeconds*ticksPerSecond + 0.5), read: got.ReadBytes, write: got.WriteBytes, switches: got.VoluntarySwitches,
+			cpu:  int64(got.Get(metric.CPUSeconds)*100 + 0.5), // ticks
+			read: int64(got.Get(metric.ReadBytes)), write: int64(got.Get(metric.WriteBytes)), switches: int64(got.Get(metric.VoluntarySwitches)),
 		}
 		if have != step.want {
 			t.Errorf("%s: %+v, want %+v", step.what, have, step.want)

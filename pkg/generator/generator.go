@@ -1,0 +1,148 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// latestLag is the least number of blocks that the latest key that is read lies
+// behind the latest that is created: time for the write to end.
+const latestLag = 10
+
+// Generator maps request numbers to operations, keys and values. Only its
+// record of missing keys changes after it is made. It is safe for concurrent use.
+type Generator struct {
+	layout
+	load     workload.Load
+	firstKey int64 // the first key that is created has this number or load.Keys
+	deletes  bool  // an operation does
+	lag      int64 // blocks
+	zipf     zipf
+	// absent are created keys that reads skip; nil if no operation reads them.
+	absent *missingKeys
+}
+
+// New checks a load and computes the constant parts of its requests. The seed makes keys and
+// values. Created keys are numbered from firstKey, or from load.Keys if that is
+// greater. Clients is the largest number of concurrent clients.
+func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Generator, error) {
+	mix, err := newLayout(load.Shares(), seed)
+	if err != nil {
+		return nil, err
+	}
+	g := &Generator{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag}
+	g.deletes = g.any(workload.Op.Deletes)
+	if g.any(workload.Op.NeedsKey) && !load.SameKey {
+		if load.Keys < 1 {
+			return nil, fmt.Errorf("operations on existing keys need at least 1 key, got %d", load.Keys)
+		}
+		g.zipf = newZipf(load.Keys)
+	}
+	if load.ReadsCreated() {
+		if load.Backlog == workload.BacklogShed {
+			return nil, errors.New("a load that reads the keys it creates must not shed their writes")
+		}
+		// A request may be older than the newest key's by as many blocks as lie between a
+		// write and its reads.
+		g.absent = &missingKeys{reach: load.Keys + 2*(g.lag+1)*g.perBlock}
+	}
+	return g, nil
+}
+
+// Carry takes over the missing keys of an earlier step of the same load, which may
+// be nil.
+func (g *Generator) Carry(earlier *Generator) {
+	if g.absent != nil && earlier != nil {
+		earlier.absent.reach = max(earlier.absent.reach, g.absent.reach)
+		g.absent = earlier.absent
+	}
+}
+
+// Request holds the parts of a request that its number decides.
+type Request struct {
+	Number int64 // over all steps
+	Op     int   // index in the load's mix
+	Key    int64 // number of the key; 0 with one key for all requests
+}
+
+// Request returns the request of a number.
+func (g *Generator) Request(number int64) Request {
+	o, rank := g.op(number)
+	r := Request{Number: number, Op: o}
+	if !g.load.SameKey {
+		r.Key = g.keyOf(number, o, rank)
+	}
+	return r
+}
+
+// Operation returns the operation of a request.
+func (g *Generator) Operation(r Request) workload.Op { return g.ops[r.Op] }
+
+// Skip must be called for every number whose request is not sent.
+func (g *Generator) Skip(number int64) {
+	if g.absent != nil {
+		g.Sending(g.Request(number))
+	}
+}
+
+// SkipAll is Skip for every number of the half-open range [from, to).
+func (g *Generator) SkipAll(from, to int64) {
+	for i := from; i < to && g.absent != nil; i++ {
+		g.Skip(i)
+	}
+}
+
+// Sending must be called before a request is sent: a key that it creates is missing
+// until Written is called.
+func (g *Generator) Sending(r Request) {
+	if g.absent != nil && r.Op == g.creates {
+		g.absent.add(r.Key)
+	}
+}
+
+// Written must be called after a request ended ok.
+func (g *Generator) Written(r Request) {
+	if g.absent != nil && r.Op == g.creates {
+		g.absent.remove(r.Key)
+	}
+}
+
+// keyOf returns the number of the key that request i uses for operation o.
+func (g *Generator) keyOf(i int64, o int, rank int64) int64 {
+	load := &g.load
+	if o == g.creates {
+		first := max(g.firstKey, load.Keys)
+		if len(g.ops) == 1 {
+			return first + i
+		}
+		return first + i/block*g.perBlock + rank
+	}
+	draw := Mix64(g.seed ^ Mix64(uint64(i)*golden+1))
+	switch load.KeyLaw {
+	case workload.KeysUniform:
+		return below(draw, load.Keys)
+	case workload.KeysZipfian:
+		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
+	case workload.KeysLatest:
+		return g.latest(i, g.zipf.rank(draw))
+	default:
+		return i % load.Keys
+	}
+}
+
+// latest returns the key of a rank counted back from the latest that request i
+// can expect to find: created ones first except those that are missing, then
+// those that existed before.
+func (g *Generator) latest(i, rank int64) int64 {
+	created := max(0, i/block-g.lag) * g.perBlock
+	if rank < created {
+		first := max(g.firstKey, g.load.Keys)
+		if key := g.absent.before(first + created - 1 - rank); key >= first {
+			return key
+		}
+		rank = created
+	}
+	return max(g.load.Keys-1-(rank-created), 0)
+}

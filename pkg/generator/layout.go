@@ -1,0 +1,100 @@
+package generator
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// block is how many requests share out a mix exactly: each block holds every
+// operation by its weight, in an order of its own. So the number of keys created
+// before a request follows from its number alone, and everything a request does
+// is a function of (seed, number).
+const block = workload.Block
+
+// layout lays the operations of a mix out over blocks of requests.
+type layout struct {
+	seed uint64
+	ops  []workload.Op
+	// from[o] is the first place in a block that belongs to operation o. It has one
+	// more entry, which is block.
+	from []int64
+	// creates is the index in ops of the operation that creates keys, -1 without one.
+	// perBlock is how many keys a block creates.
+	creates  int
+	perBlock int64
+	sends    []bool // by operation: it sends a value
+}
+
+// newLayout returns every problem of a mix as one error.
+func newLayout(mix []workload.Share, seed uint64) (layout, error) {
+	var errs []error
+	for _, p := range workload.CheckMix(mix) {
+		errs = append(errs, errors.New(p.Text))
+	}
+	if len(errs) > 0 {
+		return layout{}, errors.Join(errs...)
+	}
+	l := layout{seed: seed, from: []int64{0}, creates: -1}
+	for o, n := range workload.PerBlock(mix) {
+		op := mix[o].Operation
+		l.ops = append(l.ops, op)
+		l.from = append(l.from, l.from[o]+n)
+		l.sends = append(l.sends, op.SendsValue())
+		if op.Creates() {
+			l.creates, l.perBlock = o, n
+		}
+	}
+	return l, nil
+}
+
+// any reports whether an operation has a property.
+func (l *layout) any(has func(workload.Op) bool) bool { return slices.ContainsFunc(l.ops, has) }
+
+// Op returns the operation of request i, as an index of the load's mix.
+func (l *layout) Op(i int64) int {
+	o, _ := l.op(i)
+	return o
+}
+
+// op returns the index of the operation of request i, and the rank of the request
+// among those of its block with the same operation.
+func (l *layout) op(i int64) (o int, rank int64) {
+	if len(l.ops) == 1 {
+		return 0, i % block
+	}
+	place := permute(i%block, i/block, l.seed)
+	for o = range l.ops {
+		if place < l.from[o+1] {
+			break
+		}
+	}
+	return o, place - l.from[o]
+}
+
+// Count adds the requests of the half-open range [from, to) to into, by operation.
+// Every whole block holds the same numbers.
+func (l *layout) Count(from, to int64, into []int64) {
+	if len(l.ops) == 1 {
+		into[0] += to - from
+		return
+	}
+	one := func() {
+		o, _ := l.op(from)
+		into[o]++
+		from++
+	}
+	for from < to && from%block != 0 {
+		one()
+	}
+	if blocks := (to - from) / block; blocks > 0 {
+		for o := range into {
+			into[o] += blocks * (l.from[o+1] - l.from[o])
+		}
+		from += blocks * block
+	}
+	for from < to {
+		one()
+	}
+}
