@@ -12,14 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/linefile"
 )
 
 // Derive writes the classic CSV files of one database into its tag folder dir.
 // It is a pure function of the canonical files there and of the database's
 // record in the manifest: deriving twice gives the same bytes. Only requests of
-// [PhaseMeasure] count. What a killed run left is used as far as it goes: an
+// [PhaseMeasure] count. The records of a killed run are used as far as they go: an
 // incomplete last line is dropped, and files whose source is missing are not
 // made. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun) error {
@@ -113,13 +115,14 @@ func summaryTable(s *Summary) []byte {
 	}
 	some := s.Latency.Count > 0
 	row("TOTAL-SECONDS", s.Window.Seconds(), true)
-	row("REQUESTS-PER-SECOND", s.Throughput(), s.Window > 0)
+	_, missing := s.Served.Average()
+	row("REQUESTS-PER-SECOND", s.Throughput(), missing == "")
 	row("SLOWEST-LATENCY-MS", milliseconds(float64(s.Latency.MaxNS)), some)
 	row("FASTEST-LATENCY-MS", milliseconds(float64(s.Latency.MinNS)), some)
 	row("AVERAGE-LATENCY-MS", milliseconds(s.Latency.Mean()), some)
 	row("STDDEV-LATENCY-MS", milliseconds(s.Latency.StdDev()), some)
 	for _, e := range s.Errors {
-		b = appendText(b, fmt.Sprintf("ERROR: %q", e.Class))
+		b = linefile.AppendText(b, fmt.Sprintf("ERROR: %q", e.Class))
 		b = fmt.Appendf(b, ",%d\n", e.Count)
 	}
 	if len(s.Errors) == 0 {
@@ -147,12 +150,12 @@ func distributionTable(s *Summary) []byte {
 	b := []byte("LATENCY-MS,COUNT\n")
 	const width = 10 * time.Millisecond
 	counts := map[int64]int64{}
-	bars := hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits) // those with counts
+	bars := histogram.Packed() // those with counts
 	bars.MergeFrom(s.Histogram)
 	for value, count := range bars.ForEachBucket {
 		// A bar is narrower than a bucket up to some 10 s; its middle stands for
 		// it. The exact extremes bound the outer ones.
-		middle := value + (bucketWidth(value)-1)/2
+		middle := value + (histogram.BucketWidth(value)-1)/2
 		if s.Latency.Count > 0 {
 			middle = min(max(middle, s.Latency.MinNS), s.Latency.MaxNS)
 		}
@@ -182,7 +185,7 @@ func bounds(counts map[int64]int64) (first, last int64) {
 	return first, last
 }
 
-// secondRow is what was ok in one second of one step.
+// secondRow counts the ok requests in one second of one step.
 type secondRow struct {
 	second  int64
 	step    int
@@ -294,7 +297,7 @@ func diskTable(members []Member) []byte {
 	b := []byte("INDEX,DATABASE-ENDPOINT,DISK-SPACE-USAGE,DISK-SPACE-USAGE-BYTES-NUM\n")
 	for _, m := range members {
 		b = strconv.AppendInt(b, int64(m.Index), 10)
-		b = appendText(append(b, ','), m.Endpoint)
+		b = linefile.AppendText(append(b, ','), m.Endpoint)
 		if m.Disk == nil {
 			b = append(b, ",,\n"...)
 			continue

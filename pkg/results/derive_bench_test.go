@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // BenchmarkDerive is what the classic files of a load cost when it ended, in time
@@ -17,7 +20,7 @@ func BenchmarkDerive(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := Derive(dir, run); err != nil {
-					b.Fatal(err)
+					b.Fatalf("derive the classic files: %v", err)
 				}
 			}
 		})
@@ -38,15 +41,15 @@ func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 	must(err)
 	samples, err := NewSampleWriter(filepath.Join(dir, FileClient))
 	must(err)
-	total, err := NewLatencyWriter(filepath.Join(dir, FileTotal), epoch)
+	total, err := histogram.NewLogWriter(filepath.Join(dir, FileTotal), epoch)
 	must(err)
-	h := NewHistogram()
+	h := histogram.New()
 	for second := range seconds {
 		row := Interval{Second: epoch.Unix() + second, Phase: PhaseMeasure, Operation: "write", Clients: 100, Due: perSecond, Sent: perSecond, OK: perSecond}
 		for i := range int64(perSecond) {
 			took := time.Duration(5e6 + (i*7919+second*104729)%20e6)
 			row.Latency(TimingService, OK).Add(took)
-			Record(h, took)
+			histogram.Record(h, took)
 		}
 		must(intervals.Write([]Interval{row}))
 		must(samples.Write(Sample{UnixNano: (epoch.Unix() + second) * 1e9, PeriodNS: 1e9}))
@@ -56,5 +59,5 @@ func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 	must(intervals.Close())
 	must(samples.Close())
 	must(total.Close())
-	return &DatabaseRun{LoadStart: epoch, LoadEnd: end, Steps: []Step{{Clients: 100, Start: epoch, End: end}}}
+	return &DatabaseRun{LoadStart: epoch, LoadEnd: end, Steps: []Step{{Step: workload.Step{Clients: 100}, Start: epoch, End: end}}}
 }

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // group is requests of one second, step, phase and outcome that took equally
@@ -30,7 +34,7 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 	intervals := map[string]*Interval{}
 	var order []*Interval
 	var errs []ErrorCount
-	lines, err := NewLatencyWriter(filepath.Join(dir, FileLatency), run.LoadStart)
+	lines, err := histogram.NewLogWriter(filepath.Join(dir, FileLatency), run.LoadStart)
 	check(t, err)
 	for _, g := range groups {
 		second := epoch.Unix() + int64(g.second)
@@ -56,10 +60,10 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 			if timing == TimingResponse && run.Timing(g.step) == TimingService {
 				continue
 			}
-			h := NewHistogram()
+			h := histogram.New()
 			for range g.n {
 				i.Latency(timing, g.outcome).Add(g.took * factor)
-				Record(h, g.took*factor)
+				histogram.Record(h, g.took*factor)
 			}
 			if g.outcome == OK {
 				check(t, lines.Write(time.Unix(second, 0), time.Second, Series{timing, "write", OK, g.step, g.phase}.Tag(), h))
@@ -73,10 +77,29 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 		check(t, w.Write([]Interval{*i}))
 	}
 	check(t, w.Close())
+	recordProgress(t, dir, run, order)
 	e, err := NewErrorWriter(filepath.Join(dir, FileErrors))
 	check(t, err)
 	check(t, e.Write(errs))
 	check(t, e.Close())
+}
+
+// recordProgress writes a row for each interval: a tick of its second. Measured
+// ones lie in their step's window, others before it.
+func recordProgress(t *testing.T, dir string, run *DatabaseRun, intervals []*Interval) {
+	t.Helper()
+	w, err := NewProgressWriter(filepath.Join(dir, FileProgress))
+	check(t, err)
+	for _, i := range intervals {
+		s := run.Steps[i.Step]
+		from, to := run.Measured(s)
+		at := min(max(time.Unix(i.Second, 0).Sub(s.Start), from.Sub(s.Start)), to.Sub(s.Start)-ProgressTick)
+		if i.Phase != PhaseMeasure {
+			at = 0
+		}
+		check(t, w.Write([]Progress{{Step: i.Step, FromNS: int64(at), ToNS: int64(at + ProgressTick), Operation: i.Operation, Due: i.Due, OK: i.OK, Failed: i.Failed, Unknown: i.Unknown}}))
+	}
+	check(t, w.Close())
 }
 
 // writeTotals adds the totals that a load writes at the end.
@@ -84,7 +107,7 @@ func writeTotals(t *testing.T, dir string) {
 	t.Helper()
 	totals, err := ReadTotals(filepath.Join(dir, FileLatency))
 	check(t, err)
-	w, err := NewLatencyWriter(filepath.Join(dir, FileTotal), epoch)
+	w, err := histogram.NewLogWriter(filepath.Join(dir, FileTotal), epoch)
 	check(t, err)
 	for s, h := range totals {
 		check(t, w.Write(epoch, time.Minute, s.Tag(), h))
@@ -99,9 +122,9 @@ func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * fl
 // second.
 func steppedRun() *DatabaseRun {
 	return &DatabaseRun{
-		Tag: "fake", State: StateComplete, Load: Load{Operation: "write", Clients: 1, WarmUp: time.Second},
+		Tag: "fake", State: StateComplete, Load: Load{Load: workload.Load{Operation: "write", Clients: 1, WarmUp: time.Second}},
 		LoadStart: at(0), LoadEnd: at(7),
-		Steps: []Step{{Index: 0, Clients: 1, Start: at(0), End: at(3)}, {Index: 1, Clients: 10, Start: at(3.5), End: at(7)}},
+		Steps: []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(3)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(3.5), End: at(7)}},
 		Members: []Member{
 			{Index: 0, Endpoint: "127.0.0.1:2379", Disk: &Disk{ApparentBytes: 265_884_848, AllocatedBytes: 1}},
 			{Index: 1, Endpoint: "127.0.0.2:2379"},
@@ -139,7 +162,7 @@ func recordStepped(t *testing.T) (dir string, run *DatabaseRun) {
 	writeTotals(t, dir)
 	writeSamples(t, filepath.Join(dir, ServerFile(1)), testSample(100), testSample(103), testSample(104))
 	client := testSample(100)
-	client.Clients = -1
+	client.Set(metric.Clients, -1)
 	writeSamples(t, filepath.Join(dir, FileClient), client)
 	return dir, run
 }
@@ -284,9 +307,10 @@ func TestDeriveKilledRun(t *testing.T) {
 	check(t, os.Remove(filepath.Join(dir, FileClient)))
 	run.LoadStart, run.LoadEnd, run.Steps, run.Members = time.Time{}, time.Time{}, nil, nil
 	check(t, Derive(dir, run))
-	// The last whole row is of second 3, so warm-up (second 0) cut there are 3 s.
+	// After the warm-up of 1 s the last rows of progress end 3 s and 1.6 s after their
+	// steps' starts.
 	summary := mustRead(t, filepath.Join(dir, FileClassicSummary))
-	if !strings.HasPrefix(summary, "TOTAL-SECONDS,3.0000\nREQUESTS-PER-SECOND,763.3333\n") { // 2,290 ok
+	if !strings.HasPrefix(summary, "TOTAL-SECONDS,2.6000\nREQUESTS-PER-SECOND,961.9231\n") { // 2,501 ok
 		t.Errorf("summary: %s", summary)
 	}
 	if p := mustRead(t, filepath.Join(dir, FileClassicPercentile)); strings.Contains(p, "p50,\n") {
@@ -309,7 +333,7 @@ func TestDeriveMalformed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "1-"+FileServerInterpolated)); err != nil {
-		t.Error(err)
+		t.Errorf("stat the file: %v", err)
 	}
 }
 
@@ -321,13 +345,15 @@ func TestMeasured(t *testing.T) {
 		from, to float64
 	}{
 		{"all of it", Load{}, Step{Start: at(1), End: at(9)}, 1, 9},
-		{"without warm-up", Load{WarmUp: 2 * time.Second}, Step{Start: at(1), End: at(9)}, 3, 9},
-		{"with what was drained", Load{Drain: time.Minute}, Step{Start: at(1), End: at(9), IssueEnd: at(5)}, 1, 9},
-		{"without cool-down", Load{CoolDown: time.Second}, Step{Start: at(1), End: at(9), Duration: 5 * time.Second}, 1, 5},
-		{"the load's duration", Load{CoolDown: time.Second, Duration: 5 * time.Second}, Step{Start: at(1), End: at(9)}, 1, 5},
-		{"no cool-down without a duration", Load{CoolDown: time.Second}, Step{Start: at(1), End: at(9)}, 1, 9},
-		{"ended before the cool-down", Load{CoolDown: time.Second}, Step{Start: at(1), End: at(3), Duration: 5 * time.Second}, 1, 3},
-		{"ended in the warm-up", Load{WarmUp: 5 * time.Second}, Step{Start: at(1), End: at(3)}, 3, 3},
+		{"without warm-up", Load{Load: workload.Load{WarmUp: 2 * time.Second}}, Step{Start: at(1), End: at(9)}, 3, 9},
+		{"with what was drained", Load{Load: workload.Load{Drain: time.Minute}}, Step{Start: at(1), End: at(9), IssueEnd: at(5)}, 1, 9},
+		{"of a duration, until issuing ended", Load{Load: workload.Load{Drain: time.Minute}}, Step{Start: at(1), End: at(9), IssueEnd: at(6), Step: workload.Step{Duration: 5 * time.Second}}, 1, 6},
+		{"of a duration, interrupted", Load{}, Step{Start: at(1), End: at(9), IssueEnd: at(3), Step: workload.Step{Duration: 5 * time.Second}}, 1, 3},
+		{"without cool-down", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(9), Step: workload.Step{Duration: 5 * time.Second}}, 1, 5},
+		{"the load's duration", Load{Load: workload.Load{CoolDown: time.Second, Duration: 5 * time.Second}}, Step{Start: at(1), End: at(9)}, 1, 5},
+		{"no cool-down without a duration", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(9)}, 1, 9},
+		{"ended before the cool-down", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(3), Step: workload.Step{Duration: 5 * time.Second}}, 1, 3},
+		{"ended in the warm-up", Load{Load: workload.Load{WarmUp: 5 * time.Second}}, Step{Start: at(1), End: at(3)}, 3, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			run := &DatabaseRun{Load: tc.load, Steps: []Step{tc.step}}
@@ -339,15 +365,24 @@ func TestMeasured(t *testing.T) {
 }
 
 // Of a run killed in its second step the first has its recorded time, the second
-// the rest of its recorded seconds.
+// that of its rows; in an older format the rest of its recorded seconds.
 func TestWindowsOfAKilledRun(t *testing.T) {
 	dir, run := recordStepped(t)
 	run.Steps = run.Steps[:1]
 	run.Steps[0].End = at(3.25)
 	s, err := Summarize(dir, run)
 	check(t, err)
+	if one, two := s.Steps[0].Window, s.Steps[1].Window; one != 2250*time.Millisecond || two != 600*time.Millisecond {
+		t.Errorf("windows %v and %v, want 2.25 s and 0.6 s", one, two)
+	}
+	check(t, os.Remove(filepath.Join(dir, FileProgress)))
+	s, err = Summarize(dir, run)
+	check(t, err)
 	if one, two := s.Steps[0].Window, s.Steps[1].Window; one != 2250*time.Millisecond || two != 2750*time.Millisecond {
-		t.Errorf("windows %v and %v", one, two)
+		t.Errorf("windows without progress %v and %v, want 2.25 s and 2.75 s", one, two)
+	}
+	if _, missing := s.Served.Average(); missing != NotRecorded {
+		t.Errorf("throughput without progress: %q, want %q", missing, NotRecorded)
 	}
 }
 

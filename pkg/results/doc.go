@@ -4,13 +4,13 @@
 //
 // Canonical records are appended as they happen, whole lines at a time, so that a
 // killed run can be read up to its end; readers drop an incomplete last line and
-// say so with [ErrTruncated]. Columns are found by name. Times are unix seconds of
+// return [ErrTruncated]. Columns are found by name. Times are unix seconds of
 // the client's clock, latencies nanoseconds, sizes bytes.
 //
-//	manifest.json            what was asked and what ran ([Manifest])
+//	manifest.json            the experiment, the machines, the marks ([Manifest])
 //	TAG/intervals.csv        a row per second, step, phase and operation ([Interval])
 //	TAG/errors.csv           a row per second and class of error ([ErrorCount])
-//	TAG/events.jsonl         what happened besides requests ([Event])
+//	TAG/events.jsonl         members, leaders, boundaries of steps ([Event])
 //	TAG/latency.hlog         ok latencies, a line per second and [Series]
 //	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]
 //	TAG/*-system-metrics.csv a row per second of one machine ([Sample])

@@ -1,5 +1,7 @@
 package results
 
+import "github.com/coreos/dbtester/pkg/linefile"
+
 import "time"
 
 // ErrorCount is one row of errors.csv: how often a class of error ended a
@@ -16,26 +18,28 @@ type ErrorCount struct {
 	FirstTime time.Time
 }
 
-// errorColumns are the columns of errors.csv, in order.
-func errorColumns() []column[ErrorCount] {
-	return []column[ErrorCount]{
-		intColumn("second", func(e *ErrorCount) *int64 { return &e.Second }),
-		intColumn("step", func(e *ErrorCount) *int { return &e.Step }),
-		textColumn("phase", func(e *ErrorCount) *Phase { return &e.Phase }),
-		textColumn("operation", func(e *ErrorCount) *string { return &e.Operation }),
-		textColumn("class", func(e *ErrorCount) *string { return &e.Class }),
-		intColumn("count", func(e *ErrorCount) *int64 { return &e.Count }),
-		textColumn("first_text", func(e *ErrorCount) *string { return &e.FirstText }),
-		timeColumn("first_time", func(e *ErrorCount) *time.Time { return &e.FirstTime }),
+// errorColumns declares errors.csv, in the order of its columns.
+func errorColumns() []linefile.Column[ErrorCount] {
+	return []linefile.Column[ErrorCount]{
+		linefile.IntColumn("second", func(e *ErrorCount) *int64 { return &e.Second }),
+		linefile.IntColumn("step", func(e *ErrorCount) *int { return &e.Step }),
+		linefile.TextColumn("phase", func(e *ErrorCount) *Phase { return &e.Phase }),
+		linefile.TextColumn("operation", func(e *ErrorCount) *string { return &e.Operation }),
+		linefile.TextColumn("class", func(e *ErrorCount) *string { return &e.Class }),
+		linefile.IntColumn("count", func(e *ErrorCount) *int64 { return &e.Count }),
+		linefile.TextColumn("first_text", func(e *ErrorCount) *string { return &e.FirstText }),
+		linefile.TimeColumn("first_time", func(e *ErrorCount) *time.Time { return &e.FirstTime }),
 	}
 }
 
 // ErrorWriter appends to errors.csv. It is not safe for concurrent use.
-type ErrorWriter struct{ table tableWriter[ErrorCount] }
+type ErrorWriter struct {
+	table linefile.TableWriter[ErrorCount]
+}
 
 // NewErrorWriter opens or creates the file; a new one gets its header at once.
 func NewErrorWriter(path string) (*ErrorWriter, error) {
-	table, err := newTableWriter(path, errorColumns())
+	table, err := linefile.NewTableWriter(path, errorColumns())
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +48,12 @@ func NewErrorWriter(path string) (*ErrorWriter, error) {
 
 // Write appends the rows and returns when the kernel has them. Line breaks in
 // texts become spaces. After an error every Write returns that error.
-func (w *ErrorWriter) Write(rows []ErrorCount) error { return w.table.write(rows) }
+func (w *ErrorWriter) Write(rows []ErrorCount) error { return w.table.Write(rows) }
 
 // Close closes the file.
-func (w *ErrorWriter) Close() error { return w.table.rows.close() }
+func (w *ErrorWriter) Close() error { return w.table.Close() }
 
 // ReadErrors reads errors.csv; its errors are those of [ReadIntervals].
 func ReadErrors(path string) ([]ErrorCount, error) {
-	return readTable(path, errorColumns(), func([]string) ErrorCount { return ErrorCount{} })
+	return linefile.ReadTable(path, errorColumns(), linefile.ZeroRows[ErrorCount])
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/linefile"
 )
 
 // Event is one line of events.jsonl: something that happened besides requests.
@@ -21,15 +23,27 @@ type Event struct {
 // or another than before.
 const EventLeader = "leader"
 
+// The kinds of event that a step's clients lost a connection to a member for the
+// first time, and that one of them opened a connection in its place for the first
+// time.
+const (
+	EventConnectionLost = "connection lost"
+	EventReconnected    = "reconnected"
+)
+
+// EventStopped is the kind of event that the client began not to run for at least
+// 100 ms. It is written when the load has ended.
+const EventStopped = "client stopped"
+
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
 type EventWriter struct {
 	mu   sync.Mutex
-	rows *rowFile
+	rows *linefile.File
 }
 
 // NewEventWriter opens or creates the file.
 func NewEventWriter(path string) (*EventWriter, error) {
-	rows, err := openRows(path, nil)
+	rows, err := linefile.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -45,27 +59,27 @@ func (w *EventWriter) Write(e Event) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rows.append(append(line, '\n'))
+	return w.rows.Append(append(line, '\n'))
 }
 
 // Close closes the file.
 func (w *EventWriter) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rows.close()
+	return w.rows.Close()
 }
 
 // ReadEvents reads events.jsonl in the order written; its errors are those of
 // [ReadIntervals].
 func ReadEvents(path string) ([]Event, error) {
 	var events []Event
-	for line, err := range readLines(path) {
+	for line, err := range linefile.Lines(path) {
 		if err != nil {
 			return events, err
 		}
 		var e Event
-		if err := json.Unmarshal([]byte(line.text), &e); err != nil {
-			return events, &SyntaxError{File: path, Line: line.number, Reason: err.Error()}
+		if err := json.Unmarshal([]byte(line.Text), &e); err != nil {
+			return events, &SyntaxError{File: path, Line: line.Number, Reason: err.Error()}
 		}
 		events = append(events, e)
 	}

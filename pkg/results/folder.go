@@ -10,15 +10,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
 const (
-	dirPerm  = 0o755
-	filePerm = 0o644
+	dirPerm = 0o755
 
 	// maxSlug keeps paths short; titles are sentences.
 	maxSlug = 80
+
+	// maxManifest is the largest manifest that is read, in bytes.
+	maxManifest = 64 << 20
 )
+
+// ErrTruncated matches the error of a reader that dropped an incomplete last line,
+// which a killed run leaves behind. The rows before it are good.
+var ErrTruncated = linefile.ErrTruncated
+
+// SyntaxError is malformed data in a file of a result folder.
+type SyntaxError = linefile.SyntaxError
 
 // Folder is one result folder. Its methods are safe for concurrent use, except
 // that manifests must be written one after the other.
@@ -66,8 +79,8 @@ func (f *Folder) Path(elem ...string) string {
 // MakeTag makes the folder of one database, if it is not there, and returns its
 // directory. A tag that is not the plain name of a folder is an error.
 func (f *Folder) MakeTag(tag string) (dir string, err error) {
-	if !filepath.IsLocal(tag) || tag == "." || strings.ContainsAny(tag, `/\`) || tag == DirReport || tag == FileManifest {
-		return "", fmt.Errorf("tag %q cannot name a folder", tag)
+	if err := checkTag(tag); err != nil {
+		return "", err
 	}
 	dir = f.Path(tag)
 	if err := os.MkdirAll(dir, dirPerm); err != nil {
@@ -76,8 +89,16 @@ func (f *Folder) MakeTag(tag string) (dir string, err error) {
 	return dir, nil
 }
 
+// checkTag refuses a tag that is not the plain name of a folder.
+func checkTag(tag string) error {
+	if !filepath.IsLocal(tag) || tag == "." || strings.ContainsAny(tag, `/\`) || tag == DirReport || tag == FileManifest {
+		return fmt.Errorf("tag %q cannot name a folder", tag)
+	}
+	return nil
+}
+
 // WriteManifest replaces the manifest: a reader sees the old one or the new one,
-// also after a crash. It is written as [FormatVersion] whatever m.Format says.
+// also after a crash. Its format is [FormatVersion]; m.Format is ignored.
 func (f *Folder) WriteManifest(m *Manifest) error {
 	written := *m
 	written.Format = FormatVersion
@@ -92,7 +113,7 @@ func (f *Folder) WriteManifest(m *Manifest) error {
 // program would misread its folder.
 func (f *Folder) Manifest() (*Manifest, error) {
 	path := f.Path(FileManifest)
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, maxManifest)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
@@ -112,6 +133,14 @@ func (f *Folder) Manifest() (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	for i, d := range m.Databases {
+		if d == nil {
+			return nil, fmt.Errorf("read %s: database %d must be an object, got null", path, i+1)
+		}
+		if err := checkTag(d.Tag); err != nil {
+			return nil, fmt.Errorf("read %s: database %d: %w", path, i+1, err)
+		}
 	}
 	return &m, nil
 }
@@ -137,39 +166,10 @@ func slug(title string) string {
 	return s
 }
 
-// replaceFile writes a file whole: beside it first, then renamed over it, both
-// synced, so that a crash leaves the old content or the new.
-func replaceFile(path string, data []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, bare(err))
-		}
-	}()
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
+// replaceFile writes a file that is whole, also after a crash.
+func replaceFile(path string, data []byte) error {
+	if err := wholefile.Write(path, wholefile.Bytes(data)); err != nil {
+		return fmt.Errorf("write %s: %w", path, linefile.Bare(err))
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(filePerm), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a rename in dir last.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestCreateNeverReuses(t *testing.T) {
@@ -50,8 +52,8 @@ func TestManifestRoundTrip(t *testing.T) {
 		State: StateRunning, Title: "t", Started: epoch, Seed: 1<<64 - 1, Config: json.RawMessage(`{"title":"t"}`),
 		SelfCheck: selfCheck(),
 		Databases: []*DatabaseRun{{
-			ID: "etcd", Tag: "etcd", Load: Load{WarmUp: time.Second, Rate: 1000, RateEnd: 5000}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}},
-			Steps: []Step{{Clients: 8, Rate: 1000, RateEnd: 5000}},
+			ID: "etcd", Tag: "etcd", Load: Load{Load: workload.Load{WarmUp: time.Second, Rate: 1000, RateEnd: 5000}}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}},
+			Steps: []Step{{Step: workload.Step{Clients: 8, Rate: 1000, RateEnd: 5000}}},
 		}},
 	}
 	check(t, f.WriteManifest(want))
@@ -85,7 +87,7 @@ func TestManifestOfAnotherFormat(t *testing.T) {
 	f, err := Create(t.TempDir(), "t", epoch, "")
 	check(t, err)
 	for content, want := range map[string]string{
-		`{"format": 2, "started": {"new": "shape"}}`: "format 2 is newer than this program's 1",
+		`{"format": 3, "started": {"new": "shape"}}`: "format 3 is newer than this program's 2",
 		`{}`:            "not a manifest",
 		`{"format": 1,`: "unexpected end",
 	} {

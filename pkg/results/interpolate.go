@@ -1,13 +1,13 @@
 package results
 
 import (
-	"slices"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // maxGap is the longest gap in seconds that is filled. A longer one is not a
-// missed sample but a clock that was set or a machine that slept, and rows for it
-// would be fiction by the million.
+// missed sample but a clock that was set or a machine that slept.
 const maxGap = 3600
 
 // Interpolate returns exactly one sample per unix second from the first sample's
@@ -15,11 +15,11 @@ const maxGap = 3600
 // gauges that it does not know from the last that does (such as the memory of
 // processes that ended within the second) and the CPU percentage of the whole
 // period since the sample of an earlier second. A second without a sample lies on
-// the straight line between its neighbours, counters and gauges alike; texts,
-// ids, clients and the CPU percentage, which already describes the whole stretch
-// since the sample before, come from the later neighbour. What either neighbour
-// does not know stays unknown. Samples from before their predecessor (the clock
-// was set back) are left out, and a gap of more than an hour stays one.
+// the straight line between its neighbours, counters and gauges alike. Texts,
+// ids, settings and rates, which already describe the whole time since the sample
+// before, come from the later neighbour. A metric that either neighbour does not
+// know stays unknown. Samples from before their predecessor (the clock was set
+// back) are dropped, and a gap of more than an hour stays one.
 func Interpolate(samples []Sample) []Sample {
 	kept := oneOfEachSecond(samples)
 	out := make([]Sample, 0, len(kept))
@@ -42,7 +42,7 @@ func Interpolate(samples []Sample) []Sample {
 }
 
 // oneOfEachSecond keeps one sample per second, in order, with PeriodNS as the
-// time since the first sample, or -1 in all of them if one does not know.
+// time since the first sample, or -1 in all of them if one period is unknown.
 func oneOfEachSecond(samples []Sample) []Sample {
 	var kept []Sample
 	elapsed, known := int64(0), true
@@ -83,12 +83,9 @@ func appendBetween(out []Sample, a, b *Sample) []Sample {
 	for k := int64(1); k < n; k++ {
 		s := *b
 		s.Interpolated = true
-		for _, field := range wholeFields() {
-			*field(&s) = between(*field(a), *field(b), k, n)
-		}
-		for _, field := range realFields() {
-			*field(&s) = betweenReal(*field(a), *field(b), k, n)
-		}
+		// The point between two samples' times always lies in the second it stands for.
+		s.UnixNano, s.PeriodNS = between(a.UnixNano, b.UnixNano, k, n), between(a.PeriodNS, b.PeriodNS, k, n)
+		s.Values = valuesBetween(a.Values, b.Values, k, n)
 		out = append(out, s)
 	}
 	return out
@@ -112,52 +109,18 @@ func betweenReal(a, b float64, k, n int64) float64 {
 	return a + (b-a)*(float64(k)/float64(n))
 }
 
-// wholeGauges are those that are whole numbers and lie on a line.
-func wholeGauges() []func(*Sample) *int64 {
-	return []func(*Sample) *int64{
-		func(s *Sample) *int64 { return &s.RSSBytes },
-		func(s *Sample) *int64 { return &s.RSSAnonBytes },
-		func(s *Sample) *int64 { return &s.PeakRSSBytes },
-		func(s *Sample) *int64 { return &s.VirtualBytes },
-		func(s *Sample) *int64 { return &s.FDs },
-		func(s *Sample) *int64 { return &s.Threads },
-		func(s *Sample) *int64 { return &s.Processes },
+// valuesBetween returns the values k/n of the way from a to b: on the straight
+// line for counters and gauges, those of b for the rest.
+func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
+	v := b.Clone()
+	for i := range v.List().Len() {
+		switch m := v.List().At(i); {
+		case m.Kind != metric.Counter && m.Kind != metric.Gauge:
+		case m.Whole():
+			v.SetAt(i, float64(between(int64(a.At(i)), int64(b.At(i)), k, n)))
+		default:
+			v.SetAt(i, betweenReal(a.At(i), b.At(i), k, n))
+		}
 	}
-}
-
-// wholeFields are the gauges, the counters that are whole numbers, and the time:
-// the point between two samples' times always lies in the second it stands for.
-func wholeFields() []func(*Sample) *int64 {
-	return slices.Concat(wholeGauges(), []func(*Sample) *int64{
-		func(s *Sample) *int64 { return &s.UnixNano },
-		func(s *Sample) *int64 { return &s.PeriodNS },
-		func(s *Sample) *int64 { return &s.VoluntarySwitches },
-		func(s *Sample) *int64 { return &s.NonvoluntarySwitches },
-		func(s *Sample) *int64 { return &s.ReadBytes },
-		func(s *Sample) *int64 { return &s.WriteBytes },
-		func(s *Sample) *int64 { return &s.ReadsCompleted },
-		func(s *Sample) *int64 { return &s.SectorsRead },
-		func(s *Sample) *int64 { return &s.MillisReading },
-		func(s *Sample) *int64 { return &s.WritesCompleted },
-		func(s *Sample) *int64 { return &s.SectorsWritten },
-		func(s *Sample) *int64 { return &s.MillisWriting },
-		func(s *Sample) *int64 { return &s.ReceiveBytes },
-		func(s *Sample) *int64 { return &s.ReceivePackets },
-		func(s *Sample) *int64 { return &s.TransmitBytes },
-		func(s *Sample) *int64 { return &s.TransmitPackets },
-	})
-}
-
-// realGauges are the other gauges.
-func realGauges() []func(*Sample) *float64 {
-	return []func(*Sample) *float64{
-		func(s *Sample) *float64 { return &s.Load1 },
-		func(s *Sample) *float64 { return &s.Load5 },
-		func(s *Sample) *float64 { return &s.Load15 },
-	}
-}
-
-// realFields are the gauges and counters that are not whole numbers.
-func realFields() []func(*Sample) *float64 {
-	return append(realGauges(), func(s *Sample) *float64 { return &s.CPUSeconds })
+	return v
 }

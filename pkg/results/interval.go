@@ -3,10 +3,12 @@ package results
 import (
 	"maps"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/linefile"
 )
 
-// Phase says whether a request belongs to the measured population. It belongs to
-// the request's due time, not to the second it completes in.
+// Phase is the part of a step in which a request was due; only requests of the phase
+// measure enter the figures. The second in which the request ends does not matter.
 type Phase string
 
 // The phases.
@@ -17,7 +19,7 @@ const (
 )
 
 // Interval is one second of one step, phase and operation: one row of
-// intervals.csv. Counts are of what happened in that second.
+// intervals.csv. Counts are of the events in that second.
 type Interval struct {
 	// Second is the unix second in the client's clock.
 	Second    int64
@@ -31,8 +33,9 @@ type Interval struct {
 	Due, Sent, OK, Failed, Unknown int64
 	Shed, Unsent                   int64
 	// Queued counts requests sent in this second whose due time had passed while
-	// every client was busy; Late those whose client was free and woke more than
-	// a millisecond after due.
+	// every client was busy; Late those that the client itself sent more than a
+	// millisecond after due: a client was free and woke late, or all were busy only
+	// because the client had been stopped.
 	Queued, Late int64
 	// Backlog and InFlight are gauges of the operation at the end of the second,
 	// KeysCumulative the keys that all operations created since the load began. They
@@ -40,12 +43,19 @@ type Interval struct {
 	// [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
+	// WaitingNS is the clients' time without a server. It is of all operations and
+	// stands in the row of the first one of a phase.
+	WaitingNS int64
+	// GapNS is how long the client's process did not run. It is of the whole step and
+	// stands in the second's first row.
+	GapNS int64
+
 	// Response is timed from due, Service from sent; indexed by [Outcome]. A closed
 	// loop records service only.
 	Response, Service [3]Latency
 }
 
-// Latency returns what the interval recorded for a timing and an outcome.
+// Latency returns the recorded latencies of a timing and an outcome.
 func (i *Interval) Latency(t Timing, o Outcome) *Latency {
 	if t == TimingResponse {
 		return &i.Response[o]
@@ -88,4 +98,84 @@ func Gauges(intervals []Interval) []Gauge {
 		out = append(out, *seconds[second])
 	}
 	return out
+}
+
+// intervalColumns declares intervals.csv, in the order of its columns.
+func intervalColumns() []linefile.Column[Interval] {
+	columns := []linefile.Column[Interval]{
+		linefile.IntColumn("second", func(i *Interval) *int64 { return &i.Second }),
+		linefile.IntColumn("step", func(i *Interval) *int { return &i.Step }),
+		linefile.TextColumn("phase", func(i *Interval) *Phase { return &i.Phase }),
+		linefile.TextColumn("operation", func(i *Interval) *string { return &i.Operation }),
+		linefile.IntColumn("clients", func(i *Interval) *int { return &i.Clients }),
+		linefile.IntColumn("due", func(i *Interval) *int64 { return &i.Due }),
+		linefile.IntColumn("sent", func(i *Interval) *int64 { return &i.Sent }),
+		linefile.IntColumn("ok", func(i *Interval) *int64 { return &i.OK }),
+		linefile.IntColumn("failed", func(i *Interval) *int64 { return &i.Failed }),
+		linefile.IntColumn("unknown", func(i *Interval) *int64 { return &i.Unknown }),
+		linefile.IntColumn("shed", func(i *Interval) *int64 { return &i.Shed }),
+		linefile.IntColumn("unsent", func(i *Interval) *int64 { return &i.Unsent }),
+		linefile.IntColumn("queued", func(i *Interval) *int64 { return &i.Queued }),
+		linefile.IntColumn("late", func(i *Interval) *int64 { return &i.Late }),
+		linefile.IntColumn("backlog", func(i *Interval) *int64 { return &i.Backlog }),
+		linefile.IntColumn("in_flight", func(i *Interval) *int64 { return &i.InFlight }),
+		linefile.IntColumn("keys_cumulative", func(i *Interval) *int64 { return &i.KeysCumulative }),
+	}
+	for _, t := range Timings {
+		for _, o := range Outcomes {
+			columns = append(columns, latencyColumns(t, o)...)
+		}
+	}
+	waiting := linefile.IntColumn("waiting_ns", func(i *Interval) *int64 { return &i.WaitingNS })
+	waiting.Optional = true // files of older versions have none
+	gap := linefile.IntColumn("client_gap_ns", func(i *Interval) *int64 { return &i.GapNS })
+	gap.Optional = true // likewise
+	return append(columns, waiting, gap)
+}
+
+// latencyColumns are the columns of one timing and outcome.
+func latencyColumns(t Timing, o Outcome) []linefile.Column[Interval] {
+	prefix := string(t) + "_" + o.String() + "_"
+	at := func(i *Interval) *Latency { return i.Latency(t, o) }
+	return []linefile.Column[Interval]{
+		linefile.IntColumn(prefix+"count", func(i *Interval) *int64 { return &at(i).Count }),
+		linefile.IntColumn(prefix+"sum_ns", func(i *Interval) *int64 { return &at(i).SumNS }),
+		linefile.FloatColumn(prefix+"sum_sq_ms2", func(i *Interval) *float64 { return &at(i).SumSqMS2 }),
+		linefile.IntColumn(prefix+"min_ns", func(i *Interval) *int64 { return &at(i).MinNS }),
+		linefile.IntColumn(prefix+"max_ns", func(i *Interval) *int64 { return &at(i).MaxNS }),
+		linefile.IntColumn(prefix+"p50_ns", func(i *Interval) *int64 { return &at(i).P50 }),
+		linefile.IntColumn(prefix+"p90_ns", func(i *Interval) *int64 { return &at(i).P90 }),
+		linefile.IntColumn(prefix+"p99_ns", func(i *Interval) *int64 { return &at(i).P99 }),
+		linefile.IntColumn(prefix+"p999_ns", func(i *Interval) *int64 { return &at(i).P999 }),
+	}
+}
+
+// IntervalWriter appends to intervals.csv. It is not safe for concurrent use.
+type IntervalWriter struct {
+	table linefile.TableWriter[Interval]
+}
+
+// NewIntervalWriter opens or creates the file; a new one gets its header at
+// once.
+func NewIntervalWriter(path string) (*IntervalWriter, error) {
+	table, err := linefile.NewTableWriter(path, intervalColumns())
+	if err != nil {
+		return nil, err
+	}
+	return &IntervalWriter{table}, nil
+}
+
+// Write appends the rows and returns when the kernel has them. After an error
+// every Write returns that error.
+func (w *IntervalWriter) Write(rows []Interval) error { return w.table.Write(rows) }
+
+// Close closes the file.
+func (w *IntervalWriter) Close() error { return w.table.Close() }
+
+// ReadIntervals reads intervals.csv. Columns are found by name. When the last
+// line is incomplete, as a killed run leaves it, the rows before it come with an
+// error matching [ErrTruncated]; malformed data is a [*SyntaxError], with the
+// rows before it.
+func ReadIntervals(path string) ([]Interval, error) {
+	return linefile.ReadTable(path, intervalColumns(), linefile.ZeroRows[Interval])
 }

@@ -3,8 +3,8 @@ package results
 import "strings"
 
 // LabelAgrees reports whether the run's label can be true of the version that a
-// member reported: "v3.6" of "3.6.16". The version that was asked for goes before
-// what the database's id says. A label without a number, such as "tip", claims
+// member reported: "v3.6" of "3.6.16". The version that was asked for takes precedence
+// over the label in the database's id. A label without a number, such as "tip", claims
 // nothing.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	label := r.Asked

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
 )
 
-// Timing says from when a latency is counted.
+// Timing is the start of a latency: when the request was due, or when it was sent.
 type Timing string
 
 // The timings.
@@ -18,7 +20,7 @@ const (
 	TimingService Timing = "service"
 )
 
-// Timings are all timings in the order of the columns.
+// Timings returns all, in the order of the columns.
 var Timings = [...]Timing{TimingResponse, TimingService}
 
 // Outcome is how a request ended, with the values of the database contract's
@@ -32,7 +34,7 @@ const (
 	Unknown
 )
 
-// Outcomes are all outcomes in the order of their values.
+// Outcomes returns all, in the order of their values.
 var Outcomes = [...]Outcome{OK, Failed, Unknown}
 
 // String returns the word used in columns and tags.
@@ -45,48 +47,6 @@ func (o Outcome) String() string {
 	default:
 		return "unknown"
 	}
-}
-
-// MaxLatency is the largest latency a histogram records; what is longer is
-// recorded as this, and counted.
-const MaxLatency = time.Hour
-
-// significantDigits of a histogram: any recorded value is known to 0.1 %.
-const significantDigits = 3
-
-// NewHistogram returns an empty histogram of nanoseconds from 1 ns to
-// [MaxLatency] with three significant digits. All histograms of a result folder
-// have this shape, so that they merge without loss. It is not safe for
-// concurrent use.
-func NewHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, int64(MaxLatency), significantDigits)
-}
-
-// Record adds one latency to h, clamped to [0, MaxLatency], and reports whether
-// it was over the maximum.
-func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
-	v := int64(latency)
-	if v > int64(MaxLatency) {
-		v, clamped = int64(MaxLatency), true
-	}
-	// In range by construction; the only other error is 2^63 values.
-	_ = h.RecordValue(max(v, 0))
-	return clamped
-}
-
-// Quantile returns the value in nanoseconds that a share q of all recorded
-// values, to the nearest rank, does not exceed: Quantile(h, 0.99) is p99. It is 0
-// for an empty histogram; ask TotalCount and [Enough] before printing one.
-func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
-	return h.ValueAtQuantile(q * 100)
-}
-
-// Enough reports whether n samples support a quantile q: at least ten of them
-// must lie above it, n >= 10/(1-q).
-func Enough(q float64, n int64) bool {
-	// 1-q is inexact in binary (0.1 becomes a little less); the tolerance makes
-	// 100 samples enough for p90.
-	return float64(n)*(1-q) >= 10-1e-6
 }
 
 // Latency summarizes the latencies that ended in one interval. Sums, minimum and
@@ -142,10 +102,10 @@ func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
 }
 
-// Quantile is [Quantile] of the histogram of the same population, kept within
+// Quantile is [histogram.Quantile] of the histogram of the same population, kept within
 // the exact minimum and maximum.
 func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
-	return min(max(Quantile(h, q), l.MinNS), l.MaxNS)
+	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)
 }
 
 // Mean is the mean in nanoseconds, 0 when Count is 0.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/coreos/dbtester/pkg/histogram"
 )
 
 func TestMergeIsTheUnion(t *testing.T) {
@@ -53,63 +55,15 @@ func TestMeanAndDeviation(t *testing.T) {
 }
 
 func TestQuantilesStayWithinTheExtremes(t *testing.T) {
-	h := NewHistogram()
+	h := histogram.New()
 	var l Latency
 	for range 1000 {
 		d := 10_000_001 * time.Nanosecond
 		l.Add(d)
-		Record(h, d)
+		histogram.Record(h, d)
 	}
 	l.SetPercentiles(h)
 	if l.P50 != 10_000_001 || l.P999 != 10_000_001 {
 		t.Errorf("one value, but %+v", l)
-	}
-}
-
-func TestRecordClamps(t *testing.T) {
-	h := NewHistogram()
-	for d, want := range map[time.Duration]bool{-1: false, 0: false, MaxLatency: false, MaxLatency + 1: true, math.MaxInt64: true} {
-		if got := Record(h, d); got != want {
-			t.Errorf("Record(%v) clamped: %v", d, got)
-		}
-	}
-	if h.TotalCount() != 5 {
-		t.Errorf("%d of 5 values were recorded", h.TotalCount())
-	}
-	if max := Quantile(h, 1); float64(max) < float64(MaxLatency) || float64(max) > float64(MaxLatency)*1.001 {
-		t.Errorf("the maximum became %v", time.Duration(max))
-	}
-}
-
-func TestQuantile(t *testing.T) {
-	h := NewHistogram()
-	if got := Quantile(h, 0.99); got != 0 {
-		t.Errorf("of nothing: %d", got)
-	}
-	for ms := 1; ms <= 1000; ms++ {
-		Record(h, time.Duration(ms)*time.Millisecond)
-	}
-	for q, want := range map[float64]float64{0.1: 100e6, 0.5: 500e6, 0.9: 900e6, 0.99: 990e6, 0.999: 999e6, 1: 1000e6} {
-		if got := float64(Quantile(h, q)); math.Abs(got-want) > want/1000 {
-			t.Errorf("q %v: %v instead of %v", q, got, want)
-		}
-	}
-}
-
-func TestEnough(t *testing.T) {
-	for _, tc := range []struct {
-		q    float64
-		n    int64
-		want bool
-	}{
-		{0.5, 19, false}, {0.5, 20, true},
-		{0.9, 99, false}, {0.9, 100, true},
-		{0.99, 999, false}, {0.99, 1000, true},
-		{0.999, 9999, false}, {0.999, 10000, true},
-		{1, math.MaxInt64, false},
-	} {
-		if got := Enough(tc.q, tc.n); got != tc.want {
-			t.Errorf("Enough(%v, %d) = %v", tc.q, tc.n, got)
-		}
 	}
 }

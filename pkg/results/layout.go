@@ -6,17 +6,21 @@ import "strconv"
 const (
 	FileManifest  = "manifest.json"
 	FileIntervals = "intervals.csv"
-	FileErrors    = "errors.csv"
-	FileLatency   = "latency.hlog"
-	FileTotal     = "latency-total.hlog"
-	FileEvents    = "events.jsonl"
-	FileDisk      = "server-disk-space-usage-summary.csv"
-	FileClient    = "client-system-metrics.csv"
+	FileProgress  = "progress.csv"
+	FileMembers   = "members.csv"
+	// FileMembersLatency holds a histogram for each member and step.
+	FileMembersLatency = "latency-members.hlog"
+	FileErrors         = "errors.csv"
+	FileLatency        = "latency.hlog"
+	FileTotal          = "latency-total.hlog"
+	FileEvents         = "events.jsonl"
+	FileDisk           = "server-disk-space-usage-summary.csv"
+	FileClient         = "client-system-metrics.csv"
 	// FileServer is the name of a server's samples on its agent; in a tag's folder
 	// it is "N-" + FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"
 	DirLogs    = "logs"
-	// DirProfiles holds what members profiled of themselves, "N-cpu.pprof".
+	// DirProfiles holds the members' profiles, "N-cpu.pprof".
 	DirProfiles = "profiles"
 	DirReport   = "report"
 

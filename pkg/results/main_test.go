@@ -121,7 +121,7 @@ func classicFile(t *testing.T, name string) string {
 func mustWrite(t *testing.T, path, content string) string {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	return path
 }
@@ -130,7 +130,7 @@ func mustRead(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	return string(data)
 }
@@ -138,7 +138,7 @@ func mustRead(t *testing.T, path string) string {
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 }
 

@@ -2,12 +2,19 @@ package results
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
 )
 
 // FormatVersion is the version of the result folder's layout and columns. It
-// rises when an older reader would misread a newer folder.
-const FormatVersion = 1
+// rises when an older reader would misread a newer folder. Folders of every version
+// up to this one can be read; what an older one lacks is [NotRecorded].
+//
+// Version 2 added progress.csv, members.csv and latency-members.hlog, and counts as
+// throughput what ended inside the measured window.
+const FormatVersion = 2
 
 // State is how far a run came.
 type State string
@@ -20,10 +27,10 @@ const (
 	StateFailed      State = "failed"
 )
 
-// Manifest describes one result folder: what was asked, what ran where, and what
-// must be said beside its numbers. It is written before anything starts and
-// rewritten when the run ends; everything else in the folder can be read without
-// it.
+// Manifest describes one result folder: the resolved experiment, the machines and
+// versions that ran it, and the marks on its numbers. It is written before anything
+// starts and again when the run ends. Every other file of the folder can be read
+// without it.
 type Manifest struct {
 	Format      int       `json:"format"`
 	State       State     `json:"state"`
@@ -33,16 +40,16 @@ type Manifest struct {
 	Ended       time.Time `json:"ended,omitzero"`
 	RunID       string    `json:"run_id"`
 	Seed        uint64    `json:"seed"`
-	// Local says the agents ran inside control's process, so the client's CPU and
-	// memory include theirs.
+	// Local: the agents ran inside control's process, so the client's CPU and memory
+	// include theirs.
 	Local bool `json:"local,omitempty"`
 	// Trial counts from 1 to Trials.
 	Trial  int  `json:"trial"`
 	Trials int  `json:"trials"`
 	Tool   Tool `json:"tool"`
 	Client Host `json:"client"`
-	// SelfCheck is what a self-check found, on the client unless a mark says
-	// otherwise; nil if control was given none.
+	// SelfCheck is the result of the self-check that control was given, nil without one.
+	// A mark reports if it was not made on the client.
 	SelfCheck *SelfCheck `json:"self_check,omitempty"`
 	// Config is the resolved experiment, every default filled in, without secrets.
 	Config    json.RawMessage `json:"config,omitempty"`
@@ -58,7 +65,7 @@ type Tool struct {
 	Go      string `json:"go"`
 }
 
-// Host is what is known of one machine.
+// Host describes one machine.
 type Host struct {
 	Name     string `json:"name"`
 	OS       string `json:"os"`
@@ -72,8 +79,15 @@ type Host struct {
 	// use, which may be a fraction; 0 is no limit.
 	CPUQuota    float64 `json:"cpu_quota,omitempty"`
 	MemoryBytes int64   `json:"memory_bytes"`
-	// BootID and NetNS tell whether two hosts are one machine and share its
-	// network.
+	// CPUGovernor is how the processors choose their frequency, such as
+	// "performance"; empty where the kernel does not choose, as in most virtual
+	// machines.
+	CPUGovernor string `json:"cpu_governor,omitempty"`
+	// ClockSync is "synchronized" if a time service keeps the clock, else "not
+	// synchronized"; empty if unknown.
+	ClockSync string `json:"clock_sync,omitempty"`
+	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
+	// one network namespace.
 	BootID string `json:"boot_id"`
 	NetNS  string `json:"net_ns"`
 }
@@ -87,7 +101,7 @@ func (h Host) AllowedCPUs() float64 {
 	return float64(h.CPUs)
 }
 
-// Mark is something that must be said beside the numbers.
+// Mark qualifies the numbers of a run: a reader must know it to use them.
 type Mark struct {
 	// Code is a short stable word: "shared host", "not durable", "keys found".
 	Code string `json:"code"`
@@ -99,12 +113,13 @@ type Mark struct {
 // DatabaseRun is one database of a run: one folder, one column of a table.
 type DatabaseRun struct {
 	ID string `json:"id"`
-	// Database is the driver's name, Label what followed "__" in the id.
+	// Database is the driver's name, Label the part of the id after "__".
 	Database string `json:"database"`
 	Label    string `json:"label,omitempty"`
 	// Tag names the folder and the column.
 	Tag string `json:"tag"`
-	// Asked is the version the experiment file names; Members hold what ran.
+	// Asked is the version that the experiment file names; Members hold the versions
+	// that ran.
 	Asked       string          `json:"asked_version,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Built       string          `json:"built,omitempty"`
@@ -127,78 +142,24 @@ type DatabaseRun struct {
 	Steps     []Step    `json:"steps"`
 	Keys      *Keys     `json:"keys,omitempty"`
 	Totals    *Totals   `json:"totals,omitempty"`
-	// Lateness is how much after due a free client sent, with a rate: the client's
-	// own imprecision. SchedulingLag is how late a timer fired in the client's
-	// process during the load, sampled every 10 ms.
+	// Backoff is that of the load's clients; nil in older manifests, whose clients had
+	// none.
+	Backoff *Backoff `json:"backoff,omitempty"`
+	// Lateness is how long each request that was sent with a rate was delayed by the
+	// client itself: all of sent - due if a client waited for the due time, else at
+	// most the time in which the client was stopped since a client was last free.
+	// Format 1 has the former only. SchedulingLag is how late a
+	// timer fired in the client's process during the load, sampled every 10 ms, and
+	// Stops is when the process did not run; nil if not recorded.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
-	Validity      []Mark  `json:"validity"`
-}
-
-// Load is the load of one database as it was resolved.
-type Load struct {
-	Operation string `json:"operation"`
-	// Workload names the mix, if it has a name; Mix are its operations.
-	Workload string  `json:"workload,omitempty"`
-	Mix      []Share `json:"mix,omitempty"`
-	// Keys existed before the load; KeyLaw says which of them an operation took.
-	Keys   int64  `json:"keys,omitempty"`
-	KeyLaw string `json:"key_law,omitempty"`
-	// FirstKey is the number of the first key that was created, if not Keys: a
-	// cluster that held keys already.
-	FirstKey    int64         `json:"first_key,omitempty"`
-	ReadMode    string        `json:"read_mode,omitempty"`
-	Requests    int64         `json:"requests,omitempty"`
-	Duration    time.Duration `json:"duration_ns,omitempty"`
-	Clients     int           `json:"clients"`
-	Connections int           `json:"connections"`
-	// Rate is the due requests per second; 0 is a closed loop. RateEnd, if not 0, is
-	// what it changes to, evenly.
-	Rate      float64 `json:"rate,omitempty"`
-	RateEnd   float64 `json:"rate_end,omitempty"`
-	Arrival   string  `json:"arrival,omitempty"`
-	Backlog   string  `json:"backlog,omitempty"`
-	KeySize   int     `json:"key_size_bytes"`
-	ValueSize int     `json:"value_size_bytes"`
-	// ValueSizeMax, if not 0, means sizes uniform from ValueSize to it.
-	ValueSizeMax int           `json:"value_size_max_bytes,omitempty"`
-	RangeLimit   int           `json:"range_limit,omitempty"`
-	SameKey      bool          `json:"same_key,omitempty"`
-	Timeout      time.Duration `json:"timeout_ns"`
-	Drain        time.Duration `json:"drain_ns,omitempty"`
-	WarmUp       time.Duration `json:"warm_up_ns,omitempty"`
-	CoolDown     time.Duration `json:"cool_down_ns,omitempty"`
-	Target       string        `json:"target,omitempty"`
-}
-
-// Share is one operation of a mix and its weight.
-type Share struct {
-	Operation string  `json:"operation"`
-	Weight    float64 `json:"weight"`
-}
-
-// Step is one stretch of the load with a fixed number of clients.
-type Step struct {
-	Index       int   `json:"index"`
-	Clients     int   `json:"clients"`
-	Connections int   `json:"connections"`
-	Requests    int64 `json:"requests,omitempty"`
-	// Duration is the bound that was asked for, 0 for none; cool-down counts back
-	// from it.
-	Duration time.Duration `json:"duration_ns,omitempty"`
-	// Rate is the due requests per second; 0 is a closed loop. RateEnd, if not 0, is
-	// that at the end of Duration: it changes evenly from Rate.
-	Rate    float64 `json:"rate,omitempty"`
-	RateEnd float64 `json:"rate_end,omitempty"`
-	// Start is before the first request, End after the last answer.
-	Start time.Time `json:"start,omitzero"`
-	End   time.Time `json:"end,omitzero"`
-	// IssueEnd is when nothing new was issued any more: it ends the population.
-	IssueEnd time.Time `json:"issue_end,omitzero"`
-	// InsideNS is the clients' time inside calls, all outcomes, clipped to the
-	// step's window; InsideNS / (Clients x window) tells whether the client or the
-	// database set the pace of a closed loop.
-	InsideNS int64 `json:"inside_ns"`
+	Stops         *Stops  `json:"client_stops,omitempty"`
+	// SelfCheck is what the client added to the latencies of this load on a loopback
+	// server; nil unless it was asked for.
+	SelfCheck *LoadCheck `json:"self_check,omitempty"`
+	// OtherLoad is what each sampled machine did besides the client and the members.
+	OtherLoad []OtherLoad `json:"other_load,omitempty"`
+	Validity  []Mark      `json:"validity"`
 }
 
 // Totals are the counts of a whole load, all phases. They reconcile as
@@ -229,9 +190,9 @@ type Spread struct {
 	Max  int64 `json:"max_ns"`
 }
 
-// Enough reports whether there are enough values for the quantile q, as [Enough]
+// Enough reports whether there are enough values for the quantile q, as [histogram.Enough]
 // does.
-func (s Spread) Enough(q float64) bool { return Enough(q, s.N) }
+func (s Spread) Enough(q float64) bool { return histogram.Enough(q, s.N) }
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
 func (t Totals) Reconcile() bool {
@@ -242,18 +203,18 @@ func (t Totals) Reconcile() bool {
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
-	// MinAdded and MaxAdded bound what After - Before may be: the writes that
-	// surely created a key, and those that may have.
+	// MinAdded and MaxAdded bound After - Before: the writes that surely created a
+	// key, and those that may have.
 	MinAdded int64 `json:"min_added"`
 	MaxAdded int64 `json:"max_added"`
-	// Error says why the count is missing.
+	// Error is the reason why the count is missing.
 	Error string `json:"error,omitempty"`
 }
 
 // Found is the number of keys the load added, by the database's own count.
 func (k Keys) Found() int64 { return k.After - k.Before }
 
-// Member is one member of a cluster as it ran.
+// Member records a member of a cluster as it ran.
 type Member struct {
 	Index    int            `json:"index"`
 	Addr     string         `json:"addr"`
@@ -264,26 +225,26 @@ type Member struct {
 	// Argv are the commands that were run, in order.
 	Argv    [][]string `json:"argv,omitempty"`
 	Version string     `json:"version,omitempty"`
-	// Release is what the member ran out of its agent's cache; nil if it ran an
-	// executable the agent was told of, or the server in the agent's binary.
+	// Release is the release in the agent's cache that the member ran; nil if it ran an
+	// executable given to the agent, or the server in the agent's binary.
 	Release *Release `json:"release,omitempty"`
 	Host    *Host    `json:"host,omitempty"`
 	// Clock is the agent's clock against the client's.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
-	// Exit tells how each command ended, such as "etcd: exit 0 after interrupt".
+	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`
 	// Files are the files collected from the agent, below the tag's folder.
 	Files []string `json:"files,omitempty"`
-	// Profiles are what the member profiled of itself during the load.
+	// Profiles are the profiles that the member made of itself during the load.
 	Profiles []Profile `json:"profiles,omitempty"`
 	Error    string    `json:"error,omitempty"`
 }
 
 // Profile is a profile in pprof's format that a member made.
 type Profile struct {
-	// Kind is what of: "cpu".
+	// Kind is "cpu".
 	Kind string `json:"kind"`
 	// File is below the tag's folder.
 	File string `json:"file"`
@@ -293,7 +254,7 @@ type Profile struct {
 	Length time.Duration `json:"length_ns"`
 }
 
-// Release is an installed release of a database.
+// Release describes the files that a member ran: their origin and their hashes.
 type Release struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -316,12 +277,18 @@ type Clock struct {
 	N      int           `json:"heartbeats"`
 }
 
-// Disk is the size of a data directory and what it lies on.
+// Disk is the size of a data directory in bytes and the file system that holds it.
 type Disk struct {
 	ApparentBytes  int64  `json:"apparent_bytes"`
 	AllocatedBytes int64  `json:"allocated_bytes"`
 	Filesystem     string `json:"filesystem"`
 	Device         string `json:"device,omitempty"`
+	// MountOptions are those of the mount and of the file system, as in mountinfo.
+	MountOptions string `json:"mount_options,omitempty"`
+	// Model is what the device calls itself, and Queue its properties by the kernel,
+	// such as "not rotational, scheduler none, write cache write back".
+	Model string `json:"model,omitempty"`
+	Queue string `json:"queue,omitempty"`
 	// FsyncP50 is the median of a short fdatasync probe in the data directory's
 	// file system before the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
@@ -332,3 +299,16 @@ type LogRule struct {
 	Event   string `json:"event"`
 	Pattern string `json:"pattern"`
 }
+
+// FastestFsync is the least time that a durable fdatasync takes on any disk. A faster
+// one was answered by memory.
+const FastestFsync = 20 * time.Microsecond
+
+// LosesPower reports whether the file system loses data in a power cut: those in
+// memory, and overlay, whose upper layer is often in memory and cannot be seen.
+func (d Disk) LosesPower() bool {
+	return slices.Contains([]string{"tmpfs", "ramfs", "overlay"}, d.Filesystem)
+}
+
+// SyncsTooFast reports whether the probe was faster than [FastestFsync].
+func (d Disk) SyncsTooFast() bool { return d.FsyncP50 > 0 && d.FsyncP50 < FastestFsync }

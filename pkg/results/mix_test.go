@@ -5,13 +5,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // mixedRun is a mix of reads and updates in two steps that share second 1.
 func mixedRun() *DatabaseRun {
 	return &DatabaseRun{
-		Load:  Load{Operation: "mix", Mix: []Share{{"update", 1}, {"read", 3}}},
-		Steps: []Step{{Index: 0, Clients: 1, Start: at(0), End: at(1.5)}, {Index: 1, Clients: 10, Start: at(1.5), End: at(2)}},
+		Load:  Load{Load: workload.Load{Operation: "mix", Mix: []workload.Share{{Operation: "update", Weight: 1}, {Operation: "read", Weight: 3}}}},
+		Steps: []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(1.5)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(1.5), End: at(2)}},
 	}
 }
 
@@ -41,12 +44,12 @@ func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	check(t, err)
 	check(t, w.Write(intervals))
 	check(t, w.Close())
-	totals, err := NewLatencyWriter(filepath.Join(dir, FileTotal), epoch)
+	totals, err := histogram.NewLogWriter(filepath.Join(dir, FileTotal), epoch)
 	check(t, err)
 	for i := range intervals {
-		v, h := &intervals[i], NewHistogram()
+		v, h := &intervals[i], histogram.New()
 		for range v.OK {
-			Record(h, time.Duration(v.Service[OK].MaxNS))
+			histogram.Record(h, time.Duration(v.Service[OK].MaxNS))
 		}
 		check(t, totals.Write(epoch, time.Second, Series{TimingService, v.Operation, OK, v.Step, v.Phase}.Tag(), h))
 	}

@@ -1,65 +1,63 @@
 package results
 
-import "time"
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
 
 // Sample is one reading of a machine and of one process tree on it: one row of a
-// system-metrics CSV. Counters are cumulative, as the kernel keeps them; rates
-// are made from two neighbouring samples and their real interval, by whoever
-// reads them. What could not be read is -1. So is what only processes that run
-// have (memory, descriptors, threads, a share of the CPU) when none does:
-// Processes is 0 then.
+// system-metrics CSV. Counters are cumulative, as the kernel keeps them; readers
+// make rates from two neighbouring samples and their real interval. Metrics that
+// could not be read are [metric.Unknown]. Gauges of processes (memory,
+// descriptors, threads) and the CPU percentage are also unknown when no process
+// runs; the number of processes is 0 then.
 type Sample struct {
 	UnixNano int64 // wall clock of the machine
-	// PeriodNS is the monotonic time since the sample before; 0 for the first.
+	// PeriodNS is the monotonic time since the sample before; 0 for the first, -1 if
+	// unknown.
 	PeriodNS int64
 
+	// Program and the next three describe the main process.
 	Program, State string
 	PID, PPID      int
-	// CPUSeconds is the tree's user and system time since its processes started,
-	// ended children included.
-	CPUSeconds float64
-	// CPUPercent is its growth over PeriodNS, see [CPUPercent]. 0 in the first row.
-	CPUPercent                                         float64
-	RSSBytes, RSSAnonBytes, PeakRSSBytes, VirtualBytes int64
-	FDs, Threads, Processes                            int64
-	VoluntarySwitches, NonvoluntarySwitches            int64 // context switches of all threads
-	// ReadBytes and WriteBytes are the tree's own disk traffic (/proc/PID/io).
-	ReadBytes, WriteBytes int64
 
-	Load1, Load5, Load15 float64
+	// Device is the block device below the data directory, and Interface the network
+	// interface of the hosts' traffic.
+	Device, Interface string
 
-	// Device is the block device below the data directory; the counters are the
-	// whole device's.
-	Device                                         string
-	ReadsCompleted, SectorsRead, MillisReading     int64
-	WritesCompleted, SectorsWritten, MillisWriting int64
-
-	// Interface carries the hosts' traffic; the counters are the whole interface's.
-	Interface                                                    string
-	ReceiveBytes, ReceivePackets, TransmitBytes, TransmitPackets int64
-
-	// Clients is what control last said, -1 if nothing.
-	Clients int64
-
-	// BootID and NetNS tell which machine and network namespace was read: samples
-	// with the same ones and the same device or interface count one source.
+	// BootID and NetNS identify the machine and the network namespace: samples that
+	// have the same ones and the same device or interface count one source.
 	BootID, NetNS string
 
-	// Interpolated says that [Interpolate] made the sample up between two others.
+	// Values are those of the metrics of [metric.System]. Copies of a sample share
+	// them; [Sample.Set] separates the copy that it changes.
+	Values metric.Values
+
+	// Interpolated means that [Interpolate] made the sample from two others.
 	Interpolated bool
-	// Classic says that the sample was read from a file of the classic tool: its
+	// Classic means that the sample is from a file of the classic tool: its
 	// context-switch counters hold thread counts, its bytes of memory count 1000
-	// for each 1024, and whatever that file has no column for is -1 or "".
+	// for each 1024, and metrics without a column there are unknown.
 	Classic bool
+}
+
+// Get returns the value of a metric, or [metric.Unknown].
+func (s *Sample) Get(n metric.Name) float64 { return s.Values.Get(n) }
+
+// Set changes the value of a metric in s alone.
+func (s *Sample) Set(n metric.Name, v float64) {
+	s.Values = s.Values.Clone()
+	s.Values.Set(n, v)
 }
 
 // shortestPeriod is how far two samples must be apart for the kernel's CPU ticks
 // of 10 ms to make a percentage.
 const shortestPeriod = 100 * time.Millisecond
 
-// CPUPercent is the growth of a [Sample]'s CPUSeconds over a period; 100 is one
-// core. It is not known if either reading isn't (-1), if the counter fell, as it
-// does when sampling began anew, or over less than 100 ms.
+// CPUPercent returns the growth of [metric.CPUSeconds] over a period; 100 is one
+// core. It is unknown if either reading is, if the counter fell, as it does when
+// sampling began anew, or over less than 100 ms.
 func CPUPercent(before, after float64, period time.Duration) (percent float64, known bool) {
 	if before < 0 || after < before || period < shortestPeriod {
 		return 0, false
@@ -67,49 +65,41 @@ func CPUPercent(before, after float64, period time.Duration) (percent float64, k
 	return 100 * (after - before) / period.Seconds(), true
 }
 
-// KeepGauges fills in what s does not know of the moment (all that is neither a
-// counter nor made of counters) with what an earlier sample knew. That is true of
-// samples of one second, in which the earlier value was the last one seen. If no
-// process runs any more, s is named after those that did.
+// KeepGauges sets each gauge and setting that s does not know to the value in an
+// earlier sample. That is correct for samples of one second, in which the earlier
+// value was the last one seen. If no process runs any more, s takes the name of
+// those that did.
 func (s *Sample) KeepGauges(earlier *Sample) {
-	for _, field := range wholeGauges() {
-		if *field(s) < 0 {
-			*field(s) = *field(earlier)
+	ended := s.Get(metric.Processes) == 0 && earlier.Get(metric.Processes) > 0
+	s.Values = s.Values.Clone()
+	list := s.Values.List()
+	for i := range list.Len() {
+		kind := list.At(i).Kind
+		if s.Values.At(i) < 0 && (kind == metric.Gauge || kind == metric.Setting) {
+			s.Values.SetAt(i, earlier.Values.At(i))
 		}
 	}
-	if s.Clients < 0 {
-		s.Clients = earlier.Clients
-	}
-	for _, field := range realGauges() {
-		if *field(s) < 0 {
-			*field(s) = *field(earlier)
-		}
-	}
-	if s.Processes == 0 && earlier.Processes > 0 {
+	if ended {
 		s.Program, s.State, s.PID, s.PPID = earlier.Program, earlier.State, earlier.PID, earlier.PPID
-		s.Processes = earlier.Processes
+		s.Values.Set(metric.Processes, earlier.Get(metric.Processes))
 	}
 }
 
-// Join makes s stand for an earlier sample of the same second as well. The CPU
-// percentage becomes that of the period since a sample of a second before; if
-// that is not known, such as with a period of 0, it is the last one that was. What
-// neither sample knows stays unknown.
+// Join merges an earlier sample of the same second into s. The CPU percentage
+// becomes that of the period since a sample of a second before; if that is
+// unknown, such as with a period of 0, it is the last known one. Metrics that
+// neither sample knows stay unknown.
 func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 	s.KeepGauges(earlier)
-	if s.CPUPercent < 0 && earlier.CPUPercent < 0 {
-		return // no process ran at either time: the counter says nothing
+	if s.Get(metric.CPUPercent) < 0 && earlier.Get(metric.CPUPercent) < 0 {
+		return // no process ran at either time, so the counter cannot have grown
 	}
-	if percent, known := CPUPercent(before.CPUSeconds, s.CPUSeconds, period); known {
-		s.CPUPercent = percent
-	} else if s.CPUPercent < 0 {
-		s.CPUPercent = earlier.CPUPercent
+	if percent, known := CPUPercent(before.Get(metric.CPUSeconds), s.Get(metric.CPUSeconds), period); known {
+		s.Values.Set(metric.CPUPercent, percent)
+	} else if s.Get(metric.CPUPercent) < 0 {
+		s.Values.Set(metric.CPUPercent, earlier.Get(metric.CPUPercent))
 	}
 }
 
-// Second is the unix second the sample was taken in.
+// Second is in unix time: the sample was taken within it.
 func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
-
-// SectorBytes is the unit of the kernel's sector counters, whatever the device
-// (Documentation/admin-guide/iostats.rst).
-const SectorBytes = 512

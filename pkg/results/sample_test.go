@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // classicColumns are the classic tool's, as its documentation lists them.
@@ -27,20 +29,30 @@ const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,V
 const ourColumns = ",PERIOD-NANOSECOND,CPU-SECONDS,RSS-ANON-BYTES,PEAK-RSS-BYTES,PROCESSES,PROCESS-READ-BYTES,PROCESS-WRITE-BYTES," +
 	"BOOT-ID,NETWORK-NAMESPACE"
 
-// testSample returns the sample of a second with every field set.
+// unset makes metrics of a sample unknown.
+func unset(s *Sample, names ...metric.Name) {
+	for _, n := range names {
+		s.Set(n, metric.Unknown)
+	}
+}
+
+// testSample returns the sample of a second with every field and metric set.
 func testSample(second int64) Sample {
+	n := float64(second)
 	return Sample{
 		UnixNano: second*int64(time.Second) + 250_000_000, PeriodNS: 1_000_000_123,
 		Program: "etcd", State: "S (sleeping)", PID: 20975, PPID: 20726,
-		CPUSeconds: 12.34 + float64(second), CPUPercent: 5.3,
-		RSSBytes: 30_535_680, RSSAnonBytes: 20 << 20, PeakRSSBytes: 31 << 20, VirtualBytes: 11_048_411_136,
-		FDs: 256, Threads: 8, Processes: 1, VoluntarySwitches: 100 * second, NonvoluntarySwitches: 3 * second,
-		ReadBytes: 4096 * second, WriteBytes: 8192 * second, Load1: 17.64, Load5: 11.66, Load15: 5.62,
-		Device: "vda", ReadsCompleted: 200 + second, SectorsRead: 1000 + 8*second, MillisReading: 98304,
-		WritesCompleted: 300 + 2*second, SectorsWritten: 2000 + 2001*second, MillisWriting: 163218,
-		Interface: "lo", ReceiveBytes: 7_000_000 + 12_000*second, ReceivePackets: 74 * second,
-		TransmitBytes: 7_000_000 + 13*second, TransmitPackets: 75 * second,
-		Clients: 50, BootID: "b-1", NetNS: "net:[4026531840]",
+		Device: "vda", Interface: "lo", BootID: "b-1", NetNS: "net:[4026531840]",
+		Values: metric.SystemValues(map[metric.Name]float64{
+			metric.CPUSeconds: 12.34 + n, metric.CPUPercent: 5.3,
+			metric.RSSBytes: 30_535_680, metric.RSSAnonBytes: 20 << 20, metric.PeakRSSBytes: 31 << 20, metric.VirtualBytes: 11_048_411_136,
+			metric.FDs: 256, metric.Threads: 8, metric.Processes: 1, metric.VoluntarySwitches: 100 * n, metric.NonvoluntarySwitches: 3 * n,
+			metric.ReadBytes: 4096 * n, metric.WriteBytes: 8192 * n, metric.Load1: 17.64, metric.Load5: 11.66, metric.Load15: 5.62,
+			metric.ReadsCompleted: 200 + n, metric.SectorsRead: 1000 + 8*n, metric.MillisReading: 98304,
+			metric.WritesCompleted: 300 + 2*n, metric.SectorsWritten: 2000 + 2001*n, metric.MillisWriting: 163218,
+			metric.ReceiveBytes: 7_000_000 + 12_000*n, metric.ReceivePackets: 74 * n,
+			metric.TransmitBytes: 7_000_000 + 13*n, metric.TransmitPackets: 75 * n, metric.Clients: 50,
+		}),
 	}
 }
 
@@ -48,16 +60,26 @@ func writeSamples(t testing.TB, path string, samples ...Sample) {
 	t.Helper()
 	w, err := NewSampleWriter(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the file of samples: %v", err)
 	}
 	for _, s := range samples {
 		if err := w.Write(s); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write: %v", err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close the writer: %v", err)
 	}
+}
+
+// firstColumns returns the first n columns of a CSV text without quotes.
+func firstColumns(text string, n int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), ",")
+		b.WriteString(strings.Join(fields[:min(n, len(fields))], ",") + "\n")
+	}
+	return b.String()
 }
 
 func TestSampleFile(t *testing.T) {
@@ -72,7 +94,9 @@ func TestSampleFile(t *testing.T) {
 		"102250000000,102,etcd,S (sleeping),20975,20726,5.30 %,30 MB,11 GB,256,8,10200,306,5.30,30535680,11048411136,17.64,11.66,5.62," +
 		"vda,302,1816,1 minute,504,206102,2 minutes,98304,163218,lo,8.2 MB,7548,7.0 MB,7650,8224000,7001326," +
 		"2,16,4,4002,8192,0.008192,2049024,2.049024,24 kB,148,26 B,150,24000,26,50,1000000123,114.34,20971520,32505856,1,417792,835584,b-1,net:[4026531840]\n"
-	diff(t, "file", strings.Split(want, "\n"), strings.Split(mustRead(t, path), "\n"))
+	// Metrics that are declared later have columns after these.
+	columns := 1 + strings.Count(classicColumns+ourColumns, ",")
+	diff(t, "file", want, firstColumns(mustRead(t, path), columns))
 	got, err := ReadSamples(path)
 	check(t, err)
 	diff(t, "samples", []Sample{testSample(100), testSample(102)}, got)
@@ -82,7 +106,8 @@ func TestSampleFile(t *testing.T) {
 func TestUnknownCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	a, b := testSample(1), testSample(2)
-	a.SectorsRead, a.Clients, b.ReceiveBytes, b.CPUPercent, b.MillisReading, b.ReadBytes = -1, -1, -1, -1, -1, -1
+	unset(&a, metric.SectorsRead, metric.Clients)
+	unset(&b, metric.ReceiveBytes, metric.CPUPercent, metric.MillisReading, metric.ReadBytes)
 	writeSamples(t, path, a, b)
 	got, err := ReadSamples(path)
 	check(t, err)
@@ -107,7 +132,7 @@ func readColumns(t *testing.T, path string) []map[string]string {
 func parseColumns(t interface{ Fatal(...any) }, text string) []map[string]string {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("read the CSV: ", err)
 	}
 	var rows []map[string]string
 	for _, record := range records[1:] {
@@ -136,17 +161,48 @@ func TestTruncatedSamples(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(1), testSample(3)}, got)
 }
 
+// A file of an older version lacks the columns of newer metrics.
+func TestSamplesOfAnOlderVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileServer)
+	writeSamples(t, path, testSample(1))
+	older, _, _ := strings.Cut(classicColumns+ourColumns, ",PROCESS-READ-BYTES")
+	mustWrite(t, path, firstColumns(mustRead(t, path), 1+strings.Count(older, ",")))
+	got, err := ReadSamples(path)
+	check(t, err)
+	want := testSample(1)
+	unset(&want, metric.ReadBytes, metric.WriteBytes)
+	want.BootID, want.NetNS = "", ""
+	diff(t, "samples", []Sample{want}, got)
+}
+
+// Copies of a sample change alone, as those of a struct of numbers do.
+func TestSetChangesOneCopy(t *testing.T) {
+	a := testSample(1)
+	b := a
+	b.Set(metric.FDs, 7)
+	c := a
+	unset(&c, metric.Load1)
+	c.KeepGauges(&b)
+	if a.Get(metric.FDs) != 256 || b.Get(metric.FDs) != 7 || a.Get(metric.Load1) != 17.64 || c.Get(metric.Load1) != 17.64 {
+		t.Errorf("a copy of a sample must change alone, got\n%v\n%v\n%v", a.Values, b.Values, c.Values)
+	}
+}
+
 func TestClassicSamples(t *testing.T) {
 	path := classicFile(t, "t-1-server-system-metrics-interpolated.csv")
 	samples, err := ReadSamples(path)
 	check(t, err)
 	want := Sample{
 		UnixNano: 1795229502734341692, PeriodNS: -1, Program: "etcd", State: "S (sleeping)", PID: 20975, PPID: 20726,
-		CPUSeconds: -1, CPUPercent: 3, RSSBytes: 29820000, RSSAnonBytes: -1, PeakRSSBytes: -1, VirtualBytes: 10789464000,
-		FDs: 256, Threads: 8, Processes: -1, VoluntarySwitches: 8, NonvoluntarySwitches: 8, ReadBytes: -1, WriteBytes: -1,
-		Load1: 17.64, Load5: 11.66, Load15: 5.62, Device: "vda", ReadsCompleted: 204346, SectorsRead: 7328674, MillisReading: 98305,
-		WritesCompleted: 55280, SectorsWritten: 25073312, MillisWriting: 163227, Interface: "lo",
-		ReceiveBytes: 7182964, ReceivePackets: 74816, TransmitBytes: 7182964, TransmitPackets: 74816, Clients: 50, Classic: true,
+		Device: "vda", Interface: "lo", Classic: true,
+		Values: metric.SystemValues(map[metric.Name]float64{
+			metric.CPUPercent: 3, metric.RSSBytes: 29820000, metric.VirtualBytes: 10789464000,
+			metric.FDs: 256, metric.Threads: 8, metric.VoluntarySwitches: 8, metric.NonvoluntarySwitches: 8,
+			metric.Load1: 17.64, metric.Load5: 11.66, metric.Load15: 5.62,
+			metric.ReadsCompleted: 204346, metric.SectorsRead: 7328674, metric.MillisReading: 98305,
+			metric.WritesCompleted: 55280, metric.SectorsWritten: 25073312, metric.MillisWriting: 163227,
+			metric.ReceiveBytes: 7182964, metric.ReceivePackets: 74816, metric.TransmitBytes: 7182964, metric.TransmitPackets: 74816, metric.Clients: 50,
+		}),
 	}
 	diff(t, "second sample", want, samples[1])
 	if n := len(samples); n != 25 || samples[n-1].Second() != 1795229525 {
@@ -193,16 +249,18 @@ func anySamples() *rapid.Generator[[]Sample] {
 	return rapid.Custom(func(t *rapid.T) []Sample {
 		var list []Sample
 		s := testSample(1_795_229_500)
-		grow := func(v *int64, most int64) { *v += rapid.Int64Range(0, most).Draw(t, "growth") }
+		grow := func(n metric.Name, most int64) {
+			s.Set(n, s.Get(n)+float64(rapid.Int64Range(0, most).Draw(t, "growth")))
+		}
 		for range rapid.IntRange(1, 20).Draw(t, "samples") {
 			s.PeriodNS = rapid.Int64Range(1e8, 5e9).Draw(t, "period")
 			s.UnixNano += s.PeriodNS
-			for _, counter := range []*int64{&s.ReadsCompleted, &s.SectorsRead, &s.WritesCompleted, &s.SectorsWritten,
-				&s.ReceiveBytes, &s.ReceivePackets, &s.TransmitBytes, &s.TransmitPackets, &s.VoluntarySwitches} {
+			for _, counter := range []metric.Name{metric.ReadsCompleted, metric.SectorsRead, metric.WritesCompleted, metric.SectorsWritten,
+				metric.ReceiveBytes, metric.ReceivePackets, metric.TransmitBytes, metric.TransmitPackets, metric.VoluntarySwitches} {
 				grow(counter, 1<<40)
 			}
-			s.RSSBytes = rapid.Int64Range(0, 1<<40).Draw(t, "rss")
-			s.CPUSeconds += rapid.Float64Range(0, 8).Draw(t, "cpu")
+			s.Set(metric.RSSBytes, float64(rapid.Int64Range(0, 1<<40).Draw(t, "rss")))
+			s.Set(metric.CPUSeconds, s.Get(metric.CPUSeconds)+rapid.Float64Range(0, 8).Draw(t, "cpu"))
 			s.State = rapid.SampledFrom([]string{"S (sleeping)", "R (running)"}).Draw(t, "state")
 			list = append(list, s)
 		}
@@ -224,7 +282,7 @@ func TestInterpolatedSums(t *testing.T) {
 			if s.Second() != out[0].Second()+int64(i) {
 				rt.Fatalf("row %d is second %d", i, s.Second())
 			}
-			if i > 0 && (s.SectorsWritten < out[i-1].SectorsWritten || s.CPUSeconds < out[i-1].CPUSeconds || s.UnixNano <= out[i-1].UnixNano) {
+			if i > 0 && (s.Get(metric.SectorsWritten) < out[i-1].Get(metric.SectorsWritten) || s.Get(metric.CPUSeconds) < out[i-1].Get(metric.CPUSeconds) || s.UnixNano <= out[i-1].UnixNano) {
 				rt.Fatalf("row %d falls: %+v after %+v", i, s, out[i-1])
 			}
 		}
@@ -236,17 +294,18 @@ func TestInterpolatedSums(t *testing.T) {
 				}
 			}
 		}
+		grown := func(n metric.Name) int64 { return int64(last.Get(n)) - int64(first.Get(n)) }
 		for column, growth := range map[string]int64{
-			"READS-COMPLETED-DELTA":    last.ReadsCompleted - first.ReadsCompleted,
-			"SECTORS-READ-DELTA":       last.SectorsRead - first.SectorsRead,
-			"READ-BYTES-DELTA":         512 * (last.SectorsRead - first.SectorsRead),
-			"WRITES-COMPLETED-DELTA":   last.WritesCompleted - first.WritesCompleted,
-			"SECTORS-WRITTEN-DELTA":    last.SectorsWritten - first.SectorsWritten,
-			"WRITE-BYTES-DELTA":        512 * (last.SectorsWritten - first.SectorsWritten),
-			"RECEIVE-BYTES-NUM-DELTA":  last.ReceiveBytes - first.ReceiveBytes,
-			"RECEIVE-PACKETS-DELTA":    last.ReceivePackets - first.ReceivePackets,
-			"TRANSMIT-BYTES-NUM-DELTA": last.TransmitBytes - first.TransmitBytes,
-			"TRANSMIT-PACKETS-DELTA":   last.TransmitPackets - first.TransmitPackets,
+			"READS-COMPLETED-DELTA":    grown(metric.ReadsCompleted),
+			"SECTORS-READ-DELTA":       grown(metric.SectorsRead),
+			"READ-BYTES-DELTA":         512 * grown(metric.SectorsRead),
+			"WRITES-COMPLETED-DELTA":   grown(metric.WritesCompleted),
+			"SECTORS-WRITTEN-DELTA":    grown(metric.SectorsWritten),
+			"WRITE-BYTES-DELTA":        512 * grown(metric.SectorsWritten),
+			"RECEIVE-BYTES-NUM-DELTA":  grown(metric.ReceiveBytes),
+			"RECEIVE-PACKETS-DELTA":    grown(metric.ReceivePackets),
+			"TRANSMIT-BYTES-NUM-DELTA": grown(metric.TransmitBytes),
+			"TRANSMIT-PACKETS-DELTA":   grown(metric.TransmitPackets),
 		} {
 			if sums[column] != growth {
 				rt.Fatalf("%s sums to %d of %d", column, sums[column], growth)
@@ -263,8 +322,10 @@ func TestInterpolatedSums(t *testing.T) {
 }
 
 func TestInterpolate(t *testing.T) {
-	at := func(second float64, counter, gauge int64, state string) Sample {
-		return Sample{UnixNano: int64(second * 1e9), PeriodNS: 1e9, WritesCompleted: counter, RSSBytes: gauge, State: state, Clients: counter}
+	at := func(second, counter, gauge float64, state string) Sample {
+		return Sample{UnixNano: int64(second * 1e9), PeriodNS: 1e9, State: state, Values: metric.SystemValues(map[metric.Name]float64{
+			metric.WritesCompleted: counter, metric.RSSBytes: gauge, metric.Clients: counter,
+		})}
 	}
 	got := Interpolate([]Sample{
 		at(10.5, 100, 50, "a"),
@@ -274,15 +335,15 @@ func TestInterpolate(t *testing.T) {
 	})
 	type row struct {
 		nano             int64
-		counter, gauge   int64
+		counter, gauge   float64
 		state            string
-		clients          int64
+		clients          float64
 		made             bool
 		periodOfTheRowNS int64
 	}
 	var rows []row
 	for _, s := range got {
-		rows = append(rows, row{s.UnixNano, s.WritesCompleted, s.RSSBytes, s.State, s.Clients, s.Interpolated, s.PeriodNS})
+		rows = append(rows, row{s.UnixNano, s.Get(metric.WritesCompleted), s.Get(metric.RSSBytes), s.State, s.Get(metric.Clients), s.Interpolated, s.PeriodNS})
 	}
 	if len(rows) != 5 {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
@@ -304,29 +365,37 @@ func TestInterpolate(t *testing.T) {
 // The last sample of a run may find that the processes have ended: it must not
 // hide what was seen of them in the same second.
 func TestInterpolateEndedProcesses(t *testing.T) {
-	alive := func(nano, period int64, cpu float64, rss int64) Sample {
+	alive := func(nano, period int64, cpu, rss float64) Sample {
 		s := testSample(nano / 1e9)
-		s.UnixNano, s.PeriodNS, s.CPUSeconds, s.RSSBytes = nano, period, cpu, rss
-		s.CPUPercent, _ = CPUPercent(0, cpu, time.Duration(period))
+		s.UnixNano, s.PeriodNS = nano, period
+		s.Set(metric.CPUSeconds, cpu)
+		s.Set(metric.RSSBytes, rss)
+		percent, _ := CPUPercent(0, cpu, time.Duration(period))
+		s.Set(metric.CPUPercent, percent)
 		return s
 	}
+	memory := []metric.Name{metric.RSSBytes, metric.RSSAnonBytes, metric.PeakRSSBytes, metric.VirtualBytes, metric.FDs, metric.Threads}
 	ended := func(nano, period int64, cpu float64) Sample {
 		s := alive(nano, period, cpu, -1)
-		s.RSSAnonBytes, s.PeakRSSBytes, s.VirtualBytes, s.FDs, s.Threads = -1, -1, -1, -1, -1
-		s.Processes, s.State, s.CPUPercent = 0, "", -1
+		unset(&s, memory...)
+		unset(&s, metric.CPUPercent)
+		s.Set(metric.Processes, 0)
+		s.State = ""
 		return s
 	}
 	kept := func(from Sample, nano, period int64, counters Sample, percent float64) Sample {
 		s := counters
-		s.UnixNano, s.PeriodNS, s.CPUPercent = nano, period, percent
-		s.RSSBytes, s.RSSAnonBytes, s.PeakRSSBytes, s.VirtualBytes = from.RSSBytes, from.RSSAnonBytes, from.PeakRSSBytes, from.VirtualBytes
-		s.FDs, s.Threads, s.Processes, s.State = from.FDs, from.Threads, from.Processes, from.State
+		s.UnixNano, s.PeriodNS, s.State = nano, period, from.State
+		s.Set(metric.CPUPercent, percent)
+		for _, n := range append(memory, metric.Processes) {
+			s.Set(n, from.Get(n))
+		}
 		return s
 	}
 	first := alive(10e9, 0, 1, 40<<20)
 	next := alive(11e9, 1e9, 1.2, 50<<20)
 	last := ended(11.5e9, 0.5e9, 1.26)
-	last.WritesCompleted += 7
+	last.Set(metric.WritesCompleted, last.Get(metric.WritesCompleted)+7)
 	alone := ended(12e9, 1e9, 1.2)
 	soon := ended(11.0625e9, 0.0625e9, 1.2)
 	unknown := func(s Sample) Sample { s.PeriodNS = -1; return s }
@@ -346,10 +415,10 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 		},
 		"never ran":                        {[]Sample{last}, []Sample{kept(last, 11.5e9, 0, last, -1)}},
 		"before the first process":         {[]Sample{ended(10e9, 0, 0), alive(10.9e9, 0.9e9, .3, 40<<20)}, []Sample{kept(first, 10.9e9, 0, alive(10.9e9, 0, .3, 40<<20), 100*.3/.9)}},
-		"too short for a percentage alone": {[]Sample{next, soon}, []Sample{kept(next, 11.0625e9, 0, soon, next.CPUPercent)}},
+		"too short for a percentage alone": {[]Sample{next, soon}, []Sample{kept(next, 11.0625e9, 0, soon, next.Get(metric.CPUPercent))}},
 		"over an unknown time": {
 			[]Sample{unknown(first), unknown(next), unknown(last)},
-			[]Sample{unknown(first), kept(next, 11.5e9, -1, last, next.CPUPercent)},
+			[]Sample{unknown(first), kept(next, 11.5e9, -1, last, next.Get(metric.CPUPercent))},
 		},
 	} {
 		got := Interpolate(tt.samples)
@@ -362,12 +431,14 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 // Two samples of one second share its percentage.
 func TestInterpolatePercent(t *testing.T) {
 	at := func(second, cpu, percent float64, period int64) Sample {
-		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, CPUSeconds: cpu, CPUPercent: percent}
+		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, Values: metric.SystemValues(map[metric.Name]float64{
+			metric.CPUSeconds: cpu, metric.CPUPercent: percent, metric.Processes: 1,
+		})}
 	}
 	got := Interpolate([]Sample{at(10.5, 3, 0, 0), at(11.1, 3.3, 50, 6e8), at(11.9, 3.3, 0, 8e8), at(12, .1, 1, 1e8), at(12.5, 0, 0, 5e8)})
 	var percents []float64
 	for _, s := range got {
-		percents = append(percents, s.CPUPercent)
+		percents = append(percents, s.Get(metric.CPUPercent))
 	}
 	// Sampling began anew in the last second: its own percentage is the best there is.
 	want := []float64{0, 100 * .3 / 1.4, 0}
@@ -412,9 +483,10 @@ func TestInterpolateOddClocks(t *testing.T) {
 	}
 	diff(t, "seconds", []int64{100, 101, 102, 102 + 365*86400}, seconds)
 	a, b := at(1), at(3)
-	a.ReadBytes, b.PeriodNS = -1, -1
+	unset(&a, metric.ReadBytes)
+	b.PeriodNS = -1
 	got = Interpolate([]Sample{a, b})
-	if got[1].ReadBytes != -1 || got[1].PeriodNS != -1 || got[1].WriteBytes != 8192*2 {
+	if got[1].Get(metric.ReadBytes) != -1 || got[1].PeriodNS != -1 || got[1].Get(metric.WriteBytes) != 8192*2 {
 		t.Errorf("unknown between: %+v", got[1])
 	}
 }

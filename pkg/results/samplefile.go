@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // firstOwnColumn is the first column after the classic fifty: a file without it
@@ -24,135 +27,152 @@ type sampleRow struct {
 }
 
 // sampleColumns are the columns of a system-metrics CSV: the classic fifty in
-// the classic order and spelling, then ours. What could not be read is empty.
-func sampleColumns() []column[sampleRow] {
-	return slices.Concat(processColumns(), deviceColumns(), interfaceColumns(), deltaColumns(), []column[sampleRow]{
-		countColumn("EXTRA", func(r *sampleRow) *int64 { return &r.Clients }),
-	}, ownColumns())
+// the classic order and spelling, then ours. A value that could not be read is empty.
+// A metric that has no place among them has its column after the others.
+func sampleColumns() []linefile.Column[sampleRow] {
+	columns := slices.Concat(processColumns(), deviceColumns(), interfaceColumns(), deltaColumns(),
+		[]linefile.Column[sampleRow]{metricColumn(metric.Clients)}, ownColumns())
+	for _, m := range metric.System().Metrics() {
+		if !slices.ContainsFunc(columns, func(c linefile.Column[sampleRow]) bool { return c.Name == m.Column }) {
+			columns = append(columns, optional(metricColumn(m.Name)))
+		}
+	}
+	return columns
 }
 
 // processColumns are those of the process tree and the load average.
-func processColumns() []column[sampleRow] {
-	return []column[sampleRow]{
-		{name: "UNIX-NANOSECOND", format: formatNanosecond, parse: parseNanosecond},
-		{name: "UNIX-SECOND", format: formatSecond, parse: parseSecond},
-		textColumn("PROGRAM", func(r *sampleRow) *string { return &r.Program }),
-		textColumn("STATE", func(r *sampleRow) *string { return &r.State }),
-		intColumn("PID", func(r *sampleRow) *int { return &r.PID }),
-		intColumn("PPID", func(r *sampleRow) *int { return &r.PPID }),
-		{name: "CPU", format: func(b []byte, r *sampleRow) []byte {
-			if r.CPUPercent < 0 {
+func processColumns() []linefile.Column[sampleRow] {
+	return []linefile.Column[sampleRow]{
+		{Name: "UNIX-NANOSECOND", Format: formatNanosecond, Parse: parseNanosecond},
+		{Name: "UNIX-SECOND", Format: formatSecond, Parse: parseSecond},
+		linefile.TextColumn("PROGRAM", func(r *sampleRow) *string { return &r.Program }),
+		linefile.TextColumn("STATE", func(r *sampleRow) *string { return &r.State }),
+		linefile.IntColumn("PID", func(r *sampleRow) *int { return &r.PID }),
+		linefile.IntColumn("PPID", func(r *sampleRow) *int { return &r.PPID }),
+		{Name: "CPU", Format: func(b []byte, r *sampleRow) []byte {
+			percent := r.Get(metric.CPUPercent)
+			if percent < 0 {
 				return b
 			}
-			return fmt.Appendf(b, "%.2f %%", r.CPUPercent)
+			return fmt.Appendf(b, "%.2f %%", percent)
 		}},
-		humanBytesColumn("VMRSS", func(r *sampleRow) (int64, bool) { return r.RSSBytes, r.RSSBytes >= 0 }),
-		humanBytesColumn("VMSIZE", func(r *sampleRow) (int64, bool) { return r.VirtualBytes, r.VirtualBytes >= 0 }),
-		countColumn("FD", func(r *sampleRow) *int64 { return &r.FDs }),
-		countColumn("THREADS", func(r *sampleRow) *int64 { return &r.Threads }),
-		countColumn("VOLUNTARY-CTXT-SWITCHES", func(r *sampleRow) *int64 { return &r.VoluntarySwitches }),
-		countColumn("NON-VOLUNTARY-CTXT-SWITCHES", func(r *sampleRow) *int64 { return &r.NonvoluntarySwitches }),
-		gaugeColumn("CPU-NUM", 2, func(r *sampleRow) *float64 { return &r.CPUPercent }),
-		countColumn("VMRSS-NUM", func(r *sampleRow) *int64 { return &r.RSSBytes }),
-		countColumn("VMSIZE-NUM", func(r *sampleRow) *int64 { return &r.VirtualBytes }),
-		gaugeColumn("LOAD-AVERAGE-1-MINUTE", 2, func(r *sampleRow) *float64 { return &r.Load1 }),
-		gaugeColumn("LOAD-AVERAGE-5-MINUTE", 2, func(r *sampleRow) *float64 { return &r.Load5 }),
-		gaugeColumn("LOAD-AVERAGE-15-MINUTE", 2, func(r *sampleRow) *float64 { return &r.Load15 }),
+		humanBytesColumn("VMRSS", now(metric.RSSBytes)),
+		humanBytesColumn("VMSIZE", now(metric.VirtualBytes)),
+		metricColumn(metric.FDs),
+		metricColumn(metric.Threads),
+		metricColumn(metric.VoluntarySwitches),
+		metricColumn(metric.NonvoluntarySwitches),
+		metricColumn(metric.CPUPercent),
+		metricColumn(metric.RSSBytes),
+		metricColumn(metric.VirtualBytes),
+		metricColumn(metric.Load1),
+		metricColumn(metric.Load5),
+		metricColumn(metric.Load15),
 	}
 }
 
 // deviceColumns are those of the block device.
-func deviceColumns() []column[sampleRow] {
-	return []column[sampleRow]{
-		textColumn("DEVICE", func(r *sampleRow) *string { return &r.Device }),
-		countColumn("READS-COMPLETED", func(r *sampleRow) *int64 { return &r.ReadsCompleted }),
-		countColumn("SECTORS-READ", func(r *sampleRow) *int64 { return &r.SectorsRead }),
-		humanMillisColumn("TIME(READS)", func(r *sampleRow) int64 { return r.MillisReading }),
-		countColumn("WRITES-COMPLETED", func(r *sampleRow) *int64 { return &r.WritesCompleted }),
-		countColumn("SECTORS-WRITTEN", func(r *sampleRow) *int64 { return &r.SectorsWritten }),
-		humanMillisColumn("TIME(WRITES)", func(r *sampleRow) int64 { return r.MillisWriting }),
-		countColumn("MILLISECONDS(READS)", func(r *sampleRow) *int64 { return &r.MillisReading }),
-		countColumn("MILLISECONDS(WRITES)", func(r *sampleRow) *int64 { return &r.MillisWriting }),
+func deviceColumns() []linefile.Column[sampleRow] {
+	return []linefile.Column[sampleRow]{
+		linefile.TextColumn("DEVICE", func(r *sampleRow) *string { return &r.Device }),
+		metricColumn(metric.ReadsCompleted),
+		metricColumn(metric.SectorsRead),
+		humanMillisColumn("TIME(READS)", metric.MillisReading),
+		metricColumn(metric.WritesCompleted),
+		metricColumn(metric.SectorsWritten),
+		humanMillisColumn("TIME(WRITES)", metric.MillisWriting),
+		metricColumn(metric.MillisReading),
+		metricColumn(metric.MillisWriting),
 	}
 }
 
 // interfaceColumns are those of the network interface.
-func interfaceColumns() []column[sampleRow] {
-	return []column[sampleRow]{
-		textColumn("INTERFACE", func(r *sampleRow) *string { return &r.Interface }),
-		humanBytesColumn("RECEIVE-BYTES", func(r *sampleRow) (int64, bool) { return r.ReceiveBytes, r.ReceiveBytes >= 0 }),
-		countColumn("RECEIVE-PACKETS", func(r *sampleRow) *int64 { return &r.ReceivePackets }),
-		humanBytesColumn("TRANSMIT-BYTES", func(r *sampleRow) (int64, bool) { return r.TransmitBytes, r.TransmitBytes >= 0 }),
-		countColumn("TRANSMIT-PACKETS", func(r *sampleRow) *int64 { return &r.TransmitPackets }),
-		countColumn("RECEIVE-BYTES-NUM", func(r *sampleRow) *int64 { return &r.ReceiveBytes }),
-		countColumn("TRANSMIT-BYTES-NUM", func(r *sampleRow) *int64 { return &r.TransmitBytes }),
+func interfaceColumns() []linefile.Column[sampleRow] {
+	return []linefile.Column[sampleRow]{
+		linefile.TextColumn("INTERFACE", func(r *sampleRow) *string { return &r.Interface }),
+		humanBytesColumn("RECEIVE-BYTES", now(metric.ReceiveBytes)),
+		metricColumn(metric.ReceivePackets),
+		humanBytesColumn("TRANSMIT-BYTES", now(metric.TransmitBytes)),
+		metricColumn(metric.TransmitPackets),
+		metricColumn(metric.ReceiveBytes),
+		metricColumn(metric.TransmitBytes),
 	}
 }
 
 // deltaColumns are the growth of counters since the row before, so that a column
 // sums to its counter's growth over the file. A counter that was reset gives one
 // negative delta.
-func deltaColumns() []column[sampleRow] {
-	reads := func(s *Sample) int64 { return s.ReadsCompleted }
-	sectorsRead := func(s *Sample) int64 { return s.SectorsRead }
-	writes := func(s *Sample) int64 { return s.WritesCompleted }
-	sectorsWritten := func(s *Sample) int64 { return s.SectorsWritten }
-	received := func(s *Sample) int64 { return s.ReceiveBytes }
-	transmitted := func(s *Sample) int64 { return s.TransmitBytes }
-	return []column[sampleRow]{
-		deltaColumn("READS-COMPLETED-DELTA", 1, reads),
-		deltaColumn("SECTORS-READ-DELTA", 1, sectorsRead),
-		deltaColumn("WRITES-COMPLETED-DELTA", 1, writes),
-		deltaColumn("SECTORS-WRITTEN-DELTA", 1, sectorsWritten),
-		deltaColumn("READ-BYTES-DELTA", SectorBytes, sectorsRead),
-		megabytesColumn("READ-MEGABYTES-DELTA", sectorsRead),
-		deltaColumn("WRITE-BYTES-DELTA", SectorBytes, sectorsWritten),
-		megabytesColumn("WRITE-MEGABYTES-DELTA", sectorsWritten),
-		humanBytesColumn("RECEIVE-BYTES-DELTA", func(r *sampleRow) (int64, bool) { return r.delta(received) }),
-		deltaColumn("RECEIVE-PACKETS-DELTA", 1, func(s *Sample) int64 { return s.ReceivePackets }),
-		humanBytesColumn("TRANSMIT-BYTES-DELTA", func(r *sampleRow) (int64, bool) { return r.delta(transmitted) }),
-		deltaColumn("TRANSMIT-PACKETS-DELTA", 1, func(s *Sample) int64 { return s.TransmitPackets }),
-		deltaColumn("RECEIVE-BYTES-NUM-DELTA", 1, received),
-		deltaColumn("TRANSMIT-BYTES-NUM-DELTA", 1, transmitted),
+func deltaColumns() []linefile.Column[sampleRow] {
+	return []linefile.Column[sampleRow]{
+		deltaColumn("READS-COMPLETED-DELTA", 1, metric.ReadsCompleted),
+		deltaColumn("SECTORS-READ-DELTA", 1, metric.SectorsRead),
+		deltaColumn("WRITES-COMPLETED-DELTA", 1, metric.WritesCompleted),
+		deltaColumn("SECTORS-WRITTEN-DELTA", 1, metric.SectorsWritten),
+		deltaColumn("READ-BYTES-DELTA", metric.SectorBytes, metric.SectorsRead),
+		megabytesColumn("READ-MEGABYTES-DELTA", metric.SectorsRead),
+		deltaColumn("WRITE-BYTES-DELTA", metric.SectorBytes, metric.SectorsWritten),
+		megabytesColumn("WRITE-MEGABYTES-DELTA", metric.SectorsWritten),
+		humanBytesColumn("RECEIVE-BYTES-DELTA", growth(metric.ReceiveBytes)),
+		deltaColumn("RECEIVE-PACKETS-DELTA", 1, metric.ReceivePackets),
+		humanBytesColumn("TRANSMIT-BYTES-DELTA", growth(metric.TransmitBytes)),
+		deltaColumn("TRANSMIT-PACKETS-DELTA", 1, metric.TransmitPackets),
+		deltaColumn("RECEIVE-BYTES-NUM-DELTA", 1, metric.ReceiveBytes),
+		deltaColumn("TRANSMIT-BYTES-NUM-DELTA", 1, metric.TransmitBytes),
 	}
 }
 
-// ownColumns are those the classic tool did not have.
-func ownColumns() []column[sampleRow] {
-	columns := []column[sampleRow]{
-		countColumn(firstOwnColumn, func(r *sampleRow) *int64 { return &r.PeriodNS }),
-		gaugeColumn("CPU-SECONDS", -1, func(r *sampleRow) *float64 { return &r.CPUSeconds }),
-		countColumn("RSS-ANON-BYTES", func(r *sampleRow) *int64 { return &r.RSSAnonBytes }),
-		countColumn("PEAK-RSS-BYTES", func(r *sampleRow) *int64 { return &r.PeakRSSBytes }),
-		countColumn("PROCESSES", func(r *sampleRow) *int64 { return &r.Processes }),
-		countColumn("PROCESS-READ-BYTES", func(r *sampleRow) *int64 { return &r.ReadBytes }),
-		countColumn("PROCESS-WRITE-BYTES", func(r *sampleRow) *int64 { return &r.WriteBytes }),
-		textColumn("BOOT-ID", func(r *sampleRow) *string { return &r.BootID }),
-		textColumn("NETWORK-NAMESPACE", func(r *sampleRow) *string { return &r.NetNS }),
+// ownColumns are the oldest of those that the classic tool did not have.
+func ownColumns() []linefile.Column[sampleRow] {
+	columns := []linefile.Column[sampleRow]{
+		{Name: firstOwnColumn, Format: formatPeriod, Parse: parsePeriod},
+		metricColumn(metric.CPUSeconds),
+		metricColumn(metric.RSSAnonBytes),
+		metricColumn(metric.PeakRSSBytes),
+		metricColumn(metric.Processes),
+		metricColumn(metric.ReadBytes),
+		metricColumn(metric.WriteBytes),
+		linefile.TextColumn("BOOT-ID", func(r *sampleRow) *string { return &r.BootID }),
+		linefile.TextColumn("NETWORK-NAMESPACE", func(r *sampleRow) *string { return &r.NetNS }),
 	}
 	for i := range columns {
-		columns[i].optional = true
+		columns[i] = optional(columns[i])
 	}
 	return columns
 }
 
+// optional marks a column that files of other versions may lack.
+func optional(c linefile.Column[sampleRow]) linefile.Column[sampleRow] {
+	c.Optional = true
+	return c
+}
+
+// now and growth are a number of a row: the value of a metric, and its growth
+// since the row before.
+func now(n metric.Name) func(*sampleRow) (v int64, known bool) {
+	return func(r *sampleRow) (int64, bool) { v := r.Get(n); return int64(v), v >= 0 }
+}
+
+func growth(n metric.Name) func(*sampleRow) (v int64, known bool) {
+	return func(r *sampleRow) (int64, bool) { return r.delta(n) }
+}
+
 // delta returns a counter's growth since the row before, 0 in the first row. It
 // is unknown if either reading is.
-func (r *sampleRow) delta(counter func(*Sample) int64) (growth int64, known bool) {
-	now := counter(&r.Sample)
+func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
+	now := r.Get(counter)
 	if now < 0 {
 		return 0, false
 	}
 	if r.before == nil {
 		return 0, true
 	}
-	before := counter(r.before)
-	return now - before, before >= 0
+	before := r.before.Get(counter)
+	return int64(now) - int64(before), before >= 0
 }
 
 // deltaColumn is a counter's growth in units of the counter times scale.
-func deltaColumn(name string, scale int64, counter func(*Sample) int64) column[sampleRow] {
-	return column[sampleRow]{name: name, format: func(b []byte, r *sampleRow) []byte {
+func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[sampleRow] {
+	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(counter)
 		if !known {
 			return b
@@ -163,20 +183,20 @@ func deltaColumn(name string, scale int64, counter func(*Sample) int64) column[s
 
 // megabytesColumn is the growth of a counter of sectors in 10^6 bytes, exact to
 // the byte.
-func megabytesColumn(name string, sectors func(*Sample) int64) column[sampleRow] {
-	return column[sampleRow]{name: name, format: func(b []byte, r *sampleRow) []byte {
+func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow] {
+	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(sectors)
 		if !known {
 			return b
 		}
-		return strconv.AppendFloat(b, float64(d*SectorBytes)/1e6, 'f', 6, 64)
+		return strconv.AppendFloat(b, float64(d*metric.SectorBytes)/1e6, 'f', 6, 64)
 	}}
 }
 
 // humanBytesColumn is a number of bytes for people, in decimal units as the
 // classic tool prints them.
-func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bool)) column[sampleRow] {
-	return column[sampleRow]{name: name, format: func(b []byte, r *sampleRow) []byte {
+func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bool)) linefile.Column[sampleRow] {
+	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		v, known := value(r)
 		switch {
 		case !known:
@@ -190,9 +210,9 @@ func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bo
 }
 
 // humanMillisColumn is a duration for people, such as "2 minutes".
-func humanMillisColumn(name string, millis func(*sampleRow) int64) column[sampleRow] {
-	return column[sampleRow]{name: name, format: func(b []byte, r *sampleRow) []byte {
-		ms := millis(r)
+func humanMillisColumn(name string, millis metric.Name) linefile.Column[sampleRow] {
+	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
+		ms := int64(r.Get(millis))
 		switch {
 		case ms < 0:
 			return b
@@ -205,47 +225,67 @@ func humanMillisColumn(name string, millis func(*sampleRow) int64) column[sample
 	}}
 }
 
-// countColumn holds a number that is -1 in memory and empty in the file when it
-// is not known.
-func countColumn(name string, at func(*sampleRow) *int64) column[sampleRow] {
-	return column[sampleRow]{
-		name: name,
-		format: func(b []byte, r *sampleRow) []byte {
-			if *at(r) < 0 {
-				return b
-			}
-			return strconv.AppendInt(b, *at(r), 10)
-		},
-		parse: func(r *sampleRow, field string) (err error) {
-			if *at(r) = -1; field != "" {
-				*at(r), err = parseInt(field)
-			}
+// metricColumn holds a metric as it is declared. An unknown value is empty in the
+// file, and a negative one is read as unknown.
+func metricColumn(n metric.Name) linefile.Column[sampleRow] {
+	list := metric.System()
+	m := list.Must(n)
+	at, _ := list.Index(n)
+	return linefile.Column[sampleRow]{
+		Name:   m.Column,
+		Format: func(b []byte, r *sampleRow) []byte { return appendMetric(b, m, r.Values.At(at)) },
+		Parse: func(r *sampleRow, field string) error {
+			v, err := parseMetric(m, field)
+			r.Values.SetAt(at, v)
 			return err
 		},
 	}
 }
 
-// gaugeColumn is [countColumn] with decimals; -1 decimals keep the last bit.
-func gaugeColumn(name string, decimals int, at func(*sampleRow) *float64) column[sampleRow] {
-	return column[sampleRow]{
-		name: name,
-		format: func(b []byte, r *sampleRow) []byte {
-			if *at(r) < 0 {
-				return b
-			}
-			return strconv.AppendFloat(b, *at(r), 'f', decimals, 64)
-		},
-		parse: func(r *sampleRow, field string) (err error) {
-			if *at(r) = -1; field != "" {
-				*at(r), err = parseFloat(field)
-			}
-			return err
-		},
+func appendMetric(b []byte, m metric.Metric, v float64) []byte {
+	switch {
+	case v < 0:
+		return b
+	case m.Whole():
+		return strconv.AppendInt(b, int64(v), 10)
+	default:
+		return strconv.AppendFloat(b, v, 'f', m.Decimals, 64)
 	}
 }
 
-// formatNanosecond writes 0 for a sample that was made up, as the classic tool
-// does.
+func parseMetric(m metric.Metric, field string) (v float64, err error) {
+	switch {
+	case field == "":
+		return metric.Unknown, nil
+	case m.Whole():
+		var whole int64
+		whole, err = linefile.ParseInt(field)
+		v = float64(whole)
+	default:
+		v, err = linefile.ParseFloat(field)
+	}
+	if v < 0 {
+		v = metric.Unknown
+	}
+	return v, err
+}
+
+// formatPeriod leaves an unknown period empty.
+func formatPeriod(b []byte, r *sampleRow) []byte {
+	if r.PeriodNS < 0 {
+		return b
+	}
+	return strconv.AppendInt(b, r.PeriodNS, 10)
+}
+
+func parsePeriod(r *sampleRow, field string) (err error) {
+	if r.PeriodNS = -1; field != "" {
+		r.PeriodNS, err = linefile.ParseInt(field)
+	}
+	return err
+}
+
+// formatNanosecond writes 0 for an interpolated sample, as the classic tool does.
 func formatNanosecond(b []byte, r *sampleRow) []byte {
 	if r.Interpolated {
 		return append(b, '0')
@@ -254,7 +294,7 @@ func formatNanosecond(b []byte, r *sampleRow) []byte {
 }
 
 func parseNanosecond(r *sampleRow, field string) (err error) {
-	r.UnixNano, err = parseInt(field)
+	r.UnixNano, err = linefile.ParseInt(field)
 	r.Interpolated = r.UnixNano == 0
 	return err
 }
@@ -263,7 +303,7 @@ func formatSecond(b []byte, r *sampleRow) []byte { return strconv.AppendInt(b, r
 
 // parseSecond comes after parseNanosecond: the second counts where that is 0.
 func parseSecond(r *sampleRow, field string) error {
-	second, err := parseInt(field)
+	second, err := linefile.ParseInt(field)
 	if r.Interpolated {
 		r.UnixNano = second * int64(time.Second)
 	}
@@ -273,18 +313,18 @@ func parseSecond(r *sampleRow, field string) error {
 // SampleWriter appends to a system-metrics CSV. It is not safe for concurrent
 // use.
 type SampleWriter struct {
-	table  tableWriter[sampleRow]
+	table  linefile.TableWriter[sampleRow]
 	before *Sample
 }
 
-// NewSampleWriter opens or creates the file; a new one gets its header at once,
-// and in an old one deltas go on from its last row.
+// NewSampleWriter opens or creates the file. A new file gets its header at once; in
+// an old one deltas continue from its last row.
 func NewSampleWriter(path string) (*SampleWriter, error) {
 	old, err := ReadSamples(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTruncated) {
 		return nil, err
 	}
-	table, err := newTableWriter(path, sampleColumns())
+	table, err := linefile.NewTableWriter(path, sampleColumns())
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +338,7 @@ func NewSampleWriter(path string) (*SampleWriter, error) {
 // Write appends one row, its DELTA columns against the row written before, and
 // returns when the kernel has it. After an error every Write returns that error.
 func (w *SampleWriter) Write(s Sample) error {
-	if err := w.table.write([]sampleRow{{s, w.before}}); err != nil {
+	if err := w.table.Write([]sampleRow{{s, w.before}}); err != nil {
 		return err
 	}
 	w.before = &s
@@ -306,20 +346,17 @@ func (w *SampleWriter) Write(s Sample) error {
 }
 
 // Close closes the file.
-func (w *SampleWriter) Close() error { return w.table.rows.close() }
+func (w *SampleWriter) Close() error { return w.table.Close() }
 
 // ReadSamples reads a system-metrics CSV, ours or the classic tool's
-// ([Sample.Classic] tells which). DELTA columns and texts made from numbers are
+// ([Sample.Classic] reports which). DELTA columns and texts made from numbers are
 // not read: they follow from the rest. Its errors are those of [ReadIntervals].
 func ReadSamples(path string) ([]Sample, error) {
-	rows, err := readTable(path, sampleColumns(), func(header []string) sampleRow {
-		if slices.Contains(header, firstOwnColumn) {
-			return sampleRow{}
+	rows, err := linefile.ReadTable(path, sampleColumns(), func(header []string) func() sampleRow {
+		classic := !slices.Contains(header, firstOwnColumn)
+		return func() sampleRow {
+			return sampleRow{Sample: Sample{PeriodNS: -1, Classic: classic, Values: metric.System().Values()}}
 		}
-		return sampleRow{Sample: Sample{
-			PeriodNS: -1, CPUSeconds: -1, RSSAnonBytes: -1, PeakRSSBytes: -1,
-			Processes: -1, ReadBytes: -1, WriteBytes: -1, Classic: true,
-		}}
 	})
 	samples := make([]Sample, len(rows))
 	for i := range rows {
@@ -337,13 +374,13 @@ func WriteInterpolated(path string, samples []Sample) error {
 
 func sampleTable(samples []Sample) []byte {
 	columns := sampleColumns()
-	b := headerLine(columns)
+	b := linefile.HeaderLine(columns)
 	for i := range samples {
 		row := sampleRow{Sample: samples[i]}
 		if i > 0 {
 			row.before = &samples[i-1]
 		}
-		b = appendRow(b, columns, &row)
+		b = linefile.AppendRow(b, columns, &row)
 	}
 	return b
 }

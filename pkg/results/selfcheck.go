@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SelfCheck is how exactly a machine measures and paces, as dbtester selfcheck
-// found it: what the client's own part in the numbers of a run is at least.
+// SelfCheck is how exactly a machine measures and paces, found by dbtester selfcheck:
+// a lower bound of the client's own part in the numbers of a run.
 type SelfCheck struct {
 	// Date is when the check began, in the clock of its machine.
 	Date time.Time `json:"date"`
@@ -20,7 +20,7 @@ type SelfCheck struct {
 	// HighestRate is the highest rate that clients that do nothing kept, in requests
 	// per second; 0 if they kept none.
 	HighestRate float64 `json:"highest_rate_per_second"`
-	// MissedRates are those that were tried and not kept. What else ran on the machine
+	// MissedRates are those that were tried and not kept. Other programs on the machine
 	// may have disturbed one below HighestRate.
 	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
 	// TimerLateness and ClientLateness are by how much waits a millisecond apart
@@ -36,8 +36,35 @@ type Compared struct {
 	True     int64 `json:"true_ns"`
 }
 
-// Elsewhere says why the check tells nothing of a machine, as what follows "is";
-// "" means that it was made there since it was started.
+// LoadCheck is what the client added to the latencies of a load, found before it: the
+// heaviest step of the load was applied to a loopback server of the database's protocol
+// that answers after a known delay. The rest includes the connection and the protocol
+// on both sides.
+type LoadCheck struct {
+	// Unavailable is the reason why the load could not be checked; then all that was
+	// measured is zero.
+	Unavailable string `json:"unavailable,omitempty"`
+	Clients     int    `json:"clients"`
+	Connections int    `json:"connections"`
+	// Rate is in requests per second; 0 is a closed loop.
+	Rate     float64       `json:"rate_per_second,omitempty"`
+	Duration time.Duration `json:"duration_ns"`
+	// Delay is the server's; the true times below are as long as it really took.
+	Delay time.Duration `json:"delay_ns"`
+	// P50 and P99 are of service times.
+	P50 Compared `json:"service_p50"`
+	P99 Compared `json:"service_p99"`
+	// Lateness is how late the client sent; nil for a closed loop.
+	Lateness *Spread `json:"lateness,omitempty"`
+	// RequestsPerSecond counts those that ended ok.
+	RequestsPerSecond float64 `json:"requests_per_second"`
+}
+
+// Added is what the client added, in nanoseconds.
+func (c Compared) Added() int64 { return c.Measured - c.True }
+
+// Elsewhere returns the reason why the check does not apply to a machine, as a phrase
+// after "is"; "" if it was made there since the machine was started.
 func (s *SelfCheck) Elsewhere(h Host) string {
 	switch o := s.Host; {
 	case o.Name != h.Name || o.CPUModel != h.CPUModel || o.CPUs != h.CPUs:

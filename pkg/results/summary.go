@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // ClassUnrecorded is the class of errors that intervals count and errors.csv
@@ -19,9 +22,12 @@ const ClassUnrecorded = "unrecorded"
 // Summary is the measured population of a load or of one step of it, all
 // operations together: the one place where its numbers are made.
 type Summary struct {
-	// Window is how long the population was served, without pauses between steps:
-	// the sum of [DatabaseRun.Measured]. Counts over it are rates.
+	// Window is the length of the measured windows ([DatabaseRun.Measured]), without
+	// pauses between steps.
 	Window time.Duration
+	// Served is what ended ok inside the windows, whenever it was due. It is the
+	// throughput; OK below, which is of what was due inside, is not.
+	Served Throughput
 
 	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
 
@@ -30,6 +36,10 @@ type Summary struct {
 	// Latency.Quantile for others.
 	Latency   Latency
 	Histogram *hdrhistogram.Histogram
+
+	// Unanswered are those that did not end ok. [Summary.Ranked] has the percentiles
+	// over both.
+	Unanswered Unanswered
 
 	// Errors are the failed and unknown requests by class, in order of class.
 	Errors []ClassCount
@@ -40,7 +50,7 @@ type Summary struct {
 	Operations []OperationSummary
 }
 
-// StepSummary is the summary of one step.
+// StepSummary covers the measured window of one step.
 type StepSummary struct {
 	Step    int
 	Clients int
@@ -60,12 +70,11 @@ type ClassCount struct {
 	Count int64
 }
 
-// Throughput is the ok requests per second of the window; 0 without a window.
+// Throughput is the requests per second that ended ok inside the windows; 0 if that
+// is not known, for which [Throughput.Average] has the reason.
 func (s *Summary) Throughput() float64 {
-	if s.Window <= 0 {
-		return 0
-	}
-	return float64(s.OK) / s.Window.Seconds()
+	average, _ := s.Served.Average()
+	return average
 }
 
 // Summarize reads the canonical files of a tag folder and sums up the measured
@@ -79,7 +88,21 @@ func Summarize(dir string, run *DatabaseRun) (*Summary, error) {
 	return summarize(dir, run, intervals)
 }
 
+// SummarizeSteps is [Summarize] for the steps that keep accepts.
+func SummarizeSteps(dir string, run *DatabaseRun, keep func(step int) bool) (*Summary, error) {
+	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
+	if err != nil && !errors.Is(err, ErrTruncated) {
+		return nil, err
+	}
+	return summarizeSteps(dir, run, intervals, keep)
+}
+
 func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, error) {
+	return summarizeSteps(dir, run, intervals, func(int) bool { return true })
+}
+
+func summarizeSteps(dir string, run *DatabaseRun, intervals []Interval, keep func(step int) bool) (*Summary, error) {
+	intervals = slices.DeleteFunc(slices.Clone(intervals), func(v Interval) bool { return !keep(v.Step) })
 	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -88,12 +111,15 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	if err != nil {
 		return nil, err
 	}
-	p := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}
-	for step, window := range run.windows(intervals) {
-		p.step(step).Window = window
+	rows, recorded, err := readProgress(dir)
+	if err != nil {
+		return nil, err
 	}
+	p := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}
 	for _, s := range run.Steps {
-		p.step(s.Index).Clients = s.Clients
+		if keep(s.Index) {
+			p.step(s.Index).Clients = s.Clients
+		}
 	}
 	for i := range intervals {
 		if v := &intervals[i]; v.Phase == PhaseMeasure {
@@ -103,18 +129,82 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 		}
 	}
 	for s, h := range totals {
-		if s.Phase == PhaseMeasure && s.Outcome == OK && s.Timing == run.Timing(s.Step) {
+		if keep(s.Step) && s.Phase == PhaseMeasure && s.Outcome == OK && s.Timing == run.Timing(s.Step) {
 			p.step(s.Step).Histogram.Merge(h)
 			p.operation(s.Operation).Histogram.Merge(h)
 		}
 	}
+	for at, u := range run.unanswered(intervals, totals) {
+		p.step(at.step).Unanswered.merge(u)
+		p.operation(at.operation).Unanswered.merge(u)
+	}
 	for _, e := range counts {
-		if e.Phase == PhaseMeasure || e.Phase == "" {
+		if keep(e.Step) && (e.Phase == PhaseMeasure || e.Phase == "") {
 			p.step(e.Step).addErrors(e.Class, e.Count)
 			p.operation(e.Operation).addErrors(e.Class, e.Count)
 		}
 	}
+	if recorded {
+		windows := run.spans(rows)
+		maps.DeleteFunc(windows, func(step int, _ span) bool { return !keep(step) })
+		p.serve(windows, rows)
+	} else {
+		windows := run.windows(intervals)
+		maps.DeleteFunc(windows, func(step int, _ time.Duration) bool { return !keep(step) })
+		p.serveOlder(run, windows)
+	}
 	return p.sum(run.Load), nil
+}
+
+// serve sets the windows and what was served in them.
+func (p *parts) serve(windows map[int]span, rows []Progress) {
+	served := throughputs(windows, rows)
+	for _, step := range slices.Sorted(maps.Keys(served)) {
+		s := p.step(step)
+		s.Served = served[step][""]
+		s.Window = s.Served.Window
+		for operation := range served[step] {
+			if operation != "" {
+				p.operation(operation)
+			}
+		}
+	}
+	for name, o := range p.operations {
+		for step, by := range served {
+			one, ok := by[name]
+			if !ok { // nothing of it was due in this step
+				one = windows[step].throughput(make([]int64, max(windows[step].seconds(), 1)))
+			}
+			o.Served.add(&one)
+		}
+	}
+}
+
+// serveOlder does the same with records of a format without progress. They show
+// what was served in the whole of a step only: in a window that is less than that
+// it is not known.
+func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
+	whole := map[int]bool{}
+	for _, s := range run.Steps {
+		whole[s.Index] = !s.End.IsZero() && run.Load.WarmUp == 0 && run.duration(&s) == 0
+	}
+	of := func(step int, ok int64, window time.Duration) *Throughput {
+		if !whole[step] {
+			return &Throughput{Missing: NotRecorded, noSeconds: true}
+		}
+		return &Throughput{OK: ok, Window: window, noSeconds: true}
+	}
+	for step, window := range windows {
+		s := p.step(step)
+		s.Window = window
+		s.Served = *of(step, s.OK, window)
+		for _, o := range p.operations {
+			o.Served.add(of(step, 0, window))
+		}
+	}
+	for _, o := range p.operations {
+		o.Served.OK = o.OK
+	}
 }
 
 // parts are the summaries of a load by step and by operation.
@@ -125,21 +215,21 @@ type parts struct {
 
 func (p *parts) step(index int) *StepSummary {
 	if p.steps[index] == nil {
-		p.steps[index] = &StepSummary{Step: index, Summary: Summary{Histogram: NewHistogram()}}
+		p.steps[index] = &StepSummary{Step: index, Summary: Summary{Histogram: histogram.New()}}
 	}
 	return p.steps[index]
 }
 
 func (p *parts) operation(name string) *OperationSummary {
 	if p.operations[name] == nil {
-		p.operations[name] = &OperationSummary{Operation: name, Summary: Summary{Histogram: NewHistogram()}}
+		p.operations[name] = &OperationSummary{Operation: name, Summary: Summary{Histogram: histogram.New()}}
 	}
 	return p.operations[name]
 }
 
 // sum finishes every part and adds the steps up.
 func (p *parts) sum(load Load) *Summary {
-	all := &Summary{Histogram: NewHistogram()}
+	all := &Summary{Histogram: histogram.New()}
 	for _, number := range slices.Sorted(maps.Keys(p.steps)) {
 		step := p.steps[number]
 		step.finish()
@@ -159,7 +249,7 @@ func (p *parts) sum(load Load) *Summary {
 // ordered returns operations in the order of the mix, others last.
 func (l *Load) ordered(operations []string) []string {
 	place := func(name string) int {
-		if n := slices.IndexFunc(l.Mix, func(s Share) bool { return s.Operation == name }); n >= 0 {
+		if n := slices.IndexFunc(l.Mix, func(s workload.Share) bool { return string(s.Operation) == name }); n >= 0 {
 			return n
 		}
 		return len(l.Mix)
@@ -208,6 +298,7 @@ func (s *Summary) addErrors(class string, n int64) {
 // add adds another step's numbers.
 func (s *Summary) add(o *Summary) {
 	s.Window += o.Window
+	s.Served.add(&o.Served)
 	s.Due += o.Due
 	s.Sent += o.Sent
 	s.OK += o.OK
@@ -219,13 +310,14 @@ func (s *Summary) add(o *Summary) {
 	s.Late += o.Late
 	s.Latency = s.Latency.Merge(o.Latency)
 	s.Histogram.Merge(o.Histogram)
+	s.Unanswered.merge(&o.Unanswered)
 	for _, e := range o.Errors {
 		s.addErrors(e.Class, e.Count)
 	}
 }
 
-// Quantile is the latency in nanoseconds at q, and whether the histogram has any
-// value at all; [Enough] tells whether it has enough of them for q.
+// Quantile returns the latency in nanoseconds at q; known is false if the histogram is
+// empty. [histogram.Enough] reports whether it has enough values for q.
 func (s *Summary) Quantile(q float64) (ns int64, known bool) {
 	if s.Histogram.TotalCount() == 0 || s.Latency.Count == 0 {
 		return 0, false

@@ -35,19 +35,19 @@ func TestIntervalsRoundTrip(t *testing.T) {
 		path := filepath.Join(dir, string(rune('a'+n%26))+time.Duration(n).String())
 		w, err := NewIntervalWriter(path)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the file of intervals: %v", err)
 		}
 		for i := range want {
 			if err := w.Write(want[i : i+1]); err != nil {
-				t.Fatal(err)
+				t.Fatalf("write: %v", err)
 			}
 		}
 		if err := w.Close(); err != nil {
-			t.Fatal(err)
+			t.Fatalf("close the writer: %v", err)
 		}
 		got, err := ReadIntervals(path)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("read the intervals: %v", err)
 		}
 		if len(got) != len(want) {
 			t.Fatalf("%d rows of %d", len(got), len(want))
@@ -69,11 +69,11 @@ func TestIntervalHeader(t *testing.T) {
 	const begin = "second,step,phase,operation,clients,due,sent,ok,failed,unknown,shed,unsent,queued,late,backlog,in_flight,keys_cumulative," +
 		"response_ok_count,response_ok_sum_ns,response_ok_sum_sq_ms2,response_ok_min_ns,response_ok_max_ns," +
 		"response_ok_p50_ns,response_ok_p90_ns,response_ok_p99_ns,response_ok_p999_ns,response_failed_count,"
-	if !strings.HasPrefix(header, begin) || !strings.HasSuffix(header, ",service_unknown_p999_ns\n") {
+	if !strings.HasPrefix(header, begin) || !strings.HasSuffix(header, ",service_unknown_p999_ns,waiting_ns,client_gap_ns\n") {
 		t.Errorf("header: %s", header)
 	}
-	if n := strings.Count(header, ",") + 1; n != 17+6*9 {
-		t.Errorf("%d columns", n)
+	if n := strings.Count(header, ",") + 1; n != 17+6*9+2 {
+		t.Errorf("%d columns, want %d", n, 17+6*9+2)
 	}
 	rows, err := ReadIntervals(path)
 	if err != nil || len(rows) != 0 {
@@ -110,7 +110,7 @@ func TestEventsFromManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for n := range 50 {
 				if err := w.Write(Event{Time: epoch.Add(time.Duration(n)), Kind: "child died", Member: member, Text: "a\n\"b\""}); err != nil {
-					t.Error(err)
+					t.Errorf("write: %v", err)
 				}
 			}
 		})

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Timing is what a step's latencies are measured by: response where requests had
-// due times, service in a closed loop, where a request is due when it is sent.
+// Timing returns the timing of a step's latencies: response where requests had due times, service in a closed loop, where a request is due when it is sent.
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -21,22 +20,23 @@ func (r *DatabaseRun) Timing(step int) Timing {
 	return TimingService
 }
 
-// Measured is when a recorded step's measured population was served: from the end
-// of the step's warm-up until its last answer, or until its cool-down began.
-// Requests per second are counts over this. It is the wall clock's time, because
-// the same record must give the same in memory and read back from the manifest;
-// from is never after to.
+// Measured is a recorded step's measured window. It begins when the step's warm-up
+// ends. With a duration it ends when issuing ended or the cool-down began, whichever
+// was first, so that a straggler does not lengthen it; without one it ends with the
+// last answer.
+//
+// Requests per second are those that ended ok in the window over its length. The
+// window is of the wall clock's time, because the same record must give the same in
+// memory and read back from the manifest; from is never after to.
 func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	start := s.Start.Round(0)
 	from, to = start.Add(r.Load.WarmUp), s.End.Round(0)
-	duration := s.Duration
-	if duration == 0 && len(r.Steps) == 1 {
-		duration = r.Load.Duration
-	}
-	// Only a step with a duration has a cool-down: others end when they are done.
-	if r.Load.CoolDown > 0 && duration > 0 {
-		if coolDown := start.Add(duration - r.Load.CoolDown); coolDown.Before(to) {
-			to = coolDown
+	if d := r.duration(&s); d > 0 {
+		if issue := s.IssueEnd.Round(0); !issue.IsZero() && issue.Before(to) {
+			to = issue
+		}
+		if planned := start.Add(d - r.Load.CoolDown); planned.Before(to) {
+			to = planned
 		}
 	}
 	if to.Before(from) {
@@ -45,8 +45,52 @@ func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	return from, to
 }
 
-// windows are the lengths of all steps' measured time, by step. A step that a
-// killed run did not record lasted for the seconds that its intervals cover.
+// duration is how long a step was to issue requests, 0 if only their number
+// bounded it.
+func (r *DatabaseRun) duration(s *Step) time.Duration {
+	if s.Duration == 0 && len(r.Steps) == 1 {
+		return r.Load.Duration
+	}
+	return s.Duration
+}
+
+// recordedSpans are the measured windows of the recorded steps, by step.
+func (r *DatabaseRun) recordedSpans() map[int]span {
+	spans := map[int]span{}
+	for _, s := range r.Steps {
+		if !s.Start.IsZero() && !s.End.IsZero() {
+			from, to := r.Measured(s)
+			start := s.Start.Round(0)
+			spans[s.Index] = span{int64(from.Sub(start)), int64(to.Sub(start))}
+		}
+	}
+	return spans
+}
+
+// spans are the measured windows of all steps, by step. A step that a killed run
+// did not record lasted until its last row, or until its cool-down began.
+func (r *DatabaseRun) spans(rows []Progress) map[int]span {
+	spans := r.recordedSpans()
+	recorded := maps.Clone(spans)
+	stretches := r.Load.Stretches()
+	for i := range rows {
+		p := &rows[i]
+		if _, ok := recorded[p.Step]; ok {
+			continue
+		}
+		s := span{int64(r.Load.WarmUp), max(spans[p.Step].to, p.ToNS)}
+		if p.Step < len(stretches) && stretches[p.Step].Duration > 0 {
+			s.to = min(s.to, int64(stretches[p.Step].Duration-r.Load.CoolDown))
+		}
+		s.from = min(s.from, s.to)
+		spans[p.Step] = s
+	}
+	return spans
+}
+
+// windows are the lengths of all steps' measured time, by step, of records without
+// progress. A step that a killed run did not record lasted for the seconds that its
+// intervals cover.
 func (r *DatabaseRun) windows(intervals []Interval) map[int]time.Duration {
 	windows := map[int]time.Duration{}
 	var end time.Time // of the step before

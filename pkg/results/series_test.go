@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"pgregory.net/rapid"
+
+	"github.com/coreos/dbtester/pkg/histogram"
 )
 
 func TestSeriesTag(t *testing.T) {
@@ -33,9 +34,9 @@ func TestSeriesTag(t *testing.T) {
 // series, and its totals, as a load does.
 func writeLatencies(t *testing.T, dir string) map[Series]*hdrhistogram.Histogram {
 	t.Helper()
-	lines, err := NewLatencyWriter(filepath.Join(dir, FileLatency), epoch)
+	lines, err := histogram.NewLogWriter(filepath.Join(dir, FileLatency), epoch)
 	check(t, err)
-	totals, err := NewLatencyWriter(filepath.Join(dir, FileTotal), epoch)
+	totals, err := histogram.NewLogWriter(filepath.Join(dir, FileTotal), epoch)
 	check(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	sums := map[Series]*hdrhistogram.Histogram{}
@@ -44,14 +45,14 @@ func writeLatencies(t *testing.T, dir string) map[Series]*hdrhistogram.Histogram
 			{TimingResponse, "write", OK, second / 3, PhaseMeasure},
 			{TimingService, "write", OK, second / 3, PhaseMeasure},
 		} {
-			h := NewHistogram()
+			h := histogram.New()
 			for range 100 {
 				d := time.Duration(random.ExpFloat64() * float64(50*time.Millisecond))
-				Record(h, d)
+				histogram.Record(h, d)
 				if sums[s] == nil {
-					sums[s] = NewHistogram()
+					sums[s] = histogram.New()
 				}
-				Record(sums[s], d)
+				histogram.Record(sums[s], d)
 			}
 			check(t, lines.Write(epoch.Add(time.Duration(second)*time.Second), time.Second, s.Tag(), h))
 		}
@@ -80,10 +81,10 @@ func TestLatencyLinesSumToTotals(t *testing.T) {
 	}
 
 	// One latency more in one bucket is found, and its series named.
-	w, err := NewLatencyWriter(filepath.Join(dir, FileLatency), epoch)
+	w, err := histogram.NewLogWriter(filepath.Join(dir, FileLatency), epoch)
 	check(t, err)
-	h := NewHistogram()
-	Record(h, time.Second)
+	h := histogram.New()
+	histogram.Record(h, time.Second)
 	check(t, w.Write(epoch, time.Second, Series{TimingService, "write", OK, 1, PhaseMeasure}.Tag(), h))
 	check(t, w.Close())
 	err = ReconcileLatency(dir)
@@ -103,7 +104,7 @@ func TestStandardReaderReadsTheLog(t *testing.T) {
 	defer f.Close()
 	standard := hdrhistogram.NewHistogramLogReader(f)
 	n := 0
-	for l, err := range ReadLatency(path) {
+	for l, err := range histogram.ReadLog(path) {
 		check(t, err)
 		h, err := standard.NextIntervalHistogram()
 		check(t, err)
@@ -126,11 +127,11 @@ func TestStandardReaderReadsTheLog(t *testing.T) {
 
 func TestLatencyLogText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileLatency)
-	w, err := NewLatencyWriter(path, epoch.Add(250*time.Millisecond))
+	w, err := histogram.NewLogWriter(path, epoch.Add(250*time.Millisecond))
 	check(t, err)
-	h := NewHistogram()
+	h := histogram.New()
 	check(t, w.Write(epoch, time.Second, "empty", h))
-	Record(h, 2*time.Millisecond)
+	histogram.Record(h, 2*time.Millisecond)
 	check(t, w.Write(epoch, 1500*time.Millisecond, "", h))
 	for _, tag := range []string{"a,b", "a b", "a=b", "a\nb"} {
 		if err := w.Write(epoch, time.Second, tag, h); err == nil || !strings.Contains(err.Error(), path) {
@@ -144,7 +145,7 @@ func TestLatencyLogText(t *testing.T) {
 	}
 	diff(t, "header", []string{"#[Histogram log format version 1.3]",
 		"#[dbtester: values in nanoseconds, Interval_Max in milliseconds, Tag=TIMING:OPERATION:OUTCOME:stepN:PHASE]",
-		"#[StartTime: 1795248000.250 (seconds since epoch), 2026-11-21T08:00:00Z]",
+		"#[StartTime: 1795248000.000 (seconds since epoch), 2026-11-21T08:00:00Z]",
 		`"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`}, lines[:4])
 	if !strings.HasPrefix(lines[4], "1795248000.000,1.500,2.001,HISTF") {
 		t.Errorf("line: %s", lines[4])
@@ -157,7 +158,7 @@ func TestReadLatencyBroken(t *testing.T) {
 	whole := mustRead(t, filepath.Join(dir, FileLatency))
 	path := mustWrite(t, filepath.Join(dir, "cut.hlog"), whole[:len(whole)-10])
 	n, last := 0, error(nil)
-	for _, err := range ReadLatency(path) {
+	for _, err := range histogram.ReadLog(path) {
 		n, last = n+1, err
 	}
 	if n != 12 || !errors.Is(last, ErrTruncated) {
@@ -174,7 +175,7 @@ func TestReadLatencyBroken(t *testing.T) {
 		"Tag=x,1,2,3,HISTFwrong": ":3: Interval_Compressed_Histogram: ",
 	} {
 		mustWrite(t, path, "#[StartTime: 1 (seconds since epoch)]\n# a comment\n"+line+"\n")
-		for _, err := range ReadLatency(path) {
+		for _, err := range histogram.ReadLog(path) {
 			if err == nil || !strings.HasPrefix(err.Error(), path+want) {
 				t.Errorf("%s: %v", line, err)
 			}
@@ -187,7 +188,7 @@ func TestTotalHistogramsOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()
 	sums := writeLatencies(t, dir)
 	check(t, os.Remove(filepath.Join(dir, FileTotal)))
-	w, err := NewLatencyWriter(filepath.Join(dir, FileTotal), epoch)
+	w, err := histogram.NewLogWriter(filepath.Join(dir, FileTotal), epoch)
 	check(t, err)
 	intervals, err := NewIntervalWriter(filepath.Join(dir, FileIntervals))
 	check(t, err)
@@ -206,85 +207,6 @@ func TestTotalHistogramsOfAKilledRun(t *testing.T) {
 	for s, h := range sums {
 		if got[s] == nil || !h.Equals(got[s]) {
 			t.Errorf("%s is not whole", s.Tag())
-		}
-	}
-}
-
-func BenchmarkLatencyWrite(b *testing.B) {
-	w, err := NewLatencyWriter(filepath.Join(b.TempDir(), FileLatency), epoch)
-	if err != nil {
-		b.Fatal(err)
-	}
-	h := NewHistogram()
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 30_000 {
-		Record(h, time.Duration(random.ExpFloat64()*float64(5*time.Millisecond)))
-	}
-	for b.Loop() {
-		if err := w.Write(epoch, time.Second, "response:write:ok:step0:measure", h); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(w.rows.size)/float64(b.N), "bytes/line")
-}
-
-// TestEncodeAsLibrary: what is written is what the library writes, for any counts
-// and whatever was written before.
-func TestEncodeAsLibrary(t *testing.T) {
-	e := newHistogramEncoder()
-	rapid.Check(t, func(t *rapid.T) {
-		h := NewHistogram()
-		for range rapid.IntRange(1, 200).Draw(t, "values") {
-			value := rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Int64Range(0, int64(MaxLatency))).Draw(t, "value")
-			if err := h.RecordValues(value, rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 1<<40)).Draw(t, "count")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := e.append(nil, h)
-		if err != nil || string(got) != string(want) {
-			t.Fatalf("encoded as %s, %v; the library encodes as %s", got, err, want)
-		}
-	})
-}
-
-// TestEncodeKeepsItsMemory: a line leaves no garbage that a long load's heap would
-// grow by.
-func TestEncodeKeepsItsMemory(t *testing.T) {
-	h := NewHistogram()
-	for i := range int64(10_000) {
-		Record(h, time.Duration(i*i))
-	}
-	e := newHistogramEncoder()
-	var b []byte
-	line := func() {
-		var err error
-		if b, err = e.append(b[:0], h); err != nil {
-			t.Fatal(err)
-		}
-	}
-	line()
-	if n := testing.AllocsPerRun(10, line); n > 8 {
-		t.Errorf("a line allocates %v times", n)
-	}
-}
-
-func TestEncodeOtherShape(t *testing.T) {
-	if _, err := newHistogramEncoder().append(nil, hdrhistogram.New(1, 1000, 2)); err == nil {
-		t.Error("a histogram of another shape was encoded")
-	}
-}
-
-// TestBuckets: places, least values and widths fit those of the histogram.
-func TestBuckets(t *testing.T) {
-	h := NewHistogram()
-	for _, bar := range h.Distribution() {
-		i := bucketIndex(bar.From)
-		if bucketIndex(bar.To) != i || bucketValue(i) != bar.From || bucketWidth(bar.From) != bar.To-bar.From+1 {
-			t.Fatalf("bucket %d begins at %d and holds %d, want [%d, %d]", i, bucketValue(i), bucketWidth(bar.From), bar.From, bar.To)
 		}
 	}
 }

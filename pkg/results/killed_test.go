@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
 )
 
 // A kill at any moment leaves whole rows: at most the last line is cut, and the
@@ -25,7 +26,7 @@ func TestKilledWriterLeavesWholeRows(t *testing.T) {
 
 	rows, err := ReadIntervals(path)
 	if err != nil && !errors.Is(err, ErrTruncated) {
-		t.Fatal(err)
+		t.Fatalf("read the intervals: %v", err)
 	}
 	if len(rows) < 50 {
 		t.Fatalf("%d rows of 100 kB", len(rows))
@@ -88,7 +89,7 @@ func TestDevFull(t *testing.T) {
 	for name, open := range map[string]func(string) error{
 		"intervals": func(p string) error { _, err := NewIntervalWriter(p); return err },
 		"errors":    func(p string) error { _, err := NewErrorWriter(p); return err },
-		"latency":   func(p string) error { _, err := NewLatencyWriter(p, epoch); return err },
+		"latency":   func(p string) error { _, err := histogram.NewLogWriter(p, epoch); return err },
 		"events": func(p string) error {
 			w, err := NewEventWriter(p)
 			check(t, err) // no header, so nothing is written yet
@@ -104,74 +105,6 @@ func TestDevFull(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// shortFile takes only so many bytes.
-type shortFile struct {
-	bytes.Buffer
-	room      int
-	truncated bool
-	stuck     bool
-}
-
-func (f *shortFile) Write(b []byte) (int, error) {
-	if len(b) <= f.room {
-		f.room -= len(b)
-		return f.Buffer.Write(b)
-	}
-	n, _ := f.Buffer.Write(b[:f.room])
-	f.room = 0
-	return n, syscall.ENOSPC
-}
-
-func (f *shortFile) Truncate(size int64) error {
-	if f.stuck {
-		return syscall.EIO
-	}
-	f.truncated = true
-	f.Buffer.Truncate(int(size))
-	return nil
-}
-
-func (f *shortFile) Close() error { return nil }
-
-func TestPartialWriteIsCutBack(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		room int
-		want string
-		cut  bool
-	}{
-		{"nothing fits", 4, "one\n", false},
-		{"part of a row", 6, "one\n", true},
-		{"a row and a part", 10, "one\ntwo\n", true},
-		{"all but the line break", 13, "one\ntwo\n", true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			f := &shortFile{room: tc.room}
-			r := &rowFile{path: "rows.csv", f: f}
-			check(t, r.append([]byte("one\n")))
-			err := r.append([]byte("two\nthree\n"))
-			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "rows.csv") {
-				t.Errorf("error: %v", err)
-			}
-			f.room = 1000
-			if again := r.append([]byte("four\n")); again != err {
-				t.Errorf("a later write: %v", again)
-			}
-			if f.String() != tc.want || f.truncated != tc.cut {
-				t.Errorf("file is %q, truncated %v", f, f.truncated)
-			}
-		})
-	}
-}
-
-func TestPartialWriteThatStays(t *testing.T) {
-	r := &rowFile{path: "rows.csv", f: &shortFile{room: 2, stuck: true}}
-	err := r.append([]byte("one\n"))
-	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, syscall.EIO) {
-		t.Errorf("both causes must be told: %v", err)
 	}
 }
 

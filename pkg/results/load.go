@@ -1,0 +1,182 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Load is the load of one database as it ran. A parameter that is added to
+// [workload.Load] is recorded here without further code.
+type Load struct {
+	workload.Load
+	// FirstKey is above the number of every key that a running cluster had before the
+	// load; keys were created from it on. It is 0 if the cluster was started for this
+	// load, which then creates keys from Keys on. Ranges on a running cluster may include
+	// keys of others, so only their number was checked.
+	FirstKey int64
+}
+
+// Step records the times and clients of a step as it ran.
+type Step struct {
+	Index int `json:"index"`
+	workload.Step
+	// Start is before the first request, End after the last answer.
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
+	// IssueEnd is when nothing new was issued any more: it ends the population.
+	IssueEnd time.Time `json:"issue_end,omitzero"`
+	// InsideNS is the clients' time inside calls, all outcomes, clipped to the
+	// step's window, without the time in which the client was stopped. InsideNS / (Clients x window) shows whether the client or the
+	// database set the pace of a closed loop.
+	InsideNS int64 `json:"inside_ns"`
+	// ClientDelayNS is the part of the ok requests' response times, or of their service
+	// times in a closed loop, that the client caused itself, in the measured
+	// population: lateness as in [DatabaseRun], and the time inside calls in which the
+	// client was stopped. The client's time to read an answer is not in it.
+	ClientDelayNS int64 `json:"client_delay_ns,omitempty"`
+	// WaitingNS is the clients' time without a server in the measured window: from
+	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a
+	// duration. ConnectionsLost counts connections that broke or that a member refused
+	// to serve, Reconnects those that were opened in their place.
+	WaitingNS       int64 `json:"waiting_ns,omitempty"`
+	ConnectionsLost int64 `json:"connections_lost,omitempty"`
+	Reconnects      int64 `json:"reconnects,omitempty"`
+	// LargestGap is the longest time without an ok answer in the measured window; nil
+	// if not recorded.
+	LargestGap *Gap `json:"largest_gap,omitempty"`
+}
+
+// Backoff describes the pauses of a client without a server before it connects again:
+// the first, doubled after each attempt up to the longest, each drawn within Jitter
+// (0.2 is 20 %) around that.
+type Backoff struct {
+	FirstNS   int64   `json:"first_ns"`
+	LongestNS int64   `json:"longest_ns"`
+	Jitter    float64 `json:"jitter"`
+}
+
+// manifestName maps a JSON name of [workload.Load] to that in a manifest, where it
+// differs.
+func manifestName(name string) string {
+	switch name {
+	case "key_size", "value_size", "value_size_max":
+		return name + "_bytes"
+	case "read":
+		return "read_mode"
+	}
+	return name
+}
+
+// loadName is the inverse of manifestName.
+func loadName(name string) string {
+	switch name {
+	case "key_size_bytes", "value_size_bytes", "value_size_max_bytes":
+		return name[:len(name)-len("_bytes")]
+	case "read_mode":
+		return "read"
+	}
+	return name
+}
+
+// MarshalJSON writes the names of a manifest. Parameters without effect are left
+// out.
+func (l Load) MarshalJSON() ([]byte, error) {
+	members, err := membersOf(l.Load)
+	if err != nil {
+		return nil, fmt.Errorf("encode load: %w", err)
+	}
+	var b bytes.Buffer
+	write := func(name string, value []byte) {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", name, value)
+	}
+	b.WriteByte('{')
+	if len(members) > 0 && members[0].name != "operation" {
+		write("operation", []byte(`""`)) // a mix
+	}
+	for _, m := range members {
+		switch m.name {
+		case "requests":
+			// The first key and the read mode have their place before this one.
+			if l.FirstKey != 0 {
+				write("first_key", fmt.Append(nil, l.FirstKey))
+			}
+			if l.Read != "" {
+				write("read_mode", fmt.Appendf(nil, "%q", l.Read))
+			}
+			if l.Requests == 0 {
+				continue
+			}
+		case "read":
+			continue
+		case "arrival", "backlog", "drain_ns", "target":
+			if s := string(m.value); s == `""` || s == "0" {
+				continue
+			}
+		}
+		write(manifestName(m.name), m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads the names of a manifest.
+func (l *Load) UnmarshalJSON(data []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return fmt.Errorf("decode load: %w", err)
+	}
+	named := make(map[string]json.RawMessage, len(members))
+	for name, value := range members {
+		named[loadName(name)] = value
+	}
+	again, err := json.Marshal(named)
+	if err != nil {
+		return fmt.Errorf("decode load: %w", err)
+	}
+	*l = Load{}
+	if err := json.Unmarshal(again, &l.Load); err != nil {
+		return fmt.Errorf("decode load: %w", err)
+	}
+	if first, ok := named["first_key"]; ok {
+		return json.Unmarshal(first, &l.FirstKey)
+	}
+	return nil
+}
+
+// member is one name and value of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf returns the members of v's JSON object in order.
+func membersOf(v any) ([]member, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil { // the opening brace
+		return nil, err
+	}
+	var members []member
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.(string)}
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}

@@ -1,0 +1,68 @@
+package results
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// TestLoadJSON pins the bytes of loads in manifests: folders of earlier releases
+// have them.
+func TestLoadJSON(t *testing.T) {
+	closed := workload.Load{
+		Operation: workload.OpWrite, Requests: 500, Clients: 10, Connections: 5, Ramp: time.Second, Arrival: workload.ArrivalConstant,
+		Backlog: workload.BacklogKeep, KeySize: 8, ValueSize: 16, Timeout: 10, Drain: 10, Target: "all",
+	}
+	mixed := workload.Load{
+		Workload: "ycsb-b", Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.95}, {Operation: workload.OpUpdate, Weight: 0.05}},
+		Keys: 1000, KeyLaw: workload.KeysZipfian, Duration: time.Second, Clients: 1, Connections: 1, Rate: 100, RateEnd: 200,
+		Steps:   []workload.Step{{Clients: 1, Connections: 1, Rate: 100}, {Clients: 7, Connections: 3, Rate: 50}},
+		Arrival: workload.ArrivalPoisson, Backlog: workload.BacklogShed, KeySize: 8, ValueSize: 16, ValueSizeMax: 32, RangeLimit: 5,
+		SameKey: true, Read: workload.ReadStale, Timeout: 10, Drain: 20, WarmUp: 3, CoolDown: 4, Target: "leader",
+	}
+	for _, test := range []struct {
+		name string
+		load Load
+		want string
+	}{
+		{"a closed loop", Load{Load: closed.Recorded()}, `{"operation":"write","requests":500,"clients":10,"connections":5,"ramp_ns":1000000000,` +
+			`"key_size_bytes":8,"value_size_bytes":16,"timeout_ns":10,"target":"all"}`},
+		{"steps of a mix", Load{Load: mixed.Recorded(), FirstKey: 1234}, `{"operation":"","workload":"ycsb-b",` +
+			`"mix":[{"operation":"read","weight":0.95},{"operation":"update","weight":0.05}],"keys":1000,"key_law":"zipfian",` +
+			`"first_key":1234,"read_mode":"stale","duration_ns":1000000000,"clients":7,"connections":3,"rate":100,"rate_end":200,` +
+			`"arrival":"poisson","backlog":"shed","key_size_bytes":8,"value_size_bytes":16,"value_size_max_bytes":32,"range_limit":5,` +
+			`"same_key":true,"timeout_ns":10,"drain_ns":20,"warm_up_ns":3,"cool_down_ns":4,"target":"leader"}`},
+		{"nothing known", Load{}, `{"operation":"","clients":0,"connections":0,"key_size_bytes":0,"value_size_bytes":0,"timeout_ns":0}`},
+	} {
+		data, err := json.Marshal(test.load)
+		if err != nil {
+			t.Fatalf("%s: encode: %v", test.name, err)
+		}
+		if diff := cmp.Diff(test.want, string(data)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+		var again Load
+		if err := json.Unmarshal(data, &again); err != nil {
+			t.Fatalf("%s: decode: %v", test.name, err)
+		}
+		if diff := cmp.Diff(test.load, again); diff != "" {
+			t.Errorf("%s, read again (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestStepJSON pins the bytes of steps in manifests.
+func TestStepJSON(t *testing.T) {
+	s := Step{Index: 1, Step: workload.Step{Clients: 2, Connections: 1, Requests: 3, Rate: 4, RateEnd: 5}, InsideNS: 6}
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatalf("encode a step: %v", err)
+	}
+	if want := `{"index":1,"clients":2,"connections":1,"requests":3,"rate":4,"rate_end":5,"inside_ns":6}`; string(data) != want {
+		t.Errorf("got %s, want %s", data, want)
+	}
+}

@@ -1,0 +1,34 @@
+package results
+
+// The codes of marks. Control sets most of them; analyze adds shared host,
+// self-check and gap. Invalid marks end a run with exit code 3.
+const (
+	MarkCounts      = "counts"
+	MarkUnsent      = "unsent"
+	MarkLost        = "server lost"
+	MarkKeys        = "keys found"
+	MarkKeysUnknown = "keys not counted"
+	MarkSharedHost  = "shared host"
+	MarkNotDurable  = "not durable"
+	MarkSaturated   = "client saturated"
+	MarkLate        = "client late"
+	// MarkStopped is a client that did not run for a part of the load.
+	MarkStopped  = "client stopped"
+	MarkRate     = "rate not sustained"
+	MarkFailed   = "failed requests"
+	MarkUnknown  = "unknown outcomes"
+	MarkWaiting  = "clients without a server"
+	MarkNothing  = "nothing measured"
+	MarkExpected = "expected"
+	// MarkOtherLoad is a machine whose processors others used.
+	MarkOtherLoad   = "other load"
+	MarkClock       = "clock"
+	MarkSecured     = "secured"
+	MarkUnmeasured  = "servers not measured"
+	MarkSelfCheck   = "self-check"
+	MarkNotUploaded = "not uploaded"
+	MarkProfiled    = "profiled"
+	MarkNotProfiled = "not profiled"
+	// MarkGap is a part of the records that is missing.
+	MarkGap = "gap"
+)

@@ -1,0 +1,259 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/linefile"
+)
+
+// Extent is the sum and the extremes of latencies in nanoseconds.
+type Extent struct{ SumNS, MinNS, MaxNS int64 }
+
+// Add adds a latency; count is how many there are with it.
+func (e *Extent) Add(count, ns int64) {
+	if count == 1 || ns < e.MinNS {
+		e.MinNS = ns
+	}
+	e.MaxNS = max(e.MaxNS, ns)
+	e.SumNS += ns
+}
+
+// MemberSecond is what one member answered in one second of one step and phase: one
+// row of members.csv. A request belongs to the member that its connection went to
+// when it was sent. Rows without a request are left out.
+type MemberSecond struct {
+	// Second is the unix second in the client's clock.
+	Second int64
+	Step   int
+	Phase  Phase
+	// Member is an index as in the manifest, from 0; -1 if it is not known.
+	Member int
+	// OK, Failed and Unknown count requests that ended in the second.
+	OK, Failed, Unknown int64
+	// Response and Service are of the ok requests. A closed loop has service only.
+	Response, Service Extent
+}
+
+// Count counts a request.
+func (m *MemberSecond) Count(o Outcome) {
+	switch o {
+	case OK:
+		m.OK++
+	case Failed:
+		m.Failed++
+	default:
+		m.Unknown++
+	}
+}
+
+// Merge adds the requests of another row.
+func (m *MemberSecond) Merge(o *MemberSecond) {
+	for _, e := range [][2]*Extent{{&m.Response, &o.Response}, {&m.Service, &o.Service}} {
+		if o.OK > 0 && (m.OK == 0 || e[1].MinNS < e[0].MinNS) {
+			e[0].MinNS = e[1].MinNS
+		}
+		e[0].MaxNS = max(e[0].MaxNS, e[1].MaxNS)
+		e[0].SumNS += e[1].SumNS
+	}
+	m.OK += o.OK
+	m.Failed += o.Failed
+	m.Unknown += o.Unknown
+}
+
+// memberColumns declares members.csv, in the order of its columns.
+func memberColumns() []linefile.Column[MemberSecond] {
+	columns := []linefile.Column[MemberSecond]{
+		linefile.IntColumn("second", func(m *MemberSecond) *int64 { return &m.Second }),
+		linefile.IntColumn("step", func(m *MemberSecond) *int { return &m.Step }),
+		linefile.TextColumn("phase", func(m *MemberSecond) *Phase { return &m.Phase }),
+		linefile.IntColumn("member", func(m *MemberSecond) *int { return &m.Member }),
+		linefile.IntColumn("ok", func(m *MemberSecond) *int64 { return &m.OK }),
+		linefile.IntColumn("failed", func(m *MemberSecond) *int64 { return &m.Failed }),
+		linefile.IntColumn("unknown", func(m *MemberSecond) *int64 { return &m.Unknown }),
+	}
+	for _, t := range Timings {
+		at := func(m *MemberSecond) *Extent {
+			if t == TimingResponse {
+				return &m.Response
+			}
+			return &m.Service
+		}
+		columns = append(columns,
+			linefile.IntColumn(string(t)+"_sum_ns", func(m *MemberSecond) *int64 { return &at(m).SumNS }),
+			linefile.IntColumn(string(t)+"_min_ns", func(m *MemberSecond) *int64 { return &at(m).MinNS }),
+			linefile.IntColumn(string(t)+"_max_ns", func(m *MemberSecond) *int64 { return &at(m).MaxNS }))
+	}
+	return columns
+}
+
+// MemberWriter appends to members.csv. It is not safe for concurrent use.
+type MemberWriter struct {
+	table linefile.TableWriter[MemberSecond]
+}
+
+// NewMemberWriter opens or creates the file; a new one gets its header at once.
+func NewMemberWriter(path string) (*MemberWriter, error) {
+	table, err := linefile.NewTableWriter(path, memberColumns())
+	if err != nil {
+		return nil, err
+	}
+	return &MemberWriter{table}, nil
+}
+
+// Write appends the rows and returns when the kernel has them. After an error
+// every Write returns that error.
+func (w *MemberWriter) Write(rows []MemberSecond) error { return w.table.Write(rows) }
+
+// Close closes the file.
+func (w *MemberWriter) Close() error { return w.table.Close() }
+
+// ReadMemberSeconds reads members.csv; its errors are those of [ReadIntervals].
+func ReadMemberSeconds(path string) ([]MemberSecond, error) {
+	return linefile.ReadTable(path, memberColumns(), linefile.ZeroRows[MemberSecond])
+}
+
+// NewMemberHistogram returns an empty histogram of nanoseconds as
+// [histogram.New] does, with two significant digits: each member of each step has
+// one, of its measured ok requests.
+func NewMemberHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
+}
+
+// MemberSeries names one histogram of latency-members.hlog.
+type MemberSeries struct {
+	Timing Timing
+	Step   int
+	// Member is an index as in the manifest, from 0; -1 if it is not known.
+	Member int
+}
+
+// Tag is the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
+func (s MemberSeries) Tag() string {
+	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
+}
+
+// ReadMemberHistograms reads latency-members.hlog. Its errors are those of
+// [histogram.ReadLog], with what was read before.
+func ReadMemberHistograms(path string) (map[MemberSeries]*hdrhistogram.Histogram, error) {
+	out := map[MemberSeries]*hdrhistogram.Histogram{}
+	for l, err := range histogram.ReadLog(path) {
+		if err != nil {
+			return out, err
+		}
+		s, err := ParseSeries(l.Tag)
+		if err != nil {
+			return out, fmt.Errorf("read %s: %w", path, err)
+		}
+		number, ok := strings.CutPrefix(s.Operation, "member")
+		member, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			return out, fmt.Errorf("read %s: tag %q must name a member, got %q", path, l.Tag, s.Operation)
+		}
+		out[MemberSeries{s.Timing, s.Step, member}] = l.Histogram
+	}
+	return out, nil
+}
+
+// MemberSummary is the measured population of one member in one step.
+type MemberSummary struct {
+	// MemberSecond has the counts and latencies of the whole step; its Second is 0.
+	MemberSecond
+	// Histogram is of the ok requests, by the step's [DatabaseRun.Timing]; nil if there
+	// is none, as of a run that was killed.
+	Histogram *hdrhistogram.Histogram
+}
+
+// SummarizeMembers sums up what each member answered, by step and member. Records
+// of format 1 do not have it: missing is [NotRecorded] then.
+func SummarizeMembers(dir string, run *DatabaseRun) (members []MemberSummary, missing Reason, err error) {
+	rows, err := ReadMemberSeconds(filepath.Join(dir, FileMembers))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, NotRecorded, nil
+	}
+	if err != nil && !errors.Is(err, ErrTruncated) {
+		return nil, "", err
+	}
+	histograms, err := ReadMemberHistograms(filepath.Join(dir, FileMembersLatency))
+	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", err
+	}
+	type place struct{ step, member int }
+	all := map[place]*MemberSummary{}
+	for i := range rows {
+		m := &rows[i]
+		if m.Phase != PhaseMeasure {
+			continue
+		}
+		p := place{m.Step, m.Member}
+		if all[p] == nil {
+			all[p] = &MemberSummary{MemberSecond: MemberSecond{Step: m.Step, Phase: m.Phase, Member: m.Member},
+				Histogram: histograms[MemberSeries{run.Timing(m.Step), m.Step, m.Member}]}
+		}
+		all[p].Merge(m)
+	}
+	order := func(a, b place) int { return (a.step-b.step)<<20 + a.member - b.member }
+	for _, p := range slices.SortedFunc(maps.Keys(all), order) {
+		members = append(members, *all[p])
+	}
+	return members, "", nil
+}
+
+// Role is what a member was in a second.
+type Role string
+
+// The roles. RoleUnknown is that of every member in a second in which the leader
+// changed or was not known.
+const (
+	RoleLeader   Role = "leader"
+	RoleFollower Role = "follower"
+	RoleUnknown  Role = "unknown"
+)
+
+// ByRole sums the measured rows of members.csv by the role that the member had in
+// the second, as far as the leader is known from the manifest and the events.
+func ByRole(run *DatabaseRun, rows []MemberSecond, events []Event) map[Role]MemberSecond {
+	out := map[Role]MemberSecond{}
+	for i := range rows {
+		m := &rows[i]
+		if m.Phase != PhaseMeasure {
+			continue
+		}
+		role := RoleUnknown
+		if leader := leaderIn(run, m.Second, events); leader >= 0 && m.Member >= 0 {
+			if role = RoleFollower; leader == m.Member {
+				role = RoleLeader
+			}
+		}
+		sum := out[role]
+		sum.Merge(m)
+		out[role] = sum
+	}
+	return out
+}
+
+// leaderIn is the member that led all through a second, -1 if not known.
+func leaderIn(run *DatabaseRun, second int64, events []Event) int {
+	leader := run.Leader
+	from := time.Unix(second, 0)
+	for _, e := range events {
+		switch {
+		case e.Kind != EventLeader || e.Time.Before(run.LoadStart):
+		case !e.Time.Before(from) && e.Time.Before(from.Add(time.Second)):
+			return -1
+		case e.Time.Before(from):
+			leader = e.Member
+		}
+	}
+	return leader
+}

@@ -1,0 +1,128 @@
+package results
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// OtherLoad is what a machine did during the load besides the client and the members.
+type OtherLoad struct {
+	// Host is the machine's name, and Members the members on it, from 0. Client is
+	// whether the load came from it.
+	Host    string `json:"host"`
+	Members []int  `json:"members,omitempty"`
+	Client  bool   `json:"client,omitempty"`
+	CPUs    int    `json:"cpus"`
+	// Length is the time between the samples that were compared.
+	Length time.Duration `json:"length_ns"`
+	// HostCPUSeconds is what all processes of the machine and its kernel used, without
+	// interrupts, and OwnCPUSeconds what the client and the members did.
+	HostCPUSeconds float64 `json:"host_cpu_seconds"`
+	OwnCPUSeconds  float64 `json:"own_cpu_seconds"`
+	// DeviceWrittenBytes is what the members' devices on the machine wrote, by all of
+	// its processes and with the file systems' journals, and OwnWrittenBytes what the
+	// members handed to the page cache meanwhile. Both are 0 without a device.
+	DeviceWrittenBytes float64 `json:"device_written_bytes,omitempty"`
+	OwnWrittenBytes    float64 `json:"own_written_bytes,omitempty"`
+}
+
+// OtherCPUShare is the share of the machine's processors that others used.
+func (o OtherLoad) OtherCPUShare() float64 {
+	if o.CPUs == 0 || o.Length <= 0 {
+		return 0
+	}
+	return max(o.HostCPUSeconds-o.OwnCPUSeconds, 0) / (float64(o.CPUs) * o.Length.Seconds())
+}
+
+// OtherWrittenBytes is what the devices wrote besides the members' bytes.
+func (o OtherLoad) OtherWrittenBytes() float64 {
+	return max(o.DeviceWrittenBytes-o.OwnWrittenBytes, 0)
+}
+
+// sampledProcesses are the samples of the client or of a member during the load.
+type sampledProcesses struct {
+	member  int // -1 for the client
+	host    Host
+	samples []Sample
+}
+
+// OtherLoads compares, for each machine whose processors are known, what it did
+// between the first and the last sample in the load with what the client and the
+// members on it did. Dir is the folder of the database. Machines without two samples
+// are left out.
+func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
+	var hosts [][]sampledProcesses
+	add := func(p sampledProcesses) {
+		i := slices.IndexFunc(hosts, func(h []sampledProcesses) bool { return h[0].host.BootID == p.host.BootID })
+		if i < 0 {
+			hosts = append(hosts, nil)
+			i = len(hosts) - 1
+		}
+		hosts[i] = append(hosts[i], p)
+	}
+	read := func(member int, host *Host, file string) {
+		// Samples that cannot be read are left out; those before them count.
+		all, _ := ReadSamples(filepath.Join(dir, file))
+		in := slices.DeleteFunc(all, func(s Sample) bool {
+			at := time.Unix(0, s.UnixNano)
+			return at.Before(run.LoadStart) || at.After(run.LoadEnd)
+		})
+		if host != nil && host.BootID != "" && len(in) > 1 {
+			add(sampledProcesses{member, *host, in})
+		}
+	}
+	read(-1, &client, FileClient)
+	for _, m := range run.Members {
+		read(m.Index, m.Host, ServerFile(m.Index+1))
+	}
+	var others []OtherLoad
+	for _, h := range hosts {
+		if o, ok := otherLoad(h); ok {
+			others = append(others, o)
+		}
+	}
+	return others
+}
+
+// otherLoad is of one machine. It is false if the machine's time was not sampled.
+func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
+	devices := map[string]bool{}
+	for _, p := range processes {
+		first, last := &p.samples[0], &p.samples[len(p.samples)-1]
+		length := time.Duration(last.UnixNano - first.UnixNano)
+		grown := func(n metric.Name) float64 {
+			if first.Get(n) < 0 || last.Get(n) < first.Get(n) {
+				return 0
+			}
+			return last.Get(n) - first.Get(n)
+		}
+		if o.Length == 0 {
+			if first.Get(metric.HostCPUSeconds) < 0 || length <= 0 {
+				return o, false
+			}
+			o.Host, o.CPUs, o.Length = p.host.Name, max(p.host.OnlineCPUs, p.host.CPUs), length
+			o.HostCPUSeconds = grown(metric.HostCPUSeconds)
+		}
+		// The samples of one machine cover nearly the same time.
+		if length > 0 {
+			o.OwnCPUSeconds += grown(metric.CPUSeconds) * o.Length.Seconds() / length.Seconds()
+		}
+		if p.member < 0 {
+			o.Client = true
+			continue
+		}
+		o.Members = append(o.Members, p.member)
+		if last.Device == "" {
+			continue
+		}
+		o.OwnWrittenBytes += grown(metric.WriteBytes)
+		if !devices[last.Device] {
+			devices[last.Device] = true
+			o.DeviceWrittenBytes += metric.SectorBytes * grown(metric.SectorsWritten)
+		}
+	}
+	return o, true
+}

@@ -1,0 +1,93 @@
+package results
+
+import "github.com/coreos/dbtester/pkg/linefile"
+
+import "time"
+
+// ProgressTick is the length of a row of progress.csv. Rows are shorter where the
+// step begins, where its measured window ends and where the step ends.
+const ProgressTick = 100 * time.Millisecond
+
+// Progress is what one operation did in one tick of a step: one row of
+// progress.csv. Ticks are counted from the start of the step's measured window
+// ([DatabaseRun.Measured]) in both directions, and the one in which the window ends
+// is two rows, so that rows sum to exact counts of the window.
+//
+// A row in which nothing was due, ended or in flight is left out. A request whose
+// record came late adds another row for its tick: readers add up.
+type Progress struct {
+	Step int
+	// FromNS and ToNS bound the row, in nanoseconds after the step's start. A row holds
+	// what happened in [FromNS, ToNS); the last one of a step also its last answer.
+	FromNS, ToNS int64
+	Operation    string
+	// Due counts requests that became due, Shed and Unsent those that were given up.
+	// OK, Failed and Unknown count requests that ended, whenever they were due.
+	Due, OK, Failed, Unknown, Shed, Unsent int64
+	// InFlight is a gauge: requests that were sent and had not ended at ToNS.
+	InFlight int64
+}
+
+// progressColumns declares progress.csv, in the order of its columns.
+func progressColumns() []linefile.Column[Progress] {
+	return []linefile.Column[Progress]{
+		linefile.IntColumn("step", func(p *Progress) *int { return &p.Step }),
+		linefile.IntColumn("from_ns", func(p *Progress) *int64 { return &p.FromNS }),
+		linefile.IntColumn("to_ns", func(p *Progress) *int64 { return &p.ToNS }),
+		linefile.TextColumn("operation", func(p *Progress) *string { return &p.Operation }),
+		linefile.IntColumn("due", func(p *Progress) *int64 { return &p.Due }),
+		linefile.IntColumn("ok", func(p *Progress) *int64 { return &p.OK }),
+		linefile.IntColumn("failed", func(p *Progress) *int64 { return &p.Failed }),
+		linefile.IntColumn("unknown", func(p *Progress) *int64 { return &p.Unknown }),
+		linefile.IntColumn("shed", func(p *Progress) *int64 { return &p.Shed }),
+		linefile.IntColumn("unsent", func(p *Progress) *int64 { return &p.Unsent }),
+		linefile.IntColumn("in_flight", func(p *Progress) *int64 { return &p.InFlight }),
+	}
+}
+
+// ProgressWriter appends to progress.csv. It is not safe for concurrent use.
+type ProgressWriter struct {
+	table linefile.TableWriter[Progress]
+}
+
+// NewProgressWriter opens or creates the file; a new one gets its header at once.
+func NewProgressWriter(path string) (*ProgressWriter, error) {
+	table, err := linefile.NewTableWriter(path, progressColumns())
+	if err != nil {
+		return nil, err
+	}
+	return &ProgressWriter{table}, nil
+}
+
+// Write appends the rows and returns when the kernel has them. After an error
+// every Write returns that error.
+func (w *ProgressWriter) Write(rows []Progress) error { return w.table.Write(rows) }
+
+// Close closes the file.
+func (w *ProgressWriter) Close() error { return w.table.Close() }
+
+// ReadProgress reads progress.csv; its errors are those of [ReadIntervals].
+func ReadProgress(path string) ([]Progress, error) {
+	return linefile.ReadTable(path, progressColumns(), linefile.ZeroRows[Progress])
+}
+
+// Gap is the longest time without an ok answer in a step's measured window. Times
+// are nanoseconds after the step's start.
+type Gap struct {
+	// FromNS is the ok answer before the gap, or the window's start; ToNS the ok
+	// answer after it, or the window's end.
+	FromNS int64 `json:"from_ns"`
+	ToNS   int64 `json:"to_ns"`
+	// FromStart reports that no ok answer came before the gap in the window, ToEnd
+	// that none came after it.
+	FromStart bool `json:"from_start,omitempty"`
+	ToEnd     bool `json:"to_end,omitempty"`
+}
+
+// Length is how long the gap was.
+func (g Gap) Length() time.Duration { return time.Duration(g.ToNS - g.FromNS) }
+
+// Exact reports whether the gap's length and place are exact. A gap that is not
+// longer than [ProgressTick] is the longest of those that were looked at, and every
+// other one is at most [ProgressTick] long.
+func (g Gap) Exact() bool { return g.Length() > ProgressTick }

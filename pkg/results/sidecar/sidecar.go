@@ -1,0 +1,90 @@
+// Package sidecar keeps the manifest of a run beside its classic files, which have no
+// place for versions, marks and totals.
+package sidecar
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// maxSize is the largest file that is read, in bytes.
+const maxSize = 64 << 20
+
+// ErrOtherRun is that a manifest lies beside the classic files of another run.
+var ErrOtherRun = errors.New("the classic summary of this manifest does not exist any more")
+
+// record is the manifest of one database's run, with the summary that it belongs to.
+type record struct {
+	// Summary is the SHA-256, in hexadecimal, of the summary it was written beside:
+	// classic files are overwritten by whoever runs next.
+	Summary string `json:"summary_sha256"`
+	results.Manifest
+}
+
+// Path is where the manifest beside a classic summary lies.
+func Path(summary string) string {
+	return strings.TrimSuffix(summary, filepath.Ext(summary)) + ".run.json"
+}
+
+// Write writes a manifest of one database beside a classic summary that
+// lies there already.
+func Write(summary string, m *results.Manifest) error {
+	hash, err := hashOf(summary)
+	if err != nil {
+		return fmt.Errorf("write the manifest of classic files: %w", err)
+	}
+	s := record{Summary: hash, Manifest: *m}
+	s.Format = results.FormatVersion
+	data, err := json.MarshalIndent(&s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode manifest: %w", err)
+	}
+	path := Path(summary)
+	if err := wholefile.Write(path, wholefile.Bytes(append(data, '\n'))); err != nil {
+		return fmt.Errorf("write %s: %w", path, linefile.Bare(err))
+	}
+	return nil
+}
+
+// Read reads the manifest beside a classic summary: of one database, as it
+// was in the result folder. Without one the error is [os.ErrNotExist], and
+// [ErrOtherRun] if it was written beside another summary.
+func Read(summary string) (*results.Manifest, error) {
+	path := Path(summary)
+	data, err := regularfile.Read(path, maxSize)
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest of classic files: %w", err)
+	}
+	var s record
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if s.Format < 1 || s.Format > results.FormatVersion || len(s.Databases) != 1 || s.Databases[0] == nil {
+		return nil, fmt.Errorf("read %s: not the manifest of one database in a format up to %d", path, results.FormatVersion)
+	}
+	hash, err := hashOf(summary)
+	if err != nil || hash != s.Summary {
+		return nil, fmt.Errorf("read %s: %w", path, errors.Join(ErrOtherRun, err))
+	}
+	return &s.Manifest, nil
+}
+
+// hashOf is the SHA-256 of a small file in hexadecimal.
+func hashOf(path string) (string, error) {
+	data, err := regularfile.Read(path, maxSize)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}

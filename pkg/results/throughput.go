@@ -1,0 +1,174 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+// Reason is why a number is missing, in the words that a report prints. It is
+// empty for a number that is there.
+type Reason string
+
+// The reasons.
+const (
+	// NotRecorded is of numbers that records of an older format do not support.
+	NotRecorded Reason = "not recorded then"
+	// TooFewSeconds is of extremes over fewer than [MinSeconds] whole seconds.
+	TooFewSeconds Reason = "too few whole seconds"
+	// NoWindow is of a load or a step that ended before its measured window began.
+	NoWindow Reason = "no measured time"
+)
+
+// MinSeconds is how many whole seconds the extremes of a throughput need.
+const MinSeconds = 3
+
+// Throughput is how many requests ended ok inside measured windows, whenever they
+// were due. Its population is another than that of latencies, which holds the
+// requests that were due in a window, whenever they ended.
+type Throughput struct {
+	// OK counts requests, Window is the length of the windows without the pauses
+	// between them.
+	OK     int64
+	Window time.Duration
+	// WholeSeconds counts the whole seconds of the windows, each from its window's
+	// start. The remainder of a window is joined to its last second.
+	WholeSeconds int64
+	// Missing is why all of this is missing.
+	Missing Reason
+
+	lowest, highest float64 // requests per second, over parts of at least a second
+	parts           int64   // that lowest and highest are of
+	noSeconds       bool    // OK is of records without ticks
+}
+
+// Average is requests per second over the whole windows. It always lies between
+// the extremes.
+func (t *Throughput) Average() (perSecond float64, missing Reason) {
+	switch {
+	case t.Missing != "":
+		return 0, t.Missing
+	case t.Window <= 0:
+		return 0, NoWindow
+	}
+	average := float64(t.OK) / t.Window.Seconds()
+	if t.parts > 0 { // float rounding, in the last digits
+		average = min(max(average, t.lowest), t.highest)
+	}
+	return average, ""
+}
+
+// Extremes are the least and the most requests per second of a whole second. The
+// last second of a window is longer by the window's remainder.
+func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
+	switch {
+	case t.Missing != "":
+		return 0, 0, t.Missing
+	case t.noSeconds:
+		return 0, 0, NotRecorded
+	case t.WholeSeconds < MinSeconds:
+		return 0, 0, TooFewSeconds
+	}
+	return t.lowest, t.highest, ""
+}
+
+// add adds the throughput of another step.
+func (t *Throughput) add(o *Throughput) {
+	if t.parts == 0 || o.parts > 0 && o.lowest < t.lowest {
+		t.lowest = o.lowest
+	}
+	t.highest = max(t.highest, o.highest)
+	t.parts += o.parts
+	t.OK += o.OK
+	t.Window += o.Window
+	t.WholeSeconds += o.WholeSeconds
+	t.noSeconds = t.noSeconds || o.noSeconds
+	if t.Missing == "" {
+		t.Missing = o.Missing
+	}
+}
+
+// span is a step's measured window, in nanoseconds after the step's start.
+type span struct{ from, to int64 }
+
+func (s span) length() int64 { return max(s.to-s.from, 0) }
+
+// seconds counts the whole seconds of the window.
+func (s span) seconds() int64 { return s.length() / int64(time.Second) }
+
+// second is the whole second of the window that a row belongs to, from 0. A window
+// of less than a second counts as one.
+func (s span) second(p *Progress) int64 {
+	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
+}
+
+// holds reports whether a row lies in the window.
+func (s span) holds(p *Progress) bool { return p.FromNS >= s.from && p.ToNS <= s.to }
+
+// throughput is that of the counts of a window's seconds.
+func (s span) throughput(seconds []int64) Throughput {
+	t := Throughput{Window: time.Duration(s.length()), WholeSeconds: s.seconds()}
+	for n, ok := range seconds {
+		length := int64(time.Second)
+		if n == len(seconds)-1 {
+			length = s.length() - int64(n)*int64(time.Second)
+		}
+		if length <= 0 {
+			continue
+		}
+		rate := float64(ok) / time.Duration(length).Seconds()
+		t.add(&Throughput{OK: ok, lowest: rate, highest: rate, parts: 1})
+	}
+	return t
+}
+
+// throughputs returns the throughput of each step by operation, "" for all of them,
+// from the rows of progress.csv. Windows are by step.
+func throughputs(windows map[int]span, rows []Progress) map[int]map[string]Throughput {
+	counts := map[int]map[string][]int64{}
+	for i := range rows {
+		p := &rows[i]
+		window, ok := windows[p.Step]
+		if !ok {
+			continue
+		}
+		if counts[p.Step] == nil {
+			counts[p.Step] = map[string][]int64{}
+		}
+		seconds := counts[p.Step][p.Operation]
+		if seconds == nil {
+			seconds = make([]int64, max(window.seconds(), 1))
+			counts[p.Step][p.Operation] = seconds
+		}
+		if window.holds(p) {
+			seconds[window.second(p)] += p.OK
+		}
+	}
+	out := map[int]map[string]Throughput{}
+	for step, window := range windows {
+		out[step] = map[string]Throughput{}
+		all := make([]int64, max(window.seconds(), 1))
+		for operation, seconds := range counts[step] {
+			for n, ok := range seconds {
+				all[n] += ok
+			}
+			out[step][operation] = window.throughput(seconds)
+		}
+		out[step][""] = window.throughput(all)
+	}
+	return out
+}
+
+// readProgress reads the progress of a tag folder. Recorded is false for a folder
+// of an older format, which has none.
+func readProgress(dir string) (rows []Progress, recorded bool, err error) {
+	rows, err = ReadProgress(filepath.Join(dir, FileProgress))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil && !errors.Is(err, ErrTruncated):
+		return nil, false, err
+	}
+	return rows, true, nil
+}
