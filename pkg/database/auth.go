@@ -6,8 +6,7 @@ import (
 	"log/slog"
 )
 
-// Auth is what a client shows to be let in. Each database takes it as its own
-// kind of credential:
+// Auth is the credentials of a client. Each database takes them as its own kind:
 //
 //	etcd       user and password; the client asks for a token with them
 //	Consul     the password is the ACL token, there is no user

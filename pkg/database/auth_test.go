@@ -33,11 +33,11 @@ func TestAuthHidesPassword(t *testing.T) {
 	for name, v := range map[string]any{"value": auth, "pointer": &auth, "target": target, "nested": nested} {
 		data, err := json.Marshal(v)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("marshal: %v", err)
 		}
 		shown["json "+name] = string(data)
 		if data, err = yaml.Dump(v); err != nil {
-			t.Fatal(err)
+			t.Fatalf("encode the options: %v", err)
 		}
 		shown["yaml "+name] = string(data)
 		var text, lines bytes.Buffer

@@ -1,11 +1,10 @@
-// Package database is the contract between dbtester and the systems it
-// measures: what a database is, how a driver plans a member, how a client
-// applies one operation, and how an outcome is told.
+// Package database is the contract between dbtester and the systems that it measures:
+// the facts about a database, how a driver plans a member, how a client applies one
+// operation, and how an operation ends.
 //
-// A driver plans and never executes: it returns files, commands and addresses
-// as data, and the agent carries them out. Everything a driver can do beyond
-// the three methods of [Driver] is an optional interface of this package, found
-// by type assertion.
+// A driver plans and never executes: it returns files, commands and addresses as data,
+// which the agent uses. Abilities beyond the three methods of [Driver] are optional
+// interfaces of this package, found by type assertion.
 package database
 
 import (
@@ -13,78 +12,48 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Op names one kind of operation of a load. The set is closed.
-type Op string
-
-// The operations. Write creates a key that did not exist; Update overwrites one
-// that does.
-const (
-	OpWrite       Op = "write"
-	OpUpdate      Op = "update"
-	OpRead        Op = "read"
-	OpReadOneshot Op = "read-oneshot"
-	OpDelete      Op = "delete"
-	OpRange       Op = "range"
-	OpSwap        Op = "swap"
-)
-
-// ReadMode names what a read promises. The set is closed and is printed
-// wherever a read is measured, because reads of different modes do not compare.
-type ReadMode string
-
-// The read modes, strongest first.
-const (
-	// ReadLinearizable sees every write that finished before the read began.
-	ReadLinearizable ReadMode = "linearizable"
-	// ReadSyncGet is ZooKeeper's sync followed by get: two round trips, close to
-	// linearizable but not proven so.
-	ReadSyncGet ReadMode = "sync+get"
-	// ReadLeader is answered by the leader from its lease (Consul's default).
-	ReadLeader ReadMode = "leader"
-	// ReadStale is answered by any member from what it has (etcd's serializable,
-	// ZooKeeper's get, Consul's stale).
-	ReadStale ReadMode = "stale"
-)
-
-// Database is one system that dbtester can run: its name, what is known of it
-// before anything starts, and a maker of drivers.
+// Database is a system that dbtester can run: its name, facts that are known before
+// anything starts, and a maker of drivers.
 type Database struct {
 	// Name is the word before "__" in an id of an experiment file: "etcd".
 	Name string
 	Info Info
-	// New returns a driver that is a pointer to an options struct holding every
-	// default. Fields carry yaml tags for the experiment file, a doc tag with one
-	// line of help, and a classic tag naming the keys of the classic files that
-	// mean the same, comma separated.
+	// New returns a driver: a pointer to an options struct that holds every default.
+	// Fields have a yaml tag for the experiment file, a doc tag with one line of help,
+	// and a classic tag with the same option's keys in classic files, comma separated.
 	New func() Driver
 }
 
-// Info is what is known of a database without running it. It is checked before
-// anything starts.
+// Info holds facts about a database. They are checked before anything starts.
 type Info struct {
 	// Reads are the read modes the client supports, the default first.
-	Reads []ReadMode
+	Reads []workload.ReadMode
 	// Operations are the operations the client supports.
-	Operations []Op
+	Operations []workload.Op
 	// Ports are the default ports by role; "client" is the one clients dial.
 	Ports map[string]int
-	// Tools are the executables a plan can use besides this binary, by the names
-	// that [Member.Tools] is keyed with, the server itself first; a plan that cannot
-	// do without a missing one says so.
+	// Tools are the executables that a plan can use in addition to this binary, by their
+	// names in [Member.Tools], the server itself first. Plan returns an error if a tool
+	// that it needs is missing.
 	Tools []string
-	// Embedded is the version of the server in this binary, in the words of its
-	// release; empty if there is none.
+	// Embedded is the version of the server in this binary, as its release is named; empty
+	// if there is none.
 	Embedded string
-	// SharedConn says that one Client is safe for concurrent use; otherwise an
+	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
-	// TLS says that members and clients can speak TLS, Auth that clients can show
+	// Failover is the choice of the next member by a client whose member is lost, unless
+	// the load sets it: that of the clients in common use.
+	Failover workload.Failover
+	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
 	TLS, Auth bool
-	// MaxValue is the largest value in bytes that the default options accept, under
-	// a key of 256 bytes if that matters; a [Limiter] says it of other options.
+	// MaxValue is the largest value in bytes with default options, under a key of 256
+	// bytes if that matters. A [Limiter] returns it for other options.
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options.
 	Fsync string
@@ -94,40 +63,40 @@ type Info struct {
 // its options; after decoding they do not change, and every method is safe for
 // concurrent use.
 type Driver interface {
-	// Plan returns what one member needs. It touches nothing outside its
-	// arguments: the same member gives the same plan.
+	// Plan returns the plan of one member. It depends on its arguments only, and changes
+	// nothing.
 	Plan(Member) (Plan, error)
-	// Ready returns nil when the member with that index serves requests as part of
-	// a quorum, else why not yet. It is polled; ctx bounds one try.
+	// Ready returns nil when the member with that index serves requests as part of a
+	// quorum, else the reason. It is polled; ctx bounds one attempt.
 	Ready(ctx context.Context, t Target, member int) error
-	// Dial opens one connection. The target's Endpoints are in the order the
-	// connection should prefer; the client owns its connection until Close.
+	// Dial opens one connection, which the client owns until Close.
 	Dial(ctx context.Context, t Target) (Client, error)
 }
 
 // Client applies operations over one connection.
 //
-// The caller fills key and value from buffers it will reuse: a client may keep
-// them only when it returns an error. No method retries a write silently. Every
-// error is or wraps an [*Error], or is classed by [Classify].
+// The caller reuses the buffers of key and value: a client may keep them only if it
+// returns an error. No method retries a write. An error is or wraps an [*Error], or
+// [Classify] classes it. A client sends a call's deadline to the server where the
+// protocol can carry it.
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
 	// Get returns the value of key; the value belongs to the caller. A key that
 	// does not exist is [ErrNotFound].
-	Get(ctx context.Context, key []byte, mode ReadMode) ([]byte, error)
+	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error
 }
 
-// Host is one machine of a cluster: its address and the ports a member uses
-// there, by role. Roles that are absent take the default of [Info].
+// Host is the address of one member, and its ports by role. Absent roles have the
+// default port of [Info].
 type Host struct {
 	Addr  string         `json:"addr" yaml:"addr"`
 	Ports map[string]int `json:"ports,omitempty" yaml:"ports,omitempty"`
 }
 
-// Member says which member of which cluster to plan.
+// Member identifies the member to plan, and its cluster.
 type Member struct {
 	// Index is this member's place in Hosts, from 0.
 	Index int
@@ -135,8 +104,8 @@ type Member struct {
 	Hosts []Host
 	// Dir is the member's own directory, absolute. Plan paths are relative to it.
 	Dir string
-	// Tools maps names of Info.Tools to executables or directories; what the agent
-	// has none of is not there.
+	// Tools maps names of Info.Tools to executables or directories. Tools that the agent
+	// does not have are absent.
 	Tools map[string]string
 	// TLS is nil for plaintext.
 	TLS *TLS
@@ -145,23 +114,7 @@ type Member struct {
 // Self returns this member's own host.
 func (m Member) Self() Host { return m.Hosts[m.Index] }
 
-// Target says what to dial.
-type Target struct {
-	// Endpoints are host:port addresses of the members' client ports, one per
-	// member and in the members' order.
-	Endpoints []string
-	// Prefer is the index in Endpoints that this connection should use; -1 leaves
-	// it to the client library.
-	Prefer int
-	// TLS is nil for plaintext, Auth for a client that shows no credentials.
-	TLS  *TLS
-	Auth *Auth
-	// MaxBytes is the largest key plus value that will be sent or read, so that a
-	// client can size its buffers; 0 means unknown.
-	MaxBytes int
-}
-
-// Plan is what one member needs, as data. Relative paths are below Member.Dir.
+// Plan describes how to run one member. Relative paths are below Member.Dir.
 type Plan struct {
 	// Files are written before the first command.
 	Files []File `json:"files,omitempty"`
@@ -169,20 +122,20 @@ type Plan struct {
 	Commands []Command `json:"commands"`
 	// DataDirs are created empty before start and measured after stop.
 	DataDirs []string `json:"data_dirs"`
-	// Listen are the host:port addresses the commands will listen on, by TCP, or by
-	// UDP if [UDP] follows. They are checked free before start and recorded.
+	// Listen are the host:port addresses that the commands listen on, by TCP, or by UDP
+	// with the suffix [UDP]. The agent checks that they are free, and records them.
 	Listen []string `json:"listen"`
-	// Mute says that members planned so tell neither their version nor who leads,
-	// whatever else the driver can: a proxy of foreign make hides what it knows.
+	// Mute means that members with this plan report neither their version nor the
+	// leader, although the driver can ask: an external proxy does not pass that on.
 	Mute bool `json:"mute,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []LogRule `json:"log_rules,omitempty"`
 }
 
-// UDP ends an address of [Plan.Listen] that takes datagrams: "10.0.0.1:8301/udp".
+// UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".
 const UDP = "/udp"
 
-// File is one file of a plan.
+// File is written by the agent before the first command starts.
 type File struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
@@ -201,7 +154,7 @@ type Command struct {
 	Args []string `json:"args"`
 	// Env entries are added to the agent's environment.
 	Env []string `json:"env,omitempty"`
-	// WaitListen holds the next command back until these addresses accept.
+	// WaitListen delays the next command until these addresses accept connections.
 	WaitListen []string `json:"wait_listen,omitempty"`
 }
 
@@ -213,28 +166,36 @@ type LogRule struct {
 	Pattern string `json:"pattern"`
 }
 
-// Validator is a driver that checks its decoded options against the machine
-// they will run on. Problems are all reported, joined.
+// Validator is a driver that checks its decoded options, and that they fit the machine
+// of a member. It returns all problems, joined.
 type Validator interface {
 	Validate(h HostFacts) error
 }
 
-// HostFacts is what a driver may know of the machine before it plans.
+// HostFacts describes the machine of a member.
 type HostFacts struct {
 	MemoryBytes int64
 	CPUs        int
 }
 
-// Embedded is a driver whose server is part of this binary. Serve runs one
-// member until ctx ends; args are those its plan gave after the database name.
+// Embedded is a driver whose server is part of this binary. Serve runs one member until
+// ctx ends; args are the plan's, without the database name.
 type Embedded interface {
 	Serve(ctx context.Context, args []string) error
 }
 
-// Leader is a driver that knows which member leads: its index in the target's
-// endpoints.
+// Leader is a driver that finds the leader: its index in the target's endpoints. It
+// asks the members in parallel, and does not wait for one that is not needed. During a
+// load it is asked twice a second, and may be asked again before it has answered.
 type Leader interface {
 	Leader(ctx context.Context, t Target) (int, error)
+}
+
+// LeaderWatcher is a [Leader] whose members take long to check credentials. It keeps one
+// connection to each member, which is then asked for the leader all through a load.
+type LeaderWatcher interface {
+	// WatchLeader returns what asks as Leader does, and what closes the connections.
+	WatchLeader(t Target) (leader func(context.Context) (int, error), close func() error, err error)
 }
 
 // Versioner is a driver that asks a running member for its version, such as
@@ -243,38 +204,35 @@ type Versioner interface {
 	Version(ctx context.Context, t Target, member int) (string, error)
 }
 
-// Limiter is a driver whose options say how large a value may be: the largest in
-// bytes that is surely taken under a key of keySize bytes, 0 if there is none.
-// Without this interface it is [Info.MaxValue] whatever the options are.
+// Limiter is a driver whose options change the largest value: the largest in bytes that
+// every member surely accepts under a key of keySize bytes, 0 if no value fits. Without
+// this interface [Info.MaxValue] holds for all options.
 type Limiter interface {
 	MaxValue(keySize int) int
 }
 
-// Counter is a driver that counts the keys a cluster holds, by asking it.
+// Counter is a driver that asks a cluster for its number of keys.
 type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
 }
 
-// Deleter, Ranger and Swapper are optional on a [Client]; the conformance suite
-// proves that they agree with Info.Operations.
-type Deleter interface {
-	// Delete removes key; a missing key is not an error.
-	Delete(ctx context.Context, key []byte) error
+// KeyFinder is a driver that finds the highest number among the keys of a cluster, so
+// that a load on a cluster that ran before can number its keys from there on.
+type KeyFinder interface {
+	// HighestKey returns the largest number whose key, by [workload.AppendKey] with that
+	// size, was written before the call; -1 without such a key. Memory is bounded
+	// whatever the number of keys.
+	HighestKey(ctx context.Context, t Target, keySize int) (int64, error)
 }
 
-// Ranger reads several neighbouring keys at once.
-type Ranger interface {
-	// Range reads keys with their values, at most limit, from key on in the
-	// database's order. It returns how many keys there were, and the bytes of all
-	// their values together.
-	Range(ctx context.Context, key []byte, limit int, mode ReadMode) (keys int, size int64, err error)
-}
-
-// Swapper replaces a value only if it is still the expected one.
-type Swapper interface {
-	// Swap sets key to value if it holds old; otherwise the error's class is
-	// [ClassConflict].
-	Swap(ctx context.Context, key, old, value []byte) error
+// HintedPutter is optional on a [Client], for databases that have one request for a
+// new key and another for an existing one. Both methods have the effect of Put; they try
+// the hinted request first, so that a right hint costs the servers one transaction.
+type HintedPutter interface {
+	// PutNew expects that key does not exist.
+	PutNew(ctx context.Context, key, value []byte) error
+	// PutExisting expects that key exists.
+	PutExisting(ctx context.Context, key, value []byte) error
 }
 
 // Registry is an ordered set of databases, looked up by name.

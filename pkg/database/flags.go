@@ -7,15 +7,15 @@ import (
 )
 
 // ExtraFlags is a driver whose options may hold raw flags for the server. An
-// agent refuses them from the wire unless it was told to allow them.
+// agent refuses them from the wire unless it was started with --allow-flags.
 type ExtraFlags interface {
 	// ExtraFlags returns the raw flags in order, nil when there are none.
 	ExtraFlags() []string
 }
 
 // ValidFlag refuses a raw flag that is not written as one argument beginning with
-// dashes ("-" or "--"), and one that a plan sets itself, because a plan that says
-// one thing and runs another is not a record.
+// dashes ("-" or "--"), and one that a plan sets itself, because then the
+// server would run with other values than the plan records.
 func ValidFlag(flag, dashes string, planned []string) error {
 	switch name := FlagName(flag); {
 	case !strings.HasPrefix(flag, dashes) || name == "":

@@ -35,12 +35,12 @@ func (d Database) Recipes(version string) ([]install.Recipe, error) {
 // ReleaseTools returns the names of the tools that a release of that version has
 // of its own, in order; nil if it cannot be had.
 func (d Database) ReleaseTools(version string) []string {
-	recipes, _ := d.Recipes(version) // why not, an install says
+	recipes, _ := d.Recipes(version) // Get reports the error when the release is installed
 	own, _ := install.Tools(recipes)
 	return own
 }
 
-// RecipesFrom returns the ways to get a version that the user says is at where; see
+// RecipesFrom returns the ways to get a version from the place where; see
 // [install.From]. One file is the database's own server: where releases hold
 // another one, such as that behind a proxy, it is refused.
 func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
@@ -48,7 +48,7 @@ func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(where) // what is wrong with it, From says
+	info, err := os.Stat(where) // From reports the error
 	tools, _ := install.Tools(recipes)
 	if err == nil && !info.IsDir() && len(d.Info.Tools) > 0 && !slices.Contains(tools, d.Info.Tools[0]) {
 		return nil, fmt.Errorf("%q is one file, which would pass for %s: a release of %s holds only that. "+

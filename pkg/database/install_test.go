@@ -66,7 +66,7 @@ func TestRecipesFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
 	if err := os.WriteFile(file, []byte("program"), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	for _, tt := range []struct {
 		name, where, version string

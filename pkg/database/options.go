@@ -1,28 +1,32 @@
 package database
 
 import (
+	"errors"
 	"fmt"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// EncodeOptions returns a driver's options as YAML, every default filled in.
-func EncodeOptions(options any) ([]byte, error) {
-	data, err := yaml.Dump(options)
-	if err != nil {
-		return nil, fmt.Errorf("encode options: %w", err)
-	}
-	return data, nil
-}
+// MaxOptions is the largest size of a driver's options, in bytes.
+const MaxOptions = 64 << 10
 
-// DecodeOptions decodes YAML over the defaults that options points to. Unknown
-// keys and repeated keys are errors; empty data leaves the defaults.
+// DecodeOptions decodes YAML of at most [MaxOptions] bytes over the defaults that
+// options points to, in time and memory proportional to its size. Unknown keys and
+// repeated keys are errors, with their line and column. Empty data leaves the
+// defaults.
 func DecodeOptions(data []byte, options any) error {
 	if len(data) == 0 {
 		return nil
 	}
-	if err := yaml.Load(data, options, yaml.WithKnownFields()); err != nil {
-		return fmt.Errorf("decode options: %w", err)
+	if len(data) > MaxOptions {
+		return fmt.Errorf("options must be at most %d bytes, got %d", MaxOptions, len(data))
+	}
+	r := yamlfile.New("options")
+	if root := r.Document(data); root != nil {
+		yamlfile.ReadOptions(r, "options", root, options)
+	}
+	if err := r.Err(); err != nil {
+		return errors.Join(errors.New("decode options"), err)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func NotApplied(c Class, err error) error { return &Error{Class: c, Outcome: Fai
 // applied.
 func MaybeApplied(c Class, err error) error { return &Error{Class: c, Outcome: Unknown, Err: err} }
 
-// Classify returns the outcome and class of what a client returned. An error
+// Classify returns the outcome and class of a client's error, which may be nil. An error
 // that no driver classed is Unknown, the careful reading.
 func Classify(err error) (Outcome, Class) {
 	if err == nil {

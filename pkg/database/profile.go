@@ -11,8 +11,8 @@ import (
 type Profiler interface {
 	// CPUProfile has a member profile its processor time over d, in whole seconds of
 	// at least one, and writes that to w in pprof's format. It returns when the
-	// profile is over; when ctx ends before, there is none. Its error says which
-	// option is off if that is the reason. It is safe for concurrent use, with one
+	// profile is over; when ctx ends before, there is none. If an option is off that
+	// it needs, its error names the option. It is safe for concurrent use, with one
 	// profile of a member at a time.
 	CPUProfile(ctx context.Context, t Target, member int, d time.Duration, w io.Writer) error
 }

@@ -3,6 +3,8 @@ package all
 import (
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/coreos/dbtester/pkg/database"
 )
 
@@ -14,9 +16,9 @@ func TestRegistry(t *testing.T) {
 			if driver == db.New() {
 				t.Error("two drivers share their options")
 			}
-			data, err := database.EncodeOptions(driver)
+			data, err := yaml.Dump(driver)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("encode the options: %v", err)
 			}
 			if err := database.DecodeOptions(data, db.New()); err != nil {
 				t.Errorf("%v\n%s", err, data)
@@ -25,7 +27,7 @@ func TestRegistry(t *testing.T) {
 			facts := database.HostFacts{MemoryBytes: 1 << 40, CPUs: 64}
 			if v, ok := driver.(database.Validator); ok {
 				if err := v.Validate(facts); err != nil {
-					t.Error(err)
+					t.Errorf("validate the options: %v", err)
 				}
 			}
 			if db.Info.Ports["client"] == 0 {

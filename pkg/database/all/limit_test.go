@@ -35,11 +35,11 @@ func TestMaxValueOfOptions(t *testing.T) {
 	} {
 		db, err := Registry().Get(tt.database)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("get: %v", err)
 		}
 		driver := db.New()
 		if err := database.DecodeOptions([]byte(tt.options), driver); err != nil {
-			t.Fatal(err)
+			t.Fatalf("decode options: %v", err)
 		}
 		if got := driver.(database.Limiter).MaxValue(tt.keySize); got != tt.want {
 			t.Errorf("%s with %s: %d bytes, want %d", tt.database, tt.options, got, tt.want)

@@ -16,7 +16,7 @@ func TestOldVersions(t *testing.T) {
 	} {
 		db, err := Registry().Get(name)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("get: %v", err)
 		}
 		if _, err := db.Recipes(tt.old); err == nil || !strings.Contains(err.Error(), "is too old") || !strings.Contains(err.Error(), "from "+tt.oldest+" on") {
 			t.Errorf("%s %s: %v", name, tt.old, err)

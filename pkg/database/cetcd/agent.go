@@ -26,8 +26,8 @@ func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, addr)
 }
 
-// self answers with what a Consul agent says of itself that holds here too: the
-// version, which is etcd's, and the address by which others know this member.
+// self answers a request for the agent's own description with the parts that hold here
+// too: the version, which is etcd's, and the address by which others know this member.
 func (p *proxy) self(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {

@@ -16,7 +16,7 @@ func TestAPI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, err := api.NewClient(&api.Config{Address: start(t)})
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("make the client library: %v", err)
 			}
 			for _, check := range checks() {
 				t.Run(check.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func oneSwapWins(t *testing.T, s *area) {
 			value := fmt.Sprint("by ", i)
 			ok, _, err := s.kv.CAS(&api.KVPair{Key: s.prefix + "k", Value: []byte(value), ModifyIndex: index}, nil)
 			if err != nil {
-				t.Error(err)
+				t.Errorf("compare and swap: %v", err)
 			}
 			if ok {
 				mu.Lock()
@@ -186,13 +186,13 @@ func counter(t *testing.T, s *area) {
 			for done := 0; done < each; {
 				pair, _, err := s.kv.Get(s.prefix+"n", &api.QueryOptions{RequireConsistent: true})
 				if err != nil {
-					t.Error(err)
+					t.Errorf("get a key: %v", err)
 					return
 				}
 				pair.Value = append(pair.Value, '+')
 				ok, _, err := s.kv.CAS(pair, nil)
 				if err != nil {
-					t.Error(err)
+					t.Errorf("compare and swap: %v", err)
 					return
 				}
 				if ok {
@@ -217,21 +217,21 @@ type area struct {
 func (s *area) must(err error) {
 	s.t.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("expected no error, got %v", err)
 	}
 }
 
 func (s *area) put(key, value string) {
 	s.t.Helper()
 	if _, err := s.kv.Put(&api.KVPair{Key: s.prefix + key, Value: []byte(value)}, nil); err != nil {
-		s.t.Error(err)
+		s.t.Errorf("put a key: %v", err)
 	}
 }
 
 func (s *area) delete(key string) {
 	s.t.Helper()
 	if _, err := s.kv.Delete(s.prefix+key, nil); err != nil {
-		s.t.Error(err)
+		s.t.Errorf("delete a key: %v", err)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // BenchmarkProxy measures what an operation costs the proxy and the etcd behind
@@ -32,11 +32,11 @@ func benchmarkProxy(b *testing.B, op string) {
 	for range 100 {
 		client, err := c.Driver().Dial(b.Context(), c.Target())
 		if err != nil {
-			b.Fatal(err)
+			b.Fatalf("dial: %v", err)
 		}
 		defer client.Close()
 		if err := client.Put(b.Context(), key(0), make([]byte, 1024)); err != nil {
-			b.Fatal(err)
+			b.Fatalf("put: %v", err)
 		}
 		wg.Go(func() {
 			value := make([]byte, 1024)
@@ -46,11 +46,11 @@ func benchmarkProxy(b *testing.B, op string) {
 				if op == "put" {
 					err = client.Put(ctx, key(n), value)
 				} else {
-					_, err = client.Get(ctx, key(0), database.ReadLinearizable)
+					_, err = client.Get(ctx, key(0), workload.ReadLinearizable)
 				}
 				cancel()
 				if err != nil {
-					b.Error(err)
+					b.Errorf("get a key: %v", err)
 					return
 				}
 			}

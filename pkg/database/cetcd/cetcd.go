@@ -1,12 +1,13 @@
-// Package cetcd drives cetcd: Consul's key-value interface in front of etcd. A
-// member is an etcd member and a proxy beside it, the one built into this binary
-// or a cetcd executable.
+// Package cetcd drives cetcd: Consul's key-value interface in front of etcd. A member
+// is an etcd member and a proxy to it, either the one built into this binary or a
+// cetcd executable.
 package cetcd
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"net"
 
 	"go.etcd.io/etcd/api/v3/version"
 
@@ -14,32 +15,32 @@ import (
 	"github.com/coreos/dbtester/pkg/database/consul"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name is the database's name in experiment files and in the registry, and the
 // tool that replaces the built-in proxy.
 const Name = "cetcd"
 
-// maxValue is the largest value in bytes that the proxy takes: Consul's.
+// maxValue is the largest value in bytes that the proxy accepts, as Consul does.
 const maxValue = 512 << 10
 
-// Database returns cetcd as a registry lists it. Without tools a plan runs the
-// etcd and the proxy in this binary. The tool "etcd" replaces the one, "cetcd" the
-// other; by its documentation, the cetcd executable deletes another key than the
-// one it put and has no transactions, so it is for writes and reads only.
+// Database returns cetcd as a registry lists it. A plan runs the etcd and the proxy in
+// this binary, unless the tools "etcd" and "cetcd" replace them. By its documentation,
+// the cetcd executable deletes another key than it put and has no transactions, so it
+// is for writes and reads only.
 func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			// etcd has no read from a leader's lease: Consul's default mode is linearizable
-			// here, and so is its consistent mode.
-			Reads: []database.ReadMode{database.ReadLinearizable, database.ReadStale},
-			Operations: []database.Op{
-				database.OpWrite, database.OpUpdate, database.OpRead, database.OpReadOneshot,
-				database.OpDelete, database.OpSwap,
-			},
-			Ports:    map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
-			Tools:    []string{Name, etcd.Name},
+			// etcd has no reads from a leader's lease: Consul's default and consistent modes
+			// are both linearizable here.
+			Reads:      []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
+			Operations: consul.Operations(),
+			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
+			Tools:      []string{Name, etcd.Name},
+			// Its clients are Consul's.
+			Failover: workload.FailoverNone,
 			Embedded: version.Version,
 			TLS:      true,
 			MaxValue: maxValue,
@@ -49,14 +50,14 @@ func Database() database.Database {
 	}
 }
 
-// Options are etcd's settings and the client's.
+// Options are the settings of etcd's server and of the client.
 type Options struct {
-	etcd.Options `yaml:",inline"`
-	Transport    consul.Transport `yaml:"transport" doc:"what carries the client's requests: lean or standard, as for consul"`
+	etcd.Server `yaml:",inline"`
+	Transport   database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for consul"`
 }
 
 // New returns options that hold every default.
-func New() *Options { return &Options{Options: *etcd.New(), Transport: consul.Lean} }
+func New() *Options { return &Options{Server: *etcd.NewServer(), Transport: database.Lean} }
 
 var (
 	_ database.Driver     = (*Options)(nil)
@@ -66,29 +67,36 @@ var (
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
+	_ database.Mirror     = (*Options)(nil)
 )
+
+// ServeMirror implements [database.Mirror] with that of Consul.
+func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
+	return o.api().ServeMirror(ctx, l, hold)
+}
 
 // Validate reports every option that etcd or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
-	return errors.Join(o.Options.Validate(h), o.Transport.Validate())
+	return errors.Join(o.Server.Validate(h), o.Transport.Validate())
 }
 
-// Recipes returns how to obtain the etcd of that version, which the proxy then
-// stands before. No registry holds the cetcd executable.
+// Recipes returns the recipes for the etcd behind the proxy. No registry has the cetcd
+// executable.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
-	return o.Options.Recipes(version)
+	return o.Server.Recipes(version)
 }
 
-// MaxValue returns the proxy's limit, and that of etcd, where a value takes some
-// more, if an option made it smaller.
+// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes that
+// smaller. etcd stores a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
-	return min(maxValue, max(0, o.Options.MaxValue(keySize)-binary.MaxVarintLen64))
+	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
 }
 
-// api is the driver of the interface that the proxy serves.
+// api returns the driver of the proxies' interface.
 func (o *Options) api() *consul.Options { return &consul.Options{Transport: o.Transport} }
 
 // Ready makes one linearizable read through the member's proxy.
@@ -101,18 +109,23 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return o.api().Dial(ctx, t)
 }
 
-// Leader returns the member whose etcd leads. A cetcd executable does not say.
+// Leader returns the member whose etcd leads. A cetcd executable does not report it.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return o.api().Leader(ctx, t)
 }
 
-// Version returns the version of the etcd that a member runs. A cetcd executable
-// does not say.
+// Version returns the version of a member's etcd. A cetcd executable does not report
+// it.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	return o.api().Version(ctx, t, member)
 }
 
-// CountKeys counts every key with one consistent listing.
+// CountKeys counts all keys with one consistent listing.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	return o.api().CountKeys(ctx, t)
+}
+
+// HighestKey finds the highest numbered key in one consistent listing.
+func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
+	return o.api().HighestKey(ctx, t, keySize)
 }

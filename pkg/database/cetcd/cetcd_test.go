@@ -1,7 +1,10 @@
 package cetcd
 
 import (
+	"errors"
 	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
@@ -16,7 +19,31 @@ func suite() databasetest.Suite {
 	return databasetest.Suite{
 		Database: Database(),
 		Addrs:    []string{"127.0.6.1", "127.0.6.2", "127.0.6.3"},
+
+		ServerCount: raftEntries,
 	}
+}
+
+// raftEntries returns how many entries the log of the etcd below the proxies has.
+func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
+	t.Helper()
+	config, err := c.Target().TLS.Config()
+	if err != nil {
+		t.Fatalf("read the cluster's certificates: %v", err)
+	}
+	var newest uint64
+	for member := range c.Target().Endpoints {
+		s, err := newStore(c.Addr(member, roleEtcdClient), config)
+		if err != nil {
+			t.Fatalf("connect to the etcd of member %d: %v", member, err)
+		}
+		status, err := s.status.Status(t.Context(), &pb.StatusRequest{})
+		if err = errors.Join(err, s.close()); err != nil {
+			t.Fatalf("the raft index of member %d: %v", member, err)
+		}
+		newest = max(newest, status.RaftIndex)
+	}
+	return int64(newest)
 }
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }

@@ -137,7 +137,7 @@ func transcript(t *testing.T, base string) []byte {
 		if size, found := strings.CutPrefix(body, "{bytes "); found {
 			n, err := strconv.Atoi(strings.TrimSuffix(size, "}"))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("parse a number: %v", err)
 			}
 			body = strings.Repeat("v", n)
 		}
@@ -155,7 +155,7 @@ func ask(t *testing.T, base, method, path, body string, indexes map[string]uint6
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a request: %v", err)
 	}
 	if len(body) > maxValue {
 		req.Header.Set("Expect", "100-continue")
@@ -167,7 +167,7 @@ func ask(t *testing.T, base, method, path, body string, indexes map[string]uint6
 	}
 	got, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the answer: %v", err)
 	}
 	_ = resp.Body.Close()
 	out := strconv.Itoa(resp.StatusCode)

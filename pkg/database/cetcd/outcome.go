@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// answer is what a client is told instead of a result.
+// answer is the reply to a client whose request has no result.
 type answer struct {
 	code int
 	text string
@@ -26,8 +26,8 @@ func badRequest(format string, args ...any) error {
 	return answer{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// The words of Consul that tell its clients whether a write may have been
-// applied; the proxy says the same of the same.
+// Consul's words by which its clients recognize whether a write may have been applied.
+// The proxy answers with the same words in the same cases.
 const (
 	saysNoLeader   = "No cluster leader"                    // surely not applied
 	saysLeaderLost = "leadership lost while committing log" // perhaps applied
@@ -39,8 +39,8 @@ const (
 )
 
 // answerOf turns an error of etcd into Consul's answer for the same trouble. sent
-// says whether the request was handed to a connection; one that was not can't
-// have been applied.
+// is false if the request was never handed to a connection: then it can't have been
+// applied.
 func answerOf(err error, sent bool) answer {
 	var a answer
 	if errors.As(err, &a) {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // What etcd answers reaches a client of the proxy as the outcome and the class
@@ -59,7 +60,7 @@ func TestNoEtcd(t *testing.T) {
 	conn := dialProxy(t, fake)
 	fake.server.Stop()
 	// The first request may find the connection before it is known to be gone.
-	_, err := conn.Get(t.Context(), []byte("k"), database.ReadLinearizable)
+	_, err := conn.Get(t.Context(), []byte("k"), workload.ReadLinearizable)
 	if outcome, _ := database.Classify(err); outcome == database.OK {
 		t.Error("a read without etcd is ok")
 	}
@@ -120,7 +121,7 @@ func dialProxy(t *testing.T, fake *fakeEtcd) database.Client {
 
 	store, err := newStore(etcd.Addr().String(), nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("connect to etcd: %v", err)
 	}
 	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -129,12 +130,12 @@ func dialProxy(t *testing.T, fake *fakeEtcd) database.Client {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {
-			t.Error(err)
+			t.Errorf("serve: %v", err)
 		}
 	})
 	conn, err := New().Dial(t.Context(), database.Target{Endpoints: []string{listener.Addr().String()}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
@@ -144,7 +145,7 @@ func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.6.6:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	return l
 }

@@ -25,7 +25,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
-	plan, err := o.Options.Plan(etcdMember(m))
+	plan, err := o.Server.Plan(etcdMember(m))
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
@@ -50,7 +50,7 @@ func etcdMember(m database.Member) database.Member {
 }
 
 // proxyCommand is the tool "cetcd" if there is one, else the proxy in this binary.
-// The two flags that say where are the same.
+// Both take the same two flags for their addresses.
 func proxyCommand(m database.Member) (database.Command, error) {
 	scheme := "http"
 	if m.TLS != nil {

@@ -24,11 +24,11 @@ func TestPlanOfTools(t *testing.T) {
 	m.Index, m.Tools = 1, map[string]string{Name: "/opt/cetcd", etcd.Name: "/opt/etcd"}
 	plan, err := New().Plan(m)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	data, err := json.MarshalIndent(plan, "", "  ")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode as JSON: %v", err)
 	}
 	databasetest.Golden(t, "testdata/plan-tools.json", append(data, '\n'))
 }
@@ -49,7 +49,7 @@ func TestPlanRefuses(t *testing.T) {
 func TestFlags(t *testing.T) {
 	plan, err := New().Plan(members("::1"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	f, err := parseFlags(plan.Commands[1].Args[1:])
 	if err != nil || f.addr != "[::1]:8500" || f.endpoint != "[::1]:2379" || f.tls != nil {
@@ -68,13 +68,13 @@ func TestFlags(t *testing.T) {
 func TestOptions(t *testing.T) {
 	o := New()
 	if err := o.Validate(database.HostFacts{}); err != nil {
-		t.Error(err)
+		t.Errorf("validate the options: %v", err)
 	}
 	if err := database.DecodeOptions([]byte("{snapshot_count: 0, transport: none}"), o); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode options: %v", err)
 	}
 	err := o.Validate(database.HostFacts{})
-	for _, part := range []string{"snapshot_count 0", `transport "none"`} {
+	for _, part := range []string{"snapshot_count must be at least 1, got 0", `transport must be lean or standard, got "none"`} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v lacks %q", err, part)
 		}

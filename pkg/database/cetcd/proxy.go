@@ -15,14 +15,14 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// proxy answers Consul's HTTP interface from etcd: keys and values, and as much of
-// the agent as tells who leads. There are no sessions, datacenters, namespaces or
+// proxy answers Consul's HTTP interface from etcd: keys and values, and the part of the
+// agent's interface that names the leader. There are no sessions, datacenters, namespaces or
 // tokens. Indexes are etcd's revisions.
 type proxy struct {
 	store *store
 	// stopping ends when the proxy is asked to stop: blocking queries end with it.
 	stopping context.Context
-	// knowsLeader is what etcd said when it was last asked.
+	// knowsLeader: by its last answer, etcd has a leader.
 	knowsLeader atomic.Bool
 }
 
@@ -64,7 +64,7 @@ type request struct {
 	params url.Values
 }
 
-// has says whether a parameter is there, with or without a value.
+// has reports whether a parameter is there, with or without a value.
 func (r *request) has(name string) bool { return r.params.Has(name) }
 
 // atMostOne refuses parameters that exclude each other.
@@ -81,7 +81,7 @@ func (r *request) atMostOne(names ...string) error {
 	return nil
 }
 
-// respond turns what a function returns into the answer, if it has written none.
+// respond turns a function's error into the answer, if the function has written none.
 func respond(f func(http.ResponseWriter, *request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		params, err := url.ParseQuery(r.URL.RawQuery)

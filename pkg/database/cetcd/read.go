@@ -167,8 +167,8 @@ func (l *listing) add(item any) error {
 	return err
 }
 
-// end ends the list, or what there is of it: a list that was begun and can't be
-// ended must not look whole.
+// end closes the list. A list that was begun and can't be completed must not look
+// whole, so its connection is aborted.
 func (l *listing) end(err error, emptyIsMissing bool) error {
 	switch {
 	case err != nil && l.begun:
@@ -186,7 +186,7 @@ func (l *listing) end(err error, emptyIsMissing bool) error {
 	return nil
 }
 
-// pairOf reads what etcd holds under a key.
+// pairOf converts etcd's entry of a key.
 func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 	flags, value, ok := decodeValue(kv.Value)
 	if !ok {
@@ -201,9 +201,9 @@ func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 	}, nil
 }
 
-// setMeta tells the index of what was read, and what is known of the leader. A
-// linearizable read has just heard from it; how long ago a stale one did, etcd
-// does not tell, and the answer is 0.
+// setMeta sets the headers with the index of the read and the state of the leader. The
+// time since the last contact with the leader is 0: a linearizable read has just had
+// it, and etcd does not report it for a stale one.
 func (p *proxy) setMeta(w http.ResponseWriter, r *request, revision int64) {
 	h := w.Header()
 	h.Set("X-Consul-Index", strconv.FormatInt(max(revision, 1), 10))

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 )
 
-// flags are what the built-in proxy is told.
+// flags are the arguments of the built-in proxy.
 type flags struct {
 	etcd     string // URL
 	addr     string // host:port

@@ -17,7 +17,7 @@ import (
 func TestLists(t *testing.T) {
 	client, err := api.NewClient(&api.Config{Address: startProxy(t)})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the client library: %v", err)
 	}
 	const pairs = 2*pairsPage + 1
 	var wg sync.WaitGroup
@@ -26,7 +26,7 @@ func TestLists(t *testing.T) {
 			for i := worker; i < pairs; i += 10 {
 				key := fmt.Sprintf("dir/%04d", i)
 				if _, err := client.KV().Put(&api.KVPair{Key: key, Value: []byte(key), Flags: uint64(i)}, nil); err != nil {
-					t.Error(err)
+					t.Errorf("put a key: %v", err)
 				}
 			}
 		})
@@ -54,22 +54,22 @@ func TestForeignKey(t *testing.T) {
 	c := databasetest.Start(t, s, 1)
 	client, err := api.NewClient(&api.Config{Address: c.Target().Endpoints[0]})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the client library: %v", err)
 	}
 	put := func(key string) {
 		if _, err := client.KV().Put(&api.KVPair{Key: key}, nil); err != nil {
-			t.Fatal(err)
+			t.Fatalf("put: %v", err)
 		}
 	}
 	put("a")
 	// etcd's own listener, by the plan.
 	store, err := newStore(c.Plan(0).Listen[0], nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("connect to etcd: %v", err)
 	}
 	defer store.close()
 	if err := store.put(t.Context(), []byte("b"), nil); err != nil {
-		t.Fatal(err)
+		t.Fatalf("put: %v", err)
 	}
 	if pair, _, err := client.KV().Get("b", nil); err == nil {
 		t.Errorf("read %+v", pair)
@@ -86,7 +86,7 @@ func TestStopWhileBlocked(t *testing.T) {
 	c := databasetest.Start(t, s, 1)
 	client, err := api.NewClient(&api.Config{Address: c.Target().Endpoints[0]})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the client library: %v", err)
 	}
 	ended := make(chan error)
 	for range 5 {

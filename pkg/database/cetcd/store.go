@@ -4,22 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"math"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/database/etcd"
 )
 
-// store is etcd's gRPC interface on one connection to one member. It is safe for
-// concurrent use, and never sends a request twice.
+// store is etcd's gRPC interface over one connection to one member. It is safe for
+// concurrent use and never sends a request twice.
 type store struct {
 	conn    *grpc.ClientConn
 	kv      pb.KVClient
@@ -28,24 +25,10 @@ type store struct {
 	cluster pb.ClusterClient
 }
 
-// newStore makes a connection without waiting for it.
+// newStore returns a store whose connection is established in the background.
 func newStore(endpoint string, config *tls.Config) (*store, error) {
-	creds := insecure.NewCredentials()
-	if config != nil {
-		creds = credentials.NewTLS(config)
-	}
-	conn, err := grpc.NewClient("passthrough:///"+endpoint,
-		grpc.WithTransportCredentials(creds),
-		grpc.WithDisableRetry(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-		// etcd comes up and goes away beside the proxy.
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
-			MinConnectTimeout: 2 * time.Second,
-		}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
-	)
+	// etcd starts and stops while the proxy runs: reconnect soon.
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, etcd.DialOptions(config, 50*time.Millisecond)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd: %w", err)
 	}
@@ -57,7 +40,7 @@ func newStore(endpoint string, config *tls.Config) (*store, error) {
 
 func (s *store) close() error { return s.conn.Close() }
 
-// read ranges over keys.
+// read makes one range request.
 func (s *store) read(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	var p peer.Peer
 	resp, err := s.kv.Range(ctx, r, grpc.Peer(&p))
@@ -76,7 +59,7 @@ func (s *store) put(ctx context.Context, key, stored []byte) error {
 	return nil
 }
 
-// remove deletes every key from key up to end, or one key without end.
+// remove deletes the keys of the half-open range [key, end), or one key without an end.
 func (s *store) remove(ctx context.Context, key, end []byte) error {
 	var p peer.Peer
 	if _, err := s.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key, RangeEnd: end}, grpc.Peer(&p)); err != nil {
@@ -85,9 +68,8 @@ func (s *store) remove(ctx context.Context, key, end []byte) error {
 	return nil
 }
 
-// compare carries out then if the key was last written at index, 0 meaning that
-// it does not exist. It returns whether it did, and if not, whether the key
-// exists.
+// compare applies then if the key was last written at index; 0 means that the key does
+// not exist. It returns whether it did, and whether the key exists.
 func (s *store) compare(ctx context.Context, key []byte, index int64, then *pb.RequestOp) (done, exists bool, err error) {
 	var p peer.Peer
 	resp, err := s.kv.Txn(ctx, &pb.TxnRequest{
@@ -107,8 +89,9 @@ func (s *store) compare(ctx context.Context, key []byte, index int64, then *pb.R
 	return false, resp.Responses[0].GetResponseRange().Count > 0, nil
 }
 
-// await returns when a key between key and end was written or deleted after
-// index, when etcd no longer knows, or when ctx ends, which is no error.
+// await returns when a key in the half-open range [key, end) was written or deleted
+// after index, when etcd has compacted that history, or, without an error, when ctx
+// ends.
 func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
 	// The stream ends with its context.
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,15 +108,15 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
 			return nil
 		}
 	}
-	// etcd knows the deadline too, and may be first to end the stream.
+	// etcd has the deadline too, and may end the stream first.
 	if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
 		return nil
 	}
 	return answerOf(err, true)
 }
 
-// pages calls page with all keys that begin with prefix, in order, some at a
-// time and all as of one revision: that of the first page's header.
+// pages calls page with all keys that begin with prefix, in order and in parts, as of
+// the revision in the first page's header.
 func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, page func(*pb.RangeResponse) error) error {
 	r.Key, r.RangeEnd = span(prefix)
 	for {
@@ -151,8 +134,8 @@ func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, pa
 	}
 }
 
-// span returns the first of the keys that begin with prefix and the first behind
-// them, in etcd's words: "\x00" is the first key and, as an end, the end.
+// span returns the half-open range of the keys that begin with prefix, as etcd encodes
+// it: "\x00" is the first key, and as an end it means no bound.
 func span(prefix string) (key, end []byte) {
 	if prefix == "" {
 		return []byte{0}, []byte{0}

@@ -2,13 +2,13 @@ package cetcd
 
 import "encoding/binary"
 
-// Consul keeps a number of 64 bits with every value, its flags. A value is stored
-// in etcd as that number as an unsigned varint (encoding/binary), then the value:
-// one byte more than the value without flags, up to ten with them. Keys stored by
-// others than a proxy don't read back.
+// Consul stores a number of 64 bits, the flags, with every value. A value in etcd is
+// that number as an unsigned varint (encoding/binary), followed by the value: 1 byte
+// more than the value without flags, up to 10 with them. Keys that a proxy did not
+// write can't be read.
 
-// encodeValue returns room for a value of size bytes behind its flags, and the
-// part of it that the value goes into.
+// encodeValue returns a stored value with its flags and room for size bytes, and that
+// room.
 func encodeValue(flags uint64, size int) (stored, value []byte) {
 	stored = make([]byte, 0, binary.MaxVarintLen64+size)
 	stored = binary.AppendUvarint(stored, flags)
@@ -17,7 +17,7 @@ func encodeValue(flags uint64, size int) (stored, value []byte) {
 	return stored, stored[n:]
 }
 
-// decodeValue returns the flags and the value, and whether a proxy stored them.
+// decodeValue returns the flags and the value, and whether the form is valid.
 func decodeValue(stored []byte) (flags uint64, value []byte, ok bool) {
 	flags, n := binary.Uvarint(stored)
 	if n <= 0 {

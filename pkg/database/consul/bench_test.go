@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // BenchmarkClients measures what a thousand clients, each on its own connection,
@@ -18,7 +19,7 @@ import (
 // not ns/op, and KiB/client only with one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
 	c := startOne(b, "log_level: error")
-	for _, transport := range []Transport{Lean, Standard} {
+	for _, transport := range []database.Transport{database.Lean, database.Standard} {
 		driver := New()
 		driver.Transport = transport
 		for _, op := range []string{"put", "get"} {
@@ -34,12 +35,12 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 	for i := range dialed {
 		var err error
 		if dialed[i], err = driver.Dial(b.Context(), target); err != nil {
-			b.Fatal(err)
+			b.Fatalf("dial: %v", err)
 		}
 		defer dialed[i].Close()
 	}
 	if err := dialed[0].Put(b.Context(), benchKey(0), make([]byte, 1024)); err != nil {
-		b.Fatal(err)
+		b.Fatalf("put: %v", err)
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -57,10 +58,10 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 				if op == "put" {
 					err = client.Put(ctx, benchKey(n), value)
 				} else {
-					_, err = client.Get(ctx, benchKey(0), database.ReadLeader)
+					_, err = client.Get(ctx, benchKey(0), workload.ReadLeader)
 				}
 				if err != nil {
-					b.Error(err)
+					b.Errorf("get a key: %v", err)
 					return
 				}
 			}

@@ -10,15 +10,15 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client applies operations over one connection, one at a time. The library
-// keeps nothing of a request once it was answered.
+// client applies operations over one connection of Consul's library, one at a time.
 type client struct {
 	kv     *api.KV
 	http   *http.Client
 	base   string // scheme://host:port
-	token  string // "" shows none
+	token  string // "" for none
 	closed atomic.Bool
 }
 
@@ -28,9 +28,9 @@ var (
 	_ database.Swapper = (*client)(nil)
 )
 
-var errClosed = errors.New("the connection is closed")
+var errClosed = errors.New("the client is closed")
 
-// begin returns the stored name of a key if an operation may begin.
+// begin returns the stored name of a key, or an error if nothing may be sent.
 func (c *client) begin(ctx context.Context, key []byte) (string, error) {
 	if c.closed.Load() {
 		return "", database.NotApplied(database.ClassConnection, errClosed)
@@ -56,7 +56,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 }
 
 // Get returns the value of key.
-func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	name, err := c.begin(ctx, key)
 	if err != nil {
 		return nil, err
@@ -78,20 +78,20 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 	return classify(ctx, err)
 }
 
-// Swap reads key and, if it holds old, writes value on the condition that nobody
-// wrote in between: two requests, because Consul compares indexes, not values. A
-// missing key is a conflict too.
+// Swap reads key and, if it holds old, writes value on the condition that the key was
+// not written in between: two requests, because Consul compares indexes and not
+// values. A missing key is a conflict.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	name, err := c.begin(ctx, key)
 	if err != nil {
 		return err
 	}
-	pair, err := c.read(ctx, name, database.ReadLinearizable)
+	pair, err := c.read(ctx, name, workload.ReadLinearizable)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return conflict("the key does not exist")
 	case err != nil:
-		// Only a read was sent.
+		// Nothing but a read was sent.
 		_, class := database.Classify(err)
 		return database.NotApplied(class, err)
 	case !bytes.Equal(pair.Value, old):
@@ -118,10 +118,10 @@ func (c *client) Close() error {
 	return nil
 }
 
-func (c *client) read(ctx context.Context, name string, mode database.ReadMode) (*api.KVPair, error) {
+func (c *client) read(ctx context.Context, name string, mode workload.ReadMode) (*api.KVPair, error) {
 	options := &api.QueryOptions{
-		AllowStale:        mode == database.ReadStale,
-		RequireConsistent: mode == database.ReadLinearizable,
+		AllowStale:        mode == workload.ReadStale,
+		RequireConsistent: mode == workload.ReadLinearizable,
 	}
 	pair, _, err := c.kv.Get(name, options.WithContext(ctx))
 	switch {

@@ -8,18 +8,18 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name is the database's name in experiment files and in the registry, and the
 // name of the one tool it needs.
 const Name = "consul"
 
-// maxValue is the largest value in bytes that a server with default options
-// takes, whatever the key.
+// maxValue is the largest value in bytes that a server with default options accepts.
 const maxValue = 512 << 10
 
-// fsyncEach says when a write is on disk: the store of Consul's raft log syncs
-// every batch it appends, and there is no option to leave that out.
+// fsyncEach states when a write is on disk: Consul syncs every batch that it appends to
+// its raft log, and has no option against that.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
 
 // Database returns Consul as a registry lists it.
@@ -27,14 +27,13 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			// Consul's own default is the leader's answer from its lease.
-			Reads: []database.ReadMode{database.ReadLeader, database.ReadStale, database.ReadLinearizable},
-			Operations: []database.Op{
-				database.OpWrite, database.OpUpdate, database.OpRead, database.OpReadOneshot,
-				database.OpDelete, database.OpSwap,
-			},
-			Ports:    map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
-			Tools:    []string{Name},
+			// Consul's own default is a read from the leader's lease.
+			Reads:      []workload.ReadMode{workload.ReadLeader, workload.ReadStale, workload.ReadLinearizable},
+			Operations: Operations(),
+			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
+			Tools:      []string{Name},
+			// A client knows one address: that of the agent on its machine.
+			Failover: workload.FailoverNone,
 			TLS:      true,
 			Auth:     true,
 			MaxValue: maxValue,
@@ -44,17 +43,20 @@ func Database() database.Database {
 	}
 }
 
-// Options are Consul's settings, by the names of its configuration, and the
-// client's transport.
+// Operations returns the operations that clients of both transports can apply.
+func Operations() []workload.Op { return database.OperationsOf((*client)(nil), (*lean)(nil)) }
+
+// Options are the settings of Consul's server, named as in its configuration, and of
+// its client.
 type Options struct {
-	RaftMultiplier        int       `yaml:"raft_multiplier" doc:"factor on raft's time-outs, 1 to 10: 1 is upstream's advice for production, 5 its default"`
-	HTTPMaxConnsPerClient int       `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member takes from one address; more are answered 429 (upstream's default: 200)"`
-	RPCMaxConnsPerClient  int       `yaml:"rpc_max_conns_per_client" doc:"RPC connections that a member takes from one address (upstream's default: 100)"`
-	KVMaxValueSize        int       `yaml:"kv_max_value_size" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
-	LogLevel              string    `yaml:"log_level" doc:"least level that is logged: trace, debug, info, warn, error"`
-	Transport             Transport `yaml:"transport" doc:"what carries the client's requests: lean is one connection with requests and answers of the driver's own making, at half the client CPU or less; standard is Consul's own client on net/http"`
-	EnableDebug           bool      `yaml:"enable_debug" doc:"serve Go profiles at the client port: the experiment's profile needs it"`
-	Flags                 []string  `yaml:"flags,omitempty" doc:"more flags for the server, each as -name or -name=value; -hcl=TEXT sets any part of the configuration"`
+	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5"`
+	HTTPMaxConnsPerClient int                `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member accepts from one address; it answers more with 429 (upstream's default: 200)"`
+	RPCMaxConnsPerClient  int                `yaml:"rpc_max_conns_per_client" doc:"RPC connections that a member accepts from one address (upstream's default: 100)"`
+	KVMaxValueSize        int                `yaml:"kv_max_value_size" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
+	LogLevel              string             `yaml:"log_level" doc:"lowest level that is logged: trace, debug, info, warn, error"`
+	Transport             database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own HTTP client, for half the client CPU or less; standard is Consul's own client on net/http"`
+	EnableDebug           bool               `yaml:"enable_debug" doc:"serve Go profiles at the client port, which the experiment's profile option needs"`
+	Flags                 []string           `yaml:"flags,omitempty" doc:"more flags for the server, each as -name or -name=value; -hcl=TEXT sets any part of the configuration"`
 }
 
 // New returns options that hold every default.
@@ -64,7 +66,7 @@ func New() *Options {
 		HTTPMaxConnsPerClient: 8000,
 		RPCMaxConnsPerClient:  8000,
 		LogLevel:              "info",
-		Transport:             Lean,
+		Transport:             database.Lean,
 	}
 }
 
@@ -75,11 +77,12 @@ var (
 	_ database.Leader     = (*Options)(nil)
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 )
 
-// MaxValue returns the limit that the options set, whatever the key.
+// MaxValue returns the largest value in bytes that the options allow.
 func (o *Options) MaxValue(int) int {
 	if o.KVMaxValueSize > 0 {
 		return o.KVMaxValueSize
@@ -99,12 +102,12 @@ func (o *Options) Validate(database.HostFacts) error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	problem(o.RaftMultiplier < 1 || o.RaftMultiplier > 10, "raft_multiplier %d is not from 1 to 10", o.RaftMultiplier)
-	problem(o.HTTPMaxConnsPerClient < 0, "http_max_conns_per_client %d is negative", o.HTTPMaxConnsPerClient)
-	problem(o.RPCMaxConnsPerClient < 0, "rpc_max_conns_per_client %d is negative", o.RPCMaxConnsPerClient)
-	problem(o.KVMaxValueSize < 0, "kv_max_value_size %d is negative", o.KVMaxValueSize)
+	problem(o.RaftMultiplier < 1 || o.RaftMultiplier > 10, "raft_multiplier must be from 1 to 10, got %d", o.RaftMultiplier)
+	problem(o.HTTPMaxConnsPerClient < 0, "http_max_conns_per_client must be at least 0, got %d", o.HTTPMaxConnsPerClient)
+	problem(o.RPCMaxConnsPerClient < 0, "rpc_max_conns_per_client must be at least 0, got %d", o.RPCMaxConnsPerClient)
+	problem(o.KVMaxValueSize < 0, "kv_max_value_size must be at least 0, got %d", o.KVMaxValueSize)
 	problem(!slices.Contains([]string{"trace", "debug", "info", "warn", "error"}, o.LogLevel),
-		"log_level %q is not trace, debug, info, warn or error", o.LogLevel)
+		"log_level must be trace, debug, info, warn or error, got %q", o.LogLevel)
 	errs = append(errs, o.Transport.Validate())
 	for _, f := range o.Flags {
 		errs = append(errs, validFlag(f))
@@ -112,13 +115,16 @@ func (o *Options) Validate(database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-// validFlag refuses what any driver refuses, and what would measure memory.
+// validFlag refuses flags of the plan, and the mode without a disk.
 func validFlag(f string) error {
 	if err := database.ValidFlag(f, "-", plannedFlags); err != nil {
 		return err
 	}
-	if database.FlagName(f) == "dev" {
-		return fmt.Errorf("flag %q would keep everything in memory", f)
+	switch database.FlagName(f) {
+	case "hcl":
+		return validHCL(f)
+	case "dev":
+		return fmt.Errorf("flag %q is not allowed: it keeps all data in memory", f)
 	}
 	return nil
 }

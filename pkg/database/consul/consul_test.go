@@ -1,6 +1,10 @@
 package consul
 
 import (
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -17,13 +21,47 @@ func suite(t testing.TB) databasetest.Suite {
 		Database: Database(),
 		Addrs:    []string{"127.0.5.1", "127.0.5.2", "127.0.5.3"},
 		Tools:    databasetest.Release(t, Database(), "1.16.0"),
+		Options:  "{" + withMetrics + "}",
+
+		ServerCount: kvEntries,
 	}
+}
+
+// withMetrics are flags that make members count the entries of their log by kind.
+const withMetrics = `flags: ['-hcl=telemetry { prometheus_retention_time = "1h" }']`
+
+// kvEntries returns how many entries of the log changed, or could have changed, a key:
+// the most that a member has applied. The bare index also counts what members write
+// about themselves.
+func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
+	t.Helper()
+	var most int64
+	for member := range c.Target().Endpoints {
+		err := c.Driver().(*Options).ask(c.Target(), member, func(conn *client) error {
+			resp, err := conn.get(t.Context(), "/v1/agent/metrics?format=prometheus")
+			if err != nil {
+				return err
+			}
+			text, err := io.ReadAll(resp.Body)
+			var sum int64
+			for _, line := range regexp.MustCompile(`(?m)^consul_fsm_kvs_count\{.*\} ([0-9]+)$`).FindAllSubmatch(text, -1) {
+				n, _ := strconv.ParseInt(string(line[1]), 10, 64)
+				sum += n
+			}
+			most = max(most, sum)
+			return errors.Join(err, resp.Body.Close())
+		})
+		if err != nil {
+			t.Fatalf("the metrics of member %d: %v", member, err)
+		}
+	}
+	return most
 }
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
 
 func TestConformanceStandard(t *testing.T) {
 	s := suite(t)
-	s.Options = "transport: standard"
+	s.Options = "{transport: standard, " + withMetrics + "}"
 	databasetest.Run(t, s)
 }

@@ -13,30 +13,8 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Transport names what carries a client's HTTP requests.
-type Transport string
-
-// The transports. Both keep one connection alive and send one request at a
-// time; neither asks for compression, which Consul would spend the servers'
-// and the client's processors on.
-const (
-	// Lean is one connection with requests and answers of our own making, the
-	// default.
-	Lean Transport = "lean"
-	// Standard is the transport of net/http, with what Consul's own client library
-	// puts on top.
-	Standard Transport = "standard"
-)
-
-// Validate refuses a name that is no transport.
-func (t Transport) Validate() error {
-	if t != Standard && t != Lean {
-		return fmt.Errorf("transport %q is not %s or %s", t, Lean, Standard)
-	}
-	return nil
-}
 
 const (
 	// connectTimeout bounds the making of one connection.
@@ -51,6 +29,10 @@ const (
 // finds the connection open. A connection that breaks is made again by the next
 // operation, to the same member.
 //
+// Consul has no time-out for a key-value request: its "wait" is for blocking queries
+// only. A member works on a request that the client gave up, until it notices that
+// the connection is closed.
+//
 // The password of the target's credentials is the ACL token, which must allow
 // key_prefix "" to be written and, to find versions and the leader, agent_prefix ""
 // to be read. Without credentials, and for a namespace and the like, the library
@@ -62,7 +44,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	_, err = c.Get(ctx, []byte(probeKey), database.ReadStale)
+	_, err = c.Get(ctx, []byte(probeKey), workload.ReadStale)
 	if err != nil && !errors.Is(err, database.ErrNotFound) && !inTrouble(err) {
 		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), c.Close())
 	}
@@ -71,36 +53,36 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 
 // client makes a client of the chosen transport without sending anything.
 func (o *Options) client(t database.Target, member int) (database.Client, error) {
-	if o.Transport == Lean {
+	if o.Transport == database.Lean {
 		return o.openLean(t, member)
 	}
 	return o.open(t, member)
 }
 
-// inTrouble says whether an error is the answer of a member that would serve if
-// it could, such as one without a leader. It may be dialed.
+// inTrouble reports whether an error is the answer of a member that cannot serve at the
+// moment, such as one without a leader. It may be dialed.
 func inTrouble(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusInternalServerError
 }
 
-// hint says what to do about an error of a new connection, if it is known.
+// hint returns a probable reason for a dial error, as a suffix.
 func hint(err error) string {
-	if strings.Contains(err.Error(), "tls: ") { // says it all
+	if strings.Contains(err.Error(), "tls: ") { // the reason is in the error
 		return ""
 	}
 	// Consul answers 429 and closes before it reads the request, so that the answer
 	// may be lost.
 	switch _, class := database.Classify(err); class {
 	case database.ClassThrottled, database.ClassConnection:
-		return " (perhaps there are more connections than http_max_conns_per_client allows)"
+		return " (there may be more connections than http_max_conns_per_client allows)"
 	}
 	return ""
 }
 
-// open makes a client of the standard transport without sending anything.
+// open returns a client of the standard transport, which is not connected yet.
 func (o *Options) open(t database.Target, member int) (*client, error) {
-	transport, err := standard(t.TLS)
+	transport, err := standard(t.TLS, o.maxBody(t))
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +92,15 @@ func (o *Options) open(t database.Target, member int) (*client, error) {
 	}
 	return &client{
 		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
-		token: config.Token, // perhaps that of the environment
+		token: config.Token, // may come from the environment
 	}, nil
 }
 
-// library makes a client of Consul's own library for one member, and returns the
-// configuration that it settled on.
+// library returns a client of Consul's own library for one member, and the
+// configuration that the library completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	if member < 0 || member >= len(t.Endpoints) {
-		return nil, nil, fmt.Errorf("no endpoint %d of %d", member, len(t.Endpoints))
+		return nil, nil, fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	token, err := tokenOf(t.Auth)
 	if err != nil {
@@ -138,7 +120,7 @@ func library(t database.Target, member int, transport http.RoundTripper) (*api.C
 	return library, config, nil
 }
 
-// tokenOf returns the token that credentials stand for, "" for none.
+// tokenOf returns the ACL token of credentials, "" for none.
 func tokenOf(auth *database.Auth) (string, error) {
 	switch {
 	case auth == nil:
@@ -151,21 +133,21 @@ func tokenOf(auth *database.Auth) (string, error) {
 	return auth.Password, nil
 }
 
-// noRedirect takes a redirection as the answer: following it would send a
-// request twice.
+// noRedirect returns a redirection as the answer. Following it would send a request
+// twice.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // standard returns net/http's transport for one connection.
-func standard(t *database.TLS) (http.RoundTripper, error) {
+func standard(t *database.TLS, maxBody int64) (http.RoundTripper, error) {
 	config, err := t.Config()
 	if err != nil {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: connectTimeout}
-	return &asking{&http.Transport{
+	return &kvTransport{maxBody: maxBody, Transport: &http.Transport{
 		DialContext:     dialer.DialContext,
 		TLSClientConfig: config,
-		// HTTP/2 would share the connection, which is not what is measured.
+		// HTTP/2 would share one connection among the clients.
 		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
 		MaxConnsPerHost:       1,
 		MaxIdleConnsPerHost:   1,
@@ -174,24 +156,4 @@ func standard(t *database.TLS) (http.RoundTripper, error) {
 		WriteBufferSize:       bufferBytes,
 		ExpectContinueTimeout: expectWithin,
 	}}, nil
-}
-
-// Requests with a body above askBytes wait for the server's word before they
-// send it: a server that refuses a large body closes the connection while it is
-// still being sent, and its answer is lost. No value that a server takes by
-// default is that large.
-const (
-	askBytes     = maxValue
-	expectWithin = time.Second
-)
-
-// asking is a transport that asks before it sends large bodies.
-type asking struct{ *http.Transport }
-
-func (a *asking) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.ContentLength > askBytes {
-		r = r.Clone(r.Context())
-		r.Header.Set("Expect", "100-continue")
-	}
-	return a.Transport.RoundTrip(r)
 }

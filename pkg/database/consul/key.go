@@ -5,15 +5,13 @@ import (
 	"fmt"
 )
 
-// Keys travel in the path of a URL, and Consul refuses or rewrites some paths:
-// bytes that are not printable text, an empty, "." or ".." element. The driver
-// therefore takes any key but the empty one and writes such a byte as %XX, and
-// "%" itself too, so that no two keys become one. Keys of printable ASCII
-// without "%", with neither "/" nor "." at the start of an element, are stored
-// as they are.
+// A key is sent in the path of a URL, and Consul refuses or rewrites some paths: those
+// with unprintable bytes, and with an empty, "." or ".." element. The driver writes
+// such bytes, and "%", as %XX, so that different keys have different names. Keys of
+// printable ASCII without "%", and without "/" or "." at the start of an element, are
+// stored unchanged. Only the empty key can't be stored.
 
-// errEmptyKey says that Consul has no empty key.
-var errEmptyKey = errors.New("the empty key can't be stored")
+var errEmptyKey = errors.New("consul can't store the empty key")
 
 // encodeKey returns the name under which a key is stored.
 func encodeKey(key []byte) (string, error) {
@@ -41,7 +39,7 @@ func encodeFrom(key []byte, n int) string {
 	return string(name)
 }
 
-// escaped says whether byte i of a key can't stand for itself.
+// escaped reports whether byte i of a key must be written as %XX.
 func escaped(key []byte, i int) bool {
 	switch c := key[i]; {
 	case c < ' ' || c > '~' || c == '%':

@@ -44,7 +44,7 @@ func TestEncodeKeyIsLossless(t *testing.T) {
 		).Draw(t, "key")
 		name, err := encodeKey(key)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("encode a key: %v", err)
 		}
 		if back, err := url.PathUnescape(name); err != nil || back != string(key) {
 			t.Fatalf("%q is stored as %q, which reads %q: %v", key, name, back, err)

@@ -13,13 +13,14 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// lean applies operations over one connection, one at a time, with requests and
-// answers of its own making: neither Consul's library nor net/http carries them.
-// It starts no goroutines.
+// lean applies operations over one connection, one at a time. It encodes requests and
+// parses answers itself, without Consul's library and net/http, and starts no
+// goroutines.
 type lean struct {
-	// extra and fields are what the library adds to every request: parameters, as
+	// extra and fields are the library's additions to every request: parameters, as
 	// "name=value&", and header lines, Host among them.
 	extra  string
 	fields string
@@ -27,7 +28,7 @@ type lean struct {
 	closed  atomic.Bool
 	conn    leanConn
 	request []byte // the buffer of the next request
-	answer  []byte // the buffer of answers that nobody keeps
+	answer  []byte // the buffer of answers to writes
 }
 
 var (
@@ -40,7 +41,7 @@ var (
 // larger value is written from where it is.
 const keepBytes = 16 << 10
 
-// openLean makes a lean client without sending anything.
+// openLean returns a lean client, which is not connected yet.
 func (o *Options) openLean(t database.Target, member int) (*lean, error) {
 	tls, err := t.TLS.Config()
 	if err != nil {
@@ -51,12 +52,12 @@ func (o *Options) openLean(t database.Target, member int) (*lean, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What the library would send holds what the environment adds: a token, a
-	// namespace and the like.
+	// A request of the library shows the additions of the environment, such as a token or
+	// a namespace.
 	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
 		return nil, err
 	}
-	c := &lean{conn: leanConn{addr: config.Address, tls: tls}}
+	c := &lean{conn: leanConn{addr: config.Address, tls: tls, maxBody: o.maxBody(t)}}
 	if c.extra = sample.request.URL.RawQuery; c.extra != "" {
 		c.extra += "&"
 	}
@@ -80,7 +81,7 @@ func headerLines(host string, header http.Header) (string, error) {
 	for _, values := range header {
 		for _, v := range values {
 			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-				return "", database.NotApplied(database.ClassDenied, errors.New("the token can't be part of a header"))
+				return "", database.NotApplied(database.ClassDenied, errors.New("the token has characters that a header must not have"))
 			}
 		}
 	}
@@ -92,17 +93,16 @@ func headerLines(host string, header http.Header) (string, error) {
 
 // Put creates or overwrites key.
 func (c *lean) Put(ctx context.Context, key, value []byte) error {
-	_, err := c.write(ctx, http.MethodPut, key, "", value)
-	return err
+	return unconditional(c.write(ctx, http.MethodPut, key, "", value))
 }
 
 // Get returns the value of key.
-func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	parameters := "raw"
 	switch mode {
-	case database.ReadStale:
+	case workload.ReadStale:
 		parameters = "raw&stale"
-	case database.ReadLinearizable:
+	case workload.ReadLinearizable:
 		parameters = "raw&consistent"
 	}
 	return c.read(ctx, key, parameters)
@@ -110,14 +110,13 @@ func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]b
 
 // Delete removes key.
 func (c *lean) Delete(ctx context.Context, key []byte) error {
-	_, err := c.write(ctx, http.MethodDelete, key, "", nil)
-	return err
+	return unconditional(c.write(ctx, http.MethodDelete, key, "", nil))
 }
 
-// Swap does what [client.Swap] does: two requests.
+// Swap makes two requests, as [client.Swap] does.
 func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	text, err := c.read(ctx, key, "consistent")
-	var pairs []struct { // one, in JSON: the raw value comes without flags
+	var pairs []struct { // in JSON: a raw value comes without flags
 		Value              []byte
 		Flags, ModifyIndex uint64
 	}
@@ -131,7 +130,7 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	case errors.Is(err, database.ErrNotFound):
 		return conflict("the key does not exist")
 	case err != nil:
-		// Only a read was sent.
+		// Nothing but a read was sent.
 		_, class := database.Classify(err)
 		return database.NotApplied(class, err)
 	case !bytes.Equal(pairs[0].Value, old):
@@ -155,7 +154,7 @@ func (c *lean) Close() error {
 	return nil
 }
 
-// read returns what a GET is answered with; it belongs to the caller.
+// read returns the answer to a GET, which belongs to the caller.
 func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte, error) {
 	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, nil)
 	switch {
@@ -169,7 +168,7 @@ func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte,
 	return text, nil
 }
 
-// write makes a change and says whether the answer is that it was made.
+// write makes a change, and returns the answer: whether the server made it.
 func (c *lean) write(ctx context.Context, method string, key []byte, parameters string, value []byte) (bool, error) {
 	status, text, err := c.do(ctx, method, key, parameters, value, c.answer[:0])
 	if err != nil {
@@ -181,11 +180,11 @@ func (c *lean) write(ctx context.Context, method string, key []byte, parameters 
 	if status != http.StatusOK {
 		return false, classify(ctx, api.StatusError{Code: status, Body: string(text)})
 	}
-	return bytes.Contains(text, []byte("true")), nil
+	done, err := parseBool(text)
+	return done, classify(ctx, err)
 }
 
-// do sends one request and appends the body of its answer to out. The error is
-// classed.
+// do sends one request and appends the body of its answer to out. Errors are classed.
 func (c *lean) do(ctx context.Context, method string, key []byte, parameters string, value, out []byte) (int, []byte, error) {
 	switch {
 	case c.closed.Load():
@@ -196,12 +195,12 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 	if err := before(ctx); err != nil {
 		return 0, nil, err
 	}
-	asks := len(value) > askBytes
-	c.request = c.appendHead(c.request[:0], method, key, parameters, len(value), asks)
-	if !asks && len(value) <= keepBytes {
+	expect := len(value) > expectBytes
+	c.request = c.appendHead(c.request[:0], method, key, parameters, len(value), expect)
+	if !expect && len(value) <= keepBytes {
 		c.request, value = append(c.request, value...), nil
 	}
-	status, out, err := c.conn.exchange(ctx, c.request, value, asks, out)
+	status, out, err := c.conn.exchange(ctx, c.request, value, expect, out)
 	if cap(c.request) > 2*keepBytes {
 		c.request = nil
 	}
@@ -209,7 +208,7 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 }
 
 // appendHead appends the head of a request.
-func (c *lean) appendHead(b []byte, method string, key []byte, parameters string, length int, asks bool) []byte {
+func (c *lean) appendHead(b []byte, method string, key []byte, parameters string, length int, expect bool) []byte {
 	b = append(b, method...)
 	b = append(b, " /v1/kv/"...)
 	b = appendPath(b, key)
@@ -225,13 +224,13 @@ func (c *lean) appendHead(b []byte, method string, key []byte, parameters string
 		b = strconv.AppendInt(b, int64(length), 10)
 		b = append(b, "\r\n"...)
 	}
-	if asks {
+	if expect {
 		b = append(b, "Expect: 100-continue\r\n"...)
 	}
 	return append(b, "\r\n"...)
 }
 
-// appendPath appends the name under which a key is stored as the path of a URL.
+// appendPath appends the name of a key, escaped for the path of a URL.
 func appendPath(b, key []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for i, c := range key {
@@ -247,7 +246,7 @@ func appendPath(b, key []byte) []byte {
 	return b
 }
 
-// plain says whether a byte may stand for itself in the path of a URL.
+// plain reports whether a byte needs no escape in the path of a URL.
 func plain(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':

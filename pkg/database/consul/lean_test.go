@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Answers are read alike however they are cut; those that net/http refuses are
@@ -76,7 +78,7 @@ func TestAnswers(t *testing.T) {
 			"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader, "end with data": iotest.DataErrReader,
 		} {
 			t.Run(tt.name+"/"+how, func(t *testing.T) {
-				in := input{exchange.NewInput(cut(strings.NewReader(tt.text)))}
+				in := inputOf(cut(strings.NewReader(tt.text)))
 				a, body, err := read(in)
 				if tt.status == 0 {
 					if err == nil || !errors.Is(err, errMalformed) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -95,12 +97,15 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func read(in input) (answer, []byte, error) {
+// testMaxBody is more than any body of the tests.
+const testMaxBody = 1 << 60
+
+func read(in input) (responseHead, []byte, error) {
 	a, err := in.head()
 	if err != nil {
 		return a, nil, err
 	}
-	body, err := in.body(a, nil)
+	body, err := in.body(a, nil, testMaxBody)
 	return a, body, err
 }
 
@@ -112,8 +117,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 500 x\r\nConnection: close\r\n\r\nNo cluster leader"))
 	f.Add([]byte("HTTP/1.0 204 x\r\nA: b\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, body, err := read(input{exchange.NewInput(bytes.NewReader(text))})
-		b, again, errAgain := read(input{exchange.NewInput(iotest.OneByteReader(bytes.NewReader(text)))})
+		a, body, err := read(inputOf(bytes.NewReader(text)))
+		b, again, errAgain := read(inputOf(iotest.OneByteReader(bytes.NewReader(text))))
 		if (err == nil) != (errAgain == nil) || err == nil && (a != b || !bytes.Equal(body, again)) {
 			t.Fatalf("whole: %+v, %q, %v; in bytes: %+v, %q, %v", a, body, err, b, again, errAgain)
 		}
@@ -136,14 +141,14 @@ func TestPathsAreTheLibrarys(t *testing.T) {
 	sample := &captured{}
 	library, _, err := library(database.Target{Endpoints: []string{"127.0.0.1:1"}}, 0, sample)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the client library: %v", err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 1, 40),
 			rapid.Custom(func(t *rapid.T) []byte { return []byte(rapid.StringMatching(`[ -~/.%]{1,40}`).Draw(t, "text")) })).Draw(t, "key")
 		name, err := encodeKey(key)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("encode a key: %v", err)
 		}
 		_, _, _ = library.KV().Get(name, nil)
 		if diff := cmp.Diff(sample.request.URL.RequestURI(), "/v1/kv/"+string(appendPath(nil, key))); diff != "" {
@@ -157,7 +162,7 @@ func TestRequests(t *testing.T) {
 	t.Setenv("CONSUL_NAMESPACE", "team a")
 	t.Setenv("CONSUL_HTTP_TOKEN", "from outside")
 	o := New()
-	o.Transport = Lean
+	o.Transport = database.Lean
 	got := make(chan string, 1)
 	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -173,18 +178,18 @@ func TestRequests(t *testing.T) {
 	}
 	check(c.Put(t.Context(), []byte("k"), []byte("v")), "PUT /v1/kv/k?ns=team+a& from outside 1 v")
 	check(c.Delete(t.Context(), []byte("k")), "DELETE /v1/kv/k?ns=team+a& from outside 0 ")
-	_, err := c.Get(t.Context(), []byte("k"), database.ReadStale)
+	_, err := c.Get(t.Context(), []byte("k"), workload.ReadStale)
 	check(err, "GET /v1/kv/k?ns=team+a&raw&stale from outside 0 ")
 }
 
 // A token that would end its header is refused, and not shown.
 func TestLeanBadToken(t *testing.T) {
 	o := New()
-	o.Transport = Lean
+	o.Transport = database.Lean
 	_, err := o.client(database.Target{Endpoints: []string{"127.0.0.1:1"}, Auth: &database.Auth{Password: "hunter2\r\nX: y"}}, 0)
 	mustClass(t, err, database.ClassDenied, database.Failed)
 	if strings.Contains(err.Error(), "hunter2") {
-		t.Error(err)
+		t.Errorf("make the client: %v", err)
 	}
 }
 
@@ -192,7 +197,7 @@ func TestLeanBadToken(t *testing.T) {
 // next; and a context that ended after its request hits no other.
 func TestLeanContexts(t *testing.T) {
 	o := New()
-	o.Transport = Lean
+	o.Transport = database.Lean
 	var silent atomic.Bool
 	var from atomic.Value // the client's address
 	asked := make(chan struct{}, 1)
@@ -203,6 +208,7 @@ func TestLeanContexts(t *testing.T) {
 			asked <- struct{}{}
 			<-r.Context().Done()
 		}
+		_, _ = io.WriteString(w, "true")
 	})
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -230,14 +236,14 @@ func TestLeanContexts(t *testing.T) {
 // idleFor is longer than a connection is unused before it is looked at.
 const idleFor = 20 * time.Millisecond
 
-// A connection that the server closed while it was idle is made again before
-// anything is sent.
+// A connection that the server closed while it was idle is replaced before the next
+// request.
 func TestLeanIdleClose(t *testing.T) {
-	for _, name := range []string{"closed", "a last word"} {
+	for _, name := range []string{"closed", "408 before it closes"} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("listen on loopback: %v", err)
 			}
 			defer listener.Close()
 			var requests atomic.Int64
@@ -251,7 +257,7 @@ func TestLeanIdleClose(t *testing.T) {
 						requests.Add(1)
 						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
 						if name != "closed" {
-							time.Sleep(idleFor / 4) // so that it comes apart
+							time.Sleep(idleFor / 4) // so that it arrives in a packet of its own
 							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
 						}
 					}
@@ -259,24 +265,24 @@ func TestLeanIdleClose(t *testing.T) {
 				}
 			}()
 			o := New()
-			o.Transport = Lean
+			o.Transport = database.Lean
 			c := open(t, o, listener.Addr().String())
 			for range 5 {
 				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
 				time.Sleep(idleFor)
 			}
 			if n := requests.Load(); n != 5 {
-				t.Errorf("%d requests for 5 writes", n)
+				t.Errorf("5 writes became %d requests", n)
 			}
 		})
 	}
 }
 
-// A server that neither refuses nor welcomes a large body gets it after a while.
-func TestLeanAsksInVain(t *testing.T) {
+// A server that sends no "100 Continue" gets a large body after a while.
+func TestLeanNoContinue(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	defer listener.Close()
 	arrived := make(chan int64, 1)
@@ -293,10 +299,108 @@ func TestLeanAsksInVain(t *testing.T) {
 		}
 	}()
 	o := New()
-	o.Transport = Lean
+	o.Transport = database.Lean
 	c := open(t, o, listener.Addr().String())
-	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*askBytes)), "", database.OK)
-	if n := <-arrived; n != 2*askBytes {
-		t.Errorf("%d bytes arrived", n)
+	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*expectBytes)), "", database.OK)
+	if n := <-arrived; n != 2*expectBytes {
+		t.Errorf("%d bytes of the value arrived, want %d", n, 2*expectBytes)
+	}
+}
+
+// inputOf reads answers from a reader in place of a connection.
+func inputOf(from io.Reader) input {
+	in := &exchange.Input{}
+	in.Reset(from)
+	return input{in}
+}
+
+// An answer that nobody asked for makes it unknown which answer belongs to which
+// request, so the connection is closed and the write may have been applied. The next
+// write gets a connection of its own.
+func TestLeanUnsolicitedAnswer(t *testing.T) {
+	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
+	addr := scripted(t, func(number int, conn net.Conn, r *bufio.Reader) {
+		for {
+			if _, err := http.ReadRequest(r); err != nil {
+				return
+			}
+			text := answer
+			if number == 0 {
+				text += answer
+			}
+			_, _ = io.WriteString(conn, text)
+		}
+	})
+	o := New()
+	o.Transport = database.Lean
+	c := open(t, o, addr)
+	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), database.ClassConnection, database.Unknown)
+	for range 3 {
+		mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+	}
+}
+
+// scripted serves connections by a function, which gets their number from 0, until
+// the test ends. It returns the address.
+func scripted(t *testing.T, serve func(number int, conn net.Conn, r *bufio.Reader)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.16.5.1:0")
+	if err != nil {
+		t.Fatalf("listen on loopback: %v", err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for number := 0; ; number++ {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(number, conn, bufio.NewReader(conn))
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// No answer about one key takes more memory than the largest value needs, over either
+// transport and however its end is given.
+func TestEndlessAnswers(t *testing.T) {
+	for name, head := range map[string]string{
+		"chunks":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"length":           "HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n",
+		"until it closes":  "HTTP/1.1 200 OK\r\n\r\n",
+		"one endless word": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n[{\"Value\":\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			overBoth(t, func(t *testing.T, o *Options) {
+				o.KVMaxValueSize = 100_000
+				addr := scripted(t, func(_ int, conn net.Conn, r *bufio.Reader) {
+					if _, err := http.ReadRequest(r); err != nil {
+						return
+					}
+					part := bytes.Repeat([]byte(" "), 1<<16)
+					if strings.Contains(head, "chunked") {
+						part = append(append([]byte("10000\r\n"), part...), "\r\n"...)
+					}
+					_, err := io.WriteString(conn, head)
+					for sent := 0; err == nil && sent < 1<<30; sent += len(part) {
+						_, err = conn.Write(part)
+					}
+				})
+				c := open(t, o, addr)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_, err := c.Get(t.Context(), []byte("secret"), workload.ReadStale)
+				runtime.ReadMemStats(&after)
+				if outcome, _ := database.Classify(err); outcome != database.Unknown {
+					t.Errorf("outcome of an endless answer is %v, want %v: %v", outcome, database.Unknown, err)
+				}
+				if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
+					t.Errorf("%d MiB were allocated for an answer that may have 0.3 MiB", grown>>20)
+				}
+			})
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -11,24 +12,24 @@ import (
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
-// leanConn is one connection that carries one HTTP/1.1 exchange at a time, kept
-// alive and made again when it is needed. Nothing is sent twice.
+// leanConn carries one HTTP/1.1 exchange at a time over a connection that it keeps
+// alive and reopens when needed. It never sends a request twice.
 type leanConn struct {
 	exchange.Conn
-	addr string
-	tls  *tls.Config // nil for plaintext
+	addr    string
+	tls     *tls.Config // nil for plaintext
+	maxBody int64       // bytes of an answer's body
 }
 
-// headBytes is more than Consul's answers have before their body; a longer one
-// only takes a second read.
+// headBytes is the usual size of the headers of Consul's answers; longer ones take a
+// second read.
 const headBytes = 1 << 10
 
-// in is what came and was not taken yet.
 func (c *leanConn) in() input { return input{&c.In} }
 
-// exchange sends a request and appends the body of its answer to out. A value that
-// is not nil follows the head, once the server was asked for it if asks.
-func (c *leanConn) exchange(ctx context.Context, head, value []byte, asks bool, out []byte) (int, []byte, error) {
+// exchange sends a request and appends the body of its answer to out. A value that is
+// not nil follows the head; with expect it is sent once the server asked for it.
+func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool, out []byte) (int, []byte, error) {
 	connected, err := c.Begin(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -39,34 +40,38 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, asks bool, 
 			return 0, nil, err
 		}
 	}
-	a, err := c.send(head, value, asks)
+	a, err := c.send(head, value, expect)
 	if err == nil {
 		had := len(out)
-		out, err = c.in().body(a, out)
-		c.In.Expect(headBytes + len(out) - had) // the next is probably no larger
+		out, err = c.in().body(a, out, c.maxBody)
+		c.In.Expect(headBytes + len(out) - had) // the next answer is probably no larger
 	}
-	c.End(err == nil && !a.last && c.In.Empty())
+	if err == nil && !c.In.Empty() {
+		// HTTP/1.1 pairs answers with requests by their order alone, so an extra answer
+		// makes it unknown which of them belongs to this request.
+		err = fmt.Errorf("%w: %d more bytes follow it", errMalformed, len(c.In.Bytes()))
+	}
+	c.End(err == nil && !a.last)
 	if err != nil {
-		if why := ended(ctx); why != nil {
-			err = why
+		if reason := ended(ctx); reason != nil {
+			err = reason
 		}
 		return 0, nil, err
 	}
 	return a.status, out, nil
 }
 
-// send writes a request, whose head may hold its body, and reads the head of its
-// answer.
-func (c *leanConn) send(head, value []byte, asks bool) (answer, error) {
+// send writes a request and reads the head of its answer.
+func (c *leanConn) send(head, value []byte, expect bool) (responseHead, error) {
 	var err error
 	switch {
-	case asks:
-		a, taken, err := c.ask(head)
+	case expect:
+		a, taken, err := c.expectContinue(head)
 		if err != nil || !taken {
 			return a, err
 		}
 		if err := c.Write(value); err != nil {
-			return answer{}, err
+			return responseHead{}, err
 		}
 		return c.in().head()
 	case len(value) > 0:
@@ -75,34 +80,35 @@ func (c *leanConn) send(head, value []byte, asks bool) (answer, error) {
 		err = c.Send(head)
 	}
 	if err != nil {
-		return answer{}, err
+		return responseHead{}, err
 	}
 	return c.in().head()
 }
 
-// ask writes the head of a request and waits a while for the word that its body is
-// welcome. If it is not taken, the answer is final.
-func (c *leanConn) ask(head []byte) (a answer, taken bool, err error) {
+// expectContinue writes the head of a request and waits for "100 Continue", as long
+// as expectWithin. If taken is false, the answer is final and the body must not be
+// sent.
+func (c *leanConn) expectContinue(head []byte) (a responseHead, taken bool, err error) {
 	if err := c.Write(head); err != nil {
 		return a, false, err
 	}
-	if err := c.Patience(time.Now().Add(expectWithin)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(expectWithin)); err != nil {
 		return a, false, err
 	}
 	a, err = c.in().interim()
 	if errors.Is(err, os.ErrDeadlineExceeded) || err == nil {
-		if late := c.Patience(time.Time{}); late != nil {
+		if late := c.SetReadDeadline(time.Time{}); late != nil {
 			return a, false, late
 		}
 	}
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded): // a server that says nothing takes it
+	case errors.Is(err, os.ErrDeadlineExceeded): // RFC 9110: the client may then send the body
 		return a, true, nil
 	case err != nil:
 		return a, false, err
 	case a.status == http.StatusContinue:
 		return a, true, nil
 	}
-	a.last = true // the server expects no body any more, or still does
+	a.last = true // the server may still expect the body
 	return a, false, nil
 }

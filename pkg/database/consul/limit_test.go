@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // A raised limit is the server's and every client's: the largest value passes and
@@ -14,7 +15,7 @@ func TestRaisedLimit(t *testing.T) {
 	if largest != 2_000_000 {
 		t.Errorf("the limit is %d", largest)
 	}
-	for _, transport := range []Transport{Lean, Standard} {
+	for _, transport := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(transport), func(t *testing.T) {
 			driver := New()
 			driver.Transport = transport
@@ -22,11 +23,11 @@ func TestRaisedLimit(t *testing.T) {
 			target.MaxBytes = 1 + largest
 			conn, err := driver.Dial(t.Context(), target)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("dial: %v", err)
 			}
 			defer conn.Close()
 			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest)), "", database.OK)
-			if value, err := conn.Get(t.Context(), []byte("k"), database.ReadLinearizable); err != nil || len(value) != largest {
+			if value, err := conn.Get(t.Context(), []byte("k"), workload.ReadLinearizable); err != nil || len(value) != largest {
 				t.Errorf("read %d bytes: %v", len(value), err)
 			}
 			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest+1)), database.ClassTooLarge, database.Failed)

@@ -17,17 +17,20 @@ func TestValidate(t *testing.T) {
 	}{
 		{"defaults", func(*Options) {}, nil},
 		{"upstream's multiplier", func(o *Options) { o.RaftMultiplier = 5 }, nil},
-		{"multiplier", func(o *Options) { o.RaftMultiplier = 0 }, []string{"raft_multiplier 0"}},
-		{"large multiplier", func(o *Options) { o.RaftMultiplier = 11 }, []string{"raft_multiplier 11"}},
+		{"multiplier", func(o *Options) { o.RaftMultiplier = 0 }, []string{"raft_multiplier must be from 1 to 10, got 0"}},
+		{"large multiplier", func(o *Options) { o.RaftMultiplier = 11 }, []string{"raft_multiplier must be from 1 to 10, got 11"}},
 		{"no limit", func(o *Options) { o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient = 0, 0 }, nil},
 		{"limits", func(o *Options) { o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient, o.KVMaxValueSize = -1, -2, -3 },
-			[]string{"http_max_conns_per_client -1", "rpc_max_conns_per_client -2", "kv_max_value_size -3"}},
-		{"level", func(o *Options) { o.LogLevel = "loud" }, []string{`log_level "loud"`}},
-		{"transport", func(o *Options) { o.Transport = "http3" }, []string{`transport "http3"`}},
+			[]string{"http_max_conns_per_client must be at least 0, got -1", "rpc_max_conns_per_client must be at least 0, got -2", "kv_max_value_size must be at least 0, got -3"}},
+		{"level", func(o *Options) { o.LogLevel = "loud" }, []string{`log_level must be trace, debug, info, warn or error, got "loud"`}},
+		{"transport", func(o *Options) { o.Transport = "http3" }, []string{`transport must be lean or standard, got "http3"`}},
 		{"flag", func(o *Options) {
 			o.Flags = []string{"-hcl=performance { leave_drain_time = \"1s\" }", "-disable-host-node-id"}
 		}, nil},
 		{"flag of the plan", func(o *Options) { o.Flags = []string{"-data-dir=/"} }, []string{`flag "-data-dir=/"`}},
+		{"plan undone in HCL", func(o *Options) { o.Flags = []string{`-hcl=Data_Dir = "/"`} }, []string{"has the key Data_Dir"}},
+		{"plan undone in spelled HCL", func(o *Options) { o.Flags = []string{`-hcl="data\u005fdir" = "/"`} }, []string{"must have no backslash"}},
+		{"log elsewhere", func(o *Options) { o.Flags = []string{"-log-file=/etc/x"} }, []string{`flag "-log-file=/etc/x"`}},
 		{"two dashes", func(o *Options) { o.Flags = []string{"--bind=0.0.0.0"} }, []string{`flag "--bind=0.0.0.0"`}},
 		{"two arguments", func(o *Options) { o.Flags = []string{"-alt-domain", "x"} }, []string{`flag "x"`}},
 		{"in memory", func(o *Options) { o.Flags = []string{"-dev"} }, []string{`flag "-dev"`}},
@@ -57,7 +60,7 @@ func TestPlan(t *testing.T) {
 	m := database.Member{Hosts: hosts, Dir: "/m", Tools: map[string]string{Name: "/opt/consul"}}
 	plan, err := o.Plan(m)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	var config struct {
 		Performance map[string]int
@@ -65,7 +68,7 @@ func TestPlan(t *testing.T) {
 		Ports       map[string]int
 	}
 	if err := json.Unmarshal([]byte(plan.Files[0].Content), &config); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode JSON: %v", err)
 	}
 	if config.Performance["raft_multiplier"] != 5 || config.Limits["kv_max_value_size"] != 1000 ||
 		config.Ports["http"] != 1 || config.Ports["server"] != 2 || config.Ports["serf_lan"] != 3 || config.Ports["dns"] != -1 {

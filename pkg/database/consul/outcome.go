@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify turns what a request returned into a classed error, nil for nil. It
-// takes the URL out of the text, because a URL holds the key.
+// classify returns the classed error of a request, nil for nil. The error's text has
+// no URL, because a URL holds the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -43,6 +43,8 @@ func classify(ctx context.Context, err error) error {
 			return before(ctx)
 		}
 		return database.NotApplied(database.ClassUnavailable, err)
+	case errors.Is(err, errFalse):
+		return database.NotApplied(database.ClassConflict, err)
 	case errors.Is(err, context.Canceled), errors.Is(ctx.Err(), context.Canceled):
 		return database.MaybeApplied(database.ClassCancelled, err)
 	case errors.Is(err, context.DeadlineExceeded), ended(ctx) != nil:
@@ -53,7 +55,7 @@ func classify(ctx context.Context, err error) error {
 	return database.MaybeApplied(database.ClassOther, err)
 }
 
-// before classes a context that is over before anything was sent.
+// before returns the classed error of a context that ended before a request was sent.
 func before(ctx context.Context) error {
 	switch err := ended(ctx); {
 	case err == nil:
@@ -65,8 +67,8 @@ func before(ctx context.Context) error {
 	}
 }
 
-// ended returns why a context is over, nil while it is not. A connection's clock
-// may be a moment ahead of the timer of the context.
+// ended returns the error of a context that ended, nil before. The deadline of a
+// connection may pass a moment before the timer of the context.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,8 +79,8 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// classOfStatus returns the kind of an answer that is an error, and whether it is
-// a refusal: the server's word that it did not apply the request.
+// classOfStatus returns the class of an answer other than 200, and whether the server
+// refused the request, which it then did not apply.
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -88,6 +90,9 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 		return database.ClassTooLarge, true
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return database.ClassDenied, true
+	}
+	if s.Code < http.StatusMultipleChoices {
+		return database.ClassOther, false // success of another kind than Consul's 200
 	}
 	if s.Code < http.StatusInternalServerError {
 		return database.ClassOther, true
@@ -100,8 +105,8 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	return database.ClassOther, false
 }
 
-// reason is what Consul writes into an answer of 500, which is all that tells
-// whether a write may have been applied.
+// reason is a text of Consul's in an answer of 500. Only the text shows whether a
+// write may have been applied.
 type reason struct {
 	text    string
 	class   database.Class
@@ -109,17 +114,17 @@ type reason struct {
 }
 
 // reasons lists the texts of Consul, of its raft and of its connections between
-// members; the first that occurs counts.
+// members. The first one that occurs decides.
 func reasons() []reason {
 	return []reason{
 		{"No cluster leader", database.ClassUnavailable, true},
 		{"Raft leader not found in server lookup mapping", database.ClassUnavailable, true},
 		{"Not ready to serve consistent reads", database.ClassUnavailable, true},
-		// Raft answers these before it appends anything.
+		// Raft returns these before it appends an entry.
 		{"node is not the leader", database.ClassLeaderChange, true},
 		{"leadership transfer in progress", database.ClassLeaderChange, true},
 		{"timed out enqueuing operation", database.ClassThrottled, true},
-		// From here on the entry may be in somebody's log.
+		// The entry may be in a member's log.
 		{"leadership lost while committing log", database.ClassLeaderChange, false},
 		{"raft is already shutdown", database.ClassUnavailable, false},
 		// No connection to the leader, so nothing was forwarded to it; the text of a
@@ -137,7 +142,7 @@ func reasons() []reason {
 	}
 }
 
-// conflict says why a swap did not happen.
+// conflict returns the classed error of a swap that was not made.
 func conflict(why string) error {
 	return database.NotApplied(database.ClassConflict, fmt.Errorf("%s", why))
 }

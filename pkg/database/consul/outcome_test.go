@@ -15,9 +15,10 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// What a server answers decides the outcome, over either transport.
+// The server's answer decides the outcome, over either transport.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -45,6 +46,11 @@ func TestOutcomes(t *testing.T) {
 		{"bad request", 400, "Missing key name", database.Failed, database.ClassOther},
 		{"too large", 413, "Request body(524289 bytes) too large", database.Failed, database.ClassTooLarge},
 		{"moved", 301, "", database.Failed, database.ClassOther},
+		{"answered false", 200, "false\n", database.Failed, database.ClassConflict},
+		{"answered with neither true nor false", 200, "null", database.Unknown, database.ClassConnection},
+		{"answered with nothing", 200, "", database.Unknown, database.ClassConnection},
+		{"no content", 204, "", database.Unknown, database.ClassOther},
+		{"another success", 220, "true", database.Unknown, database.ClassOther},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -55,16 +61,17 @@ func TestOutcomes(t *testing.T) {
 					w.WriteHeader(tt.status)
 					_, _ = io.WriteString(w, tt.body)
 				})
-				for range 2 { // the second over what the first left
+				for range 2 { // the second time on the connection of the first
 					err := c.Put(t.Context(), []byte("secret"), []byte("value"))
 					mustClass(t, err, tt.class, tt.outcome)
+					mustClass(t, c.Delete(t.Context(), []byte("secret")), tt.class, tt.outcome)
 				}
 			})
 		})
 	}
 }
 
-// A swap fails surely when its read does.
+// A swap whose read failed was surely not applied.
 func TestSwapOutcomes(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
@@ -85,22 +92,24 @@ func TestSwapOutcomes(t *testing.T) {
 		})
 		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, database.Failed)
 		if n := answers.Load(); n != 2 {
-			t.Errorf("%d requests", n)
+			t.Errorf("a swap makes %d requests, want 2: a read and a write", n)
 		}
 		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, database.Failed)
 		if n := answers.Load(); n != 3 {
-			t.Errorf("a swap with another value makes %d requests", n-2)
+			t.Errorf("a swap of another value makes %d requests, want 1: the read", n-2)
 		}
 	})
 }
 
-// A refusal of a large value is heard although the server does not read it.
-func TestTooLargeIsHeard(t *testing.T) {
+// A server that refuses a large value without reading it is understood.
+func TestTooLarge(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			if r.ContentLength > maxValue {
 				http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+				return
 			}
+			_, _ = io.WriteString(w, "true")
 		})
 		for range 5 {
 			err := c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue))
@@ -112,16 +121,17 @@ func TestTooLargeIsHeard(t *testing.T) {
 		c = openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			n, _ := io.Copy(io.Discard, r.Body)
 			arrived.Store(n)
+			_, _ = io.WriteString(w, "true")
 		})
 		mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue)), "", database.OK)
 		if n := arrived.Load(); n != 4*maxValue {
-			t.Errorf("%d bytes arrived", n)
+			t.Errorf("%d bytes of the value arrived, want %d", n, 4*maxValue)
 		}
 	})
 }
 
-// A connection that ends without an answer leaves a write unknown; nobody to
-// connect to refuses it; and no write is sent twice.
+// A write whose connection ends without an answer is unknown. A write without a
+// server to connect to has failed. No write is sent twice.
 func TestLostConnection(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		var requests atomic.Int64
@@ -129,6 +139,7 @@ func TestLostConnection(t *testing.T) {
 			if requests.Add(1) > 1 {
 				panic(http.ErrAbortHandler)
 			}
+			_, _ = io.WriteString(w, "true")
 		}))
 		defer server.Close()
 		c := open(t, o, server.Listener.Addr().String())
@@ -142,20 +153,20 @@ func TestLostConnection(t *testing.T) {
 	})
 }
 
-// Half an answer is none.
+// A truncated answer is a lost connection.
 func TestHalfAnswer(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `[{"Key":"secret"`)
 		})
-		_, err := c.Get(t.Context(), []byte("secret"), database.ReadLeader)
+		_, err := c.Get(t.Context(), []byte("secret"), workload.ReadLeader)
 		mustClass(t, err, database.ClassConnection, database.Unknown)
 	})
 }
 
-// A server that is silent, before or within an answer, is waited for as long as
-// the context says, and a cancellation is not.
+// A request to a server that sends nothing, or stops within an answer, ends with its
+// context.
 func TestSilence(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		for _, body := range []string{"", `[{"Key":`} {
@@ -167,28 +178,31 @@ func TestSilence(t *testing.T) {
 				<-r.Context().Done()
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-			_, err := c.Get(ctx, []byte("secret"), database.ReadLeader)
+			_, err := c.Get(ctx, []byte("secret"), workload.ReadLeader)
 			cancel()
 			mustClass(t, err, database.ClassTimeout, database.Unknown)
 			ctx, cancel = context.WithCancel(t.Context())
 			time.AfterFunc(30*time.Millisecond, cancel)
-			_, err = c.Get(ctx, []byte("secret"), database.ReadLeader)
+			_, err = c.Get(ctx, []byte("secret"), workload.ReadLeader)
 			mustClass(t, err, database.ClassCancelled, database.Unknown)
 		}
 	})
 }
 
-// A server that closes after its answer is connected to again.
+// The client reconnects to a server that closes the connection after each answer.
 func TestServerCloses(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
-		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Connection", "close") })
+		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			_, _ = io.WriteString(w, "true")
+		})
 		for range 3 {
 			mustClass(t, c.Put(t.Context(), []byte("k"), nil), "", database.OK)
 		}
 	})
 }
 
-// Read modes are Consul's parameters; compression is never asked for.
+// Read modes are sent as Consul's parameters, without a request for compression.
 func TestReadModes(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		requests := make(chan *http.Request, 1)
@@ -200,8 +214,8 @@ func TestReadModes(t *testing.T) {
 				_, _ = io.WriteString(w, `[{"Key":"k","Value":"dg=="}]`)
 			}
 		})
-		for mode, want := range map[database.ReadMode]string{
-			database.ReadLeader: "", database.ReadStale: "stale", database.ReadLinearizable: "consistent",
+		for mode, want := range map[workload.ReadMode]string{
+			workload.ReadLeader: "", workload.ReadStale: "stale", workload.ReadLinearizable: "consistent",
 		} {
 			value, err := c.Get(t.Context(), []byte("a b/c"), mode)
 			if err != nil || string(value) != "v" {
@@ -218,7 +232,7 @@ func TestReadModes(t *testing.T) {
 
 // overBoth runs a test over each transport.
 func overBoth(t *testing.T, run func(*testing.T, *Options)) {
-	for _, transport := range []Transport{Standard, Lean} {
+	for _, transport := range []database.Transport{database.Standard, database.Lean} {
 		t.Run(string(transport), func(t *testing.T) {
 			o := New()
 			o.Transport = transport
@@ -239,7 +253,7 @@ func open(t *testing.T, o *Options, addr string) allOps {
 	t.Helper()
 	c, err := o.client(database.Target{Endpoints: []string{addr}}, 0)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a client: %v", err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c.(allOps)
@@ -258,7 +272,7 @@ func mustClass(t *testing.T, err error, class database.Class, outcome database.O
 		t.Errorf("got %v, %q, want %v, %q: %v", o, c, outcome, class, err)
 	}
 	if err != nil && strings.Contains(err.Error(), "secret") {
-		t.Errorf("the text holds the key: %v", err)
+		t.Errorf("an error must not hold the key: %v", err)
 	}
 }
 
@@ -288,7 +302,7 @@ func TestCountStrings(t *testing.T) {
 		`["a",1]`:                      -1,
 		`"a"`:                          -1,
 	} {
-		n, err := countStrings(strings.NewReader(text))
+		n, err := eachString(strings.NewReader(text), func([]byte) {})
 		if (err != nil) != (want < 0) || err == nil && n != want {
 			t.Errorf("%s: %d, %v", text, n, err)
 		}

@@ -6,41 +6,70 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Where a member keeps its things, below its directory.
+// Paths below a member's directory.
 const (
 	dataDir    = "data"
 	configFile = "consul.json"
 )
 
-// plannedFlags are the flags that Plan writes, or that would undo what its
-// configuration file says; Options.Flags may not repeat them.
+// plannedFlags are the flags that Plan writes, or that would override its
+// configuration file. Options.Flags must not have them.
 var plannedFlags = []string{
 	"server", "node", "bootstrap", "bootstrap-expect", "bind", "client", "advertise", "data-dir", "config-file", "config-dir",
 	"retry-join", "retry-interval", "join", "log-level",
 	"http-port", "https-port", "server-port", "serf-lan-port", "serf-wan-port", "dns-port", "grpc-port", "grpc-tls-port",
 	"serf-lan-bind", "serf-wan-bind", "ui",
+	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
 }
 
-// Plan returns one command, named "consul", that runs the tool "consul", which
-// must be of oldestRelease or newer. Consul listens on addresses, so hosts can't be named.
+// plannedKeys are the keys of Consul's configuration for what Plan sets, which -hcl
+// would replace.
+var plannedKeys = []string{
+	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
+	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
+	"start_join_wan", "log_level", "log_file", "pid_file",
+}
+
+var hclWord = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// validHCL refuses text for -hcl that has one of the planned keys, or an escape that
+// could spell one.
+func validHCL(flag string) error {
+	_, text, _ := strings.Cut(flag, "=")
+	if strings.Contains(text, "\\") {
+		return fmt.Errorf("flag %q must have no backslash", flag)
+	}
+	for _, word := range hclWord.FindAllString(text, -1) {
+		if slices.Contains(plannedKeys, strings.ToLower(word)) {
+			return fmt.Errorf("flag %q has the key %s, which is set by the plan or by an option of its own", flag, word)
+		}
+	}
+	return nil
+}
+
+// Plan returns one command, named "consul", that runs the tool "consul" of
+// oldestRelease or newer. Hosts must be IP addresses, because Consul binds to them.
 //
-// Of a member's ports, only the three of its roles are open: the wide-area gossip,
-// DNS and gRPC, which the key-value store does not need, are off.
+// Only the ports of the three roles are open. Wide-area gossip, DNS and gRPC, which the
+// key-value store does not use, are off.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if m.Index < 0 || m.Index >= len(m.Hosts) {
-		return database.Plan{}, fmt.Errorf("plan consul: member %d of %d", m.Index, len(m.Hosts))
+		return database.Plan{}, fmt.Errorf("plan consul: the member must be from 0 to %d, got %d", len(m.Hosts)-1, m.Index)
 	}
 	if m.Tools[Name] == "" {
-		return database.Plan{}, errors.New("plan consul: no consul executable: it is not built in")
+		return database.Plan{}, errors.New("plan consul: no consul executable, and none is built in")
 	}
 	self := m.Self()
 	if net.ParseIP(self.Addr) == nil {
-		return database.Plan{}, fmt.Errorf("plan consul: host %q is not an IP address", self.Addr)
+		return database.Plan{}, fmt.Errorf("plan consul: the host must be an IP address, got %q", self.Addr)
 	}
 	config, err := json.MarshalIndent(o.config(m), "", "  ")
 	if err != nil {
@@ -57,7 +86,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// args are the agent's arguments: who it is and whom it joins.
+// args returns the agent's arguments.
 func (o *Options) args(m database.Member) []string {
 	self := m.Self()
 	args := []string{
@@ -70,8 +99,8 @@ func (o *Options) args(m database.Member) []string {
 		"-config-file=" + filepath.Join(m.Dir, configFile),
 	}
 	for i, h := range m.Hosts {
-		// Not itself: one address that answers ends the joining, and two members that
-		// start at the same moment would never meet.
+		// A member must not join itself: one address that answers ends the attempts, and
+		// members that start at the same moment would not find each other.
 		if i != m.Index {
 			args = append(args, "-retry-join="+address(h, "serf_lan"))
 		}
@@ -79,7 +108,7 @@ func (o *Options) args(m database.Member) []string {
 	return append(args, o.Flags...)
 }
 
-// config is the configuration file: what has no flag, and the ports.
+// config returns the configuration file: the ports, and settings without a flag.
 func (o *Options) config(m database.Member) map[string]any {
 	ports := m.Self().Ports
 	const off = -1
@@ -100,7 +129,7 @@ func (o *Options) config(m database.Member) map[string]any {
 		"ports":          open,
 		"log_level":      o.LogLevel,
 		"retry_interval": "1s",
-		// A member that is stopped comes back: it must not leave the cluster.
+		// A stopped member stays in the cluster, because it is started again.
 		"leave_on_terminate":      false,
 		"skip_leave_on_interrupt": true,
 		"disable_update_check":    true,
@@ -118,7 +147,7 @@ func (o *Options) config(m database.Member) map[string]any {
 	return config
 }
 
-// logRules find what disturbs a run in Consul's log.
+// logRules find events in Consul's log that disturb a run.
 func logRules() []database.LogRule {
 	return []database.LogRule{
 		{Event: "leader elected", Pattern: `agent\.server: cluster leadership acquired`},
@@ -131,7 +160,7 @@ func logRules() []database.LogRule {
 	}
 }
 
-// memberName counts from 1, as the log names of results do.
+// memberName counts members from 1, as log names in results do.
 func memberName(index int) string { return fmt.Sprintf("consul-%d", index+1) }
 
 func address(h database.Host, role string) string {

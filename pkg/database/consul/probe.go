@@ -10,18 +10,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// probeKey is a key that is read, never written, to see whether a member serves.
+// probeKey is read, and never written, to find out whether a member serves requests.
 const probeKey = "dbtester/probe"
 
-// Ready makes one consistent read through the member. It succeeds only if the
-// member knows a leader, and that leader heard from a quorum.
+// Ready makes one consistent read through the member. It succeeds only if the member
+// knows a leader that has a quorum.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.ask(t, member, func(c *client) error {
 		_, meta, err := c.kv.Get(probeKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
@@ -35,7 +35,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	})
 }
 
-// Version returns the version that a member says it runs.
+// Version returns the version that a member reports.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	var self agent
 	err := o.ask(t, member, func(c *client) error { return c.getJSON(ctx, "/v1/agent/self", &self) })
@@ -43,12 +43,12 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	case err != nil:
 		return "", fmt.Errorf("version of consul member %d: %w", member, err)
 	case self.Config.Version == "":
-		return "", fmt.Errorf("version of consul member %d: it does not say", member)
+		return "", fmt.Errorf("version of consul member %d: the answer has no version", member)
 	}
 	return self.Config.Version, nil
 }
 
-// agent is the part of /v1/agent/self that is read.
+// agent holds the fields of /v1/agent/self that are used.
 type agent struct {
 	Config struct{ Version string }
 	Member struct {
@@ -57,34 +57,56 @@ type agent struct {
 	}
 }
 
-// server is the address by which other members know this one.
+// server returns the address that other members use.
 func (a agent) server() string { return net.JoinHostPort(a.Member.Addr, a.Member.Tags["port"]) }
 
-// Leader asks every endpoint at once who leads and who it is itself, and returns
-// the member that most of them call leader. It fails if that member is not among
-// those that answered.
+// leaderAnswer is what a member answers: the leader's address, and its own.
+type leaderAnswer struct{ leader, self string }
+
+// Leader asks the endpoints in parallel for the leader's address and their own, until
+// most agree, and returns the member that most of them call leader. It fails if that
+// member did not answer.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
-	leaders := make([]string, len(t.Endpoints))
-	servers := make([]string, len(t.Endpoints))
-	errs := make([]error, len(t.Endpoints))
-	var wg sync.WaitGroup
-	for i := range t.Endpoints {
-		wg.Go(func() {
-			var self agent
-			errs[i] = o.ask(t, i, func(c *client) error {
-				if err := c.getJSON(ctx, "/v1/status/leader", &leaders[i]); err != nil {
-					return fmt.Errorf("leader by consul member %d: %w", i, err)
-				}
-				if err := c.getJSON(ctx, "/v1/agent/self", &self); err != nil {
-					return fmt.Errorf("address of consul member %d: %w", i, err)
-				}
-				servers[i] = self.server()
-				return nil
-			})
+	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (answer leaderAnswer, err error) {
+		var self agent
+		err = o.ask(t, member, func(c *client) error {
+			if err := c.getJSON(ctx, "/v1/status/leader", &answer.leader); err != nil {
+				return fmt.Errorf("leader by consul member %d: %w", member, err)
+			}
+			if err := c.getJSON(ctx, "/v1/agent/self", &self); err != nil {
+				return fmt.Errorf("address of consul member %d: %w", member, err)
+			}
+			return nil
 		})
+		answer.self = self.server()
+		return answer, err
+	}, agree)
+	leaders, servers := columns(answers)
+	return leaderOf(leaders, servers, err)
+}
+
+// agree reports whether most members name one leader, and it is among those that
+// answered.
+func agree(answers []leaderAnswer) bool {
+	leaders, servers := columns(answers)
+	leader, err := leaderOf(leaders, servers, nil)
+	if err != nil {
+		return false
 	}
-	wg.Wait()
-	return leaderOf(leaders, servers, errors.Join(errs...))
+	votes := 0
+	for _, a := range answers {
+		if a.leader == answers[leader].self {
+			votes++
+		}
+	}
+	return 2*votes > len(answers)
+}
+
+func columns(answers []leaderAnswer) (leaders, servers []string) {
+	for _, a := range answers {
+		leaders, servers = append(leaders, a.leader), append(servers, a.self)
+	}
+	return leaders, servers
 }
 
 // leaderOf finds the leader that most members name among the members' servers.
@@ -100,24 +122,49 @@ func leaderOf(leaders, servers []string, unasked error) (int, error) {
 		}
 	}
 	if leader == "" {
-		return 0, errors.Join(errors.New("no consul member knows a leader"), unasked)
+		return 0, errors.Join(errors.New("find the leader of consul: no member knows one"), unasked)
 	}
 	for i, s := range servers {
 		if s == leader {
 			return i, nil
 		}
 	}
-	return 0, errors.Join(fmt.Errorf("the consul leader %s answers at none of the endpoints", leader), unasked)
+	return 0, errors.Join(fmt.Errorf("find the leader of consul: no endpoint answered as %s", leader), unasked)
 }
 
-// CountKeys counts every key with one consistent listing, through the first
-// member that answers. Consul has no count: all the names cross the wire.
+// CountKeys counts all keys with one consistent listing, through the first member that
+// answers. Consul has no count, so all names are transferred.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
+	n, err := o.list(ctx, t, func([]byte) {})
+	if err != nil {
+		return 0, fmt.Errorf("count consul keys: %w", err)
+	}
+	return n, nil
+}
+
+// HighestKey finds the highest numbered key in one consistent listing, as CountKeys
+// counts keys. Names of such keys have no escapes.
+func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
+	highest := int64(-1)
+	_, err := o.list(ctx, t, func(name []byte) {
+		if number, ok := workload.KeyNumber(name, keySize); ok {
+			highest = max(highest, number)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("find the highest consul key: %w", err)
+	}
+	return highest, nil
+}
+
+// list calls each with the name of every key, perhaps more than once, and returns how
+// many there are.
+func (o *Options) list(ctx context.Context, t database.Target, each func(name []byte)) (int64, error) {
 	var errs []error
 	for member := range t.Endpoints {
 		var n int64
 		err := o.ask(t, member, func(c *client) (err error) {
-			n, err = c.count(ctx)
+			n, err = c.list(ctx, each)
 			return err
 		})
 		if err == nil {
@@ -125,17 +172,16 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 		}
 		errs = append(errs, err)
 	}
-	return 0, fmt.Errorf("count consul keys: %w", errors.Join(errs...))
+	return 0, errors.Join(errs...)
 }
 
-// filteredHeader is in answers that leave out what the token may not read.
+// filteredHeader marks answers without the keys that the token may not read.
 const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 
-// count reads the names of all keys one by one, so that memory does not grow with
-// them.
-func (c *client) count(ctx context.Context) (n int64, err error) {
-	// Names that may not be read are left out in silence; a client without a token is
-	// not even told that some are. It must at least be allowed to read one.
+// list reads all names one by one, so that memory does not grow with their number.
+func (c *client) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
+	// Consul leaves out names that the token may not read, and without a token sends no
+	// header about it. So a client must at least be allowed to read one key.
 	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
 	if err != nil {
 		return 0, classify(ctx, err)
@@ -146,29 +192,38 @@ func (c *client) count(ctx context.Context) (n int64, err error) {
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	if resp.Header.Get(filteredHeader) == "true" {
-		return 0, database.NotApplied(database.ClassDenied, errors.New("the token does not show every key"))
+		return 0, database.NotApplied(database.ClassDenied, errors.New("the token does not allow to read every key"))
 	}
-	return countStrings(bufio.NewReader(resp.Body))
+	return eachString(bufio.NewReader(resp.Body), each)
 }
 
-// countStrings counts the strings of a JSON array that holds nothing else, and
-// keeps none of them: a decoder would make each of millions of names.
-func countStrings(r io.ByteReader) (n int64, err error) {
+// maxName bounds the part of a name that is held, in bytes. Consul limits names to 512
+// bytes by default.
+const maxName = 64 << 10
+
+// eachString calls each with every string of a JSON array of strings and returns how
+// many there are. Strings keep their escapes, are cut after maxName bytes, and are valid
+// until each returns. A decoder would allocate millions of names.
+func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
+	var text []byte
 	inside, escaped := false, false
 	for opened := false; ; {
 		b, err := r.ReadByte()
 		switch {
 		case err == io.EOF:
-			return 0, io.ErrUnexpectedEOF // before the bracket that closes
+			return 0, io.ErrUnexpectedEOF // before the closing bracket
 		case err != nil:
 			return 0, fmt.Errorf("read key %d: %w", n, err)
-		case escaped:
-			escaped = false
+		case inside && b == '"' && !escaped:
+			inside = false
+			each(text)
 		case inside:
-			escaped = b == '\\'
-			inside = b != '"'
+			escaped = b == '\\' && !escaped
+			if len(text) < maxName {
+				text = append(text, b)
+			}
 		case b == '"' && opened:
-			inside = true
+			inside, text = true, text[:0]
 			n++
 		case b == ']' && opened:
 			return n, nil
@@ -180,7 +235,7 @@ func countStrings(r io.ByteReader) (n int64, err error) {
 	}
 }
 
-// getJSON reads an answer into out.
+// getJSON decodes an answer into out.
 func (c *client) getJSON(ctx context.Context, path string, out any) (err error) {
 	resp, err := c.get(ctx, path)
 	if err != nil {
@@ -190,8 +245,8 @@ func (c *client) getJSON(ctx context.Context, path string, out any) (err error) 
 	return json.NewDecoder(resp.Body).Decode(out)
 }
 
-// get asks for a path; an answer other than 200 is an [api.StatusError], classed.
-// The caller closes the answer's body.
+// get requests a path. An answer other than 200 is a classed [api.StatusError]. The
+// caller closes the body.
 func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 
 var _ database.Profiler = (*Options)(nil)
 
-// CPUProfile asks a member's client port for a profile. The member serves it if
-// it was started with the option enable_debug, or to whom its ACLs let read
-// operator data.
+// CPUProfile fetches a profile from a member's client port. The member serves it with
+// the option enable_debug, or to tokens with operator:read.
 func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, d time.Duration, w io.Writer) error {
 	err := o.ask(t, member, func(c *client) error {
 		resp, err := c.get(ctx, database.ProfilePath(d))

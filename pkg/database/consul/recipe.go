@@ -10,20 +10,20 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// releases holds a complete go.mod and go.sum for every version that can be
-// built from Go modules. (A file named go.mod can't be embedded.)
+// releases holds go.mod and go.sum of every version that can be built from Go modules.
+// (A file named go.mod can't be embedded.)
 //
 //go:embed release
 var releases embed.FS
 
-// oldestRelease is the first that knows the ports of a plan's configuration.
+// oldestRelease is the first release that accepts the ports of a plan.
 const oldestRelease = "1.14.0"
 
-// Recipes returns how to obtain a version: the project's own release archive
-// and, for the versions of which a build is known to work, the Go module.
+// Recipes returns upstream's release archive and, for versions whose build is known to
+// work, a build from Go modules.
 func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
-		return nil, fmt.Errorf("consul has no version %q: want one such as 1.16.0", version)
+		return nil, fmt.Errorf("the version of consul must be one such as 1.16.0, got %q", version)
 	}
 	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	return recipes, nil
 }
 
-// goBuild returns the recipe that builds a version, if there is one.
+// goBuild returns the recipe that builds a version, and whether there is one.
 func goBuild(version string) (install.GoBuild, bool) {
 	mod, modErr := releases.ReadFile("release/" + version + "/go.mod.txt")
 	sum, sumErr := releases.ReadFile("release/" + version + "/go.sum.txt")

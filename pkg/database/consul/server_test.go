@@ -14,37 +14,45 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func dial(t testing.TB, c *databasetest.Cluster, target database.Target) database.Client {
 	t.Helper()
 	dialed, err := c.Driver().Dial(t.Context(), target)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	t.Cleanup(func() { _ = dialed.Close() })
 	return dialed
+}
+
+// dialWithin dials until the member has room for a connection: one that a probe, or a
+// refused value, closed counts until Consul notices.
+func dialWithin(t *testing.T, c *databasetest.Cluster) database.Client {
+	t.Helper()
+	conn, err := c.Driver().Dial(t.Context(), c.Target())
+	for until := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(until); conn, err = c.Driver().Dial(t.Context(), c.Target()) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatalf("dial a member that allows 2 connections: %v", err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
 
 // Options reach the server: a smaller value, few connections, and snapshots by a
 // raw flag, which the log rules find.
 func TestServerOptions(t *testing.T) {
 	c := startOne(t, `{kv_max_value_size: 1000, http_max_conns_per_client: 2, flags: ["-hcl=raft_snapshot_threshold = 20 raft_snapshot_interval = \"1s\""]}`)
-	conn := dial(t, c, c.Target())
+	conn := dialWithin(t, c)
 	for i := range 60 {
 		mustClass(t, conn.Put(t.Context(), fmt.Append(nil, i), make([]byte, 1000)), "", database.OK)
 	}
 	mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, 1001)), database.ClassTooLarge, database.Failed)
 
-	// A connection that a probe or a refused value closed counts until Consul sees it.
-	second, err := c.Driver().Dial(t.Context(), c.Target())
-	for until := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(until); second, err = c.Driver().Dial(t.Context(), c.Target()) {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
+	dialWithin(t, c)
 	if third, err := c.Driver().Dial(t.Context(), c.Target()); err == nil {
 		_ = third.Close()
 		t.Error("a third connection passes a limit of 2")
@@ -66,7 +74,7 @@ func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	found := map[string]bool{}
 	for _, rule := range c.Plan(0).LogRules {
@@ -89,11 +97,11 @@ func TestOneAddress(t *testing.T) {
 	driver := c.Driver().(*Options)
 	leads, err := driver.Leader(t.Context(), c.Target())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the leader: %v", err)
 	}
 	var addr, self string
 	if err := driver.ask(c.Target(), leads, func(conn *client) error { return conn.getJSON(t.Context(), "/v1/status/leader", &addr) }); err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask the server: %v", err)
 	}
 	for _, listen := range c.Plan(leads).Listen {
 		if listen == addr {
@@ -121,7 +129,7 @@ func TestTLS(t *testing.T) {
 		for member := range s.Addrs {
 			conn, err := o.Dial(t.Context(), c.To(member))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("dial: %v", err)
 			}
 			mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
 			_ = conn.Close()
@@ -155,10 +163,10 @@ func TestNoQuorum(t *testing.T) {
 	conn := dial(t, c, c.To(0))
 	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
 	for deadline := time.Now().Add(5 * time.Second); ; {
-		if _, err := conn.Get(t.Context(), []byte("k"), database.ReadStale); err == nil {
+		if _, err := conn.Get(t.Context(), []byte("k"), workload.ReadStale); err == nil {
 			break
 		} else if time.Now().After(deadline) {
-			t.Fatal(err)
+			t.Fatalf("get: %v", err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -178,7 +186,7 @@ func TestNoQuorum(t *testing.T) {
 	if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
 		t.Errorf("a write without a quorum: %v", err)
 	}
-	if value, err := conn.Get(within(), []byte("k"), database.ReadStale); err != nil || string(value) != "v" {
+	if value, err := conn.Get(within(), []byte("k"), workload.ReadStale); err != nil || string(value) != "v" {
 		t.Errorf("a stale read without a quorum: %q, %v", value, err)
 	}
 }
@@ -190,8 +198,8 @@ func TestSecure(t *testing.T) {
 	s.Addrs = []string{"127.0.5.10", "127.0.5.11", "127.0.5.12"}
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	s.Auth = &database.Auth{Password: token}
-	for _, transport := range []Transport{Standard, Lean} {
-		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
+	for _, transport := range []database.Transport{database.Standard, database.Lean} {
+		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=telemetry { prometheus_retention_time = "1h" }', '-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)
 		t.Run(string(transport), func(t *testing.T) { databasetest.Run(t, s) })
 	}
@@ -205,22 +213,22 @@ func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	mustClass(t, dial(t, c, target).Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
 	config, err := target.TLS.Config()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the TLS files: %v", err)
 	}
 	library, err := api.NewClient(&api.Config{
 		Address: target.Endpoints[0], Scheme: "https", Token: target.Auth.Password,
 		Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true},
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the client library: %v", err)
 	}
 	policy := &api.ACLPolicy{Name: "less", Rules: `key_prefix "dbtester/" { policy = "write" }`}
 	if _, _, err := library.ACL().PolicyCreate(policy, nil); err != nil {
-		t.Fatal(err)
+		t.Fatalf("policy create: %v", err)
 	}
 	less, _, err := library.ACL().TokenCreate(&api.ACLToken{Policies: []*api.ACLLink{{Name: "less"}}}, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("token create: %v", err)
 	}
 	target.Auth = &database.Auth{Password: less.SecretID}
 	n, err := c.Driver().(*Options).CountKeys(t.Context(), target)

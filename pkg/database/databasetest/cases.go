@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// cases are all promises in the order they are tried. Those that disturb the
-// cluster come last.
+// cases returns all cases in their order. Those that disturb the cluster are last.
 func cases() []testCase {
 	return []testCase{
 		{name: "options", run: optionsCase},
@@ -22,13 +22,16 @@ func cases() []testCase {
 		{name: "sizes", run: sizesCase},
 		{name: "buffers", run: buffersCase},
 		{name: "limit", run: limitCase},
+		// Before cases that leave sessions behind, whose expiry servers log too.
+		{name: "server count", run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
 		{name: "deadline", run: deadlineCase},
 		{name: "cancel", run: cancelCase},
-		{name: "delete", run: deleteCase, applies: offers(database.OpDelete)},
-		{name: "range", run: rangeCase, applies: offers(database.OpRange)},
-		{name: "swap", run: swapCase, applies: offers(database.OpSwap)},
+		{name: "delete", run: deleteCase, applies: offers(workload.OpDelete)},
+		{name: "range", run: rangeCase, applies: offers(workload.OpRange)},
+		{name: "swap", run: swapCase, applies: offers(workload.OpSwap)},
 		{name: "shared connection", run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
 		{name: "count", run: countCase, applies: drives[database.Counter]},
+		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},
 		{name: "prefer", run: preferCase},
 		{name: "dial nobody", run: dialNobodyCase},
 		{name: "close", run: closeCase},
@@ -40,18 +43,19 @@ func cases() []testCase {
 		{name: "lose the leader", run: loseLeaderCase, breaks: true, applies: func(f *fixture) bool {
 			return drives[database.Leader](f) && !f.suite.FixedLeader
 		}},
+		{name: "fail over", run: failoverCase, breaks: true},
 		{name: "stop and start again", run: restartCase, breaks: true},
 		{name: "leaks", run: leaksCase},
 	}
 }
 
-// drives says whether the driver has an optional interface.
+// drives reports whether the driver has an optional interface.
 func drives[T any](f *fixture) bool {
 	_, ok := f.driver.(T)
 	return ok
 }
 
-// offers says whether the database lists an operation.
-func offers(op database.Op) func(*fixture) bool {
+// offers returns whether the database lists an operation.
+func offers(op workload.Op) func(*fixture) bool {
 	return func(f *fixture) bool { return slices.Contains(f.info().Operations, op) }
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Certificates writes a CA and one certificate of it that serves at these IP
-// addresses and dials. Each call makes another CA.
+// Certificates writes a CA and one certificate for servers at these IP addresses and
+// for clients. Each call makes another CA.
 func Certificates(t testing.TB, addrs ...string) *database.TLS {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("generate a key: %v", err)
 	}
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
@@ -40,11 +40,11 @@ func Certificates(t testing.TB, addrs ...string) *database.TLS {
 	dir := t.TempDir()
 	write := func(name, kind string, der []byte, err error) string {
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("make %s: %v", name, err)
 		}
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 		return path
 	}

@@ -18,20 +18,19 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// readyWithin bounds how long a member may take to become ready: a JVM on a
-// busy machine, doubled.
+// readyWithin bounds the start of a member: twice that of a JVM on a busy machine.
 const readyWithin = 60 * time.Second
 
-// Cluster is members of one database on loopback addresses, run as an agent runs
-// them. Its methods fail the test on errors and are not safe for concurrent use.
-// It is stopped when the test ends.
+// Cluster runs members of one database on loopback addresses, as an agent does. Its
+// methods fail the test on errors and are not safe for concurrent use. It is stopped
+// when the test ends.
 type Cluster struct {
 	t       testing.TB
 	suite   Suite
 	driver  database.Driver
 	hosts   []database.Host
 	dir     string
-	members []*member.Member // nil where none runs
+	members []*member.Member // nil for members that don't run
 }
 
 // Start starts that many members of the suite's database on free ports of its
@@ -40,7 +39,7 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
 	driver := s.Database.New()
 	if err := database.DecodeOptions([]byte(s.Options), driver); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode options: %v", err)
 	}
 	c := &Cluster{
 		t: t, suite: s, driver: driver, dir: t.TempDir(),
@@ -48,7 +47,7 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 		members: make([]*member.Member, members),
 	}
 	t.Cleanup(func() {
-		c.t = t // and no subtest that has ended
+		c.t = t // not a subtest that has ended
 		c.Stop()
 	})
 	for i := range c.members {
@@ -65,7 +64,7 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 	return c
 }
 
-// hosts gives every role of every member a port that was free a moment ago.
+// hosts gives every role of every member a free port.
 func hosts(t testing.TB, s Suite, members int) []database.Host {
 	t.Helper()
 	out := make([]database.Host, members)
@@ -76,10 +75,10 @@ func hosts(t testing.TB, s Suite, members int) []database.Host {
 		}
 		out[i] = database.Host{Addr: addr, Ports: map[string]int{}}
 		for role := range s.Database.Info.Ports {
-			// Held until all are chosen, so that no two are the same.
+			// Listeners are kept until all ports are chosen, so that all differ.
 			l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("listen on loopback: %v", err)
 			}
 			defer l.Close()
 			out[i].Ports[role] = l.Addr().(*net.TCPAddr).Port
@@ -91,7 +90,7 @@ func hosts(t testing.TB, s Suite, members int) []database.Host {
 // Driver returns the driver with the suite's options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
-// Target returns what to dial to reach the cluster, with no preference.
+// Target returns the addresses of all members, with no preference.
 func (c *Cluster) Target() database.Target {
 	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
@@ -107,6 +106,11 @@ func (c *Cluster) To(member int) database.Target {
 	return t
 }
 
+// Addr returns the address of one of a member's ports.
+func (c *Cluster) Addr(member int, role string) string {
+	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
+}
+
 // Plan returns the plan of a member.
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
@@ -114,7 +118,7 @@ func (c *Cluster) Plan(index int) database.Plan {
 		Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS,
 	})
 	if err != nil {
-		c.t.Fatal(err)
+		c.t.Fatalf("plan a member: %v", err)
 	}
 	return plan
 }
@@ -128,22 +132,22 @@ func (c *Cluster) Logs(index int, command string) string {
 func (c *Cluster) Kill(index int) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // no patience: straight to SIGKILL
+	cancel() // skips to SIGKILL
 	if err := c.members[index].Stop(ctx, process.DefaultDeadlines()); err != nil {
-		c.t.Fatal(err)
+		c.t.Fatalf("stop the member: %v", err)
 	}
 	c.members[index] = nil
 }
 
-// Restart starts a member that does not run again, on its directories as they
-// are. It does not wait until the member is ready.
+// Restart starts a stopped member on its directories as they are. It does not wait until
+// the member is ready.
 func (c *Cluster) Restart(index int) {
 	c.t.Helper()
 	c.start(index, false)
 }
 
-// Stop stops every member that runs, all at once, and returns how their commands
-// ended, by member and in the order of the plan.
+// Stop stops all running members in parallel, and returns how their commands exited, by
+// member and in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
 	var wg sync.WaitGroup
@@ -164,12 +168,12 @@ func (c *Cluster) Stop() [][]process.Exit {
 	wg.Wait()
 	clear(c.members)
 	if err := errors.Join(errs...); err != nil {
-		c.t.Fatal(err)
+		c.t.Fatalf("stop the members: %v", err)
 	}
 	return exits
 }
 
-// WaitReady returns when every member that runs is ready.
+// WaitReady returns when every running member is ready.
 func (c *Cluster) WaitReady() {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
@@ -205,11 +209,11 @@ func (c *Cluster) start(index int, fresh bool) {
 	c.t.Helper()
 	plan := c.Plan(index)
 	if !fresh {
-		plan.DataDirs = nil // those that are named are emptied
+		plan.DataDirs = nil // listed directories would be emptied
 	}
 	self, err := os.Executable()
 	if err != nil {
-		c.t.Fatal(err)
+		c.t.Fatalf("find this executable: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
@@ -222,7 +226,7 @@ func (c *Cluster) start(index int, fresh bool) {
 	}
 }
 
-// dataBytes returns how many bytes lie in the data directories of a member.
+// dataBytes returns the size in bytes of a member's data directories.
 func (c *Cluster) dataBytes(index int) int64 {
 	c.t.Helper()
 	var size int64
@@ -238,7 +242,7 @@ func (c *Cluster) dataBytes(index int) int64 {
 			return err
 		})
 		if err != nil {
-			c.t.Fatal(err)
+			c.t.Fatalf("size of the data directory %s: %v", dir, err)
 		}
 	}
 	return size

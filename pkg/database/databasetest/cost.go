@@ -15,7 +15,7 @@ func ProcessCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
+		b.Fatalf("read the CPU time: %v", err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
@@ -26,13 +26,13 @@ func AnonKiB(b *testing.B) float64 {
 	debug.FreeOSMemory()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("read file: %v", err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, found := strings.CutPrefix(line, "RssAnon:"); found {
 			n, err := strconv.Atoi(strings.Fields(value)[0])
 			if err != nil {
-				b.Fatal(err)
+				b.Fatalf("parse a number: %v", err)
 			}
 			return float64(n)
 		}

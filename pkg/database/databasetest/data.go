@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// writeReadCase: what was written, then overwritten, is read in every mode and
-// from every member.
+// writeReadCase: a new value and its replacements are read in every mode from every
+// member.
 func writeReadCase(t *testing.T, f *fixture) {
 	for _, mode := range f.info().Reads {
 		for member := range f.members {
@@ -29,7 +30,7 @@ func writeReadCase(t *testing.T, f *fixture) {
 	}
 }
 
-// missingKeyCase: a key that never was is not found, in every mode.
+// missingKeyCase: a key that was never written is not found, in every mode.
 func missingKeyCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	for _, mode := range f.info().Reads {
@@ -45,8 +46,8 @@ func missingKeyCase(t *testing.T, f *fixture) {
 	}
 }
 
-// bytesCase: every byte may stand in a value, and in a key where the database
-// allows it.
+// bytesCase: a value may have any bytes, and so may a key where the database allows
+// that.
 func bytesCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	mode := f.info().Reads[0]
@@ -69,7 +70,7 @@ func bytesCase(t *testing.T, f *fixture) {
 	})
 }
 
-// sizesCase: a value comes back with the length it was written with.
+// sizesCase: values of all sizes are read as they were written.
 func sizesCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	for _, size := range []int{0, 1, 255, 1023, 1024, 4097, 65536} {
@@ -81,7 +82,7 @@ func sizesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// buffersCase: a client keeps no buffer of the caller after success.
+// buffersCase: a client does not keep the caller's buffers after success.
 func buffersCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const n = 50
@@ -117,7 +118,7 @@ func limitCase(t *testing.T, f *fixture) {
 	}
 	f.part(t, "largest", func(t *testing.T) {
 		if f.suite.Auth == nil && promised > largest {
-			t.Errorf("%d bytes are promised, member 0 takes %d", promised, largest)
+			t.Errorf("the driver promises %d bytes, member 0 accepts only %d", promised, largest)
 		}
 		put(t, client, key, bytesOf(largest))
 		get(t, client, key, f.info().Reads[0], bytesOf(largest))
@@ -128,7 +129,7 @@ func limitCase(t *testing.T, f *fixture) {
 			defer cancel()
 			err := client.Put(ctx, key, bytesOf(largest+over))
 			if err == nil {
-				t.Fatalf("%d bytes are accepted, the limit is %d", largest+over, largest)
+				t.Fatalf("a value of %d bytes is accepted above the limit of %d", largest+over, largest)
 			}
 			mustClass(t, err, database.ClassTooLarge, database.Failed)
 			get(t, client, key, f.info().Reads[0], bytesOf(largest))
@@ -136,9 +137,8 @@ func limitCase(t *testing.T, f *fixture) {
 	}
 }
 
-// deadlineCase: a request that is out of time says so, whether it was sent or
-// not, and the connection serves on. That a deadline ends a request under way is
-// proven by [stallCase].
+// deadlineCase: a request whose deadline passes has the class time-out, sent or not, and
+// the client works on. [stallCase] proves that a deadline ends a running request.
 func deadlineCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	f.part(t, "already over", func(t *testing.T) {
@@ -164,7 +164,8 @@ func deadlineCase(t *testing.T, f *fixture) {
 	f.part(t, "after", func(t *testing.T) { serves(t, f, client) })
 }
 
-// cancelCase: a cancelled request ends by kind; at once, says [stallCase].
+// cancelCase: a cancelled request has the class cancelled. [stallCase] proves that it
+// ends at once.
 func cancelCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	f.part(t, "before", func(t *testing.T) {
@@ -190,7 +191,7 @@ func cancelCase(t *testing.T, f *fixture) {
 	f.part(t, "after", func(t *testing.T) { serves(t, f, client) })
 }
 
-// deleteCase: a deleted key is not found, and deleting it again is no error.
+// deleteCase: a deleted key is not found, and a second delete succeeds.
 func deleteCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	key := f.key()
@@ -199,13 +200,13 @@ func deleteCase(t *testing.T, f *fixture) {
 	defer cancel()
 	for range 2 {
 		if err := client.(database.Deleter).Delete(ctx, key); err != nil {
-			t.Fatal(err)
+			t.Fatalf("delete: %v", err)
 		}
 		absent(t, f, client, key)
 	}
 }
 
-// rangeCase: a range reads as many neighbours as it may, from the key on.
+// rangeCase: a range reads keys in order from its start, up to its limit.
 func rangeCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	var keys [][]byte
@@ -222,7 +223,7 @@ func rangeCase(t *testing.T, f *fixture) {
 				if err == nil && n == 5 && size == 500 {
 					return
 				}
-				if mode != database.ReadStale || ctx.Err() != nil {
+				if mode != workload.ReadStale || ctx.Err() != nil {
 					t.Fatalf("read %d keys of 7 with %d bytes, want 5 of 100: %v", n, size, err)
 				}
 			}
@@ -230,8 +231,8 @@ func rangeCase(t *testing.T, f *fixture) {
 	}
 }
 
-// swapCase: a swap with the old value passes, one with any other is a conflict
-// that changes nothing.
+// swapCase: a swap with the current value succeeds. With any other value it is a
+// conflict and changes nothing.
 func swapCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	swapper, mode := client.(database.Swapper), f.info().Reads[0]
@@ -240,7 +241,7 @@ func swapCase(t *testing.T, f *fixture) {
 	key := f.key()
 	put(t, client, key, []byte("old"))
 	if err := swapper.Swap(ctx, key, []byte("old"), []byte("new")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("swap: %v", err)
 	}
 	get(t, client, key, mode, []byte("new"))
 	mustClass(t, swapper.Swap(ctx, key, []byte("old"), []byte("newer")), database.ClassConflict, database.Failed)
@@ -248,7 +249,7 @@ func swapCase(t *testing.T, f *fixture) {
 	mustClass(t, swapper.Swap(ctx, f.key(), []byte("old"), []byte("x")), database.ClassConflict, database.Failed)
 }
 
-// sharedCase: many clients write and read through one connection at once.
+// sharedCase: 16 callers write and read through one client in parallel.
 func sharedCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const clients, each = 16, 10
@@ -260,7 +261,7 @@ func sharedCase(t *testing.T, f *fixture) {
 			for range each {
 				key := f.key()
 				if err := client.Put(ctx, key, key); err != nil {
-					t.Error(err)
+					t.Errorf("put over a shared client: %v", err)
 					return
 				}
 				if got, err := client.Get(ctx, key, f.info().Reads[0]); err != nil || !bytes.Equal(got, key) {
@@ -273,14 +274,14 @@ func sharedCase(t *testing.T, f *fixture) {
 	wg.Wait()
 }
 
-// countCase: the database's own count lies between what surely was added and
-// what may have been.
+// countCase: the database's count of keys is at least that of successful writes and at
+// most that of successful and unknown ones.
 func countCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	before := count(t, f)
 	var ok, unknown int64
 	for i := range 60 {
-		// Every third has so little time that it may or may not be applied.
+		// Every third has so little time that its outcome may be unknown.
 		timeout := opWithin
 		if i%3 == 0 {
 			timeout = time.Duration(i) * 40 * time.Microsecond
@@ -295,13 +296,13 @@ func countCase(t *testing.T, f *fixture) {
 			unknown++
 		}
 	}
-	serves(t, f, client) // one more key, and behind all of the above
+	serves(t, f, client) // one more key, after all others
 	ok++
 	if ok < 40 {
-		t.Errorf("only %d of 60 writes are ok", ok)
+		t.Errorf("%d of 60 writes succeeded, want at least 40", ok)
 	}
 	if found := count(t, f) - before; found < ok || found > ok+unknown {
-		t.Errorf("%d keys are new; %d writes are ok and %d unknown", found, ok, unknown)
+		t.Errorf("%d keys are new after %d successful and %d unknown writes", found, ok, unknown)
 	}
 	key := f.key()
 	for range 3 { // overwriting adds nothing
@@ -320,12 +321,12 @@ func count(t *testing.T, f *fixture) int64 {
 	defer cancel()
 	n, err := f.driver.(database.Counter).CountKeys(ctx, f.Target())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("count the keys: %v", err)
 	}
 	return n
 }
 
-// absent fails the test if the key is there.
+// absent fails the test if the key exists.
 func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -336,7 +337,7 @@ func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
 	}
 }
 
-// serves fails the test unless the connection writes and reads.
+// serves fails the test unless the client writes and reads.
 func serves(t *testing.T, f *fixture, c database.Client) {
 	t.Helper()
 	key := f.key()

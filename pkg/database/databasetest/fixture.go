@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 const (
@@ -22,8 +23,7 @@ const (
 	recoverWithin = 10 * time.Second
 )
 
-// fixture is what cases share: the cluster, and names of keys that no other case
-// uses.
+// fixture is shared by the cases: the cluster, and a source of unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
@@ -31,13 +31,13 @@ type fixture struct {
 	names  atomic.Int64
 }
 
-// testCase is one promise of the contract.
+// testCase proves one promise of the contract.
 type testCase struct {
 	name string
 	run  func(*testing.T, *fixture)
-	// applies says for which databases it holds; nil is all.
+	// applies reports whether the case is for this database; nil means all.
 	applies func(*fixture) bool
-	// breaks says that after a failure the cluster is not fit for what follows.
+	// breaks means that later cases can't run on the cluster after a failure.
 	breaks bool
 }
 
@@ -50,7 +50,7 @@ func (f *fixture) part(t *testing.T, name string, run func(*testing.T)) {
 
 func (f *fixture) info() database.Info { return f.suite.Database.Info }
 
-// key returns a key that was not used before.
+// key returns an unused key.
 func (f *fixture) key() []byte { return fmt.Appendf(nil, "key-%08d", f.names.Add(1)) }
 
 // dial opens a connection that the test closes at its end.
@@ -70,7 +70,7 @@ func (f *fixture) dial(t *testing.T, target database.Target) database.Client {
 	return client
 }
 
-// put writes and fails the test if it is refused.
+// put writes, and fails the test on an error.
 func put(t *testing.T, c database.Client, key, value []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -80,9 +80,9 @@ func put(t *testing.T, c database.Client, key, value []byte) {
 	}
 }
 
-// get reads, and fails the test if the answer never becomes want. Only a read of a
-// mode that may be behind is asked again.
-func get(t *testing.T, c database.Client, key []byte, mode database.ReadMode, want []byte) {
+// get reads, and fails the test unless the value is want. It repeats reads only of modes
+// that may be stale.
+func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, want []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
@@ -102,18 +102,18 @@ func get(t *testing.T, c database.Client, key []byte, mode database.ReadMode, wa
 	}
 }
 
-// mayLag says whether a read may miss a write that was answered before. One after a
-// sync may too: ZooKeeper's leader answers a sync at once, whether or not it has
-// applied itself what it committed (2 reads of 100 were behind on a busy machine).
-func mayLag(mode database.ReadMode) bool {
-	return mode == database.ReadStale || mode == database.ReadSyncGet
+// mayLag reports whether a read may miss a write that was answered before. So may a read
+// after a sync: ZooKeeper's leader answers a sync before it has applied all that it
+// committed (2 of 100 reads were stale on a busy machine).
+func mayLag(mode workload.ReadMode) bool {
+	return mode == workload.ReadStale || mode == workload.ReadSyncGet
 }
 
 // mustClass fails the test unless err has that class and one of the outcomes.
 func mustClass(t *testing.T, err error, class database.Class, outcomes ...database.Outcome) {
 	t.Helper()
 	if err := hasClass(err, class, outcomes...); err != nil {
-		t.Fatal(err)
+		t.Fatalf("error of the wrong kind: %v", err)
 	}
 }
 
@@ -141,5 +141,5 @@ func bytesOf(n int) []byte {
 
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }
 
-// diffLines returns how two texts differ, empty if they don't.
+// diffLines returns the difference of two texts, empty if they are equal.
 func diffLines(want, got string) string { return cmp.Diff(want, got) }

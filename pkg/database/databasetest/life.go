@@ -12,13 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// readyCase: every member says that it serves, and a target without that member
-// is an error.
+// readyCase: every member is ready, and a target where no server listens is not.
 func readyCase(t *testing.T, f *fixture) {
 	for member := range f.members {
 		f.part(t, fmt.Sprint(member), func(t *testing.T) {
 			if err := f.ready(t.Context(), member); err != nil {
-				t.Error(err)
+				t.Errorf("member %d of a cluster that is ready: %v", member, err)
 			}
 		})
 	}
@@ -26,12 +25,12 @@ func readyCase(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		if err := f.driver.Ready(ctx, database.Target{Endpoints: []string{nobody(t, f)}}, 0); err == nil {
-			t.Error("a member that does not run is ready")
+			t.Error("an address where no server listens is reported as ready")
 		}
 	})
 }
 
-// versionCase: every member says which version it runs, and they agree.
+// versionCase: all members report the same version.
 func versionCase(t *testing.T, f *fixture) {
 	versions := map[string]bool{}
 	for member := range f.members {
@@ -44,20 +43,20 @@ func versionCase(t *testing.T, f *fixture) {
 		versions[version] = true
 	}
 	if want := f.suite.Version; len(versions) != 1 || (want != "" && !versions[want]) {
-		t.Errorf("the members run %v; want one version, %s", versions, want)
+		t.Errorf("the members report the versions %v, want one: %s", versions, want)
 	}
 	t.Logf("version %v", versions)
 }
 
-// leaderCase: the leader is one of the members, and stays.
+// leaderCase: the leader is one of the members and does not change on its own.
 func leaderCase(t *testing.T, f *fixture) {
 	first, again := leader(t, f), leader(t, f)
 	if first != again || first < 0 || first >= len(f.members) {
-		t.Errorf("the leader is %d, then %d, of %d members", first, again, len(f.members))
+		t.Errorf("the leader is member %d, then member %d, of %d; want the same one twice", first, again, len(f.members))
 	}
 }
 
-// leader asks until somebody leads.
+// leader asks until a member leads.
 func leader(t *testing.T, f *fixture) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), recoverWithin)
@@ -70,20 +69,20 @@ func leader(t *testing.T, f *fixture) int {
 			return index
 		}
 		if ctx.Err() != nil {
-			t.Fatal(err)
+			t.Fatalf("find the leader within %v: %v", recoverWithin, err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// preferCase: a connection can be had to each member, and without preference.
+// preferCase: a client can be dialed to each member, and without a preference.
 func preferCase(t *testing.T, f *fixture) {
 	for prefer := -1; prefer < len(f.members); prefer++ {
 		f.part(t, fmt.Sprint(prefer), func(t *testing.T) { serves(t, f, f.dial(t, f.To(prefer))) })
 	}
 }
 
-// dialNobodyCase: a dead endpoint is known when it is dialed, and soon.
+// dialNobodyCase: a dial of a dead endpoint fails, and soon.
 func dialNobodyCase(t *testing.T, f *fixture) {
 	start := time.Now()
 	target := f.To(0)
@@ -91,26 +90,26 @@ func dialNobodyCase(t *testing.T, f *fixture) {
 	client, err := f.driver.Dial(t.Context(), target)
 	if err == nil {
 		_ = client.Close()
-		t.Fatal("dialing an endpoint where nobody listens succeeds")
+		t.Fatal("a dial succeeds although no server listens")
 	}
 	if took := time.Since(start); took > 8*time.Second {
-		t.Errorf("the error took %v", took)
+		t.Errorf("a dial without a server took %v to fail, want at most 8s", took)
 	}
 }
 
-// nobody returns an address where nobody listens.
+// nobody returns an address where no server listens.
 func nobody(t *testing.T, f *fixture) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(f.hosts[0].Addr, "0"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	defer l.Close()
 	return l.Addr().String()
 }
 
-// closeCase: a closed client leaves nothing behind, fails its operations by kind
-// and does not mind being closed again.
+// closeCase: a closed client leaves no goroutine, fails its operations and can be
+// closed again.
 func closeCase(t *testing.T, f *fixture) {
 	before := goleak.IgnoreCurrent()
 	for prefer := -1; prefer < len(f.members); prefer++ {
@@ -119,7 +118,7 @@ func closeCase(t *testing.T, f *fixture) {
 			defer cancel()
 			client, err := f.driver.Dial(ctx, f.To(prefer))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("dial: %v", err)
 			}
 			serves(t, f, client)
 			if err := client.Close(); err != nil {
@@ -127,21 +126,21 @@ func closeCase(t *testing.T, f *fixture) {
 			}
 			_ = client.Close() // must only not panic
 			if outcome, _ := database.Classify(client.Put(ctx, f.key(), nil)); outcome == database.OK {
-				t.Error("a closed client writes")
+				t.Error("a write succeeds on a closed client")
 			}
 		})
 	}
 	f.part(t, "leaks", func(t *testing.T) { goleak.VerifyNone(t, before) })
 }
 
-// loseFollowerCase: without one follower the others serve on; when it is back,
-// the same client that was connected to it serves again.
+// loseFollowerCase: the cluster accepts writes without one follower. After its restart,
+// the client that was connected to it works again.
 func loseFollowerCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })
 }
 
-// loseBelowCase: the same where the proxy of the member lives on before nothing.
+// loseBelowCase: the same, where only the server behind a member's proxy dies.
 func loseBelowCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() {
@@ -151,8 +150,8 @@ func loseBelowCase(t *testing.T, f *fixture) {
 	})
 }
 
-// follower is a member that does not lead; where nobody knows who leads, any but
-// the first.
+// follower returns a member that does not lead. Where the leader is not known, it is any
+// but the first.
 func follower(t *testing.T, f *fixture) int {
 	t.Helper()
 	leads := 0
@@ -162,7 +161,7 @@ func follower(t *testing.T, f *fixture) int {
 	return other(f, leads)
 }
 
-// other is a member that is not this one.
+// other returns another member.
 func other(f *fixture, member int) int { return (member + 1) % len(f.members) }
 
 // loseLeaderCase: the same with the leader, after an election.
@@ -174,7 +173,7 @@ func loseLeaderCase(t *testing.T, f *fixture) {
 	}
 }
 
-// lose has one member killed, writes through another, and brings it back.
+// lose kills one member, writes through another, and restarts the first.
 func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 	onVictim, onSurvivor := f.dial(t, f.To(victim)), f.dial(t, f.To(survivor))
 	key := f.key()
@@ -186,7 +185,7 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 		defer cancel()
 		err := inTime(ctx, func(ctx context.Context) error { return onVictim.Put(ctx, f.key(), []byte("x")) })
 		if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
-			t.Errorf("outcome %v, class %q: %v", outcome, class, err)
+			t.Errorf("a write to a dead member has outcome %v and class %q, want a failure with a class of its own: %v", outcome, class, err)
 		}
 	})
 	f.part(t, "the others take writes", func(t *testing.T) {
@@ -194,7 +193,7 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 		get(t, onSurvivor, key, f.info().Reads[0], []byte("before"))
 	})
 	if f.members[victim] != nil {
-		f.Kill(victim) // what lives of it
+		f.Kill(victim) // its other commands
 	}
 	f.Restart(victim)
 	f.WaitReady()
@@ -204,8 +203,8 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 	})
 }
 
-// recovers writes until 99 of 100 in a row are ok, and fails the test if that
-// takes too long.
+// recovers writes until 99 of 100 writes in a row are ok, and fails the test after
+// recoverWithin.
 func recovers(t *testing.T, f *fixture, c database.Client) {
 	t.Helper()
 	const window, allowed = 100, 1
@@ -219,19 +218,19 @@ func recovers(t *testing.T, f *fixture, c database.Client) {
 		written++
 		if err != nil {
 			failed, last = failed+1, err
-			time.Sleep(20 * time.Millisecond) // an unreachable member refuses at once
+			time.Sleep(20 * time.Millisecond) // writes to an unreachable member fail at once
 		}
 		if failed > allowed {
 			written, failed = 0, 0
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%v after the loss %d of %d writes are not ok, the last: %v", recoverWithin, failed, written, last)
+			t.Fatalf("%v after the loss, %d of the last %d writes failed, want at most 1 of 100; the last: %v", recoverWithin, failed, written, last)
 		}
 	}
 }
 
-// restartCase: members end when they are asked to, cleanly, and find their data
-// again when they start on the same directories.
+// restartCase: members stop cleanly at the first signal, and have their data after a
+// restart on the same directories.
 func restartCase(t *testing.T, f *fixture) {
 	key := f.key()
 	put(t, f.dial(t, f.Target()), key, bytesOf(2000))
@@ -253,8 +252,8 @@ func restartCase(t *testing.T, f *fixture) {
 	f.part(t, "clean stop again", func(t *testing.T) { stopsCleanly(t, f) })
 }
 
-// stopsCleanly fails the test if a command needed more than the first signal, or
-// if the built-in server ended with an error.
+// stopsCleanly fails the test if a command needed more than the first signal, or if the
+// built-in server exited with an error.
 func stopsCleanly(t *testing.T, f *fixture) {
 	plans := make([]database.Plan, len(f.members))
 	for i := range plans {
@@ -264,11 +263,11 @@ func stopsCleanly(t *testing.T, f *fixture) {
 		for n, exit := range exits {
 			command := plans[i].Commands[n]
 			if exit.After != "interrupt" || (command.Self && exit.Code != 0) {
-				t.Errorf("%s of member %d: %s", command.Name, i, exit)
+				t.Errorf("%s of member %d must exit after the first signal, without an error: %s", command.Name, i, exit)
 			}
 		}
 	}
 }
 
-// leaksCase: when all is closed and stopped, no goroutine is left.
+// leaksCase: after everything was closed and stopped, no goroutine is left.
 func leaksCase(t *testing.T, f *fixture) { goleak.VerifyNone(t, f.before) }

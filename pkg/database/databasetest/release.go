@@ -9,10 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// Release returns the tools of a release of a database, by the driver's own
-// recipes, from the user's cache; the first time obtains it, which may take
-// minutes and the network. The test is skipped with -short and where the release
-// can't be had, but never under CI=true.
+// Release returns the tools of a release of a database from the user's cache. The first
+// call installs it by the driver's recipes, which may take minutes and the network. The
+// test is skipped with -short and where the install fails, but never with CI=true.
 func Release(t testing.TB, db database.Database, version string) map[string]string {
 	t.Helper()
 	if testing.Short() && os.Getenv("CI") != "true" {
@@ -20,11 +19,11 @@ func Release(t testing.TB, db database.Database, version string) map[string]stri
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the cache folder: %v", err)
 	}
 	recipes, err := db.New().(database.Installer).Recipes(version)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("list the recipes: %v", err)
 	}
 	in := &install.Installer{
 		Cache:    filepath.Join(cache, "dbtester"),

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// credentialsCase: the credentials are what lets a client in, and nothing else does.
-// They must not tell: no error may hold a password.
+// credentialsCase: only a client with the right credentials is admitted, and no error
+// has a password.
 func credentialsCase(t *testing.T, f *fixture) {
 	wrong := *f.suite.Auth
 	wrong.Password = "not-" + wrong.Password
@@ -28,7 +28,7 @@ func credentialsCase(t *testing.T, f *fixture) {
 	}
 }
 
-// certificatesCase: only a client with a certificate of the members' CA is let in.
+// certificatesCase: only a client with a certificate of the members' CA is admitted.
 func certificatesCase(t *testing.T, f *fixture) {
 	for _, c := range []struct {
 		name string
@@ -46,8 +46,8 @@ func certificatesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// deniedCase: nothing can be written or read, which is told by kind, at once and
-// without the password; no key can be counted wrongly.
+// deniedCase: writes and reads are denied, at once and without the password in the
+// error, and no wrong number of keys is counted.
 func deniedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
@@ -65,7 +65,7 @@ func deniedCase(t *testing.T, f *fixture, target database.Target) {
 	get(t, f.dial(t, f.Target()), key, f.info().Reads[0], []byte("theirs"))
 	if counter, ok := f.driver.(database.Counter); ok {
 		if n, err := counter.CountKeys(ctx, target); err == nil && n != count(t, f) {
-			t.Errorf("%d keys are counted of %d, without an error", n, count(t, f))
+			t.Errorf("a client that is denied counts %d of %d keys without an error", n, count(t, f))
 		} else if err != nil {
 			mustDeny(t, f, err)
 		}
@@ -75,7 +75,7 @@ func deniedCase(t *testing.T, f *fixture, target database.Target) {
 	}
 }
 
-// mustDeny fails the test unless err is a denial that keeps the password.
+// mustDeny fails the test unless err is a denial without the password.
 func mustDeny(t *testing.T, f *fixture, err error) {
 	t.Helper()
 	t.Log(err)
@@ -89,12 +89,11 @@ func mustKeep(t *testing.T, f *fixture, err error) {
 		return
 	}
 	if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, f.suite.Auth.Password) {
-		t.Errorf("an error holds the password: %s", text)
+		t.Errorf("an error must not have the password: %s", text)
 	}
 }
 
-// unreachedCase: a client that does not speak the members' TLS has no connection,
-// and the reason soon.
+// unreachedCase: a dial without the members' TLS fails soon, with the reason.
 func unreachedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
@@ -102,14 +101,14 @@ func unreachedCase(t *testing.T, f *fixture, target database.Target) {
 	client, err := f.driver.Dial(ctx, target)
 	if err == nil {
 		_ = client.Close()
-		t.Fatal("is let in")
+		t.Fatal("a client without the right certificate is admitted")
 	}
 	t.Logf("after %v: %v", time.Since(start).Round(time.Millisecond), err)
 	mustKeep(t, f, err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("only time tells that this is no way in: %v", err)
+		t.Errorf("the dial must fail before its deadline, with the reason: %v", err)
 	}
 	if target.TLS == nil && !strings.Contains(err.Error(), "TLS") && !strings.Contains(err.Error(), "HTTPS") {
-		t.Errorf("plaintext is not told from a dead member: %v", err)
+		t.Errorf("the error must name TLS, so that it differs from that of a dead member: %v", err)
 	}
 }

@@ -14,9 +14,9 @@ import (
 // signalWithin is how soon processes must have stopped or ended after a signal.
 const signalWithin = 10 * time.Second
 
-// Pause stops the processes of a member in their tracks, those of the named
-// commands or, without names, all: they keep their connections and answer nothing.
-// It returns when no thread of them runs. Resume lets them go on, and so does Stop.
+// Pause stops the processes of a member's named commands, of all without names: they
+// keep their connections and answer nothing. It returns when none of their threads
+// runs. Resume and Stop continue them.
 func (c *Cluster) Pause(index int, commands ...string) {
 	c.t.Helper()
 	for _, child := range c.signal(index, unix.SIGSTOP, commands...) {
@@ -24,14 +24,14 @@ func (c *Cluster) Pause(index int, commands ...string) {
 	}
 }
 
-// Resume lets the paused processes of a member go on.
+// Resume continues the paused processes of a member.
 func (c *Cluster) Resume(index int) {
 	c.t.Helper()
 	c.signal(index, unix.SIGCONT)
 }
 
-// KillCommand ends one command of a member at once; the others of the member run
-// on. Before the member is started again it must be killed or stopped.
+// KillCommand kills one command of a member; its other commands keep running. The member
+// must be killed or stopped before it is started again.
 func (c *Cluster) KillCommand(index int, command string) {
 	c.t.Helper()
 	c.signal(index, unix.SIGKILL, command)
@@ -42,8 +42,8 @@ func (c *Cluster) KillCommand(index int, command string) {
 	})
 }
 
-// signal sends a signal to the process groups of a member's commands that run, to
-// all without names, and returns whom it was sent to.
+// signal sends a signal to the process groups of a member's running commands, of all
+// without names, and returns those commands.
 func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []member.Child {
 	c.t.Helper()
 	var sent []member.Child
@@ -51,7 +51,7 @@ func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []me
 		if !child.Running || (len(commands) > 0 && !slices.Contains(commands, child.Name)) {
 			continue
 		}
-		// One that ended just now is no failure of the signal.
+		// A process that has just exited is not an error.
 		if err := unix.Kill(-child.Pid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
 			c.t.Fatalf("send %v to %s of member %d: %v", signal, child.Name, index, err)
 		}
@@ -60,17 +60,17 @@ func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []me
 	return sent
 }
 
-// await returns when a condition holds.
+// await waits until a condition holds.
 func (c *Cluster) await(what string, holds func() bool) {
 	c.t.Helper()
 	for deadline := time.Now().Add(signalWithin); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("not after %v: %s", signalWithin, what)
+			c.t.Fatalf("within %v it must hold that %s", signalWithin, what)
 		}
 	}
 }
 
-// stopped says whether every thread of a process is stopped.
+// stopped reports whether every thread of a process is stopped.
 func stopped(pid int) bool {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {

@@ -22,10 +22,10 @@ const (
 	promptly = 2 * time.Second
 )
 
-// errLate is that a call did not return promptly after its context ended.
-var errLate = errors.New("a call goes on though its context has ended")
+// errLate is the error of a call that did not return promptly after its context ended.
+var errLate = errors.New("a call is still running although its context has ended")
 
-// inTime returns what do returns, or errLate without waiting longer for it.
+// inTime returns the error of do, or errLate without waiting longer for it.
 func inTime(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
@@ -38,14 +38,14 @@ func inTime(ctx context.Context, do func(context.Context) error) error {
 	case err := <-done:
 		return err
 	case <-time.After(promptly):
-		return fmt.Errorf("%w: %v later there is no answer", errLate, promptly)
+		return fmt.Errorf("%w: it has not returned %v later", errLate, promptly)
 	}
 }
 
-// stallCase: requests to a member that is there and answers nothing end with their
-// deadline, or when they are cancelled, and are told as what they are. When it
-// answers again the same connections serve, and no write that was called failed is
-// there. A proxy must do the same for the server below it.
+// stallCase: requests to a member that is up and answers nothing end with their
+// deadline, or when they are cancelled, with that class. When the member answers again
+// the same clients work, and no write that was reported as failed was applied. A proxy
+// must do the same for the server behind it.
 func stallCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	stall(t, f, "member", victim)
@@ -54,7 +54,8 @@ func stallCase(t *testing.T, f *fixture) {
 	}
 }
 
-// below are the names of the commands that a member's last command stands before.
+// below returns the names of the commands behind a proxy, which is a member's last
+// command.
 func below(p database.Plan) []string {
 	var names []string
 	for _, c := range p.Commands[:len(p.Commands)-1] {
@@ -63,13 +64,13 @@ func below(p database.Plan) []string {
 	return names
 }
 
-// stall pauses commands of a member, has all that a client and a driver can ask end
-// in time, and lets the member go on.
+// stall pauses commands of a member, checks that all calls of clients and of the driver
+// end in time, and resumes the member.
 func stall(t *testing.T, f *fixture, what string, victim int, commands ...string) {
 	s := &stalled{fixture: f, victim: victim, asked: f.dial(t, f.To(victim)), cancelled: f.dial(t, f.To(victim))}
 	var err error
 	if s.closed, err = f.driver.Dial(t.Context(), f.To(victim)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	for _, c := range []database.Client{s.asked, s.cancelled, s.closed} {
 		serves(t, f, c)
@@ -99,8 +100,8 @@ func stall(t *testing.T, f *fixture, what string, victim int, commands ...string
 	})
 }
 
-// stalled is a member that answers nothing, and clients that were connected to it
-// before, one for each call that uses one.
+// stalled is a paused member, and clients that were connected to it before, one for each
+// call that uses one.
 type stalled struct {
 	*fixture
 	victim                   int
@@ -108,7 +109,7 @@ type stalled struct {
 	writes                   writes
 }
 
-// call is something that must end in time, or say what was wrong.
+// call must end in time. It returns the violation, if there is one.
 type call struct {
 	name string
 	do   func(context.Context) error
@@ -123,12 +124,12 @@ func (s *stalled) calls() []call {
 		{"ready", func(ctx context.Context) error {
 			err := s.within(ctx, func(ctx context.Context) error { return s.driver.Ready(ctx, s.Target(), s.victim) })
 			if err == nil {
-				return errors.New("a member that answers nothing is ready")
+				return errors.New("a paused member is reported as ready")
 			}
 			return late(err)
 		}},
 	}
-	// With the others' help, these may succeed.
+	// These may succeed, with the help of other members.
 	if v, ok := s.driver.(database.Versioner); ok {
 		calls = append(calls, s.asks("version", func(ctx context.Context) error {
 			_, err := v.Version(ctx, s.Target(), s.victim)
@@ -150,7 +151,7 @@ func (s *stalled) calls() []call {
 	return calls
 }
 
-// within gives a call the time of the case.
+// within bounds a call by stallDeadline.
 func (s *stalled) within(ctx context.Context, do func(context.Context) error) error {
 	return withTimeout(ctx, stallDeadline, do)
 }
@@ -161,12 +162,12 @@ func withTimeout(ctx context.Context, timeout time.Duration, do func(context.Con
 	return inTime(ctx, do)
 }
 
-// asks is a call that only must end in time.
+// asks returns a call that may fail, but must end in time.
 func (s *stalled) asks(name string, do func(context.Context) error) call {
 	return call{name, func(ctx context.Context) error { return late(s.within(ctx, do)) }}
 }
 
-// late returns err if it is errLate.
+// late returns err only if it is errLate.
 func late(err error) error {
 	if errors.Is(err, errLate) {
 		return err
@@ -174,8 +175,8 @@ func late(err error) error {
 	return nil
 }
 
-// deadline: a write runs out of time with an unknown outcome, for it was sent. What
-// follows on the connection runs out of time too, sent or not.
+// deadline: a write times out with an unknown outcome, because it was sent. Later
+// requests of the client time out too, sent or not.
 func (s *stalled) deadline(ctx context.Context) error {
 	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.asked) }
 	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown); err != nil {
@@ -194,7 +195,7 @@ func (s *stalled) deadline(ctx context.Context) error {
 	return nil
 }
 
-// cancel: a write that is under way ends when it is cancelled.
+// cancel: a running write ends when it is cancelled.
 func (s *stalled) cancel(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -203,7 +204,7 @@ func (s *stalled) cancel(ctx context.Context) error {
 	return hasClass(err, database.ClassCancelled, database.Unknown)
 }
 
-// close: a connection with a write under way that nobody waits for any more closes.
+// close: a client closes although the answer to a write is still missing.
 func (s *stalled) close(ctx context.Context) error {
 	err := s.within(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.closed) })
 	if err := hasClass(err, database.ClassTimeout, database.Unknown); err != nil {
@@ -212,7 +213,7 @@ func (s *stalled) close(ctx context.Context) error {
 	return s.within(ctx, func(context.Context) error { return s.closed.Close() })
 }
 
-// dialInTime: a dial ends with its deadline, if not before it with success.
+// dialInTime: a dial succeeds, or ends with its deadline.
 func (s *stalled) dialInTime(ctx context.Context) error {
 	return late(s.within(ctx, func(ctx context.Context) error {
 		client, err := s.driver.Dial(ctx, s.To(s.victim))
@@ -223,8 +224,7 @@ func (s *stalled) dialInTime(ctx context.Context) error {
 	}))
 }
 
-// writes are what was written to new keys, and how it ended. It is safe for
-// concurrent use.
+// writes records writes to new keys and how they ended. It is safe for concurrent use.
 type writes struct {
 	mu   sync.Mutex
 	ends []ended
@@ -246,8 +246,7 @@ func (w *writes) put(ctx context.Context, f *fixture, c database.Client) error {
 	return err
 }
 
-// check fails the test if a write that is said to have failed is there, or one that
-// is ok is not.
+// check fails the test if a failed write was applied, or a successful one was not.
 func (w *writes) check(t *testing.T, f *fixture, c database.Client) {
 	t.Helper()
 	w.mu.Lock()

@@ -1,8 +1,8 @@
-// Package databasetest is the conformance suite that every database passes, and
-// the small cluster it runs on.
+// Package databasetest is the conformance suite that every database passes, and the
+// small cluster that it runs on.
 //
-// A database's test package has a TestMain that calls [Main], so that plans of
-// built-in servers can run the test binary again, and one test that calls [Run].
+// A database's test package has a TestMain that calls [Main], so that plans of built-in
+// servers can run the test binary again, and a test that calls [Run].
 package databasetest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Suite says what to test.
+// Suite configures the tests of one database.
 type Suite struct {
 	Database database.Database
 	// Options are YAML over the driver's defaults.
@@ -33,27 +33,31 @@ type Suite struct {
 	Tools map[string]string
 	// TLS is given to members and clients; nil is plaintext.
 	TLS *database.TLS
-	// Auth is what clients show; nil is nothing. Whether members want it is up to
-	// Options.
+	// Auth holds the clients' credentials; nil means none. Options decide whether members
+	// require them.
 	Auth *database.Auth
-	// TextKeys says that keys must be printable; values never need to be.
+	// TextKeys means that keys must be printable.
 	TextKeys bool
-	// Admit, if set, makes the members want Auth: it is called when they are ready, and
-	// until it returns the cluster's targets show no credentials.
+	// Admit, if set, makes the members require Auth. It is called when they are ready;
+	// until it returns the cluster's targets have no credentials.
 	Admit func(testing.TB, *Cluster)
-	// FixedLeader says that the cluster can't live without its leader, which is
-	// then never killed alone.
+	// FixedLeader means that the cluster has no elections: its leader is never killed
+	// alone.
 	FixedLeader bool
 	// ExactLimit returns the largest value in bytes that member 0 takes under a key of
 	// keySize bytes, for databases where that depends on the member or on the
-	// credentials; nil is what the driver says.
+	// credentials; nil: the driver's own limit.
 	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
-	// Version is what members must say that they run; empty is anything.
+	// ServerCount returns a number that grows by one with every write that the cluster's
+	// servers log for clients, whether it changed anything or not, and by nothing on an
+	// idle cluster; nil for databases that show no such number.
+	ServerCount func(testing.TB, *Cluster) int64
+	// Version is the version that members must report; empty means any.
 	Version string
 }
 
-// cases is the file that lists the cases of a suite. Those of a cluster with TLS or
-// credentials are more than those of one without.
+// cases returns the file that lists the cases that must run. A cluster with TLS or
+// credentials has more of them.
 func (s Suite) cases() string {
 	if s.TLS != nil || s.Auth != nil {
 		return "testdata/cases-secure.txt"
@@ -99,8 +103,8 @@ func serve(r *database.Registry, name string, args []string) error {
 // cases-secure.txt, so that a case can't get lost unnoticed; -update rewrites it.
 // The cluster that it returns is stopped; its logs are there.
 //
-// Nothing else may run in the test binary meanwhile: what a case leaves behind is
-// told by the goroutines of all.
+// Nothing else may run in the test binary meanwhile: leaks are found among the
+// goroutines of the whole process.
 func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()
 	f := &fixture{before: goleak.IgnoreCurrent()}
@@ -134,7 +138,7 @@ func Golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write file: %v", err)
 		}
 		return
 	}
@@ -147,8 +151,8 @@ func Golden(t testing.TB, path string, got []byte) {
 	}
 }
 
-// Skip skips a test that this machine can't run. Under CI=true it fails: there,
-// nothing may go untested in silence.
+// Skip skips a test that this machine can't run. With CI=true it fails the test
+// instead.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -16,32 +16,31 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// A member wants a token with every request, which it gives for a user and a
-// password. It forgets tokens when a user changes, when nobody showed one for five
-// minutes, and perhaps when it restarts. A request with a token that it does not
-// know was surely not applied, so it is sent again with a new one: the only request
-// that is ever sent twice, and the time of both counts as its own.
+// With authentication, every request carries a token, which a member issues for a user
+// and a password. Members drop tokens when a user changes, when a token was not used
+// for five minutes, and perhaps when they restart. A request with an unknown token was
+// surely not applied, so it is sent again with a new one. This is the only request that
+// is sent twice, and its latency includes both.
 //
-// A new token can be new to a member too, where a connection takes the members in
-// turn: etcd means to wait for what the giver had applied, and waits for one entry
-// too few. One that is behind refuses the token until it has that entry.
+// Where a connection uses the members in turn, another member may not know a new token
+// yet: etcd waits for one log entry too few before it checks a token. Such a member
+// refuses the token until it has applied that entry.
 //
-// To check a password a member spends some 70 ms of its processor, unless it was
-// started with a lower --bcrypt-cost. Every connection asks for a token of its own,
-// when it is dialed.
+// To check a password takes a member about 70 ms of CPU, unless it was started with a
+// lower --bcrypt-cost. Every connection requests its own token when it is dialed.
 
 // pathAuthenticate is called without a token.
 const pathAuthenticate = pb.Auth_Authenticate_FullMethodName
 
-// checkAuth refuses what can be nobody's credentials.
+// checkAuth refuses credentials without a user or a password.
 func checkAuth(auth *database.Auth) error {
 	if auth != nil && (auth.User == "" || auth.Password == "") {
-		return database.NotApplied(database.ClassDenied, errors.New("etcd wants a user and a password"))
+		return database.NotApplied(database.ClassDenied, errors.New("etcd needs a user and a password"))
 	}
 	return nil
 }
 
-// stale says whether a member refused a request for its token alone.
+// stale reports whether a member refused a request only because of its token.
 func stale(err error) bool {
 	if err == nil {
 		return false
@@ -50,20 +49,20 @@ func stale(err error) bool {
 	return known == rpctypes.ErrInvalidAuthToken || known == rpctypes.ErrAuthOldRevision
 }
 
-// A new token is shown again to a member that does not know it, so many times, each
-// this long after the one before.
+// A request with a new token that the member does not know yet is retried up to
+// tokenRetries times, at intervals of tokenRetryAfter.
 const (
-	introductions = 50
-	introduceIn   = 10 * time.Millisecond
+	tokenRetries    = 50
+	tokenRetryAfter = 10 * time.Millisecond
 )
 
-// introduce makes a request with a new token until the member knows the token. It
-// returns the last error when ctx ends before.
-func introduce(ctx context.Context, request func() error) error {
+// retryNewToken makes a request with a new token until the member knows the token. It
+// returns the last error if ctx ends first.
+func retryNewToken(ctx context.Context, request func() error) error {
 	err := request()
-	for i := 1; i < introductions && stale(err); i++ {
+	for i := 1; i < tokenRetries && stale(err); i++ {
 		select {
-		case <-time.After(introduceIn):
+		case <-time.After(tokenRetryAfter):
 		case <-ctx.Done():
 			return err
 		}
@@ -72,16 +71,16 @@ func introduce(ctx context.Context, request func() error) error {
 	return err
 }
 
-// renewed is something that is made when it is first needed, and again when it has
-// become stale. It is safe for concurrent use.
+// renewed is a value that is made when it is first needed, and again when it is stale.
+// It is safe for concurrent use.
 type renewed[T any] struct {
 	now    atomic.Pointer[T] // nil before the first
-	making chan struct{}     // held by the one who makes it
+	making chan struct{}     // held while it is made
 }
 
 func newRenewed[T any]() renewed[T] { return renewed[T]{making: make(chan struct{}, 1)} }
 
-// renew replaces what was found stale, nil before the first, unless somebody did.
+// renew replaces the stale value old, nil before the first, unless another call did.
 func (r *renewed[T]) renew(ctx context.Context, old *T, anew func(context.Context) (*T, error)) (*T, error) {
 	select {
 	case r.making <- struct{}{}:
@@ -100,13 +99,13 @@ func (r *renewed[T]) renew(ctx context.Context, old *T, anew func(context.Contex
 	return v, nil
 }
 
-// tokens makes the calls on a connection of gRPC show a token.
+// tokens adds a token to the calls of a grpc-go connection.
 type tokens struct {
 	auth database.Auth
 	kept renewed[string]
 }
 
-func showTokens(auth *database.Auth) grpc.DialOption {
+func withTokens(auth *database.Auth) grpc.DialOption {
 	return grpc.WithUnaryInterceptor((&tokens{*auth, newRenewed[string]()}).intercept)
 }
 
@@ -128,7 +127,7 @@ func (t *tokens) intercept(
 	if token, err = t.renew(ctx, cc, token); err != nil {
 		return err
 	}
-	return introduce(ctx, try)
+	return retryNewToken(ctx, try)
 }
 
 func (t *tokens) renew(ctx context.Context, cc *grpc.ClientConn, old *string) (*string, error) {
@@ -141,14 +140,14 @@ func (t *tokens) renew(ctx context.Context, cc *grpc.ClientConn, old *string) (*
 	})
 }
 
-// leanTokens makes lean calls show a token. A token goes with all calls of a
-// [unary.Client], so there is a new one with a new token.
+// leanTokens adds a token to lean calls. All calls of a [unary.Client] have the same
+// token, so a new token needs a new client.
 type leanTokens struct {
 	auth   database.Auth
 	config unary.Config // without a token
 	kept   renewed[unary.Client]
-	// before is the last client, calls of which may be under way still. It belongs to
-	// whoever renews.
+	// before is the last client, which may still have running calls. The holder of
+	// kept.making owns it.
 	before *unary.Client
 }
 
@@ -156,7 +155,7 @@ func newLeanTokens(auth *database.Auth, config unary.Config) *leanTokens {
 	return &leanTokens{auth: *auth, config: config, kept: newRenewed[unary.Client]()}
 }
 
-// Call is that of [unary.Client].
+// Call adds a token to a call and renews it when it is stale; see [unary.Client.Call].
 func (t *leanTokens) Call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) (unsent bool, err error) {
 	calls := t.kept.now.Load()
 	if calls != nil {
@@ -167,7 +166,7 @@ func (t *leanTokens) Call(ctx context.Context, path string, m unary.Message, rea
 	if calls, err = t.renew(ctx, calls); err != nil {
 		return true, err
 	}
-	err = introduce(ctx, func() (err error) {
+	err = retryNewToken(ctx, func() (err error) {
 		unsent, err = calls.Call(ctx, path, m, read)
 		return err
 	})
@@ -188,7 +187,7 @@ func (t *leanTokens) renew(ctx context.Context, old *unary.Client) (*unary.Clien
 			return nil, err
 		}
 		if t.before != nil {
-			t.before.Close() // it was not used for the life of a token
+			t.before.Close() // it has been unused since the token before
 		}
 		t.before = old
 		config := t.config

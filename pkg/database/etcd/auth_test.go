@@ -13,11 +13,12 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // secure is a suite of members with TLS where only root is let in. Their passwords
 // are cheap to check.
-func secure(t testing.TB, transport Transport, addrs ...string) databasetest.Suite {
+func secure(t testing.TB, transport database.Transport, addrs ...string) databasetest.Suite {
 	s := suite()
 	s.Addrs = addrs
 	s.Options = "{transport: " + string(transport) + ", flags: [--bcrypt-cost=4]}"
@@ -36,16 +37,16 @@ func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 	defer closes()
 	_, err := users.UserAdd(t.Context(), &pb.AuthUserAddRequest{Name: root.User, Password: root.Password, Options: &authpb.UserAddOptions{}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("user add: %v", err)
 	}
 	if _, err := users.RoleAdd(t.Context(), &pb.AuthRoleAddRequest{Name: "root"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("role add: %v", err)
 	}
 	if _, err := users.UserGrantRole(t.Context(), &pb.AuthUserGrantRoleRequest{User: root.User, Role: "root"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("user grant role: %v", err)
 	}
 	if _, err := users.AuthEnable(t.Context(), &pb.AuthEnableRequest{}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("auth enable: %v", err)
 	}
 }
 
@@ -54,7 +55,7 @@ func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes
 	t.Helper()
 	conn, err := connect(c.To(0))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("connect to etcd: %v", err)
 	}
 	return pb.NewAuthClient(conn), func() { _ = conn.Close() }
 }
@@ -66,14 +67,14 @@ func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	defer closes()
 	status, err := users.AuthStatus(t.Context(), &pb.AuthStatusRequest{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("auth status: %v", err)
 	}
 	return status.AuthRevision
 }
 
 // The whole suite runs with TLS and users, with every transport.
 func TestSecure(t *testing.T) {
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		databasetest.Run(t, secure(t, transport, "127.0.2.11", "127.0.2.12", "127.0.2.13"))
 	})
 }
@@ -81,11 +82,11 @@ func TestSecure(t *testing.T) {
 // When a password is set anew, members forget the tokens of that user: clients ask
 // for new ones, and no request fails for it.
 func TestForgottenTokens(t *testing.T) {
-	c := databasetest.Start(t, secure(t, Lean, "127.0.2.14"), 1)
-	byTransport(t, func(t *testing.T, transport Transport) { forgottenTokens(t, c, transport) })
+	c := databasetest.Start(t, secure(t, database.Lean, "127.0.2.14"), 1)
+	byTransport(t, func(t *testing.T, transport database.Transport) { forgottenTokens(t, c, transport) })
 }
 
-func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport) {
+func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport database.Transport) {
 	client := dialBy(t, transport, c.To(0))
 	users, closes := usersOf(t, c)
 	defer closes()
@@ -93,7 +94,7 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport)
 	for range 3 { // and tokens of more than one age
 		_, err := users.UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("user change password: %v", err)
 		}
 		var wg sync.WaitGroup
 		for i := range 20 {
@@ -102,7 +103,7 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport)
 				if err := client.Put(t.Context(), key, key); err != nil {
 					t.Errorf("put: %v", err)
 				}
-				if got, err := client.Get(t.Context(), key, database.ReadLinearizable); err != nil || string(got) != string(key) {
+				if got, err := client.Get(t.Context(), key, workload.ReadLinearizable); err != nil || string(got) != string(key) {
 					t.Errorf("get: %q, %v", got, err)
 				}
 			})
@@ -115,8 +116,8 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport Transport)
 // know, are denied and not left out.
 func TestUselessAuth(t *testing.T) {
 	c := startOne(t, "")
-	byTransport(t, func(t *testing.T, transport Transport) {
-		driver := NewDriver()
+	byTransport(t, func(t *testing.T, transport database.Transport) {
+		driver := New()
 		driver.Transport = transport
 		for _, auth := range []database.Auth{{}, {User: "a"}, {Password: "hunter2"}, {User: "a", Password: "hunter2"}} {
 			target := c.To(0)
@@ -189,7 +190,7 @@ func TestStale(t *testing.T) {
 
 // A member that is behind gets to know a new token; one that never does, or a caller
 // without time, ends it.
-func TestIntroduce(t *testing.T) {
+func TestRetryNewToken(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, tt := range []struct {
@@ -201,12 +202,12 @@ func TestIntroduce(t *testing.T) {
 	}{
 		{"known", t.Context(), 0, nil, 1},
 		{"behind", t.Context(), 3, nil, 4},
-		{"never", t.Context(), 1000, rpctypes.ErrGRPCInvalidAuthToken, introductions},
+		{"never", t.Context(), 1000, rpctypes.ErrGRPCInvalidAuthToken, tokenRetries},
 		{"no time", over, 1000, rpctypes.ErrGRPCInvalidAuthToken, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked := 0
-			err := introduce(tt.ctx, func() error {
+			err := retryNewToken(tt.ctx, func() error {
 				if asked++; asked <= tt.refused {
 					return rpctypes.ErrGRPCInvalidAuthToken
 				}

@@ -20,7 +20,7 @@ import (
 // is another process; trust cpu-us/op, not ns/op.
 func BenchmarkPut(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
-	for _, transport := range []Transport{GRPC, Lean} {
+	for _, transport := range []database.Transport{database.Standard, database.Lean} {
 		b.Run(string(transport), func(b *testing.B) {
 			benchmarkPut(b, func() func(context.Context, []byte, []byte) error {
 				return dialBy(b, transport, c.To(0)).Put
@@ -33,7 +33,7 @@ func BenchmarkPut(b *testing.B) {
 				Endpoints: c.Target().Endpoints, MaxUnaryRetries: 1, Logger: zap.NewNop(),
 			})
 			if err != nil {
-				b.Fatal(err)
+				b.Fatalf("make the client library: %v", err)
 			}
 			b.Cleanup(func() { _ = library.Close() })
 			return func(ctx context.Context, key, value []byte) error {

@@ -9,10 +9,11 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client applies operations over one connection. It is safe for concurrent use.
-// Requests are encoded before a call returns, so key and value are never kept.
+// client applies operations over grpc-go. It is safe for concurrent use. Requests are
+// encoded before a call returns, so it keeps neither key nor value.
 type client struct {
 	conn *grpc.ClientConn
 	kv   pb.KVClient
@@ -36,7 +37,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 }
 
 // Get returns the value of key.
-func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	resp, err := c.read(ctx, &pb.RangeRequest{Key: key}, mode)
 	if err != nil {
 		return nil, err
@@ -47,10 +48,9 @@ func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([
 	return resp.Kvs[0].Value, nil
 }
 
-// Range reads up to limit keys with their values, from key on in byte order. The
-// server also counts every key that follows, which is its price for a range
-// without an end.
-func (c *client) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
+// Range reads up to limit keys with their values, from key on in byte order. The range
+// has no end, so the server also counts all keys that follow.
+func (c *client) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: []byte(toEnd), Limit: int64(limit)}, mode)
 	if err != nil {
 		return 0, 0, err
@@ -72,7 +72,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 }
 
 // Swap sets key to value in one transaction if it holds old. A missing key is a
-// conflict too.
+// conflict.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
@@ -90,7 +90,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 
 var errConflict = errors.New("the key holds another value")
 
-// swap is the transaction that sets key to value if it holds old.
+// swap returns the transaction that sets key to value if it holds old.
 func swap(key, old, value []byte) *pb.TxnRequest {
 	return &pb.TxnRequest{
 		Compare: []*pb.Compare{{
@@ -106,11 +106,11 @@ func swap(key, old, value []byte) *pb.TxnRequest {
 // Close closes the connection.
 func (c *client) Close() error { return c.conn.Close() }
 
-func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode database.ReadMode) (*pb.RangeResponse, error) {
+func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode workload.ReadMode) (*pb.RangeResponse, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, classify(err, false)
 	}
-	r.Serializable = mode == database.ReadStale
+	r.Serializable = mode == workload.ReadStale
 	var p peer.Peer
 	resp, err := c.kv.Range(ctx, r, grpc.Peer(&p))
 	return resp, classify(err, p.Addr != nil)

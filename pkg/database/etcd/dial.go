@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -23,44 +24,31 @@ import (
 // dialTimeout bounds a dial whose context has no deadline.
 const dialTimeout = 5 * time.Second
 
-// Transport names what carries a client's requests.
-type Transport string
-
-const (
-	// GRPC is grpc-go, as in etcd's own client, on a bare connection: without the
-	// retries of that client, and never a request that was sent twice.
-	GRPC Transport = "grpc"
-	// Lean is package unary: the same requests for a third of the CPU (BenchmarkPut).
-	Lean Transport = "lean"
-)
-
-// Validate reports a transport that does not exist.
-func (t Transport) Validate() error {
-	if t != GRPC && t != Lean {
-		return fmt.Errorf("transport %q is not %s or %s", t, Lean, GRPC)
-	}
-	return nil
-}
-
 // Dial opens one connection and asks for the server's status, so that a dead
-// endpoint is an error here and not in the first operation.
+// endpoint fails the dial and not the first operation.
 //
-// With Prefer set the connection talks to that member and to no other, even
-// when it dies: where requests went stays known. With Prefer -1 it has a
-// connection to every member and takes them in turn.
-func (d *Driver) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	if d.Transport == GRPC {
-		return d.Options.Dial(ctx, t)
+// With Prefer set the connection uses that member only, even after the member
+// died: every request went to a known member. With Prefer -1 the client connects
+// to every member and sends requests to them in turn.
+//
+// Both transports send a request's remaining time (grpc-timeout), so that a member
+// drops work that the client no longer waits for.
+func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	if err := o.validTransport(); err != nil {
+		return nil, fmt.Errorf("dial etcd: %w", err)
 	}
-	c, err := dialLean(ctx, t)
+	if o.Transport != database.Lean {
+		return dialStandard(ctx, t)
+	}
+	c, err := dialLean(ctx, t, max(o.requestBytes(), t.MaxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd: %w%s", err, hint(t, err))
 	}
 	return c, nil
 }
 
-// Dial is that of [Driver] with the transport [GRPC].
-func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+// dialStandard dials with grpc-go.
+func dialStandard(ctx context.Context, t database.Target) (database.Client, error) {
 	conn, err := connect(t)
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)
@@ -74,19 +62,43 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return &client{conn: conn, kv: pb.NewKVClient(conn)}, nil
 }
 
-// hint says what to do about an error of a new connection, if it is known: a member
-// that wants TLS ends a plaintext connection without a word.
+// hint returns a probable reason for a dial error, as a suffix. A member that wants
+// TLS closes a plaintext connection without an answer.
 func hint(t database.Target, err error) string {
 	_, class := database.Classify(err)
 	if t.TLS != nil || class != database.ClassUnavailable || strings.Contains(err.Error(), "refused") {
 		return ""
 	}
-	return " (perhaps the member wants TLS)"
+	return " (the member may require TLS)"
 }
 
-// connect makes a connection without waiting for it.
+// DialOptions are grpc-go's options for a connection to etcd that sends no request
+// twice. After a loss the connection is retried after reconnect, then with pauses
+// that grow to one second; grpc-go's own back-off would grow to two minutes. A nil
+// config is plaintext.
+func DialOptions(config *tls.Config, reconnect time.Duration) []grpc.DialOption {
+	creds := insecure.NewCredentials()
+	if config != nil {
+		creds = credentials.NewTLS(config)
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(creds),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: reconnect, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: 2 * time.Second,
+		}),
+		// Servers close connections that ping more often than every 5 s, or without a
+		// request in flight.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+	}
+}
+
+// connect returns a connection of grpc-go, which is established in the background.
 func connect(t database.Target) (*grpc.ClientConn, error) {
-	addresses, err := addressesOf(t)
+	addresses, err := t.Preferred()
 	if err != nil {
 		return nil, err
 	}
@@ -97,27 +109,9 @@ func connect(t database.Target) (*grpc.ClientConn, error) {
 	if err := checkAuth(t.Auth); err != nil {
 		return nil, err
 	}
-	creds := insecure.NewCredentials()
-	if config != nil {
-		creds = credentials.NewTLS(config)
-	}
-	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(creds),
-		grpc.WithDisableRetry(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
-		// Members come back while a run goes on; gRPC's own back-off grows to two
-		// minutes.
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
-			MinConnectTimeout: 2 * time.Second,
-		}),
-		// Servers answer pings more often than every 5 s, or without a request in
-		// flight, by closing the connection.
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
-	}
+	options := DialOptions(config, 100*time.Millisecond)
 	if t.Auth != nil {
-		options = append(options, showTokens(t.Auth))
+		options = append(options, withTokens(t.Auth))
 	}
 	if len(addresses) == 1 {
 		return grpc.NewClient("passthrough:///"+addresses[0], options...)
@@ -131,17 +125,4 @@ func connect(t database.Target) (*grpc.ClientConn, error) {
 	options = append(options, grpc.WithResolvers(all),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}]}`))
 	return grpc.NewClient(all.Scheme()+":///"+addresses[0], options...)
-}
-
-// addressesOf are the endpoints that a connection talks to.
-func addressesOf(t database.Target) ([]string, error) {
-	switch {
-	case t.Prefer >= len(t.Endpoints):
-		return nil, fmt.Errorf("endpoint %d of %d is preferred", t.Prefer, len(t.Endpoints))
-	case t.Prefer >= 0:
-		return t.Endpoints[t.Prefer : t.Prefer+1], nil
-	case len(t.Endpoints) == 0:
-		return nil, errors.New("no endpoints")
-	}
-	return t.Endpoints, nil
 }

@@ -18,10 +18,28 @@ const oldest = "3.4.13"
 
 func suite() databasetest.Suite {
 	return databasetest.Suite{
-		Database:   Database(),
-		Addrs:      []string{"127.0.2.1", "127.0.2.2", "127.0.2.3"},
-		ExactLimit: exactLimit,
+		Database:    Database(),
+		Addrs:       []string{"127.0.2.1", "127.0.2.2", "127.0.2.3"},
+		ExactLimit:  exactLimit,
+		ServerCount: raftEntries,
 	}
+}
+
+// raftEntries returns how many entries the log of the cluster has. It asks without
+// credentials, because every token is an entry.
+func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
+	t.Helper()
+	target := c.Target()
+	target.Auth = nil
+	var newest uint64
+	for member := range target.Endpoints {
+		status, err := statusOf(t.Context(), target, member)
+		if err != nil {
+			t.Fatalf("the raft index of member %d: %v", member, err)
+		}
+		newest = max(newest, status.RaftIndex)
+	}
+	return int64(newest)
 }
 
 // exactLimit is the largest value that member 0 takes: an id is written in 10
@@ -32,7 +50,7 @@ func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	t.Helper()
 	status, err := statusOf(t.Context(), c.Target(), 0)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask for the status: %v", err)
 	}
 	header := protowire.SizeVarint(status.Header.MemberId << 48)
 	if auth := c.Target().Auth; auth != nil {

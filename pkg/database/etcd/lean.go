@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -12,9 +13,10 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The methods that are called, as gRPC names them on the wire.
+// Methods, as gRPC names them on the wire.
 const (
 	pathPut    = "/etcdserverpb.KV/Put"
 	pathRange  = "/etcdserverpb.KV/Range"
@@ -23,12 +25,14 @@ const (
 	pathStatus = "/etcdserverpb.Maintenance/Status"
 )
 
-// lean is a client without gRPC's library: requests are encoded straight into the
-// connection's buffer, and of replies only what is asked for is decoded. It is
-// safe for concurrent use and keeps neither key nor value.
+// lean is a client without grpc-go. It encodes requests straight into the connection's
+// buffer, and decodes only the needed fields of replies. It is safe for concurrent use
+// and keeps neither key nor value.
 type lean struct {
 	calls  *unary.Client
-	tokens *leanTokens // in place of calls, for clients with credentials
+	tokens *leanTokens // replaces calls for clients with credentials
+	// maxReply is the largest reply with one key and value, in bytes.
+	maxReply int
 }
 
 var (
@@ -38,13 +42,17 @@ var (
 	_ database.Swapper = (*lean)(nil)
 )
 
-// dialLean connects, and asks for the server's status.
-func dialLean(ctx context.Context, t database.Target) (*lean, error) {
+// replyMargin is what a reply holds beside one key and value, in bytes, generously.
+const replyMargin = 64 << 10
+
+// dialLean connects and asks for the server's status. No key with its value is
+// larger than maxEntry bytes.
+func dialLean(ctx context.Context, t database.Target, maxEntry int) (*lean, error) {
 	config, err := leanConfig(t)
 	if err != nil {
 		return nil, err
 	}
-	c := &lean{}
+	c := &lean{maxReply: maxEntry + replyMargin}
 	if t.Auth == nil {
 		c.calls = unary.New(config)
 	} else {
@@ -59,7 +67,7 @@ func dialLean(ctx context.Context, t database.Target) (*lean, error) {
 }
 
 func leanConfig(t database.Target) (unary.Config, error) {
-	addresses, err := addressesOf(t)
+	addresses, err := t.Preferred()
 	if err != nil {
 		return unary.Config{}, err
 	}
@@ -73,7 +81,7 @@ func (c *lean) Put(ctx context.Context, key, value []byte) error {
 }
 
 // Get returns the value of key.
-func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	var value []byte
 	found := false
 	err := c.call(ctx, pathRange, unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
@@ -88,9 +96,9 @@ func (c *lean) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]b
 	return value, nil
 }
 
-// Range reads up to limit keys with their values, as the other client's does.
-func (c *lean) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
-	err = c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode)}, func(reply []byte) (keep bool, err error) {
+// Range reads up to limit keys with their values, like [client.Range].
+func (c *lean) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	err = c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
 		return false, values(reply, func(v []byte) { keys, size = keys+1, size+int64(len(v)) })
 	})
 	if err != nil {
@@ -99,13 +107,22 @@ func (c *lean) Range(ctx context.Context, key []byte, limit int, mode database.R
 	return keys, size, nil
 }
 
+// rangeReply bounds the reply to a range of limit keys, in bytes, at most 1 GiB.
+func (c *lean) rangeReply(limit int) int {
+	const most = 1 << 30
+	if limit <= 0 || limit > most/c.maxReply {
+		return most
+	}
+	return limit * c.maxReply
+}
+
 // Delete removes key.
 func (c *lean) Delete(ctx context.Context, key []byte) error {
 	return c.call(ctx, pathDelete, unary.Message{One: key}, wellFormed)
 }
 
 // Swap sets key to value in one transaction if it holds old. A missing key is a
-// conflict too.
+// conflict.
 func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	request, err := proto.Marshal(swap(key, old, value))
 	if err != nil {
@@ -135,6 +152,7 @@ func (c *lean) call(ctx context.Context, path string, m unary.Message, read func
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
 	}
+	m.MaxReply = cmp.Or(m.MaxReply, c.maxReply)
 	if c.tokens != nil {
 		unsent, err := c.tokens.Call(ctx, path, m, read)
 		return classify(err, !unsent)
@@ -143,7 +161,7 @@ func (c *lean) call(ctx context.Context, path string, m unary.Message, read func
 	return classify(err, !unsent)
 }
 
-// The numbers of the fields that are written or read here.
+// Field numbers of etcd's messages.
 const (
 	rangeLimit        = 3 // of RangeRequest
 	rangeSerializable = 7
@@ -151,27 +169,27 @@ const (
 	keyValueValue     = 5 // of KeyValue
 )
 
-// rangeFields encodes what a RangeRequest holds after its keys.
-func rangeFields(limit int, mode database.ReadMode) []byte {
+// rangeFields encodes the fields of a RangeRequest after its keys.
+func rangeFields(limit int, mode workload.ReadMode) []byte {
 	var b []byte
 	if limit > 0 {
 		b = protowire.AppendVarint(protowire.AppendTag(b, rangeLimit, protowire.VarintType), uint64(limit))
 	}
-	if mode == database.ReadStale {
+	if mode == workload.ReadStale {
 		b = protowire.AppendVarint(protowire.AppendTag(b, rangeSerializable, protowire.VarintType), 1)
 	}
 	return b
 }
 
-var errMalformed = errors.New("the reply is no such message")
+var errMalformed = errors.New("the reply is not a valid message")
 
-// wellFormed wants of a reply that it is a message.
+// wellFormed checks that a reply is a valid message.
 func wellFormed(reply []byte) (keep bool, err error) {
 	return false, fields(reply, func(protowire.Number, []byte) error { return nil })
 }
 
-// values calls each for every value of a RangeResponse; they are part of the
-// reply. An empty value is not on the wire, its key is.
+// values calls each for every value of a RangeResponse, as a part of the reply. An
+// empty value is not encoded, but its key is.
 func values(reply []byte, each func(value []byte)) error {
 	return fields(reply, func(number protowire.Number, kv []byte) error {
 		if number != rangeKeyValues {
@@ -191,8 +209,8 @@ func values(reply []byte, each func(value []byte)) error {
 	})
 }
 
-// fields calls each for every field of a message, with what it holds if its type
-// is bytes.
+// fields calls each for every field of a message, with its content if its type is
+// bytes.
 func fields(message []byte, each func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -7,33 +7,33 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// etcd limits a request, not a value: what it writes to its log for a put must
-// not exceed --max-request-bytes. That entry is
+// etcd limits the size of a request and not of a value: the log entry of a put must not
+// exceed --max-request-bytes. That entry is
 //
 //	header  { id: a varint of up to 10 bytes }   tag of 2 bytes, length, tag, id
 //	put     { key, value }                       tag, length, and for both tag, length
 //
-// so the largest value depends on the key and, by a byte or two, on the id,
-// which starts with bits of the id of the member asked.
+// so the largest value depends on the key and, by a byte or two, on the id, which
+// starts with bits of the member's id.
 const (
 	defaultRequestBytes = 1536 << 10
-	// limitKeySize is the key that Info.MaxValue reckons with: the size that
-	// experiments have by default.
+	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
+	// experiments.
 	limitKeySize = 256
 	maxVarint    = 10
 )
 
-// MaxValue returns the largest value that every member surely takes under a key of
-// keySize bytes.
-func (o *Options) MaxValue(keySize int) int { return maxValue(o.requestBytes(), keySize) }
+// MaxValue returns the largest value in bytes that every member surely accepts under a
+// key of keySize bytes.
+func (s *Server) MaxValue(keySize int) int { return maxValue(s.requestBytes(), keySize) }
 
-// requestBytes is the size that an entry of the log may have: the last one among
-// the flags counts, as it does to etcd.
-func (o *Options) requestBytes() int {
+// requestBytes is the largest size of a log entry in bytes. As in etcd, the last flag
+// of several decides.
+func (s *Server) requestBytes() int {
 	size := defaultRequestBytes
-	for _, f := range o.Flags {
+	for _, f := range s.Flags {
 		name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-		// etcd refuses what is no number; it is not for here to say.
+		// A value that is not a number is ignored here, and etcd refuses it.
 		if n, err := strconv.Atoi(value); name == "max-request-bytes" && err == nil {
 			size = n
 		}
@@ -41,14 +41,14 @@ func (o *Options) requestBytes() int {
 	return size
 }
 
-// maxValue returns the largest value that every member surely accepts under a
-// key of keySize bytes.
+// maxValue returns the largest value in bytes under a key of keySize bytes, with the
+// longest id.
 func maxValue(requestBytes, keySize int) int {
 	return maxValueWithID(requestBytes, keySize, maxVarint)
 }
 
-// maxValueWithID is maxValue where the header's id takes idSize bytes. It counts
-// down from the limit because a shorter value may have a shorter length field.
+// maxValueWithID is maxValue for an id of idSize bytes. It counts down from the limit,
+// because a shorter value may have a shorter length field.
 func maxValueWithID(requestBytes, keySize, idSize int) int {
 	for size := requestBytes; size > 0; size-- {
 		if entrySize(keySize, size, idSize) <= requestBytes {

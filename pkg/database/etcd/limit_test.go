@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // A flag that changes the size of requests changes that of values, for the server
@@ -14,14 +15,14 @@ func TestLimitOfFlags(t *testing.T) {
 			c := startOne(t, "{unsafe_no_fsync: true, flags: [--max-request-bytes="+flag+"]}")
 			key := []byte("k")
 			largest := c.Driver().(database.Limiter).MaxValue(len(key))
-			byTransport(t, func(t *testing.T, transport Transport) {
+			byTransport(t, func(t *testing.T, transport database.Transport) {
 				target := c.Target()
 				target.MaxBytes = len(key) + largest
 				client := dialBy(t, transport, target)
 				if err := client.Put(t.Context(), key, make([]byte, largest)); err != nil {
 					t.Errorf("%d bytes: %v", largest, err)
 				}
-				if value, err := client.Get(t.Context(), key, database.ReadLinearizable); err != nil || len(value) != largest {
+				if value, err := client.Get(t.Context(), key, workload.ReadLinearizable); err != nil || len(value) != largest {
 					t.Errorf("read %d bytes: %v", len(value), err)
 				}
 				// The id in an entry's header may be shorter than reckoned with.
@@ -44,7 +45,7 @@ func TestRequestBytes(t *testing.T) {
 		{[]string{"--max-request-bytes=10", "-max-request-bytes=20"}, 20},
 		{[]string{"--max-request-bytes", "--max-request-bytes=many"}, defaultRequestBytes},
 	} {
-		if got := (&Options{Flags: tt.flags}).requestBytes(); got != tt.want {
+		if got := (&Server{Flags: tt.flags}).requestBytes(); got != tt.want {
 			t.Errorf("%q: %d bytes, want %d", tt.flags, got, tt.want)
 		}
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // A thousand callers on ten connections lose nothing while a member is killed and
 // comes back: every call ends in time, what is said to be written is there, and
 // what is said to have failed is not.
 func TestLoseMemberUnderLoad(t *testing.T) {
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		c := databasetest.Start(t, databasetest.Suite{
 			Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}",
 			Addrs: []string{"127.0.2.9", "127.0.2.10", "127.0.2.11"},
@@ -115,7 +116,7 @@ func (l *load) check(t *testing.T, c *databasetest.Cluster) {
 	read := func(conn database.Client, key []byte, there bool) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		value, err := conn.Get(ctx, key, database.ReadLinearizable)
+		value, err := conn.Get(ctx, key, workload.ReadLinearizable)
 		if there && err == nil && !bytes.Equal(value, key) {
 			return fmt.Errorf("holds %q", value)
 		}

@@ -17,17 +17,18 @@ func TestValidate(t *testing.T) {
 		{"defaults", func(*Options) {}, nil},
 		{"quota of the server", func(o *Options) { o.QuotaBackendBytes = 0 }, nil},
 		{"largest quota", func(o *Options) { o.QuotaBackendBytes = 8 << 30 }, nil},
-		{"quota", func(o *Options) { o.QuotaBackendBytes = 8<<30 + 1 }, []string{"quota_backend_bytes 8589934593", "8 GiB"}},
-		{"negative quota", func(o *Options) { o.QuotaBackendBytes = -1 }, []string{"quota_backend_bytes -1"}},
-		{"snapshots", func(o *Options) { o.SnapshotCount = 0 }, []string{"snapshot_count 0"}},
-		{"fine heartbeat", func(o *Options) { o.HeartbeatInterval = 1500 * time.Microsecond }, []string{"heartbeat_interval 1.5ms"}},
-		{"no heartbeat", func(o *Options) { o.HeartbeatInterval = 0 }, []string{"heartbeat_interval 0s"}},
-		{"short election", func(o *Options) { o.ElectionTimeout = 499 * time.Millisecond }, []string{"election_timeout 499ms is less"}},
-		{"long election", func(o *Options) { o.ElectionTimeout = time.Minute }, []string{"more than 50s"}},
-		{"level", func(o *Options) { o.LogLevel = "loud" }, []string{`log_level "loud"`}},
+		{"quota", func(o *Options) { o.QuotaBackendBytes = 8<<30 + 1 }, []string{"quota_backend_bytes must be at most", "8 GiB", "got 8589934593"}},
+		{"negative quota", func(o *Options) { o.QuotaBackendBytes = -1 }, []string{"quota_backend_bytes must be at least 0, got -1"}},
+		{"snapshots", func(o *Options) { o.SnapshotCount = 0 }, []string{"snapshot_count must be at least 1, got 0"}},
+		{"fine heartbeat", func(o *Options) { o.HeartbeatInterval = 1500 * time.Microsecond }, []string{"heartbeat_interval must be", "got 1.5ms"}},
+		{"no heartbeat", func(o *Options) { o.HeartbeatInterval = 0 }, []string{"heartbeat_interval must be", "got 0s"}},
+		{"short election", func(o *Options) { o.ElectionTimeout = 499 * time.Millisecond }, []string{"election_timeout must be at least 5 x", "got 499ms"}},
+		{"long election", func(o *Options) { o.ElectionTimeout = time.Minute }, []string{"at most 50s"}},
+		{"level", func(o *Options) { o.LogLevel = "loud" }, []string{`log_level must be`, `got "loud"`}},
 		{"all at once", func(o *Options) { o.SnapshotCount, o.LogLevel = -1, "" }, []string{"snapshot_count", "log_level"}},
 		{"flag", func(o *Options) { o.Flags = []string{"--max-txn-ops=256", "--pre-vote"} }, nil},
 		{"flag of the plan", func(o *Options) { o.Flags = []string{"--data-dir=/"} }, []string{`flag "--data-dir=/"`}},
+		{"plan undone", func(o *Options) { o.Flags = []string{"--wal-dir=/"} }, []string{`flag "--wal-dir=/"`}},
 		{"two arguments", func(o *Options) { o.Flags = []string{"--max-txn-ops", "256"} }, []string{`flag "256"`}},
 		{"one dash", func(o *Options) { o.Flags = []string{"-name=x"} }, []string{`flag "-name=x"`}},
 		{"nothing", func(o *Options) { o.Flags = []string{"--"} }, []string{`flag "--"`}},
@@ -50,8 +51,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateTransport(t *testing.T) {
-	for transport, want := range map[Transport]bool{Lean: true, GRPC: true, "": false, "udp": false} {
-		d := NewDriver()
+	for transport, want := range map[database.Transport]bool{database.Lean: true, database.Standard: true, transportGRPC: true, "": false, "udp": false} {
+		d := New()
 		d.Transport = transport
 		if err := d.Validate(database.HostFacts{}); (err == nil) != want {
 			t.Errorf("transport %q: %v", transport, err)
@@ -61,14 +62,14 @@ func TestValidateTransport(t *testing.T) {
 
 func TestFsync(t *testing.T) {
 	tests := []struct {
-		options Options
+		options Server
 		want    string
 	}{
-		{Options{}, fsyncEach},
-		{Options{UnsafeNoFsync: true}, fsyncNever},
-		{Options{Flags: []string{"--unsafe-no-fsync"}}, fsyncNever},
-		{Options{Flags: []string{"--unsafe-no-fsync=true"}}, fsyncNever},
-		{Options{Flags: []string{"--unsafe-no-fsync=false"}}, fsyncEach},
+		{Server{}, fsyncEach},
+		{Server{UnsafeNoFsync: true}, fsyncNever},
+		{Server{Flags: []string{"--unsafe-no-fsync"}}, fsyncNever},
+		{Server{Flags: []string{"--unsafe-no-fsync=true"}}, fsyncNever},
+		{Server{Flags: []string{"--unsafe-no-fsync=false"}}, fsyncEach},
 	}
 	for _, tt := range tests {
 		if got := tt.options.Fsync(); got != tt.want {
@@ -86,7 +87,7 @@ func TestParse(t *testing.T) {
 	hosts := Database().Info.FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "10.0.0.2"}})
 	cfg, err := parse(o.args(database.Member{Index: 1, Hosts: hosts, Dir: "/m"}))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the flags: %v", err)
 	}
 	if cfg.Name != "etcd-2" || cfg.Dir != "/m/data" || cfg.InitialClusterToken != "dbtester" || cfg.ClusterState != "new" ||
 		cfg.InitialCluster != "etcd-1=http://10.0.0.1:2380,etcd-2=http://10.0.0.2:2380" {
@@ -105,13 +106,13 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	good := New().args(database.Member{Hosts: []database.Host{{Addr: "10.0.0.1", Ports: Database().Info.Ports}}, Dir: "/m"})
+	good := NewServer().args(database.Member{Hosts: []database.Host{{Addr: "10.0.0.1", Ports: Database().Info.Ports}}, Dir: "/m"})
 	tests := map[string]string{
 		"--no-such-flag":                 "no-such-flag",
 		"--experimental-bogus=1":         "experimental-bogus",
-		"word":                           `"word" is not a flag`,
-		"--cors=http://a:1":              "does not take --cors",
-		"--discovery-endpoints=a:1":      "does not take --discovery-endpoints",
+		"word":                           `arguments must be flags, got "word"`,
+		"--cors=http://a:1":              "does not support --cors",
+		"--discovery-endpoints=a:1":      "does not support --discovery-endpoints",
 		"--initial-cluster-state=newish": "newish",
 		"--election-timeout=100":         "election-timeout",
 	}
@@ -126,12 +127,12 @@ func TestPlanRuns(t *testing.T) {
 	m := database.Member{Index: 0, Hosts: []database.Host{{Addr: "::1", Ports: map[string]int{"client": 1, "peer": 2}}}, Dir: "/m"}
 	built, err := New().Plan(m)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	m.Tools = map[string]string{Name: "/opt/etcd"}
 	external, err := New().Plan(m)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	b, e := built.Commands[0], external.Commands[0]
 	if !b.Self || b.Path != "" || e.Self || e.Path != "/opt/etcd" {

@@ -13,9 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify turns what a call returned into a classed error, nil for nil. sent
-// says whether the request was handed to a connection; one that was not can't
-// have been applied.
+// classify returns the classed error of a call, nil for nil. A request that was not
+// sent, which means given to a connection, was surely not applied.
 func classify(err error, sent bool) error {
 	if err == nil {
 		return nil
@@ -23,7 +22,7 @@ func classify(err error, sent bool) error {
 	class, refused := classOf(err)
 	switch {
 	case class == database.ClassConnection && !sent:
-		// No connection to lose: nobody listens, or nobody is reached.
+		// There was no connection to lose.
 		return database.NotApplied(database.ClassUnavailable, err)
 	case refused || !sent:
 		return database.NotApplied(class, err)
@@ -31,8 +30,8 @@ func classify(err error, sent bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns the kind of an error and whether it is a refusal: the server's
-// word that it did not apply the request.
+// classOf returns the class of an error, and whether the server refused the request,
+// which it then did not apply.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -40,7 +39,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	case errors.Is(err, context.Canceled):
 		return database.ClassCancelled, false
 	}
-	// etcd's errors are known by their text: some cross the wire without a code.
+	// etcd's errors are recognized by their text, as some are sent without a code.
 	switch rpctypes.Error(err) {
 	case rpctypes.ErrTooManyRequests, rpctypes.ErrNoSpace:
 		return database.ClassThrottled, true
@@ -53,7 +52,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	case rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex:
 		return database.ClassTimeout, false
 	case rpctypes.ErrStopped:
-		// The member stops with the proposal under way: others may commit it.
+		// The member stops after it sent the proposal, which others may commit.
 		return database.ClassUnavailable, false
 	case rpctypes.ErrAuthFailed, rpctypes.ErrAuthNotEnabled, rpctypes.ErrUserEmpty,
 		rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision:
@@ -62,8 +61,8 @@ func classOf(err error) (class database.Class, refused bool) {
 	return classOfStatus(status.Convert(err))
 }
 
-// classOfStatus reads errors of the transport and of the parts of the server
-// that answer in plain gRPC.
+// classOfStatus classifies errors of the transport, and of the parts of the server that
+// return plain gRPC errors.
 func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 	switch s.Code() {
 	case codes.DeadlineExceeded:
@@ -82,9 +81,13 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.Unimplemented:
 		return database.ClassOther, true
 	case codes.Unknown:
-		// Raft drops a proposal when there is no leader to take it.
-		if s.Message() == raft.ErrProposalDropped.Error() {
+		switch s.Message() {
+		case raft.ErrProposalDropped.Error(): // there is no leader
 			return database.ClassUnavailable, true
+		case context.DeadlineExceeded.Error():
+			// Releases before 3.5 return the error of the request's context as it is: the
+			// deadline that the client sent has passed, perhaps after the proposal.
+			return database.ClassTimeout, false
 		}
 	}
 	return database.ClassOther, false

@@ -32,6 +32,8 @@ func TestClassify(t *testing.T) {
 		{err: status(codes.ResourceExhausted, "stream terminated by RST_STREAM with error code: ENHANCE_YOUR_CALM"), class: database.ClassThrottled, sent: database.Unknown},
 		{err: rpctypes.ErrGRPCNoLeader, class: database.ClassUnavailable, sent: database.Failed},
 		{err: status(codes.Unknown, raft.ErrProposalDropped.Error()), class: database.ClassUnavailable, sent: database.Failed},
+		// As servers up to 3.4 send it.
+		{err: status(codes.Unknown, "context deadline exceeded"), class: database.ClassTimeout, sent: database.Unknown},
 		{err: rpctypes.ErrGRPCLeaderChanged, class: database.ClassLeaderChange, sent: database.Unknown},
 		{err: rpctypes.ErrGRPCTimeoutDueToLeaderFail, class: database.ClassLeaderChange, sent: database.Unknown},
 		{err: rpctypes.ErrGRPCTimeout, class: database.ClassTimeout, sent: database.Unknown},

@@ -3,6 +3,7 @@ package etcd
 import (
 	"fmt"
 	"net"
+	neturl "net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,11 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// dataDir is where a member keeps its log and store, below its directory.
+// dataDir holds a member's log and store, below its directory.
 const dataDir = "data"
 
-// plannedFlags are the flags that Plan writes; Options.Flags may not repeat
-// them.
+// plannedFlags are the flags that Plan writes. Server.Flags must not have them.
 var plannedFlags = []string{
 	"name", "data-dir", "listen-client-urls", "advertise-client-urls", "listen-peer-urls",
 	"initial-advertise-peer-urls", "initial-cluster", "initial-cluster-token", "initial-cluster-state",
@@ -22,18 +22,19 @@ var plannedFlags = []string{
 	"logger", "log-outputs", "log-level", "enable-pprof",
 	"cert-file", "key-file", "trusted-ca-file", "client-cert-auth",
 	"peer-cert-file", "peer-key-file", "peer-trusted-ca-file", "peer-client-cert-auth",
-	"config-file",
+	"config-file", "wal-dir", "listen-metrics-urls", "listen-client-http-urls", "auto-tls", "peer-auto-tls",
+	"force-new-cluster", "discovery", "discovery-srv", "discovery-endpoints",
 }
 
-// Plan returns one command, named "etcd": the tool "etcd" if there is one, else
-// the server in this binary. The arguments are the same, and every etcd from
-// 3.4 to 3.7 knows them.
-func (o *Options) Plan(m database.Member) (database.Plan, error) {
+// Plan returns one command, named "etcd": the tool "etcd" if there is one, else the
+// server in this binary. Both get the same arguments, which every etcd from 3.4 to 3.7
+// accepts.
+func (s *Server) Plan(m database.Member) (database.Plan, error) {
 	if m.Index < 0 || m.Index >= len(m.Hosts) {
-		return database.Plan{}, fmt.Errorf("plan etcd: member %d of %d", m.Index, len(m.Hosts))
+		return database.Plan{}, fmt.Errorf("plan etcd: the member must be from 0 to %d, got %d", len(m.Hosts)-1, m.Index)
 	}
 	self := m.Self()
-	cmd := database.Command{Name: Name, Args: o.args(m)}
+	cmd := database.Command{Name: Name, Args: s.args(m)}
 	if path := m.Tools[Name]; path != "" {
 		cmd.Path = path
 	} else {
@@ -48,8 +49,8 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// args are the server's arguments without the executable or the name.
-func (o *Options) args(m database.Member) []string {
+// args returns the server's arguments.
+func (s *Server) args(m database.Member) []string {
 	self := m.Self()
 	client, peer := url(m, self, "client"), url(m, self, "peer")
 	cluster := make([]string, len(m.Hosts))
@@ -66,19 +67,19 @@ func (o *Options) args(m database.Member) []string {
 		"--initial-cluster=" + strings.Join(cluster, ","),
 		"--initial-cluster-token=dbtester",
 		"--initial-cluster-state=new",
-		"--snapshot-count=" + strconv.FormatInt(o.SnapshotCount, 10),
-		"--quota-backend-bytes=" + strconv.FormatInt(o.QuotaBackendBytes, 10),
-		"--heartbeat-interval=" + strconv.FormatInt(o.HeartbeatInterval.Milliseconds(), 10),
-		"--election-timeout=" + strconv.FormatInt(o.ElectionTimeout.Milliseconds(), 10),
-		// 3.4 logs through capnslog unless told otherwise.
+		"--snapshot-count=" + strconv.FormatInt(s.SnapshotCount, 10),
+		"--quota-backend-bytes=" + strconv.FormatInt(s.QuotaBackendBytes, 10),
+		"--heartbeat-interval=" + strconv.FormatInt(s.HeartbeatInterval.Milliseconds(), 10),
+		"--election-timeout=" + strconv.FormatInt(s.ElectionTimeout.Milliseconds(), 10),
+		// The default of 3.4 is capnslog.
 		"--logger=zap",
 		"--log-outputs=stderr",
-		"--log-level=" + o.LogLevel,
+		"--log-level=" + s.LogLevel,
 	}
-	if o.UnsafeNoFsync {
+	if s.UnsafeNoFsync {
 		args = append(args, "--unsafe-no-fsync")
 	}
-	if o.Pprof {
+	if s.Pprof {
 		args = append(args, "--enable-pprof")
 	}
 	if t := m.TLS; t != nil {
@@ -87,10 +88,10 @@ func (o *Options) args(m database.Member) []string {
 			"--peer-cert-file="+t.Cert, "--peer-key-file="+t.Key, "--peer-trusted-ca-file="+t.CA, "--peer-client-cert-auth",
 		)
 	}
-	return append(args, o.Flags...)
+	return append(args, s.Flags...)
 }
 
-// logRules find what disturbs a run in the logs of etcd 3.4 to 3.7.
+// logRules find events in the logs of etcd 3.4 to 3.7 that disturb a run.
 func logRules() []database.LogRule {
 	return []database.LogRule{
 		{Event: "leader elected", Pattern: `elected leader [0-9a-f]+ at term`},
@@ -105,16 +106,18 @@ func logRules() []database.LogRule {
 	}
 }
 
-// memberName counts from 1, as the classic tool did.
+// memberName counts members from 1, as the classic tool did.
 func memberName(index int) string { return fmt.Sprintf("etcd-%d", index+1) }
 
 func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }
 
+// url returns where a role listens; the zone of an address is escaped as URLs want it.
 func url(m database.Member, h database.Host, role string) string {
+	u := neturl.URL{Scheme: "http", Host: address(h, role)}
 	if m.TLS != nil {
-		return "https://" + address(h, role)
+		u.Scheme = "https"
 	}
-	return "http://" + address(h, role)
+	return u.String()
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-var _ database.Profiler = (*Driver)(nil)
+var _ database.Profiler = (*Options)(nil)
 
-// CPUProfile asks a member's client port for a profile. The member serves it if
-// it was started with the option pprof, or with etcd's --enable-pprof.
-func (d *Driver) CPUProfile(ctx context.Context, t database.Target, member int, length time.Duration, w io.Writer) error {
+// CPUProfile fetches a profile from a member's client port. The member serves it with
+// the option pprof, or with etcd's --enable-pprof.
+func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, length time.Duration, w io.Writer) error {
 	if member < 0 || member >= len(t.Endpoints) {
-		return fmt.Errorf("profile etcd: no member %d of %d", member, len(t.Endpoints))
+		return fmt.Errorf("profile etcd: the member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(length), w); err != nil {
-		if !d.Pprof {
+		if !o.Pprof {
 			err = fmt.Errorf("%w (the option pprof is off)", err)
 		}
 		return fmt.Errorf("profile etcd: %w", err)
@@ -30,7 +30,7 @@ func (d *Driver) CPUProfile(ctx context.Context, t database.Target, member int, 
 
 func profile(ctx context.Context, t database.Target, address string, w io.Writer) (err error) {
 	scheme := "http://"
-	transport := &http.Transport{DisableCompression: true} // it is compressed
+	transport := &http.Transport{DisableCompression: true} // profiles are compressed already
 	if t.TLS != nil {
 		scheme = "https://"
 		if transport.TLSClientConfig, err = t.TLS.Config(); err != nil {
@@ -47,7 +47,7 @@ func profile(ctx context.Context, t database.Target, address string, w io.Writer
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %s", resp.Status)
+		err = fmt.Errorf("the member answered %s", resp.Status)
 	} else {
 		_, err = io.Copy(w, resp.Body)
 	}

@@ -25,18 +25,18 @@ func TestCPUProfile(t *testing.T) {
 	bare := httptest.NewServer(http.NotFoundHandler())
 	defer bare.Close()
 	target := database.Target{Endpoints: []string{strings.TrimPrefix(bare.URL, "http://"), strings.TrimPrefix(server.URL, "http://")}}
-	on, off := NewDriver(), NewDriver()
+	on, off := New(), New()
 	on.Pprof = true
 	for _, tt := range []struct {
-		driver     *Driver
+		driver     *Options
 		member     int
 		want, fail string
 	}{
 		{on, 1, "profile of 3", ""},
 		{off, 1, "profile of 3", ""}, // a cluster that was started by others
-		{on, 0, "", "profile etcd: it answers 404 Not Found"},
-		{off, 0, "", "profile etcd: it answers 404 Not Found (the option pprof is off)"},
-		{on, 2, "", "profile etcd: no member 2 of 2"},
+		{on, 0, "", "profile etcd: the member answered 404 Not Found"},
+		{off, 0, "", "profile etcd: the member answered 404 Not Found (the option pprof is off)"},
+		{on, 2, "", "profile etcd: the member must be from 0 to 1, got 2"},
 	} {
 		var b bytes.Buffer
 		err := tt.driver.CPUProfile(t.Context(), target, tt.member, 3*time.Second, &b)

@@ -13,18 +13,18 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// release holds VERSION/go.mod.txt and go.sum.txt for every version whose build
-// from source was tried.
+// release holds VERSION/go.mod.txt and go.sum.txt of every version whose build from
+// source was tried.
 //
 //go:embed release
 var release embed.FS
 
-// validVersion is a version of etcd in full; "3.6" would name no release.
+// validVersion matches a full version of etcd; "3.6" is not a release.
 var validVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// serverModule is the module whose main package upstream's etcd is. Up to 3.4 there
-// was one for all of etcd; its path has no /v3, so that the recipe's go.mod names a
-// release as incompatible and replaces it by the commit of its tag.
+// serverModule returns the module of upstream's main package. Up to 3.4 all of etcd was
+// one module without /v3 in its path, so the recipe's go.mod requires the release as
+// incompatible and replaces it by the commit of its tag.
 func serverModule(version string) string {
 	if strings.HasPrefix(version, "3.4.") {
 		return "go.etcd.io/etcd"
@@ -32,14 +32,14 @@ func serverModule(version string) string {
 	return "go.etcd.io/etcd/server/v3"
 }
 
-// oldestRelease is the first whose server knows the arguments of a plan.
+// oldestRelease is the first release that accepts the arguments of a plan.
 const oldestRelease = "3.4.0"
 
-// Recipes returns upstream's release archive, and for the versions that were
-// tried a build of the same version from the Go modules.
-func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+// Recipes returns upstream's release archive and, for versions whose build was tried, a
+// build from Go modules.
+func (s *Server) Recipes(version string) ([]install.Recipe, error) {
 	if !validVersion.MatchString(version) {
-		return nil, fmt.Errorf("etcd has no release %q: want one such as 3.6.16 (built from source: %s)", version, strings.Join(built(), ", "))
+		return nil, fmt.Errorf("the version of etcd must be one such as 3.6.16, got %q (built from source: %s)", version, strings.Join(built(), ", "))
 	}
 	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 	return recipes, nil
 }
 
-// archive is what upstream publishes beside each release.
+// archive returns the recipe for upstream's release archive.
 func archive() install.Archive {
 	const base = "https://github.com/etcd-io/etcd/releases/download/v{version}/"
 	return install.Archive{
@@ -67,9 +67,8 @@ func archive() install.Archive {
 	}
 }
 
-// goBuild builds the main package of the server's module, from a module that
-// requires it: the server's own go.mod replaces modules, which "go install"
-// refuses.
+// goBuild returns the recipe that builds the server's main package from a module that
+// requires it: the server's own go.mod replaces modules, which "go install" refuses.
 func goBuild(version string) (install.GoBuild, error) {
 	mod, err := release.ReadFile(path.Join("release", version, "go.mod.txt"))
 	if err != nil {
@@ -89,7 +88,7 @@ func goBuild(version string) (install.GoBuild, error) {
 	}, nil
 }
 
-// built are the versions that can be built from source.
+// built returns the versions that can be built from source.
 func built() []string {
 	entries, err := release.ReadDir("release")
 	if err != nil {

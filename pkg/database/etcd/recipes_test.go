@@ -52,7 +52,7 @@ func TestReleaseModules(t *testing.T) {
 	for _, v := range versions {
 		build, err := goBuild(v)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("find the recipe of the build: %v", err)
 		}
 		if strings.HasPrefix(v, "3.4.") {
 			release := "go.etcd.io/etcd v" + v + "+incompatible"

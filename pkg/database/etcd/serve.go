@@ -12,13 +12,13 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Serve runs one member of the etcd in this binary with etcd's own flags until
-// ctx ends, then closes it in order. It logs to standard error.
+// Serve runs one member of the etcd in this binary, with etcd's own flags, until ctx
+// ends. It logs to standard error.
 //
-// A leader does not hand over first, as upstream's command does: the members of
-// a run are stopped together, and handing over to one that is stopping too only
-// waits for a time-out of 7 s.
-func (o *Options) Serve(ctx context.Context, args []string) error {
+// Unlike upstream's command, a leader does not transfer its leadership before it
+// stops: the members of a run are stopped together, and a transfer to a member that
+// is stopping waits for a time-out of 7 s.
+func (s *Server) Serve(ctx context.Context, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {
 		return fmt.Errorf("read etcd flags: %w", err)
@@ -33,15 +33,15 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 		server.Server.HardStop()
 		return nil
 	case <-server.Server.StopNotify():
-		return errors.New("etcd stopped by itself")
+		return errors.New("serve etcd: the server stopped without a request to stop")
 	case err := <-server.Err():
 		return fmt.Errorf("serve etcd: %w", err)
 	}
 }
 
-// parse turns etcd's flags into its configuration. Unknown flags are errors, and
-// so are those that upstream's command reads elsewhere than where embed does:
-// accepting them without effect would record a setting that never was.
+// parse returns the configuration of etcd's flags. Unknown flags are errors. So are
+// flags that upstream's command supports and embed ignores, because the record would
+// show a setting without effect.
 func parse(args []string) (*embed.Config, error) {
 	cfg := embed.NewConfig()
 	fs := flag.NewFlagSet(Name, flag.ContinueOnError)
@@ -53,7 +53,7 @@ func parse(args []string) (*embed.Config, error) {
 		return nil, err
 	}
 	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("argument %q is not a flag", fs.Arg(0))
+		return nil, fmt.Errorf("arguments must be flags, got %q", fs.Arg(0))
 	}
 	cfg.ClusterState = state.String()
 	var unused []string
@@ -64,13 +64,13 @@ func parse(args []string) (*embed.Config, error) {
 		}
 	})
 	if len(unused) > 0 {
-		return nil, fmt.Errorf("the built-in server does not take %s", strings.Join(unused, ", "))
+		return nil, fmt.Errorf("the built-in server does not support %s", strings.Join(unused, ", "))
 	}
 	return cfg, cfg.Validate()
 }
 
-// transfer copies a flag that embed declares but leaves in the flag set. It
-// reports whether the flag has an effect.
+// transfer copies a flag that embed declares but does not copy itself. It reports
+// whether the flag has an effect.
 func transfer(cfg *embed.Config, fs *flag.FlagSet, f *flag.Flag) bool {
 	switch f.Name {
 	case "listen-client-urls":

@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // startOne starts a cluster of one member.
@@ -28,26 +29,26 @@ func startOne(t testing.TB, options string) *databasetest.Cluster {
 }
 
 // dialBy dials with one transport and closes the client at the end.
-func dialBy(t testing.TB, transport Transport, target database.Target) database.Client {
+func dialBy(t testing.TB, transport database.Transport, target database.Target) database.Client {
 	t.Helper()
-	driver := NewDriver()
+	driver := New()
 	driver.Transport = transport
 	client, err := driver.Dial(t.Context(), target)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("close the client: %v", err)
 		}
 	})
 	return client
 }
 
 // byTransport runs a test with every transport.
-func byTransport(t *testing.T, run func(*testing.T, Transport)) {
+func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
-	for _, transport := range []Transport{GRPC, Lean} {
+	for _, transport := range []database.Transport{database.Standard, database.Lean} {
 		t.Run(string(transport), func(t *testing.T) { run(t, transport) })
 	}
 }
@@ -58,12 +59,12 @@ func TestExactLimit(t *testing.T) {
 	c := startOne(t, "")
 	status, err := statusOf(t.Context(), c.Target(), 0)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask for the status: %v", err)
 	}
 	// A request's id starts with the low 16 bits of the member's.
 	id := status.Header.MemberId << 48
 	idSize := protowire.SizeVarint(id)
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		conn := dialBy(t, transport, c.Target())
 		for _, keySize := range []int{1, 127, 128, 256, 1000} {
 			key := []byte(strings.Repeat("k", keySize))
@@ -82,7 +83,7 @@ func TestExactLimit(t *testing.T) {
 // A full store refuses writes, serves reads, and says so in its log.
 func TestNoSpace(t *testing.T) {
 	c := startOne(t, "quota_backend_bytes: 1000000")
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		conn := dialBy(t, transport, c.Target())
 		value := make([]byte, 100_000)
 		var refused error
@@ -92,7 +93,7 @@ func TestNoSpace(t *testing.T) {
 		if outcome, class := database.Classify(refused); outcome != database.Failed || class != database.ClassThrottled {
 			t.Fatalf("a full store answers %v", refused)
 		}
-		if _, err := conn.Get(t.Context(), []byte("0"), database.ReadLinearizable); err != nil {
+		if _, err := conn.Get(t.Context(), []byte("0"), workload.ReadLinearizable); err != nil {
 			t.Errorf("a full store does not serve reads: %v", err)
 		}
 	})
@@ -101,10 +102,10 @@ func TestNoSpace(t *testing.T) {
 // The rules find what a real server logs.
 func TestLogRules(t *testing.T) {
 	c := startOne(t, "snapshot_count: 20")
-	conn := dialBy(t, Lean, c.Target())
+	conn := dialBy(t, database.Lean, c.Target())
 	for i := range 60 {
 		if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
-			t.Fatal(err)
+			t.Fatalf("put: %v", err)
 		}
 	}
 	want := []string{"leader elected", "snapshot"}
@@ -122,7 +123,7 @@ func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	var found []string
 	for _, rule := range c.Plan(0).LogRules {
@@ -139,7 +140,7 @@ func TestPrefer(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
 	}, 3)
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		for prefer := -1; prefer < 3; prefer++ {
 			asksOnly(t, c, transport, prefer)
 		}
@@ -147,7 +148,7 @@ func TestPrefer(t *testing.T) {
 }
 
 // asksOnly fails the test unless a connection asks the member it prefers, or all.
-func asksOnly(t *testing.T, c *databasetest.Cluster, transport Transport, prefer int) {
+func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transport, prefer int) {
 	t.Helper()
 	target := c.Target()
 	target.Prefer = prefer
@@ -169,7 +170,7 @@ func asksOnly(t *testing.T, c *databasetest.Cluster, transport Transport, prefer
 	}
 	status, err := statusOf(t.Context(), c.Target(), prefer)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask for the status: %v", err)
 	}
 	if asked[status.Header.MemberId] == 0 {
 		t.Errorf("prefer %d: another member was asked", prefer)
@@ -184,13 +185,13 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 	if grpc, ok := conn.(*client); ok {
 		resp, err = grpc.kv.Range(t.Context(), request)
 	} else {
-		m := unary.Message{One: request.Key, Rest: rangeFields(0, database.ReadStale)}
+		m := unary.Message{One: request.Key, Rest: rangeFields(0, workload.ReadStale)}
 		_, err = conn.(*lean).calls.Call(t.Context(), pathRange, m, func(reply []byte) (bool, error) {
 			return false, proto.Unmarshal(reply, resp)
 		})
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read from one member: %v", err)
 	}
 	return resp.Header.MemberId
 }
@@ -198,7 +199,7 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 // A request that no connection took was surely not applied; one whose connection
 // was cut may have been.
 func TestLostServer(t *testing.T) {
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		c := startOne(t, "")
 		conn := dialBy(t, transport, c.Target())
 		errs := make(chan error)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // With TLS, members and clients need a certificate of the CA.
@@ -22,12 +23,12 @@ func TestTLS(t *testing.T) {
 		"no such file":   {CA: "/no/such/file"},
 		"no PEM":         {CA: files.Key},
 	}
-	byTransport(t, func(t *testing.T, transport Transport) {
+	byTransport(t, func(t *testing.T, transport database.Transport) {
 		if err := dialBy(t, transport, c.Target()).Put(t.Context(), []byte("k"), []byte("v")); err != nil {
-			t.Error(err)
+			t.Errorf("dial the member: %v", err)
 		}
 		shareTLS(t, dialBy(t, transport, c.Target()))
-		driver := NewDriver()
+		driver := New()
 		driver.Transport = transport
 		if n, err := driver.CountKeys(t.Context(), c.Target()); err != nil || n != 1+sharers {
 			t.Errorf("%d keys: %v", n, err)
@@ -59,7 +60,7 @@ func shareTLS(t *testing.T, conn database.Client) {
 					t.Errorf("put %d: %v", i, err)
 					return
 				}
-				if got, err := conn.Get(t.Context(), key, database.ReadLinearizable); err != nil || !bytes.Equal(got, value) {
+				if got, err := conn.Get(t.Context(), key, workload.ReadLinearizable); err != nil || !bytes.Equal(got, value) {
 					t.Errorf("get %d: %d bytes, %v", i, len(got), err)
 					return
 				}

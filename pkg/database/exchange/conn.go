@@ -1,7 +1,7 @@
 // Package exchange is one connection that carries one exchange at a time, a request
-// and its answer, for clients that speak a protocol of their own making. It starts
-// no goroutines: the caller writes and reads, and the end of its context ends the
-// exchange.
+// and its answer, for clients that encode a protocol themselves. It starts no
+// goroutines: the caller writes and reads, and the end of the caller's context ends
+// the exchange.
 package exchange
 
 import (
@@ -16,44 +16,42 @@ import (
 	"time"
 )
 
-// Conn carries one exchange at a time over a connection that it keeps for the next.
-// It sends nothing twice. The zero Conn has no connection.
+// Conn carries one exchange at a time and keeps its connection for the next one. It
+// never sends a request twice. The zero Conn is not connected.
 //
 // An exchange is [Conn.Begin], [Conn.Connect] if there is no connection, [Conn.Send]
 // or [Conn.Write], reading In, and [Conn.End], by one goroutine at a time. Close and
-// Tend may be called beside it.
+// Keepalive are safe to call from other goroutines.
 type Conn struct {
-	// In is what came over the connection and was not taken yet. It belongs to the
-	// exchange.
+	// In holds received bytes. It belongs to the exchange.
 	In Input
-	// Unasked takes out of In what the server said while no exchange went on, but for
-	// what has not come whole; its error ends the connection. Without it, so does any
-	// word.
-	Unasked func() error
+	// Unsolicited handles bytes that the server sent between exchanges; it leaves an
+	// incomplete message in In. Its error closes the connection. If it is nil, any
+	// such byte closes the connection.
+	Unsolicited func() error
 
-	turn turn
+	trip roundTrip
 	sent atomic.Bool // the request of the exchange was written
 
 	mu     sync.Mutex
-	net    net.Conn        // nil while there is none
+	net    net.Conn        // nil while not connected
 	raw    syscall.RawConn // of net, below TLS
-	used   time.Time       // when the last exchange began, or ended
-	busy   bool            // an exchange goes on
-	broken bool            // net is of no use after the exchange
+	used   time.Time       // start of the running exchange, else end of the last one
+	busy   bool            // an exchange is running
+	broken bool            // net must be closed after the exchange
 	closed bool
-	watch  watch
+	watch  contextWatch
 }
 
-// idleFor is how long a connection is unused before it is looked at: the server
-// may have closed it. In less, a request would cross the server's goodbye anyway.
-const idleFor = 10 * time.Millisecond
+// idleCheck is how long a connection must be unused before Begin looks whether the
+// server closed it. A request sent sooner could cross the server's FIN anyway.
+const idleCheck = 10 * time.Millisecond
 
-// errBusy is that two exchanges were begun at once.
-var errBusy = errors.New("an exchange goes on")
+var errBusy = errors.New("another exchange is running on the connection")
 
-// Begin begins an exchange that the end of ctx ends, and says whether there is a
-// connection for it. Its error, a [*net.OpError] of "dial", is one of a request that
-// was not sent; then there is nothing to end.
+// Begin begins an exchange that ends with ctx, and reports whether there is a
+// connection for it. After an error, a [*net.OpError] of "dial", nothing was sent
+// and End must not be called.
 func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	now := time.Now()
 	c.mu.Lock()
@@ -65,12 +63,12 @@ func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 		return false, notSent(errBusy)
 	}
 	if ctx.Done() != c.watch.done {
-		c.watch.take(ctx, c.interrupt)
+		c.watch.set(ctx, c.interrupt)
 	}
 	if c.watch.over {
 		return false, notSent(context.Cause(ctx))
 	}
-	if c.net != nil && now.Sub(c.used) > idleFor && c.listen() != nil {
+	if c.net != nil && now.Sub(c.used) > idleCheck && c.checkIdle() != nil {
 		c.drop()
 	}
 	c.used, c.busy = now, true
@@ -78,27 +76,27 @@ func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	return c.net != nil, nil
 }
 
-// notSent is the error of a request that was not sent.
+// notSent wraps the error of a request of which no byte was sent.
 func notSent(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
-// interrupt ends the exchange that goes on under a context that is over.
+// interrupt ends the running exchange because its context ended.
 func (c *Conn) interrupt(done <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.watch.ends(done) && c.busy {
-		c.cut()
+		c.abort()
 	}
 }
 
-// cut ends what waits for the connection. It is locked.
-func (c *Conn) cut() {
+// abort fails pending reads and writes. c is locked.
+func (c *Conn) abort() {
 	if c.net != nil {
-		_ = c.net.SetDeadline(time.Unix(1, 0)) // fails only if closed, which does as well
+		_ = c.net.SetDeadline(time.Unix(1, 0)) // fails only on a closed connection
 	}
 }
 
-// Connect makes a connection for the exchange that goes on, with TLS if there is a
-// configuration, in the place of one that there may be.
+// Connect replaces the connection of the running exchange, or makes the first one.
+// A nil config is plaintext.
 func (c *Conn) Connect(ctx context.Context, addr string, config *tls.Config) error {
 	c.mu.Lock()
 	c.drop()
@@ -110,16 +108,16 @@ func (c *Conn) Connect(ctx context.Context, addr string, config *tls.Config) err
 	return c.adopt(conn)
 }
 
-// adopt takes a new connection for the exchange that goes on.
+// adopt uses a new connection for the running exchange.
 func (c *Conn) adopt(conn net.Conn) error {
-	raw, err := rawOf(conn)
+	raw, err := socketOf(conn)
 	if err != nil {
 		return errors.Join(notSent(err), conn.Close())
 	}
-	c.In.reset(conn)
-	c.turn = turn{conn: conn, in: &c.In, sent: &c.sent}
+	c.In.Reset(conn)
+	c.trip = roundTrip{conn: conn, in: &c.In, sent: &c.sent}
 	if _, plain := conn.(*net.TCPConn); plain {
-		c.turn.raw, c.turn.step = raw, c.turn.next
+		c.trip.raw, c.trip.step = raw, c.trip.next
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,13 +132,13 @@ func (c *Conn) adopt(conn net.Conn) error {
 	return nil
 }
 
-// Send writes a request in one piece. Without TLS it returns when the first of the
-// answer is in In.
+// Send writes a request in one piece. Without TLS it returns when the first bytes
+// of the answer are in In.
 func (c *Conn) Send(request []byte) error {
-	if c.turn.raw != nil {
-		return c.turn.take(request)
+	if c.trip.raw != nil {
+		return c.trip.do(request)
 	}
-	if _, err := c.turn.conn.Write(request); err != nil {
+	if _, err := c.trip.conn.Write(request); err != nil {
 		return err
 	}
 	c.sent.Store(true)
@@ -150,23 +148,24 @@ func (c *Conn) Send(request []byte) error {
 // Write writes a part of a request, or its pieces.
 func (c *Conn) Write(pieces ...[]byte) error {
 	buffers := net.Buffers(pieces)
-	_, err := buffers.WriteTo(c.turn.conn)
+	_, err := buffers.WriteTo(c.trip.conn)
 	return err
 }
 
-// Patience bounds reading in the exchange that goes on, unless its context is over;
-// the zero time is no bound. Later reads fail with [os.ErrDeadlineExceeded].
-func (c *Conn) Patience(until time.Time) error {
+// SetReadDeadline bounds reads of the running exchange, unless its context has
+// ended; the zero time removes the bound. Later reads fail with
+// [os.ErrDeadlineExceeded].
+func (c *Conn) SetReadDeadline(deadline time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.watch.over || c.net == nil {
 		return os.ErrDeadlineExceeded
 	}
-	return c.net.SetReadDeadline(until)
+	return c.net.SetReadDeadline(deadline)
 }
 
-// End ends an exchange. The connection is kept if it is reusable and was not
-// interrupted.
+// End ends an exchange. The connection is kept if it is reusable and the exchange
+// was not interrupted.
 func (c *Conn) End(reusable bool) {
 	c.In.shrink()
 	now := time.Now()
@@ -178,43 +177,46 @@ func (c *Conn) End(reusable bool) {
 	}
 }
 
-// Tend looks after the connection from beside its exchanges, and says whether there
-// is one still. While none goes on, it first takes what the server said unasked. It
-// calls do unless a request is being written, with whether an exchange goes on and
-// for how long it does, or none does. An exchange that is about to begin or to end
-// waits, so do writes with a deadline; it must not read. An error ends the
+// Keepalive lets a timer use the connection, and reports whether there is one. If
+// no exchange is running, it first handles unsolicited data. Then it calls do,
+// except while a request is being written, with whether an exchange is running and
+// for how long it has been, or how long none has. An error of do closes the
 // connection.
-func (c *Conn) Tend(do func(conn net.Conn, busy bool, since time.Duration) error) (connected bool) {
+//
+// Exchanges can't begin or end while do runs, so do must write with a deadline. It
+// must not read.
+func (c *Conn) Keepalive(do func(conn net.Conn, busy bool, since time.Duration) error) (connected bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.net == nil:
 		return false
 	case !c.busy:
-		if c.listen() != nil || do(c.net, false, time.Since(c.used)) != nil {
+		if c.checkIdle() != nil || do(c.net, false, time.Since(c.used)) != nil {
 			c.drop()
 			return false
 		}
 	case c.sent.Load() && !c.watch.over && do(c.net, true, time.Since(c.used)) != nil:
 		c.broken = true
-		c.cut()
+		c.abort()
 	}
 	return true
 }
 
-// Close ends the connection, and the exchange that may go on; later ones don't begin.
+// Close closes the connection, which fails a running exchange. No exchange can
+// begin after it.
 func (c *Conn) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	c.watch.forget()
+	c.watch.clear()
 	c.drop()
 }
 
-// drop closes the connection, if there is one. It is locked.
+// drop closes the connection, if there is one. c is locked.
 func (c *Conn) drop() {
 	if c.net != nil {
-		_ = c.net.Close() // nothing is unsent, and what is unread is lost on purpose
+		_ = c.net.Close() // no data is pending that matters
 		c.net, c.raw = nil, nil
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// echo is a server whose answers are its requests, each of one line. "silence" has
-// none, "bye" and a close comes after it, and "word" comes with a word more.
+// echo is a server that answers every line with the same line. It answers "silence"
+// with nothing, closes the connection after "bye", and sends another line, without a
+// request, soon after "word".
 type echo struct {
 	addr  string
 	tls   *tls.Config // of its clients
@@ -31,11 +32,11 @@ func startEcho(t *testing.T, secure bool) *echo {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.108.1.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	e := &echo{addr: l.Addr().String()}
 	if secure {
-		// Only for its certificate, and a client that trusts it.
+		// It lends its certificate and a client that trusts it.
 		web := httptest.NewTLSServer(nil)
 		defer web.Close()
 		e.tls = web.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
@@ -78,7 +79,7 @@ func (e *echo) serve(conn net.Conn) {
 		case "bye\n":
 			return
 		case "word\n":
-			time.Sleep(idleFor / 4) // so that it comes apart
+			time.Sleep(idleCheck / 4) // so that it arrives in a packet of its own
 			_, _ = io.WriteString(conn, "psst\n")
 		}
 	}
@@ -114,16 +115,16 @@ func TestExchanges(t *testing.T) {
 		var c Conn
 		for range 100 {
 			if err := e.ask(t.Context(), &c, "hello"); err != nil {
-				t.Fatal(err)
+				t.Fatalf("ask the server: %v", err)
 			}
 		}
 		if n := e.conns.Load(); n != 1 {
-			t.Errorf("%d connections", n)
+			t.Errorf("100 requests used %d connections, want 1", n)
 		}
 		c.Close()
 		var op *net.OpError
 		if err := e.ask(t.Context(), &c, "hello"); !errors.Is(err, net.ErrClosed) || !errors.As(err, &op) || op.Op != "dial" {
-			t.Errorf("after close: %v", err)
+			t.Errorf("a request after Close returns %v, want a dial error that wraps net.ErrClosed", err)
 		}
 		c.Close()
 	}
@@ -138,11 +139,11 @@ func TestContexts(t *testing.T) {
 	for round := range int64(3) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := e.ask(ctx, &c, "silence"); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal(err)
+			t.Fatalf("ask the server: %v", err)
 		}
 		lines := e.lines.Load()
 		if err := e.ask(ctx, &c, "late"); !errors.Is(err, context.DeadlineExceeded) || e.lines.Load() != lines {
-			t.Error(err)
+			t.Errorf("ask the server: %v", err)
 		}
 		cancel()
 		if err := e.ask(t.Context(), &c, "hello"); err != nil || e.conns.Load() != round+2 {
@@ -153,17 +154,17 @@ func TestContexts(t *testing.T) {
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if err := e.ask(ctx, &c, "hello"); err != nil {
-			t.Fatal(err)
+			t.Fatalf("ask the server: %v", err)
 		}
 		cancel() // in the middle of what follows
 	}
 	if e.conns.Load() != before {
-		t.Error("a context that ended after its exchange costs a connection")
+		t.Error("a context that ended after its exchange must not cost a connection")
 	}
 }
 
-// A connection that the server closed, or said something on, is replaced before
-// anything is sent; unless the client knows what was said.
+// A connection that the server closed, or sent unsolicited data on, is replaced
+// before the next request, unless the client handles that data.
 func TestIdle(t *testing.T) {
 	for _, tt := range []struct {
 		text          string
@@ -185,7 +186,7 @@ func TestIdle(t *testing.T) {
 		var c Conn
 		var heard bytes.Buffer
 		if tt.takes {
-			c.Unasked = func() error {
+			c.Unsolicited = func() error {
 				heard.Write(c.In.Bytes())
 				return c.In.Skip(len(c.In.Bytes()))
 			}
@@ -194,21 +195,21 @@ func TestIdle(t *testing.T) {
 			if err := e.ask(t.Context(), &c, tt.text); err != nil {
 				t.Errorf("%+v: %v", tt, err)
 			}
-			time.Sleep(2 * idleFor)
+			time.Sleep(2 * idleCheck)
 		}
 		if e.lines.Load() != 3 || e.conns.Load() != tt.conns {
-			t.Errorf("%+v: %d requests on %d connections", tt, e.lines.Load(), e.conns.Load())
+			t.Errorf("%+v: 3 requests arrived as %d on %d connections", tt, e.lines.Load(), e.conns.Load())
 		}
 		if tt.text == "word" && tt.takes && heard.String() != "psst\npsst\n" {
-			t.Errorf("heard %q", heard.String())
+			t.Errorf("the handler of unsolicited data got %q, want the line twice", heard.String())
 		}
 		c.Close()
 	}
 }
 
-// What looks after a connection runs while it is idle and while an answer is waited
-// for, and its error ends either.
-func TestTend(t *testing.T) {
+// Keepalive runs while the connection is idle and while an answer is awaited; its
+// error ends either.
+func TestKeepalive(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		tends(t, startEcho(t, secure))
 	}
@@ -218,20 +219,20 @@ func tends(t *testing.T, e *echo) {
 	var c Conn
 	defer c.Close()
 	refuse := func(net.Conn, bool, time.Duration) error { return io.ErrClosedPipe }
-	if c.Tend(refuse) {
-		t.Error("there is a connection")
+	if c.Keepalive(refuse) {
+		t.Error("Keepalive reports a connection before the first was made")
 	}
 	if err := e.ask(t.Context(), &c, "hello"); err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask the server: %v", err)
 	}
 	var was bool
 	var idle time.Duration
-	if !c.Tend(func(_ net.Conn, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
-		t.Errorf("idle for %v", idle)
+	if !c.Keepalive(func(_ net.Conn, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
+		t.Errorf("busy is %v and idle time %v of an idle connection, want false and a positive time", was, idle)
 	}
-	first := c.Tend(refuse)
-	if again := c.Tend(refuse); first || again {
-		t.Error("a connection is kept though it is of no use")
+	first := c.Keepalive(refuse)
+	if again := c.Keepalive(refuse); first || again {
+		t.Error("the connection is kept after Keepalive's function failed")
 	}
 	failed := make(chan error)
 	go func() { failed <- e.ask(t.Context(), &c, "silence") }()
@@ -240,29 +241,29 @@ func tends(t *testing.T, e *echo) {
 		select {
 		case err = <-failed:
 		case <-time.After(time.Millisecond):
-			c.Tend(func(conn net.Conn, busy bool, _ time.Duration) error {
+			c.Keepalive(func(conn net.Conn, busy bool, _ time.Duration) error {
 				if asked {
 					return io.ErrClosedPipe
 				}
 				asked = true
 				_, err := io.WriteString(conn, "silence\n")
 				if !busy {
-					t.Error("it is called while a request is written")
+					t.Error("Keepalive calls its function while a request is being written")
 				}
 				return err
 			})
 		}
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) || e.lines.Load() != 3 {
-		t.Errorf("%v, %d lines", err, e.lines.Load())
+		t.Errorf("an exchange whose keepalive failed returns %v after %d lines, want a deadline error after 3", err, e.lines.Load())
 	}
 	if err := e.ask(t.Context(), &c, "hello"); err != nil {
-		t.Error(err)
+		t.Errorf("ask the server: %v", err)
 	}
 }
 
-// Closing ends the exchange that goes on; another one beside it is refused.
-func TestCloseBeside(t *testing.T) {
+// Close ends the running exchange, and a second exchange at the same time is refused.
+func TestCloseDuringExchange(t *testing.T) {
 	e := startEcho(t, false)
 	var c Conn
 	failed := make(chan error)
@@ -271,20 +272,20 @@ func TestCloseBeside(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if _, err := c.Begin(t.Context()); !errors.Is(err, errBusy) {
-		t.Error(err)
+		t.Errorf("begin the exchange: %v", err)
 	}
 	c.Close()
 	if err := <-failed; err == nil {
-		t.Error("it goes on")
+		t.Error("an exchange succeeds although its connection was closed")
 	}
 }
 
-func TestNobody(t *testing.T) {
+func TestDialRefused(t *testing.T) {
 	var c Conn
 	defer c.Close()
 	var op *net.OpError
 	if err := (&echo{addr: "127.108.1.1:1"}).ask(t.Context(), &c, "hello"); !errors.As(err, &op) || op.Op != "dial" {
-		t.Error(err)
+		t.Errorf("error of a refused connection: %v, want a net.OpError of dial", err)
 	}
 }
 
@@ -294,14 +295,15 @@ func TestInput(t *testing.T) {
 	for how, cut := range map[string]func(io.Reader) io.Reader{
 		"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader,
 	} {
-		in := NewInput(cut(bytes.NewReader(text)))
+		var in Input
+		in.Reset(cut(bytes.NewReader(text)))
 		in.Expect(64)
 		four, err := in.Next(4)
 		if string(four) != "0123" || err != nil {
 			t.Errorf("%s: %q, %v", how, four, err)
 		}
 		if err := in.Skip(5006); err != nil {
-			t.Error(err)
+			t.Errorf("skip the bytes: %v", err)
 		}
 		rest, err := in.Append([]byte("x"), 4980)
 		if string(rest[:4]) != "x012" || len(rest) != 4981 || err != nil {

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// connectTimeout bounds the making of one connection, TLS included.
+// connectTimeout bounds one connection attempt, TLS handshake included.
 const connectTimeout = 5 * time.Second
 
-// Dial makes one connection, with TLS if there is a configuration, whose server name
-// is the host of addr unless it has one. It takes 5 seconds at most. Its error is a
-// [*net.OpError] of "dial".
+// Dial connects to addr within 5 seconds. With a config it uses TLS; the server
+// name defaults to the host of addr. An error is a [*net.OpError] of "dial".
 func Dial(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client is one connection to one member, for one caller at a time. An
-// interrupted request leaves its answer on the way, so the connection is closed
-// then and the next request opens another.
+// client is one connection to one member, for one caller at a time. The answer to an
+// interrupted request may still arrive, so the connection is then closed and the next
+// request opens another.
 type client struct {
 	endpoint string
-	conn     net.Conn // nil until the first request and after a broken one
+	conn     net.Conn // nil before the first request and after a failed one
 	r        *bufio.Reader
 	w        *bufio.Writer
 	closed   bool
@@ -27,12 +28,11 @@ var (
 	_ database.Deleter = (*client)(nil)
 )
 
-// Dial opens one connection: to the preferred member, or to the first without
-// preference.
+// Dial opens one connection, to the preferred or else the first member.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	prefer := max(t.Prefer, 0)
 	if prefer >= len(t.Endpoints) {
-		return nil, fmt.Errorf("dial fake: endpoint %d of %d", prefer, len(t.Endpoints))
+		return nil, fmt.Errorf("dial fake: the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, prefer)
 	}
 	c := &client{endpoint: t.Endpoints[prefer]}
 	if err := c.connect(ctx); err != nil {
@@ -48,7 +48,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 }
 
 // Get returns the value of key.
-func (c *client) Get(ctx context.Context, key []byte, _ database.ReadMode) ([]byte, error) {
+func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
 	return c.do(ctx, opGet, key, nil)
 }
 
@@ -69,7 +69,7 @@ func (c *client) Close() error {
 	return err
 }
 
-// do sends one request and returns what its answer means.
+// do sends one request and returns its answer, or the classed error that it means.
 func (c *client) do(ctx context.Context, op opcode, key, value []byte) ([]byte, error) {
 	answer, err := c.roundTrip(ctx, op, key, value)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *client) do(ctx context.Context, op opcode, key, value []byte) ([]byte, 
 	return answer.result()
 }
 
-// roundTrip sends one request and waits for its answer. Its errors are classed.
+// roundTrip sends one request and waits for its answer. Errors are classed.
 func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, database.NotApplied(classOf(ctx, err), err)
@@ -88,7 +88,7 @@ func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*
 			return nil, err
 		}
 	}
-	// The end of ctx, whichever way, ends the wait on the connection.
+	// The end of ctx ends the wait for the answer.
 	conn := c.conn
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	answer, err := c.exchange(op, key, value)
@@ -119,7 +119,7 @@ func (c *client) exchange(op opcode, key, value []byte) (*reply, error) {
 	return &reply{code: code(kind), data: data}, nil
 }
 
-// result returns what a reply means to the caller.
+// result returns the data of a reply, or the classed error that it means.
 func (r *reply) result() ([]byte, error) {
 	refusal := errors.New(string(r.data))
 	switch r.code {
@@ -147,7 +147,7 @@ func (c *client) connect(ctx context.Context) error {
 	if err != nil {
 		class := classOf(ctx, err)
 		if class == database.ClassConnection {
-			class = database.ClassUnavailable // there was none to lose
+			class = database.ClassUnavailable // there was no connection to lose
 		}
 		return database.NotApplied(class, err)
 	}
@@ -155,8 +155,8 @@ func (c *client) connect(ctx context.Context) error {
 	return nil
 }
 
-// classOf names what broke a request: ctx if it has ended, else the connection.
-// A dialer may notice a deadline a moment before ctx does.
+// classOf returns the class of a failed request: that of ctx if it has ended, else a
+// lost connection. A dialer may reach its deadline a moment before ctx does.
 func classOf(ctx context.Context, err error) database.Class {
 	var network net.Error
 	switch {

@@ -1,10 +1,10 @@
-// Package fake is a small key-value database built into the binary: for tests of
-// everything that drives a database, and the shortest complete example of how
-// one is added. The tests can make it slow, refuse writes and lose answers.
+// Package fake is a small key-value database built into the binary. Tests of everything
+// that drives a database use it, and it is the shortest complete example of a driver.
+// Tests can make it slow, refuse writes and lose answers.
 //
-// Member 0 leads: it holds every key in memory and appends every write to a
-// file. The other members forward requests to it. A connection carries one
-// request at a time, so every client has its own.
+// Member 0 leads: it keeps all keys in memory and appends every write to a file. The
+// other members forward requests to it. A connection carries one request at a time, so
+// every client needs its own.
 package fake
 
 import (
@@ -17,15 +17,16 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name.
+// Name is used in experiment files and in the registry.
 const Name = "fake"
 
-// Version is what its members answer when they are asked.
+// Version is reported by every member.
 const Version = "1.0.0"
 
-// maxValue is the largest value in bytes that a server takes.
+// maxValue is the largest value in bytes that a server accepts.
 const maxValue = 1 << 20
 
 // Database returns the fake as a registry lists it.
@@ -33,29 +34,28 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads: []database.ReadMode{database.ReadLinearizable},
-			Operations: []database.Op{
-				database.OpWrite, database.OpUpdate, database.OpRead, database.OpReadOneshot, database.OpDelete,
-			},
-			Ports:    map[string]int{"client": 7379},
-			Embedded: Version,
-			MaxValue: maxValue,
-			Fsync:    "none: the leader appends to a file and never syncs it",
+			Reads:      []workload.ReadMode{workload.ReadLinearizable},
+			Operations: database.OperationsOf((*client)(nil)),
+			Ports:      map[string]int{"client": 7379},
+			Embedded:   Version,
+			Failover:   workload.FailoverNone,
+			MaxValue:   maxValue,
+			Fsync:      "none: the leader appends to a file and never syncs it",
 		},
 		New: func() database.Driver { return New() },
 	}
 }
 
-// Options are the fake's settings: how slow it is and how often it fails. The
-// counts are of the writes that reach the leader.
+// Options set how slow the fake is and how often it fails. Counts are of writes that
+// reach the leader.
 type Options struct {
-	Delay      time.Duration `yaml:"delay" doc:"time the leader takes for every request"`
-	FailEvery  int           `yaml:"fail_every" doc:"refuse every n-th write without applying it; 0 is never"`
-	LoseEvery  int           `yaml:"lose_every" doc:"apply every n-th write and cut the connection instead of answering; 0 is never"`
-	ReadyAfter time.Duration `yaml:"ready_after" doc:"time from start until a member says that it is ready"`
+	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
+	FailEvery  int           `yaml:"fail_every" doc:"refuse every n-th write without applying it; 0 means never"`
+	LoseEvery  int           `yaml:"lose_every" doc:"apply every n-th write and close the connection instead of answering; 0 means never"`
+	ReadyAfter time.Duration `yaml:"ready_after" doc:"time from start until a member reports that it is ready"`
 }
 
-// New returns options that hold every default: fast and faultless.
+// New returns options that hold every default: no delay and no faults.
 func New() *Options { return &Options{} }
 
 var (
@@ -65,12 +65,13 @@ var (
 	_ database.Leader    = (*Options)(nil)
 	_ database.Versioner = (*Options)(nil)
 	_ database.Counter   = (*Options)(nil)
+	_ database.KeyFinder = (*Options)(nil)
 )
 
 // Validate refuses negative settings.
 func (o *Options) Validate(database.HostFacts) error {
 	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 {
-		return errors.New("delay, ready_after, fail_every and lose_every can't be negative")
+		return fmt.Errorf("delay, ready_after, fail_every and lose_every must be at least 0, got %v, %v, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery)
 	}
 	return nil
 }
@@ -78,10 +79,10 @@ func (o *Options) Validate(database.HostFacts) error {
 // Plan returns one command that runs this binary again.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if m.Index < 0 || m.Index >= len(m.Hosts) {
-		return database.Plan{}, fmt.Errorf("plan fake: member %d of %d", m.Index, len(m.Hosts))
+		return database.Plan{}, fmt.Errorf("plan fake: the member must be from 0 to %d, got %d", len(m.Hosts)-1, m.Index)
 	}
 	if m.TLS != nil {
-		return database.Plan{}, errors.New("plan fake: it speaks no TLS")
+		return database.Plan{}, errors.New("plan fake: TLS is not supported")
 	}
 	args := []string{
 		Name,
@@ -111,7 +112,7 @@ func address(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// Ready asks the member whether it is up and reaches the leader.
+// Ready asks the member whether it is ready and reaches the leader.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	_, err := ask(ctx, t, member, opReady)
 	return err
@@ -138,24 +139,47 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 
 // CountKeys asks the leader, through the first member that answers.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
+	n, err := askNumber(ctx, t, opCount, nil)
+	if err != nil {
+		return 0, fmt.Errorf("count fake keys: %w", err)
+	}
+	return n, nil
+}
+
+// HighestKey asks the leader, through the first member that answers.
+func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
+	n, err := askNumber(ctx, t, opHighest, strconv.AppendInt(nil, int64(keySize), 10))
+	if err != nil {
+		return 0, fmt.Errorf("find the highest fake key: %w", err)
+	}
+	return n, nil
+}
+
+// askNumber sends one request to the members in turn until one answers with a number.
+func askNumber(ctx context.Context, t database.Target, op opcode, key []byte) (int64, error) {
 	var errs []error
 	for member := range t.Endpoints {
-		count, err := ask(ctx, t, member, opCount)
+		number, err := askFor(ctx, t, member, op, key)
 		if err == nil {
-			return strconv.ParseInt(string(count), 10, 64)
+			return strconv.ParseInt(string(number), 10, 64)
 		}
 		errs = append(errs, err)
 	}
-	return 0, fmt.Errorf("count fake keys: %w", errors.Join(errs...))
+	return 0, errors.Join(errs...)
 }
 
 // ask sends one request without key or value to one member.
 func ask(ctx context.Context, t database.Target, member int, op opcode) ([]byte, error) {
+	return askFor(ctx, t, member, op, nil)
+}
+
+// askFor sends one request without value to one member.
+func askFor(ctx context.Context, t database.Target, member int, op opcode, key []byte) ([]byte, error) {
 	if member < 0 || member >= len(t.Endpoints) {
-		return nil, fmt.Errorf("ask fake member %d of %d", member, len(t.Endpoints))
+		return nil, fmt.Errorf("the fake member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	c := &client{endpoint: t.Endpoints[member]}
-	answer, err := c.do(ctx, op, nil, nil)
+	answer, err := c.do(ctx, op, key, nil)
 	if err = errors.Join(err, c.Close()); err != nil {
 		return nil, fmt.Errorf("ask fake member %d: %w", member, err)
 	}

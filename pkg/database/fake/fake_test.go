@@ -36,11 +36,11 @@ func TestFaults(t *testing.T) {
 		counter := c.Driver().(database.Counter)
 		before, err := counter.CountKeys(ctx, c.Target())
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("count the keys: %v", err)
 		}
 		client, err := c.Driver().Dial(ctx, c.To(member))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("dial: %v", err)
 		}
 		defer client.Close()
 		got := map[database.Outcome]map[database.Class]int{}
@@ -68,12 +68,12 @@ func TestDelay(t *testing.T) {
 	c := databasetest.Start(t, s, 1)
 	client, err := c.Driver().Dial(t.Context(), c.Target())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	defer client.Close()
 	start := time.Now()
 	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
-		t.Fatal(err)
+		t.Fatalf("put: %v", err)
 	}
 	if took := time.Since(start); took < 30*time.Millisecond {
 		t.Errorf("a write took %v, less than the delay", took)
@@ -106,6 +106,6 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	if err := fake.New().Validate(database.HostFacts{}); err != nil {
-		t.Error(err)
+		t.Errorf("validate the options: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -97,15 +98,15 @@ func (s *server) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// answer carries out one request; code 0 means that there is no answer.
+// answer handles one request. Code 0 closes the connection without an answer.
 func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, value []byte) (code, []byte) {
 	switch {
 	case op == opVersion:
 		return codeOK, []byte(Version)
 	case op == opReady && time.Since(s.started) < s.ReadyAfter:
-		return codeNotReady, []byte("not yet")
+		return codeNotReady, []byte("the member is not ready yet")
 	case op == opLead && s.store == nil:
-		return codeRefused, []byte("a follower")
+		return codeRefused, []byte("the member is a follower")
 	case s.store == nil:
 		return forward(ctx, upstream, op, key, value)
 	}
@@ -115,26 +116,32 @@ func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, v
 	return s.lead(op, key, value)
 }
 
-// forward asks the leader. A connection that breaks on the way leaves open
-// whether the leader had the request.
+// forward sends a request to the leader. If the connection breaks, the leader may have
+// applied the request.
 func forward(ctx context.Context, upstream *client, op opcode, key, value []byte) (code, []byte) {
 	answer, err := upstream.roundTrip(ctx, op, key, value)
 	if err == nil {
 		return answer.code, answer.data
 	}
 	if outcome, _ := database.Classify(err); outcome == database.Failed {
-		return codeUnavailable, []byte("the leader is not reached")
+		return codeUnavailable, []byte("the leader can't be reached")
 	}
-	return codeUnknown, []byte("the leader was lost")
+	return codeUnknown, []byte("the connection to the leader was lost")
 }
 
-// lead carries out a request on the leader's own store.
+// lead handles a request on the leader's store.
 func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	switch op {
 	case opReady, opLead:
 		return codeOK, nil
 	case opCount:
 		return codeOK, fmt.Append(nil, s.store.count())
+	case opHighest:
+		size, err := strconv.Atoi(string(key))
+		if err != nil {
+			return codeRefused, []byte("the key must be a size")
+		}
+		return codeOK, fmt.Append(nil, s.store.highest(size))
 	case opGet:
 		value, ok := s.store.get(key)
 		if !ok {
@@ -150,16 +157,16 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 
 func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	if len(value) > maxValue {
-		return codeTooLarge, fmt.Appendf(nil, "%d bytes, the limit is %d", len(value), maxValue)
+		return codeTooLarge, fmt.Appendf(nil, "the value must have at most %d bytes, got %d", maxValue, len(value))
 	}
 	n := s.store.next()
 	if s.FailEvery > 0 && n%s.FailEvery == 0 {
 		s.logger.Printf("refused write %d", n)
-		return codeRefused, []byte("every so often a write is refused")
+		return codeRefused, []byte("the option fail_every refuses this write")
 	}
 	if err := s.store.apply(op, key, value); err != nil {
 		s.logger.Printf("write %d: %v", n, err)
-		return codeUnknown, []byte("the file of writes failed")
+		return codeUnknown, []byte("the write could not be appended to the file")
 	}
 	if s.LoseEvery > 0 && n%s.LoseEvery == 0 {
 		return 0, nil
@@ -167,7 +174,7 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	return codeOK, nil
 }
 
-// sleep waits, and reports whether ctx let it finish.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // store is the leader's map and the file of writes that it is made from again.
@@ -88,6 +90,19 @@ func (s *store) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.keys)
+}
+
+// highest returns the highest numbered key of that size, -1 without one.
+func (s *store) highest(size int) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	highest := int64(-1)
+	for key := range s.keys {
+		if n, ok := workload.KeyNumber([]byte(key), size); ok {
+			highest = max(highest, n)
+		}
+	}
+	return highest
 }
 
 // next numbers the writes from 1.

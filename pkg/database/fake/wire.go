@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// opcode is what a request asks for.
+// opcode is the operation of a request, one byte on the wire.
 type opcode byte
 
 const (
@@ -19,6 +19,7 @@ const (
 	opPut
 	opGet
 	opDelete
+	opHighest // of the keys whose size is the request's key, in decimal
 )
 
 // code is how a request ended.

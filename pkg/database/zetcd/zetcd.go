@@ -2,12 +2,11 @@
 // of etcd: every member is one etcd and one proxy to it, and clients are
 // ZooKeeper's.
 //
-// Keys are where the driver of ZooKeeper puts them: under one of key_parents
-// znodes (see [zookeeper.Keyspace]). Here that matters. A create changes its
-// parent in an optimistic transaction, so creates under one parent, as the
-// classic tool made them, fail each other and are tried again by the proxy.
-// Creates of 1 KiB answered within 5 s, per second, on two busy cores without
-// fsync:
+// Keys have the layout of the ZooKeeper driver: under one of key_parents znodes (see
+// [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so
+// concurrent creates under one parent, the layout of the classic tool, conflict and are
+// retried by the proxy. Creates of 1 KiB per second that were answered within 5 s, on
+// two busy cores without fsync:
 //
 //	clients         1     10    100   1000
 //	1 parent      507    213     38      1
@@ -16,8 +15,8 @@
 //
 // Results with different key_parents do not compare.
 //
-// A proxy answers nothing of its version or its leader, and hangs when the etcd
-// below it dies: then requests run out of time.
+// A proxy reports neither its version nor the leader. When the etcd behind it dies, the
+// proxy hangs and requests time out.
 package zetcd
 
 import (
@@ -34,6 +33,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name is the database's name in experiment files and in the registry.
@@ -51,57 +51,67 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads:      []database.ReadMode{database.ReadSyncGet, database.ReadStale},
+			Reads:      []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
 			Operations: zookeeper.Operations(),
 			Ports:      map[string]int{"client": 2181, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
-			MaxValue:   New().protocol().MaxValue(limitKeySize),
-			Fsync:      etcd.Database().Info.Fsync,
+			// Its clients are ZooKeeper's.
+			Failover: workload.FailoverNext,
+			MaxValue: New().protocol().MaxValue(limitKeySize),
+			Fsync:    etcd.Database().Info.Fsync,
 		},
 		New: func() database.Driver { return New() },
 	}
 }
 
-// limitKeySize is the key that Info.MaxValue reckons with: the size that
-// experiments have by default.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
+// experiments.
 const limitKeySize = 256
 
-// Options are zetcd's settings. The proxy has none that matter to a load.
+// Options are the settings of the etcd, the layout of the keys and the client. The
+// proxy has no settings that matter to a load.
 type Options struct {
-	KeyParents int                 `yaml:"key_parents" doc:"znodes among which the keys are spread; creates under one parent hinder each other"`
-	Transport  zookeeper.Transport `yaml:"transport" doc:"what carries the client's requests: lean or standard, as for zookeeper"`
-	// Not embedded: what etcd's driver asks of members, a proxy does not answer.
-	Etcd etcd.Options `yaml:",inline" doc:"options of the etcd below the proxy"`
+	KeyParents int                `yaml:"key_parents" doc:"znodes that the keys are spread over; concurrent creates under one parent conflict"`
+	Transport  database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for zookeeper"`
+	// Not embedded: a proxy is not etcd's built-in server.
+	Etcd etcd.Server `yaml:",inline" doc:"options of the etcd behind the proxy"`
 }
 
 // New returns options that hold every default.
 func New() *Options {
-	return &Options{KeyParents: zookeeper.DefaultParents, Transport: zookeeper.Lean, Etcd: *etcd.New()}
+	return &Options{KeyParents: zookeeper.DefaultParents, Transport: database.Lean, Etcd: *etcd.NewServer()}
 }
 
 var (
 	_ database.Driver     = (*Options)(nil)
 	_ database.Validator  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
+	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
+	_ database.Mirror     = (*Options)(nil)
 )
+
+// ServeMirror implements [database.Mirror] with that of ZooKeeper.
+func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
+	return zookeeper.ServeMirror(ctx, l, hold)
+}
 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 
-// ExtraFlags returns the raw flags of the etcd below.
+// ExtraFlags returns the raw flags of the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
-// Validate reports every option that can't be.
+// Validate reports every option that etcd or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }
 
-// protocol is how clients speak to the proxies. etcd would take requests of 1.5
-// MiB; the limit is ZooKeeper's, so that the same loads run on both.
+// protocol configures clients of the proxies. etcd would accept requests of 1.5 MiB. The
+// limit is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
 		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
@@ -123,8 +133,8 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return client, nil
 }
 
-// Ready opens a session through a member's proxy, which takes a quorum of etcd,
-// and reads in it.
+// Ready opens a session through a member's proxy, which needs a quorum of etcd, and
+// reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	if err := o.protocol().Serves(ctx, t, member); err != nil {
 		return fmt.Errorf("zetcd: %w", err)
@@ -141,16 +151,26 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// Plan returns etcd's plan and, once that listens, the proxy to it. The proxy has
-// this one endpoint: with more, reads would go to members that are behind.
+// HighestKey finds the highest numbered key through a proxy; see
+// [zookeeper.Protocol.HighestKey].
+func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
+	n, err := o.protocol().HighestKey(ctx, t, keySize)
+	if err != nil {
+		return 0, fmt.Errorf("zetcd: %w", err)
+	}
+	return n, nil
+}
+
+// Plan returns etcd's plan and the proxy, which starts once etcd listens. The proxy has
+// only its member as endpoint: with more, it would read from members that are behind.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):
-		return database.Plan{}, fmt.Errorf("plan zetcd: member %d of %d", m.Index, len(m.Hosts))
+		return database.Plan{}, fmt.Errorf("plan zetcd: the member must be from 0 to %d, got %d", len(m.Hosts)-1, m.Index)
 	case m.TLS != nil:
-		return database.Plan{}, errors.New("plan zetcd: TLS is not supported: its clients speak none")
+		return database.Plan{}, errors.New("plan zetcd: TLS is not supported by its clients")
 	case m.Tools[Name] == "":
-		return database.Plan{}, errors.New("plan zetcd: no zetcd executable: it is not built in")
+		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
 	plan, err := o.Etcd.Plan(below(m))
 	if err != nil {
@@ -163,7 +183,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	plan.Commands = append(plan.Commands, database.Command{
 		Name: Name, Path: m.Tools[Name],
 		Args: []string{"-zkaddr", listen, "-endpoints", endpoint, "-logtostderr"},
-		// It ends without a word if it can't listen; then the wait tells.
+		// It exits without a message if it can't listen. The wait makes that an error.
 		WaitListen: []string{listen},
 	})
 	plan.Listen = append([]string{listen}, plan.Listen...)
@@ -171,7 +191,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// below is the etcd member below a proxy.
+// below returns the etcd member behind a proxy.
 func below(m database.Member) database.Member {
 	hosts := make([]database.Host, len(m.Hosts))
 	for i, h := range m.Hosts {
@@ -185,7 +205,7 @@ func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }
 
-// version is the only one there is a recipe for.
+// version is the only version with a recipe.
 const version = "0.0.5"
 
 var (
@@ -198,7 +218,7 @@ var (
 // Recipes returns the build from source.
 func (o *Options) Recipes(asked string) ([]install.Recipe, error) {
 	if strings.TrimPrefix(asked, "v") != version {
-		return nil, fmt.Errorf("version %q of zetcd can't be had, only %s", asked, version)
+		return nil, fmt.Errorf("the version of zetcd must be %s, the only one with a recipe, got %q", version, asked)
 	}
 	return []install.Recipe{install.GoBuild{
 		About:    install.About{Source: "https://pkg.go.dev/github.com/coreos/zetcd@v" + version},

@@ -55,13 +55,13 @@ func TestClientsAtOnce(t *testing.T) {
 			conn, err := c.Driver().Dial(ctx, target)
 			<-slots
 			if err != nil {
-				t.Error(err)
+				t.Errorf("dial the member: %v", err)
 				return
 			}
 			defer conn.Close()
 			for n := range each {
 				if err := conn.Put(ctx, fmt.Appendf(nil, "%0256d", i*each+n), make([]byte, 1024)); err != nil {
-					t.Error(err)
+					t.Errorf("put a key: %v", err)
 					return
 				}
 			}
@@ -83,11 +83,11 @@ func member(tools map[string]string) database.Member {
 func TestPlan(t *testing.T) {
 	built, err := New().Plan(member(map[string]string{Name: "/opt/zetcd"}))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	tool, err := New().Plan(member(map[string]string{Name: "/opt/zetcd", etcd.Name: "/opt/etcd"}))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	if b, e := built.Commands[0], tool.Commands[0]; !b.Self || e.Self || e.Path != "/opt/etcd" || cmp.Diff(b.Args[1:], e.Args) != "" {
 		t.Errorf("built-in %+v, tool %+v", b, e)
@@ -116,17 +116,17 @@ func TestPlan(t *testing.T) {
 func TestOptions(t *testing.T) {
 	o := New()
 	if err := database.DecodeOptions([]byte("{key_parents: 5, snapshot_count: 7, unsafe_no_fsync: true, flags: [--pre-vote]}"), o); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode options: %v", err)
 	}
 	if o.KeyParents != 5 || o.Etcd.SnapshotCount != 7 || o.Fsync() != o.Etcd.Fsync() || o.Fsync() == New().Fsync() || len(o.ExtraFlags()) != 1 {
 		t.Errorf("options: %+v", o)
 	}
 	if err := o.Validate(database.HostFacts{}); err != nil {
-		t.Error(err)
+		t.Errorf("validate the options: %v", err)
 	}
 	o.KeyParents, o.Etcd.SnapshotCount, o.Transport = 0, 0, "grpc"
 	err := o.Validate(database.HostFacts{})
-	if err == nil || !strings.Contains(err.Error(), "key_parents 0") || !strings.Contains(err.Error(), "snapshot_count 0") || !strings.Contains(err.Error(), `transport "grpc"`) {
+	if err == nil || !strings.Contains(err.Error(), "key_parents must be from 1 to 100000, got 0") || !strings.Contains(err.Error(), "snapshot_count must be at least 1, got 0") || !strings.Contains(err.Error(), `transport must be lean or standard, got "grpc"`) {
 		t.Errorf("not all are refused: %v", err)
 	}
 }

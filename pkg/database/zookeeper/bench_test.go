@@ -44,7 +44,7 @@ func BenchmarkClients(b *testing.B) {
 			return err
 		}})
 	}
-	for _, transport := range []Transport{Lean, Standard} {
+	for _, transport := range []database.Transport{database.Lean, database.Standard} {
 		driver := New()
 		driver.Transport = transport
 		for _, operation := range operations {
@@ -63,7 +63,7 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, ope
 	}
 	dialing := databasetest.ProcessCPU(b) - before
 	if err := dialed[0].Put(b.Context(), appendKey(nil, 0), make([]byte, 1024)); err != nil {
-		b.Fatal(err)
+		b.Fatalf("put: %v", err)
 	}
 	var left atomic.Int64
 	left.Store(int64(b.N))

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // client applies operations over one session, one at a time.
@@ -16,56 +17,84 @@ type client struct {
 	requests
 	keys   Keyspace
 	limit  int // largest request in bytes
-	access int // bytes of a create request that say who may do what
-	// updates says that the last put found its key.
+	access int // bytes of the ACL in a create request
+	// updates is whether the last Put found its key.
 	updates bool
 	path    []byte // of the last key
 }
 
 var (
-	_ database.Client  = (*client)(nil)
-	_ database.Deleter = (*client)(nil)
-	_ database.Swapper = (*client)(nil)
+	_ database.Client       = (*client)(nil)
+	_ database.HintedPutter = (*client)(nil)
+	_ database.Deleter      = (*client)(nil)
+	_ database.Swapper      = (*client)(nil)
 )
 
-// Put creates key or sets its value. ZooKeeper has a request for either and none
-// for both, and logs a transaction even for one that fails. So the one is tried
-// first that the last put of this connection turned out to need: a load that
-// writes new keys costs one create each, a load that overwrites one set each.
-// When the other is needed too, the put takes both.
+// Put creates key or sets its value. It first tries the request that the last Put of
+// this client needed.
+//
+// ZooKeeper has one request for a new znode and another for an existing one, and
+// logs a transaction even for one that fails. A Put that tried the wrong one costs
+// two transactions; [client.PutNew] and [client.PutExisting] avoid that.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
-	path := c.at(key)
-	if size := putSize(c.access, len(path), len(value)); size > c.limit {
-		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
+	update, err := c.put(ctx, key, value, c.updates)
+	c.updates = update
+	return err
+}
+
+// PutNew is a Put that tries to create key first.
+func (c *client) PutNew(ctx context.Context, key, value []byte) error {
+	_, err := c.put(ctx, key, value, false)
+	return err
+}
+
+// PutExisting is a Put that tries to set the value of key first.
+func (c *client) PutExisting(ctx context.Context, key, value []byte) error {
+	_, err := c.put(ctx, key, value, true)
+	return err
+}
+
+// put creates key or sets its value, and returns which of them the last request did.
+func (c *client) put(ctx context.Context, key, value []byte, update bool) (updated bool, err error) {
+	path := c.pathOf(key)
+	if err := c.checkSize(path, value); err != nil {
+		return update, err
 	}
-	// Twice is enough unless others create and delete the same key meanwhile.
-	var err error
+	// Two requests suffice unless others create and delete the same key meanwhile.
 	for range 3 {
-		if c.updates {
+		if update {
 			err = c.set(ctx, path, value, anyVersion)
 		} else {
 			err = c.add(ctx, path, value)
 		}
 		if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
-			return err
+			return update, err
 		}
-		c.updates = !c.updates
+		update = !update
 	}
-	return database.NotApplied(database.ClassConflict, err)
+	return update, database.NotApplied(database.ClassConflict, err)
 }
 
-// Get returns the value of key. With [database.ReadSyncGet] it first waits until
-// the server has what was written before. That holds for a follower; ZooKeeper's
-// leader answers a sync at once, and a read that follows can miss what the leader
-// has committed and not yet applied itself.
-func (c *client) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
-	value, _, err := c.read(ctx, c.at(key), mode)
+// checkSize refuses a value that would make the server close the connection.
+func (c *client) checkSize(path, value []byte) error {
+	if size := putSize(c.access, len(path), len(value)); size > c.limit {
+		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("a request may have at most %d bytes, got %d", c.limit, size))
+	}
+	return nil
+}
+
+// Get returns the value of key. With [workload.ReadSyncGet] it first waits until the
+// server has applied earlier writes. That holds for a follower. ZooKeeper's leader
+// answers a sync at once, so a read from it can miss a write that the leader
+// committed and has not applied.
+func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	value, _, err := c.read(ctx, c.pathOf(key), mode)
 	return value, err
 }
 
 // Delete removes key.
 func (c *client) Delete(ctx context.Context, key []byte) error {
-	err := c.remove(ctx, c.at(key))
+	err := c.remove(ctx, c.pathOf(key))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -73,14 +102,14 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 }
 
 // Swap reads key with its version, after a sync, and sets it if it holds old and
-// has that version still. A missing key is a conflict too, and so is a read that
-// was behind (see Get): then nothing is set though the key may have held old.
+// still has that version. A missing key is a conflict. So is a stale read (see Get):
+// then nothing is set although the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
-	path := c.at(key)
-	if size := putSize(c.access, len(path), len(value)); size > c.limit {
-		return database.NotApplied(database.ClassTooLarge, fmt.Errorf("the request has %d bytes, the most is %d", size, c.limit))
+	path := c.pathOf(key)
+	if err := c.checkSize(path, value); err != nil {
+		return err
 	}
-	held, version, err := c.read(ctx, path, database.ReadSyncGet)
+	held, version, err := c.read(ctx, path, workload.ReadSyncGet)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return database.NotApplied(database.ClassConflict, errors.New("the key does not exist"))
@@ -103,14 +132,14 @@ func (c *client) Close() error {
 	return nil
 }
 
-// at returns where a key is, until the next one.
-func (c *client) at(key []byte) []byte {
+// pathOf returns the path of key. It is valid until the next call.
+func (c *client) pathOf(key []byte) []byte {
 	c.path = c.keys.appendPath(c.path[:0], key)
 	return c.path
 }
 
-func (c *client) read(ctx context.Context, path []byte, mode database.ReadMode) (value []byte, version int32, err error) {
-	if mode == database.ReadSyncGet {
+func (c *client) read(ctx context.Context, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
+	if mode == workload.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {
 			return nil, 0, err
 		}

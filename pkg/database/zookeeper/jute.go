@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// What requests ask for.
+// Opcodes of requests.
 const (
 	opCreate  = 1
 	opDelete  = 2
@@ -21,8 +21,7 @@ const (
 	opClose   = -11
 )
 
-// Numbers of requests that are none of the client's sequence, and of the server's
-// own words.
+// Transaction numbers (xid) outside the sequence of requests.
 const (
 	xidNotice = -1
 	xidPing   = -2
@@ -33,17 +32,17 @@ const (
 const (
 	lengthField = 4         // in front of every packet
 	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
-	statSize    = 68        // of what is told of a znode
+	statSize    = 68        // of a znode's metadata
 	passwdSize  = 16        // of a session's password
 )
 
-// errMalformed is the cause of every error about what a server sent.
+// errMalformed is wrapped by every error about the form of a server's answer.
 var errMalformed = errors.New("malformed answer")
 
-// packet begins a packet, whose length is set by sealed.
+// packet begins a packet in b. sealed sets its length.
 func packet(b []byte) []byte { return append(b[:0], 0, 0, 0, 0) }
 
-// sealed ends a packet.
+// sealed sets the length field of a packet.
 func sealed(b []byte) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)-lengthField))
 	return b
@@ -52,16 +51,16 @@ func sealed(b []byte) []byte {
 func appendInt(b []byte, n int32) []byte  { return binary.BigEndian.AppendUint32(b, uint32(n)) }
 func appendLong(b []byte, n int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(n)) }
 
-// appendBytes appends a text, or bytes, with its length before it.
+// appendBytes appends a length and then the text.
 func appendBytes[T string | []byte](b []byte, text T) []byte {
 	return append(appendInt(b, int32(len(text))), text...)
 }
 
-// appendHeader begins a request.
+// appendHeader begins the packet of a request.
 func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(packet(b), xid), op) }
 
-// appendConnect appends the request for a new session, by a client that has seen
-// what servers did up to zxid: one that is behind does not serve it.
+// appendConnect appends the request for a new session. Servers that have not applied
+// transaction zxid refuse it.
 func appendConnect(b []byte, zxid int64, timeout time.Duration) []byte {
 	const version, session, readOnly = 0, 0, 0
 	b = appendLong(appendInt(packet(b), version), zxid)
@@ -70,14 +69,14 @@ func appendConnect(b []byte, zxid int64, timeout time.Duration) []byte {
 	return sealed(append(b, readOnly))
 }
 
-// appendAuth appends a request that shows credentials.
+// appendAuth appends a request that authenticates the session.
 func appendAuth(b []byte, scheme string, credentials []byte) []byte {
 	const kind = 0
 	b = appendInt(appendHeader(b, xidAuth, opAuth), kind)
 	return sealed(appendBytes(appendBytes(b, scheme), credentials))
 }
 
-// append appends the access as a part of a create request.
+// append encodes the access for a create request.
 func (a access) append(b []byte) []byte {
 	b = appendInt(b, int32(len(a)))
 	for _, acl := range a {
@@ -86,43 +85,42 @@ func (a access) append(b []byte) []byte {
 	return b
 }
 
-// welcome is what a server says to a request for a session.
-type welcome struct {
-	timeout time.Duration // that was agreed on
-	session int64         // 0 is none
+// connectAnswer is the answer to a request for a session.
+type connectAnswer struct {
+	timeout time.Duration // of the session, as the server set it
+	session int64         // 0 means that the session expired
 }
 
-// parseWelcome reads the answer to a request for a session, without its length.
-// What follows the password, servers of some versions leave out.
-func parseWelcome(b []byte) (welcome, error) {
+// parseConnectAnswer reads the answer to a request for a session, without its length.
+// Some versions of the server leave out the field after the password.
+func parseConnectAnswer(b []byte) (connectAnswer, error) {
 	const version, timeout, session = 4, 4, 8
 	if len(b) < version+timeout+session {
-		return welcome{}, fmt.Errorf("%w: %d bytes are no session", errMalformed, len(b))
+		return connectAnswer{}, fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, len(b))
 	}
-	w := welcome{
+	w := connectAnswer{
 		timeout: time.Duration(int32(binary.BigEndian.Uint32(b[version:]))) * time.Millisecond,
 		session: int64(binary.BigEndian.Uint64(b[version+timeout:])),
 	}
 	if w.session != 0 && w.timeout <= 0 {
-		return w, fmt.Errorf("%w: a session for %v", errMalformed, w.timeout)
+		return w, fmt.Errorf("%w: a session time-out of %v", errMalformed, w.timeout)
 	}
 	return w, nil
 }
 
-// header is what every answer begins with.
+// header is the beginning of every answer.
 type header struct {
-	size int // of what follows, in bytes
+	size int // bytes after the header
 	xid  int32
 	zxid int64
 	code int32
 }
 
-// parseHeader reads the length of an answer and its header, of an answer with that
-// many bytes at most.
+// parseHeader reads the length and the header of an answer, which may have most bytes.
 func parseHeader(b []byte, most int) (header, error) {
 	length := int64(binary.BigEndian.Uint32(b))
 	if length < headerSize || length > int64(most) {
-		return header{}, fmt.Errorf("%w: %d bytes, the most is %d", errMalformed, length, most)
+		return header{}, fmt.Errorf("%w: it announces %d bytes, the most is %d", errMalformed, length, most)
 	}
 	b = b[lengthField:]
 	return header{
@@ -133,14 +131,14 @@ func parseHeader(b []byte, most int) (header, error) {
 	}, nil
 }
 
-// lengthOf reads the length of what follows.
+// lengthOf reads a length field.
 func lengthOf(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 
-// versionOf returns the version of a znode from its stat, which begins with the
-// transactions that made and changed it, and when they did.
+// versionOf returns the version of a znode from its stat. The version follows the
+// ids of the transactions that created and modified the znode, and their times.
 func versionOf(stat []byte) int32 { return int32(binary.BigEndian.Uint32(stat[4*8:])) }
 
-// errorOf returns the library's name for what a server said, nil for success.
+// errorOf returns go-zookeeper's error for a code of the protocol, nil for success.
 func errorOf(code int32) error {
 	switch code {
 	case 0:

@@ -12,14 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
 // Requests are, byte for byte, what the protocol says.
 func TestPackets(t *testing.T) {
 	open, err := accessOf(nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ACL of the credentials: %v", err)
 	}
 	create := appendBytes(appendBytes(appendHeader(nil, 7, opCreate), "/0/k"), []byte("v"))
 	for _, tt := range []struct {
@@ -66,8 +65,8 @@ func TestErrors(t *testing.T) {
 
 // reading is a session that reads what a server said.
 func reading(from io.Reader) *lean {
-	l := &lean{most: 4096}
-	l.conn.In = *exchange.NewInput(from)
+	l := &lean{maxAnswer: 4096}
+	l.conn.In.Reset(from)
 	return l
 }
 
@@ -95,9 +94,9 @@ func FuzzAnswers(f *testing.F) {
 		}
 		var got [2]read
 		for i, in := range []*lean{reading(bytes.NewReader(said)), reading(iotest.OneByteReader(bytes.NewReader(said)))} {
-			a, err := in.answer(1)
+			a, err := in.readHeader(1)
 			if err == nil && a.code == 0 {
-				got[i].Value, got[i].Version, err = in.data(&a)
+				got[i].Value, got[i].Version, err = in.readData(&a)
 			}
 			if err == nil {
 				err = in.conn.In.Skip(a.size)
@@ -110,7 +109,7 @@ func FuzzAnswers(f *testing.F) {
 		if len(got[0].Value) > len(said) {
 			t.Errorf("%d bytes of %d", len(got[0].Value), len(said))
 		}
-		if w, err := parseWelcome(said); err == nil && w.session != 0 && w.timeout <= 0 {
+		if w, err := parseConnectAnswer(said); err == nil && w.session != 0 && w.timeout <= 0 {
 			t.Errorf("welcome %+v", w)
 		}
 	})

@@ -9,31 +9,32 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// DefaultParents spreads the keys so that a thousand clients seldom write under
-// one parent at the same time. ZooKeeper does not need it; a proxy to a database
-// with optimistic transactions does, because every create changes the parent.
+// DefaultParents spreads the keys so that a thousand clients seldom write under one
+// parent at the same time. A proxy to a database with optimistic transactions needs
+// that, because every create changes the parent; ZooKeeper does not.
 const DefaultParents = 1000
 
-// batchSize is how many parents are made in one transaction. A proxy turns each
-// into 7 puts, and etcd takes 128 in one.
+// batchSize is the number of parents per transaction. A proxy turns each into 7 puts,
+// and etcd accepts 128 in one transaction.
 const batchSize = 16
 
-// Keyspace is the law by which keys become znodes: "/PARENT/NAME".
+// Keyspace maps keys to znodes: "/PARENT/NAME".
 type Keyspace struct {
-	// Parents is how many parents there are, at least 1.
+	// Parents is the number of parents, at least 1.
 	Parents int
 }
 
-// appendPath appends where a key is. Different keys are in different places.
+// appendPath appends the path of a key. Different keys have different paths.
 func (k Keyspace) appendPath(dst, key []byte) []byte {
 	dst = k.appendParent(dst, int(crc32.ChecksumIEEE(key)%uint32(k.Parents)))
 	return appendName(append(dst, '/'), key)
 }
 
-// pathSize is the length of the path of a key of keySize bytes that needs no
-// escapes.
+// pathSize is the length of the path of a key of keySize bytes without escapes.
 func (k Keyspace) pathSize(keySize int) int { return len("/") + k.width() + len("/") + keySize }
 
 // width is the number of digits of a parent.
@@ -51,17 +52,19 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 	return append(dst, n...)
 }
 
-// marker is a znode that is there once all parents are.
-func (k Keyspace) marker() string { return "/parents-" + strconv.Itoa(k.Parents) }
+// marker is the path of a znode that exists once all parents do.
+func (k Keyspace) marker() string { return markerPrefix + strconv.Itoa(k.Parents) }
 
-// lock is a znode that is there while somebody makes the parents. It goes with the
-// session that made it.
+const markerPrefix = "/parents-"
+
+// lock is the path of an ephemeral znode that exists while a session creates the
+// parents.
 func (k Keyspace) lock() string { return k.marker() + "-lock" }
 
-// appendName appends the name of a key, which ZooKeeper wants to be text without
-// "/", never empty and neither "." nor "..". A byte that is not visible ASCII,
-// "/" and "%" become "%XX"; the two forbidden names become "%2E" and "%2E%2E",
-// and the empty key becomes "%", which is no escape and so no other key's name.
+// appendName appends the name of a key. A name must be text without "/", not empty,
+// and neither "." nor "..". "/", "%" and bytes that are not visible ASCII become
+// "%XX"; the two forbidden names become "%2E" and "%2E%2E"; the empty key becomes "%",
+// which is not an escape and so not the name of another key.
 func appendName(dst, key []byte) []byte {
 	if len(key) == 0 {
 		return append(dst, '%')
@@ -78,13 +81,13 @@ func appendName(dst, key []byte) []byte {
 	return dst
 }
 
-// prepareTimeout bounds how long a dial waits until the parents are there. It
-// outlasts the session of a maker that died.
+// prepareTimeout bounds how long a dial waits for the parents. It is longer than the
+// session of a client that died while it created them.
 const prepareTimeout = 30 * time.Second
 
-// prepare makes the parents unless somebody did. Of many connections that do so at
-// once, one makes them and the others wait: a proxy would fail transactions that
-// run beside each other, because all of them change the root.
+// prepare creates the parents unless they exist. Of many connections at once, one
+// creates them and the others wait: a proxy fails concurrent transactions, because all
+// of them change the root.
 func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -109,9 +112,9 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	}
 }
 
-// take takes the lock unless somebody has it.
+// take takes the lock, and returns false if another session has it.
 func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
-	// A look is cheaper than a create that fails.
+	// A read is cheaper than a create that fails.
 	if n, err := s.children(ctx, k.lock()); err != nil || n >= 0 {
 		return false, err
 	}
@@ -122,10 +125,10 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 	return err == nil, err
 }
 
-// build makes the parents and the marker, and gives the lock back. After an error
-// the session is of no more use, and closing it gives the lock back.
+// build creates the parents and the marker, and removes the lock. After an error the
+// session must be closed, which removes the lock.
 func (k Keyspace) build(ctx context.Context, s *session) error {
-	// The last who had the lock may have made them since the first look.
+	// The last holder of the lock may have created them since the first read.
 	done, err := readable(ctx, s, k.marker())
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 				return err
 			}
 		}
-		// There only if a session, and its lock, expired while it built.
+		// The marker exists only if a session expired, with its lock, while it built.
 		if err := s.create(ctx, k.marker(), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
@@ -144,15 +147,16 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 	return s.remove(ctx, []byte(k.lock()))
 }
 
-// buildBatch makes the parents from first on, up to end, in one transaction; one by
-// one if some are there, as they are when a maker died or their number changed.
+// buildBatch creates the parents in the half-open range [first, end) in one
+// transaction. If some exist (a client died, or their number changed) it creates them
+// one by one.
 func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) error {
 	ops := make([]any, 0, batchSize)
 	for i := first; i < end; i++ {
 		ops = append(ops, &zk.CreateRequest{Path: k.parent(i), Acl: s.access})
 	}
 	err := s.do(ctx, func(c *zk.Conn) error { _, err := c.Multi(ops...); return err })
-	// A proxy does not say why a transaction failed.
+	// A proxy reports no reason for a failed transaction.
 	if !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrAPIError) {
 		return err
 	}
@@ -164,10 +168,10 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 	return nil
 }
 
-// count adds up the children of the parents, in a session that was opened after
-// the writes that must be counted: opening it is a write of its own, which the
-// server applied after them. The sync is for a proxy, whose sessions are not in
-// the same order as its keys. A parent that is not there has none.
+// count returns the sum of the parents' children. The session must have been opened
+// after the writes that must be counted: opening it is itself a write, which the
+// server applies after them. The sync is for a proxy, which does not order sessions
+// and keys. A parent that does not exist has no children.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
@@ -181,4 +185,25 @@ func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 		sum += int64(max(n, 0))
 	}
 	return sum, nil
+}
+
+// highest returns the highest numbered key of all parents' children, -1 without one.
+// The session must have been opened as for count.
+func (k Keyspace) highest(ctx context.Context, s *session, keySize int) (int64, error) {
+	if err := s.sync(ctx, []byte(k.marker())); err != nil {
+		return 0, fmt.Errorf("sync: %w", err)
+	}
+	highest := int64(-1)
+	for i := range k.Parents {
+		names, err := s.names(ctx, k.parent(i))
+		if err != nil {
+			return 0, fmt.Errorf("list the keys under %s, which must have at most %d bytes: %w", k.parent(i), maxListing, err)
+		}
+		for _, name := range names {
+			if n, ok := workload.KeyNumber([]byte(name), keySize); ok {
+				highest = max(highest, n)
+			}
+		}
+	}
+	return highest, nil
 }

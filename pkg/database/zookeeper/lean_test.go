@@ -18,7 +18,7 @@ func openLeanTo(t testing.TB, target database.Target) *lean {
 	t.Helper()
 	l, err := openLean(t.Context(), target, 4096)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open a lean session: %v", err)
 	}
 	t.Cleanup(l.close)
 	return l
@@ -52,25 +52,25 @@ func TestLeanHungServer(t *testing.T) {
 	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Unknown)
 	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Failed)
 	if n := sessions.Load(); n < 3 {
-		t.Errorf("%d sessions", n)
+		t.Errorf("10 requests that timed out opened %d sessions, want at least 3", n)
 	}
 	start := time.Now()
 	l.close()
 	if took := time.Since(start); took > time.Second/2 {
-		t.Errorf("closing took %v", took)
+		t.Errorf("close took %v with a server that hangs", took)
 	}
 	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
 	goleak.VerifyNone(t, before)
 }
 
-// A server that hangs has a second to say farewell.
-func TestLeanHungFarewell(t *testing.T) {
+// close waits a second for a server that hangs.
+func TestLeanCloseOfHungServer(t *testing.T) {
 	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
 	l := openLeanTo(t, target)
 	start := time.Now()
 	l.close()
 	if took := time.Since(start); took < time.Second/2 || took > 3*time.Second {
-		t.Errorf("closing took %v", took)
+		t.Errorf("close took %v with a server that hangs", took)
 	}
 }
 
@@ -89,15 +89,15 @@ func TestLeanExpiredSession(t *testing.T) {
 	l := openLeanTo(t, target)
 	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
 	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed) // nobody welcomes it
-	if err := l.ready(t.Context()); err != nil {                                     // the third
-		t.Fatal(err)
+	if err := l.ensureSession(t.Context()); err != nil {                             // the third
+		t.Fatalf("open another session: %v", err)
 	}
 	l.conn.End(true)
 	time.Sleep(30 * time.Millisecond)
 	mustClass(t, trySet(t.Context(), l), database.ClassConnection, database.Unknown)
 	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
 	if sent.Load() != 1 {
-		t.Errorf("%d sessions serve", sent.Load())
+		t.Errorf("%d sessions were opened for the last request, want 1", sent.Load())
 	}
 }
 
@@ -120,9 +120,9 @@ func TestLeanNoSession(t *testing.T) {
 			l, err := openLean(ctx, target, 4096)
 			if err == nil {
 				l.close()
-				t.Error("a session is open")
+				t.Error("a session is open with a server that confirmed none")
 			}
-			if want := map[bool]int64{true: tries, false: 1}[name == "cuts"]; conns.Load() != want {
+			if want := map[bool]int64{true: maxTries, false: 1}[name == "cuts"]; conns.Load() != want {
 				t.Errorf("%d connections, want %d: %v", conns.Load(), want, err)
 			}
 			goleak.VerifyNone(t, before)
@@ -202,7 +202,7 @@ func TestLeanPings(t *testing.T) {
 		mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
 	}
 	if n := conns.Load(); n != 1 {
-		t.Errorf("%d connections", n)
+		t.Errorf("a session kept by pings used %d connections, want 1", n)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestLeanNoPong(t *testing.T) {
 			c.briefly(60)
 			for packet := c.read(); packet != nil; packet = c.read() {
 				if xid := int32(binary.BigEndian.Uint32(packet)); xid != xidPing {
-					t.Errorf("it was asked for %d", xid)
+					t.Errorf("a server that answers no ping got request %d", xid)
 				}
 			}
 			close(left)
@@ -254,11 +254,11 @@ func TestLeanMalformed(t *testing.T) {
 	}
 }
 
-// A pulse that is stopped does not beat, and one that was ended never again.
-func TestPulse(t *testing.T) {
+// A stopped keepalive does not call beat, and one that was ended can't be started.
+func TestKeepalive(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	var beats atomic.Int64
-	p := pulse{beat: func() bool { beats.Add(1); return true }}
+	p := keepalive{beat: func() bool { beats.Add(1); return true }}
 	p.stop()
 	for range 50 {
 		p.start(time.Microsecond)
@@ -269,14 +269,14 @@ func TestPulse(t *testing.T) {
 		beats.Store(0)
 		time.Sleep(100 * time.Microsecond)
 		if beats.Load() != 0 {
-			t.Error("it beats")
+			t.Error("the keepalive runs after stop")
 		}
 	}
 	p.end()
 	p.start(time.Microsecond)
 	time.Sleep(time.Millisecond)
 	if beats.Load() != 0 {
-		t.Error("it beats after its end")
+		t.Error("the keepalive runs after end")
 	}
 	goleak.VerifyNone(t, before)
 }

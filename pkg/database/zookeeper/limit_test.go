@@ -5,6 +5,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // A raised limit is the server's and the client's: the largest value passes and
@@ -23,9 +24,9 @@ func TestRaisedLimit(t *testing.T) {
 	target.MaxBytes = len(key) + largest
 	conn := dial(t, c.Driver(), target)
 	if err := conn.Put(t.Context(), key, make([]byte, largest)); err != nil {
-		t.Error(err)
+		t.Errorf("put a key: %v", err)
 	}
-	if value, err := conn.Get(t.Context(), key, database.ReadSyncGet); err != nil || len(value) != largest {
+	if value, err := conn.Get(t.Context(), key, workload.ReadSyncGet); err != nil || len(value) != largest {
 		t.Errorf("read %d bytes: %v", len(value), err)
 	}
 	err := conn.Put(t.Context(), key, make([]byte, largest+1))

@@ -12,33 +12,35 @@ import (
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
-// network makes the connections of one session. When the session is closed it cuts
-// the last one, made or in the making, where the library would wait for a server
-// that hangs.
+// network makes the connections of one go-zookeeper session. When the session is
+// closed it closes the last connection, or ends the attempt to make it, where the
+// library would wait for a server that hangs.
 type network struct {
-	tls    *tls.Config     // nil for plaintext
-	failed chan error      // errors of attempts until wait returns, as far as there is room
-	life   context.Context // ends when the session is closed: the library's dial has no context
-	end    context.CancelFunc
-	mu     sync.Mutex
-	conn   net.Conn
+	tls       *tls.Config     // nil for plaintext
+	maxPacket int             // bytes that a server may announce
+	failed    chan error      // errors of attempts; those beyond its capacity are dropped
+	life      context.Context // ends when the session is closed: the library dials without a context
+	end       context.CancelFunc
+	mu        sync.Mutex
+	conn      net.Conn // the last one
 }
 
-// newNetwork returns a network with no connection yet, for that many members.
-func newNetwork(config *tls.Config, members int) *network {
-	n := &network{tls: config, failed: make(chan error, members)}
+// newNetwork returns a network without a connection, for a cluster of that many
+// members.
+func newNetwork(config *tls.Config, members, maxPacket int) *network {
+	n := &network{tls: config, maxPacket: maxPacket, failed: make(chan error, members)}
 	n.life, n.end = context.WithCancel(context.Background())
 	return n
 }
 
-// dial is the library's way to connect.
+// dial is the library's dialer.
 func (n *network) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	if n.life.Err() != nil {
 		return nil, net.ErrClosed
 	}
 	conn, err := exchange.Dial(n.life, address, n.tls)
 	if err != nil {
-		n.fail(err)
+		n.report(err)
 		return nil, err
 	}
 	n.mu.Lock()
@@ -47,59 +49,64 @@ func (n *network) dial(_, address string, _ time.Duration) (net.Conn, error) {
 		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
 	n.conn = conn
-	return &greeted{Conn: conn, network: n}, nil
+	return &checkedConn{Conn: conn, network: n, packets: packetLimit{max: n.maxPacket}}, nil
 }
 
-func (n *network) fail(err error) {
+func (n *network) report(err error) {
 	select {
 	case n.failed <- err:
 	default:
 	}
 }
 
-// greeted is a connection that tells its network when it ends before the server
-// said anything. The library only logs that, and connects again.
-type greeted struct {
+// checkedConn is a connection that reports when it ends before the server answered,
+// which the library only logs, and that fails when the server announces more than
+// the library should allocate.
+type checkedConn struct {
 	net.Conn
-	network *network
-	heard   atomic.Bool
+	network  *network
+	packets  packetLimit // of the one goroutine that reads
+	answered atomic.Bool
 }
 
-func (g *greeted) Read(b []byte) (int, error) {
-	n, err := g.Conn.Read(b)
+func (c *checkedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
 	if n > 0 {
-		g.heard.Store(true)
-	} else if err != nil && !g.heard.Load() {
-		g.network.fail(unheardOf(err))
+		c.answered.Store(true)
+		if bad := c.packets.check(b[:n]); bad != nil {
+			c.network.report(bad)
+			return 0, bad
+		}
+	} else if err != nil && !c.answered.Load() {
+		c.network.report(asNoAnswer(err))
 	}
 	return n, err
 }
 
-// wait returns when the session is confirmed, ctx ends or that many members are
-// not reached.
+// wait returns when the session is confirmed, ctx has ended, or no member confirmed
+// one.
 func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members int) error {
-	attempts := newAttempts(members)
+	retries := newRetries(members)
 	for {
 		select {
 		case <-confirmed:
 			return nil
 		case err := <-n.failed:
-			if !attempts.again(err) {
-				return attempts.failed()
+			if !retries.again(err) {
+				return retries.failed()
 			}
 		case <-ctx.Done():
-			return attempts.ended(ctx)
+			return retries.ended(ctx)
 		}
 	}
 }
 
-// close cuts the connection and refuses new ones.
+// close closes the connection and refuses new ones.
 func (n *network) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.end()
 	if n.conn != nil {
-		// What it says does not matter: the server has answered, or never will.
-		_ = n.conn.Close()
+		_ = n.conn.Close() // the session has ended, or the server hangs
 	}
 }

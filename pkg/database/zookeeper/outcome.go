@@ -11,9 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify turns what a call returned into a classed error, nil for nil. started
-// says whether the library was given the request; if not, it can't have been
-// applied.
+// classify returns the classed error of a call, nil for nil. A request that was not
+// started was surely not applied.
 func classify(err error, started bool) error {
 	if err == nil {
 		return nil
@@ -25,7 +24,7 @@ func classify(err error, started bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns the kind of an error and whether the request was surely not
+// classOf returns the class of an error, and whether the request was surely not
 // applied.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
@@ -38,7 +37,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	case errors.Is(err, zk.ErrClosing):
 		return database.ClassUnavailable, false
 	case errors.Is(err, zk.ErrNoServer):
-		// The library had the request still when it found nobody to send it to.
+		// The request was not sent: there was no server to send it to.
 		return database.ClassUnavailable, true
 	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved):
 		// A server's answer to a request that it refused.
@@ -56,7 +55,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	}
 	var network *net.OpError
 	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errMalformed) {
-		// Cut while the request was written, or before its answer was read.
+		// The connection was lost after a part of the request may have been sent.
 		return database.ClassConnection, false
 	}
 	return database.ClassOther, false

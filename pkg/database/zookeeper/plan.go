@@ -98,7 +98,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 // config is the text of zoo.cfg. Every listener is on the member's own address.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
-	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%v\n", name, value) }
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }
 	set("tickTime", o.TickTime)
 	set("initLimit", o.InitLimit)
 	set("syncLimit", o.SyncLimit)
@@ -126,8 +126,8 @@ func (o *Options) config(m database.Member) string {
 	return b.String()
 }
 
-// secure writes what makes a member speak nothing but TLS, with clients and with
-// the other members, and ask all of them for a certificate. It takes Netty in place
+// secure sets the keys with which a member speaks only TLS, to clients and to the other
+// members, and asks all of them for a certificate. It takes Netty in place
 // of the member's own network code, so results with and without do not compare.
 func secure(set func(string, any), m database.Member) {
 	set("serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
@@ -142,7 +142,7 @@ func secure(set func(string, any), m database.Member) {
 	}
 }
 
-// logRules find what disturbs a run in the logs of ZooKeeper 3.4 to 3.9.
+// logRules find disturbances of a run in the logs of ZooKeeper 3.4 to 3.9.
 func logRules() []database.LogRule {
 	return []database.LogRule{
 		{Event: "leader elected", Pattern: `LEADING - LEADER ELECTION TOOK`},

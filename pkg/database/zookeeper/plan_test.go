@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 	o.Flags = []string{"-XX:+UseZGC"}
 	plan, err := o.Plan(member(map[string]string{toolJars: "/opt/zookeeper"}))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	command := plan.Commands[0]
 	if command.Path != "java" || !slices.Contains(command.Args, "-XX:+UseZGC") {
@@ -38,7 +38,7 @@ func TestPlan(t *testing.T) {
 	}
 	o = &Options{KeyParents: 1}
 	if plan, err = o.Plan(member(map[string]string{toolJars: "/opt/zookeeper", toolJava: "/jvm/java"})); err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	if args := plan.Commands[0].Args; strings.HasPrefix(args[0], "-X") || plan.Commands[0].Path != "/jvm/java" {
 		t.Errorf("with a heap that is the JVM's affair: %q", args)
@@ -54,7 +54,7 @@ func TestPlanTLS(t *testing.T) {
 	m.TLS = &database.TLS{CA: "/pki/ca.pem", Cert: "/pki/member.pem", Key: "/pki/member.pem"}
 	plan, err := New().Plan(m)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("plan a member: %v", err)
 	}
 	config := plan.Files[0].Content
 	for _, line := range []string{

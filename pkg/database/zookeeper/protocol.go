@@ -9,64 +9,67 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Protocol is how clients speak to a cluster: to ZooKeeper, or to a proxy that
-// passes for it.
+// Protocol configures clients of a cluster of ZooKeeper, or of a proxy that speaks its
+// protocol.
 type Protocol struct {
 	Keys Keyspace
-	// MaxPacket is the largest request in bytes that the server takes. It answers
-	// larger ones by closing the connection, so clients don't send them.
+	// MaxPacket is the largest request in bytes that the server accepts. It closes the
+	// connection on larger ones, so clients refuse to send them.
 	MaxPacket int
-	// Transport carries the requests of clients; empty is [Lean]. What is no load,
-	// such as the making of parents, is left to the library.
-	Transport Transport
+	// Transport carries the requests of clients; empty is [database.Lean]. The library
+	// carries all else, such as the creation of parents.
+	Transport database.Transport
 }
 
 // DefaultMaxPacket is ZooKeeper's own default of jute.maxbuffer.
 const DefaultMaxPacket = 1<<20 - 1
 
-// limitKeySize is the key that Info.MaxValue reckons with: the size that
-// experiments have by default.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
+// experiments.
 const limitKeySize = 256
 
-// createOverhead is what a create request holds besides path, value and access:
+// createOverhead is the size in bytes of a create request without path, value and ACL:
 //
 //	xid, opcode     4 + 4
 //	path, value     a length of 4 each
 //	flags           4
 const createOverhead = 20
 
-// answerOverhead is what the answer to a get holds besides the value:
+// answerOverhead is the size in bytes of the answer to a get without the value:
 //
 //	xid, zxid, error  4 + 8 + 4
 //	value             a length of 4
 //	stat              68
 const answerOverhead = 88
 
-// openToAll is the size in bytes of the access that anyone has: the number of its
-// entries, and of its only one the permissions, "world" and "anyone".
+// openToAll is the encoded size in bytes of the ACL that admits everyone: the number of
+// entries, and one entry of permissions, "world" and "anyone".
 const openToAll = 4 + 4 + 4 + 5 + 4 + 6
 
-// putSize is the size of the larger of the two requests that a put may need, with
-// an access of that many bytes.
+// putSize is the size in bytes of a create request, the larger of the two requests
+// that a put may need. access is the encoded size of the ACL.
 func putSize(access, path, value int) int { return createOverhead + access + path + value }
 
-// MaxValue returns the largest value under a key of keySize bytes that needs no
-// escapes, for a client without credentials; 0 if there is none.
+// MaxValue returns the largest value in bytes under a key of keySize bytes without
+// escapes, for a client without credentials; 0 if no value fits.
 func (p Protocol) MaxValue(keySize int) int {
 	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
 }
 
-// Dial opens one session and makes the parents of the keys if they are not
-// there. It fails if no endpoint answers; with Prefer set, only that one is
-// tried, then and whenever the connection is lost.
+// Dial opens one session and creates the parents of the keys if they don't exist. It
+// fails if no endpoint answers. With Prefer set it uses that endpoint only, also after
+// the connection was lost.
 //
-// With credentials, what it creates belongs to whoever shows the same. Without, or
-// with others, it fails where the parents of the keys are somebody's.
+// With credentials, only clients with the same ones may use the znodes that it creates.
+// It fails if the parents of the keys belong to other credentials.
 //
-// Its memory follows from Target.MaxBytes: with [Standard] it holds the largest
-// request and the largest answer, with [Lean] no more than 20 KiB of either.
+// ZooKeeper has no time-out for a request: a server works on a request that the client
+// gave up. It only ends sessions that it does not hear from.
+//
+// Its memory follows from Target.MaxBytes: with [database.Standard] it holds the largest
+// request and the largest answer, with [database.Lean] no more than 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	if p.Transport == Standard {
+	if p.Transport == database.Standard {
 		s, err := p.dialStandard(ctx, t)
 		if err != nil {
 			return nil, fmt.Errorf("dial: %w", err)
@@ -77,10 +80,10 @@ func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client,
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
-	return &client{requests: l, keys: p.Keys, limit: p.MaxPacket, access: len(l.access)}, nil
+	return &client{requests: l, keys: p.Keys, limit: p.MaxPacket, access: len(l.acl)}, nil
 }
 
-// dialStandard opens a session and makes the parents of the keys in it.
+// dialStandard opens a session of the library and creates the parents of the keys.
 func (p Protocol) dialStandard(ctx context.Context, t database.Target) (*session, error) {
 	s, err := open(ctx, t, p.bufferSize(t.MaxBytes))
 	if err != nil {
@@ -88,12 +91,12 @@ func (p Protocol) dialStandard(ctx context.Context, t database.Target) (*session
 	}
 	if err := p.Keys.prepare(ctx, s); err != nil {
 		s.close()
-		return nil, fmt.Errorf("find or make the parents of the keys: %w", err)
+		return nil, fmt.Errorf("find or create the parents of the keys: %w", err)
 	}
 	return s, nil
 }
 
-// dialLean opens a lean session, and one of the library if there are parents to make.
+// dialLean opens a lean session, and one of the library to create missing parents.
 func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error) {
 	l, err := openLean(ctx, t, p.MaxPacket+answerOverhead)
 	if err != nil {
@@ -116,13 +119,12 @@ func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error
 	return l, nil
 }
 
-// bufferSize is the size in bytes that both buffers of a session need so that
-// requests and answers with maxBytes of key and value fit; 0 means that the size
-// is unknown.
+// bufferSize is the size in bytes of each of a session's two buffers, for requests and
+// answers with maxBytes of key and value; 0 means that the size is unknown.
 func (p Protocol) bufferSize(maxBytes int) int {
-	// Spare is for a few escapes. The least also holds a batch of parents.
+	// Spare is for a few escapes. The least size also holds a batch of parents.
 	const spare, least = 512, 4 << 10
-	// The largest value under a short key is read in more than it was put in.
+	// With a short key, the answer with the largest value is larger than its request.
 	size := p.MaxPacket + answerOverhead
 	if maxBytes > 0 {
 		size = min(size, putSize(openToAll, p.Keys.pathSize(0), maxBytes)+spare)
@@ -130,11 +132,11 @@ func (p Protocol) bufferSize(maxBytes int) int {
 	return max(size+lengthField, least)
 }
 
-// Serves returns nil if that member opens a session, which takes a quorum, and
-// answers a read that goes through the leader.
+// Serves returns nil if that member opens a session, which needs a quorum, and answers
+// a sync, which goes through the leader, and a read.
 func (p Protocol) Serves(ctx context.Context, t database.Target, member int) error {
 	if member < 0 || member >= len(t.Endpoints) {
-		return fmt.Errorf("member %d of %d", member, len(t.Endpoints))
+		return fmt.Errorf("the member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	t.Prefer = member
 	s, err := open(ctx, t, p.bufferSize(1))
@@ -151,8 +153,8 @@ func (p Protocol) Serves(ctx context.Context, t database.Target, member int) err
 	return nil
 }
 
-// CountKeys counts every key whose write was answered before, by the number of
-// children of each parent. Any member may answer.
+// CountKeys returns the number of keys whose write was answered before: the children
+// of all parents. Any member may answer.
 func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	s, err := open(ctx, t, p.bufferSize(1))
@@ -163,6 +165,27 @@ func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	n, err := p.Keys.count(ctx, s)
 	if err != nil {
 		return 0, fmt.Errorf("count keys: %w", err)
+	}
+	return n, nil
+}
+
+// maxListing bounds the answer with the names of one parent's children, in bytes. It
+// holds 250,000 keys of 256 bytes. ZooKeeper has no listing in parts.
+const maxListing = 64 << 20
+
+// HighestKey returns the highest numbered key of those whose write was answered before,
+// -1 without one. It lists the children of one parent after the other. It fails if the
+// listing of a parent is larger than maxListing.
+func (p Protocol) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
+	t.Prefer = -1
+	s, err := openFor(ctx, t, p.bufferSize(1), maxListing)
+	if err != nil {
+		return 0, fmt.Errorf("find the highest key: %w", err)
+	}
+	defer s.close()
+	n, err := p.Keys.highest(ctx, s, keySize)
+	if err != nil {
+		return 0, fmt.Errorf("find the highest key: %w", err)
 	}
 	return n, nil
 }

@@ -27,7 +27,7 @@ func TestRecipes(t *testing.T) {
 		t.Run(tt.version, func(t *testing.T) {
 			recipes, err := New().Recipes(tt.version)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("list the recipes: %v", err)
 			}
 			var kinds []string
 			for _, r := range recipes {

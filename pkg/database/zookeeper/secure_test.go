@@ -21,12 +21,12 @@ func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 	for _, path := range []string{files.Key, files.Cert} {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("read file: %v", err)
 		}
 		content = append(content, data...)
 	}
 	if err := os.WriteFile(both, content, 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write file: %v", err)
 	}
 	return &database.TLS{CA: files.CA, Cert: both, Key: both}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // requestLimit is the least jute.maxbuffer of the member of TestMember.
@@ -29,7 +30,7 @@ func TestMember(t *testing.T) {
 	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
 	s.Addrs = []string{"127.0.7.4"}
 	c := databasetest.Start(t, s, 1)
-	for i, by := range []Transport{Lean, Standard} {
+	for i, by := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(by), func(t *testing.T) {
 			t.Run("exact limit", func(t *testing.T) { exactLimit(t, c, by) })
 			t.Run("put cost", func(t *testing.T) { putCost(t, c, by) })
@@ -42,7 +43,7 @@ func TestMember(t *testing.T) {
 }
 
 // spread is how clients speak to the member of TestMember, with that many parents.
-func spread(parents int, by Transport) Protocol {
+func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }
 
@@ -59,7 +60,7 @@ func children(t testing.TB, target database.Target, paths ...string) []int {
 	for _, path := range paths {
 		n, err := s.children(t.Context(), path)
 		if err != nil {
-			t.Error(err)
+			t.Errorf("list the process's children: %v", err)
 		}
 		found = append(found, n)
 	}
@@ -75,11 +76,11 @@ func dial(t testing.TB, d dialer, target database.Target) *client {
 	t.Helper()
 	dialed, err := d.Dial(t.Context(), target)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := dialed.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("close the client: %v", err)
 		}
 	})
 	return dialed.(*client)
@@ -89,14 +90,14 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 	t.Helper()
 	n, err := d.(database.Counter).CountKeys(t.Context(), target)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("count the keys: %v", err)
 	}
 	return n
 }
 
 // The limit that clients keep to is the server's own: one byte more, from a client
 // that does not know it, costs the connection.
-func exactLimit(t *testing.T, c *databasetest.Cluster, by Transport) {
+func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(1, by)
 	key := []byte("k")
 	largest := protocol.MaxValue(len(key))
@@ -114,33 +115,33 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by Transport) {
 	target.MaxBytes = 5000
 	modest := dial(t, protocol, target)
 	if err := modest.Put(t.Context(), key, make([]byte, 5000-len(key))); err != nil {
-		t.Error(err)
+		t.Errorf("put a key: %v", err)
 	}
-	if got, err := modest.Get(t.Context(), key, database.ReadStale); err != nil || len(got) != 4999 {
+	if got, err := modest.Get(t.Context(), key, workload.ReadStale); err != nil || len(got) != 4999 {
 		t.Errorf("read %d bytes: %v", len(got), err)
 	}
 	err = modest.Put(t.Context(), key, make([]byte, 10_000))
-	if outcome, class := database.Classify(err); by == Standard && (outcome != database.Failed || class != database.ClassTooLarge) || by == Lean && err != nil {
+	if outcome, class := database.Classify(err); by == database.Standard && (outcome != database.Failed || class != database.ClassTooLarge) || by == database.Lean && err != nil {
 		t.Errorf("more than it was dialed for: %v", err)
 	}
 }
 
-// New keys cost one transaction each, and so do keys that are overwritten; only
-// the first of the others costs two.
-func putCost(t *testing.T, c *databasetest.Cluster, by Transport) {
+// A put costs one transaction: always if it comes with a right hint, and without one
+// if the put before it was of the same kind.
+func putCost(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(7, by)
 	conn := dial(t, protocol, c.Target())
 	before := countKeys(t, protocol, c.Target())
 	transactions := func(do func()) int64 {
-		before := lastTransaction(t, c)
+		before := lastTransaction(t, c, 0)
 		do()
-		return lastTransaction(t, c) - before
+		return lastTransaction(t, c, 0) - before
 	}
 	puts := func(from, to int) func() {
 		return func() {
 			for i := from; i < to; i++ {
 				if err := conn.Put(t.Context(), fmt.Append(nil, by, i), nil); err != nil {
-					t.Fatal(err)
+					t.Fatalf("put: %v", err)
 				}
 			}
 		}
@@ -154,28 +155,42 @@ func putCost(t *testing.T, c *databasetest.Cluster, by Transport) {
 		{"the same keys again", puts(0, 10), 11},
 		{"and again", puts(0, 10), 10},
 		{"new keys again", puts(10, 20), 11},
+		{"new and old keys in turn, with hints", func() {
+			for i := 20; i < 30; i++ {
+				if err := conn.PutNew(t.Context(), fmt.Append(nil, by, i), nil); err != nil {
+					t.Fatalf("put new key %d: %v", i, err)
+				}
+				if err := conn.PutExisting(t.Context(), fmt.Append(nil, by, i-20), nil); err != nil {
+					t.Fatalf("put existing key %d: %v", i-20, err)
+				}
+			}
+		}, 20},
+		{"a wrong hint", func() {
+			if err := errors.Join(conn.PutNew(t.Context(), fmt.Append(nil, by, 0), nil), conn.PutExisting(t.Context(), fmt.Append(nil, by, 30), nil)); err != nil {
+				t.Fatalf("a put with a wrong hint: %v", err)
+			}
+		}, 4},
 		{"another connection", func() { dial(t, protocol, c.Target()) }, 1},
 	} {
 		if got := transactions(tt.do); got != tt.want {
 			t.Errorf("%s: %d transactions, want %d", tt.name, got, tt.want)
 		}
 	}
-	if added := countKeys(t, protocol, c.Target()) - before; added != 20 {
-		t.Errorf("%d keys were added, want 20", added)
+	if added := countKeys(t, protocol, c.Target()) - before; added != 31 {
+		t.Errorf("%d keys were added, want 31", added)
 	}
 }
 
-// lastTransaction returns the number of the newest transaction of a member that
-// was never elected anew.
-func lastTransaction(t *testing.T, c *databasetest.Cluster) int64 {
+// lastTransaction returns the number of the newest transaction that a member applied.
+func lastTransaction(t testing.TB, c *databasetest.Cluster, member int) int64 {
 	t.Helper()
-	text, err := ask(t.Context(), c.Target(), 0, "srvr")
+	text, err := ask(t.Context(), c.Target(), member, "srvr")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask member %d for its newest transaction: %v", member, err)
 	}
 	var zxid int64
 	if _, err := fmt.Sscanf(text[strings.Index(text, "Zxid: "):], "Zxid: 0x%x", &zxid); err != nil {
-		t.Fatal(err)
+		t.Fatalf("the answer of member %d to srvr has no transaction: %v", member, err)
 	}
 	return zxid
 }
@@ -188,7 +203,7 @@ func parentsAtOnce(t *testing.T, c *databasetest.Cluster, protocols ...Protocol)
 			wg.Go(func() {
 				conn, err := p.Dial(t.Context(), c.Target())
 				if err != nil {
-					t.Error(err)
+					t.Errorf("dial the member: %v", err)
 					return
 				}
 				defer conn.Close()
@@ -217,12 +232,12 @@ func TestQuorum(t *testing.T) {
 
 // A count holds every write that was answered, whichever member counts.
 func countAtOnce(t *testing.T, c *databasetest.Cluster) {
-	protocol := spread(3, Lean)
+	protocol := spread(3, database.Lean)
 	conns := []*client{dial(t, protocol, c.To(0)), dial(t, protocol, c.To(1)), dial(t, protocol, c.To(2))}
 	before := countKeys(t, protocol, c.Target())
 	for i := range 120 {
 		if err := conns[i%3].Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
-			t.Fatal(err)
+			t.Fatalf("put: %v", err)
 		}
 		target := c.Target()
 		target.Endpoints = target.Endpoints[i/3%3:][:1]
@@ -237,7 +252,7 @@ func rulesFind(t *testing.T, c *databasetest.Cluster) {
 	conn := dial(t, c.Driver(), c.Target())
 	for i := range 200 {
 		if err := conn.Put(t.Context(), fmt.Append(nil, i), nil); err != nil {
-			t.Fatal(err)
+			t.Fatalf("put: %v", err)
 		}
 	}
 	want := []string{"leader elected", "following", "election", "snapshot"}
@@ -262,7 +277,7 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(member, Name))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read file: %v", err)
 	}
 	// Without its configuration Logback tells everything, which is slow.
 	if strings.Contains(string(log), " DEBUG ") || !strings.Contains(string(log), " INFO ") {
@@ -280,14 +295,14 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 func makerDies(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	maker, err := open(t.Context(), c.Target(), 4096)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open a session: %v", err)
 	}
 	if mine, err := protocol.Keys.take(t.Context(), maker); !mine || err != nil {
 		t.Fatalf("the lock is free: %v, %v", mine, err)
 	}
 	for i := range 20 {
 		if err := maker.create(t.Context(), protocol.Keys.parent(i), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			t.Fatal(err)
+			t.Fatalf("create a znode: %v", err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -310,7 +325,7 @@ func makerDies(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 }
 
 // A connection that prefers a member talks to it alone.
-func prefer(t *testing.T, c *databasetest.Cluster, by Transport) {
+func prefer(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(1, by)
 	target := c.Target()
 	target.Endpoints = append([]string{"127.0.7.4:1"}, target.Endpoints...)
@@ -319,7 +334,7 @@ func prefer(t *testing.T, c *databasetest.Cluster, by Transport) {
 	target.Prefer = -1 // takes the one that lives
 	for range 5 {
 		if err := dial(t, protocol, target).Put(t.Context(), []byte("k"), nil); err != nil {
-			t.Error(err)
+			t.Errorf("dial the member: %v", err)
 		}
 	}
 	target.Prefer = 0
@@ -357,11 +372,11 @@ func thousandClients(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 			defer cancel()
 			var err error
 			if conns[i], err = protocol.Dial(ctx, target); err != nil {
-				t.Error(err)
+				t.Errorf("dial the member: %v", err)
 				return
 			}
 			if err := conns[i].Put(ctx, fmt.Appendf(nil, "%0256d", i), make([]byte, 1024)); err != nil {
-				t.Error(err)
+				t.Errorf("put a key: %v", err)
 			}
 		})
 	}
@@ -391,11 +406,11 @@ func memory(t testing.TB) (heap, rss int64) {
 	runtime.ReadMemStats(&stats)
 	self, err := procfs.Self()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find this process: %v", err)
 	}
 	status, err := self.NewStatus()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the status of the process: %v", err)
 	}
 	return int64(stats.HeapAlloc + stats.StackInuse), int64(status.RssAnon)
 }

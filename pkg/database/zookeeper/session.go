@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -14,22 +13,21 @@ import (
 )
 
 const (
-	// sessionTimeout is how long servers keep a session that they don't hear from.
-	// A connection without an answer for two thirds of it is given up.
+	// sessionTimeout is the time without a message after which servers end a session.
+	// go-zookeeper gives up a connection without an answer for two thirds of it.
 	sessionTimeout = 10 * time.Second
 	// dialTimeout bounds a dial whose context has no deadline.
 	dialTimeout = 10 * time.Second
 )
 
-// session is one session by the library. Its calls know no context
-// and no deadline, so one goroutine, the only one, makes them: a call that ran
-// out of time leaves that goroutine busy and nothing else behind, and as a server
-// answers a session in order, the next call would have to wait for the answer to
-// that one anyway.
+// session is a session of go-zookeeper. The library's calls take no context, so one
+// goroutine makes all of them. A call that timed out keeps that goroutine busy until
+// its answer; as a server answers the requests of a session in order, the next call
+// would wait for that answer anyway.
 type session struct {
 	conn    *zk.Conn
 	network *network
-	access  access // of what it creates
+	access  access // of created znodes
 	largest int    // packet in bytes that the buffers hold
 	calls   chan call
 	quit    chan struct{}
@@ -37,40 +35,47 @@ type session struct {
 	tasks   sync.WaitGroup
 }
 
-// call is one request and where its outcome goes.
+// call is a request and where its result goes.
 type call struct {
 	request func(*zk.Conn) error
 	answer  chan error
 }
 
-// open opens a session with buffers of that many bytes and returns when a server
-// has confirmed it and was shown the credentials.
+// open returns when a server confirmed a session and accepted the credentials.
+// Requests and answers may have as many bytes as the buffers.
 func open(ctx context.Context, t database.Target, buffers int) (*session, error) {
-	w, err := wayTo(t)
+	return openFor(ctx, t, buffers, buffers)
+}
+
+// openFor is open with buffers for requests and answers of different sizes. The buffer
+// for answers grows up to that size.
+func openFor(ctx context.Context, t database.Target, buffers, answers int) (*session, error) {
+	r, err := routeTo(t)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if extra := w.access.size() - openToAll; extra > 0 {
+	if extra := r.access.size() - openToAll; extra > 0 {
 		buffers += extra
+		answers += extra
 	}
-	n := newNetwork(w.tls, len(w.endpoints))
-	conn, events, err := zk.Connect(w.endpoints, sessionTimeout,
-		zk.WithDialer(n.dial), zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(buffers), zk.WithMaxConnBufferSize(buffers))
+	n := newNetwork(r.tls, len(r.endpoints), answers)
+	conn, events, err := zk.Connect(r.endpoints, sessionTimeout,
+		zk.WithDialer(n.dial), zk.WithLogger(noLog{}), zk.WithLogInfo(false),
+		zk.WithMaxBufferSize(answers), zk.WithMaxConnBufferSize(buffers))
 	if err != nil {
 		n.close()
 		return nil, err
 	}
 	s := &session{
-		conn: conn, network: n, access: w.access, largest: buffers - lengthField,
+		conn: conn, network: n, access: r.access, largest: buffers - lengthField,
 		calls: make(chan call), quit: make(chan struct{}),
 	}
 	s.tasks.Go(s.work)
 	confirmed := make(chan struct{})
 	s.tasks.Go(func() { s.watch(events, confirmed) })
-	err = n.wait(ctx, confirmed, len(w.endpoints))
+	err = n.wait(ctx, confirmed, len(r.endpoints))
 	if err == nil && t.Auth != nil {
 		err = s.do(ctx, digest(t.Auth))
 	}
@@ -81,38 +86,25 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 	return s, nil
 }
 
-// way is what a session with a target needs, whatever carries it.
-type way struct {
+// route is how a session reaches a target, over either transport.
+type route struct {
 	endpoints []string
-	access    access      // of what it creates
+	access    access      // of created znodes
 	tls       *tls.Config // nil for plaintext
 }
 
-func wayTo(t database.Target) (w way, err error) {
-	if w.endpoints, err = preferred(t); err != nil {
-		return way{}, err
+func routeTo(t database.Target) (r route, err error) {
+	if r.endpoints, err = t.Preferred(); err != nil {
+		return route{}, err
 	}
-	if w.access, err = accessOf(t.Auth); err != nil {
-		return way{}, err
+	if r.access, err = accessOf(t.Auth); err != nil {
+		return route{}, err
 	}
-	w.tls, err = t.TLS.Config()
-	return w, err
+	r.tls, err = t.TLS.Config()
+	return r, err
 }
 
-// preferred returns the endpoints that a connection may use.
-func preferred(t database.Target) ([]string, error) {
-	switch {
-	case len(t.Endpoints) == 0:
-		return nil, errors.New("no endpoints")
-	case t.Prefer >= len(t.Endpoints):
-		return nil, fmt.Errorf("endpoint %d of %d is preferred", t.Prefer, len(t.Endpoints))
-	case t.Prefer >= 0:
-		return t.Endpoints[t.Prefer : t.Prefer+1], nil
-	}
-	return t.Endpoints, nil
-}
-
-// work makes the calls, one after the other.
+// work makes the calls, one at a time, until quit.
 func (s *session) work() {
 	for {
 		select {
@@ -124,8 +116,8 @@ func (s *session) work() {
 	}
 }
 
-// watch closes confirmed with the first session, and returns when the library's
-// goroutines have ended.
+// watch closes confirmed when a server confirmed the first session. It returns when
+// the library's goroutines have ended.
 func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	for e := range events {
 		if e.State == zk.StateHasSession && confirmed != nil {
@@ -135,8 +127,7 @@ func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	}
 }
 
-// do makes one request and returns its classed error, which also wraps the
-// library's.
+// do makes one request. Its error is classed and wraps the library's.
 func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
@@ -178,7 +169,7 @@ func (s *session) get(ctx context.Context, path []byte) (value []byte, version i
 		version int32
 	}
 	at := string(path)
-	// Not shared with a call that ran out of time: nobody looks at its answer.
+	// A call that timed out writes to its own answer, which is never read.
 	var got answer
 	err = s.do(ctx, func(c *zk.Conn) error {
 		value, stat, err := c.Get(at)
@@ -195,19 +186,19 @@ func (s *session) get(ctx context.Context, path []byte) (value []byte, version i
 
 func (s *session) sync(ctx context.Context, path []byte) error {
 	at := string(path)
-	return unlessAbsent(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(at); return err }))
+	return ignoreNoNode(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(at); return err }))
 }
 
-// unlessAbsent is the error of a sync, but for the one by which a proxy says that
-// the path is not there.
-func unlessAbsent(err error) error {
+// ignoreNoNode returns the error of a sync, except that of a path that does not
+// exist. Only a proxy returns that.
+func ignoreNoNode(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
 	return err
 }
 
-// children returns how many children a znode has, -1 if there is no such znode.
+// children returns the number of a znode's children, -1 if the znode does not exist.
 func (s *session) children(ctx context.Context, path string) (int, error) {
 	n := -1
 	err := s.do(ctx, func(c *zk.Conn) error {
@@ -223,7 +214,22 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// readable says whether a znode is there. That it is somebody else's is an error.
+// names returns the names of a znode's children, none if the znode does not exist.
+func (s *session) names(ctx context.Context, path string) ([]string, error) {
+	// A call that timed out writes to its own answer, which is never read.
+	var names []string
+	err := s.do(ctx, func(c *zk.Conn) (err error) {
+		names, _, err = c.Children(path)
+		return err
+	})
+	if err != nil {
+		return nil, ignoreNoNode(err)
+	}
+	return names, nil
+}
+
+// readable reports whether a znode exists. A znode that the credentials may not read
+// is an error.
 func readable(ctx context.Context, s requests, path string) (bool, error) {
 	_, _, err := s.get(ctx, []byte(path))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -232,7 +238,7 @@ func readable(ctx context.Context, s requests, path string) (bool, error) {
 	return err == nil, err
 }
 
-// create makes an empty znode.
+// create creates an empty znode.
 func (s *session) create(ctx context.Context, path string, flags int32) error {
 	return s.do(ctx, func(c *zk.Conn) error { _, err := c.Create(path, nil, flags, s.access); return err })
 }
@@ -246,7 +252,7 @@ func (s *session) close() {
 	s.tasks.Wait()
 }
 
-// silence is the log of the library, which tells what errors tell too.
-type silence struct{}
+// noLog drops the library's log, which repeats errors.
+type noLog struct{}
 
-func (silence) Printf(string, ...any) {}
+func (noLog) Printf(string, ...any) {}

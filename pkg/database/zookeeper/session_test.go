@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func (s script) serve(t testing.TB) database.Target {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.7.11:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	var running sync.WaitGroup
 	var mu sync.Mutex
@@ -112,7 +113,7 @@ func openOne(t testing.TB, target database.Target) *session {
 	t.Helper()
 	s, err := open(t.Context(), target, 4096)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open a session: %v", err)
 	}
 	return s
 }
@@ -121,7 +122,7 @@ func openOne(t testing.TB, target database.Target) *session {
 func trySet(ctx context.Context, s requests) error { return s.set(ctx, []byte("/k"), nil, anyVersion) }
 
 // Against a server that hangs, requests run out of time, nothing piles up, and
-// closing takes the second that the server is given to say farewell.
+// close waits a second for the server.
 func TestHungServer(t *testing.T) {
 	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
 	before := goleak.IgnoreCurrent()
@@ -147,7 +148,7 @@ func TestHungServer(t *testing.T) {
 	start := time.Now()
 	s.close()
 	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("closing took %v", took)
+		t.Errorf("close took %v with a server that hangs", took)
 	}
 	if outcome, class := database.Classify(trySet(t.Context(), s)); outcome != database.Failed || class != database.ClassUnavailable {
 		t.Errorf("after close: outcome %v, class %q", outcome, class)
@@ -194,12 +195,66 @@ func TestNoSession(t *testing.T) {
 			start := time.Now()
 			if s, err := open(ctx, target, 4096); err == nil {
 				s.close()
-				t.Error("a session is open")
+				t.Error("a session is open with a server that confirmed none")
 			}
 			if took := time.Since(start); took > 4*time.Second {
-				t.Errorf("the error took %v", took)
+				t.Errorf("the error took %v, want at most 4s", took)
 			}
 			goleak.VerifyNone(t, before)
 		})
+	}
+}
+
+// A server that announces more than the client may receive costs the connection, and
+// no memory: neither in its answer to connect nor in another.
+func TestAnnouncedLengths(t *testing.T) {
+	announce := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+	// An answer to get whose value is announced as 1 GiB, in a packet of 100 bytes.
+	value := append(append(announce(100), 0, 0, 0, 1), make([]byte, 12)...)
+	value = append(append(value, announce(1<<30)...), make([]byte, 80)...)
+	session := append(append(announce(36), make([]byte, 16)...), announce(1<<30)...)
+	for name, act := range map[string]func(*talk){
+		"packet of 4 GiB before a session":     func(c *talk) { c.read(); _, _ = c.Write(announce(1<<32 - 1)) },
+		"password of 1 GiB":                    func(c *talk) { c.read(); _, _ = c.Write(append(session, make([]byte, 16)...)) },
+		"packet of 4 GiB":                      func(c *talk) { c.welcome(1); c.read(); _, _ = c.Write(announce(1<<32 - 1)) },
+		"packet too short for a header":        func(c *talk) { c.welcome(1); c.read(); _, _ = c.Write(append(announce(3), 1, 2, 3)) },
+		"value of 1 GiB in a packet of 100 B ": func(c *talk) { c.welcome(1); c.read(); _, _ = c.Write(value) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := script{act}.serve(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			s, err := open(ctx, target, 4096)
+			if err == nil {
+				_, _, err = s.get(ctx, []byte("/k"))
+				s.close()
+			}
+			if outcome, _ := database.Classify(err); err == nil || outcome != database.Unknown {
+				t.Errorf("outcome %v, want %v: %v", outcome, database.Unknown, err)
+			}
+			runtime.ReadMemStats(&after)
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+				t.Errorf("%d MiB were allocated for an announced length", grown>>20)
+			}
+		})
+	}
+}
+
+// The limits hold however the stream is cut, and packets within them pass.
+func TestPacketLimit(t *testing.T) {
+	packet := func(n int) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...) }
+	stream := slices.Concat(packet(37), packet(16), packet(17), packet(4096), packet(100))
+	for _, step := range []int{1, 3, 7, 20, 1000, len(stream)} {
+		p := packetLimit{max: 4096}
+		for part := range slices.Chunk(stream, step) {
+			if err := p.check(part); err != nil {
+				t.Fatalf("pieces of %d bytes: %v", step, err)
+			}
+		}
+		if err := p.check(packet(4097)); err == nil {
+			t.Errorf("pieces of %d bytes: a packet above the limit passes", step)
+		}
 	}
 }

@@ -6,57 +6,66 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
-// status is what a member says of itself.
+// status is a member's answer to "srvr".
 type status struct {
 	version string // such as "3.9.5"
 	mode    string // "leader", "follower" or "standalone"
 }
 
-// serves says whether the member is part of a quorum of a cluster of that size.
+// serves reports whether the member is in the quorum of a cluster of that size.
 func (s status) serves(members int) bool {
 	return s.mode == "leader" || s.mode == "follower" || s.leads(members)
 }
 
-// leads says whether the member leads a cluster of that size. One alone calls
-// itself standalone.
+// leads reports whether the member leads a cluster of that size. A single member
+// reports the mode standalone.
 func (s status) leads(members int) bool {
 	return s.mode == "leader" || members == 1 && s.mode == "standalone"
 }
 
-// Version returns the version that a member says it runs, without its build.
+// Version returns the version that a member reports, without its build.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	s, err := statusOf(ctx, t, member)
 	return s.version, err
 }
 
-// Leader asks every endpoint at once and returns the one that leads.
+// Leader asks the endpoints in parallel, until a leader and a quorum have answered, and
+// returns the leader's index.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
-	answers := make([]status, len(t.Endpoints))
-	errs := make([]error, len(t.Endpoints))
-	var wg sync.WaitGroup
-	for i := range t.Endpoints {
-		wg.Go(func() { answers[i], errs[i] = statusOf(ctx, t, i) })
-	}
-	wg.Wait()
+	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (status, error) {
+		return statusOf(ctx, t, member)
+	}, quorumLed)
 	for i, s := range answers {
 		if s.leads(len(t.Endpoints)) {
 			return i, nil
 		}
 	}
-	return 0, errors.Join(errors.New("no zookeeper member leads"), errors.Join(errs...))
+	return 0, errors.Join(errors.New("find the leader of zookeeper: no member reports that it leads"), err)
 }
 
-// statusOf asks one member with the command "srvr", which every version answers.
+// quorumLed reports whether most members answered as part of a quorum, the leader among
+// them.
+func quorumLed(answers []status) bool {
+	serving, led := 0, false
+	for _, s := range answers {
+		led = led || s.leads(len(answers))
+		if s.serves(len(answers)) {
+			serving++
+		}
+	}
+	return led && 2*serving > len(answers)
+}
+
+// statusOf sends one member the command "srvr", which every version answers.
 func statusOf(ctx context.Context, t database.Target, member int) (status, error) {
 	if member < 0 || member >= len(t.Endpoints) {
-		return status{}, fmt.Errorf("zookeeper member %d of %d", member, len(t.Endpoints))
+		return status{}, fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	text, err := ask(ctx, t, member, "srvr")
 	if err != nil {
@@ -69,7 +78,7 @@ func statusOf(ctx context.Context, t database.Target, member int) (status, error
 	return s, nil
 }
 
-// parseStatus reads an answer to "srvr".
+// parseStatus parses an answer to "srvr".
 func parseStatus(text string) (status, error) {
 	var s status
 	for line := range strings.Lines(text) {
@@ -87,7 +96,7 @@ func parseStatus(text string) (status, error) {
 	}
 	if s.mode == "" || s.version == "" {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		return status{}, fmt.Errorf("it does not serve: %q", first)
+		return status{}, fmt.Errorf("it is not serving requests: %q", first)
 	}
 	return s, nil
 }
@@ -95,8 +104,8 @@ func parseStatus(text string) (status, error) {
 // maxStatus bounds an answer to a command, in bytes.
 const maxStatus = 64 << 10
 
-// ask sends a member one of ZooKeeper's four-letter commands and returns the
-// answer. Commands want no credentials.
+// ask sends a member one of ZooKeeper's four-letter commands, which need no
+// credentials, and returns the answer.
 func ask(ctx context.Context, t database.Target, member int, command string) (answer string, err error) {
 	config, err := t.TLS.Config()
 	if err != nil {
@@ -109,16 +118,15 @@ func ask(ctx context.Context, t database.Target, member int, command string) (an
 		return "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return "", err
-	}
+	// The end of ctx, whichever way, ends the wait.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	if _, err := io.WriteString(conn, command); err != nil {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(conn, maxStatus))
 	if err == nil && len(text) == 0 {
-		err = errSilent
+		err = errNoGreeting
 	}
 	return string(text), err
 }

@@ -27,7 +27,19 @@ func suite(t testing.TB, version string) databasetest.Suite {
 		Options:  small,
 		Addrs:    []string{"127.0.7.1", "127.0.7.2", "127.0.7.3"},
 		Tools:    databasetest.Release(t, Database(), version),
+
+		ServerCount: newestTransaction,
 	}
+}
+
+// newestTransaction returns the newest transaction of any member.
+func newestTransaction(t testing.TB, c *databasetest.Cluster) int64 {
+	t.Helper()
+	var newest int64
+	for member := range c.Target().Endpoints {
+		newest = max(newest, lastTransaction(t, c, member))
+	}
+	return newest
 }
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t, newest)) }

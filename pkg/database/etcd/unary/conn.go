@@ -2,58 +2,33 @@ package unary
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
-	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// conn is one HTTP/2 connection. Callers append their requests to one buffer, and
-// the first of them writes what all have appended meanwhile. One goroutine, that
-// of serve, reads; only it ends calls.
+// conn is one HTTP/2 connection. Callers append requests to its writer. One
+// goroutine, that of serve, reads; only it ends calls.
 type conn struct {
-	net   net.Conn
-	peer  *peer
-	raw   syscall.RawConn // nil with TLS, where a write can't be tried
-	try   func(fd uintptr) bool
-	tried struct { // of the one who writes
-		batch []byte
-		n     int
-		err   error
-	}
-	writers sync.WaitGroup
+	net    net.Conn
+	timing timing
+	// withdraw makes the client choose other connections; replace also opens another
+	// one, and reports whether it did. Both may be called with the lock.
+	withdraw func()
+	replace  func() bool
 
 	mu       sync.Mutex
-	refuse   error // why no call is taken any more, nil while they are
-	broken   bool  // nothing is written any more
-	failure  error // why
-	replaced bool  // another connection follows
-	streams  map[uint32]*call
-	waiting  []*call // calls that are not wholly appended, oldest first
-	nextID   uint32
-	heads    *requestHeads
+	refuse   error // why no call is accepted any more; nil while calls are
+	failure  error // why the connection ended
+	replaced bool  // replace has opened another connection
 
-	maxStreams   int64
-	window       int64 // what the server takes on the connection
-	streamWindow int64 // what it takes on a new stream
-
-	pending []byte // what is to be written next
-	spare   []byte // the buffer after that, if it is free
-	left    []byte // what a first try did not write
-	taken   int64  // bytes that left pending since the start
-	reached int64  // bytes of those that may have reached the server
-	writing bool
-	acks    int // answers in pending that no call asked for
-
-	in reader
+	streams streams
+	out     writer
+	in      reader
 }
 
 // reader is the state of the goroutine that reads.
@@ -61,93 +36,120 @@ type reader struct {
 	buf       []byte
 	have      int // bytes in buf
 	heads     *replyHeads
-	settled   bool  // the server's settings have come
-	alive     bool  // something has come since the last look
-	pinged    bool  // nothing had, and the server was asked
-	credit    int64 // bytes taken since the connection's window was last widened
-	over      []*call
-	block     []byte // of a header block that goes on, with the frame it began with
-	begun     frame
+	settled   bool   // the server's settings have arrived
+	alive     bool   // something has arrived since the last keepalive check
+	pinged    bool   // nothing had, and a ping was sent
+	credit    int64  // bytes received since the last WINDOW_UPDATE of the connection
+	block     []byte // of a header block without its end, with its first frame
+	first     frame
 	continues bool
 }
 
-// idleBuffer bounds the buffers that a connection keeps, readBuffer is what it
-// reads into at first.
+// call is one call on one connection. Its fields belong to the connection's lock
+// until it has ended, and then to the caller.
+type call struct {
+	ended    chan struct{} // receives once, after the result is set
+	path     string
+	deadline time.Time // zero for none
+	id       uint32
+	open     bool // its HEADERS were appended
+
+	rest   []byte // the request, if it did not fit at once
+	gone   int    // bytes of rest that were appended
+	window int64  // bytes that the server accepts on the stream
+	end    int64  // position of the request's end in the writer; 0 until it was appended
+
+	headed bool // the headers of the reply have arrived
+	reply  reply
+
+	over   bool
+	err    error
+	unsent bool // the server surely did not process the request
+}
+
+// keepReply and keepRequest bound the buffers in bytes that a call keeps for the next.
+const keepReply, keepRequest = 4 << 10, 64 << 10
+
+// reset prepares a call for reuse.
+func (c *call) reset(path string, deadline time.Time) {
+	body, rest := c.reply.body[:0], c.rest[:0]
+	if cap(body) > keepReply {
+		body = nil
+	}
+	if cap(rest) > keepRequest {
+		rest = nil
+	}
+	*c = call{ended: c.ended, path: path, deadline: deadline, rest: rest, reply: reply{body: body, size: -1}}
+}
+
+// timing are the time-outs and pauses of a client.
+type timing struct {
+	// connect bounds one connection attempt. Between attempts there are pauses that
+	// grow from firstPause to longestPause.
+	connect, firstPause, longestPause time.Duration
+	// keepalive is the silence after which a ping is sent to a server that owes a reply,
+	// and pingTimeout the time it has to answer. Servers close connections that ping
+	// more often.
+	keepalive, pingTimeout time.Duration
+	// linger is how long replies are still read after a write failed.
+	linger time.Duration
+}
+
+func defaultTiming() timing {
+	return timing{
+		connect: 2 * time.Second, firstPause: 100 * time.Millisecond, longestPause: time.Second,
+		keepalive: 10 * time.Second, pingTimeout: 5 * time.Second,
+		linger: 100 * time.Millisecond,
+	}
+}
+
+// idleBuffer bounds the buffers that an idle connection keeps; readBuffer is the
+// first size of the one that it reads into.
 const idleBuffer, readBuffer = 64 << 10, 4 << 10
 
-func newConn(nc net.Conn, p *peer, scheme string, metadata []Field) *conn {
-	c := &conn{
-		net: nc, peer: p, streams: map[uint32]*call{}, nextID: 1,
-		heads:      newRequestHeads(scheme, p.address, metadata),
-		maxStreams: 1<<63 - 1, window: firstWindow, streamWindow: firstWindow,
-		in: reader{buf: make([]byte, readBuffer), heads: newReplyHeads()},
-	}
-	if sc, ok := nc.(syscall.Conn); ok {
-		if raw, err := sc.SyscallConn(); err == nil {
-			c.raw = raw
-		}
-	}
-	c.try = func(fd uintptr) bool {
-		t := &c.tried
-		for {
-			t.n, t.err = unix.Write(int(fd), t.batch)
-			if !errors.Is(t.err, unix.EINTR) {
-				return true
-			}
-		}
-	}
-	return c
+// errDrained ends a retired connection after its last call.
+var errDrained = errors.New("no call is left on a retired connection")
+
+func lost(err error) error {
+	return status.Error(codes.Unavailable, "the connection is lost: "+err.Error())
 }
 
-// handshake returns when the server has told its settings.
-func (c *conn) handshake(ctx context.Context) error {
-	stop := onDone(ctx, func() { _ = c.net.Close() })
-	defer stop()
-	if _, err := c.net.Write(preface()); err != nil {
-		return cause(ctx, err)
+// retire accepts no more calls; running ones continue. The connection is locked.
+func (c *conn) retire(reason error) {
+	if c.refuse == nil {
+		c.refuse = reason
+		c.withdraw()
+		c.replaced = c.replace()
 	}
-	for !c.in.settled {
-		if err := c.read(); err != nil {
-			return cause(ctx, c.stranger(err))
-		}
-	}
-	return c.net.SetReadDeadline(time.Now().Add(c.peer.client.timing.silence))
 }
 
-// cause is why ctx ended, if it has, else err.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// fail accepts no more calls, stops writing, and soon stops reading.
+func (c *conn) fail(reason error) {
+	c.mu.Lock()
+	c.out.broken = true
+	if c.failure == nil {
+		c.failure = reason
 	}
-	return err
+	if c.refuse == nil {
+		c.refuse = reason
+	}
+	// Replies that have arrived are still read.
+	_ = c.net.SetReadDeadline(time.Now().Add(c.timing.linger))
+	c.mu.Unlock()
+	c.withdraw()
 }
 
-// stranger says what a server speaks that does not speak HTTP/2, where that can be
-// told.
-func (c *conn) stranger(err error) error {
-	const alert = "\x15\x03"
-	switch b := string(c.in.buf[:c.in.have]); {
-	case len(b) >= 2 && b[:2] == alert:
-		return fmt.Errorf("the server speaks TLS: %w", err)
-	case len(b) >= 5 && b[:5] == "HTTP/":
-		return fmt.Errorf("the server speaks HTTP/1, and perhaps HTTPS: %w", err)
+// stopIfDrained wakes the reader of a retired connection without calls, which then
+// ends. The connection is locked.
+func (c *conn) stopIfDrained() {
+	if c.drained() {
+		_ = c.net.SetReadDeadline(time.Now())
 	}
-	return err
 }
 
-// serve reads until the connection ends, which the end of ctx makes it do, and
-// ends every call that is left.
-func (c *conn) serve(ctx context.Context) error {
-	stop := onDone(ctx, func() {
-		c.fail(status.Error(codes.Canceled, "the client is closed"))
-		_ = c.net.Close()
-	})
-	defer stop()
-	var err error
-	for err == nil {
-		err = c.read()
-	}
-	return c.end(err)
+// drained reports whether a retired connection has no calls left.
+func (c *conn) drained() bool {
+	return c.refuse != nil && c.streams.none()
 }
 
 // onDone calls f when ctx is done. The function it returns prevents that, or waits
@@ -163,217 +165,4 @@ func onDone(ctx context.Context, f func()) func() {
 			<-done
 		}
 	}
-}
-
-// end fails what is left, waits for those who write and returns why it ended.
-func (c *conn) end(err error) error {
-	c.mu.Lock()
-	c.broken = true
-	if c.failure == nil {
-		c.failure = lost(err)
-	}
-	if c.refuse == nil {
-		c.refuse = c.failure
-	}
-	for _, k := range c.streams {
-		c.conclude(k, k.end == 0 || k.end > c.reached, c.failure)
-	}
-	for len(c.waiting) > 0 {
-		c.conclude(c.waiting[0], true, c.failure)
-	}
-	c.mu.Unlock()
-	c.peer.leave(c)
-	c.wake()
-	_ = c.net.Close() // whatever it says, nothing is on it any more
-	c.writers.Wait()
-	return c.failure
-}
-
-// errDrained ends a retired connection after its last call.
-var errDrained = errors.New("nothing is left to do")
-
-func lost(err error) error {
-	return status.Error(codes.Unavailable, "the connection is lost: "+err.Error())
-}
-
-// retire takes no more calls; those under way go on. The connection is locked.
-func (c *conn) retire(why error) {
-	if c.refuse == nil {
-		c.refuse = why
-		c.peer.replace(c)
-	}
-}
-
-// fail takes no more calls and writes no more, and soon reads no more.
-func (c *conn) fail(why error) {
-	c.mu.Lock()
-	c.broken = true
-	if c.failure == nil {
-		c.failure = why
-	}
-	if c.refuse == nil {
-		c.refuse = why
-	}
-	// A reply that has come already is worth more than to know that none comes.
-	_ = c.net.SetReadDeadline(time.Now().Add(c.peer.client.timing.linger))
-	c.mu.Unlock()
-	c.peer.leave(c)
-}
-
-// finish lets the reader go once a retired connection has nothing left to do. The
-// connection is locked.
-func (c *conn) finish() {
-	if c.drained() {
-		_ = c.net.SetReadDeadline(time.Now())
-	}
-}
-
-func (c *conn) drained() bool {
-	return c.refuse != nil && len(c.streams) == 0 && len(c.waiting) == 0
-}
-
-// claim makes its caller the one who writes, if there is something to write and
-// nobody does. The connection is locked.
-func (c *conn) claim() bool {
-	if c.writing || c.broken || len(c.pending) == 0 {
-		return false
-	}
-	c.writing = true
-	return true
-}
-
-// write writes what is pending, after a claim, without waiting for the network:
-// what that does not take at once, and what others append meanwhile, is left to a
-// goroutine. With others, they are first let run, so that one write carries the
-// requests of many.
-func (c *conn) write(others bool) {
-	if others {
-		runtime.Gosched()
-	}
-	c.mu.Lock()
-	if c.broken { // what is pending now was told to be unsent
-		c.writing = false
-		c.mu.Unlock()
-		return
-	}
-	batch := c.take()
-	c.mu.Unlock()
-	n, err := c.tryWrite(batch)
-	c.mu.Lock()
-	c.reached -= int64(len(batch) - n)
-	if err == nil && n == len(batch) {
-		c.reuse(batch)
-		batch, n = nil, 0
-		c.pump()
-	}
-	c.left = batch[n:]
-	switch {
-	case err != nil:
-	case c.broken || (len(c.left) == 0 && len(c.pending) == 0):
-		c.writing = false
-	default:
-		c.writers.Go(c.drain)
-	}
-	c.mu.Unlock()
-	if err != nil {
-		c.fail(lost(err))
-	}
-}
-
-// tryWrite writes what the network takes at once.
-func (c *conn) tryWrite(batch []byte) (int, error) {
-	if c.raw == nil {
-		return 0, nil
-	}
-	c.tried.batch, c.tried.n, c.tried.err = batch, 0, nil
-	if err := c.raw.Write(c.try); err != nil {
-		return 0, err
-	}
-	if errors.Is(c.tried.err, unix.EAGAIN) {
-		return 0, nil
-	}
-	return max(c.tried.n, 0), c.tried.err
-}
-
-// drain writes until nothing is pending.
-func (c *conn) drain() {
-	for {
-		batch := c.next()
-		if len(batch) == 0 {
-			return
-		}
-		_, err := c.net.Write(batch)
-		if err != nil {
-			c.fail(lost(err))
-		}
-		c.mu.Lock()
-		c.reuse(batch)
-		c.pump()
-		c.mu.Unlock()
-	}
-}
-
-// next returns what to write, nothing if that is all. It lets others run first,
-// for more to come.
-func (c *conn) next() []byte {
-	if len(c.left) == 0 {
-		runtime.Gosched()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	batch := c.left
-	c.left = nil
-	switch {
-	case c.broken || len(batch)+len(c.pending) == 0:
-		c.writing = false
-		return nil
-	case len(batch) > 0:
-		c.reached += int64(len(batch))
-		return batch
-	}
-	return c.take()
-}
-
-// take returns what is pending as one batch. From here on it may have reached the
-// server. The connection is locked.
-func (c *conn) take() []byte {
-	batch := c.pending
-	c.pending, c.spare = c.spare[:0], nil
-	c.taken += int64(len(batch))
-	c.reached = c.taken
-	c.acks = 0
-	return batch
-}
-
-// reuse keeps the buffer of a batch that was written. The connection is locked.
-func (c *conn) reuse(batch []byte) {
-	if cap(batch) <= idleBuffer {
-		c.spare = batch[:0]
-	}
-}
-
-// dialNet connects to address, with TLS if config is not nil.
-func dialNet(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
-	var dialer net.Dialer
-	nc, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil || config == nil {
-		return nc, err
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, errors.Join(err, nc.Close())
-	}
-	config = config.Clone()
-	config.NextProtos = []string{"h2"}
-	if config.ServerName == "" {
-		config.ServerName = host
-	}
-	secure := tls.Client(nc, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("TLS handshake: %w", err), nc.Close())
-	}
-	if secure.ConnectionState().NegotiatedProtocol != "h2" {
-		return nil, errors.Join(errors.New("the server speaks TLS but not HTTP/2"), nc.Close())
-	}
-	return secure, nil
 }

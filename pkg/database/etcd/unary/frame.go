@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The frames of HTTP/2 (RFC 9113, section 6), their flags and what fits in them.
+// The frames of HTTP/2 (RFC 9113, section 6), their flags and sizes.
 const (
 	frameData         = 0x0
 	frameHeaders      = 0x1
@@ -26,11 +26,11 @@ const (
 
 	frameHead = 9
 	// maxFrame is the largest payload in both directions: the least that a peer may
-	// set, and what it may send when it was told nothing else.
+	// set, and the initial value of the setting.
 	maxFrame = 16384
 	// maxWindow bounds every window, and stream ids.
 	maxWindow = 1<<31 - 1
-	// firstWindow is what every window starts with.
+	// firstWindow is the initial size of every window in bytes.
 	firstWindow = 65535
 )
 
@@ -104,8 +104,8 @@ func appendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameWindowUpdate, 0, stream), increment)
 }
 
-// preface is what a connection starts with: the windows are as large as they can
-// be, because every byte that comes was asked for and is taken at once.
+// preface returns the first bytes of a connection. Its SETTINGS make the windows as
+// large as possible, because replies are read at once.
 func preface() []byte {
 	b := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	settings := []struct {

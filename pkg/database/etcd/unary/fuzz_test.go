@@ -32,8 +32,7 @@ func (c *canned) Write(b []byte) (int, error)     { return len(b), nil }
 func (c *canned) Close() error                    { return nil }
 func (c *canned) SetReadDeadline(time.Time) error { return nil }
 
-// Whatever a server says, in whatever pieces, every call ends and nothing else
-// does.
+// Whatever a server sends, in whatever pieces, every call ends.
 func FuzzServer(f *testing.F) {
 	for _, seed := range seeds() {
 		f.Add(seed, uint8(255))
@@ -42,19 +41,18 @@ func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, said []byte, cut uint8) {
 		settings := []byte{0, 0, 0, frameSettings, 0, 0, 0, 0, 0}
 		nc := &canned{said: append(settings, said...), cut: len(settings)}
-		client := &Client{timing: quick(), news: make(chan struct{}), closed: true}
-		p := &peer{client: client, address: "a:1"}
-		c := newConn(nc, p, "http", nil)
+		c := newConn(nc, quick(), newRequestHeads("http", "a:1", nil))
+		c.withdraw, c.replace = func() {}, func() bool { return false }
 		if err := c.handshake(t.Context()); err != nil {
-			t.Fatal(err)
+			t.Fatalf("handshake with the scripted server: %v", err)
 		}
 		nc.cut = int(cut) + 1
 		calls := make([]*call, 4)
 		for i := range calls {
 			calls[i] = &call{ended: make(chan struct{}, 1)}
-			calls[i].reset("/s/m")
+			calls[i].reset("/s/m", time.Time{})
 			if !c.start(calls[i], &Message{One: make([]byte, i*40_000)}) {
-				t.Fatal("refused")
+				t.Fatalf("a new connection refuses call %d", i)
 			}
 		}
 		_ = c.serve(t.Context())
@@ -65,14 +63,14 @@ func FuzzServer(f *testing.F) {
 				t.Fatalf("call %d has not ended", i)
 			}
 			if _, err := k.reply.message(); k.err == nil && err != nil {
-				t.Errorf("call %d is a success without a reply: %v", i, err)
+				t.Errorf("call %d succeeded without a complete reply: %v", i, err)
 			}
 			if k.err == nil && k.unsent {
-				t.Errorf("call %d is answered and unsent", i)
+				t.Errorf("call %d succeeded and is reported as not sent", i)
 			}
 		}
-		if len(c.streams)+len(c.waiting)+len(c.in.over) > 0 {
-			t.Errorf("%d streams, %d calls are left", len(c.streams), len(c.waiting))
+		if len(c.streams.live)+len(c.streams.waiting)+len(c.streams.ended) > 0 {
+			t.Errorf("the closed connection keeps %d streams and %d calls", len(c.streams.live), len(c.streams.waiting))
 		}
 	})
 }

@@ -6,14 +6,18 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// requestHeads encodes the header fields of requests, a few bytes for each after
-// the first of its path: all fields are then in the table that both sides keep.
+// Field is one field of metadata. Its name must be in lower case.
+type Field struct{ Name, Value string }
+
+// requestHeads encodes the headers of requests. All fields enter HPACK's dynamic
+// table, so that requests after the first of a path take a few bytes.
 type requestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
@@ -23,8 +27,7 @@ type requestHeads struct {
 	room    uint32 // in the table, for more fields
 }
 
-// usualTable is the size of the table that every peer keeps unless it says
-// otherwise, in bytes as HPACK counts them.
+// usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
 const usualTable = 4096
 
 func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
@@ -42,7 +45,7 @@ func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
 	return h
 }
 
-// appendTo appends the block of a request for path. Blocks must be sent in the
+// appendTo appends the header block of a request for path. Blocks must be sent in the
 // order in which they were appended.
 func (h *requestHeads) appendTo(b []byte, path string) []byte {
 	if block, ok := h.known[path]; ok {
@@ -51,7 +54,7 @@ func (h *requestHeads) appendTo(b []byte, path string) []byte {
 	at := len(b)
 	b = append(b, h.encode(path)...)
 	block := bytes.Clone(h.encode(path))
-	if !bytes.Equal(block, b[at:]) { // fields that were new have moved all others
+	if !bytes.Equal(block, b[at:]) { // new fields have moved the index of all others
 		clear(h.known)
 	}
 	h.known[path] = block
@@ -68,8 +71,7 @@ func (h *requestHeads) encode(path string) []byte {
 	return h.out.Bytes()
 }
 
-// write encodes a field. One that would push others out of the table stays out of
-// it, so that what is in it stays.
+// write encodes a field. A field that would evict others does not enter the table.
 func (h *requestHeads) write(f hpack.HeaderField) {
 	if !h.indexed[f] {
 		if f.Size() <= h.room {
@@ -82,8 +84,8 @@ func (h *requestHeads) write(f hpack.HeaderField) {
 	_ = h.encoder.WriteField(f) // to a buffer, which can't fail
 }
 
-// limit obeys the peer's limit of the table: a table smaller than usual is not
-// used at all, since blocks that push each other out can't be kept.
+// limit applies the peer's limit of the table. A table smaller than the default is not
+// used: fields that evict each other would make kept blocks wrong.
 func (h *requestHeads) limit(size uint32) {
 	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
@@ -91,7 +93,7 @@ func (h *requestHeads) limit(size uint32) {
 	}
 }
 
-// replyHead are the header fields of a reply that matter here.
+// replyHead holds the fields of a header block that decide the result of a call.
 type replyHead struct {
 	http    string // :status, "" if there is none
 	grpc    string // grpc-status, "" if there is none
@@ -123,8 +125,8 @@ func newReplyHeads() *replyHeads {
 	return h
 }
 
-// decode returns the fields of a whole block. Every block must be decoded, in
-// order; after an error the connection is of no more use.
+// decode decodes a complete block. Every block must be decoded, in order. After an
+// error the connection must be closed.
 func (h *replyHeads) decode(block []byte) (replyHead, error) {
 	h.head = replyHead{}
 	if _, err := h.decoder.Write(block); err != nil {
@@ -136,7 +138,7 @@ func (h *replyHeads) decode(block []byte) (replyHead, error) {
 	return h.head, nil
 }
 
-// result returns what the fields at the end of a call say, nil for success.
+// result returns the error of a call by its trailers, nil for success.
 func (h replyHead) result() error {
 	switch {
 	case h.grpc == "0":
@@ -146,16 +148,16 @@ func (h replyHead) result() error {
 	}
 	code, err := strconv.ParseUint(h.grpc, 10, 32)
 	if err != nil {
-		return status.Errorf(codes.Internal, "the server's status %q is no number", h.grpc)
+		return status.Errorf(codes.Internal, "grpc-status must be a number, got %q", h.grpc)
 	}
 	message, err := url.PathUnescape(h.message)
 	if err != nil {
-		message = h.message // as gRPC asks for: better than nothing
+		message = h.message // gRPC: a message that is not encoded well is used as it is
 	}
 	return status.Error(codes.Code(code), message)
 }
 
-// notGRPC is the error for an answer that is HTTP and no more, by gRPC's own
+// notGRPC returns the error for an HTTP response without a gRPC status, by gRPC's
 // mapping.
 func (h replyHead) notGRPC() error {
 	code := codes.Unknown
@@ -171,5 +173,37 @@ func (h replyHead) notGRPC() error {
 	case "429", "502", "503", "504":
 		code = codes.Unavailable
 	}
-	return status.Errorf(code, "the server answers without a gRPC status (HTTP status %q)", h.http)
+	return status.Errorf(code, "the response has no gRPC status (HTTP status %q)", h.http)
+}
+
+// appendTimeout appends the header field grpc-timeout: the time left until the
+// call's deadline. It does not enter the dynamic table, as no two requests have the
+// same value.
+func appendTimeout(b []byte, left time.Duration) []byte {
+	const literalNewName, name = 0x00, "grpc-timeout"
+	b = append(append(b, literalNewName, byte(len(name))), name...)
+	at := len(b)
+	b = appendGRPCDuration(append(b, 0), left)
+	b[at] = byte(len(b) - at - 1)
+	return b
+}
+
+// appendGRPCDuration appends a duration as gRPC writes it: up to 8 digits in the
+// finest unit that fits, rounded up. A duration that is not positive is "0n".
+func appendGRPCDuration(b []byte, d time.Duration) []byte {
+	const most = 99_999_999
+	if d <= 0 {
+		return append(b, "0n"...)
+	}
+	for _, u := range [...]struct {
+		unit time.Duration
+		name byte
+	}{
+		{time.Nanosecond, 'n'}, {time.Microsecond, 'u'}, {time.Millisecond, 'm'}, {time.Second, 'S'}, {time.Minute, 'M'},
+	} {
+		if n := (int64(d) + int64(u.unit) - 1) / int64(u.unit); n <= most && n > 0 {
+			return append(strconv.AppendInt(b, n, 10), u.name)
+		}
+	}
+	return append(strconv.AppendInt(b, int64(d/time.Hour)+1, 10), 'H')
 }

@@ -1,6 +1,7 @@
 package unary
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -15,10 +16,12 @@ type Message struct {
 	One, Two []byte
 	// Rest is the encoding of all other fields.
 	Rest []byte
+	// MaxReply is the largest reply that is taken, in bytes; 0 is 1 GiB.
+	MaxReply int
 }
 
-// prefix is what gRPC writes before a message: whether it is compressed, and its
-// length in 4 bytes.
+// prefix is the size of the head of a gRPC message: a byte for compression and 4 for
+// the length.
 const prefix = 5
 
 // size is the length of the encoded message.
@@ -50,9 +53,11 @@ func (m *Message) appendTo(b []byte, size int) []byte {
 type reply struct {
 	body []byte
 	size int // of the whole, -1 while it is unknown
+	// limit bounds the message, in bytes; 0 is maxReply.
+	limit int
 }
 
-// maxReply bounds a message that is taken, in bytes.
+// maxReply bounds a message whose caller gives no bound, in bytes.
 const maxReply = 1 << 30
 
 // most is how much memory a length alone is believed.
@@ -65,8 +70,8 @@ func (r *reply) add(data []byte) error {
 		switch {
 		case r.body[0] != 0:
 			return fmt.Errorf("the reply is compressed, which was not offered")
-		case length > maxReply:
-			return fmt.Errorf("a reply of %d bytes, more than %d", length, maxReply)
+		case int64(length) > int64(cmp.Or(r.limit, maxReply)):
+			return fmt.Errorf("a reply must be at most %d bytes, got %d", cmp.Or(r.limit, maxReply), length)
 		}
 		r.size = prefix + int(length)
 		if want := min(r.size, most); cap(r.body) < want {

@@ -11,39 +11,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// peer is one server, and the connection to it while there is one.
+// peer is one server and the connection to it.
 type peer struct {
 	client  *Client
 	address string
-	conn    atomic.Pointer[conn]
-	// failure is why there is no connection; nil while there is one, and while the
-	// first try after one has no result. The client's lock guards it.
+	conn    atomic.Pointer[conn] // nil while there is none
+	// failure is why there is no connection. It is nil while there is one, and until the
+	// first attempt after a loss has ended. The client's lock guards it.
 	failure error
 }
 
-// timing is how patient a client is.
-type timing struct {
-	// connect is how long a try to connect may take, firstPause how soon the next
-	// follows at first, longestPause at most.
-	connect, firstPause, longestPause time.Duration
-	// silence is how soon a silent server is asked for a sign of life if it owes a
-	// reply, patience how soon it must give one. Servers close connections that ask
-	// more often.
-	silence, patience time.Duration
-	// linger is how long replies are still read after a write failed.
-	linger time.Duration
-}
-
-func usualTiming() timing {
-	return timing{
-		connect: 2 * time.Second, firstPause: 100 * time.Millisecond, longestPause: time.Second,
-		silence: 10 * time.Second, patience: 5 * time.Second,
-		linger: 100 * time.Millisecond,
-	}
-}
-
-// run connects and reads, again and again, until ctx ends or until the connection
-// was retired, which has another goroutine follow.
+// run connects and serves, again and again, until ctx ends or a retired connection
+// was replaced, which started another goroutine.
 func (p *peer) run(ctx context.Context) {
 	timing := p.client.timing
 	pause := timing.firstPause
@@ -51,14 +30,14 @@ func (p *peer) run(ctx context.Context) {
 		c, err := p.connect(ctx)
 		began := time.Now()
 		if err == nil {
-			p.have(c)
+			p.publish(c)
 			err = c.serve(ctx)
 			if c.replaced {
 				return
 			}
 			if time.Since(began) > timing.longestPause {
 				pause = timing.firstPause
-				continue // at once: it was a good connection
+				continue // the connection worked, so reconnect at once
 			}
 		}
 		p.fail(err)
@@ -69,6 +48,7 @@ func (p *peer) run(ctx context.Context) {
 	}
 }
 
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -92,7 +72,9 @@ func (p *peer) connect(ctx context.Context) (*conn, error) {
 	if p.client.config.TLS != nil {
 		scheme = "https"
 	}
-	c := newConn(nc, p, scheme, p.client.config.Metadata)
+	c := newConn(nc, p.client.timing, newRequestHeads(scheme, p.address, p.client.config.Metadata))
+	c.withdraw = func() { p.conn.CompareAndSwap(c, nil) }
+	c.replace = func() bool { return p.client.spawn(p) }
 	if err := c.handshake(ctx); err != nil {
 		_ = c.end(err)
 		return nil, status.Error(codes.Unavailable, fmt.Sprintf("connect to %s: %v", p.address, err))
@@ -100,28 +82,19 @@ func (p *peer) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// have lets calls use a connection.
-func (p *peer) have(c *conn) {
+// publish lets calls use a connection.
+func (p *peer) publish(c *conn) {
 	p.client.change(func() {
 		p.failure = nil
 		p.conn.Store(c)
 	})
 	c.mu.Lock()
-	refuses := c.refuse != nil // since the handshake
+	retired := c.refuse != nil // since the handshake
 	c.mu.Unlock()
-	if refuses {
-		p.leave(c)
+	if retired {
+		c.withdraw()
 	}
 }
 
-// leave lets no call use a connection.
-func (p *peer) leave(c *conn) { p.conn.CompareAndSwap(c, nil) }
-
-// fail lets calls fail instead of wait.
+// fail makes calls fail instead of waiting for a connection.
 func (p *peer) fail(err error) { p.client.change(func() { p.failure = err }) }
-
-// replace has another connection follow one that is retired, which is locked.
-func (p *peer) replace(c *conn) {
-	p.leave(c)
-	c.replaced = p.client.spawn(p)
-}

@@ -20,11 +20,11 @@ import (
 // within bounds what must happen.
 const within = 10 * time.Second
 
-// quick is a client's patience in tests.
+// quick are a client's time-outs in tests.
 func quick() timing {
 	return timing{
 		connect: 2 * time.Second, firstPause: 5 * time.Millisecond, longestPause: 20 * time.Millisecond,
-		silence: 10 * time.Second, patience: 5 * time.Second, linger: 50 * time.Millisecond,
+		keepalive: 10 * time.Second, pingTimeout: 5 * time.Second, linger: 50 * time.Millisecond,
 	}
 }
 
@@ -34,13 +34,14 @@ type scripted struct {
 	number int // of the connection, from 0
 	net    net.Conn
 	*http2.Framer
-	fields  *hpack.Decoder
-	encoded bytes.Buffer
-	encoder *hpack.Encoder
-	head    map[string]string
-	bodies  map[uint32][]byte
-	paths   map[uint32]string
-	resets  chan uint32
+	fields   *hpack.Decoder
+	encoded  bytes.Buffer
+	encoder  *hpack.Encoder
+	head     map[string]string
+	bodies   map[uint32][]byte
+	paths    map[uint32]string
+	timeouts map[uint32]string // grpc-timeout
+	resets   chan uint32
 }
 
 // listen serves every connection with a script until the test ends, and returns
@@ -51,7 +52,7 @@ func listen(t *testing.T, script func(*scripted)) string {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -86,7 +87,7 @@ func listen(t *testing.T, script func(*scripted)) string {
 func newScripted(t *testing.T, number int, nc net.Conn) *scripted {
 	s := &scripted{
 		t: t, number: number, net: nc, Framer: http2.NewFramer(nc, nc),
-		head: map[string]string{}, bodies: map[uint32][]byte{}, paths: map[uint32]string{}, resets: make(chan uint32, 100),
+		head: map[string]string{}, bodies: map[uint32][]byte{}, paths: map[uint32]string{}, timeouts: map[uint32]string{}, resets: make(chan uint32, 100),
 	}
 	s.SetMaxReadFrameSize(maxFrame)
 	s.fields = hpack.NewDecoder(4096, func(f hpack.HeaderField) { s.head[f.Name] = f.Value })
@@ -125,7 +126,7 @@ func (s *scripted) request() uint32 {
 					s.t.Errorf("field %s is %q, want %q", name, got, want)
 				}
 			}
-			s.paths[f.StreamID], s.bodies[f.StreamID] = s.head[":path"], nil
+			s.paths[f.StreamID], s.bodies[f.StreamID], s.timeouts[f.StreamID] = s.head[":path"], nil, s.head["grpc-timeout"]
 			clear(s.head)
 		case *http2.DataFrame:
 			if n := len(f.Data()); n > 0 {
@@ -151,7 +152,7 @@ func (s *scripted) block(pairs ...string) []byte {
 	s.encoded.Reset()
 	for i := 0; i < len(pairs); i += 2 {
 		if err := s.encoder.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]}); err != nil {
-			s.t.Error(err)
+			s.t.Errorf("encode a header field: %v", err)
 		}
 	}
 	return bytes.Clone(s.encoded.Bytes())

@@ -2,9 +2,8 @@
 // to the machine of the caller.
 //
 // It speaks HTTP/2 (RFC 9113) and gRPC over it, as far as such calls need them:
-// no streams of messages, no compression, no proxies and no retries. The deadline
-// of a call is not told to the server; a call that is over its deadline is
-// cancelled there.
+// no streams of messages, no compression, no proxies and no retries. A call sends the
+// time left until its deadline (grpc-timeout), and RST_STREAM when it ends early.
 package unary
 
 import (
@@ -17,23 +16,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Config says where calls go.
+// Config configures a client.
 type Config struct {
-	// Addresses are the servers, as host:port. There is one connection to each, and
-	// calls take those that are up in turn.
+	// Addresses are the servers, as host:port. There is one connection to each. Calls
+	// use connected servers in turn.
 	Addresses []string
 	// TLS is nil for plaintext.
 	TLS *tls.Config
-	// Metadata goes with every call.
+	// Metadata is sent with every call.
 	Metadata []Field
 }
 
-// Field is one field of metadata; its name is in lower case.
-type Field struct{ Name, Value string }
-
-// Client makes calls. Its connections are opened at once, and again when they are
-// lost, with pauses of up to a second between tries. It is safe for concurrent
-// use.
+// Client makes calls. It connects at once, and reconnects after a loss with pauses of
+// up to a second between attempts. It is safe for concurrent use.
 type Client struct {
 	config Config
 	timing timing
@@ -49,8 +44,8 @@ type Client struct {
 	news   chan struct{} // closed when a peer has changed
 }
 
-// New returns a client that begins to connect. It must be closed.
-func New(config Config) *Client { return start(config, usualTiming()) }
+// New returns a client that starts to connect. The caller must close it.
+func New(config Config) *Client { return start(config, defaultTiming()) }
 
 func start(config Config, timing timing) *Client {
 	c := &Client{config: config, timing: timing, news: make(chan struct{})}
@@ -64,17 +59,18 @@ func start(config Config, timing timing) *Client {
 	return c
 }
 
-// Call sends one request to path, such as "/etcdserverpb.KV/Put", and hands the
-// reply to read, which returns whether it keeps the bytes. It waits while a server
-// is being connected to for the first time or after a loss; when none can be
-// reached it fails at once.
+// Call sends one request to path, such as "/etcdserverpb.KV/Put", and passes the
+// reply to read, which returns whether it keeps the bytes. It waits for the first
+// connection attempt, and for the first one after a loss; when every attempt failed
+// it returns at once.
 //
-// An error is that of ctx, of read, or one that [status] reads. unsent says that
-// the server surely did not process the request; false promises nothing.
+// An error is that of ctx, of read, or one that [status] reads. unsent means that the
+// server surely did not process the request; false means that it may have.
 func (c *Client) Call(ctx context.Context, path string, m Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := c.calls.Get().(*call)
 	defer c.calls.Put(k)
-	k.reset(path)
+	deadline, _ := ctx.Deadline()
+	k.reset(path, deadline)
 	for {
 		conn, err := c.pick(ctx)
 		if err != nil {
@@ -94,14 +90,14 @@ func (c *Client) Call(ctx context.Context, path string, m Message, read func(rep
 	}
 }
 
-// pick returns a connection, in turn.
+// pick waits for a connection. Calls use connections in turn.
 func (c *Client) pick(ctx context.Context) (*conn, error) {
 	for {
 		if conn := c.ready(); conn != nil {
 			return conn, nil
 		}
 		c.mu.Lock()
-		news, err := c.news, c.why()
+		news, err := c.news, c.failure()
 		c.mu.Unlock()
 		if conn := c.ready(); conn != nil {
 			return conn, nil
@@ -117,7 +113,7 @@ func (c *Client) pick(ctx context.Context) (*conn, error) {
 	}
 }
 
-// ready returns a connection that is up, nil if none is.
+// ready returns the next connection, nil if there is none.
 func (c *Client) ready() *conn {
 	n := uint32(len(c.peers))
 	if n == 1 {
@@ -132,13 +128,13 @@ func (c *Client) ready() *conn {
 	return nil
 }
 
-// why returns why no connection can be had, nil if one may come. The client is
-// locked.
-func (c *Client) why() error {
+// failure returns why no server is connected, nil if an attempt has not ended yet. The
+// client is locked.
+func (c *Client) failure() error {
 	if c.closed {
 		return status.Error(codes.Canceled, "the client is closed")
 	}
-	err := status.Error(codes.Unavailable, "there is no server")
+	err := status.Error(codes.Unavailable, "the client has no servers")
 	for _, p := range c.peers {
 		if p.failure == nil {
 			return nil
@@ -148,7 +144,7 @@ func (c *Client) why() error {
 	return err
 }
 
-// change makes a change to a peer known.
+// change changes a peer and wakes the calls that wait for one.
 func (c *Client) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +153,7 @@ func (c *Client) change(f func()) {
 	c.news = make(chan struct{})
 }
 
-// spawn runs a peer, unless the client is closed.
+// spawn starts to run a peer, unless the client is closed, and reports whether it did.
 func (c *Client) spawn(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +163,8 @@ func (c *Client) spawn(p *peer) bool {
 	return !c.closed
 }
 
-// Close ends the connections, and every call that is under way. It returns when
-// nothing of the client runs any more.
+// Close closes the connections and fails running calls. It returns when the client's
+// goroutines have ended.
 func (c *Client) Close() {
 	c.change(func() { c.closed = true })
 	c.stop()

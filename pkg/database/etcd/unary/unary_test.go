@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -94,7 +95,7 @@ func TestReplies(t *testing.T) {
 			for range 3 { // the tables of both sides stay in step
 				got, _, err := ask(t.Context(), c, "/s/m", Message{One: []byte("k")})
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("ask the server: %v", err)
 				}
 				if w := <-want; got != w {
 					t.Fatalf("got %.80q, want %.80q", got, w)
@@ -104,7 +105,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// What a call fails with, and whether it is sure that nothing was done.
+// The error of a call, and whether it was surely not processed.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script func(*scripted, uint32)
@@ -123,7 +124,7 @@ func TestErrors(t *testing.T) {
 			_ = s.WriteData(id, false, message("half"))
 			s.headers(id, true, "grpc-status", "8", "grpc-message", "full")
 		}, codes.ResourceExhausted, false, "full"},
-		"no status":         {func(s *scripted, id uint32) { s.begin(id); s.headers(id, true, "x", "y") }, codes.Unknown, false, "without a gRPC status"},
+		"no status":         {func(s *scripted, id uint32) { s.begin(id); s.headers(id, true, "x", "y") }, codes.Unknown, false, "no gRPC status"},
 		"status no word":    {func(s *scripted, id uint32) { s.headers(id, true, "grpc-status", "nine") }, codes.Internal, false, `"nine"`},
 		"HTTP 503":          {func(s *scripted, id uint32) { s.headers(id, true, ":status", "503") }, codes.Unavailable, false, `"503"`},
 		"HTTP 404 going on": {func(s *scripted, id uint32) { s.headers(id, false, ":status", "404") }, codes.Unimplemented, false, `"404"`},
@@ -138,19 +139,19 @@ func TestErrors(t *testing.T) {
 			_ = s.WriteData(id, false, append(message("a"), message("b")...))
 		}, codes.Internal, false, "6 bytes follow"},
 		"compressed":    {func(s *scripted, id uint32) { s.begin(id); _ = s.WriteData(id, false, []byte{1, 0, 0, 0, 0}) }, codes.Internal, false, "compressed"},
-		"giant":         {func(s *scripted, id uint32) { s.begin(id); _ = s.WriteData(id, false, []byte{0, 255, 0, 0, 0}) }, codes.Internal, false, "4278190080 bytes"},
-		"data first":    {func(s *scripted, id uint32) { _ = s.WriteData(id, false, message("a")) }, codes.Internal, false, "without header"},
-		"ends in data":  {func(s *scripted, id uint32) { s.begin(id); _ = s.WriteData(id, true, message("a")) }, codes.Internal, false, "without a status"},
-		"headers twice": {func(s *scripted, id uint32) { s.begin(id); s.begin(id) }, codes.Internal, false, "in the middle"},
+		"giant":         {func(s *scripted, id uint32) { s.begin(id); _ = s.WriteData(id, false, []byte{0, 255, 0, 0, 0}) }, codes.Internal, false, "bytes, got 4278190080"},
+		"data first":    {func(s *scripted, id uint32) { _ = s.WriteData(id, false, message("a")) }, codes.Internal, false, "without headers"},
+		"ends in data":  {func(s *scripted, id uint32) { s.begin(id); _ = s.WriteData(id, true, message("a")) }, codes.Internal, false, "without trailers"},
+		"headers twice": {func(s *scripted, id uint32) { s.begin(id); s.begin(id) }, codes.Internal, false, "second header block"},
 		"window by 0": {func(s *scripted, id uint32) {
 			_ = s.WriteRawFrame(http2.FrameWindowUpdate, 0, id, make([]byte, 4))
-		}, codes.Internal, false, "grows by 0"},
+		}, codes.Internal, false, "by 0 to"},
 		"refused":    {func(s *scripted, id uint32) { _ = s.WriteRSTStream(id, http2.ErrCodeRefusedStream) }, codes.Unavailable, true, "REFUSED_STREAM"},
 		"cancelled":  {func(s *scripted, id uint32) { _ = s.WriteRSTStream(id, http2.ErrCodeCancel) }, codes.Canceled, false, "CANCEL"},
 		"calm":       {func(s *scripted, id uint32) { _ = s.WriteRSTStream(id, http2.ErrCodeEnhanceYourCalm) }, codes.ResourceExhausted, false, "CALM"},
 		"not secure": {func(s *scripted, id uint32) { _ = s.WriteRSTStream(id, http2.ErrCodeInadequateSecurity) }, codes.PermissionDenied, false, "SECURITY"},
 		"odd reset":  {func(s *scripted, id uint32) { _ = s.WriteRSTStream(id, 77) }, codes.Internal, false, "0x4d"},
-		"farewell before it": {func(s *scripted, id uint32) {
+		"GOAWAY before the stream": {func(s *scripted, id uint32) {
 			_ = s.WriteGoAway(id-2, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings"))
 		}, codes.Unavailable, true, "too_many_pings"},
 		"closed": {func(s *scripted, id uint32) { s.net.Close() }, codes.Unavailable, false, "connection is lost"},
@@ -194,19 +195,19 @@ func TestBrokenRules(t *testing.T) {
 		}
 	}
 	for name, script := range map[string]func(*scripted, uint32){
-		"garbage":                 func(s *scripted, _ uint32) { _, _ = s.net.Write(bytes.Repeat([]byte{0xff}, 5000)) },
-		"large frame":             raw(http2.FrameData, 0, 1, strings.Repeat("x", maxFrame+1)),
-		"data of no stream":       raw(http2.FrameData, 0, 0, ""),
-		"data of a later stream":  raw(http2.FrameData, 0, 99999, ""),
-		"data of an even stream":  raw(http2.FrameData, 0, 2, ""),
-		"padding only":            raw(http2.FrameData, flagPadded, 1, "\x05abc"),
-		"no padding":              raw(http2.FrameData, flagPadded, 1, ""),
-		"headers of no stream":    raw(http2.FrameHeaders, flagEndHeaders, 0, ""),
-		"short priority":          raw(http2.FrameHeaders, flagEndHeaders|flagPriority, 1, "abc"),
-		"bad fields":              raw(http2.FrameHeaders, flagEndHeaders, 1, "\xff\xff\xff\xff\xff\xff"),
-		"half a field":            raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x0aab"),
-		"long field":              raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x7f\x80\x80\x80\x01a"),
-		"continuation of nothing": raw(http2.FrameContinuation, flagEndHeaders, 1, ""),
+		"garbage":                      func(s *scripted, _ uint32) { _, _ = s.net.Write(bytes.Repeat([]byte{0xff}, 5000)) },
+		"large frame":                  raw(http2.FrameData, 0, 1, strings.Repeat("x", maxFrame+1)),
+		"data of no stream":            raw(http2.FrameData, 0, 0, ""),
+		"data of a later stream":       raw(http2.FrameData, 0, 99999, ""),
+		"data of an even stream":       raw(http2.FrameData, 0, 2, ""),
+		"padding only":                 raw(http2.FrameData, flagPadded, 1, "\x05abc"),
+		"no padding":                   raw(http2.FrameData, flagPadded, 1, ""),
+		"headers of no stream":         raw(http2.FrameHeaders, flagEndHeaders, 0, ""),
+		"short priority":               raw(http2.FrameHeaders, flagEndHeaders|flagPriority, 1, "abc"),
+		"bad fields":                   raw(http2.FrameHeaders, flagEndHeaders, 1, "\xff\xff\xff\xff\xff\xff"),
+		"half a field":                 raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x0aab"),
+		"long field":                   raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x7f\x80\x80\x80\x01a"),
+		"CONTINUATION without a block": raw(http2.FrameContinuation, flagEndHeaders, 1, ""),
 		"data within fields": func(s *scripted, id uint32) {
 			_ = s.WriteRawFrame(http2.FrameHeaders, 0, id, nil)
 			_ = s.WriteRawFrame(http2.FrameData, 0, id, nil)
@@ -230,7 +231,7 @@ func TestBrokenRules(t *testing.T) {
 		"small frames":          raw(http2.FrameSettings, 0, 0, "\x00\x05\x00\x00\x00\x01"),
 		"push":                  raw(http2.FramePushPromise, flagEndHeaders, 1, "\x00\x00\x00\x02"),
 		"short ping":            raw(http2.FramePing, 0, 0, "abc"),
-		"short farewell":        raw(http2.FrameGoAway, 0, 0, "abc"),
+		"short GOAWAY":          raw(http2.FrameGoAway, 0, 0, "abc"),
 		"short window update":   raw(http2.FrameWindowUpdate, 0, 0, "abc"),
 		"window by nothing":     raw(http2.FrameWindowUpdate, 0, 0, "\x00\x00\x00\x00"),
 		"window without bounds": raw(http2.FrameWindowUpdate, 0, 0, "\x7f\xff\xff\xff"),
@@ -269,17 +270,17 @@ func asksSoon(t *testing.T, c *Client) {
 			return
 		}
 	}
-	t.Fatal(err)
+	t.Fatalf("ask the server: %v", err)
 }
 
-// A server that is none is told by what it says, and calls fail at once.
-func TestStrangers(t *testing.T) {
+// A server of another protocol fails calls at once, with its protocol in the error.
+func TestOtherProtocols(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
-		"TLS":      {"\x15\x03\x01\x00\x02\x02\x46", "speaks TLS"},
-		"HTTP/1":   {"HTTP/1.0 400 Bad Request\r\n\r\n", "speaks HTTP/1"},
-		"nothing":  {"", "EOF"},
-		"no words": {"\x00\x00\x00\x04\x01\x00\x00\x00\x00", "none"}, // an answer to no settings
-		"ping":     {"\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678", "begins with"},
+		"TLS":     {"\x15\x03\x01\x00\x02\x02\x46", "speaks TLS"},
+		"HTTP/1":  {"HTTP/1.0 400 Bad Request\r\n\r\n", "speaks HTTP/1"},
+		"nothing": {"", "EOF"},
+		"ack":     {"\x00\x00\x00\x04\x01\x00\x00\x00\x00", "comes first"}, // an acknowledgement before any SETTINGS
+		"ping":    {"\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678", "must be SETTINGS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, listen(t, func(s *scripted) {
@@ -303,7 +304,7 @@ func TestStrangers(t *testing.T) {
 	t.Run("nobody", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("listen on loopback: %v", err)
 		}
 		l.Close()
 		c := dial(t, l.Addr().String())
@@ -386,7 +387,7 @@ func throttled(s *scripted, streams int, window int) {
 	}
 }
 
-// A deadline ends a call wherever it is, and the server is told.
+// A deadline ends a call in every state, with RST_STREAM if its stream is open.
 func TestDeadlines(t *testing.T) {
 	resets := make(chan uint32, 10)
 	c := dial(t, listen(t, func(s *scripted) {
@@ -399,7 +400,7 @@ func TestDeadlines(t *testing.T) {
 		}
 	}))
 	if _, _, err := ask(t.Context(), c, "/answer", Message{}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask the server: %v", err)
 	}
 	var wg sync.WaitGroup
 	call := func(name string, after time.Duration, size int, want bool) {
@@ -419,10 +420,10 @@ func TestDeadlines(t *testing.T) {
 	wg.Wait()
 	first, second := <-resets, <-resets
 	if first+second != 3+5 {
-		t.Errorf("the server was told of %d and %d", first, second)
+		t.Errorf("RST_STREAM was sent for streams %d and %d, want 3 and 5", first, second)
 	}
 	if _, _, err := ask(t.Context(), c, "/answer", Message{}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("ask the server: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -456,7 +457,7 @@ func TestServerDoesNotRead(t *testing.T) {
 	wg.Wait()
 }
 
-// A server that says farewell gets no more calls; what it has, it ends.
+// A server that sent GOAWAY gets no more calls, and answers the calls it has.
 func TestGoAway(t *testing.T) {
 	leaving, left := make(chan struct{}), make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
@@ -472,7 +473,7 @@ func TestGoAway(t *testing.T) {
 		<-left
 		s.reply(id, "slow")
 		if s.request() != 0 {
-			t.Error("a call came after the farewell")
+			t.Error("a call was sent after GOAWAY")
 		}
 	}))
 	var wg sync.WaitGroup
@@ -480,7 +481,7 @@ func TestGoAway(t *testing.T) {
 	<-leaving
 	old := c.peers[0].conn.Load()
 	for range 5 {
-		if old != nil && c.peers[0].conn.Load() == old { // the farewell may still be on its way
+		if old != nil && c.peers[0].conn.Load() == old { // GOAWAY may not have arrived yet
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
@@ -490,26 +491,27 @@ func TestGoAway(t *testing.T) {
 	wg.Wait()
 }
 
-// A connection that has no stream left is followed by another.
+// A connection without stream ids is replaced.
 func TestStreamsRunOut(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) { s.greet(); s.echo() }))
 	asks(t, c, Message{}, "/s/m 5")
 	first := c.peers[0].conn.Load()
 	first.mu.Lock()
-	first.nextID = maxWindow - 4
+	first.streams.nextID = maxWindow - 4
 	first.mu.Unlock()
 	for range 10 {
 		asks(t, c, Message{One: []byte("1")}, "/s/m 8")
 	}
 	if c.peers[0].conn.Load() == first {
-		t.Error("the connection is still the first")
+		t.Error("a connection without stream ids is still used")
 	}
 }
 
-// A silent server that owes a reply is asked, and then given up.
-func TestSilence(t *testing.T) {
+// A server that owes a reply gets a keepalive ping, and loses the connection if it
+// does not answer.
+func TestKeepalive(t *testing.T) {
 	quick := quick()
-	quick.silence, quick.patience = 30*time.Millisecond, 100*time.Millisecond
+	quick.keepalive, quick.pingTimeout = 30*time.Millisecond, 100*time.Millisecond
 	for name, answers := range map[string]bool{"alive": true, "dead": false} {
 		t.Run(name, func(t *testing.T) {
 			c := dialTimed(t, quick, listen(t, func(s *scripted) {
@@ -554,7 +556,7 @@ func TestTurns(t *testing.T) {
 	}
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on loopback: %v", err)
 	}
 	dead.Close()
 	c := dial(t, listen(t, name("a")), dead.Addr().String(), listen(t, name("b")))
@@ -562,7 +564,7 @@ func TestTurns(t *testing.T) {
 	for n := 0; n < 10_000 && len(got) < 2; n++ {
 		reply, _, err := ask(t.Context(), c, "/s/m", Message{})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("ask the server: %v", err)
 		}
 		got[reply]++
 	}
@@ -618,3 +620,101 @@ func TestManyCallers(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// Every request carries the time left until its deadline when it is sent, also one
+// that waited for the server's flow control; without a deadline it carries none.
+func TestTimeoutHeader(t *testing.T) {
+	hold := make(chan struct{})
+	c := dial(t, listen(t, func(s *scripted) {
+		s.greet(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+		for id := s.request(); id != 0; id = s.request() {
+			if s.paths[id] == "/hold" {
+				<-hold
+			}
+			s.reply(id, s.timeouts[id])
+		}
+	}))
+	read := func(ctx context.Context, path string) string {
+		var reply string
+		if _, err := c.Call(ctx, path, Message{}, func(b []byte) (bool, error) { reply = string(b); return false, nil }); err != nil {
+			t.Errorf("call %s: %v", path, err)
+		}
+		return reply
+	}
+	within := func(path string, timeout, waited time.Duration) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		left := grpcDuration(t, read(ctx, path))
+		if left > timeout-waited || left < timeout-waited-5*time.Second {
+			t.Errorf("%s: grpc-timeout is %v, want at most %v and little less", path, left, timeout-waited)
+		}
+	}
+	for range 3 { // the header must not disturb the compression of later requests
+		within("/s/m", 30*time.Second, 0)
+		within("/s/m", 20*time.Hour, 0)
+		if got := read(t.Context(), "/s/m"); got != "" {
+			t.Errorf("grpc-timeout is %q in a call without a deadline, want none", got)
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { read(t.Context(), "/hold") })
+	time.Sleep(20 * time.Millisecond)
+	const waited = 200 * time.Millisecond
+	wg.Go(func() { within("/s/m", 30*time.Second, waited) })
+	time.Sleep(waited + 50*time.Millisecond)
+	close(hold)
+	wg.Wait()
+}
+
+// grpcDuration reads a duration as gRPC writes it.
+func grpcDuration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	units := map[string]time.Duration{"n": 1, "u": time.Microsecond, "m": time.Millisecond, "S": time.Second, "M": time.Minute, "H": time.Hour}
+	if len(text) < 2 || len(text) > 9 || units[text[len(text)-1:]] == 0 {
+		t.Errorf("grpc-timeout must be 1 to 8 digits and a unit, got %q", text)
+		return 0
+	}
+	n, err := strconv.ParseInt(text[:len(text)-1], 10, 64)
+	if err != nil {
+		t.Errorf("grpc-timeout %q: %v", text, err)
+	}
+	return time.Duration(n) * units[text[len(text)-1:]]
+}
+
+func TestGRPCDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0n", 0: "0n", 1: "1n", 99_999_999: "99999999n", 100_000_000: "100000u", 100_000_001: "100001u",
+		5 * time.Second: "5000000u", 100 * time.Second: "100000m", 30 * time.Hour: "108000S", 3 * 365 * 24 * time.Hour: "94608000S",
+		200 * 365 * 24 * time.Hour: "1752001H",
+	} {
+		if got := string(appendGRPCDuration(nil, d)); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+// A stream that the server cancels after the call's deadline ran out of time: it was
+// not cancelled by the caller.
+func TestServerCancelsLateCall(t *testing.T) {
+	c := dial(t, listen(t, func(s *scripted) {
+		s.greet()
+		for id := s.request(); id != 0; id = s.request() {
+			time.Sleep(grpcDuration(t, s.timeouts[id]) + 20*time.Millisecond)
+			_ = s.WriteRSTStream(id, http2.ErrCodeCancel)
+		}
+	}))
+	deadline := lateContext{t.Context(), time.Now().Add(50 * time.Millisecond)}
+	_, err := c.Call(deadline, "/s/m", Message{}, func([]byte) (bool, error) { return false, nil })
+	if status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("the call ended with %v, want %v", err, codes.DeadlineExceeded)
+	}
+}
+
+// lateContext has a deadline and does not end with it.
+type lateContext struct {
+	context.Context
+	at time.Time
+}
+
+func (l lateContext) Deadline() (time.Time, bool) { return l.at, true }

@@ -11,23 +11,22 @@ import (
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
-// errMalformed is the cause of every error about what a server sent.
+// errMalformed is wrapped by every error about the form of an answer.
 var errMalformed = errors.New("malformed HTTP answer")
 
-// answer is what the head of an answer says.
-type answer struct {
+// responseHead is the status line and the headers of an answer that frame its body.
+type responseHead struct {
 	status  int
-	length  int64 // of the body; -1 if it ends where the connection does
-	chunked bool  // the body comes in chunks; length says nothing
-	last    bool  // the connection carries no more after it
+	length  int64 // of the body in bytes; -1 if it ends with the connection
+	chunked bool  // the body comes in chunks, and length is not used
+	last    bool  // the connection can't be reused
 }
 
-// maxHead bounds the head of an answer in bytes, and a line within a body.
+// maxHead bounds the head of an answer in bytes, and a line within its body.
 const maxHead = 64 << 10
 
-// parseHead reads the head of an answer, without the empty line at its end but
-// with the end of the line before.
-func parseHead(head []byte) (answer, error) {
+// parseHead parses the head of an answer, without the empty line at its end.
+func parseHead(head []byte) (responseHead, error) {
 	line, rest, _ := bytes.Cut(head, []byte("\r\n"))
 	a, err := parseStatus(line)
 	if err != nil {
@@ -36,23 +35,23 @@ func parseHead(head []byte) (answer, error) {
 	if bytes.Count(head, []byte("\n")) != bytes.Count(head, []byte("\r\n")) {
 		return a, fmt.Errorf("%w: a line ends without a carriage return", errMalformed)
 	}
-	old := a.last // HTTP/1.0, which knows no chunks
+	old := a.last // HTTP/1.0, which has no chunks
 	a.length = -1
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
 		name, value, found := bytes.Cut(line, []byte(":"))
 		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") {
-			return a, fmt.Errorf("%w: a line of %d bytes is no header", errMalformed, len(line))
+			return a, fmt.Errorf("%w: a header line of %d bytes has no name", errMalformed, len(line))
 		}
 		if err := a.field(name, value); err != nil {
 			return a, err
 		}
 	}
 	if a.chunked && old {
-		return a, fmt.Errorf("%w: chunks of HTTP/1.0", errMalformed)
+		return a, fmt.Errorf("%w: chunks in HTTP/1.0", errMalformed)
 	}
 	if a.chunked && a.length >= 0 {
-		a.last = true // an answer that is not sure of its end
+		a.last = true // the two framings contradict each other
 	}
 	if a.status < 200 || a.status == http.StatusNoContent || a.status == http.StatusNotModified {
 		a.length, a.chunked = 0, false
@@ -63,32 +62,32 @@ func parseHead(head []byte) (answer, error) {
 	return a, nil
 }
 
-// parseStatus reads the first line of an answer.
-func parseStatus(line []byte) (answer, error) {
+// parseStatus parses the status line.
+func parseStatus(line []byte) (responseHead, error) {
 	const version, status = len("HTTP/1."), len("HTTP/1.1 ")
 	if len(line) < status+3 || string(line[:version]) != "HTTP/1." || line[version] < '0' || line[version] > '9' || line[status-1] != ' ' ||
 		len(line) > status+3 && line[status+3] != ' ' {
-		return answer{}, fmt.Errorf("%w: a first line of %d bytes is no status", errMalformed, len(line))
+		return responseHead{}, fmt.Errorf("%w: the first line, of %d bytes, is no status line", errMalformed, len(line))
 	}
 	n, ok := digits(line[status : status+3])
 	if !ok || n < 100 {
-		return answer{}, fmt.Errorf("%w: no status", errMalformed)
+		return responseHead{}, fmt.Errorf("%w: the status is not a number from 100 to 999", errMalformed)
 	}
-	return answer{status: int(n), last: line[version] == '0'}, nil
+	return responseHead{status: int(n), last: line[version] == '0'}, nil
 }
 
-// field takes in one header; most say nothing about the answer's end.
-func (a *answer) field(name, value []byte) error {
+// field applies one header. Only those that frame the body matter.
+func (a *responseHead) field(name, value []byte) error {
 	switch {
 	case len(name) == len("Content-Length") && bytes.EqualFold(name, []byte("Content-Length")):
 		n, ok := digits(bytes.Trim(value, " \t"))
 		if !ok || a.length >= 0 && a.length != n {
-			return fmt.Errorf("%w: no length, or two", errMalformed)
+			return fmt.Errorf("%w: Content-Length must be one number", errMalformed)
 		}
 		a.length = n
 	case len(name) == len("Transfer-Encoding") && bytes.EqualFold(name, []byte("Transfer-Encoding")):
 		if a.chunked || !bytes.EqualFold(bytes.Trim(value, " \t"), []byte("chunked")) {
-			return fmt.Errorf("%w: a coding other than chunked", errMalformed)
+			return fmt.Errorf("%w: Transfer-Encoding must be chunked", errMalformed)
 		}
 		a.chunked = true
 	case len(name) == len("Connection") && bytes.EqualFold(name, []byte("Connection")):
@@ -99,7 +98,7 @@ func (a *answer) field(name, value []byte) error {
 	return nil
 }
 
-// digits reads a number that is nothing but up to 18 digits.
+// digits parses a number of 1 to 18 digits.
 func digits(text []byte) (n int64, ok bool) {
 	if len(text) == 0 || len(text) > 18 {
 		return 0, false
@@ -113,10 +112,10 @@ func digits(text []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// input reads answers from what came over a connection.
+// input reads answers from a connection.
 type input struct{ *exchange.Input }
 
-// until returns what comes before an end, and takes both.
+// until returns the bytes before end, and takes both.
 func (in input) until(end string) ([]byte, error) {
 	for seen := 0; ; {
 		have := in.Bytes()
@@ -126,7 +125,7 @@ func (in input) until(end string) ([]byte, error) {
 			return have[:seen+i], nil
 		}
 		if i >= 0 || len(have) > maxHead {
-			return nil, fmt.Errorf("%w: more than %d bytes of head", errMalformed, maxHead)
+			return nil, fmt.Errorf("%w: the head has more than %d bytes", errMalformed, maxHead)
 		}
 		seen = max(0, len(have)-len(end)+1)
 		if err := in.Fill(); err != nil {
@@ -135,28 +134,28 @@ func (in input) until(end string) ([]byte, error) {
 	}
 }
 
-// interim reads the next head, of an answer or of word of one.
-func (in input) interim() (answer, error) {
+// interim reads the next head, of a final or an interim answer.
+func (in input) interim() (responseHead, error) {
 	const start = "HTTP/"
 	for len(in.Bytes()) < len(start) {
 		if err := in.Fill(); err != nil {
-			return answer{}, exchange.Unexpected(err)
+			return responseHead{}, exchange.Unexpected(err)
 		}
 	}
 	if string(in.Bytes()[:len(start)]) != start {
-		return answer{}, fmt.Errorf("%w: it does not begin with %s", errMalformed, start)
+		return responseHead{}, fmt.Errorf("%w: it must begin with %s", errMalformed, start)
 	}
 	head, err := in.until("\r\n\r\n")
 	if err != nil {
-		return answer{}, err
+		return responseHead{}, err
 	}
 	return parseHead(head)
 }
 
-// head reads the head of an answer, over all word of it.
-func (in input) head() (answer, error) {
-	const words = 10 // as many as anyone sends
-	for range words {
+// head reads the head of the final answer, after at most 10 interim ones.
+func (in input) head() (responseHead, error) {
+	const most = 10
+	for range most {
 		a, err := in.interim()
 		if err != nil || a.status >= 200 {
 			return a, err
@@ -165,20 +164,26 @@ func (in input) head() (answer, error) {
 			break
 		}
 	}
-	return answer{}, fmt.Errorf("%w: no answer after interim ones", errMalformed)
+	return responseHead{}, fmt.Errorf("%w: no final answer after 10 interim ones", errMalformed)
 }
 
-// body appends the body of an answer to out.
-func (in input) body(a answer, out []byte) ([]byte, error) {
+// body appends the body of an answer to out, and fails if the body has more than most
+// bytes.
+func (in input) body(a responseHead, out []byte, most int64) ([]byte, error) {
 	switch {
 	case a.chunked:
-		return in.chunks(out)
+		return in.chunks(out, most)
+	case a.length > most:
+		return out, tooLong(most)
 	case a.length >= 0:
 		return in.Append(out, a.length)
 	}
-	for {
+	for end := int64(len(out)) + most; ; {
 		out = append(out, in.Bytes()...)
 		in.Take(len(in.Bytes()))
+		if int64(len(out)) > end {
+			return out, tooLong(most)
+		}
 		if err := in.Fill(); err == io.EOF {
 			return out, nil
 		} else if err != nil {
@@ -187,9 +192,13 @@ func (in input) body(a answer, out []byte) ([]byte, error) {
 	}
 }
 
+func tooLong(most int64) error {
+	return fmt.Errorf("%w: the body has more than %d bytes, the most for the largest value", errMalformed, most)
+}
+
 // chunks appends the chunks of a body to out, and takes the trailer.
-func (in input) chunks(out []byte) ([]byte, error) {
-	for {
+func (in input) chunks(out []byte, most int64) ([]byte, error) {
+	for left := most; ; {
 		line, err := in.until("\r\n")
 		if err != nil {
 			return out, err
@@ -202,16 +211,19 @@ func (in input) chunks(out []byte) ([]byte, error) {
 		if n == 0 {
 			return out, in.trailer()
 		}
+		if left -= int64(n); left < 0 {
+			return out, tooLong(most)
+		}
 		if out, err = in.Append(out, int64(n)); err != nil {
 			return out, err
 		}
 		if end, err := in.until("\r\n"); err != nil || len(end) > 0 {
-			return out, errors.Join(err, fmt.Errorf("%w: a chunk is longer than it says", errMalformed))
+			return out, errors.Join(err, fmt.Errorf("%w: a chunk is longer than its size", errMalformed))
 		}
 	}
 }
 
-// trailer takes what follows the last chunk.
+// trailer takes the lines after the last chunk.
 func (in input) trailer() error {
 	for size := 0; size <= maxHead; {
 		line, err := in.until("\r\n")
@@ -220,5 +232,5 @@ func (in input) trailer() error {
 		}
 		size += len(line)
 	}
-	return fmt.Errorf("%w: more than %d bytes of trailer", errMalformed, maxHead)
+	return fmt.Errorf("%w: the trailer has more than %d bytes", errMalformed, maxHead)
 }

@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// maxUnasked bounds, in bytes, what a server may say unasked.
-const maxUnasked = 64 << 10
+// maxUnsolicited bounds, in bytes, an unsolicited message of a server.
+const maxUnsolicited = 64 << 10
 
 var (
-	errUnasked = errors.New("the server said what nobody asked for")
-	errNoSock  = errors.New("the connection is no socket")
+	errUnsolicited = errors.New("the server sent data without a request")
+	errNoSocket    = errors.New("the connection has no socket")
 )
 
-// listen hears what the server said while no exchange went on, without waiting for
-// it. An error says that the connection is of no more use. It is locked.
-func (c *Conn) listen() error {
+// checkIdle handles bytes that the server sent between exchanges, without waiting for
+// more. After an error the connection must not be used again. c is locked.
+func (c *Conn) checkIdle() error {
 	for {
-		waiting, err := peek(c.raw)
+		waiting, err := readable(c.raw)
 		switch {
 		case err != nil:
 			return err
 		case !waiting && c.In.Empty():
 			return nil
-		case c.Unasked == nil || len(c.In.Bytes()) > maxUnasked:
-			return errUnasked
+		case c.Unsolicited == nil || len(c.In.Bytes()) > maxUnsolicited:
+			return errUnsolicited
 		case !waiting:
-			return c.Unasked()
+			return c.Unsolicited()
 		}
-		if err := c.hear(); err != nil {
+		if err := c.fillAvailable(); err != nil {
 			return err
 		}
-		if err := c.Unasked(); err != nil {
+		if err := c.Unsolicited(); err != nil {
 			return err
 		}
 	}
 }
 
-// hear reads what is there into In.
-func (c *Conn) hear() error {
+// fillAvailable reads into In the bytes that have arrived.
+func (c *Conn) fillAvailable() error {
 	if _, plain := c.net.(*net.TCPConn); plain {
 		return c.In.Fill()
 	}
-	// What is there may be less than a record of TLS, or none that is for us.
+	// It may be less than a TLS record, or a record without application data.
 	const moment = time.Millisecond
 	err := c.net.SetReadDeadline(time.Now().Add(moment))
 	if err == nil {
@@ -59,9 +59,9 @@ func (c *Conn) hear() error {
 	return errors.Join(err, c.net.SetReadDeadline(time.Time{}))
 }
 
-// peek says whether there is something to read. The end of the connection is an
+// readable reports whether bytes have arrived. The end of the connection is an
 // error.
-func peek(raw syscall.RawConn) (waiting bool, err error) {
+func readable(raw syscall.RawConn) (waiting bool, err error) {
 	var n int
 	var failed error
 	err = raw.Control(func(fd uintptr) {
@@ -81,13 +81,13 @@ func peek(raw syscall.RawConn) (waiting bool, err error) {
 	return true, nil
 }
 
-// rawOf returns the socket of a connection.
-func rawOf(conn net.Conn) (syscall.RawConn, error) {
+// socketOf returns the socket of a connection, below TLS.
+func socketOf(conn net.Conn) (syscall.RawConn, error) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
 	if socket, ok := conn.(syscall.Conn); ok {
 		return socket.SyscallConn()
 	}
-	return nil, errNoSock
+	return nil, errNoSocket
 }

@@ -9,22 +9,22 @@ import (
 	"syscall"
 )
 
-// turn writes a request and waits for the first of its answer in one wait of the
-// runtime's poller. Reading a connection otherwise begins with a read that finds
-// nothing, because the answer can't be there yet.
-type turn struct {
+// roundTrip writes a request and waits for the first bytes of its answer in one
+// wait of the runtime's poller. A usual Read begins with a system call that finds
+// nothing, because the answer can't have arrived yet.
+type roundTrip struct {
 	raw  syscall.RawConn // nil with TLS
 	conn net.Conn
 	in   *Input
 	sent *atomic.Bool
-	step func(fd uintptr) bool // next, made once
+	step func(fd uintptr) bool // the method next, allocated once
 
 	request []byte // nil once it was written
 	err     error
 }
 
-// take writes the request and fills in.
-func (t *turn) take(request []byte) error {
+// do writes the request and fills in.
+func (t *roundTrip) do(request []byte) error {
 	t.request, t.err = request, nil
 	err := t.raw.Read(t.step)
 	t.request = nil
@@ -34,9 +34,9 @@ func (t *turn) take(request []byte) error {
 	return err
 }
 
-// next writes, then reads until there is something; false waits. The poller
-// forgot what it knew before the first call, so that no wake-up is lost.
-func (t *turn) next(fd uintptr) bool {
+// next writes, then reads until there is something; it returns false to wait. The
+// poller cleared its readiness before the first call, so that no wake-up is lost.
+func (t *roundTrip) next(fd uintptr) bool {
 	if t.request != nil {
 		t.write(int(fd))
 		t.request = nil
@@ -60,8 +60,9 @@ func (t *turn) next(fd uintptr) bool {
 	}
 }
 
-// write writes the request, what the kernel doesn't take at once in the usual way.
-func (t *turn) write(fd int) {
+// write writes the request. A part that the kernel doesn't take at once is written
+// through conn, which waits.
+func (t *roundTrip) write(fd int) {
 	n, err := syscall.Write(fd, t.request)
 	if err != nil && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
 		t.err = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}

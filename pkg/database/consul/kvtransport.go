@@ -1,0 +1,108 @@
+package consul
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Requests with a body above expectBytes wait for "100 Continue" before they send it.
+// A server that refuses a large body closes the connection while the body is being
+// sent, and its answer is lost. No value that a server accepts by default is that
+// large.
+const (
+	expectBytes  = maxValue
+	expectWithin = time.Second
+)
+
+// maxBody bounds the body of an answer about one key in bytes: room for the largest
+// value of the options or the load in base64, and for the other fields.
+func (o *Options) maxBody(t database.Target) int64 {
+	const fields = 64 << 10
+	return 2*int64(max(o.MaxValue(0), t.MaxBytes)) + fields
+}
+
+// errFalse is the error of a write without a condition that the server answered with
+// false.
+var errFalse = errors.New("the server answered false: it did not make the change")
+
+// parseBool parses the body of the answer to a write.
+func parseBool(body []byte) (bool, error) {
+	switch text := string(bytes.TrimSpace(body)); text {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%w: a write must be answered true or false, got %d bytes", errMalformed, len(body))
+}
+
+// unconditional returns the error of a write that has no condition.
+func unconditional(done bool, err error) error {
+	if err == nil && !done {
+		return database.NotApplied(database.ClassConflict, errFalse)
+	}
+	return err
+}
+
+// kvTransport adds to net/http's transport three rules that Consul's library lacks: large
+// bodies wait for "100 Continue", answers about one key are bounded, and the answer
+// to a write is checked.
+type kvTransport struct {
+	*http.Transport
+	maxBody int64
+}
+
+func (k *kvTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ContentLength > expectBytes {
+		r = r.Clone(r.Context())
+		r.Header.Set("Expect", "100-continue")
+	}
+	resp, err := k.Transport.RoundTrip(r)
+	if err != nil || !strings.HasPrefix(r.URL.Path, "/v1/kv/") || r.URL.Query().Has("keys") {
+		return resp, err
+	}
+	resp.Body = &boundedBody{resp.Body, k.maxBody, k.maxBody}
+	if r.Method == http.MethodGet || resp.StatusCode != http.StatusOK {
+		return resp, nil
+	}
+	return checkWrite(r, resp)
+}
+
+// checkWrite reads the answer to a write. Consul's library ignores it, except for
+// compare-and-set.
+func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
+	body, err := io.ReadAll(resp.Body)
+	done := false
+	if err == nil {
+		done, err = parseBool(body)
+	}
+	if err == nil && !done && !r.URL.Query().Has("cas") {
+		err = errFalse
+	}
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// boundedBody fails after a number of bytes.
+type boundedBody struct {
+	io.ReadCloser
+	left, most int64
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLong(b.most)
+	}
+	return n, err
+}

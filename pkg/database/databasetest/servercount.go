@@ -1,0 +1,162 @@
+package databasetest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+const (
+	// countedKeys is how many requests of a kind each client makes.
+	countedKeys = 50
+	// idleFor is how long the servers' count must stay the same before a load, so that
+	// later requests are the load's.
+	idleFor = time.Second
+	// idleWithin bounds the wait for that.
+	idleWithin = 30 * time.Second
+)
+
+// countedLoad is a load whose requests the servers count.
+type countedLoad struct {
+	name string
+	cost int64 // count of one request that ended ok
+	do   func(ctx context.Context, c database.Client, i int, new, old []byte) error
+}
+
+// countedLoads returns the loads for a client's operations. Keys called old exist, and hold
+// their own name.
+func countedLoads(f *fixture, c database.Client) []countedLoad {
+	value := bytesOf(100)
+	loads := []countedLoad{
+		{"write", 1, func(ctx context.Context, c database.Client, _ int, new, _ []byte) error {
+			return putHinted(ctx, c, new, value, true)
+		}},
+		{"update", 1, func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
+			return putHinted(ctx, c, old, old, false)
+		}},
+		{"write and update", 1, func(ctx context.Context, c database.Client, i int, new, old []byte) error {
+			if i%2 == 0 {
+				return putHinted(ctx, c, new, value, true)
+			}
+			return putHinted(ctx, c, old, old, false)
+		}},
+		{"read", 0, func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
+			_, err := c.Get(ctx, old, f.info().Reads[0])
+			return err
+		}},
+	}
+	if _, ok := c.(database.Swapper); ok {
+		loads = append(loads, countedLoad{"swap", 1, func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
+			return c.(database.Swapper).Swap(ctx, old, old, old)
+		}})
+	}
+	if _, ok := c.(database.Deleter); ok {
+		loads = append(loads, countedLoad{"delete", 1, func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
+			return c.(database.Deleter).Delete(ctx, old)
+		}})
+	}
+	return loads
+}
+
+// putHinted writes as a load does: with the hint whether the key is new, if the client
+// takes one.
+func putHinted(ctx context.Context, c database.Client, key, value []byte, isNew bool) error {
+	hinted, ok := c.(database.HintedPutter)
+	switch {
+	case !ok:
+		return c.Put(ctx, key, value)
+	case isNew:
+		return hinted.PutNew(ctx, key, value)
+	}
+	return hinted.PutExisting(ctx, key, value)
+}
+
+// serverCountCase: the servers count one write for each request that ended ok, and at
+// most one for each whose outcome is unknown: a client neither repeats a request nor
+// needs two for one. Sessions are opened before the count and closed after it.
+func serverCountCase(t *testing.T, f *fixture) {
+	var clients []database.Client
+	for member := range f.members {
+		clients = append(clients, f.dial(t, f.To(member)))
+	}
+	for _, load := range countedLoads(f, clients[0]) {
+		f.part(t, load.name, func(t *testing.T) {
+			requests := newCountedRequests(t, f, clients)
+			before := f.settledCount(t)
+			ok, unknown := requests.run(t, load)
+			counted := f.suite.ServerCount(t, f.Cluster) - before
+			if counted < ok*load.cost || counted > (ok+unknown)*load.cost {
+				t.Errorf("the servers counted %d writes for %d requests that ended ok and %d with an unknown outcome, want from %d to %d",
+					counted, ok, unknown, ok*load.cost, (ok+unknown)*load.cost)
+			}
+		})
+	}
+}
+
+// settledCount returns the servers' count once it has not changed for a while.
+func (f *fixture) settledCount(t *testing.T) int64 {
+	t.Helper()
+	count := f.suite.ServerCount(t, f.Cluster)
+	for deadline := time.Now().Add(idleWithin); ; {
+		time.Sleep(idleFor)
+		last := count
+		if count = f.suite.ServerCount(t, f.Cluster); count == last {
+			return count
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("idle servers still count writes after %v, so a load can't be distinguished from them", idleWithin)
+		}
+	}
+}
+
+// countedRequests are new keys, and old keys that exist, for each client.
+type countedRequests struct {
+	f        *fixture
+	clients  []database.Client
+	new, old [][][]byte
+}
+
+func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *countedRequests {
+	t.Helper()
+	r := &countedRequests{f: f, clients: clients, new: make([][][]byte, len(clients)), old: make([][][]byte, len(clients))}
+	for n, c := range clients {
+		for range countedKeys {
+			old := f.key()
+			put(t, c, old, old)
+			r.old[n], r.new[n] = append(r.old[n], old), append(r.new[n], f.key())
+		}
+	}
+	return r
+}
+
+// run makes the requests of all clients at once and returns how they ended.
+func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
+	t.Helper()
+	var wg sync.WaitGroup
+	errs := make([][]error, len(r.clients))
+	for n, c := range r.clients {
+		wg.Go(func() {
+			for i := range countedKeys {
+				ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+				errs[n] = append(errs[n], load.do(ctx, c, i, r.new[n][i], r.old[n][i]))
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range slices.Concat(errs...) {
+		switch outcome, class := database.Classify(err); outcome {
+		case database.OK:
+			ok++
+		case database.Unknown:
+			unknown++
+		default:
+			t.Errorf("%s failed, which it must not on an idle cluster: %s: %v", load.name, class, err)
+		}
+	}
+	return ok, unknown
+}

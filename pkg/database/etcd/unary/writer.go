@@ -1,0 +1,192 @@
+package unary
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// writer writes one buffer to which many callers append. The first caller that
+// appends becomes the one who writes, for all that have appended by then.
+type writer struct {
+	net    net.Conn
+	raw    syscall.RawConn // nil with TLS, which can't write without waiting
+	try    func(fd uintptr) bool
+	result struct { // of try, for the one who writes
+		batch []byte
+		n     int
+		err   error
+	}
+	draining sync.WaitGroup
+
+	mu     *sync.Mutex // the connection's; it guards the fields below
+	refill func()      // appends requests as flow control allows; called with the lock
+	failed func(error) // called without the lock, after a write failed
+
+	broken  bool   // nothing is written any more
+	pending []byte // to be written next
+	spare   []byte // the buffer after that, if it is free
+	left    []byte // the rest of a batch that was written in part
+	taken   int64  // bytes that left pending since the start
+	reached int64  // bytes of those that may have reached the server
+	writing bool
+	acks    int // answers in pending to the server's settings and pings
+}
+
+func (w *writer) init(nc net.Conn, mu *sync.Mutex, refill func(), failed func(error)) {
+	w.net, w.mu, w.refill, w.failed = nc, mu, refill, failed
+	if sc, ok := nc.(syscall.Conn); ok {
+		if raw, err := sc.SyscallConn(); err == nil {
+			w.raw, w.try = raw, w.tryFD
+		}
+	}
+}
+
+// end returns the position of the last appended byte in the connection's bytes.
+func (w *writer) end() int64 { return w.taken + int64(len(w.pending)) }
+
+// answer appends an acknowledgement. A server that does not read them is an error. The
+// connection is locked.
+func (w *writer) answer(b []byte) error {
+	const most = 10_000
+	if w.acks++; w.acks > most {
+		return fmt.Errorf("the server has not read %d acknowledgements of its SETTINGS and PINGs", most)
+	}
+	w.pending = append(w.pending, b...)
+	return nil
+}
+
+// claim makes its caller the one who writes, if there is something to write and no
+// other does. The connection is locked.
+func (w *writer) claim() bool {
+	if w.writing || w.broken || len(w.pending) == 0 {
+		return false
+	}
+	w.writing = true
+	return true
+}
+
+// write writes the pending bytes, after a claim, without waiting for the network. A
+// goroutine writes the rest if the network does not take all at once, and the bytes
+// that others append meanwhile. With others, it first yields to them, so that one write carries the
+// requests of many.
+func (w *writer) write(others bool) {
+	if others {
+		runtime.Gosched()
+	}
+	w.mu.Lock()
+	if w.broken { // the pending calls have failed as not sent
+		w.writing = false
+		w.mu.Unlock()
+		return
+	}
+	batch := w.take()
+	w.mu.Unlock()
+	n, err := w.tryWrite(batch)
+	w.mu.Lock()
+	w.reached -= int64(len(batch) - n)
+	if err == nil && n == len(batch) {
+		w.reuse(batch)
+		batch, n = nil, 0
+		w.refill()
+	}
+	w.left = batch[n:]
+	switch {
+	case err != nil:
+	case w.broken || (len(w.left) == 0 && len(w.pending) == 0):
+		w.writing = false
+	default:
+		w.draining.Go(w.drain)
+	}
+	w.mu.Unlock()
+	if err != nil {
+		w.failed(err)
+	}
+}
+
+// tryWrite writes as much as the network takes at once, and returns the count.
+func (w *writer) tryWrite(batch []byte) (int, error) {
+	if w.raw == nil {
+		return 0, nil
+	}
+	w.result.batch, w.result.n, w.result.err = batch, 0, nil
+	if err := w.raw.Write(w.try); err != nil {
+		return 0, err
+	}
+	if errors.Is(w.result.err, unix.EAGAIN) {
+		return 0, nil
+	}
+	return max(w.result.n, 0), w.result.err
+}
+
+func (w *writer) tryFD(fd uintptr) bool {
+	r := &w.result
+	for {
+		r.n, r.err = unix.Write(int(fd), r.batch)
+		if !errors.Is(r.err, unix.EINTR) {
+			return true
+		}
+	}
+}
+
+// drain writes until nothing is pending.
+func (w *writer) drain() {
+	for {
+		batch := w.next()
+		if len(batch) == 0 {
+			return
+		}
+		_, err := w.net.Write(batch)
+		if err != nil {
+			w.failed(err)
+		}
+		w.mu.Lock()
+		w.reuse(batch)
+		w.refill()
+		w.mu.Unlock()
+	}
+}
+
+// next returns the next batch, nothing if all was written. It first yields to
+// callers that have more to append.
+func (w *writer) next() []byte {
+	if len(w.left) == 0 {
+		runtime.Gosched()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch := w.left
+	w.left = nil
+	switch {
+	case w.broken || len(batch)+len(w.pending) == 0:
+		w.writing = false
+		return nil
+	case len(batch) > 0:
+		w.reached += int64(len(batch))
+		return batch
+	}
+	return w.take()
+}
+
+// take returns the pending bytes as one batch, which from here on may have reached the
+// server. The connection is locked.
+func (w *writer) take() []byte {
+	batch := w.pending
+	w.pending, w.spare = w.spare[:0], nil
+	w.taken += int64(len(batch))
+	w.reached = w.taken
+	w.acks = 0
+	return batch
+}
+
+// reuse keeps the buffer of a batch that was written. The connection is locked.
+func (w *writer) reuse(batch []byte) {
+	if cap(batch) <= idleBuffer {
+		w.spare = batch[:0]
+	}
+}

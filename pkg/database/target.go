@@ -1,0 +1,35 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Target is a running cluster as a client dials it.
+type Target struct {
+	// Endpoints are host:port addresses of the members' client ports, one per
+	// member and in the members' order.
+	Endpoints []string
+	// Prefer is the index in Endpoints of the only member that the connection may
+	// use; -1 lets it use all of them.
+	Prefer int
+	// TLS is nil for plaintext, Auth for a client without credentials.
+	TLS  *TLS
+	Auth *Auth
+	// MaxBytes bounds the sum of key and value, in bytes, of every request and answer
+	// of the load, so that a client can size its buffers; 0 means unknown.
+	MaxBytes int
+}
+
+// Preferred returns the endpoints that a connection may use, at least one.
+func (t Target) Preferred() ([]string, error) {
+	switch {
+	case len(t.Endpoints) == 0:
+		return nil, errors.New("the target has no endpoints")
+	case t.Prefer >= len(t.Endpoints):
+		return nil, fmt.Errorf("the preferred endpoint must be below %d, got %d", len(t.Endpoints), t.Prefer)
+	case t.Prefer >= 0:
+		return t.Endpoints[t.Prefer : t.Prefer+1], nil
+	}
+	return t.Endpoints, nil
+}

@@ -1,0 +1,226 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// openLean returns when a server confirmed a session and accepted the credentials.
+// Answers may have at most maxAnswer bytes.
+func openLean(ctx context.Context, t database.Target, maxAnswer int) (*lean, error) {
+	r, err := routeTo(t)
+	if err != nil {
+		return nil, err
+	}
+	l := &lean{endpoints: r.endpoints, next: rand.IntN(len(r.endpoints)), tls: r.tls, acl: r.access.append(nil), maxAnswer: maxAnswer}
+	if t.Auth != nil {
+		l.credentials = credentials(t.Auth)
+	}
+	l.conn.Unsolicited = l.unsolicited
+	l.conn.In.Expect(answerBytes)
+	l.keepalive.beat = l.ping
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := l.conn.Begin(ctx); err != nil {
+		return nil, err
+	}
+	err = l.connect(ctx)
+	l.conn.End(err == nil)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// ensureSession begins an exchange on a connection with a session. After an error
+// the request was not sent.
+func (l *lean) ensureSession(ctx context.Context) error {
+	if l.closed.Load() {
+		return zk.ErrClosing
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	connected, err := l.conn.Begin(ctx)
+	if err == nil && connected {
+		return nil
+	}
+	if err == nil {
+		if err = l.connect(ctx); err == nil {
+			return nil
+		}
+		l.conn.End(false)
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	return fmt.Errorf("%w: %w", zk.ErrNoServer, err)
+}
+
+// connect opens a session for the running exchange, with the first endpoint that
+// confirms one.
+func (l *lean) connect(ctx context.Context) error {
+	l.keepalive.stop()
+	retries := newRetries(len(l.endpoints))
+	for {
+		err := l.handshake(ctx, l.endpoints[l.next])
+		if err == nil {
+			l.keepalive.start(l.timeout / 3)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return retries.ended(ctx)
+		}
+		l.next = (l.next + 1) % len(l.endpoints)
+		if !retries.again(err) {
+			return retries.failed()
+		}
+		var n *noAnswer
+		if errors.As(err, &n) && !pause(ctx) {
+			return retries.ended(ctx)
+		}
+	}
+}
+
+// pause waits for a server that is still starting. It returns false when ctx ended.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(100 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// handshake connects to one server, requests a session and sends the credentials.
+// It takes at most an equal part of the time of a dial, so that every endpoint is
+// tried.
+func (l *lean) handshake(ctx context.Context, addr string) error {
+	if err := l.conn.Connect(ctx, addr, l.tls); err != nil {
+		return err
+	}
+	if err := l.conn.SetReadDeadline(time.Now().Add(dialTimeout / time.Duration(len(l.endpoints)))); err != nil {
+		return err
+	}
+	// l.request may hold a request that waits for this session.
+	if err := l.requestSession(appendConnect(nil, l.zxid, sessionTimeout)); err != nil {
+		return err
+	}
+	if l.credentials != nil {
+		if err := l.conn.Send(appendAuth(nil, digestScheme, l.credentials)); err != nil {
+			return err
+		}
+		a, err := l.readHeader(xidAuth)
+		if err == nil {
+			err = errors.Join(errorOf(a.code), l.conn.In.Skip(a.size))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return l.conn.SetReadDeadline(time.Time{})
+}
+
+// requestSession sends a connect request and reads its answer.
+func (l *lean) requestSession(request []byte) error {
+	if err := l.conn.Send(request); err != nil {
+		return asNoAnswer(err)
+	}
+	b, err := l.conn.In.Next(lengthField)
+	if err != nil {
+		return asNoAnswer(err)
+	}
+	length := lengthOf(b)
+	if length < 0 || length > maxConnectAnswer {
+		return fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
+	}
+	if b, err = l.conn.In.Next(int(length)); err != nil {
+		return err
+	}
+	answer, err := parseConnectAnswer(b)
+	if err == nil && answer.session == 0 {
+		err = zk.ErrSessionExpired
+	}
+	l.timeout = answer.timeout
+	l.pingPending.Store(false)
+	return err
+}
+
+// unsolicited handles answers to pings, and notifications.
+func (l *lean) unsolicited() error {
+	for b := l.conn.In.Bytes(); len(b) >= lengthField+headerSize; b = l.conn.In.Bytes() {
+		a, err := parseHeader(b, l.maxAnswer)
+		switch {
+		case err != nil:
+			return err
+		case a.xid != xidPing && a.xid != xidNotice:
+			return fmt.Errorf("%w: it has xid %d without a request", errMalformed, a.xid)
+		case len(b) < lengthField+headerSize+a.size:
+			return nil
+		}
+		l.conn.In.Take(lengthField + headerSize + a.size)
+		l.pingPending.Store(false)
+	}
+	return nil
+}
+
+var errNoPong = errors.New("the server did not answer a ping")
+
+// ping sends a ping if the connection was unused for a while, so that the server
+// keeps the session, and closes an idle connection whose last ping was not answered.
+// While a request waits, its own deadline limits the wait.
+func (l *lean) ping() (again bool) {
+	return l.conn.Keepalive(func(conn net.Conn, busy bool, since time.Duration) error {
+		switch {
+		case l.pingPending.Load() && !busy:
+			return errNoPong
+		case since < l.timeout/6: // the next call is soon enough
+			return nil
+		}
+		const within = 100 * time.Millisecond // to write 12 bytes
+		packet := sealed(appendHeader(nil, xidPing, opPing))
+		l.pingPending.Store(true)
+		if err := conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+			return err
+		}
+		if _, err := conn.Write(packet); err != nil {
+			return err
+		}
+		return conn.SetWriteDeadline(time.Time{})
+	})
+}
+
+func (l *lean) close() {
+	if l.closed.Swap(true) {
+		return
+	}
+	l.keepalive.end()
+	l.closeSession()
+	l.conn.Close()
+}
+
+// closeSession asks the server to end the session, within a second, unless a request
+// is running. Errors are ignored: the session then expires.
+func (l *lean) closeSession() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	connected, err := l.conn.Begin(ctx)
+	if err != nil {
+		return
+	}
+	if connected && l.conn.Send(sealed(l.begin(opClose))) == nil {
+		_, _ = l.readHeader(l.xid)
+	}
+	l.conn.End(false)
+}

@@ -1,0 +1,27 @@
+package zookeeper
+
+import "context"
+
+// requests are the operations of a client within one session, one at a time.
+// Errors are classed, and wrap the error that go-zookeeper names an answer by.
+// Created znodes get the session's ACL. Paths are not kept after a call.
+type requests interface {
+	add(ctx context.Context, path, value []byte) error
+	set(ctx context.Context, path, value []byte, version int32) error
+	remove(ctx context.Context, path []byte) error
+	get(ctx context.Context, path []byte) (value []byte, version int32, err error)
+	// sync returns when the session's server has applied every write that was
+	// committed before.
+	sync(ctx context.Context, path []byte) error
+	// close ends the session. It returns when the session's goroutines have ended:
+	// after the server's answer, or after a second without one.
+	close()
+}
+
+var (
+	_ requests = (*session)(nil)
+	_ requests = (*lean)(nil)
+)
+
+// anyVersion makes a request unconditional.
+const anyVersion = -1
