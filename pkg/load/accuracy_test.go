@@ -10,9 +10,10 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// seconds is a sink that keeps what was due and sent in each second.
+// seconds is a sink that keeps how many requests were due and sent in each second.
 type seconds struct {
 	due, sent map[int64]int64
 }
@@ -27,28 +28,9 @@ func (s *seconds) Second(sec Second) error {
 
 func (s *seconds) Total(Total) error { return nil }
 
-// TestDue50k: in whichever second a step begins, 50,000 are due in each.
-func TestDue50k(t *testing.T) {
-	const rate = 50_000
-	for _, offset := range []int64{0, 1, 9_999, 10_000, 333_333_333, 999_999_999} {
-		s := newSchedule(Spec{}, Step{Rate: rate, Duration: 5 * time.Second})
-		before := s.dueBefore(offset)
-		for sec := range int64(4) {
-			now := s.dueBefore(offset + (sec+1)*1e9)
-			if n := now - before; n != rate {
-				t.Errorf("%d are due in the second after %d + %d s", n, offset, sec)
-			}
-			before = now
-		}
-		if all := s.dueBefore(1 << 60); all != 5*rate {
-			t.Errorf("%d are due in all", all)
-		}
-	}
-}
-
-// BenchmarkRate50k is how exactly this machine keeps 50,000 requests a second
-// for 5 s with a client that does nothing: what is due in a second is arithmetic,
-// and exact to one request; what is sent in it, and how late, is measured.
+// BenchmarkRate50k measures how exactly this machine keeps 50,000 requests per
+// second for 5 s, with a client that does nothing. The requests due in a second are
+// checked by arithmetic, to one request; those sent and their lateness are measured.
 //
 //	go test -run '^$' -bench Rate50k -benchtime 1x ./pkg/load
 func BenchmarkRate50k(b *testing.B) {
@@ -56,13 +38,13 @@ func BenchmarkRate50k(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			for b.Loop() {
-				spec := Spec{Operation: database.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second, Drain: time.Second}
+				spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second, Drain: time.Second}}
 				sink := &seconds{due: map[int64]int64{}, sent: map[int64]int64{}}
 				rec := NewRecorder(sink, spec.Operations(), nil)
-				step := Step{Clients: clients, Rate: rate, Duration: length * time.Second}
+				step := Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: length * time.Second}}
 				res, err := NewEngine(spec, rec).Step(b.Context(), step, []database.Client{null{}})
 				if err != nil {
-					b.Fatal(err)
+					b.Fatalf("run the step: %v", err)
 				}
 				reportRate(b, sink, rec, res, rate, length)
 			}
@@ -70,7 +52,7 @@ func BenchmarkRate50k(b *testing.B) {
 	}
 }
 
-// reportRate checks the arithmetic and reports what was measured.
+// reportRate checks the arithmetic and reports the measurements.
 func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate, length int64) {
 	start := res.Start.UnixNano()
 	due := func(t int64) int64 { // before a time after the start
@@ -88,7 +70,7 @@ func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate
 	}
 	t := rec.Totals()
 	if t.Offered != rate*length || !t.Reconcile() {
-		b.Errorf("%+v", t)
+		b.Errorf("counts %+v, want %d offered that reconcile", t, rate*length)
 	}
 	late := rec.Lateness()
 	b.ReportMetric(most, "max-sent/due")
@@ -99,11 +81,10 @@ func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate
 	b.ReportMetric(float64(t.Unsent), "unsent")
 }
 
-// BenchmarkEngineMemory is the memory of this process in loads of several numbers
-// of requests, which it must not grow with: at a rate, all last ten seconds, so
-// that as many are written to files; in a closed loop they last from a fiftieth
-// of a second to two. Each wants a process of its own, as `make bench-memory`
-// gives it:
+// BenchmarkEngineMemory measures the memory of this process, which must not grow
+// with the number of requests. At a rate, every load lasts ten seconds and writes as
+// many seconds to files; in a closed loop, loads last from 20 ms to 2 s. Each needs
+// its own process, as in `make bench-memory`:
 //
 //	for n in 100000 1000000 10000000; do
 //		go test -run '^$' -bench "EngineMemory/loop=rate/requests=$n\$" -benchtime 1x ./pkg/load
@@ -111,7 +92,7 @@ func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate
 func BenchmarkEngineMemory(b *testing.B) {
 	for _, loop := range []string{"rate", "closed"} {
 		for _, n := range []int64{100_000, 1_000_000, 10_000_000} {
-			step := Step{Clients: 100, Requests: n}
+			step := Step{Step: workload.Step{Clients: 100, Requests: n}}
 			if loop == "rate" {
 				step.Rate = float64(n) / 10
 			}
@@ -124,32 +105,32 @@ func BenchmarkEngineMemory(b *testing.B) {
 	}
 }
 
-// memoryOf reports the resident memory at the end of a load, and what of it is
-// still needed then.
+// memoryOf reports the resident memory at the end of a load, and how much of it is
+// in use.
 func memoryOf(b *testing.B, step Step) {
-	spec := Spec{Seed: 1, Operation: database.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second}
+	spec := Spec{Seed: 1, Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second}}
 	files, err := NewFiles(b.TempDir(), time.Now())
 	if err != nil {
-		b.Fatal(err)
+		b.Fatalf("records: %v", err)
 	}
 	rec := NewRecorder(files, spec.Operations(), nil)
 	if _, err := NewEngine(spec, rec).Step(b.Context(), step, []database.Client{null{}}); err != nil {
-		b.Fatal(err)
+		b.Fatalf("run the step: %v", err)
 	}
 	b.ReportMetric(float64(rssAnon())/1e6, "end-rss-anon-MB")
-	debug.FreeOSMemory() // what is resident now is needed
+	debug.FreeOSMemory() // resident memory is in use from here on
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.HeapInuse)/1e6, "heap-after-MB")
 	b.ReportMetric(float64(rssAnon())/1e6, "rss-anon-after-MB")
 	if err := files.Close(); err != nil {
-		b.Fatal(err)
+		b.Fatalf("records: %v", err)
 	}
 	runtime.KeepAlive(rec)
 }
 
-// rssAnon is the resident memory of this process that no file backs, in bytes; 0
-// if that is unknown.
+// rssAnon returns the resident anonymous memory of this process in bytes, 0 if it
+// is unknown.
 func rssAnon() uint64 {
 	self, err := procfs.Self()
 	if err != nil {

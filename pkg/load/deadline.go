@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// callContext is the context of a client's calls. A context with a timer for
-// every request would cost more than the rest of a request, so a client keeps one
-// context until a deadline passes, and one watcher cancels those that are over.
+// callContext is the context of a client's calls. A context with a timer for every
+// request would cost more than the rest of a request. So a client keeps one context
+// until a deadline passes, and one watcher cancels the calls that are too late.
 type callContext struct {
 	context.Context
 	worker *worker
@@ -19,17 +19,17 @@ func newCallContext(w *worker) *callContext {
 	return &callContext{Context: ctx, worker: w, cancel: cancel}
 }
 
-// Deadline is that of the request in flight.
+// Deadline returns the deadline of the request in flight.
 func (c *callContext) Deadline() (time.Time, bool) {
 	word := c.worker.flight.word.Load()
 	if word == 0 || c.worker.step.spec.Timeout <= 0 {
 		return time.Time{}, false
 	}
 	rec := c.worker.step.rec
-	return rec.base.Add(time.Duration(sentAt(word)) + c.worker.step.spec.Timeout), true
+	return rec.clock.Instant(sentAt(word) + int64(c.worker.step.spec.Timeout)), true
 }
 
-// Err is DeadlineExceeded when the watcher ended the call.
+// Err returns DeadlineExceeded if the watcher canceled the call.
 func (c *callContext) Err() error {
 	err := c.Context.Err()
 	if err != nil && c.worker.flight.word.Load()&flightExpired != 0 {
@@ -38,8 +38,8 @@ func (c *callContext) Err() error {
 	return err
 }
 
-// watchDeadlines cancels the calls that are over their deadline, until ctx ends.
-// A call ends at most a hundredth of its time-out late, or a millisecond.
+// watchDeadlines cancels calls whose deadline passed, until ctx ends. It is late by
+// at most a hundredth of the time-out, or a millisecond if that is more.
 func (s *step) watchDeadlines(ctx context.Context, workers []*worker) {
 	timeout := s.spec.Timeout
 	if timeout <= 0 {
@@ -53,16 +53,16 @@ func (s *step) watchDeadlines(ctx context.Context, workers []*worker) {
 			return
 		case <-ticker.C:
 		}
-		over := s.rec.now() - int64(timeout)
+		over := s.rec.clock.Now() - int64(timeout)
 		for _, w := range workers {
 			w.expire(over)
 		}
 	}
 }
 
-// expire cancels the worker's call if it was sent before a time. Marking the
-// flight first tells the worker that its context is used up: if the mark can be
-// set, the call it belongs to has not ended, so the context is still that call's.
+// expire cancels the worker's call if it was sent before a time. It marks the
+// flight first. If the mark can be set, the call has not ended and the context is
+// still that call's; the worker sees the mark and takes a new context.
 func (w *worker) expire(sentBefore int64) {
 	word := w.flight.word.Load()
 	if word == 0 || word&flightExpired != 0 || sentAt(word) > sentBefore {

@@ -9,4 +9,8 @@
 // With a rate, request i is due at start + i/rate whatever the database does.
 // Response time counts from when it was due, service time from when it was sent,
 // so that a stall is seen by every request that had to wait for it.
+//
+// Requests are counted twice, independently: [Recorder] counts each request that a
+// client records, and the schedule's numbers give the count that must result. A step
+// fails if the two differ.
 package load

@@ -7,11 +7,13 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/load/wakeup"
+	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Engine runs the steps of one load, one after the other.
@@ -19,7 +21,7 @@ type Engine struct {
 	spec Spec
 	rec  *Recorder
 	next int64 // the number of the next step's first request
-	last *workload
+	last *generator.Generator
 }
 
 // NewEngine returns an engine that records into rec.
@@ -27,94 +29,106 @@ func NewEngine(spec Spec, rec *Recorder) *Engine {
 	return &Engine{spec: spec, rec: rec}
 }
 
-// Operations are the operations of a load, for its recorder.
-func (s Spec) Operations() []database.Op {
-	if len(s.Mix) == 0 {
-		return []database.Op{s.Operation}
-	}
-	ops := make([]database.Op, len(s.Mix))
-	for i, share := range s.Mix {
-		ops[i] = share.Operation
-	}
-	return ops
-}
-
-// step is a step while it runs.
+// step is the state of a running step. Times are nanoseconds of the recorder's clock.
 type step struct {
-	*Engine
 	Step
-	schedule schedule
-	work     *workload
+	spec     Spec
+	rec      *Recorder
+	schedule schedule.Schedule
+	work     *generator.Generator
 	first    int64 // number of this step's request 0
 	start    int64
 	phaseEnd [numPhases]int64 // after start
-	// stopAt is when nothing new is issued any more, or ending; stop is closed then.
-	stopAt atomic.Int64
-	stop   chan struct{}
-	alarm  *alarm
+	stop     *stopTime
+	// exhausted, stop and the recorder's issueEnd end the waits of clients.
+	exhausted exhausted
+	wakeup    *wakeup.Wakeup
+	conns     []*connection
 }
 
+// rated reports whether requests are due at times, and not when a client is free.
+func (s *step) rated() bool { return s.Rate > 0 }
+
 // Step runs one step on connections and returns when its last request ended. Each
-// connection serves Clients / len(conns) clients. When ctx ends, nothing new is
-// issued, what is in flight ends by itself or by its deadline, and the result is
-// as complete as that of a whole step; the error is then ctx's cause.
+// connection serves Clients / len(conns) clients. One that is lost is closed and
+// replaced in conns, by nil if none was open in its place at the end. When ctx ends, no new request is
+// issued, requests in flight end by themselves or by their deadline, and the
+// result is complete; the error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
 	}
-	work, err := newWorkload(e.spec, s.Clients)
+	work, err := e.spec.generator(s.Clients)
 	if err != nil {
 		return StepResult{}, err
 	}
-	work.carry(e.last)
+	work.Carry(e.last)
 	e.last = work
-	alarm, err := newAlarm(e.rec.now, s.Clients+1) // and the watcher of lag
+	wake, err := wakeup.New(e.rec.clock.Now, s.Clients+1) // one more for the watcher of the scheduling lag
 	if err != nil {
-		return StepResult{}, fmt.Errorf("set an alarm: %w", err)
+		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
-	st := &step{Engine: e, Step: s, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: make(chan struct{}), alarm: alarm}
+	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: newStopTime(), wakeup: wake}
+	st.connect(conns)
 	st.phases()
 	e.rec.allocate(st)
 	workers := make([]*worker, s.Clients)
 	flights := make([]*flight, s.Clients)
 	for n := range workers {
-		workers[n] = newWorker(st, n, conns[n%len(conns)])
+		workers[n] = newWorker(st, n, st.conns[n%len(conns)])
 		flights[n] = &workers[n].flight
 	}
-	// What came before the load left garbage. Collected, it is room for the little
-	// that a second of the load leaves; left alone, that came on top of it.
+	ctx, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	// Garbage from before the load becomes room for the little that the load leaves.
 	runtime.GC()
-	st.start = e.rec.now() + int64(startIn)
-	st.stopAt.Store(math.MaxInt64)
-	if s.Duration > 0 {
-		st.stopAt.Store(st.start + int64(s.Duration))
+	st.begin(flights)
+	st.run(ctx, abandon, workers)
+	for n, c := range st.conns {
+		conns[n] = c.end()
 	}
-	e.rec.begin(st, flights)
-	st.run(ctx, workers)
 	res, err := st.finish(ctx)
-	return res, errors.Join(err, alarm.close())
+	e.next += res.Requests
+	return res, errors.Join(err, wake.Close())
+}
+
+// connect makes the connections of the step, which are open.
+func (s *step) connect(conns []database.Client) {
+	s.exhausted.done = make(chan struct{})
+	for n, client := range conns {
+		s.conns = append(s.conns, newConnection(n, client, s.Reconnect, s.spec.Failover))
+	}
+}
+
+// newSchedule returns the schedule of a step. Steps have arrivals of their own.
+func newSchedule(spec Spec, s Step) schedule.Schedule {
+	return schedule.New(schedule.Options{
+		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
+		Poisson: spec.Arrival == workload.ArrivalPoisson, Seed: generator.Mix64(spec.Seed + uint64(s.Index)),
+	})
+}
+
+func (e *Engine) check(s Step, conns []database.Client) error {
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("step %d: %w", s.Index, err)
+	}
+	if len(conns) < 1 || len(conns) > s.Clients {
+		return fmt.Errorf("step %d: connections must be between 1 and the number of clients, got %d for %d clients", s.Index, len(conns), s.Clients)
+	}
+	return nil
 }
 
 // startIn is how far ahead a step's start lies when its clients are made, so that
 // the first requests find them waiting.
 const startIn = 2 * time.Millisecond
 
-func (e *Engine) check(s Step, conns []database.Client) error {
-	switch {
-	case s.Clients < 1:
-		return fmt.Errorf("step %d has %d clients", s.Index, s.Clients)
-	case len(conns) < 1 || len(conns) > s.Clients:
-		return fmt.Errorf("step %d has %d connections for %d clients", s.Index, len(conns), s.Clients)
-	case s.Requests <= 0 && s.Duration <= 0:
-		return fmt.Errorf("step %d has neither requests nor a duration", s.Index)
-	case s.Rate < 0 || s.RateEnd < 0:
-		return fmt.Errorf("step %d has a rate of %v requests a second", s.Index, min(s.Rate, s.RateEnd))
-	case s.RateEnd > 0 && (s.Duration <= 0 || s.Rate == 0):
-		return fmt.Errorf("step %d has a rate that changes and needs a first rate and a duration", s.Index)
-	case s.Ramp > 0 && s.Rate > 0:
-		return fmt.Errorf("step %d has a rate: a ramp of clients has no effect on it", s.Index)
+// begin sets the step's start and its planned end.
+func (s *step) begin(flights []*flight) {
+	s.start = s.rec.clock.Now() + int64(startIn)
+	if s.Duration > 0 {
+		s.stop.ns.Store(s.start + int64(s.Duration))
 	}
-	return nil
+	s.rec.begin(s, flights)
 }
 
 // phases sets where the warm-up and the measured phase end.
@@ -125,7 +139,7 @@ func (s *step) phases() {
 	}
 }
 
-// phase is the phase of a request due at a time after the step's start.
+// phase returns the phase of a request by its due time after the step's start.
 func (s *step) phase(due int64) int {
 	switch {
 	case due < s.phaseEnd[warmUp]:
@@ -137,7 +151,15 @@ func (s *step) phase(due int64) int {
 	}
 }
 
-// has tells whether requests may belong to a phase.
+// coolDownStart is when the cool-down begins.
+func (s *step) coolDownStart() int64 {
+	if s.phaseEnd[measure] == math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return s.start + s.phaseEnd[measure]
+}
+
+// has reports whether requests may belong to a phase.
 func (s *step) has(phase int) bool {
 	begins := int64(0)
 	if phase > 0 {
@@ -146,77 +168,49 @@ func (s *step) has(phase int) bool {
 	return begins < s.phaseEnd[phase] && begins < math.MaxInt64
 }
 
-// run runs the workers, the recorder's flushes, the deadline watcher and the
-// watcher of ctx, and returns when all have ended.
-func (s *step) run(ctx context.Context, workers []*worker) {
+// run runs the workers, the flusher and the watchers, and returns when all have
+// ended.
+func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers []*worker) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, clients sync.WaitGroup
-	helpers.Go(func() { s.rec.run(own) })
-	helpers.Go(func() { s.rec.watchLag(own, s.alarm) })
+	helpers.Go(func() { s.rec.flusher.run(own) })
+	helpers.Go(func() { s.rec.lag.watch(own, s.wakeup) })
 	helpers.Go(func() { s.watchDeadlines(own, workers) })
 	helpers.Go(func() { s.watchStop(ctx, own) })
+	if s.Reconnect != nil {
+		for _, c := range s.conns {
+			helpers.Go(func() { c.keep(own) })
+		}
+		helpers.Go(func() { s.watchServers(own, abandon) })
+	}
 	for _, w := range workers {
 		clients.Go(w.run)
 	}
 	clients.Wait()
+	s.awaitEnd()
 	cancel()
 	helpers.Wait()
 }
 
-// watchStop ends issuing when ctx ends or the step's duration is over.
-func (s *step) watchStop(ctx, own context.Context) {
-	defer close(s.stop)
-	var over <-chan time.Time
-	if s.Duration > 0 {
-		t := time.NewTimer(time.Duration(s.stopAt.Load() - s.rec.now()))
-		defer t.Stop()
-		over = t.C
-	}
-	select {
-	case <-ctx.Done():
-		s.interrupt()
-	case <-over:
-		s.rec.endIssuing(s.stopAt.Load())
-	case <-own.Done():
+// awaitEnd waits for the end of a rate's duration. Its last request may end before,
+// and the time in which nothing more is due belongs to the measured window.
+func (s *step) awaitEnd() {
+	if s.rated() && s.Duration > 0 && s.rec.issueEnd.at() >= s.start+int64(s.Duration) {
+		<-s.stop.passed
 	}
 }
 
-// ending is in place of a step's end that is being set.
-const ending = -1
-
-// interrupt ends issuing now. What was due before now was offered and what is due
-// later was not, so no client may send in between: those that come to it wait until
-// now is known, and it is known after the last one has passed. No flush counts
-// what is due in between either.
-func (s *step) interrupt() {
-	s.rec.mu.Lock()
-	defer s.rec.mu.Unlock()
-	planned := s.stopAt.Swap(ending)
-	at := min(planned, s.rec.now()+1)
-	s.stopAt.Store(at)
-	s.rec.endIssuing(at)
-}
-
-// stopsAt is when nothing new is issued any more.
-func (s *step) stopsAt() int64 {
-	at := s.stopAt.Load()
-	if at == ending {
-		<-s.stop
-		at = s.stopAt.Load()
-	}
-	return at
-}
-
+// finish ends the recording of the step and returns its result.
 func (s *step) finish(ctx context.Context) (StepResult, error) {
-	r := s.rec
-	end := r.now()
-	issueEnd := min(r.issueEnd.Load(), end)
-	res := StepResult{Start: r.time(s.start), End: r.time(end), IssueEnd: r.time(issueEnd), Requests: s.schedule.used()}
-	s.next += res.Requests
-	inside, err := r.end(results.Step{
-		Index: s.Index, Clients: s.Clients, Requests: s.Requests, Rate: s.Rate, Start: res.Start, End: res.End,
-	})
-	res.Inside = inside
+	c := &s.rec.clock
+	end := c.Now()
+	issueEnd := min(s.rec.issueEnd.at(), end)
+	res := StepResult{Start: c.Time(s.start), End: c.Time(end), IssueEnd: c.Time(issueEnd), Requests: s.schedule.Used()}
+	err := s.rec.end(end, &res)
+	for _, c := range s.conns {
+		res.Lost += c.losses
+		res.Reconnects += c.reopens
+	}
 	if ctx.Err() != nil {
 		err = errors.Join(err, context.Cause(ctx))
 	}

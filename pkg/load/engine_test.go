@@ -14,12 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // memory is a Sink that keeps everything.
 type memory struct {
 	rows   []results.Interval
+	ticks  []results.Progress
 	errors []results.ErrorCount
 	totals map[results.Series]int64 // counts
 	quant  map[results.Series]func(q float64) int64
@@ -33,6 +36,7 @@ func newMemory() *memory {
 
 func (m *memory) Second(s Second) error {
 	m.rows = append(m.rows, s.Intervals...)
+	m.ticks = append(m.ticks, s.Progress...)
 	m.errors = append(m.errors, s.Errors...)
 	for _, l := range s.Latencies {
 		m.lines[l.Series] += l.Histogram.TotalCount()
@@ -42,9 +46,9 @@ func (m *memory) Second(s Second) error {
 
 func (m *memory) Total(t Total) error {
 	m.totals[t.Series] += t.Histogram.TotalCount()
-	h := results.NewHistogram()
+	h := histogram.New()
 	h.Merge(t.Histogram)
-	m.quant[t.Series] = func(q float64) int64 { return results.Quantile(h, q) }
+	m.quant[t.Series] = func(q float64) int64 { return histogram.Quantile(h, q) }
 	return nil
 }
 
@@ -64,19 +68,37 @@ func (m *memory) sums() (t results.Totals) {
 	return t
 }
 
-// script is a client whose calls do what a function says.
+// tickSums adds up the rows of ticks.
+func (m *memory) tickSums() (sum results.Progress) {
+	for _, p := range m.ticks {
+		sum.Due += p.Due
+		sum.OK += p.OK
+		sum.Failed += p.Failed
+		sum.Unknown += p.Unknown
+		sum.Shed += p.Shed
+		sum.Unsent += p.Unsent
+	}
+	return sum
+}
+
+// tickTotals are the totals that rows of ticks have.
+func tickTotals(t results.Totals) results.Progress {
+	return results.Progress{Due: t.Offered, OK: t.OK, Failed: t.Failed, Unknown: t.Unknown, Shed: t.Shed, Unsent: t.Unsent}
+}
+
+// script is a client whose calls run a function.
 type script func(ctx context.Context, key, value []byte) error
 
 func (s script) Put(ctx context.Context, key, value []byte) error { return s(ctx, key, value) }
 
-func (s script) Get(ctx context.Context, key []byte, _ database.ReadMode) ([]byte, error) {
+func (s script) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
 	return nil, s(ctx, key, nil)
 }
 
 func (s script) Close() error { return nil }
 
 func writes() Spec {
-	return Spec{Seed: 1, Operation: database.OpWrite, KeySize: 16, ValueSize: 32, Timeout: time.Second, Drain: time.Second}
+	return Spec{Seed: 1, Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 32, Timeout: time.Second, Drain: time.Second}}
 }
 
 // run runs one step on one scripted client.
@@ -86,10 +108,13 @@ func run(t *testing.T, ctx context.Context, spec Spec, s Step, client script) (*
 	rec := NewRecorder(sink, spec.Operations(), nil)
 	res, err := NewEngine(spec, rec).Step(ctx, s, []database.Client{client})
 	if got, want := sink.sums(), rec.Totals(); !cmp.Equal(got, want) {
-		t.Errorf("rows do not sum to the totals: %s", cmp.Diff(want, got))
+		t.Errorf("rows must sum to the totals: %s", cmp.Diff(want, got))
+	}
+	if got, want := sink.tickSums(), tickTotals(rec.Totals()); !cmp.Equal(got, want) {
+		t.Errorf("the rows of ticks must sum to the totals: %s", cmp.Diff(want, got))
 	}
 	if !rec.Totals().Reconcile() {
-		t.Errorf("counts do not reconcile: %+v", rec.Totals())
+		t.Errorf("counts must reconcile, got %+v", rec.Totals())
 	}
 	return sink, rec, res, err
 }
@@ -97,7 +122,7 @@ func run(t *testing.T, ctx context.Context, spec Spec, s Step, client script) (*
 func TestClosedLoopCountsEveryRequest(t *testing.T) {
 	var keys sync.Map
 	var calls atomic.Int64
-	sink, rec, res, err := run(t, t.Context(), writes(), Step{Clients: 50, Requests: 20_000},
+	sink, rec, res, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 50, Requests: 20_000}},
 		func(_ context.Context, key, value []byte) error {
 			calls.Add(1)
 			if len(key) != 16 || len(value) != 32 {
@@ -109,7 +134,7 @@ func TestClosedLoopCountsEveryRequest(t *testing.T) {
 			return nil
 		})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run the step: %v", err)
 	}
 	want := results.Totals{Offered: 20_000, Sent: 20_000, OK: 20_000}
 	if got := rec.Totals(); got != want {
@@ -123,18 +148,18 @@ func TestClosedLoopCountsEveryRequest(t *testing.T) {
 		t.Errorf("histograms hold %d in total and %d in lines, want 20000", sink.totals[series], sink.lines[series])
 	}
 	if last := sink.rows[len(sink.rows)-1]; last.KeysCumulative != 20_000 || last.InFlight != 0 || last.Backlog != 0 {
-		t.Errorf("last row %+v", last)
+		t.Errorf("last row %+v, want 20000 keys and empty gauges", last)
 	}
 }
 
-// TestStall is the reason for this engine: 100 requests a second for 10 seconds
-// on one client, and a database that stops for one second. What the stall held up
-// must be seen in response times, whether it was in flight or waiting.
+// TestStall is the reason for this engine: 100 requests per second for 10 seconds
+// on one client, and a database that stalls for one second. Every request that the
+// stall delayed must show it in its response time, in flight or waiting.
 func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var frozen atomic.Bool
-		sink, rec, _, err := run(t, t.Context(), writes(), Step{Clients: 1, Requests: 1000, Rate: 100},
+		sink, rec, _, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 1, Requests: 1000, Rate: 100}},
 			func(context.Context, []byte, []byte) error {
 				if time.Since(start) >= 5*time.Second && !frozen.Swap(true) {
 					time.Sleep(time.Second)
@@ -142,7 +167,7 @@ func TestStall(t *testing.T) {
 				return nil
 			})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("run the step: %v", err)
 		}
 		if got := rec.Totals(); got.OK != 1000 || got.Queued < 98 || got.Queued > 101 {
 			t.Errorf("totals %+v, want 1000 ok and about 100 queued", got)
@@ -164,10 +189,10 @@ func TestStall(t *testing.T) {
 
 func TestRateIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink, _, _, err := run(t, t.Context(), writes(), Step{Clients: 20, Duration: 5 * time.Second, Rate: 1234},
+		sink, _, _, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 20, Duration: 5 * time.Second, Rate: 1234}},
 			func(context.Context, []byte, []byte) error { time.Sleep(3 * time.Millisecond); return nil })
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("run the step: %v", err)
 		}
 		for n, r := range sink.rows[1 : len(sink.rows)-1] {
 			if r.Due < 1233 || r.Due > 1235 || r.Sent < 1200 {
@@ -181,13 +206,13 @@ func TestRateIsExact(t *testing.T) {
 }
 
 // TestFirstRequestIsNotQueued: request 0 is due when the step starts, and a free
-// client waits for it like for any other.
+// client waits for it as for any other.
 func TestFirstRequestIsNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, rec, _, err := run(t, t.Context(), writes(), Step{Clients: 5, Requests: 100, Rate: 100},
+		_, rec, _, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 5, Requests: 100, Rate: 100}},
 			func(context.Context, []byte, []byte) error { return nil })
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("run the step: %v", err)
 		}
 		if got, want := rec.Totals(), (results.Totals{Offered: 100, Sent: 100, OK: 100}); got != want || rec.Lateness().N != 100 {
 			t.Errorf("%+v with %d latenesses, want nothing queued", got, rec.Lateness().N)
@@ -195,35 +220,35 @@ func TestFirstRequestIsNotQueued(t *testing.T) {
 	})
 }
 
-// TestSentIsCountedOnce: whenever a goroutine takes off and ends around the flush of
-// the second in which it read the clock.
+// TestSentIsCountedOnce: a request is sent and ends before, between and after
+// flushes of the second in which its client read the clock.
 func TestSentIsCountedOnce(t *testing.T) {
 	spec := writes()
-	work, err := newWorkload(spec, 1)
+	work, err := spec.generator(1)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the generator: %v", err)
 	}
 	for name, script := range map[string][]string{
-		"ended before":                   {"off", "end", "flush"},
-		"in flight":                      {"off", "flush", "end", "flush"},
-		"in flight for long":             {"off", "flush", "flush", "flush", "end", "flush"},
-		"held up, ended before the next": {"flush", "off", "end", "flush"},
-		"held up, in flight at the next": {"flush", "off", "flush", "end", "flush"},
+		"ended before":                       {"send", "end", "flush"},
+		"in flight":                          {"send", "flush", "end", "flush"},
+		"in flight for long":                 {"send", "flush", "flush", "flush", "end", "flush"},
+		"descheduled, ended before the next": {"flush", "send", "end", "flush"},
+		"descheduled, in flight at the next": {"flush", "send", "flush", "end", "flush"},
 	} {
 		rec := NewRecorder(newMemory(), spec.Operations(), nil)
-		st := &step{Step: Step{Clients: 1, Requests: 1}, work: work, start: rec.now(), schedule: &closedLoop{n: 1}}
+		st := &step{Step: Step{Step: workload.Step{Clients: 1, Requests: 1}}, work: work, start: rec.clock.Now(), schedule: newSchedule(spec, Step{Step: workload.Step{Requests: 1}})}
 		f := &flight{}
 		rec.begin(st, []*flight{f})
-		sec := rec.flushed + 1
-		sent := rec.fromUnix(sec)
+		sec := rec.flusher.flushed + 1
+		sent := rec.clock.SecondStart(sec)
 		for _, do := range script {
 			switch do {
-			case "off":
+			case "send":
 				f.word.Store(packFlight(sent, measure, 0, 0))
 			case "end":
-				rec.shardOf(0).record(rec, f, &done{due: sent, sent: sent, end: rec.fromUnix(rec.flushed+1) + 1, phase: measure})
+				rec.shards.of(0).record(f, &done{due: sent, sent: sent, end: rec.clock.SecondStart(rec.flusher.flushed+1) + 1, phase: measure})
 			case "flush":
-				rec.flush(rec.flushed+1, false)
+				rec.flusher.flush(rec.flusher.flushed + 1)
 			}
 		}
 		if got, want := rec.Totals(), (results.Totals{Offered: 1, Sent: 1, OK: 1}); got != want {
@@ -232,37 +257,11 @@ func TestSentIsCountedOnce(t *testing.T) {
 	}
 }
 
-func TestPoissonMeanAndSeed(t *testing.T) {
-	spec := writes()
-	spec.Poisson = true
-	var due [2][]int64
-	for n := range due {
-		s := newSchedule(spec, Step{Clients: 1, Requests: 100_000, Rate: 1000})
-		for {
-			_, at, ok := s.next()
-			if !ok {
-				break
-			}
-			due[n] = append(due[n], at)
-		}
-		if got := s.dueBefore(due[n][5000]); got != 5000 {
-			t.Errorf("dueBefore counts %d requests before request 5000", got)
-		}
-	}
-	if !cmp.Equal(due[0], due[1]) {
-		t.Error("the same seed gave different arrivals")
-	}
-	mean := float64(due[0][len(due[0])-1]) / float64(len(due[0]))
-	if mean < 0.98e6 || mean > 1.02e6 {
-		t.Errorf("mean gap %v ns, want a millisecond within 2 %%", mean)
-	}
-}
-
-func TestTimeoutEndsACallAndTheClientGoesOn(t *testing.T) {
+func TestTimeoutEndsACallAndTheClientContinues(t *testing.T) {
 	spec := writes()
 	spec.Timeout = 20 * time.Millisecond
 	var calls atomic.Int64
-	sink, rec, _, err := run(t, t.Context(), spec, Step{Clients: 4, Requests: 200},
+	sink, rec, _, err := run(t, t.Context(), spec, Step{Step: workload.Step{Clients: 4, Requests: 200}},
 		func(ctx context.Context, _, _ []byte) error {
 			if _, ok := ctx.Deadline(); !ok {
 				return errors.New("no deadline")
@@ -274,7 +273,7 @@ func TestTimeoutEndsACallAndTheClientGoesOn(t *testing.T) {
 			return ctx.Err()
 		})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run the step: %v", err)
 	}
 	if got := rec.Totals(); got.OK != 196 || got.Unknown != 4 {
 		t.Errorf("totals %+v, want 196 ok and 4 unknown", got)
@@ -282,7 +281,7 @@ func TestTimeoutEndsACallAndTheClientGoesOn(t *testing.T) {
 	var n int64
 	for _, e := range sink.errors {
 		if e.Class != string(database.ClassTimeout) {
-			t.Errorf("class %q", e.Class)
+			t.Errorf("error class %q, want a time-out", e.Class)
 		}
 		n += e.Count
 	}
@@ -296,10 +295,10 @@ func TestShedAndUnsent(t *testing.T) {
 	t.Run("shed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			spec := writes()
-			spec.Shed = true
-			_, rec, _, err := run(t, t.Context(), spec, Step{Clients: 1, Requests: 100, Rate: 100}, slow)
+			spec.Backlog = workload.BacklogShed
+			_, rec, _, err := run(t, t.Context(), spec, Step{Step: workload.Step{Clients: 1, Requests: 100, Rate: 100}}, slow)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("run the step: %v", err)
 			}
 			if got := rec.Totals(); got.Offered != 100 || got.Shed < 85 || got.Unsent != 0 {
 				t.Errorf("%+v, want about 90 of 100 shed", got)
@@ -308,9 +307,9 @@ func TestShedAndUnsent(t *testing.T) {
 	})
 	t.Run("unsent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			_, rec, _, err := run(t, t.Context(), writes(), Step{Clients: 1, Requests: 100, Rate: 100}, slow)
+			_, rec, _, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 1, Requests: 100, Rate: 100}}, slow)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("run the step: %v", err)
 			}
 			if got := rec.Totals(); got.Offered != 100 || got.OK < 19 || got.OK > 21 || got.Unsent != 100-got.OK {
 				t.Errorf("%+v, want 20 sent in one second of load and one of drain", got)
@@ -319,43 +318,78 @@ func TestShedAndUnsent(t *testing.T) {
 	})
 }
 
+// A rate far above what the database does leaves billions of requests unsent; they are
+// counted at once, each in its phase.
+func TestUnsentAtOnce(t *testing.T) {
+	for name, step := range map[string]Step{
+		"rate":    {Step: workload.Step{Clients: 2, Duration: 3 * time.Second, Rate: 1e9}},
+		"ramp":    {Step: workload.Step{Clients: 2, Duration: 3 * time.Second, Rate: 1e8, RateEnd: 1e9}},
+		"poisson": {Step: workload.Step{Clients: 2, Duration: 3 * time.Second, Rate: 1e6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				spec := writes()
+				spec.Drain = time.Second
+				if name == "poisson" {
+					spec.Arrival = workload.ArrivalPoisson
+				}
+				_, rec, _, err := run(t, t.Context(), spec, step, func(context.Context, []byte, []byte) error {
+					time.Sleep(100 * time.Millisecond)
+					return nil
+				})
+				if err != nil {
+					t.Fatalf("run the step: %v", err)
+				}
+				if got := rec.Totals(); got.Offered < 2_900_000 || got.Unsent != got.Offered-got.Sent || got.Sent > 100 {
+					t.Errorf("%+v, want all requests that were offered but some 80 unsent", got)
+				}
+			})
+		})
+	}
+}
+
 func TestInterrupt(t *testing.T) {
 	for _, rate := range []float64{0, 500} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			why := errors.New("interrupted")
 			time.AfterFunc(2500*time.Millisecond, func() { cancel(why) })
-			_, rec, res, err := run(t, ctx, writes(), Step{Clients: 10, Requests: 1 << 40, Rate: rate},
+			_, rec, res, err := run(t, ctx, writes(), Step{Step: workload.Step{Clients: 10, Requests: 1 << 40, Rate: rate}},
 				func(context.Context, []byte, []byte) error { time.Sleep(10 * time.Millisecond); return nil })
 			if !errors.Is(err, why) {
 				t.Errorf("error %v, want %v", err, why)
 			}
 			got := rec.Totals()
 			if got.OK < 1200 || got.OK > 2600 || got.OK != got.Offered {
-				t.Errorf("rate %v: %+v", rate, got)
+				t.Errorf("rate %v: counts %+v, want all that was offered ok, for 2.5 s", rate, got)
 			}
 			if d := res.IssueEnd.Sub(res.Start); d > 2501*time.Millisecond {
-				t.Errorf("issued for %v after an interrupt at 2.5 s", d)
+				t.Errorf("requests were issued for %v, want until the interrupt at 2.5 s", d)
 			}
 		})
 	}
 }
 
 // TestReconcile runs loads with random operations, delays, errors, time-outs and
-// interrupts: run checks that every request is counted once, and the client and a
-// schedule of its own are asked how many there were.
+// interrupts. The counts must add up, and equal those of the client and of a second
+// schedule.
 func TestReconcile(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			spec := writes()
-			spec.Shed, spec.Poisson = rng.IntN(2) == 0, rng.IntN(2) == 0
+			if rng.IntN(2) == 0 {
+				spec.Backlog = workload.BacklogShed
+			}
+			if rng.IntN(2) == 0 {
+				spec.Arrival = workload.ArrivalPoisson
+			}
 			spec.Timeout = time.Duration(1+rng.IntN(50)) * time.Millisecond
 			spec.WarmUp = time.Duration(rng.IntN(1500)) * time.Millisecond
 			if rng.IntN(2) == 0 {
-				spec.Mix, spec.Keys = []Share{{database.OpWrite, 0.3}, {database.OpUpdate, 0.7}}, 100
+				spec.Mix, spec.Keys = []workload.Share{{Operation: workload.OpWrite, Weight: 0.3}, {Operation: workload.OpUpdate, Weight: 0.7}}, 100
 			}
-			step := Step{Clients: 1 + rng.IntN(40), Requests: int64(1 + rng.IntN(5000))}
+			step := Step{Step: workload.Step{Clients: 1 + rng.IntN(40), Requests: int64(1 + rng.IntN(5000))}}
 			if rng.IntN(2) == 0 {
 				step.Rate = float64(1 + rng.IntN(3000))
 			}
@@ -396,13 +430,13 @@ func TestReconcile(t *testing.T) {
 			}
 			got, offered := rec.Totals(), calls.Load()
 			if step.Rate > 0 {
-				offered = newSchedule(spec, step).dueBefore(int64(res.IssueEnd.Sub(res.Start)))
+				offered, _ = newSchedule(spec, step).Due(int64(res.IssueEnd.Sub(res.Start)))
 			}
 			if got.Sent != calls.Load() || got.Offered != offered {
-				t.Errorf("seed %d: %+v, but %d were called and %d offered", seed, got, calls.Load(), offered)
+				t.Errorf("seed %d: counts %+v, want %d sent and %d offered", seed, got, calls.Load(), offered)
 			}
 			if histograms != got.Sent || errs != got.Failed+got.Unknown {
-				t.Errorf("seed %d: %+v, but %d in histograms and %d errors", seed, got, histograms, errs)
+				t.Errorf("seed %d: counts %+v, but histograms have %d requests and %d errors are recorded", seed, got, histograms, errs)
 			}
 		})
 	}
@@ -412,45 +446,27 @@ func TestStepsContinueKeys(t *testing.T) {
 	var seen sync.Map
 	client := script(func(_ context.Context, key, _ []byte) error { seen.Store(string(key), true); return nil })
 	sink := newMemory()
-	rec := NewRecorder(sink, []database.Op{database.OpWrite}, nil)
+	rec := NewRecorder(sink, []workload.Op{workload.OpWrite}, nil)
 	e := NewEngine(writes(), rec)
 	for i, clients := range []int{1, 10} {
-		if _, err := e.Step(t.Context(), Step{Index: i, Clients: clients, Requests: 100}, []database.Client{client}); err != nil {
-			t.Fatal(err)
+		if _, err := e.Step(t.Context(), Step{Index: i, Step: workload.Step{Clients: clients, Requests: 100}}, []database.Client{client}); err != nil {
+			t.Fatalf("run the step: %v", err)
 		}
 	}
 	for i := range 200 {
 		if _, ok := seen.Load(fmt.Sprintf("%016d", i)); !ok {
-			t.Fatalf("key %d was not written", i)
+			t.Fatalf("key %d was not written, want two steps to write keys 0 to 199", i)
 		}
 	}
 }
 
-func TestSinkErrorIsToldAtTheEnd(t *testing.T) {
+func TestSinkErrorIsReturnedAtTheEnd(t *testing.T) {
 	sink := newMemory()
 	sink.err = errors.New("no space left")
-	rec := NewRecorder(sink, []database.Op{database.OpWrite}, nil)
-	_, err := NewEngine(writes(), rec).Step(t.Context(), Step{Clients: 1, Requests: 10},
+	rec := NewRecorder(sink, []workload.Op{workload.OpWrite}, nil)
+	_, err := NewEngine(writes(), rec).Step(t.Context(), Step{Step: workload.Step{Clients: 1, Requests: 10}},
 		[]database.Client{script(func(context.Context, []byte, []byte) error { return nil })})
 	if !errors.Is(err, sink.err) || rec.Totals().OK != 10 {
-		t.Errorf("error %v, totals %+v", err, rec.Totals())
-	}
-}
-
-func TestValuesAreUniqueAndExact(t *testing.T) {
-	w := &workload{spec: Spec{Seed: 7, ValueSize: 37}}
-	seen := map[string]bool{}
-	for i := range int64(10_000) {
-		v := w.appendValue(nil, i, i)
-		if len(v) != 37 || seen[string(v)] {
-			t.Fatalf("value %d: %d bytes, repeated %v", i, len(v), seen[string(v)])
-		}
-		seen[string(v)] = true
-	}
-	for size := range 300 {
-		want := fmt.Sprintf("%0*d", size, 12345)
-		if got := string(appendKey(nil, 12345, size)); got != want {
-			t.Fatalf("key of size %d: %q, want %q", size, got, want)
-		}
+		t.Errorf("error %v, counts %+v, want %v and a complete load", err, rec.Totals(), sink.err)
 	}
 }

@@ -5,78 +5,79 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// failures gathers requests that did not end ok, of all clients: they are rare,
-// or their cost does not matter.
+// failures records the requests of all clients that ended failed or unknown. They
+// share one lock: they are rare, or their cost does not matter. It has two slots,
+// as a shard has.
 type failures struct {
-	mu      sync.Mutex
-	flushed int64
-	slots   [2]failed
-	taken   failed // the second that was taken last
-	// told are the classes of which this step's records hold an example.
-	told map[database.Class]bool
+	ops []workload.Op
+
+	mu    sync.Mutex
+	open  openSeconds
+	rated bool
+	slots [2]failed
+	// exampled are the classes of which this step's records hold an example.
+	exampled map[database.Class]bool
+
+	taken failed // the second that was taken last; of the goroutine that takes
 }
 
-// failed is one second of failures.
+// failed holds one second of failures.
 type failed struct {
 	counts  map[failure]*results.ErrorCount
-	latency []failedLatency // as a slot
+	latency []latencies // as in a slot; nil if nothing failed yet
 }
 
-// failedLatency are the latencies of one phase and operation, by clock and
-// outcome.
-type failedLatency [numClocks][3]summary
-
-// failure is what failures are counted by.
+// failure is the key by which errors are counted within a second.
 type failure struct {
 	phase, op int
 	class     database.Class
 }
 
-// open prepares for a step whose first second follows flushed.
-func (f *failures) open(flushed int64) {
+// begin prepares for a step whose first second follows flushed.
+func (f *failures) begin(flushed int64, rated bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.flushed = flushed
-	f.told = map[database.Class]bool{}
+	f.open.flushed, f.rated = flushed, rated
+	f.exampled = map[database.Class]bool{}
 }
 
 // record counts a request that ended failed or unknown.
-func (f *failures) record(r *Recorder, d *done) {
+func (f *failures) record(d *done) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sec := min(max(r.second(d.end), f.flushed+1), f.flushed+2)
-	s := &f.slots[sec&1]
+	s := &f.slots[f.open.of(d.end)&1]
 	if s.counts == nil {
 		s.counts = map[failure]*results.ErrorCount{}
-		s.latency = make([]failedLatency, numPhases*len(r.ops))
+		s.latency = make([]latencies, numPhases*len(f.ops))
 	}
 	by := failure{d.phase, d.op, d.class}
 	c := s.counts[by]
 	if c == nil {
-		c = &results.ErrorCount{Operation: string(r.ops[d.op]), Phase: phases[d.phase], Class: string(d.class)}
+		c = &results.ErrorCount{Operation: string(f.ops[d.op]), Phase: phases[d.phase], Class: string(d.class)}
 		s.counts[by] = c
 	}
 	c.Count++
-	if !f.told[d.class] {
-		f.told[d.class] = true
-		c.FirstText, c.FirstTime = d.err.Error(), r.time(d.end)
+	if !f.exampled[d.class] {
+		f.exampled[d.class] = true
+		c.FirstText, c.FirstTime = d.err.Error(), f.open.clock.Time(d.end)
 	}
-	l := &s.latency[d.phase*len(r.ops)+d.op]
+	l := &s.latency[d.phase*len(f.ops)+d.op]
 	l[service][d.outcome].add(d.end - d.sent)
-	if r.rated {
+	if f.rated {
 		l[response][d.outcome].add(d.end - d.due)
 	}
 }
 
-// take returns the failures of a second and closes it. They are valid until the
-// next one is taken.
+// take closes a second and returns its failures, which are valid until the next
+// call. One goroutine at a time calls it.
 func (f *failures) take(sec int64) failed {
-	f.taken.reset() // only takers touch it
+	f.taken.reset()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.flushed = sec
+	f.open.flushed = sec
 	f.taken, f.slots[sec&1] = f.slots[sec&1], f.taken
 	return f.taken
 }

@@ -6,20 +6,24 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Files is a [Sink] that writes the canonical records of a tag's folder.
 type Files struct {
 	intervals *results.IntervalWriter
+	progress  *results.ProgressWriter
+	members   *results.MemberWriter
 	errors    *results.ErrorWriter
-	latency   *results.LatencyWriter
-	total     *results.LatencyWriter
+	latency   *histogram.LogWriter
+	total     *histogram.LogWriter
+	byMember  *histogram.LogWriter
 }
 
-var _ Sink = (*Files)(nil)
+var _ MemberSink = (*Files)(nil)
 
-// NewFiles opens the records in dir, which exists.
+// NewFiles opens the records in dir, which must exist.
 func NewFiles(dir string, start time.Time) (f *Files, err error) {
 	f = &Files{}
 	defer func() {
@@ -30,19 +34,28 @@ func NewFiles(dir string, start time.Time) (f *Files, err error) {
 	if f.intervals, err = results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals)); err != nil {
 		return f, err
 	}
+	if f.progress, err = results.NewProgressWriter(filepath.Join(dir, results.FileProgress)); err != nil {
+		return f, err
+	}
+	if f.members, err = results.NewMemberWriter(filepath.Join(dir, results.FileMembers)); err != nil {
+		return f, err
+	}
 	if f.errors, err = results.NewErrorWriter(filepath.Join(dir, results.FileErrors)); err != nil {
 		return f, err
 	}
-	if f.latency, err = results.NewLatencyWriter(filepath.Join(dir, results.FileLatency), start); err != nil {
+	if f.latency, err = histogram.NewLogWriter(filepath.Join(dir, results.FileLatency), start); err != nil {
 		return f, err
 	}
-	f.total, err = f.latency.Another(filepath.Join(dir, results.FileTotal), start)
+	if f.total, err = f.latency.Another(filepath.Join(dir, results.FileTotal), start); err != nil {
+		return f, err
+	}
+	f.byMember, err = f.latency.Another(filepath.Join(dir, results.FileMembersLatency), start)
 	return f, err
 }
 
 // Second appends one second to the records.
 func (f *Files) Second(s Second) error {
-	errs := []error{f.intervals.Write(s.Intervals)}
+	errs := []error{f.intervals.Write(s.Intervals), f.progress.Write(s.Progress), f.members.Write(s.Members)}
 	if len(s.Errors) > 0 {
 		errs = append(errs, f.errors.Write(s.Errors))
 	}
@@ -57,11 +70,22 @@ func (f *Files) Total(t Total) error {
 	return f.total.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }
 
+// Member appends the histogram of a member.
+func (f *Files) Member(t MemberTotal) error {
+	return f.byMember.WriteOther(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
+}
+
 // Close closes the files.
 func (f *Files) Close() error {
 	var errs []error
 	if f.intervals != nil {
 		errs = append(errs, f.intervals.Close())
+	}
+	if f.progress != nil {
+		errs = append(errs, f.progress.Close())
+	}
+	if f.members != nil {
+		errs = append(errs, f.members.Close())
 	}
 	if f.errors != nil {
 		errs = append(errs, f.errors.Close())
@@ -71,6 +95,9 @@ func (f *Files) Close() error {
 	}
 	if f.total != nil {
 		errs = append(errs, f.total.Close())
+	}
+	if f.byMember != nil {
+		errs = append(errs, f.byMember.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Preload writes the keys that exist before a load: spec.Keys of them, or the one
@@ -18,16 +21,16 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	if n < 1 {
 		return nil
 	}
-	spec.Operation, spec.Mix, spec.Keys, spec.FirstKey, spec.WarmUp, spec.CoolDown = database.OpWrite, nil, 0, 0, 0, 0
+	spec.Operation, spec.Mix, spec.Keys, spec.FirstKey, spec.WarmUp, spec.CoolDown = workload.OpWrite, nil, 0, 0, 0, 0
 	clients = int(min(int64(clients), n))
 	seen := &firstError{}
 	rec := NewRecorder(seen, spec.Operations(), progress)
 	// Requests -n to -1 write keys 0 to n-1. A value follows from key and request, so
-	// no request of the load writes again what is there already: some databases make
-	// nothing of a write that changes nothing.
+	// no request of the load repeats a preloaded value: some databases skip a write
+	// that changes nothing.
 	e := NewEngine(spec, rec)
 	e.next, e.spec.FirstKey = -n, n
-	if _, err := e.Step(ctx, Step{Clients: clients, Requests: n}, conns[:min(len(conns), clients)]); err != nil {
+	if _, err := e.Step(ctx, Step{Step: workload.Step{Clients: clients, Requests: n}}, conns[:min(len(conns), clients)]); err != nil {
 		return fmt.Errorf("write %d keys before the load: %w", n, err)
 	}
 	if t := rec.Totals(); t.OK != n {
@@ -49,3 +52,55 @@ func (f *firstError) Second(s Second) error {
 }
 
 func (f *firstError) Total(Total) error { return nil }
+
+// awaitEvery is how often a key without its value is read again.
+const awaitEvery = 10 * time.Millisecond
+
+// AwaitKeys waits until each connection can read the values that [Preload] wrote, in
+// the load's read mode. A member that serves stale reads may apply a write after it
+// was acknowledged; the load would find keys missing, or values of an earlier run.
+// Members apply writes in one order, so it is enough to wait for the last key of each
+// client.
+func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Client) error {
+	first, end := max(spec.Keys-int64(clients), 0), spec.Keys
+	if spec.SameKey {
+		first, end = 0, 1
+	}
+	if first >= end {
+		return nil
+	}
+	work, err := spec.generator(clients)
+	if err != nil {
+		return err
+	}
+	for n, conn := range conns {
+		for i := first; i < end; i++ {
+			if err := awaitKey(ctx, conn, &spec, work, i); err != nil {
+				return fmt.Errorf("wait for the preloaded keys on connection %d: %w", n+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// awaitKey reads a key until it has a value of this load.
+func awaitKey(ctx context.Context, conn database.Client, spec *Spec, work *generator.Generator, number int64) error {
+	again := time.NewTicker(awaitEvery)
+	defer again.Stop()
+	key := generator.AppendKey(nil, &spec.Load, number)
+	for {
+		value, err := conn.Get(ctx, key, spec.Read)
+		if err == nil {
+			if err = work.CheckKey(value, number); err == nil {
+				return nil
+			}
+		} else if !errors.Is(err, database.ErrNotFound) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}

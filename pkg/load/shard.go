@@ -1,236 +1,271 @@
 package load
 
 import (
+	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// phases in the order of their numbers in this package.
-var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
-
-const (
-	warmUp = iota
-	measure
-	coolDown
-	numPhases
-)
-
-// The clocks, in the order of results.Timings.
-const (
-	response = iota
-	service
-	numClocks
-)
-
-// done is one request that ended, in nanoseconds of the recorder's clock.
+// done is one request that ended. Times are nanoseconds of the recorder's clock.
 type done struct {
 	due, sent, end int64
 	phase, op      int
+	late           int64 // of sent - due, what the client caused itself
+	stopped        int64 // of end - sent, when the client was stopped
 	read           int64 // bytes of the value that was read
+	member         int   // that the request went to; -1 if not known
 	outcome        database.Outcome
 	class          database.Class
 	err            error
 }
 
-// shard gathers what some of the clients did. Two slots, by the parity of the
-// second, let one second be flushed while the next is being filled.
+// shard records the requests of some of the clients. It has two slots, chosen by the
+// parity of the second, so that one second can be flushed while the next is being
+// filled.
 type shard struct {
-	mu      sync.Mutex
-	flushed int64 // the last second that was flushed
-	slots   [2]slot
-	// inside is the clients' time inside calls in this step; late are all steps'
-	// latenesses of clients that waited for a due time.
+	end *issueEnd
+
+	mu    sync.Mutex
+	open  openSeconds
+	rated bool
+	slots [2]slot
+	ticks tickRing
+	// members count the same requests by member.
+	members memberCounts
+	// inside is the clients' time inside calls in this step, in nanoseconds.
 	inside int64
-	late   summary
+	// delay is what the client itself added to the times of ok requests in this step's
+	// measured phase, in nanoseconds.
+	delay int64
+	// waited is the clients' time without a server in this step's window, in
+	// nanoseconds. coolDown is when the step's cool-down begins.
+	waited   int64
+	window   window
+	coolDown int64
+	// late is the lateness in all steps of requests with a rate.
+	late summary
 	// flights are the requests that this shard's clients have in flight.
 	flights []*flight
 	_       [64]byte
 }
 
-// slot is one second of one shard: a tally for each phase and operation.
-type slot []tally
-
-// at is the tally of a phase and an operation.
-func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
-
-// tally counts one phase and operation of one second.
-type tally struct {
-	sent, queued, late int64
-	shed, unsent, read int64
-	ended              [3]int64
-	latency            [numClocks]summary // of ok requests
-}
-
-// summary is a latency's exact part and its histogram.
-type summary struct {
-	latency   results.Latency
-	histogram *hdrhistogram.Histogram
-	clamped   int64
-}
-
-func (s *summary) add(ns int64) {
-	s.latency.Add(time.Duration(ns))
-	if s.histogram == nil {
-		s.allocate()
-	}
-	if results.Record(s.histogram, time.Duration(ns)) {
-		s.clamped++
-	}
-}
-
-func (s *summary) merge(o *summary) {
-	if o.latency.Count == 0 {
-		return
-	}
-	s.latency = s.latency.Merge(o.latency)
-	s.clamped += o.clamped
-	if s.histogram == nil {
-		s.allocate()
-	}
-	s.histogram.Merge(o.histogram)
-}
-
-// absorb adds another summary, and empties that. The first one of several costs
-// nothing.
-func (s *summary) absorb(o *summary) {
-	if s.latency.Count == 0 {
-		*s, *o = *o, *s
-		return
-	}
-	s.merge(o)
-	o.reset()
-}
-
-// allocate makes the histogram, if there is none, and touches all of its memory,
-// which is resident then.
-func (s *summary) allocate() {
-	if s.histogram == nil {
-		s.histogram = results.NewHistogram()
-		s.histogram.Reset()
-	}
-}
-
-// reset empties the summary and keeps its memory.
-func (s *summary) reset() {
-	if s.latency.Count > 0 {
-		s.latency, s.clamped = results.Latency{}, 0
-		s.histogram.Reset()
-	}
-}
-
-// allocate makes the histograms of a tally of requests, which have response times
-// if they are rated.
-func (t *tally) allocate(rated bool) {
-	t.latency[service].allocate()
-	if rated {
-		t.latency[response].allocate()
-	}
-}
-
-// reset empties the tally and keeps its histograms.
-func (t *tally) reset() {
-	t.sent, t.queued, t.late, t.shed, t.unsent, t.read, t.ended = 0, 0, 0, 0, 0, 0, [3]int64{}
-	for c := range t.latency {
-		t.latency[c].reset()
-	}
-}
-
-// flight is a client's request in flight, packed into one word so that a flush
-// and the deadline watcher can read it while the client works: 0 when idle, else
-// the time it was sent above nine bits of flags.
-type flight struct {
-	word atomic.Int64
-	_    [56]byte // its own cache line: neighbours belong to other clients
-}
-
-const (
-	flightExpired = 1 << iota
-	flightLate
-	flightQueued
-	flightPhase // two bits
-	_
-	flightOp // three bits
-	_
-	_
-	flightCounted // as sent, by a flush
-	flightShift   = iota
-	maxOps        = 8
-)
-
-func packFlight(sent int64, phase, op int, flags int64) int64 {
-	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags
-}
-
-// sentAt is when a flight's request was sent.
-func sentAt(word int64) int64 { return word>>flightShift - 1 }
-
-// count adds a flight to the second in which its request was sent.
-func (t *tally) count(word int64) {
-	t.sent++
-	if word&flightQueued != 0 {
-		t.queued++
-	}
-	if word&flightLate != 0 {
-		t.late++
-	}
-}
-
-func phaseOf(word int64) int { return int(word/flightPhase) & 3 }
-
-func opOf(word int64) int { return int(word/flightOp) & (maxOps - 1) }
-
-// second places a moment in an open second: the flushed ones are closed, and at
-// most two are open. Both bounds matter only when a goroutine was held up between
-// reading the clock and getting here.
-func (s *shard) second(r *Recorder, ns int64) int64 {
-	sec := r.second(ns)
-	return min(max(sec, s.flushed+1), s.flushed+2)
-}
-
-// record counts a request that ended and takes its flight down. A request that a
-// flush met in flight was counted as sent then; the others are counted now, in an
-// open second even if the goroutine was held up for so long between reading the
-// clock and taking off that the second it was sent in is closed. It returns the
-// flight, which tells whether its deadline passed.
-func (s *shard) record(r *Recorder, f *flight, d *done) int64 {
+// record counts a request that ended and clears its flight. A flush that met the
+// request in flight counted it as sent; any other is counted as sent now, in an
+// open second even if its own second was flushed while the goroutine was
+// descheduled. It returns the flight's word, which has the mark of a passed
+// deadline.
+func (s *shard) record(f *flight, d *done) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	word := f.word.Swap(0)
 	if word&flightCounted == 0 {
-		s.slots[s.second(r, d.sent)&1].at(d.phase, d.op).count(word)
+		s.slots[s.open.of(d.sent)&1].at(d.phase, d.op).countSent(word)
+		s.ticks.at(d.sent).ops[d.op].sent++
 	}
-	t := s.slots[s.second(r, d.end)&1].at(d.phase, d.op)
+	in := s.ticks.at(d.end)
+	in.ops[d.op].ended[d.outcome]++
+	sec := s.open.of(d.end)
+	t := s.slots[sec&1].at(d.phase, d.op)
 	t.ended[d.outcome]++
 	t.read += d.read
+	s.members.add(sec, d, s.rated)
 	if d.outcome == database.OK {
+		in.answered(d.end)
 		t.latency[service].add(d.end - d.sent)
-		if r.rated {
+		if s.rated {
 			t.latency[response].add(d.end - d.due)
 		}
 	}
-	if r.rated && word&flightQueued == 0 {
-		s.late.add(d.sent - d.due)
+	if s.rated {
+		s.late.add(d.late)
 	}
-	s.inside += max(min(d.end, r.issueEnd.Load())-d.sent, 0)
+	if d.outcome == database.OK && d.phase == measure {
+		s.delay += d.late + d.stopped
+	}
+	s.inside += max(min(d.end, s.end.at())-d.sent-d.stopped, 0)
 	return word
 }
 
 // shed counts a request that was dropped because every client was busy.
-func (s *shard) shed(r *Recorder, now int64, phase, op int) {
+func (s *shard) shed(now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.slots[s.second(r, now)&1].at(phase, op).shed++
+	s.slots[s.open.of(now)&1].at(phase, op).shed++
+	s.ticks.at(now).ops[op].shed++
 }
 
-// unsent counts a request that was due and is given up at the end of a step.
-func (s *shard) unsent(r *Recorder, now int64, phase, op int) {
+// unsent counts n requests that were due and are given up at the end of a step.
+func (s *shard) unsent(now int64, phase, op int, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.slots[s.second(r, now)&1].at(phase, op).unsent++
+	s.slots[s.open.of(now)&1].at(phase, op).unsent += n
+	s.ticks.at(now).ops[op].unsent += n
+}
+
+// begin prepares for a step; flights are added by add.
+func (s *shard) begin(flushed int64, st *step, g grid) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ticks.grid = g
+	s.open.flushed, s.rated, s.flights = flushed, st.rated(), s.flights[:0]
+	s.inside, s.waited, s.delay = 0, 0, 0
+	s.window, s.coolDown = st.window(), st.coolDownStart()
+}
+
+func (s *shard) add(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flights = append(s.flights, f)
+}
+
+// take closes a second: it returns its slot and leaves an empty one in its place,
+// and moves the ticks before number end and the counts by member to lists. Requests in flight that were
+// sent in that second, or before, are counted as sent.
+func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutWaits(sec)
+	taken := s.slots[sec&1]
+	s.slots[sec&1] = empty
+	s.open.flushed = sec
+	for _, f := range s.flights {
+		w := f.word.Load()
+		if w == 0 || w&flightCounted != 0 || s.open.clock.Second(sentAt(w)) > sec {
+			continue
+		}
+		// The mark fails only if the deadline's was set at this moment. The next flush or
+		// the request's end counts it then.
+		if f.word.CompareAndSwap(w, w|flightCounted) {
+			taken.at(phaseOf(w), opOf(w)).countSent(w)
+			s.ticks.at(sentAt(w)).ops[opOf(w)].sent++
+		}
+	}
+	s.ticks.take(end, ticks)
+	s.members.take(sec, members)
+	return taken
+}
+
+// stop forgets the step's flights and returns the time inside calls, without a
+// server, and of the client's own delay.
+func (s *shard) stop() (inside, waited, delay int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flights = s.flights[:0]
+	return s.inside, s.waited, s.delay
+}
+
+func (s *shard) takeMembers(to *memberCounts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.members.takeHistograms(to)
+}
+
+func (s *shard) addLateness(to *summary) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to.merge(&s.late)
+}
+
+// shards divide the clients among them, so that clients rarely wait for one
+// another to record.
+type shards struct {
+	all   []*shard
+	spare slot // of the flusher: the empty slot that the next shard gets
+}
+
+// newShards returns two shards for each processor, at most 16, with slots of a
+// size.
+func newShards(c clock.Clock, end *issueEnd, size int) *shards {
+	s := &shards{all: make([]*shard, min(2*runtime.GOMAXPROCS(0), 16)), spare: make(slot, size)}
+	for i := range s.all {
+		s.all[i] = &shard{end: end, open: openSeconds{clock: c}, slots: [2]slot{make(slot, size), make(slot, size)}}
+	}
+	return s
+}
+
+// of returns the shard into which client n of a step records.
+func (s *shards) of(n int) *shard { return s.all[n%len(s.all)] }
+
+// allocate makes the histograms of the tallies in the half-open range [from, to).
+func (s *shards) allocate(from, to int, rated bool) {
+	s.spare.allocate(from, to, rated)
+	for _, one := range s.all {
+		one.slots[0].allocate(from, to, rated)
+		one.slots[1].allocate(from, to, rated)
+		if rated {
+			one.late.allocate()
+		}
+	}
+}
+
+// begin prepares for a step whose first second follows flushed. Flights are those
+// of its clients, in order.
+func (s *shards) begin(flushed int64, st *step, g grid, flights []*flight) {
+	for _, one := range s.all {
+		one.begin(flushed, st, g)
+	}
+	for n, f := range flights {
+		s.of(n).add(f)
+	}
+}
+
+// take closes a second in every shard, adds all of them to an empty slot, adds the
+// ticks before number end and the counts by member to lists, and returns how many bytes were read. One
+// goroutine at a time calls it.
+func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) (read int64) {
+	for _, one := range s.all {
+		s.spare = one.take(sec, s.spare, end, ticks, members)
+		for n := range into {
+			read += s.spare[n].read
+			into[n].absorb(&s.spare[n])
+		}
+	}
+	return read
+}
+
+// end forgets the step's flights and returns its clients' time inside calls, without
+// a server, and of their own delay.
+func (s *shards) end() (inside, waited, delay time.Duration) {
+	for _, one := range s.all {
+		i, w, d := one.stop()
+		inside += time.Duration(i)
+		waited += time.Duration(w)
+		delay += time.Duration(d)
+	}
+	return inside, waited, delay
+}
+
+// members moves the step's histograms by member into one for each.
+func (s *shards) members() *memberCounts {
+	all := &memberCounts{}
+	for _, one := range s.all {
+		one.takeMembers(all)
+	}
+	return all
+}
+
+// lateness merges the shards' latenesses.
+func (s *shards) lateness() results.Spread {
+	var all summary
+	for _, one := range s.all {
+		one.addLateness(&all)
+	}
+	return all.spread()
+}
+
+// openSeconds are the two seconds that can be recorded into: those after the last
+// one that was flushed.
+type openSeconds struct {
+	clock   clock.Clock
+	flushed int64
+}
+
+// of is the open second of a moment. Its bounds matter only if a goroutine was
+// descheduled between reading the clock and recording.
+func (o *openSeconds) of(ns int64) int64 {
+	return min(max(o.clock.Second(ns), o.flushed+1), o.flushed+2)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // preloaded writes the keys before a load, runs one step in a closed loop, and
@@ -16,12 +17,12 @@ func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) 
 	t.Helper()
 	conns := []database.Client{client}
 	if err := Preload(t.Context(), spec, 10, conns, nil); err != nil {
-		t.Fatal(err)
+		t.Fatalf("preload the keys: %v", err)
 	}
 	sink := newMemory()
 	rec := NewRecorder(sink, spec.Operations(), nil)
-	if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Clients: 10, Requests: requests}, conns); err != nil {
-		t.Fatal(err)
+	if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: 10, Requests: requests}}, conns); err != nil {
+		t.Fatalf("run the step: %v", err)
 	}
 	return sink, rec
 }
@@ -30,12 +31,12 @@ func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) 
 // key what it held already.
 func TestNoWriteRepeatsAValue(t *testing.T) {
 	for name, spec := range map[string]Spec{
-		"sequential": {Keys: 1000, Law: KeysSequential},
-		"uniform":    {Keys: 100, Law: KeysUniform},
-		"same key":   {SameKey: true},
+		"sequential": {Load: workload.Load{Keys: 1000, KeyLaw: workload.KeysSequential}},
+		"uniform":    {Load: workload.Load{Keys: 100, KeyLaw: workload.KeysUniform}},
+		"same key":   {Load: workload.Load{SameKey: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec.Seed, spec.Operation, spec.KeySize, spec.ValueSize, spec.Timeout = 3, database.OpUpdate, 8, 32, time.Second
+			spec.Seed, spec.Operation, spec.KeySize, spec.ValueSize, spec.Timeout = 3, workload.OpUpdate, 8, 32, time.Second
 			var mu sync.Mutex
 			writes, repeated := map[string]bool{}, 0
 			preloaded(t, spec, 3000, script(func(_ context.Context, key, value []byte) error {
@@ -62,7 +63,7 @@ type altered struct {
 	found func(keys int, size int64) (int, int64)
 }
 
-func (a altered) Get(ctx context.Context, key []byte, mode database.ReadMode) ([]byte, error) {
+func (a altered) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	value, err := a.store.Get(ctx, key, mode)
 	if err == nil && a.value != nil {
 		value = a.value(key, append([]byte(nil), value...))
@@ -70,7 +71,7 @@ func (a altered) Get(ctx context.Context, key []byte, mode database.ReadMode) ([
 	return value, err
 }
 
-func (a altered) Range(ctx context.Context, key []byte, limit int, mode database.ReadMode) (keys int, size int64, err error) {
+func (a altered) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	keys, size, err = a.store.Range(ctx, key, limit, mode)
 	if a.found != nil {
 		keys, size = a.found(keys, size)
@@ -78,22 +79,33 @@ func (a altered) Range(ctx context.Context, key []byte, limit int, mode database
 	return keys, size, err
 }
 
-// TestContentIsCheckedOfEveryKey: keys that are taken in turn do not meet the
-// check at the same few keys each time, however many they are.
-func TestContentIsCheckedOfEveryKey(t *testing.T) {
-	const requests = 30_000
-	for _, keys := range []int64{1000, 500, 10} {
-		spec := Spec{Seed: 1, Operation: database.OpRead, Keys: keys, Law: KeysSequential, KeySize: 8, ValueSize: 32, Timeout: time.Second}
-		// Half hold a flipped bit; every hundredth of them was checked if
-		// only the first was.
-		_, rec := preloaded(t, spec, requests, altered{store: &store{m: map[string][]byte{}}, value: func(key, value []byte) []byte {
-			if key[len(key)-1]%2 == 1 {
-				value[20] ^= 1
-			}
-			return value
-		}})
-		if got := rec.Totals().Failed; got < 5 || got > 30 {
-			t.Errorf("%d keys: %d of %d reads were found wrong, want about 15", keys, got, requests)
+// TestContentIsCheckedOfEveryRead: every read of a value with a flipped bit fails, by
+// each operation that reads values, with and without a checksum.
+func TestContentIsCheckedOfEveryRead(t *testing.T) {
+	const requests, keys = 5000, 10
+	for _, op := range []workload.Op{workload.OpRead, workload.OpReadOneshot, workload.OpSwap} {
+		for _, size := range []int{8, 15, 16, 32, 1024} {
+			t.Run(fmt.Sprintf("%s of %d bytes", op, size), func(t *testing.T) {
+				spec := Spec{Seed: 1, Load: workload.Load{Operation: op, Keys: keys, KeyLaw: workload.KeysSequential, KeySize: 8, ValueSize: size, Timeout: time.Second}}
+				client := altered{store: &store{m: map[string][]byte{}}, value: func(key, value []byte) []byte {
+					if key[len(key)-1]%2 == 1 { // half of the keys
+						value[size-4] ^= 1
+					}
+					return value
+				}}
+				conns := []database.Client{client}
+				if err := Preload(t.Context(), spec, 1, conns, nil); err != nil {
+					t.Fatalf("preload the keys: %v", err)
+				}
+				rec := NewRecorder(newMemory(), spec.Operations(), nil)
+				step := Step{Step: workload.Step{Clients: 1, Requests: requests}, Dial: func(context.Context) (database.Client, error) { return client, nil }}
+				if _, err := NewEngine(spec, rec).Step(t.Context(), step, conns); err != nil {
+					t.Fatalf("run the step: %v", err)
+				}
+				if got := rec.Totals(); got.Failed != requests/2 || got.OK != requests/2 {
+					t.Errorf("%d ok and %d failed of %d reads, want half of them failed", got.OK, got.Failed, requests)
+				}
+			})
 		}
 	}
 }
@@ -106,28 +118,28 @@ func TestRangesAndSwapsAreChecked(t *testing.T) {
 	inRange := int64(requests*limit - requests/keys*(limit*(limit-1)/2)) // fewer of the last keys
 	for _, c := range []struct {
 		name   string
-		op     database.Op
+		op     workload.Op
 		client altered
 		spec   func(*Spec)
 		ok     int64
 		bytes  int64 // -1 for any
 	}{
-		{name: "ranges", op: database.OpRange, ok: requests, bytes: inRange * size},
-		{name: "ranges of sizes", op: database.OpRange, spec: func(s *Spec) { s.ValueSizeMax = 2 * size }, ok: requests, bytes: -1},
-		{name: "ranges of nothing", op: database.OpRange, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
-		{name: "ranges of too little", op: database.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n, s - 1 }}},
-		{name: "ranges of one key less", op: database.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
-		{name: "ranges over the limit", op: database.OpRange, client: altered{found: func(int, int64) (int, int64) { return limit + 1, (limit + 1) * size }}},
-		{name: "ranges after an earlier load", op: database.OpRange, spec: func(s *Spec) { s.FirstKey = 1000 }, client: altered{found: func(n int, s int64) (int, int64) { return n, s + 7 }}, ok: requests, bytes: -1},
-		{name: "ranges of one key", op: database.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, ok: requests, bytes: requests * size},
-		{name: "ranges of no key", op: database.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
-		{name: "swaps", op: database.OpSwap, ok: requests, bytes: requests * size},
-		{name: "swaps of too little", op: database.OpSwap, client: altered{value: short}},
-		{name: "reads of too little", op: database.OpRead, client: altered{value: short}},
+		{name: "ranges", op: workload.OpRange, ok: requests, bytes: inRange * size},
+		{name: "ranges of sizes", op: workload.OpRange, spec: func(s *Spec) { s.ValueSizeMax = 2 * size }, ok: requests, bytes: -1},
+		{name: "ranges of nothing", op: workload.OpRange, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
+		{name: "ranges of too little", op: workload.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n, s - 1 }}},
+		{name: "ranges of one key less", op: workload.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
+		{name: "ranges over the limit", op: workload.OpRange, client: altered{found: func(int, int64) (int, int64) { return limit + 1, (limit + 1) * size }}},
+		{name: "ranges after an earlier load", op: workload.OpRange, spec: func(s *Spec) { s.FirstKey = 1000 }, client: altered{found: func(n int, s int64) (int, int64) { return n, s + 7 }}, ok: requests, bytes: -1},
+		{name: "ranges of one key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, ok: requests, bytes: requests * size},
+		{name: "ranges of no key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},
+		{name: "swaps", op: workload.OpSwap, ok: requests, bytes: requests * size},
+		{name: "swaps of too little", op: workload.OpSwap, client: altered{value: short}},
+		{name: "reads of too little", op: workload.OpRead, client: altered{value: short}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := Spec{
-				Seed: 1, Operation: c.op, Keys: keys, Law: KeysSequential, KeySize: 8, ValueSize: size, RangeLimit: limit, Timeout: time.Second,
+				Seed: 1, Load: workload.Load{Operation: c.op, Keys: keys, KeyLaw: workload.KeysSequential, KeySize: 8, ValueSize: size, RangeLimit: limit, Timeout: time.Second},
 			}
 			if c.spec != nil {
 				c.spec(&spec)
@@ -135,13 +147,13 @@ func TestRangesAndSwapsAreChecked(t *testing.T) {
 			c.client.store = &store{m: map[string][]byte{}}
 			conns := []database.Client{c.client}
 			if err := Preload(t.Context(), spec, 1, conns, nil); err != nil {
-				t.Fatal(err)
+				t.Fatalf("preload the keys: %v", err)
 			}
 			before := fmt.Sprint(c.client.m)
 			sink := newMemory()
 			rec := NewRecorder(sink, spec.Operations(), nil)
-			if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Clients: 1, Requests: requests}, conns); err != nil {
-				t.Fatal(err)
+			if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: 1, Requests: requests}}, conns); err != nil {
+				t.Fatalf("run the step: %v", err)
 			}
 			got := rec.Totals()
 			if got.OK != c.ok || got.Failed != requests-c.ok {

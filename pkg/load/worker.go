@@ -8,35 +8,56 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
+	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // worker is one client: it takes requests from the step's schedule and applies
 // them one at a time.
 type worker struct {
 	step   *step
+	conn   *connection
+	link   *link // nil while there is none
+	served bool  // link has served this client
+	// client, hinted and located are link's; hinted is nil without the ability or the knowledge.
 	client database.Client
-	shard  *shard
-	flight flight
-	ctx    atomic.Pointer[callContext]
-	timer  *time.Timer
-	ramp   int64 // after the step's start, when this client begins
-	key    []byte
-	value  []byte
-	got    reply  // of the last call
-	whole  []byte // to compute in what a swap should have read
+	hinted database.HintedPutter
+	// located is nil if the client does not know its member, which is link's then.
+	located located
+	// refused: no member accepted a connection for a single request, and
+	// single is the back-off of such connections.
+	refused bool
+	single  backoff.Pauses
+	shard   *shard
+	flight  flight
+	member  int // that the last request went to
+	ctx     atomic.Pointer[callContext]
+	timer   *time.Timer
+	ramp    int64 // after the step's start, when this client begins
+	key     []byte
+	value   []byte
+	got     reply // of the last call
+	clock   clock.Clock
+	stops   *stops.Stops
+	ran     int64  // when this client last read the clock, as the stops need it
+	whole   []byte // buffer for the value that a swap should have read
 }
 
-// reply is what a call read.
+// reply is a call's result until it is checked.
 type reply struct {
-	read  bool // there is something to check
+	read  bool // the reply must be checked
 	value []byte
 	keys  int   // of a range
 	bytes int64 // of all values
 }
 
-func newWorker(s *step, n int, client database.Client) *worker {
+func newWorker(s *step, n int, conn *connection) *worker {
 	w := &worker{
-		step: s, client: client, shard: s.rec.shardOf(n),
+		step: s, conn: conn, shard: s.rec.shards.of(n), clock: s.rec.clock, stops: s.rec.stops,
 		key:   make([]byte, 0, max(s.spec.KeySize, 20)),
 		value: make([]byte, 0, max(s.spec.ValueSize, s.spec.ValueSizeMax)),
 	}
@@ -52,6 +73,7 @@ func (w *worker) run() {
 	defer func() { w.ctx.Load().cancel() }()
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
+	defer w.detach()
 	if w.step.Rate == 0 {
 		w.wait(w.step.start + w.ramp)
 	}
@@ -59,113 +81,145 @@ func (w *worker) run() {
 	}
 }
 
-// one takes and ends one request; false means there is nothing more to do.
+// one takes a request and applies it; false means that there are no more.
 func (w *worker) one() bool {
 	s := w.step
-	if s.Rate == 0 {
+	if w.refused {
+		w.rest()
+	}
+	// A client without a server takes no request. At the end of a rate it takes those
+	// that are left, to give them up.
+	if !w.connected() && !w.await(false) && !s.rated() {
+		return false
+	}
+	if !s.rated() {
 		return w.closed()
 	}
-	i, due, ok := s.schedule.next()
+	i, due, ok := s.schedule.Next()
 	if !ok {
-		s.work.skip(s.first + i)
+		s.exhausted.set()
+		s.work.Skip(s.first + i)
 		return false
 	}
 	return w.open(i, s.start+due)
 }
 
 // closed applies a request of a closed loop, which is due when it is sent. Every
-// request that the schedule hands out is sent. When it has no more, the
-// population ends; what others took before is still sent.
+// request that the schedule hands out is sent. When it has no more, issuing ends;
+// requests that other clients took before are still sent.
 func (w *worker) closed() bool {
 	s := w.step
-	now := s.rec.now()
-	if now >= s.stopAt.Load() {
+	// Reading the clock is a good part of the engine's own cost.
+	if s.stop.planned() && s.stop.over(w.now()) {
 		return false
 	}
-	i, _, ok := s.schedule.next()
+	i, _, ok := s.schedule.Next()
 	if !ok {
-		s.rec.endIssuing(s.rec.now())
+		s.rec.issueEnd.atMost(s.rec.clock.Now())
+		s.exhausted.set()
 		return false
 	}
-	w.apply(i, now, now, 0)
+	w.apply(i, 0, 0)
 	return true
 }
 
-// open applies a request of a rate, when it is due or as soon after as this
-// client is free.
+// open applies a request of a rate when it is due, or as soon after as this client
+// is free.
 func (w *worker) open(i, due int64) bool {
 	s := w.step
-	now := s.rec.now()
+	stopped := w.stops.Total()
+	now := w.now()
 	var flags int64
 	if now < due {
+		w.stops.Free(stopped)
 		w.wait(due)
-		if now = s.rec.now(); now-due > lateAfter {
+		if now = w.now(); now-due > lateAfter {
 			flags = flightLate
 		}
 	} else {
 		flags = flightQueued
 	}
-	switch {
-	case due >= s.stopsAt(): // the load ended before: it was never offered
-		s.work.skip(s.first + i)
+	if due >= s.stop.at() { // issuing ended before it was due: it was never offered
+		s.work.Skip(s.first + i)
 		return false
-	case flags == flightQueued && now-int64(s.spec.Drain) >= s.rec.issueEnd.Load():
-		s.work.skip(s.first + i)
-		op, _ := s.work.op(s.first + i)
-		w.shard.unsent(s.rec, now, s.phase(due-s.start), op)
-		return true // and so will be all that were due
-	case s.spec.Shed && flags == flightQueued && now-due > lateAfter:
-		op, _ := s.work.op(s.first + i)
-		w.shard.shed(s.rec, now, s.phase(due-s.start), op)
+	}
+	if !w.connected() {
+		flags = flightQueued // no server, so this client is not free
+		if s.spec.Backlog != workload.BacklogShed {
+			w.await(true)
+			now = w.now()
+		}
+	}
+	switch {
+	case flags == flightQueued && now >= s.drained():
+		s.work.Skip(s.first + i)
+		op := s.work.Op(s.first + i)
+		w.shard.unsent(now, s.phase(due-s.start), op, 1)
+		w.giveUp(now)
+		return true
+	case s.spec.Backlog == workload.BacklogShed && flags == flightQueued && (now-due > lateAfter || !w.connected()):
+		op := s.work.Op(s.first + i)
+		w.shard.shed(now, s.phase(due-s.start), op)
 		return true
 	}
-	w.apply(i, due, now, flags)
+	if flags == flightQueued && now-due > lateAfter && w.stops.Share(now-due) == now-due {
+		flags = flightLate // it queued only because the client was stopped
+	}
+	w.apply(i, due, flags)
 	return true
 }
 
-// lateAfter is how much later than due a free client may wake before the request
-// counts as late: our machine's fault, not the database's.
+// now reads the clock and reports that this client runs.
+func (w *worker) now() int64 {
+	now := w.clock.Now()
+	w.stops.Seen(w.ran, now)
+	w.ran = now
+	return now
+}
+
+// lateAfter is how much later than due a request may be sent by the client's own
+// fault, in nanoseconds. A request beyond that counts as late: the delay is this
+// machine's, not the database's.
 const lateAfter = int64(time.Millisecond)
 
-// wait sleeps until a time of the recorder's clock, or until the step stops.
+// wait sleeps until a time of the recorder's clock, or until issuing ends.
 func (w *worker) wait(until int64) {
-	d := until - w.step.rec.now()
+	d := until - w.step.rec.clock.Now()
 	if d <= 0 {
 		return
 	}
 	w.timer.Reset(time.Duration(d))
-	w.step.alarm.add(until)
+	w.step.wakeup.Add(until)
 	select {
 	case <-w.timer.C:
-		w.step.alarm.next()
-	case <-w.step.stop:
+		w.step.wakeup.Next()
+	case <-w.step.stop.passed:
 	}
 }
 
-// request is one request, worked out before it is sent.
-type request struct {
-	number int64 // over all steps
-	op     int   // index in the workload
-	key    int64 // number of the key
-}
-
-// apply sends request i and records how it ended.
-func (w *worker) apply(i, due, now, flags int64) {
+// apply sends request i and records its outcome.
+func (w *worker) apply(i, due, flags int64) {
 	s := w.step
 	req := w.prepare(s.first + i)
-	creates := s.work.absent != nil && req.op == s.work.creates
-	if creates {
-		s.work.absent.add(req.key)
-	}
+	s.work.Sending(req)
 	call := w.ctx.Load()
-	sent := s.rec.now()
+	stopped := w.stops.Total()
+	sent := w.now()
 	if s.Rate == 0 {
 		due = sent
 	}
+	late := sent - due
+	if flags&flightQueued != 0 {
+		late = w.stops.Share(late)
+	}
 	phase := s.phase(due - s.start)
-	w.flight.word.Store(packFlight(sent, phase, req.op, flags))
+	w.flight.word.Store(packFlight(sent, phase, req.Op, flags))
+	if w.member = w.link.member; w.located != nil {
+		w.member = w.located.Member()
+	}
 	err := w.call(call, req)
-	d := done{due: due, sent: sent, end: s.rec.now(), phase: phase, op: req.op, err: err}
+	d := done{member: w.member, due: due, sent: sent, end: w.now(), phase: phase, op: req.Op, err: err, late: late}
+	d.stopped = min(w.stops.Total()-stopped, d.end-sent)
 	if w.got.read {
 		if err == nil {
 			d.read, d.err = w.got.bytes, w.check(req)
@@ -176,65 +230,67 @@ func (w *worker) apply(i, due, now, flags int64) {
 		d.read = 0
 		w.classify(&d)
 	}
-	if w.shard.record(s.rec, &w.flight, &d)&flightExpired != 0 {
+	if w.shard.record(&w.flight, &d)&flightExpired != 0 {
 		w.ctx.Store(newCallContext(w))
 	}
+	if d.outcome == database.OK {
+		s.work.Written(req)
+	} else {
+		s.rec.fails.record(&d)
+	}
+	w.heed(&d, req)
+}
+
+// heed has the client's connection replaced after a request that found no server. A
+// request with a connection of its own does not concern it.
+func (w *worker) heed(d *done, req generator.Request) {
 	switch {
-	case d.outcome != database.OK:
-		s.rec.fails.record(s.rec, &d)
-	case creates:
-		s.work.absent.remove(req.key)
+	case w.step.work.Operation(req) == workload.OpReadOneshot:
+	case d.severed():
+		w.conn.lose(w.link, d.err)
+	case d.outcome == database.OK && !w.served:
+		w.served = true
+		w.conn.serves(w.link)
 	}
 }
 
-// prepare works a request out and fills the key, and the value of an operation
-// that has one.
-func (w *worker) prepare(number int64) request {
+// prepare computes a request and fills w.key, and w.value if the operation sends
+// one.
+func (w *worker) prepare(number int64) generator.Request {
 	work := w.step.work
-	spec := &work.spec
-	req := request{number: number}
-	var rank int64
-	req.op, rank = work.op(number)
-	if spec.SameKey {
-		w.key = appendSameKey(w.key[:0], spec.KeySize)
-	} else {
-		req.key = work.keyOf(number, req.op, rank)
-		w.key = appendKey(w.key[:0], req.key, spec.KeySize)
-	}
-	switch work.ops[req.op] {
-	case database.OpWrite, database.OpUpdate, database.OpSwap:
-		w.value = work.appendValue(w.value[:0], req.key, number)
-	}
+	req := work.Request(number)
+	w.key = generator.AppendKey(w.key[:0], &w.step.spec.Load, req.Key)
+	w.value = work.AppendValue(w.value[:0], req)
 	return req
 }
 
-// call applies the operation. What was read is left in w.got, to be checked when
-// the clock has been read.
-func (w *worker) call(ctx context.Context, req request) (err error) {
+// call applies the operation. It leaves the reply in w.got, to be checked after the
+// clock was read.
+func (w *worker) call(ctx context.Context, req generator.Request) (err error) {
 	spec := &w.step.spec
-	switch op := w.step.work.ops[req.op]; op {
-	case database.OpWrite, database.OpUpdate:
-		return w.client.Put(ctx, w.key, w.value)
-	case database.OpRead:
+	switch op := w.step.work.Operation(req); op {
+	case workload.OpWrite, workload.OpUpdate:
+		return w.put(ctx, op)
+	case workload.OpRead:
 		value, err := w.client.Get(ctx, w.key, spec.Read)
 		return w.keep(value, err)
-	case database.OpReadOneshot:
+	case workload.OpReadOneshot:
 		value, err := w.oneshot(ctx)
 		return w.keep(value, err)
-	case database.OpDelete:
+	case workload.OpDelete:
 		return w.client.(database.Deleter).Delete(ctx, w.key)
-	case database.OpRange:
+	case workload.OpRange:
 		w.got.keys, w.got.bytes, err = w.client.(database.Ranger).Range(ctx, w.key, spec.RangeLimit, spec.Read)
 		w.got.read = err == nil
 		return err
-	case database.OpSwap:
+	case workload.OpSwap:
 		return w.swap(ctx, req)
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}
 }
 
-// keep leaves the value of one key in w.got.
+// keep stores the value of one key in w.got.
 func (w *worker) keep(value []byte, err error) error {
 	if err == nil {
 		w.got = reply{read: true, value: value, bytes: int64(len(value))}
@@ -242,47 +298,99 @@ func (w *worker) keep(value []byte, err error) error {
 	return err
 }
 
-// swap reads a value and replaces it. It is checked in between, so that a wrong
-// one is surely not replaced.
-func (w *worker) swap(ctx context.Context, req request) error {
+// swap reads a value, checks it and replaces it. A wrong value is never replaced.
+func (w *worker) swap(ctx context.Context, req generator.Request) error {
 	old, err := w.client.Get(ctx, w.key, w.step.spec.Read)
 	if err := w.keep(old, err); err != nil {
 		return err
 	}
-	work := w.step.work
-	if w.whole, err = work.verify(w.whole, old, req.key, work.verifies(req.number)); err != nil {
+	if w.whole, err = w.step.work.Check(w.whole, old, req); err != nil {
 		return err
 	}
 	return w.client.(database.Swapper).Swap(ctx, w.key, old, w.value)
 }
 
-// check returns what is wrong with what a call read.
-func (w *worker) check(req request) (err error) {
+// check returns an error if the reply is wrong.
+func (w *worker) check(req generator.Request) (err error) {
 	work := w.step.work
-	switch work.ops[req.op] {
-	case database.OpRange:
-		err = work.verifyRange(req.key, w.got.keys, w.got.bytes)
-	case database.OpRead, database.OpReadOneshot:
-		w.value, err = work.verify(w.value, w.got.value, req.key, work.verifies(req.number))
+	switch work.Operation(req) {
+	case workload.OpRange:
+		err = work.CheckRange(req, w.got.keys, w.got.bytes)
+	case workload.OpRead, workload.OpReadOneshot:
+		w.value, err = work.Check(w.value, w.got.value, req)
 	}
 	return err
 }
 
-// oneshot reads over a connection of its own, which it opens and closes.
+// oneshot opens a connection, reads over it and closes it.
 func (w *worker) oneshot(ctx context.Context) ([]byte, error) {
 	client, err := w.step.Dial(ctx)
-	if err != nil {
+	w.member = unknownMember
+	if w.refused = err != nil; err != nil {
 		return nil, database.NotApplied(database.ClassUnavailable, err)
 	}
+	w.single.Reset()
+	w.member = memberOf(client, unknownMember)
 	value, err := client.Get(ctx, w.key, w.step.spec.Read)
 	return value, errors.Join(err, client.Close())
 }
 
-// classify sets the outcome. What the deadline watcher ended is a time-out,
-// whatever the client made of it.
+// classify sets the outcome. A call that the deadline watcher canceled is a
+// time-out, whatever error the client returned.
 func (w *worker) classify(d *done) {
 	d.outcome, d.class = database.Classify(d.err)
 	if w.flight.word.Load()&flightExpired != 0 && d.outcome != database.OK {
 		d.class = database.ClassTimeout
 	}
+}
+
+// giveUp counts the requests that no client has taken by the end of the drain, all of
+// one phase at once: a database that answers one request in a thousand leaves more of
+// them than clients could take one by one.
+func (w *worker) giveUp(now int64) {
+	s := w.step
+	l, ok := s.schedule.(schedule.Leaver)
+	if !ok {
+		return
+	}
+	until := min(s.stop.at(), s.rec.issueEnd.at()) - s.start
+	counts := make([]int64, len(s.rec.accounts.ops))
+	for phase := range numPhases {
+		end := until
+		if phase < coolDown {
+			end = min(until, s.phaseEnd[phase])
+		}
+		from, to := l.Leave(end)
+		if from >= to {
+			continue
+		}
+		s.work.SkipAll(s.first+from, s.first+to)
+		clear(counts)
+		s.work.Count(s.first+from, s.first+to, counts)
+		for op, n := range counts {
+			w.shard.unsent(now, phase, op, n)
+		}
+	}
+}
+
+// hintedPutter returns the client's ability to take hints, nil if it has none or if
+// the load does not know which keys exist: with one key for all requests, only the
+// first write creates it.
+func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
+	hinted, ok := client.(database.HintedPutter)
+	if !ok || spec.SameKey {
+		return nil
+	}
+	return hinted
+}
+
+// put writes the request's key, with the hint whether the key is new.
+func (w *worker) put(ctx context.Context, op workload.Op) error {
+	switch {
+	case w.hinted == nil:
+		return w.client.Put(ctx, w.key, w.value)
+	case op.Creates():
+		return w.hinted.PutNew(ctx, w.key, w.value)
+	}
+	return w.hinted.PutExisting(ctx, w.key, w.value)
 }

@@ -1,0 +1,38 @@
+// Package backoff spaces attempts to open a connection.
+package backoff
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// The back-off of a client without a server: the pauses before its attempts to open
+// a connection. They grow from the first by doubling to the longest, and each is
+// drawn within the jitter around that, so that the clients of a lost member do not
+// return all at once.
+//
+// The first is long beside a request and short beside an election, which takes about
+// a second. The longest is that between two rounds of ZooKeeper's clients, and far
+// less than the two minutes of gRPC's connection back-off: a benchmark must see a
+// member soon after it returns. The jitter is gRPC's.
+const (
+	First   = 10 * time.Millisecond
+	Longest = time.Second
+	Jitter  = 0.2
+)
+
+// Pauses yields the pauses before attempts. Its zero value begins with the first.
+type Pauses struct{ failed int }
+
+// Next returns the pause before the next attempt.
+func (b *Pauses) Next() time.Duration {
+	pause := Longest
+	if b.failed < 7 { // 10 ms doubled seven times is over a second
+		pause = min(First<<b.failed, Longest)
+	}
+	b.failed++
+	return time.Duration(float64(pause) * (1 + Jitter*(2*rand.Float64()-1)))
+}
+
+// Reset begins again with the first pause.
+func (b *Pauses) Reset() { b.failed = 0 }

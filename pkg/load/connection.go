@@ -1,0 +1,240 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Reconnect opens connections in place of those that are lost: broken, or refused by
+// a member that cannot serve. A nil Reconnect leaves that to the clients of the
+// database, which try again with every request.
+type Reconnect struct {
+	// Members are those that the load goes to. Connection n goes to Members[n %
+	// len(Members)] at first.
+	Members []int
+	// Dial opens a connection to one member. It is called concurrently, once at a time
+	// for each connection.
+	Dial func(ctx context.Context, member int) (database.Client, error)
+	// Lost, if not nil, is called for each connection that is lost, with the error that
+	// showed it, and Opened for each one that is open again, with its member. They are
+	// called concurrently and must return at once.
+	Lost   func(member int, err error)
+	Opened func(member int)
+	// Gone, if not nil, reports whether all Members have ended for good. It is called
+	// once a second and must return at once.
+	Gone func() bool
+}
+
+// ErrMembersGone is the error of a step that ended early because no member was left
+// that could answer.
+var ErrMembersGone = errors.New("every member that the load goes to has ended")
+
+// attemptTimeout bounds one attempt to open a connection. It is that of the drivers.
+const attemptTimeout = 5 * time.Second
+
+// link is one open connection to one member.
+type link struct {
+	client database.Client
+	member int // -1 if it is not known
+	// users counts the workers that may call client, and served is set once a request
+	// has found a server; both belong to the connection's lock.
+	users  int
+	served bool
+}
+
+// connection is a place for one link after the other, shared by some of a step's
+// workers. When its link is lost, one goroutine opens the next.
+type connection struct {
+	reconnect *Reconnect // nil leaves links as they are
+	failover  workload.Failover
+	current   atomic.Pointer[link] // nil while there is none
+
+	mu      sync.Mutex
+	up      chan struct{} // closed when the next link is open
+	pause   backoff.Pauses
+	place   int // of the last link's member in reconnect.Members
+	losses  int64
+	reopens int64
+
+	lost    chan struct{}  // wakes the goroutine that reconnects
+	closing sync.WaitGroup // links that are being closed
+}
+
+// newConnection returns the n-th connection of a step, which is open.
+func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
+	c := &connection{reconnect: reconnect, failover: failover, lost: make(chan struct{}, 1)}
+	member := -1
+	if reconnect != nil {
+		c.place = n % len(reconnect.Members)
+		member = reconnect.Members[c.place]
+	}
+	c.current.Store(newLink(client, member))
+	return c
+}
+
+// newLink returns a link to the member that the client names, or to the preferred
+// one.
+func newLink(client database.Client, preferred int) *link {
+	return &link{client: client, member: memberOf(client, preferred)}
+}
+
+// acquire returns the link for one more worker. Without a link it returns a channel
+// that is closed when there is one.
+func (c *connection) acquire() (*link, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.current.Load(); l != nil {
+		l.users++
+		return l, nil
+	}
+	return nil, c.up
+}
+
+// release ends a worker's use of a link. The last one's closes a link that is lost:
+// until then, its requests in flight may still be answered.
+func (c *connection) release(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.users--
+	if l.users == 0 && l != c.current.Load() {
+		c.closing.Go(func() { _ = l.client.Close() }) // it was lost with an error already
+	}
+}
+
+// serves notes that a request over a link found a server. Only then does the
+// back-off begin anew.
+func (c *connection) serves(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.served = true
+}
+
+// lose takes a link out of use after an error, unless another worker did, and has
+// the next one opened.
+func (c *connection) lose(l *link, err error) {
+	if c.reconnect == nil || !c.remove(l) {
+		return
+	}
+	c.lost <- struct{}{}
+	if c.reconnect.Lost != nil {
+		c.reconnect.Lost(l.member, err)
+	}
+}
+
+func (c *connection) remove(l *link) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current.Load() != l {
+		return false
+	}
+	c.current.Store(nil)
+	c.up = make(chan struct{})
+	c.losses++
+	if l.served {
+		c.pause.Reset()
+	}
+	return true
+}
+
+// keep opens a link after each loss, until ctx ends.
+func (c *connection) keep(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.lost:
+		}
+		for c.current.Load() == nil {
+			timer.Reset(c.pause.Next()) // nobody resets it meanwhile
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+			c.attempt(ctx)
+		}
+	}
+}
+
+// attempt tries once to open the next link: to the next member, or to the same one
+// without fail-over.
+func (c *connection) attempt(ctx context.Context) {
+	if c.failover == workload.FailoverNext {
+		c.place = (c.place + 1) % len(c.reconnect.Members)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	client, err := c.reconnect.Dial(ctx, c.reconnect.Members[c.place])
+	if err != nil {
+		return // the loss itself was counted, with its error
+	}
+	l := newLink(client, c.reconnect.Members[c.place])
+	c.adopt(l)
+	if c.reconnect.Opened != nil {
+		c.reconnect.Opened(l.member)
+	}
+}
+
+func (c *connection) adopt(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reopens++
+	c.current.Store(l)
+	close(c.up)
+}
+
+// end returns the client that is open at the end of a step, nil if there is none.
+// No worker uses the connection any more.
+func (c *connection) end() database.Client {
+	c.closing.Wait()
+	if l := c.current.Load(); l != nil {
+		return l.client
+	}
+	return nil
+}
+
+// abandonAfter is how long no client may have a server before a step without
+// another end is given up.
+const abandonAfter = time.Minute
+
+// watchServers abandons a step that would wait for ever: a closed loop without a
+// duration whose members have all ended, or of which no client has had a server for
+// abandonAfter.
+func (s *step) watchServers(ctx context.Context, abandon context.CancelCauseFunc) {
+	if s.rated() || s.Duration > 0 {
+		return
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	served := s.rec.clock.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if s.Reconnect != nil && s.Reconnect.Gone != nil && s.Reconnect.Gone() {
+			abandon(ErrMembersGone)
+			return
+		}
+		now := s.rec.clock.Now()
+		if slices.ContainsFunc(s.conns, func(c *connection) bool { return c.current.Load() != nil }) {
+			served = now
+		}
+		if now-served > int64(abandonAfter) {
+			abandon(fmt.Errorf("send requests: no member has accepted a connection for %v", abandonAfter))
+			return
+		}
+	}
+}

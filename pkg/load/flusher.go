@@ -1,0 +1,138 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// flushAfter is how long after a second's end it is flushed, in nanoseconds: time
+// for a client that read the clock just before the end to record.
+const flushAfter = int64(5e6)
+
+// collectEvery is how long garbage may stay. A load makes so little that the
+// runtime would collect it only every two minutes, and memory would grow with the
+// length of the load. A collection every 10 s costs less than a thousandth of a
+// core.
+const collectEvery = 10 * time.Second
+
+// flusher closes the seconds of a step: it merges the records of shards and failures,
+// adds them to the accounts, and passes them to the sink.
+type flusher struct {
+	clock    clock.Clock
+	shards   *shards
+	fails    *failures
+	offered  *offered
+	accounts *accounts
+	stops    *stops.Stops
+	meter    meter
+	sink     Sink
+
+	// mu orders flushes, the ticker's and those at a step's end, and the calls of the
+	// sink. No other lock is held while it is taken.
+	mu      sync.Mutex
+	flushed int64 // the last second that was flushed
+	merged  slot
+	records records
+	ticks   tickRows
+	members memberRows
+	err     error // of the sink and of settlements
+}
+
+// begin starts a step whose first second follows flushed.
+func (f *flusher) begin(st *step, flushed int64, g grid) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ticks.begin(st, g)
+	f.records.step, f.members.step, f.flushed = st, st, flushed
+}
+
+// run flushes every second until ctx ends. The step's end flushes the rest.
+func (f *flusher) run(ctx context.Context) {
+	var collected debug.GCStats
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(f.flushEnded())
+		if debug.ReadGCStats(&collected); time.Since(collected.LastGC) >= collectEvery {
+			runtime.GC()
+		}
+	}
+}
+
+// flushEnded flushes the seconds that ended and returns the time until the next.
+func (f *flusher) flushEnded() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.flushed+1 < f.clock.Second(f.clock.Now()) {
+		f.flush(f.flushed + 1)
+	}
+	return time.Duration(f.clock.SecondStart(f.flushed+2) + flushAfter - f.clock.Now())
+}
+
+// end flushes the last seconds of a step that ended at the given moment, and writes its
+// totals for the time between from and to. It returns the step's longest gap between
+// ok answers. The error is the sink's, or reports that requests of a step were lost or
+// counted twice.
+func (f *flusher) end(end int64, from, to time.Time) (*results.Gap, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for last := f.clock.Second(f.clock.Now()); f.flushed+1 < last; {
+		f.flush(f.flushed + 1)
+	}
+	f.flushUntil(f.flushed+1, f.ticks.grid.of(end)+1, end)
+	f.accounts.clamp(f.records.writeTotals(from, to, func(t Total) { f.keep(f.sink.Total(t)) }))
+	if sink, ok := f.sink.(MemberSink); ok {
+		f.members.totals(f.shards.members(), from, to, func(t MemberTotal) { f.keep(sink.Member(t)) })
+	}
+	return f.ticks.largestGap(end), f.err
+}
+
+// flush closes a second that is not the last of a step.
+func (f *flusher) flush(sec int64) {
+	f.flushUntil(sec, f.ticks.grid.of(f.clock.SecondStart(sec+1)), math.MaxInt64)
+}
+
+// flushUntil closes a second, and writes the ticks before number tick. End is when
+// the step ended if the second is its last one, which settles its accounts, and else
+// math.MaxInt64.
+func (f *flusher) flushUntil(sec, tick, end int64) {
+	read := f.shards.take(sec, f.merged, tick, &f.ticks.taken, &f.members.merged)
+	fails := f.fails.take(sec)
+	second := f.records.second(sec, f.merged, f.offered.in(sec, f.ticks.due), fails)
+	second.Progress, second.Members = f.ticks.before(tick, end), f.members.second(sec)
+	f.flushed = sec
+	second.Intervals[0].GapNS = f.stops.In(sec)
+	f.accounts.add(second.Intervals, read)
+	if end < math.MaxInt64 {
+		if !f.records.step.rated() {
+			f.accounts.offer(second.Intervals, f.offered.used())
+		}
+		f.keep(f.accounts.settle(f.records.step.Index))
+	}
+	f.accounts.gauges(second.Intervals)
+	f.keep(f.sink.Second(second))
+	counts, _, _ := f.accounts.totals()
+	f.meter.report(f.records.step, counts, second)
+	f.merged.reset()
+}
+
+// keep remembers each error once. The load continues, and its step returns them.
+func (f *flusher) keep(err error) {
+	if err != nil && !errors.Is(f.err, err) {
+		f.err = errors.Join(f.err, err)
+	}
+}

@@ -1,0 +1,126 @@
+package load
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// located is a client that knows which member a request sent now goes to, by index.
+type located interface{ Member() int }
+
+// unknownMember is the index of a member that is not known.
+const unknownMember = -1
+
+// memberOf returns the member that a client names, else the preferred one.
+func memberOf(client database.Client, preferred int) int {
+	if l, ok := client.(located); ok {
+		return l.Member()
+	}
+	return preferred
+}
+
+// memberCounts count requests by member and phase. Its owner guards it.
+type memberCounts struct {
+	// slots are chosen by the parity of the second, as those of a shard. In a slot the
+	// phases of the unknown member come first, then those of member 0.
+	slots [2][]results.MemberSecond
+	// histograms are of the step's measured ok requests, in the order of the slots.
+	histograms []*hdrhistogram.Histogram
+}
+
+// add counts a request that ended in a second.
+func (m *memberCounts) add(sec int64, d *done, rated bool) {
+	at := (d.member+1)*numPhases + d.phase
+	s := &m.slots[sec&1]
+	if at >= len(*s) {
+		*s = append(*s, make([]results.MemberSecond, at+1-len(*s))...)
+	}
+	c := &(*s)[at]
+	c.Count(results.Outcome(d.outcome))
+	if d.outcome != database.OK {
+		return
+	}
+	took := d.end - d.sent
+	c.Service.Add(c.OK, took)
+	if rated {
+		took = d.end - d.due
+		c.Response.Add(c.OK, took)
+	}
+	if d.phase == measure {
+		histogram.Record(m.histogram(d.member+1), time.Duration(took))
+	}
+}
+
+// histogram is the n-th one.
+func (m *memberCounts) histogram(n int) *hdrhistogram.Histogram {
+	for n >= len(m.histograms) {
+		m.histograms = append(m.histograms, nil)
+	}
+	if m.histograms[n] == nil {
+		m.histograms[n] = results.NewMemberHistogram()
+	}
+	return m.histograms[n]
+}
+
+// take moves the counts of a second to a list.
+func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
+	s := m.slots[sec&1]
+	for n := range s {
+		if n >= len(*into) {
+			*into = append(*into, results.MemberSecond{})
+		}
+		(*into)[n].Merge(&s[n])
+	}
+	clear(s)
+}
+
+// takeHistograms moves the step's histograms to others.
+func (m *memberCounts) takeHistograms(into *memberCounts) {
+	for n, h := range m.histograms {
+		if h != nil && h.TotalCount() > 0 {
+			into.histogram(n).Merge(h)
+			h.Reset()
+		}
+	}
+}
+
+// memberRows turns counts by member into rows of members.csv and histograms. One
+// goroutine at a time calls its methods.
+type memberRows struct {
+	step   *step
+	merged []results.MemberSecond // of one second, in the order of a slot
+	rows   []results.MemberSecond // of the last call
+}
+
+// second returns the rows of a second, which are valid until the next call.
+func (r *memberRows) second(sec int64) []results.MemberSecond {
+	r.rows = r.rows[:0]
+	for n := range r.merged {
+		m := &r.merged[n]
+		if m.OK+m.Failed+m.Unknown > 0 {
+			m.Second, m.Step, m.Phase, m.Member = sec, r.step.Index, phases[n%numPhases], n/numPhases-1
+			r.rows = append(r.rows, *m)
+		}
+	}
+	clear(r.merged)
+	return r.rows
+}
+
+// totals passes the histograms of a step to a function.
+func (r *memberRows) totals(all *memberCounts, start, end time.Time, write func(MemberTotal)) {
+	timing := results.TimingService
+	if r.step.rated() {
+		timing = results.TimingResponse
+	}
+	for n, h := range all.histograms {
+		if h != nil {
+			series := results.MemberSeries{Timing: timing, Step: r.step.Index, Member: n - 1}
+			write(MemberTotal{Series: series, Histogram: h, Start: start, End: end})
+		}
+	}
+}

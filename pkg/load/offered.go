@@ -1,0 +1,110 @@
+package load
+
+import (
+	"sync"
+
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/schedule"
+)
+
+// offered counts the requests that a step offered, from the schedule's numbers
+// alone. The accounts count the same requests from the outcome of each one, and
+// the two must agree at a step's end.
+type offered struct {
+	clock clock.Clock
+	end   *issueEnd
+
+	// mu orders counts and a change of the end: an interrupt comes before or after
+	// the count of a second.
+	mu     sync.Mutex
+	step   *step
+	due    int64 // requests of the step that were due in flushed seconds
+	grid   grid
+	at     int64   // the moment up to which requests of the step were counted
+	asked  int64   // the time that the schedule was asked for last
+	counts []int64 // of the last call, by phase and operation as in a slot
+	tick   []int64 // of one tick, by operation
+}
+
+// begin starts to count a step.
+func (o *offered) begin(st *step, g grid) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.step, o.due, o.asked, o.at, o.grid = st, 0, 0, st.start, g
+	o.tick = make([]int64, len(o.counts)/numPhases)
+	o.end.open()
+	if st.rated() {
+		o.dueBefore(0)
+	}
+}
+
+// in counts the requests due in a second, by phase and operation as in a slot, and
+// passes those of each tick, by operation, to a function. In a closed loop nothing
+// is due ahead: all counts are 0. The counts are valid until the next call.
+func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.counts)
+	if !o.step.rated() {
+		return o.counts
+	}
+	for {
+		until := min(o.clock.SecondStart(sec+1), o.end.at())
+		if o.at >= until {
+			return o.counts
+		}
+		o.count(until, tick)
+	}
+}
+
+// count counts the requests that are due until a moment and in the phase and the
+// tick of the moment up to which requests were counted before.
+func (o *offered) count(until int64, tick func(number int64, due []int64)) {
+	p, k := o.step.phase(o.at-o.step.start), o.grid.of(o.at)
+	_, to := o.grid.bounds(k)
+	until = min(until, to) - o.step.start
+	if p < coolDown {
+		until = min(until, o.step.phaseEnd[p])
+	}
+	o.at = o.step.start + until
+	upTo := o.dueBefore(until)
+	if upTo <= o.due {
+		return
+	}
+	clear(o.tick)
+	o.step.work.Count(o.step.first+o.due, o.step.first+upTo, o.tick)
+	for op, n := range o.tick {
+		o.counts[p*len(o.tick)+op] += n
+	}
+	tick(k, o.tick)
+	o.due = upTo
+}
+
+// dueBefore counts the requests due before a time after the step's start. It ends
+// issuing after the schedule's last request, as soon as that is known.
+func (o *offered) dueBefore(t int64) int64 {
+	o.asked = max(o.asked, t)
+	before, last := o.step.schedule.Due(o.asked)
+	if last < schedule.Never {
+		o.end.atMost(o.step.start + last + 1)
+	}
+	return before
+}
+
+// used counts all requests whose number was handed out, by operation. The counts
+// are valid until the next call.
+func (o *offered) used() []int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.counts)
+	counts := o.counts[:len(o.counts)/numPhases]
+	o.step.work.Count(o.step.first, o.step.first+o.step.schedule.Used(), counts)
+	return counts
+}
+
+// stop ends issuing at the time that a function sets.
+func (o *offered) stop(set func() int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.end.atMost(set())
+}

@@ -1,0 +1,67 @@
+package load
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// pace sends a rate to a client that does nothing. It returns how late the requests
+// were sent, and the processors used.
+func pace(t testing.TB, clients int, rate float64, d time.Duration) (p50, p99 time.Duration, processors float64) {
+	t.Helper()
+	spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, Timeout: time.Second, Drain: time.Second}}
+	rec := NewRecorder(discard{}, spec.Operations(), nil)
+	busy, start := processorTime(t), time.Now()
+	if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: d}}, []database.Client{null{}}); err != nil {
+		t.Fatalf("run the step: %v", err)
+	}
+	late := rec.Lateness()
+	return time.Duration(late.P50), time.Duration(late.P99), float64(processorTime(t)-busy) / float64(time.Since(start))
+}
+
+func processorTime(t testing.TB) time.Duration {
+	var use unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
+		t.Fatalf("read the processor time: %v", err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// TestWaitsEndOnTime needs one quiet moment of the machine. Without wake-ups the
+// median lateness is half a millisecond even then.
+func TestWaitsEndOnTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs real time")
+	}
+	best := time.Hour
+	for range 20 {
+		p50, _, _ := pace(t, 10, 1000, 200*time.Millisecond)
+		if best = min(best, p50); best < 300*time.Microsecond {
+			return
+		}
+	}
+	t.Errorf("the median wait ended %v late at best, want less than 300µs", best)
+}
+
+// BenchmarkPace measures how exactly a rate is kept and its cost, for one second of
+// a client that does nothing.
+func BenchmarkPace(b *testing.B) {
+	for _, rate := range []float64{100, 1000, 10_000, 50_000} {
+		for _, clients := range []int{10, 1000} {
+			b.Run(fmt.Sprintf("rate=%v/clients=%d", rate, clients), func(b *testing.B) {
+				for b.Loop() {
+					p50, p99, processors := pace(b, clients, rate, time.Second)
+					b.ReportMetric(float64(p50.Nanoseconds())/1e3, "p50-us")
+					b.ReportMetric(float64(p99.Nanoseconds())/1e3, "p99-us")
+					b.ReportMetric(100*processors, "cpu-%")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package load
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Progress reports once a second how far a load is.
+type Progress struct {
+	Step    Step
+	Elapsed time.Duration // of this step
+	// Done counts the requests of all steps that ended or were shed.
+	Done int64
+	// Offered and Ended are requests of the last second. Errors are the failed and
+	// unknown requests of all steps.
+	Offered, Ended, Errors int64
+	// P50 and P99 are of the ok requests of the last second: response times with a
+	// rate, else service times. They are 0 if nothing was ok.
+	P50, P99 time.Duration
+}
+
+// meter makes a Progress of each second.
+type meter struct {
+	clock clock.Clock
+	show  func(Progress)
+	all   *hdrhistogram.Histogram
+}
+
+// report shows the progress after a second.
+func (m *meter) report(st *step, counts results.Totals, s Second) {
+	p := Progress{
+		Step: st.Step, Elapsed: time.Duration(m.clock.Now() - st.start),
+		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
+		Errors: counts.Failed + counts.Unknown,
+	}
+	for _, row := range s.Intervals {
+		p.Offered += row.Due
+		p.Ended += row.OK + row.Failed + row.Unknown
+	}
+	m.all.Reset()
+	for _, l := range s.Latencies {
+		if l.Series.Timing == results.TimingResponse || !st.rated() {
+			m.all.Merge(l.Histogram)
+		}
+	}
+	if m.all.TotalCount() > 0 {
+		p.P50 = time.Duration(histogram.Quantile(m.all, 0.50))
+		p.P99 = time.Duration(histogram.Quantile(m.all, 0.99))
+	}
+	m.show(p)
+}

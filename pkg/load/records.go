@@ -1,0 +1,111 @@
+package load
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// records turns the merged tallies of a step into its records: a row for each
+// phase and operation, their histograms, and the totals of the whole step.
+type records struct {
+	ops    []workload.Op
+	step   *step
+	totals []latencies // as in a slot
+}
+
+// second makes the records of one second from its tallies, its failures and its due
+// requests, and adds the latencies to the step's totals.
+func (r *records) second(sec int64, merged slot, due []int64, fails failed) Second {
+	second := Second{Start: time.Unix(sec, 0).UTC(), Errors: r.errorCounts(sec, fails)}
+	for n := range merged {
+		t := &merged[n]
+		row := r.row(sec, n, t, due[n])
+		if row.Due+row.Sent+row.Shed+row.Unsent+row.OK+row.Failed+row.Unknown+row.WaitingNS == 0 && n/len(r.ops) != measure {
+			continue
+		}
+		for c := range results.Timings {
+			r.latency(&row, &t.latency[c], n, c, database.OK)
+			if fails.latency != nil {
+				r.latency(&row, &fails.latency[n][c][database.Failed], n, c, database.Failed)
+				r.latency(&row, &fails.latency[n][c][database.Unknown], n, c, database.Unknown)
+			}
+			if t.latency[c].latency.Count > 0 {
+				second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
+			}
+		}
+		second.Intervals = append(second.Intervals, row)
+	}
+	return second
+}
+
+// row makes the counts of the n-th phase and operation's row.
+func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
+	row := results.Interval{
+		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,
+		Due: due, Sent: t.sent, Shed: t.shed, Unsent: t.unsent, Queued: t.queued, Late: t.late,
+		OK: t.ended[database.OK], Failed: t.ended[database.Failed], Unknown: t.ended[database.Unknown], WaitingNS: t.waiting,
+	}
+	if !r.step.rated() {
+		row.Due = row.Sent // a request of a closed loop is due when it is sent
+	}
+	return row
+}
+
+// latency sets one latency of a row and merges it into the step's totals.
+func (r *records) latency(row *results.Interval, s *summary, n, c int, o database.Outcome) {
+	if s.latency.Count == 0 {
+		return
+	}
+	r.totals[n][c][o].merge(s)
+	out := row.Latency(results.Timings[c], o)
+	*out = s.latency
+	out.SetPercentiles(s.histogram)
+}
+
+// series names the histogram of the n-th phase and operation, one clock and one
+// outcome of this step.
+func (r *records) series(n, c int, o database.Outcome) results.Series {
+	return results.Series{
+		Timing: results.Timings[c], Operation: string(r.ops[n%len(r.ops)]), Outcome: o,
+		Step: r.step.Index, Phase: phases[n/len(r.ops)],
+	}
+}
+
+// errorCounts lists a second's failures by phase, operation and class.
+func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
+	var list []results.ErrorCount
+	order := func(a, b failure) int {
+		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.op, b.op), cmp.Compare(a.class, b.class))
+	}
+	for _, by := range slices.SortedFunc(maps.Keys(f.counts), order) {
+		c := *f.counts[by]
+		c.Second, c.Step = sec, r.step.Index
+		list = append(list, c)
+	}
+	return list
+}
+
+// writeTotals passes the totals of the step to a function and empties them. It
+// returns how many latencies were too long for their histogram.
+func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped int64) {
+	for n := range r.totals {
+		for c := range r.totals[n] {
+			for o := range r.totals[n][c] {
+				t := &r.totals[n][c][o]
+				if t.latency.Count == 0 {
+					continue
+				}
+				write(Total{Latency: Latency{Series: r.series(n, c, results.Outcomes[o]), Histogram: t.histogram}, Start: start, End: end})
+				clamped += t.clamped
+				t.reset()
+			}
+		}
+	}
+	return clamped
+}

@@ -1,0 +1,62 @@
+package load
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Sink receives the records of a load: one second after the other, and the totals
+// of each step at its end. One goroutine at a time calls its methods. An error does
+// not stop the load; [Engine.Step] returns it.
+type Sink interface {
+	// Second receives one second. Its rows and histograms are valid during the call.
+	Second(Second) error
+	// Total receives one series of a whole step. Its histogram is valid during the
+	// call.
+	Total(Total) error
+}
+
+// MemberSink is a [Sink] that also takes the histograms of each member at the end of
+// a step.
+type MemberSink interface {
+	Sink
+	// Member receives one histogram, which is valid during the call.
+	Member(MemberTotal) error
+}
+
+// MemberTotal is the histogram of a member's measured ok requests in a whole step.
+type MemberTotal struct {
+	Series     results.MemberSeries
+	Histogram  *hdrhistogram.Histogram
+	Start, End time.Time
+}
+
+// Second holds the records of one second of one step.
+type Second struct {
+	Start     time.Time
+	Intervals []results.Interval
+	Errors    []results.ErrorCount
+	// Progress are the rows of the ticks that ended by the second's end and were not
+	// written before. They are valid during the call.
+	Progress []results.Progress
+	// Members are the rows of members that answered. They are valid during the call.
+	Members []results.MemberSecond
+	// Latencies are of ok requests, one for each phase, operation and clock that has
+	// any.
+	Latencies []Latency
+}
+
+// Latency is a histogram of nanoseconds and the series it belongs to.
+type Latency struct {
+	Series    results.Series
+	Histogram *hdrhistogram.Histogram
+}
+
+// Total is one series of a whole step: a phase, operation, clock and outcome.
+type Total struct {
+	Latency
+	Start, End time.Time
+}

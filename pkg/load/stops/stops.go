@@ -1,0 +1,147 @@
+// Package stops finds when a load's process did not run.
+package stops
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+const (
+	// Never is a moment after all others.
+	Never = math.MaxInt64
+	// Every is the watchdog's period.
+	Every = 10 * time.Millisecond
+	// stopMin is how long nothing of the load must have run to be a stop, in
+	// nanoseconds. What is shorter shows in the scheduling lag.
+	stopMin = int64(10 * time.Millisecond)
+	// maxStretches bounds the stops that are listed one by one, each of at least
+	// minStretch. All of them are in the sums.
+	maxStretches = 1000
+	minStretch   = 100 * time.Millisecond
+)
+
+// span is a stop, as times of the clock.
+type span struct{ from, to int64 }
+
+// Stops finds the stretches in which this process did not run: it was stopped, or it
+// waited for a processor. A watchdog shows every Every that the process runs.
+// Where it is overdue by more than stopMin, and the goroutine that notices it has not
+// run in between either, the process was stopped from the time when the watchdog was
+// due until now. Whichever goroutine runs first after a stop records it, so that a
+// client that continues before the watchdog does knows of the stop.
+type Stops struct {
+	clock clock.Clock
+	// watch is when the watchdog is due, [Never] while none runs.
+	watch atomic.Int64
+	// total is the length of all stops in nanoseconds, and freed what it was when a
+	// client was last free.
+	total, freed atomic.Int64
+
+	mu      sync.Mutex
+	pending []span // not yet taken by a flush
+	record  results.Stops
+}
+
+// New returns a record without stops, and without a watchdog.
+func New(c clock.Clock) *Stops {
+	s := &Stops{clock: c}
+	s.watch.Store(Never)
+	return s
+}
+
+// Beat is the watchdog's: it was due at a time, runs now, and is due again at next.
+// Next is [Never] when it ends.
+func (s *Stops) Beat(since, now, next int64) {
+	s.Seen(since, now)
+	s.watch.Store(next)
+}
+
+// Seen reports that a goroutine runs now. It ran last at since.
+func (s *Stops) Seen(since, now int64) {
+	if watch := s.watch.Load(); now > watch {
+		s.overdue(watch, since, now)
+	}
+}
+
+// overdue records a stop, or that there is none because the goroutine has run since
+// the watchdog was due. Either way the process runs now, so the watchdog is not missed
+// before its next turn; else every request would change the shared word while
+// processors are busy.
+func (s *Stops) overdue(watch, since, now int64) {
+	if since > watch {
+		s.watch.CompareAndSwap(watch, now+int64(Every))
+		return
+	}
+	if now-watch <= stopMin {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.watch.CompareAndSwap(watch, now+int64(Every)) {
+		return // another goroutine was first
+	}
+	s.total.Add(now - watch)
+	s.pending = append(s.pending, span{watch, now})
+	s.add(watch, time.Duration(now-watch))
+}
+
+// add adds a stop to the record. The lock is held.
+func (s *Stops) add(from int64, length time.Duration) {
+	r := &s.record
+	r.N++
+	r.TotalNS += int64(length)
+	stretch := results.Stretch{From: s.clock.Time(from), Length: length}
+	if length > r.Longest.Length {
+		r.Longest = stretch
+	}
+	if length >= minStretch && len(r.Stretches) < maxStretches {
+		r.Stretches = append(r.Stretches, stretch)
+	}
+}
+
+// Free reports that a client takes a request before it is due, so that none waits
+// for a client. Before is the total from before the client read the clock.
+func (s *Stops) Free(before int64) {
+	if s.freed.Load() != before {
+		s.freed.Store(before)
+	}
+}
+
+// Share is the part of a request's wait for a client that the client caused itself.
+// A queue that is served in order delays each request by at most the time that its
+// clients were stopped since one of them was last free; the rest of the wait is the
+// database's.
+func (s *Stops) Share(wait int64) int64 { return min(wait, s.total.Load()-s.freed.Load()) }
+
+// In takes the length of the stops before the end of a second, without those that
+// were taken before.
+func (s *Stops) In(sec int64) (ns int64) {
+	end := s.clock.SecondStart(sec + 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.pending {
+		p := &s.pending[n]
+		ns += max(min(p.to, end)-p.from, 0)
+		p.from = min(max(p.from, end), p.to)
+	}
+	s.pending = slices.DeleteFunc(s.pending, func(p span) bool { return p.from >= p.to })
+	return ns
+}
+
+// Total is the length of all stops in nanoseconds.
+func (s *Stops) Total() int64 { return s.total.Load() }
+
+// All returns the stops of all steps.
+func (s *Stops) All() results.Stops {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record := s.record
+	record.Stretches = slices.Clone(record.Stretches)
+	return record
+}

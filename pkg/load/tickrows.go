@@ -1,0 +1,141 @@
+package load
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// tickRows turns the ticks of a step into rows of progress.csv and finds the
+// longest gap between ok answers. One goroutine at a time calls its methods.
+type tickRows struct {
+	ops  []workload.Op
+	step *step
+	grid grid
+	// taken are the ticks that were taken from the shards and not written, in order.
+	taken []tickCounts
+	next  int64 // the first tick that was not written
+	// inFlight counts the requests that were sent and did not end, by operation.
+	inFlight [maxOps]int64
+	rows     []results.Progress // of the last call
+	gap      gapFinder
+}
+
+// begin starts a step.
+func (r *tickRows) begin(st *step, g grid) {
+	r.step, r.grid, r.taken, r.inFlight = st, g, r.taken[:0], [maxOps]int64{}
+	r.next = r.grid.of(st.start)
+	r.gap = gapFinder{last: r.grid.window, fromStart: true}
+}
+
+// due counts requests of a tick that became due, by operation.
+func (r *tickRows) due(tick int64, counts []int64) {
+	t := openTick(&r.taken, tick)
+	for o, n := range counts {
+		t.ops[o].due += n
+	}
+}
+
+// before writes the rows of all ticks before number end. Each one ends at until at
+// the latest. The rows are valid until the next call.
+func (r *tickRows) before(end, until int64) []results.Progress {
+	r.rows = r.rows[:0]
+	n := 0
+	for ; n < len(r.taken) && r.taken[n].number < r.next; n++ {
+		r.write(&r.taken[n], until)
+	}
+	var empty tickCounts
+	for ; r.next < end; r.next++ {
+		t := &empty
+		if n < len(r.taken) && r.taken[n].number == r.next {
+			t = &r.taken[n]
+			n++
+		}
+		t.number = r.next
+		r.write(t, until)
+	}
+	r.taken = slices.Delete(r.taken, 0, n)
+	return r.rows
+}
+
+// write appends the rows of a tick.
+func (r *tickRows) write(t *tickCounts, until int64) {
+	from, to := r.grid.bounds(t.number)
+	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {
+		r.gap.answers(t.first, t.last)
+	}
+	from, to = max(from, r.step.start), max(min(to, until), from)
+	for o, op := range r.ops {
+		c := &t.ops[o]
+		ended := c.ended[database.OK] + c.ended[database.Failed] + c.ended[database.Unknown]
+		r.inFlight[o] += c.sent - ended
+		due := c.due
+		if !r.step.rated() {
+			due = c.sent // a request of a closed loop is due when it is sent
+		}
+		if due+ended+c.shed+c.unsent+r.inFlight[o] == 0 {
+			continue
+		}
+		r.rows = append(r.rows, results.Progress{
+			Step: r.step.Index, FromNS: from - r.step.start, ToNS: to - r.step.start, Operation: string(op),
+			Due: due, OK: c.ended[database.OK], Failed: c.ended[database.Failed], Unknown: c.ended[database.Unknown],
+			Shed: c.shed, Unsent: c.unsent, InFlight: r.inFlight[o],
+		})
+	}
+}
+
+// largestGap is the longest gap of a step that ended at a time; nil without a
+// measured window.
+func (r *tickRows) largestGap(end int64) *results.Gap {
+	end = min(end, r.grid.cut())
+	if end <= r.grid.window {
+		return nil
+	}
+	g := r.gap.end(end)
+	g.FromNS -= r.step.start
+	g.ToNS -= r.step.start
+	return &g
+}
+
+// gapFinder finds the longest gap from the first and last ok answers of ticks. A
+// gap that is longer than a tick lies between two ticks, so it is exact.
+type gapFinder struct {
+	last      int64 // the last ok answer so far, or the window's start
+	fromStart bool  // last is the window's start
+	longest   results.Gap
+}
+
+// answers adds the first and the last ok answer of a tick. Those of a tick that is
+// added late, because their record came late, may divide the longest gap.
+func (g *gapFinder) answers(first, last int64) {
+	if last < g.last {
+		g.divide(first, last)
+		return
+	}
+	g.found(results.Gap{FromNS: g.last, ToNS: first, FromStart: g.fromStart})
+	g.last, g.fromStart = last, false
+}
+
+func (g *gapFinder) divide(first, last int64) {
+	whole := g.longest
+	if first <= whole.FromNS || last >= whole.ToNS {
+		return
+	}
+	g.longest = whole
+	g.longest.ToNS = first
+	g.found(results.Gap{FromNS: last, ToNS: whole.ToNS})
+}
+
+func (g *gapFinder) found(gap results.Gap) {
+	if gap.Length() > g.longest.Length() {
+		g.longest = gap
+	}
+}
+
+// end closes the window and returns the longest gap.
+func (g *gapFinder) end(window int64) results.Gap {
+	g.found(results.Gap{FromNS: g.last, ToNS: window, FromStart: g.fromStart, ToEnd: true})
+	return g.longest
+}

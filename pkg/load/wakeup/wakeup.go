@@ -1,0 +1,120 @@
+// Package wakeup makes waits of Go timers end on time.
+package wakeup
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Wakeup wakes the process when a client's wait ends. In an idle process a Go
+// timer alone fires half a millisecond late on average: the runtime checks its
+// timers when its poller returns, and the poller sleeps whole milliseconds. A
+// timerfd that the poller watches makes it return on time. Clients still wait for
+// Go timers, so only precision depends on the wake-ups. A Wakeup is safe for
+// concurrent use, and a nil one does nothing.
+type Wakeup struct {
+	now  func() int64
+	file *os.File // the timerfd; it is never read
+	fd   int
+
+	mu   sync.Mutex
+	room []int64 // memory of due, several times the number of waits, so that they rarely move
+	due  []int64 // ends of the waits, ascending
+	at   int64   // when the timerfd fires; never if it is not set
+	last int64   // when it fired last
+}
+
+const (
+	never = math.MaxInt64
+	// wakeupPause is the least time between two wake-ups, in nanoseconds. Waits that
+	// end in between share the second one. It bounds the cost to 5,000 a second.
+	wakeupPause = int64(200 * time.Microsecond)
+	// wakeupAfter is how long after a wait's end the process wakes, in nanoseconds. The
+	// Go timer was set just after the clock was read and must have expired by then.
+	wakeupAfter = int64(time.Microsecond)
+)
+
+// New returns a Wakeup for a number of concurrent waits, with times of a
+// clock. On a test's fake clock, which the kernel does not follow, it returns nil.
+func New(now func() int64, waits int) (*Wakeup, error) {
+	var machine unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
+		return nil, fmt.Errorf("read the clock: %w", err)
+	}
+	if time.Since(time.Unix(machine.Unix())).Abs() > time.Hour {
+		return nil, nil
+	}
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("create a timerfd: %w", err)
+	}
+	// The poller watches only files that do not block.
+	room := make([]int64, 4*waits)
+	return &Wakeup{now: now, fd: fd, file: os.NewFile(uintptr(fd), "wakeup"), room: room, due: room[:0], at: never}, nil
+}
+
+// Add schedules a wake-up for a wait that ends at due. Clients take requests in
+// the order of their due times, so a wait nearly always belongs at the end.
+func (w *Wakeup) Add(due int64) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.due) == cap(w.due) {
+		w.due = append(w.room[:0], w.due...)
+	}
+	w.due = append(w.due, due)
+	i := len(w.due) - 1
+	for ; i > 0 && w.due[i-1] > due; i-- {
+		w.due[i] = w.due[i-1]
+	}
+	w.due[i] = due
+	w.set(w.now())
+}
+
+// Next forgets the waits that ended and schedules the next wake-up.
+func (w *Wakeup) Next() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	ended := 0
+	for ended < len(w.due) && w.due[ended] <= now {
+		ended++
+	}
+	w.due = w.due[ended:]
+	w.set(now)
+}
+
+// set sets the timerfd to the end of the next wait, unless it is already set so.
+func (w *Wakeup) set(now int64) {
+	if w.at <= now {
+		w.last, w.at = w.at, never
+	}
+	if len(w.due) == 0 {
+		return
+	}
+	at := max(w.due[0]+wakeupAfter, w.last+wakeupPause)
+	if at == w.at {
+		return
+	}
+	w.at = at
+	// It fails only on a closed file, after the step.
+	_ = unix.TimerfdSettime(w.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(max(at-now, 1))}, nil)
+}
+
+// Close closes the timerfd. No client may wait any more.
+func (w *Wakeup) Close() error {
+	if w == nil {
+		return nil
+	}
+	return w.file.Close()
+}
