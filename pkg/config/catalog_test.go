@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
 
 // etcdOptions, zooOptions and consulOptions stand for drivers' options.
 type etcdOptions struct {
@@ -9,6 +13,7 @@ type etcdOptions struct {
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats"`
 	UnsafeNoFsync     bool          `yaml:"unsafe_no_fsync" doc:"never sync to disk"`
 	Flags             []string      `yaml:"flags,omitempty" doc:"more flags for the server"`
+	Transport         string        `yaml:"transport,omitempty" doc:"what carries requests"`
 }
 
 type zooOptions struct {
@@ -47,8 +52,9 @@ func testCatalog() Catalog {
 			Options: func() any {
 				return &etcdOptions{SnapshotCount: 100_000, QuotaBackendBytes: 8_000_000_000, HeartbeatInterval: 100 * time.Millisecond}
 			},
-			Reads:      []string{"linearizable", "stale"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "range", "swap"},
+			Reads:      []workload.ReadMode{"linearizable", "stale"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap"},
+			Failover:   "next",
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			SharedConn: true,
 			TLS:        true,
@@ -63,8 +69,9 @@ func testCatalog() Catalog {
 				return &zooOptions{Heap: heapOptions{Xms: "512m", Xmx: "512m"}, TickTime: 2000, InitLimit: 5,
 					SyncLimit: 5, SnapCount: 100_000, MaxClientConn: 5000, Jute: 1 << 20}
 			},
-			Reads:      []string{"sync+get", "stale"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Reads:      []workload.ReadMode{"sync+get", "stale"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Failover:   "next",
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			MaxValue:   1_000_000,
 			Leader:     true,
@@ -72,8 +79,9 @@ func testCatalog() Catalog {
 		{
 			Name:       "consul",
 			Options:    func() any { return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}} },
-			Reads:      []string{"leader", "linearizable", "stale"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Failover:   "none",
 			Ports:      map[string]int{"client": 8500, "server": 8300},
 			TLS:        true,
 			Auth:       true,
@@ -82,15 +90,17 @@ func testCatalog() Catalog {
 		},
 		{
 			Name:       "zetcd",
-			Reads:      []string{"stale"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Reads:      []workload.ReadMode{"stale"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Failover:   "next",
 			Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
 			MaxValue:   1_000_000,
 		},
 		{
 			Name:       "cetcd",
-			Reads:      []string{"linearizable"},
-			Operations: []string{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Reads:      []workload.ReadMode{"linearizable"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Failover:   "none",
 			Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
 			MaxValue:   512 << 10,
 			Embedded:   true,

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/config/classic"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // classicConfigs is the folder of the classic tool's shipped files, which are not
@@ -64,7 +67,7 @@ func TestClassicShippedFiles(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			e, warnings, err := Read(filepath.Join(dir, file), testCatalog())
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("read the experiment: %v", err)
 			}
 			for _, w := range warnings {
 				if !strings.Contains(w.Text, "gcp-key") {
@@ -73,7 +76,7 @@ func TestClassicShippedFiles(t *testing.T) {
 			}
 			var got []column
 			for _, d := range e.Databases {
-				got = append(got, column{d.Tag, d.Version, d.Load.Operation, d.Load.Read, d.Load.Clients, d.Load.Connections,
+				got = append(got, column{d.Tag, d.Version, string(d.Load.Operation), string(d.Load.Read), d.Load.Clients, d.Load.Connections,
 					len(d.Load.Steps), d.Load.Requests, d.Load.Rate, d.Load.SameKey})
 				if len(e.Inputs[d.Tag].Files) != 7 || len(e.Inputs[d.Tag].Servers) != 3 || len(e.Inputs[d.Tag].Outputs) != 4 {
 					t.Errorf("%s's inputs: %+v", d.Tag, e.Inputs[d.Tag])
@@ -90,7 +93,7 @@ func TestClassicShippedFiles(t *testing.T) {
 			}
 			data, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("read the file: %v", err)
 			}
 			wantSameAgain(t, file, data)
 		})
@@ -166,7 +169,7 @@ analyze_readme:
 func TestClassicFile(t *testing.T) {
 	e, warnings, err := Parse("c.yaml", []byte(classicFileForTest), testCatalog())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	var got []string
 	for _, w := range warnings {
@@ -175,8 +178,8 @@ func TestClassicFile(t *testing.T) {
 	wantWarnings := []string{
 		`c.yaml:10:34: warning: google_cloud_storage_key_path: "/does/not/exist.json" does not exist here; the upload will need it`,
 		`c.yaml:17:19: warning: database_tag of etcd__other is ignored: it follows from other keys`,
-		`c.yaml:26:17: warning: same_key: classic reads always go to one key, whatever this says`,
-		`c.yaml:36:39: warning: zookeeper__r3_4_9: "tick_tiem" is ignored: no option of this database carries it (did you mean "tick_time"?)`,
+		`c.yaml:26:17: warning: same_key is ignored: classic reads always go to one key`,
+		`c.yaml:36:39: warning: zookeeper__r3_4_9: "tick_tiem" is ignored: this database has no such option (did you mean "tick_time"?)`,
 		`c.yaml:60:12: warning: column: "AVG-WRITE-BYTES-DELTA" is read as "AVG-WRITE-BYTES-NUM-DELTA"`,
 		`c.yaml:60:83: warning: output_path_csv is ignored: plots are named after their column`,
 	}
@@ -203,7 +206,7 @@ func TestClassicFile(t *testing.T) {
 	if l := etcd.Load; l.Read != "stale" || !l.SameKey || l.Connections != 1 || l.Clients != 2 || l.Operation != "read" {
 		t.Errorf("etcd's load: %+v", l)
 	}
-	wantSteps := []Step{{Clients: 1, Connections: 1, Requests: 50, Rate: 7}, {Clients: 2, Connections: 2, Requests: 50, Rate: 7}}
+	wantSteps := []workload.Step{{Clients: 1, Connections: 1, Requests: 50, Rate: 7}, {Clients: 2, Connections: 2, Requests: 50, Rate: 7}}
 	if diff := cmp.Diff(wantSteps, zoo.Load.Steps); diff != "" {
 		t.Errorf("zookeeper's steps (-want +got):\n%s", diff)
 	}
@@ -257,7 +260,7 @@ func TestClassicProblems(t *testing.T) {
 		{"the right spelling is wrong", "database_id_to_config_client_machine_agent_control: {}\n", []string{
 			`1:1: unknown key "database_id_to_config_client_machine_agent_control" (did you mean "datatbase_id_to_config_client_machine_agent_control"?)`,
 			`1:1: datatbase_id_to_config_client_machine_agent_control is missing`}},
-		{"nothing in it", "test_title: x\nconfig_client_machine_initial:\nall_database_id_list:\n" + classicControlKey + ":\nanalyze_readme:\nanalyze_plot_list:\n", []string{
+		{"nothing in it", "test_title: x\nconfig_client_machine_initial:\nall_database_id_list:\n" + classic.ControlKey + ":\nanalyze_readme:\nanalyze_plot_list:\n", []string{
 			`4:53: no database: name at least one under databases`}},
 		{"an empty entry", control("etcd__v3_3", ""), []string{
 			`4:3: etcd__v3_3: database_description is missing; the tag is made of it`,
@@ -273,16 +276,16 @@ func TestClassicProblems(t *testing.T) {
 			`8:57: rate_limit_requests_per_second: -1 is not between 0 and 1e9 requests per second`}},
 		{"zeros", control("etcd__v3_3", classicPeers+classicSteps+
 			"    benchmark_options: {type: write, request_number: 0, connection_number: 0, client_number: 0, key_size_bytes: 0, value_size_bytes: 0}\n"), []string{
-			`8:54: request_number: a load ends after some requests or some duration; both are 0`,
-			`8:76: connection_number: a load needs at least one connection`,
-			`8:94: client_number: a load needs at least one client`,
-			`8:113: key_size_bytes: a key has at least one byte`}},
+			`8:54: request_number: requests or duration must be positive, both are 0`,
+			`8:76: connection_number must be positive, got 0`,
+			`8:94: client_number must be positive, got 0`,
+			`8:113: key_size_bytes must be positive, got 0`}},
 		{"zookeeper's connections", control("zookeeper__r3_5_3_beta", classicPeers+classicSteps+
 			"    benchmark_options: {type: writes, request_number: 10, connection_number: 1, client_number: 2, key_size_bytes: 8, value_size_bytes: 8}\n"), []string{
 			`8:31: type: unknown value "writes" (did you mean "write"?)`,
 			`8:78: connection_number: 1 for 2 clients, but clients of zookeeper cannot share one: leave it out, or give as many`}},
-		{"unknown ids", "all_database_id_list: [etcd__v3_3, ectd__v3_2, etcd__v3_3, etcd__tip]\n" + classicControlKey + ":\n  etcd__v3_3:\n" +
-			classicPeers + classicSteps + classicOptions + classicAnalyzeKey + ": {etcd__v3_2: {}}\n", []string{
+		{"unknown ids", "all_database_id_list: [etcd__v3_3, ectd__v3_2, etcd__v3_3, etcd__tip]\n" + classic.ControlKey + ":\n  etcd__v3_3:\n" +
+			classicPeers + classicSteps + classicOptions + classic.AnalyzeKey + ": {etcd__v3_2: {}}\n", []string{
 			`1:36: unknown database "ectd" (did you mean "etcd"?)`,
 			`1:48: "etcd__v3_3" is listed twice`,
 			`1:60: "etcd__tip" has no entry in datatbase_id_to_config_client_machine_agent_control`,
@@ -294,36 +297,18 @@ func TestClassicProblems(t *testing.T) {
 			`11:33: unknown key "path_prefx" (did you mean "path_prefix"?)`,
 			`12:1: unknown key "analyze_plot" (did you mean "analyze_plot_list"?)`}},
 		{"upload to nowhere", control("etcd__v3_3", classicPeers+classicOptions+"    benchmark_steps: {step4_upload_logs: true}\n"), []string{
-			`8:42: upload is asked for, but not where to: give config_client_machine_initial.google_cloud_storage_bucket_name`}},
+			`8:42: an upload needs a destination: give config_client_machine_initial.google_cloud_storage_bucket_name`}},
 		{"images and tags", control("etcd__v3_3", "    database_description: a/b\n    peer_ips: [10.0.0.1, x y, [], 10.0.0.1]\n"+classicSteps+classicOptions) +
 			"analyze_readme: {images: [{type: svg}]}\n", []string{
 			`5:27: tag "a/b": a tag is made of a-z A-Z 0-9 _ . + , = @ - and starts with a letter, digit or _`,
-			`6:26: peer_ips: "x y" is no IP address or host name`,
+			`6:26: peer_ips: want an IP address or a host name, got "x y"`,
 			`6:31: peer_ips: want text, got a list`,
 			`6:35: 10.0.0.1 is listed twice (also as host 1); members on one machine need different agent_port and ports`,
 			`9:27: image: path is missing`,
 			`9:34: type: unknown value "svg" (known: local, remote)`}},
-		{"both schemas", "title: x\n" + classicControlKey + ":\n", []string{
+		{"both schemas", "title: x\n" + classic.ControlKey + ":\n", []string{
 			`2:1: "datatbase_id_to_config_client_machine_agent_control" is of the classic schema, but "title" (line 1) of the compact one; a file keeps to one of them`}},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantProblems(t, test.file, test.want) })
-	}
-}
-
-func TestClassicVersionAndTag(t *testing.T) {
-	for _, test := range []struct{ description, label, version, tag string }{
-		{"etcd v3.2.0 (Go 1.8.3)", "v3_2", "v3.2.0", "etcd-v3.2.0-go1.8.3"},
-		{"Zookeeper r3.5.3-beta (Java 8)", "r3_5_3_beta", "r3.5.3-beta", "zookeeper-r3.5.3-beta-java8"},
-		{"Consul (Go 1.9.3)", "v1_0_2", "v1.0.2", "consul-go1.9.3"},
-		{"Zookeeper", "r3_5_2_alpha", "r3.5.2-alpha", "zookeeper"},
-		{"etcd tip (Go 1.8.3)", "tip", "", "etcd-tip-go1.8.3"},
-		{"zetcd beta", "beta", "", "zetcd-beta"},
-	} {
-		if got := classicVersion(test.description, test.label); got != test.version {
-			t.Errorf("version of %q is %q, want %q", test.description, got, test.version)
-		}
-		if got := classicTag(test.description); got != test.tag {
-			t.Errorf("tag of %q is %q, want %q", test.description, got, test.tag)
-		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // parse parses a file that has neither errors nor warnings.
@@ -19,7 +22,7 @@ func parse(t *testing.T, file string) *Experiment {
 	t.Helper()
 	e, warnings, err := Parse("dir/some-test.yaml", []byte(file), testCatalog())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	for _, w := range warnings {
 		t.Error(w)
@@ -37,22 +40,20 @@ func TestDefaultsOfAShortFile(t *testing.T) {
 			ID: "etcd", Name: "etcd", Tag: "etcd",
 			Hosts:   []Host{{Addr: "10.0.0.1", AgentPort: 3500, Ports: map[string]int{"client": 2379, "peer": 2380}}},
 			Options: &etcdOptions{SnapshotCount: 100_000, QuotaBackendBytes: 8_000_000_000, HeartbeatInterval: 100 * time.Millisecond},
-			Load: Load{
+			Load: workload.Load{
 				Operation: "write", Requests: 100_000, Clients: 100, Connections: 100, Arrival: "constant", Backlog: "keep",
-				KeySize: 256, ValueSize: 1024, Timeout: 10 * time.Second, Drain: 10 * time.Second, Target: "all",
+				KeySize: 256, ValueSize: 1024, Timeout: 10 * time.Second, Drain: 10 * time.Second, Failover: "next", Target: "all",
+				Judge: workload.DefaultJudge(),
 			},
 			Steps: Steps{Start: true, Load: true, Stop: true},
 		}},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Database{}, "OptionsYAML")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Database{}, "OptionsYAML"), cmpopts.IgnoreUnexported(Experiment{})); diff != "" {
 		t.Errorf("experiment (-want +got):\n%s", diff)
 	}
 	wantYAML := "snapshot_count: 100000\nquota_backend_bytes: 8000000000\nheartbeat_interval: 100ms\nunsafe_no_fsync: false\n"
 	if diff := cmp.Diff(wantYAML, string(got.Databases[0].OptionsYAML)); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
-	}
-	if def := Defaults(); !cmp.Equal(def, got.Databases[0].Load) {
-		t.Errorf("Defaults differs from what a file gets: %s", cmp.Diff(def, got.Databases[0].Load))
 	}
 }
 
@@ -132,7 +133,7 @@ func TestCompactFile(t *testing.T) {
 	if o := zoo.Options.(*zooOptions); o.Heap.Xmx != "8G" || o.Heap.Xms != "512m" {
 		t.Errorf("zookeeper's options: %+v", o)
 	}
-	wantSteps := []Step{{Clients: 1, Connections: 1, Requests: 500_000, Rate: 0.5}, {Clients: 10, Connections: 10, Requests: 500_000, Rate: 0.5}}
+	wantSteps := []workload.Step{{Clients: 1, Connections: 1, Requests: 500_000, Rate: 0.5}, {Clients: 10, Connections: 10, Requests: 500_000, Rate: 0.5}}
 	if diff := cmp.Diff(wantSteps, consul.Load.Steps); diff != "" {
 		t.Errorf("consul's steps (-want +got):\n%s", diff)
 	}
@@ -154,21 +155,21 @@ func TestCompactFile(t *testing.T) {
 func TestSteps(t *testing.T) {
 	for _, test := range []struct {
 		name, load string
-		want       []Step
+		want       []workload.Step
 	}{
-		{"the classic split", "{clients: [1, 10, 100], requests: 30000}", []Step{
+		{"the classic split", "{clients: [1, 10, 100], requests: 30000}", []workload.Step{
 			{Clients: 1, Connections: 1, Requests: 10_000}, {Clients: 10, Connections: 10, Requests: 10_000},
 			{Clients: 100, Connections: 100, Requests: 10_000}}},
-		{"at most a hundred connections", "{clients: [1000], rate: 5}", []Step{
+		{"at most a hundred connections", "{clients: [1000], rate: 5}", []workload.Step{
 			{Clients: 1000, Connections: 100, Requests: 100_000, Rate: 5}}},
-		{"own connections at most", "{clients: [1, 1000], connections: 7}", []Step{
+		{"own connections at most", "{clients: [1, 1000], connections: 7}", []workload.Step{
 			{Clients: 1, Connections: 1, Requests: 50_000}, {Clients: 1000, Connections: 7, Requests: 50_000}}},
-		{"own numbers first", "{requests: 100, steps: [{clients: 1}, {clients: 2, requests: 40, rate: 9}, {clients: 3, connections: 2}]}", []Step{
+		{"own numbers first", "{requests: 100, steps: [{clients: 1}, {clients: 2, requests: 40, rate: 9}, {clients: 3, connections: 2}]}", []workload.Step{
 			{Clients: 1, Connections: 1, Requests: 30}, {Clients: 2, Connections: 2, Requests: 40, Rate: 9},
 			{Clients: 3, Connections: 2, Requests: 30}}},
-		{"all their own", "{steps: [{clients: 1, requests: 3}, {clients: 1, duration: 3s}]}", []Step{
+		{"all their own", "{steps: [{clients: 1, requests: 3}, {clients: 1, duration: 3s}]}", []workload.Step{
 			{Clients: 1, Connections: 1, Requests: 3}, {Clients: 1, Connections: 1, Duration: 3 * time.Second}}},
-		{"a duration is shared too", "{duration: 10s, clients: [1, 2, 3]}", []Step{
+		{"a duration is shared too", "{duration: 10s, clients: [1, 2, 3]}", []workload.Step{
 			{Clients: 1, Connections: 1, Duration: 3333 * time.Millisecond}, {Clients: 2, Connections: 2, Duration: 3333 * time.Millisecond},
 			{Clients: 3, Connections: 3, Duration: 3334 * time.Millisecond}}},
 	} {
@@ -219,10 +220,10 @@ func TestSizes(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	_, warnings, err := Parse("x.yaml", []byte(body+"plots: [AVG-CPUU, AVG-READ-BYTES-DELTA]\nsteps: {upload: true}\nupload: {url: 'gs://b', key_file: /does/not/exist}\n"), testCatalog())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	want := []string{
-		`x.yaml:3:9: warning: column: "AVG-CPUU" is none that reports always have (did you mean "AVG-CPU"?)`,
+		`x.yaml:3:9: warning: column: "AVG-CPUU" is not a column of every report (did you mean "AVG-CPU"?)`,
 		`x.yaml:3:19: warning: column: "AVG-READ-BYTES-DELTA" is read as "AVG-READ-BYTES-NUM-DELTA"`,
 		`x.yaml:5:35: warning: key_file: "/does/not/exist" does not exist here; the upload will need it`,
 	}
@@ -239,17 +240,17 @@ func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "my test.yaml")
 	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	e, _, err := Read(path, testCatalog())
 	if err != nil || e.Path != path || e.Title != "my test" {
 		t.Errorf("got %+v, %v", e, err)
 	}
-	if _, _, err := Read(filepath.Join(dir, "none"), testCatalog()); !errors.Is(err, fs.ErrNotExist) || AsProblems(err) != nil {
+	if _, _, err := Read(filepath.Join(dir, "none"), testCatalog()); !errors.Is(err, fs.ErrNotExist) || yamlfile.AsProblems(err) != nil {
 		t.Errorf("a missing file: %v", err)
 	}
 	_, _, err = Parse("x", nil, testCatalog())
-	var problems *Problems
+	var problems *yamlfile.Problems
 	if !errors.As(err, &problems) || len(*problems) != 1 {
 		t.Errorf("an empty file: %v", err)
 	}
@@ -303,22 +304,10 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"clients", "connections", "key_size", "rate", "read"}
-	for word, want := range map[string]string{
-		"cliens": "clients", "Clients": "clients", "conections": "connections", "keysize": "key_size",
-		"raet": "rate", "conn": "connections", "values": "", "x": "", "": "",
-	} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestSetRequests(t *testing.T) {
 	e := parse(t, "hosts: [a]\nload: {key_size: 6, clients: [1, 10]}\ndatabases: {etcd: , consul: {load: {clients: 50, duration: 9s}}}\n")
 	for n, want := range map[int64]string{
-		0:         "etcd: a load has at least one request, not 0",
+		0:         "etcd: requests must be positive, got 0",
 		49:        "consul: 50 clients are more than the 49 requests they share",
 		1_000_001: "etcd: keys of 6 bytes cannot be 1000001 different ones",
 	} {
@@ -330,7 +319,7 @@ func TestSetRequests(t *testing.T) {
 		t.Errorf("15 requests: %v", err)
 	}
 	if err := e.SetRequests(30_000); err != nil {
-		t.Fatal(err)
+		t.Fatalf("set the requests: %v", err)
 	}
 	steps := e.Databases[0].Load.Steps
 	if steps[0].Requests != 10_000 || steps[1].Requests != 20_000 || e.Databases[1].Load.Requests != 30_000 {

@@ -5,24 +5,24 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // TLS names the PEM files of encrypted connections. Paths are as the file gives
 // them, relative to the working directory like every other path of the file. Of a
 // cluster that agents start they are absolute, and the files are there on the
-// client and on every member's machine: members serve with what clients show.
+// client and on every member's machine: members serve with the certificate that clients show.
 type TLS struct {
 	// CA signs the members' certificates; "" trusts the system's.
 	CA string `json:"ca,omitempty"`
-	// Cert and Key are what clients show; "" is nothing.
+	// Cert and Key are the clients' certificate; "" if they show none.
 	Cert string `json:"cert,omitempty"`
 	Key  string `json:"key,omitempty"`
 }
 
-// Auth says who clients are and where their password is, but not the password: an
-// experiment is shown, recorded and shared. One of PasswordFile and PasswordEnv is
-// set; they are read when a run starts.
+// Auth names the clients' user and the place of the password. It never holds the
+// password itself: an experiment is shown, recorded and shared. One of PasswordFile
+// and PasswordEnv is set; they are read when a run starts.
 type Auth struct {
 	User string `json:"user,omitempty"`
 	// PasswordFile holds the password; the end of its last line does not count.
@@ -31,154 +31,141 @@ type Auth struct {
 	PasswordEnv string `json:"password_env,omitempty"`
 }
 
-// tlsSpec and authSpec are what a file says, empty mappings too: those of a
-// database undo what the whole file says.
-type tlsSpec struct{ ca, cert, key given[string] }
-
-type authSpec struct{ user, passwordFile, passwordEnv given[string] }
-
-func (t tlsSpec) empty() bool { return !t.ca.set() && !t.cert.set() && !t.key.set() }
-
-func (a authSpec) empty() bool {
-	return !a.user.set() && !a.passwordFile.set() && !a.passwordEnv.set()
-}
-
-func (r *reader) tls(key string, node *yaml.Node) (tlsSpec, bool) {
-	var t tlsSpec
-	r.fields(key, node, keys{
-		"ca":   into(&t.ca, r.filled),
-		"cert": into(&t.cert, r.filled),
-		"key":  into(&t.key, r.filled),
-	})
-	if t.cert.set() != t.key.set() && !(hasKey(node, "cert") && hasKey(node, "key")) {
-		r.errorf(cmp.Or(t.cert.at, t.key.at), "tls: cert and key belong together; give both")
-	}
-	return t, true
-}
-
-func (r *reader) auth(key string, node *yaml.Node) (authSpec, bool) {
-	var a authSpec
-	literal := false
-	r.fields(key, node, keys{
-		"user":          into(&a.user, r.filled),
-		"password_file": into(&a.passwordFile, r.filled),
-		"password_env":  into(&a.passwordEnv, r.variable),
-		"password": func(_ string, n *yaml.Node) {
-			literal = true
-			r.errorf(n, "password: this file is shown, recorded and shared; name a file (password_file) or a variable of the environment (password_env)")
+// tlsSection declares the files of encrypted connections.
+func tlsSection() section[TLS] {
+	return section[TLS]{
+		Fields: []field[TLS]{
+			optionalText("ca", "PEM file that members' certificates are checked with; without it, the system's", yamlfile.FilledKind(), func(t *TLS) *string { return &t.CA }),
+			optionalText("cert", "PEM file that clients show", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Cert }),
+			optionalText("key", "key of `cert`", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Key }),
 		},
-	})
-	switch file, env := a.passwordFile, a.passwordEnv; {
-	case file.set() && env.set():
-		r.errorf(env.at, "password_env: password_file (line %d) gives the password; give one of the two", file.at.Line)
-	case a.user.set() && !file.set() && !env.set() && !literal && !hasKey(node, "password_env", "password_file"):
-		r.errorf(node, "auth: where is the password? give password_file or password_env")
-	}
-	return a, true
-}
-
-// hasKey reports whether a mapping itself has one of some keys, whatever their
-// values: what is wrong with those was reported.
-func hasKey(node *yaml.Node, names ...string) bool {
-	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		for _, name := range names {
-			if node.Content[i].Value == name {
-				return true
+		Check: func(r *yamlfile.Reader, w *written[TLS]) {
+			if w.Has("cert") != w.Has("key") && !(yamlfile.HasKey(w.Node, "cert") && yamlfile.HasKey(w.Node, "key")) {
+				r.Errorf(cmp.Or(w.NodeOf("cert"), w.NodeOf("key")), "tls: cert and key belong together; give both")
 			}
-		}
+		},
 	}
-	return false
 }
 
-// filled reads a text that is not empty.
-func (r *reader) filled(key string, node *yaml.Node) (string, bool) {
-	s, ok := r.text(key, node)
-	if ok && s == "" {
-		r.errorf(node, "%s: is empty", key)
-		return "", false
+// authSection declares the credentials of clients.
+func authSection() section[Auth] {
+	return section[Auth]{
+		Fields: []field[Auth]{
+			optionalText("user", "name of the user", yamlfile.FilledKind(), func(a *Auth) *string { return &a.User }),
+			optionalText("password_file", "file that holds the password", yamlfile.FilledKind(), func(a *Auth) *string { return &a.PasswordFile }),
+			optionalText("password_env", "variable of control's environment that holds the password", variable(), func(a *Auth) *string { return &a.PasswordEnv }),
+			{
+				Row: row{Name: "password"}, Hidden: true, Copy: func(_, _ *Auth) {},
+				Read: func(r *yamlfile.Reader, _, _ string, node *yamlfile.Node, _ *written[Auth]) bool {
+					r.Errorf(node, "password: this file is shown, recorded and shared; name a file (password_file) or a variable of the environment (password_env)")
+					return false
+				},
+			},
+		},
+		Check: checkAuth,
 	}
-	return s, ok
+}
+
+func checkAuth(r *yamlfile.Reader, w *written[Auth]) {
+	file, env := w.NodeOf("password_file"), w.NodeOf("password_env")
+	switch {
+	case file != nil && env != nil:
+		r.Errorf(env, "password_env: password_file (line %d) gives the password; give one of the two", file.Line)
+	case w.Has("user") && file == nil && env == nil && !yamlfile.HasKey(w.Node, "password", "password_env", "password_file"):
+		r.Errorf(w.Node, "auth: the password is missing; give password_file or password_env")
+	}
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable reads the name of a variable. What is none is not repeated: it may be
-// the password itself.
-func (r *reader) variable(key string, node *yaml.Node) (string, bool) {
-	if node.Kind != yaml.ScalarNode || isNull(node) || !variableName.MatchString(node.Value) {
-		r.errorf(node, "%s: want the name of a variable, such as ETCD_PASSWORD", key)
-		return "", false
+// variable is the name of a variable. A wrong name is not repeated in the problem:
+// it may be the password itself.
+func variable() kind[string] {
+	k := yamlfile.TextKind()
+	k.Parse = func(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
+		if !yamlfile.IsScalar(node) || !variableName.MatchString(node.Value) {
+			r.Errorf(node, "%s: want the name of a variable, such as ETCD_PASSWORD", key)
+			return "", false
+		}
+		return node.Value, true
 	}
-	return node.Value, true
+	k.Schema = schema{"type": "string", "pattern": variableName.String()}
+	return k
 }
 
-// tlsOf resolves the files of a database's encrypted connections, nil for
-// plaintext: its own, else the file's.
-func (r *reader) tlsOf(f *fileSpec, spec *databaseSpec) *TLS {
-	t := pick(spec.tls, f.tls)
-	if !t.set() || t.is.empty() {
+// tls resolves the files of a database's encrypted connections: its own, else the
+// file's. It returns nil for plaintext.
+func (r *databaseResolver) tls() *TLS {
+	t := r.file.tls
+	if r.spec.tls.Given() {
+		t = r.spec.tls
+	}
+	if !t.Given() || t.Is == (TLS{}) {
 		return nil
 	}
-	if !spec.entry.TLS {
-		r.errorf(t.at, "tls: %s speaks no TLS here%s", spec.entry.Name, undo("tls", spec, spec.tls.set()))
+	if !r.spec.entry.TLS {
+		r.Errorf(t.Node, "tls: %s does not support TLS%s", r.spec.entry.Name, r.undo("tls", r.spec.tls.Given()))
 	}
-	if !spec.endpoints.set() {
-		r.memberTLS(spec, t)
+	if !r.db.Has("endpoints") {
+		r.memberTLS(t)
 	}
-	return &TLS{CA: t.is.ca.is, Cert: t.is.cert.is, Key: t.is.key.is}
+	is := t.Is
+	return &is
 }
 
-// memberTLS checks what members that agents start need to serve with.
-func (r *reader) memberTLS(spec *databaseSpec, t given[tlsSpec]) {
-	if !t.is.ca.set() || !t.is.cert.set() {
-		r.errorf(t.at, "tls: the members of %s, which agents start, need ca, cert and key", spec.id)
+// memberTLS checks that members which agents start have the files they serve with.
+func (r *databaseResolver) memberTLS(t written[TLS]) {
+	if !t.Has("ca") || !t.Has("cert") {
+		r.Errorf(t.Node, "tls: the members of %s, which agents start, need ca, cert and key", r.spec.ID)
 	}
-	for _, file := range []given[string]{t.is.ca, t.is.cert, t.is.key} {
-		if file.set() && !filepath.IsAbs(file.is) {
-			r.errorf(file.at, "%s: %q is not absolute; agents, which read it on their own machines, work elsewhere", file.key, file.is)
+	for _, name := range []string{"ca", "cert", "key"} {
+		if file := t.Place(name); file.Set() && !filepath.IsAbs(file.At.Value) {
+			r.Errorf(file.At, "%s: %q must be absolute: agents read it on their own machines", file.Key, file.At.Value)
 		}
 	}
 }
 
-// authOf resolves what a database's clients show, nil for nothing: its own, else
-// the file's.
-func (r *reader) authOf(f *fileSpec, spec *databaseSpec) *Auth {
-	a := pick(spec.auth, f.auth)
-	if !a.set() || a.is.empty() {
+// auth resolves the credentials of a database's clients: its own, else the file's.
+// It returns nil if there are none.
+func (r *databaseResolver) auth() *Auth {
+	a, own := r.file.auth, r.spec.auth.Given()
+	if own {
+		a = r.spec.auth
+	}
+	if !a.Given() || a.Is == (Auth{}) {
 		return nil
 	}
-	own := spec.auth.set()
 	switch {
-	case !spec.entry.Auth:
-		r.errorf(a.at, "auth: clients of %s show no credentials here%s", spec.entry.Name, undo("auth", spec, own))
-	case !spec.endpoints.set():
-		r.errorf(a.at, "auth: agents start %s without users; auth is for a cluster that runs already, given by endpoints%s",
-			spec.id, undo("auth", spec, own))
+	case !r.spec.entry.Auth:
+		r.Errorf(a.Node, "auth: clients of %s show no credentials here%s", r.spec.entry.Name, r.undo("auth", own))
+	case !r.db.Has("endpoints"):
+		r.Errorf(a.Node, "auth: agents start %s without users; auth is for a cluster that already runs, given by endpoints%s",
+			r.spec.ID, r.undo("auth", own))
 	}
-	return &Auth{User: a.is.user.is, PasswordFile: a.is.passwordFile.is, PasswordEnv: a.is.passwordEnv.is}
+	is := a.Is
+	return &is
 }
 
-// undo says how one database does without what the whole file says.
-func undo(key string, spec *databaseSpec, own bool) string {
+// undo ends a message with the way to drop a key of the whole file for one
+// database.
+func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
 		return ""
 	}
-	return " (" + key + ": {} under " + spec.id + " leaves it out there)"
+	return " (" + key + ": {} under " + r.spec.ID + " leaves it out there)"
 }
 
-func showTLS(t *TLS) *yaml.Node {
-	var m mapping
-	m.addIf(t.CA != "", "ca", text(t.CA))
-	m.addIf(t.Cert != "", "cert", text(t.Cert))
-	m.addIf(t.Key != "", "key", text(t.Key))
-	return flow(m)
+func showTLS(d *databaseSpec) *yamlfile.Node {
+	if d.TLS == nil {
+		return nil
+	}
+	return tlsSection().Show(d.TLS).Flow()
 }
 
-// showAuth shows where the password is.
-func showAuth(a *Auth) *yaml.Node {
-	var m mapping
-	m.addIf(a.User != "", "user", text(a.User))
-	m.addIf(a.PasswordFile != "", "password_file", text(a.PasswordFile))
-	m.addIf(a.PasswordEnv != "", "password_env", text(a.PasswordEnv))
-	return flow(m)
+// showAuth shows where the password is, never the password.
+func showAuth(d *databaseSpec) *yamlfile.Node {
+	if d.Auth == nil {
+		return nil
+	}
+	return authSection().Show(d.Auth).Flow()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// secureFile says once for all databases how to be let in, and otherwise for some.
+// secureFile has credentials for all databases and others for some.
 const secureFile = `hosts: [10.0.0.1, 10.0.0.2]
 tls: {ca: ca.pem, cert: client.pem, key: client-key.pem}
 auth: {user: bench, password_file: secrets/etcd}
@@ -46,11 +46,11 @@ func TestCredentialsAreReferences(t *testing.T) {
 	e := parse(t, secureFile)
 	shown, err := Show(e)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("show the experiment: %v", err)
 	}
 	recorded, err := json.Marshal(e)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode as JSON: %v", err)
 	}
 	for _, text := range []string{string(shown), string(recorded)} {
 		for _, reference := range []string{"secrets/etcd", "CONSUL_TOKEN", "client-key.pem", "bench"} {
@@ -82,16 +82,16 @@ func TestCredentialsProblems(t *testing.T) {
 		"a password for a variable": {"auth: {user: a, password_env: hunter 2!}\ndatabases: {etcd: {" + ends + "}}\n", []string{
 			`1:31: password_env: want the name of a variable, such as ETCD_PASSWORD`}},
 		"no password": {"auth: {user: a}\ndatabases: {etcd: {" + ends + "}}\n", []string{
-			`1:7: auth: where is the password? give password_file or password_env`}},
+			`1:7: auth: the password is missing; give password_file or password_env`}},
 		"two passwords": {"auth:\n  password_file: f\n  password_env: E\ndatabases: {etcd: {" + ends + "}}\n", []string{
 			`3:17: password_env: password_file (line 2) gives the password; give one of the two`}},
 		"started by agents": {"hosts: [a]\nauth: {password_env: E}\ntls: {ca: /ca, cert: c, key: ./k}\ndatabases: {etcd: , consul: {tls: {ca: /ca}, auth: {}}}\n", []string{
-			`2:7: auth: agents start etcd without users; auth is for a cluster that runs already, given by endpoints (auth: {} under etcd leaves it out there)`,
-			`3:22: cert: "c" is not absolute; agents, which read it on their own machines, work elsewhere`,
-			`3:30: key: "./k" is not absolute; agents, which read it on their own machines, work elsewhere`,
+			`2:7: auth: agents start etcd without users; auth is for a cluster that already runs, given by endpoints (auth: {} under etcd leaves it out there)`,
+			`3:22: cert: "c" must be absolute: agents read it on their own machines`,
+			`3:30: key: "./k" must be absolute: agents read it on their own machines`,
 			`4:35: tls: the members of consul, which agents start, need ca, cert and key`}},
 		"not for this database": {"tls: {ca: /ca}\ndatabases:\n  etcd: {" + ends + "}\n  zetcd: {" + ends + ", auth: {password_env: E}}\n", []string{
-			`1:6: tls: zetcd speaks no TLS here (tls: {} under zetcd leaves it out there)`,
+			`1:6: tls: zetcd does not support TLS (tls: {} under zetcd leaves it out there)`,
 			`4:37: auth: clients of zetcd show no credentials here`}},
 	} {
 		t.Run(name, func(t *testing.T) { wantProblems(t, test.file, test.want) })

@@ -3,34 +3,91 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// plot fills in a plot's axes and checks its column.
-func (r *reader) plot(column, x, y given[string]) Plot {
-	p := Plot{Column: column.is, XAxis: x.or("Second")}
+// plotSection declares the keys of a plot.
+func plotSection() section[Plot] {
+	return section[Plot]{
+		Fields: []field[Plot]{
+			key[Plot, string]{
+				Row:  row{Name: "column", Usually: "required", Meaning: "column of a database's table by seconds"},
+				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.Column },
+			}.Field(),
+			key[Plot, string]{
+				Row:  row{Name: "x_axis", Preset: "Second", Meaning: "title of the horizontal axis"},
+				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.XAxis },
+			}.Field(),
+			key[Plot, string]{
+				Row:  row{Name: "y_axis", Usually: "the classic report's, else the column", Meaning: "title of the vertical axis"},
+				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.YAxis },
+			}.Field(),
+		},
+		Check: func(r *yamlfile.Reader, w *written[Plot]) {
+			if !w.Has("column") {
+				r.Errorf(w.Node, "plot: column is missing")
+			}
+		},
+	}
+}
+
+// plotKind is a column, or a mapping of a column and the titles of its axes.
+func plotKind() kind[Plot] {
+	section := plotSection()
+	return kind[Plot]{
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Plot, bool) {
+			w := section.None()
+			if yamlfile.IsMapping(node) {
+				w = section.Read(r, "", "plot", node)
+			} else if column, ok := yamlfile.Text(r, key, node); ok {
+				w.Is.Column = column
+				w.Give("column", yamlfile.Place{Key: key, At: node})
+			}
+			if !w.Has("column") {
+				return Plot{}, false
+			}
+			p := checkColumn(r, section.Filled(w), w.NodeOf("column"))
+			if !w.Has("y_axis") {
+				p.YAxis = yAxis(p.Column)
+			}
+			return p, true
+		},
+		Node:   func(p Plot) *yamlfile.Node { return section.Show(&p).Flow() },
+		Nested: func() schema { return schema{"anyOf": []schema{{"type": "string"}, section.Schema()}} },
+	}
+}
+
+// checkColumn warns of a plot's column, which is at a node, and replaces a renamed
+// one.
+func checkColumn(r *yamlfile.Reader, p Plot, at *yamlfile.Node) Plot {
 	if real, ok := renamedColumns()[p.Column]; ok {
-		r.warnf(column.at, "column: %q is read as %q", p.Column, real)
+		r.Warnf(at, "column: %q is read as %q", p.Column, real)
 		p.Column = real
 	}
 	if !knownColumn(p.Column) {
 		near := ""
-		if n := nearest(p.Column, columns()); n != "" {
+		if n := yamlfile.Nearest(p.Column, columns()); n != "" {
 			near = " (did you mean \"" + n + "\"?)"
 		}
-		r.warnf(column.at, "column: %q is none that reports always have%s", p.Column, near)
+		r.Warnf(at, "column: %q is not a column of every report%s", p.Column, near)
 	}
-	p.YAxis = p.Column
-	for _, d := range DefaultPlots() {
-		if d.Column == p.Column {
-			p.YAxis = d.YAxis
-		}
-	}
-	p.YAxis = y.or(p.YAxis)
 	return p
 }
 
-// renamedColumns are columns that classic files name and that never existed,
-// with what they mean.
+// yAxis returns the default title of a column's axis.
+func yAxis(column string) string {
+	for _, d := range DefaultPlots() {
+		if d.Column == column {
+			return d.YAxis
+		}
+	}
+	return column
+}
+
+// renamedColumns maps columns of classic files that never existed to the columns
+// they mean.
 func renamedColumns() map[string]string {
 	return map[string]string{
 		"AVG-READ-BYTES-DELTA":     "AVG-READ-BYTES-NUM-DELTA",
@@ -50,15 +107,32 @@ func knownColumn(column string) bool {
 	return i > 0 && i+1 < len(column) && strings.Trim(column[i+1:], "0123456789") == ""
 }
 
-// columns are those of a database's table by seconds that concern all servers.
+// columns returns the columns of a database's table by seconds that concern all
+// servers.
 func columns() []string {
-	return strings.Fields(`
-		UNIX-SECOND SECOND AVG-CLIENT-NUM CONTROL-CLIENT-NUM
-		MIN-LATENCY-MS AVG-LATENCY-MS MAX-LATENCY-MS AVG-THROUGHPUT CUMULATIVE-THROUGHPUT
-		AVG-CPU MAX-CPU AVG-SYSTEM-LOAD-1-MIN AVG-VMRSS-MB
-		AVG-READS-COMPLETED AVG-READS-COMPLETED-DELTA AVG-SECTORS-READ AVG-SECTORS-READ-DELTA
-		AVG-WRITES-COMPLETED AVG-WRITES-COMPLETED-DELTA AVG-SECTORS-WRITTEN AVG-SECTORS-WRITTEN-DELTA
-		AVG-READ-BYTES-NUM-DELTA AVG-WRITE-BYTES-NUM-DELTA
-		AVG-RECEIVE-BYTES-NUM AVG-RECEIVE-BYTES-NUM-DELTA AVG-TRANSMIT-BYTES-NUM AVG-TRANSMIT-BYTES-NUM-DELTA
-		AVG-VOLUNTARY-CTXT-SWITCHES AVG-NON-VOLUNTARY-CTXT-SWITCHES`)
+	names := strings.Fields(`
+		UNIX-SECOND SECOND CONTROL-CLIENT-NUM
+		MIN-LATENCY-MS AVG-LATENCY-MS MAX-LATENCY-MS AVG-THROUGHPUT CUMULATIVE-THROUGHPUT`)
+	for _, s := range metric.AllSeries() {
+		names = append(names, s.Column)
+	}
+	return names
+}
+
+// DefaultPlots returns the fifteen time plots of the classic reports: two of the
+// clients, and those of the metrics' series that have an axis.
+func DefaultPlots() []Plot {
+	plots := []Plot{
+		{Column: "AVG-LATENCY-MS", YAxis: "Latency(millisecond)"},
+		{Column: "AVG-THROUGHPUT", YAxis: "Throughput(Requests/Second)"},
+	}
+	for _, s := range metric.AllSeries() {
+		if s.Axis != "" {
+			plots = append(plots, Plot{Column: s.Column, YAxis: s.Axis})
+		}
+	}
+	for i := range plots {
+		plots[i].XAxis = "Second"
+	}
+	return plots
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // body ends a file whose point is elsewhere.
 const body = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: {version: v3.6.16}}\n"
 
-// TestCompactProblems holds files that are wrong and exactly what is said of
-// each; file "x.yaml" and the colon before the line are left out.
+// TestCompactProblems holds wrong files and the exact messages for each; file "x.yaml" and the colon before the line are left out.
 func TestCompactProblems(t *testing.T) {
 	for _, test := range []struct {
 		name, file string
@@ -26,7 +27,7 @@ func TestCompactProblems(t *testing.T) {
 		{"bracket", "hosts: [1.2.3.4,\n", []string{`2:1: not YAML: did not find expected node content`}},
 		{"indentation", "title: x\n  hosts: []\n", []string{`2:8: not YAML: mapping values are not allowed in this context`}},
 		{"unknown anchor", "title: *a\n", []string{`1:8: not YAML: unknown anchor 'a' referenced`}},
-		{"second document", body + "---\ntitle: b\n", []string{`3:1: a second document begins here; an experiment file has one`}},
+		{"second document", body + "---\ntitle: b\n", []string{`3:1: a second document begins here; the file must have only one`}},
 		{"unknown key", body + "load:\n  cliens: 3\n", []string{`4:3: unknown key "cliens" (did you mean "clients"?)`}},
 		{"unknown key far from any", body + "zzzzzzzz: 3\n", []string{`3:1: unknown key "zzzzzzzz"`}},
 		{"unknown key in a step", body + "load: {steps: [{clients: 1, request: 2}]}\n", []string{
@@ -57,7 +58,7 @@ load:
 			`5:9: trials: want a whole number, got "many"`,
 			`6:9: settle: 5 has no unit (did you mean 5s?)`,
 			`7:10: results: want text, got a mapping`,
-			`8:13: agent_port: 70000 is no port (1 to 65535)`,
+			`8:13: agent_port: must be 1 to 65535, got 70000`,
 			`10:13: requests: want a whole number, got "1.5"`,
 			`11:13: duration: -3s is negative`,
 			`12:9: rate: want a number, got "fast"`,
@@ -74,25 +75,25 @@ hosts: [127.0.0.1]
 load: {requests: 10, clients: 11, connections: 12, rate: -1, timeout: 0s, target: leeder}
 databases: {etcd: }
 `, []string{
-			`1:8: title: is empty`,
-			`2:9: trials: an experiment runs at least once`,
-			`3:10: results: is empty`,
+			`1:8: title must not be empty`,
+			`2:9: trials must be positive, got 0`,
+			`3:10: results must not be empty`,
 			`5:31: clients: 11 are more than the 10 requests they share`,
 			`5:48: connections: 12 are more than the 11 clients`,
 			`5:58: rate: -1 is not between 0 and 1e9 requests per second`,
-			`5:71: timeout: a request needs some time`,
+			`5:71: timeout must be positive, got 0s`,
 			`5:83: target: unknown value "leeder" (did you mean "leader"?)`,
 		}},
 		{"no client, no connection", body + "load: {clients: 0, connections: 0}\n", []string{
-			`3:17: clients: a load needs at least one client`,
-			`3:33: connections: a load needs at least one connection`}},
+			`3:17: clients must be positive, got 0`,
+			`3:33: connections must be positive, got 0`}},
 		{"no end", body + "load: {requests: 0}\n", []string{
-			`3:18: requests: a load ends after some requests or some duration; both are 0`}},
+			`3:18: requests: requests or duration must be positive, both are 0`}},
 		{"not a number", body + "load: {rate: .nan}\n", []string{
 			`3:14: rate: .nan is not between 0 and 1e9 requests per second`}},
 		{"keys that are too short", body + "load: {requests: 100001, key_size: 5, clients: 1}\n", []string{
 			`3:36: key_size: 5 bytes cannot hold 100001 different keys (at least 6)`}},
-		{"no key", body + "load: {key_size: 0, same_key: true}\n", []string{`3:18: key_size: a key has at least one byte`}},
+		{"no key", body + "load: {key_size: 0, same_key: true}\n", []string{`3:18: key_size must be positive, got 0`}},
 		{"value over the most", body + "load: {value_size: 2MiB}\n", []string{
 			`3:20: value_size: 2097152 is more than etcd takes (1500000)`}},
 		{"value over what options allow", `hosts: [a]
@@ -106,7 +107,7 @@ databases:
 			`2:20: value_size: 1048576 is more than zookeeper takes (0)`,
 			`2:20: value_size: 1048576 is more than zookeeper takes (1048220)`,
 			`5:46: value_size: 102401 is more than zookeeper takes (102400)`}},
-		{"nobody knows the leader", `hosts: [a]
+		{"a leader that members do not report", `hosts: [a]
 load: {target: leader}
 databases:
   etcd:
@@ -114,22 +115,22 @@ databases:
   zetcd__b: {load: {target: follower}}
   zetcd__c: {load: {target: a}}
 `, []string{
-			`2:16: target: leader: the members of zetcd do not tell which of them leads; give all or a host`,
-			`6:29: target: follower: the members of zetcd do not tell which of them leads; give all or a host`}},
+			`2:16: target: leader: zetcd does not report its leader; give all or a host`,
+			`6:29: target: follower: zetcd does not report its leader; give all or a host`}},
 		{"one port for two roles", `hosts: [{addr: a, ports: {client: 2380}}, {addr: b, ports: {client: 2379, peer: 2379}}, {addr: c, ports: {peer: 9}}]
 databases: {etcd: , etcd__again: , consul: }
 `, []string{
-			`1:27: a: port 2380 is both client and peer; each role needs one of its own`,
-			`1:75: b: port 2379 is both client and peer; each role needs one of its own`}},
+			`1:27: a: port 2380 is both client and peer; each role needs a port of its own`,
+			`1:75: b: port 2379 is both client and peer; each role needs a port of its own`}},
 		{"words", body + "load: {operation: wriet, read: lineraizable, arrival: gauss, backlog: drop}\n", []string{
 			`3:19: operation: unknown value "wriet" (did you mean "write"?)`,
 			`3:32: read: unknown value "lineraizable" (did you mean "linearizable"?)`,
 			`3:55: arrival: unknown value "gauss" (known: constant, poisson)`,
 			`3:71: backlog: unknown value "drop" (known: keep, shed)`}},
 		{"what a database lacks", "hosts: [a]\nload: {operation: range, read: leader}\ndatabases:\n  etcd:\n  zookeeper:\n", []string{
-			`2:19: operation: zookeeper does not do "range" (it does write, update, read, read-oneshot, delete, swap)`,
-			`2:32: read: etcd has no reads that are "leader" (it has linearizable, stale)`,
-			`2:32: read: zookeeper has no reads that are "leader" (it has sync+get, stale)`}},
+			`2:19: operation: zookeeper does not support "range" (it supports write, update, read, read-oneshot, delete, swap)`,
+			`2:32: read: etcd does not support the mode "leader" (it supports linearizable, stale)`,
+			`2:32: read: zookeeper does not support the mode "leader" (it supports sync+get, stale)`}},
 		{"clients cannot share", "hosts: [a]\ndatabases:\n  zookeeper: {load: {clients: 10, connections: 5}}\n", []string{
 			`3:48: connections: 5 for 10 clients, but clients of zookeeper cannot share one: leave it out, or give as many`}},
 		{"ids", "hosts: [a]\ndatabases:\n  ectd:\n  etcd__:\n  etcd__a/b:\n", []string{
@@ -145,14 +146,14 @@ databases: {etcd: , etcd__again: , consul: }
 		{"no hosts", "databases:\n  etcd: {}\n  consul: {hosts: []}\n", []string{
 			`2:3: no hosts: list them under hosts, or give the endpoints of a cluster that runs`,
 			`3:19: no hosts: list them under hosts, or give the endpoints of a cluster that runs`}},
-		{"hosts", "hosts:\n- 10.0.0.1:0\n- 999.1.2.3\n- {agent_port: 1}\n- {addr: a_b, port: 3}\n- {addr: ok, ports: {cleint: 1}}\n- []\n- 'bad host'\ndatabases: {etcd: }\n", []string{
-			`2:3: hosts: "0" is no port (1 to 65535)`,
-			`3:3: hosts: "999.1.2.3" is no IP address or host name`,
+		{"hosts", "hosts:\n- 10.0.0.1:0\n- 999.1.2.3\n- {agent_port: 1}\n- {addr: a-b, port: 3}\n- {addr: ok, ports: {cleint: 1}}\n- []\n- 'bad host'\ndatabases: {etcd: }\n", []string{
+			`2:3: hosts: port must be 1 to 65535, got "0"`,
+			`3:3: hosts: want an IP address or a host name, got "999.1.2.3"`,
 			`4:3: host: addr is missing`,
 			`5:15: unknown key "port" (did you mean "ports"?)`,
 			`6:22: ports: etcd has no port "cleint" (did you mean "client"?)`,
 			`7:3: hosts: want text, got a list`,
-			`8:3: hosts: "bad host" is no IP address or host name`}},
+			`8:3: hosts: want an IP address or a host name, got "bad host"`}},
 		{"hosts that are no list", "hosts: 10.0.0.1\ndatabases: {etcd: }\n", []string{`1:8: hosts: want a list, got "10.0.0.1"`}},
 		{"one machine twice", "hosts: [10.0.0.1, 10.0.0.1, '10.0.0.1:3501']\ndatabases: {etcd: }\n", []string{
 			`1:19: 10.0.0.1 is listed twice (also as host 1); members on one machine need different agent_port and ports`,
@@ -160,20 +161,31 @@ databases: {etcd: , etcd__again: , consul: }
 			`1:29: 10.0.0.1: port 2380 (peer) is that of host 1 (peer) too`,
 			`1:29: 10.0.0.1: port 2379 (client) is that of host 2 (client) too`,
 			`1:29: 10.0.0.1: port 2380 (peer) is that of host 2 (peer) too`}},
+		{"one machine by two names", "hosts: [localhost, 127.0.0.1]\ndatabases: {etcd: }\n", []string{
+			`1:20: 127.0.0.1 is listed twice (also as host 1); members on one machine need different agent_port and ports`}},
+		{"one machine by two spellings", "hosts: ['::1', '0:0:0:0:0:0:0:1']\ndatabases: {etcd: }\n", []string{
+			`1:16: 0:0:0:0:0:0:0:1 is listed twice (also as host 1); members on one machine need different agent_port and ports`}},
+		{"addresses of no machine", "hosts: [0.0.0.0, a_b, \"::1%lo\\nserver.9=x\"]\ndatabases: {etcd: }\n", []string{
+			`1:9: hosts: want the address of one machine, got "0.0.0.0", which is every address of a machine`,
+			`1:18: hosts: want an IP address or a host name, got "a_b"`,
+			`1:23: hosts: want an IP address or a host name, got "::1%lo\nserver.9=x"`}},
+		{"more than a machine can do", "hosts: [a]\nload: {clients: 100000000, requests: 1e9, rate: 1e9, arrival: poisson}\ndatabases: {etcd: }\n", []string{
+			`2:17: clients must be at most 1000000, got 100000000`,
+			`2:63: arrival: poisson draws every request, so the rate must be at most 10000000, got 1000000000`}},
 		{"endpoints", "databases:\n  etcd: {endpoints: ['10.0.0.1:2379', 10.0.0.2, 'b:http'], steps: {start: true}}\n", []string{
 			`2:39: endpoints: want host:port, got "10.0.0.2"`,
 			`2:49: endpoints: want host:port, got "b:http"`,
 			`2:75: etcd: endpoints (line 2) are of a cluster that already runs; it is not started or stopped`}},
 		{"install and binary", "hosts: [a]\ndatabases: {etcd: {install: true, binary: /x}}\n", []string{
-			`2:43: binary: install (line 2) obtains the release; give one of the two`}},
+			`2:43: binary: install (line 2) fetches the release; give one of the two`}},
 		{"clients and steps", body + "load: {clients: 3, steps: [{clients: 1}]}\n", []string{
-			`3:17: clients: steps (line 3) say how many clients there are; give one of the two`}},
+			`3:17: clients: steps (line 3) give the number of clients; give one of the two`}},
 		{"clients twice as steps", body + "load: {steps: [{clients: 1}], clients: [1]}\n", []string{
 			`3:40: clients: a list of clients is short for steps (line 3); give one of the two`}},
 		{"steps", body + "load: {requests: 10, steps: [{clients: 1, requests: 20}, {requests: 1}, {clients: 2}]}\n", []string{
 			`3:18: requests: 10 are too few for the steps`,
 			`3:58: step: clients is missing`,
-			`3:73: step: it ends after some requests or some duration; both are 0`}},
+			`3:73: step: requests or duration must be positive, both are 0`}},
 		{"steps that do not add up", body + "load: {requests: 10, duration: 1m, steps: [{clients: 1, requests: 9, duration: 1s}]}\n", []string{
 			`3:18: requests: 10, but the steps' own come to 9`,
 			`3:32: duration: 1m0s, but the steps' own come to 1s`}},
@@ -183,9 +195,9 @@ databases: {etcd: , etcd__again: , consul: }
 		{"trims", body + "load: {duration: 10s, warm_up: 5s, cool_down: 5s}\n", []string{
 			`3:32: warm_up and cool_down leave nothing to measure of 10s`}},
 		{"cool-down without an end", body + "load: {cool_down: 5s}\n", []string{
-			`3:19: cool_down: only a load with a duration has an end that is known before`}},
+			`3:19: cool_down needs a duration: without one, the end of the load is not known before`}},
 		{"upload to nowhere", body + "steps: {upload: true}\n", []string{
-			`3:17: upload is asked for, but not where to: give upload.url`}},
+			`3:17: an upload needs a destination: give upload.url`}},
 		{"upload", body + "upload: {url: 'http://x', keyfile: y}\n", []string{
 			`3:15: url: want gs://bucket/folder, s3://bucket/folder or file:///folder, got "http://x"`,
 			`3:27: unknown key "keyfile" (did you mean "key_file"?)`}},
@@ -227,7 +239,7 @@ databases:
 	}
 }
 
-// wantProblems parses a file and compares what is said of it.
+// wantProblems parses a file and compares its problems.
 func wantProblems(t *testing.T, file string, want []string) {
 	t.Helper()
 	e, _, err := Parse("x.yaml", []byte(file), testCatalog())
@@ -235,10 +247,10 @@ func wantProblems(t *testing.T, file string, want []string) {
 		t.Fatalf("no error; want\n%s", strings.Join(want, "\n"))
 	}
 	if e != nil {
-		t.Error("an experiment was returned beside the error")
+		t.Error("an experiment was returned together with the error")
 	}
 	var got []string
-	for _, p := range AsProblems(err) {
+	for _, p := range yamlfile.AsProblems(err) {
 		got = append(got, strings.TrimPrefix(p.String(), "x.yaml:"))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

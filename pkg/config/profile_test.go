@@ -17,7 +17,7 @@ func TestProfile(t *testing.T) {
 		{"", 0, ""},
 		{"profile: {cpu: 1s}\n", time.Second, ""},
 		{"profile: {cpu: 10m}\n", 10 * time.Minute, ""},
-		{"profile: {}\n", 0, "test.yaml:1:10: profile: of what?"},
+		{"profile: {}\n", 0, "test.yaml:1:10: profile: cpu is missing"},
 		{"profile: {cpu: 1500ms}\n", 0, "test.yaml:1:16: cpu: want whole seconds from 1s to 10m0s, got 1.5s"},
 		{"profile: {cpu: 0s}\n", 0, "want whole seconds"},
 		{"profile: {cpu: 11m}\n", 0, "want whole seconds"},
@@ -43,7 +43,7 @@ func TestProfile(t *testing.T) {
 func TestProfilesDoc(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "profiles.md"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	_, block, _ := strings.Cut(string(data), "```yaml\n")
 	block, _, _ = strings.Cut(block, "```")

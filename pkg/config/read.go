@@ -1,25 +1,20 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
+	"slices"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/coreos/dbtester/pkg/config/classic"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// maxFile is the largest file that is taken for an experiment file.
-const maxFile = 4 << 20
 
 // Read reads an experiment file, compact or classic, against the databases of
 // the catalog. It returns the experiment with every default filled in and the
-// warnings about it. The error is a [*Problems] naming everything wrong with the
-// file at once, or says why the file cannot be read.
-func Read(path string, catalog Catalog) (*Experiment, []Problem, error) {
-	data, err := os.ReadFile(path)
+// warnings about the file. The error is a [*yamlfile.Problems] with every problem
+// of the file, or the reason why the file cannot be opened.
+func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
+	data, err := regularfile.Read(path, yamlfile.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read experiment file: %w", err)
 	}
@@ -31,80 +26,59 @@ func Read(path string, catalog Catalog) (*Experiment, []Problem, error) {
 	return e, warnings, nil
 }
 
-// Parse is [Read] from memory; name stands for the file in problems.
-func Parse(name string, data []byte, catalog Catalog) (*Experiment, []Problem, error) {
-	r := &reader{file: name, catalog: catalog}
+// Parse is [Read] from memory. Problems name the file by name.
+func Parse(name string, data []byte, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
+	r := &reader{Reader: yamlfile.New(name), catalog: catalog}
 	var e *Experiment
-	if root := r.document(data); root != nil {
-		e = r.experiment(root)
+	if root := r.Document(data); root != nil {
+		e = r.experiment(name, root)
 	}
-	warnings := inFileOrder(r.warnings)
-	if len(r.problems) > 0 {
-		problems := Problems(inFileOrder(r.problems))
-		return nil, warnings, &problems
+	if err := r.Err(); err != nil {
+		return nil, r.Warnings(), err
 	}
-	return e, warnings, nil
+	return e, r.Warnings(), nil
 }
 
-// document parses the one YAML document of a file; nil if there is none.
-func (r *reader) document(data []byte) *yaml.Node {
-	start := &yaml.Node{Line: 1, Column: 1}
-	if len(data) > maxFile {
-		r.errorf(start, "the file is larger than %d MiB", maxFile>>20)
-		return nil
-	}
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err != nil {
-		r.errorf(start, "%v", err)
-		return nil
-	}
-	var first, second yaml.Node
-	if err := loader.Load(&first); err != nil {
-		r.syntax(err, data)
-		return nil
-	}
-	if len(first.Content) == 0 || isNull(first.Content[0]) {
-		r.errorf(start, "the file is empty")
-		return nil
-	}
-	switch err := loader.Load(&second); {
-	case err == nil:
-		r.errorf(&second, "a second document begins here; an experiment file has one")
-	case !errors.Is(err, io.EOF):
-		r.syntax(err, data)
-	}
-	return first.Content[0]
-}
-
-// syntax reports what the YAML parser stopped at.
-func (r *reader) syntax(err error, data []byte) {
-	at := &yaml.Node{Line: 1, Column: 1}
-	var bad *yaml.LoadError
+// experiment reads a document by the schema that its keys belong to.
+func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
+	s := fileSection(r.catalog)
+	inCompact, inClassic := firstKey(root, s.Names()), firstKey(root, classic.Keys())
 	switch {
-	case errors.Is(err, io.EOF):
-		r.errorf(at, "the file is empty")
-		return
-	case !errors.As(err, &bad):
-		r.errorf(at, "%v", err)
-		return
+	case inCompact != nil && inClassic != nil:
+		r.mixed(inCompact, inClassic)
+		return nil
+	case inClassic != nil, inCompact == nil && looksLike(root, classic.Keys()):
+		return r.resolve(name, true, r.classic(root))
+	default:
+		f := s.Read(r.Reader, "", "the file", root)
+		f.Is.root, f.Is.uploadKey = root, "upload.url"
+		return r.resolve(name, false, f)
 	}
-	if bad.Mark.Line > 0 {
-		at.Line, at.Column = bad.Mark.Line, max(bad.Mark.Column, 1)
-	}
-	text := bad.Message
-	if tabbed(data, at.Line) && (strings.Contains(text, "tab") || strings.Contains(text, "cannot start any token")) {
-		text = "a tab indents this line; YAML wants spaces"
-	}
-	r.errorf(at, "not YAML: %s", text)
 }
 
-// tabbed reports whether a tab is in what indents a line, counted from 1.
-func tabbed(data []byte, line int) bool {
-	for range line - 1 {
-		_, rest, _ := bytes.Cut(data, []byte("\n"))
-		data = rest
+// mixed reports that a file has keys of both schemas, at the later one.
+func (r *reader) mixed(compact, classic *yamlfile.Node) {
+	later, is, earlier, was := compact, "compact", classic, "classic"
+	if compact.Line < classic.Line {
+		later, is, earlier, was = classic, "classic", compact, "compact"
 	}
-	text, _, _ := bytes.Cut(data, []byte("\n"))
-	indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
-	return bytes.Contains(indent, []byte("\t"))
+	r.Errorf(later, "%q is of the %s schema, but %q (line %d) of the %s one; a file keeps to one of them",
+		later.Value, is, earlier.Value, earlier.Line, was)
+}
+
+// firstKey returns the first key of a document that is one of the known keys.
+func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
+	for _, key := range yamlfile.TopKeys(root) {
+		if slices.Contains(known, key.Value) {
+			return key
+		}
+	}
+	return nil
+}
+
+// looksLike reports whether a key of a document is near one of the known keys.
+func looksLike(root *yamlfile.Node, known []string) bool {
+	return slices.ContainsFunc(yamlfile.TopKeys(root), func(key *yamlfile.Node) bool {
+		return yamlfile.Nearest(key.Value, known) != ""
+	})
 }

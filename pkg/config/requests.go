@@ -3,15 +3,17 @@ package config
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SetRequests makes every database's load so many requests, split over its steps
-// as the file's own number would be; a duration stays a second bound. It is an
-// error, and changes nothing, if n is too small for the clients or too large for
-// the keys.
+// SetRequests sets the number of requests of every load, split over its steps like
+// the file's own number. A duration stays a second bound. SetRequests returns an
+// error and changes nothing if n is too small for the clients or too large for the
+// keys.
 func (e *Experiment) SetRequests(n int64) error {
 	for _, d := range e.Databases {
-		if err := d.Load.fits(n); err != nil {
+		if err := fits(d.Load, n); err != nil {
 			return fmt.Errorf("%s: %w", d.ID, err)
 		}
 	}
@@ -25,12 +27,12 @@ func (e *Experiment) SetRequests(n int64) error {
 	return nil
 }
 
-// fits reports why a load cannot have n requests.
-func (l Load) fits(n int64) error {
+// fits returns the reason why a load cannot have n requests.
+func fits(l workload.Load, n int64) error {
 	if n < 1 {
-		return fmt.Errorf("a load has at least one request, not %d", n)
+		return fmt.Errorf("requests must be positive, got %d", n)
 	}
-	if numbers := l.keyNumbers(n); digits(numbers) > l.KeySize {
+	if numbers := l.KeyNumbers(n); digits(numbers) > l.KeySize {
 		return fmt.Errorf("keys of %d bytes cannot be %d different ones", l.KeySize, numbers)
 	}
 	if len(l.Steps) == 0 && int64(l.Clients) > n {
@@ -44,5 +46,27 @@ func (l Load) fits(n int64) error {
 	return nil
 }
 
-// digits is how long the largest of so many numbers from 0 on is.
+// digits returns the length of the largest of that many numbers from 0 on.
 func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }
+
+// split divides requests among n steps by the classic rule: equal parts, rounded
+// down to whole ten thousands or thousands if they are larger. The last step gets
+// the rest: a million over eight is seven times 120,000 and 160,000.
+func split(requests int64, n int) []int64 {
+	if n == 0 {
+		return nil
+	}
+	part := requests / int64(n)
+	switch {
+	case part > 10_000:
+		part -= part % 10_000
+	case part > 1_000:
+		part -= part % 1_000
+	}
+	parts := make([]int64, n)
+	for i := range parts {
+		parts[i] = part
+	}
+	parts[n-1] = requests - part*int64(n-1)
+	return parts
+}

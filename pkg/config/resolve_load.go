@@ -5,41 +5,35 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // loadResolver resolves the load of one database.
 type loadResolver struct {
 	*reader
-	db   *databaseSpec
-	spec loadSpec
+	db *databaseSpec
+	// spec is the database's load over the file's.
+	spec written[loadSpec]
 }
 
-// resolve fills in the defaults and checks the load against the database and
-// against itself.
-func (r *loadResolver) resolve(d Database) Load {
-	def, spec := Defaults(), r.spec
-	l := Load{
-		Rate:      spec.rate.or(def.Rate),
-		Arrival:   spec.arrival.or(def.Arrival),
-		Backlog:   spec.backlog.or(def.Backlog),
-		KeySize:   spec.keySize.or(def.KeySize),
-		ValueSize: spec.valueSize.or(def.ValueSize),
-		SameKey:   spec.sameKey.or(def.SameKey),
-		Timeout:   spec.timeout.or(def.Timeout),
-		WarmUp:    spec.warmUp.or(def.WarmUp),
-		CoolDown:  spec.coolDown.or(def.CoolDown),
-		Target:    spec.target.or(def.Target),
+// resolve fills in the defaults and reports values that do not fit the database or
+// one another.
+func (r *loadResolver) resolve(d Database) workload.Load {
+	l := loadSection(r.catalog).Filled(r.spec).Load
+	if !r.spec.Has("drain") {
+		l.Drain = l.Timeout
 	}
-	l.Drain = spec.drain.or(l.Timeout)
 	if l.Timeout == 0 {
-		r.errorf(spec.timeout.at, "timeout: a request needs some time")
+		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
 	r.meaning(&l)
 	r.keys(&l)
-	if spec.steps.set() {
+	if !r.spec.Has("requests") && r.spec.Has("duration") {
+		l.Requests = 0
+	}
+	if r.spec.Has("steps") {
 		r.stepped(&l)
 	} else {
 		r.plain(&l)
@@ -47,136 +41,145 @@ func (r *loadResolver) resolve(d Database) Load {
 	r.pace(l)
 	r.readMode(&l)
 	r.target(l, d)
+	if !r.spec.Has("failover") {
+		l.Failover = r.db.entry.Failover
+	}
 	r.sizes(&l)
 	r.trims(l)
+	l.Judge, l.Expect = r.judge(), r.spec.Is.expect.Is
 	return l
 }
 
 // plain resolves a load of one stretch.
-func (r *loadResolver) plain(l *Load) {
-	spec := r.spec
-	l.Duration = spec.duration.is
-	l.Requests = spec.requests.is
-	if !spec.requests.set() && !spec.duration.set() {
-		l.Requests = DefaultRequests
-	}
+func (r *loadResolver) plain(l *workload.Load) {
 	if l.Requests == 0 && l.Duration == 0 {
-		r.errorf(r.at(spec.requests.at, spec.duration.at), "%s: a load ends after some requests or some duration; both are 0",
-			cmp.Or(spec.requests.key, "duration"))
+		r.Errorf(r.at("requests", "duration"), "%s: requests or duration must be positive, both are 0",
+			cmp.Or(r.spec.Place("requests").Key, "duration"))
 	}
-	l.Clients = spec.clients.or(int(clamp(int64(Defaults().Clients), l.Requests)))
-	r.someClients(spec.clients, l.Clients, l.Requests)
-	l.Connections = r.connections(spec.connections, spec.clients, l.Clients)
-	l.RateEnd, l.Ramp = spec.rateEnd.is, spec.ramp.is
-	r.changes(l.Stretches()[0], spec.rateEnd, spec.ramp)
+	if !r.spec.Has("clients") && l.Requests > 0 {
+		l.Clients = int(min(int64(l.Clients), l.Requests))
+	}
+	r.someClients(r.spec, l.Clients, l.Requests)
+	l.Connections = r.connections(r.spec.Place("connections"), l.Connections, l.Clients)
+	r.changes(l.Stretches()[0], r.spec.NodeOf("rate_end"), r.spec.NodeOf("ramp"))
 }
 
-// pace checks what is said of requests that are due at times of their own: only a
-// rate has such.
-func (r *loadResolver) pace(l Load) {
-	spec := r.spec
-	if !l.rated() {
-		if spec.arrival.is == "poisson" {
-			r.errorf(spec.arrival.at, "arrival: without a rate, a client sends when its last request ended; requests arrive by themselves only at a rate")
+// pace reports keys that only requests with due times of their own give a meaning.
+func (r *loadResolver) pace(l workload.Load) {
+	if !l.Rated() {
+		if l.Arrival == workload.ArrivalPoisson {
+			r.Errorf(r.spec.NodeOf("arrival"), "arrival: poisson needs a rate; without a rate, a client sends when its last request ended")
 		}
-		for _, p := range written(spec.backlog.place(), spec.drain.place()) {
-			r.errorf(p.at, "%s: without a rate, no request waits for a client", p.key)
+		for _, p := range yamlfile.PlacesInOrder(r.spec.Place("backlog"), r.spec.Place("drain")) {
+			r.Errorf(p.At, "%s needs a rate: without one, no request waits for a client", p.Key)
 		}
 		return
 	}
-	if l.Backlog == "shed" && l.KeyLaw == "latest" && slices.Contains(l.Operations(), "write") {
-		r.errorf(spec.backlog.at, "backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law")
+	for _, s := range l.Stretches() {
+		if l.Arrival == workload.ArrivalPoisson && s.Rate > maxPoisson {
+			r.Errorf(cmp.Or(r.spec.NodeOf("arrival"), r.db.id), "arrival: poisson draws every request, so the rate must be at most %d, got %.0f", maxPoisson, s.Rate)
+		}
+	}
+	if l.Backlog == workload.BacklogShed && l.ReadsCreated() {
+		r.Errorf(r.spec.NodeOf("backlog"), "backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law")
 	}
 }
 
-// changes checks what changes while a step runs: the rate, or the number of
+// changes checks values that change while a step runs: the rate, or the number of
 // clients that have begun.
-func (r *loadResolver) changes(s Step, rateEnd given[float64], ramp given[time.Duration]) {
+func (r *loadResolver) changes(s workload.Step, rateEnd, ramp *yamlfile.Node) {
 	if s.RateEnd > 0 {
-		switch {
+		switch arrival := r.spec.NodeOf("arrival"); {
 		case s.Rate == 0:
-			r.errorf(rateEnd.at, "rate_end: a rate that changes needs a rate to begin with")
+			r.Errorf(rateEnd, "rate_end: a rate that changes needs a rate to begin with")
 		case s.Duration == 0:
-			r.errorf(rateEnd.at, "rate_end: a rate that changes needs a duration to change over")
-		case r.spec.arrival.is == "poisson":
-			r.errorf(rateEnd.at, "rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line %d) is for one that stays",
-				r.spec.arrival.at.Line)
+			r.Errorf(rateEnd, "rate_end: a rate that changes needs a duration to change over")
+		case arrival != nil && r.spec.Is.Arrival == workload.ArrivalPoisson:
+			r.Errorf(rateEnd, "rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line %d) needs a constant rate",
+				arrival.Line)
 		}
 	}
 	switch {
 	case s.Ramp > 0 && s.Rate > 0:
-		r.errorf(ramp.at, "ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow")
+		r.Errorf(ramp, "ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow")
 	case s.Duration > 0 && s.Ramp > s.Duration:
-		r.errorf(ramp.at, "ramp: %s is longer than the %s in which clients send", s.Ramp, s.Duration)
+		r.Errorf(ramp, "ramp: %s is longer than the %s in which clients send", s.Ramp, s.Duration)
 	}
 }
 
-// clamp is n, but no more than most unless most is 0.
-func clamp(n, most int64) int64 {
-	if most > 0 {
-		return min(n, most)
+// counted is a mapping with a number of clients: a load or a step.
+type counted interface {
+	Place(key string) yamlfile.Place
+	Called(key string) string
+}
+
+// maxClients is how many clients one machine can run: each has memory of its own.
+const maxClients = 1_000_000
+
+// maxPoisson bounds a rate whose arrivals are drawn one by one, per second.
+const maxPoisson = 10_000_000
+
+// someClients checks a number of clients against the requests they share.
+func (r *loadResolver) someClients(w counted, clients int, requests int64) {
+	at, key := cmp.Or(w.Place("clients").At, r.db.id), w.Called("clients")
+	switch {
+	case clients < 1:
+		r.Errorf(at, "%s must be positive, got %d", key, clients)
+	case clients > maxClients:
+		r.Errorf(at, "%s must be at most %d, got %d", key, maxClients, clients)
+	case requests > 0 && int64(clients) > requests:
+		r.Errorf(at, "%s: %d are more than the %d requests they share", key, clients, requests)
+	}
+}
+
+// maxConnections is how many connections clients share at most by default. More of
+// them cost memory and gain nothing.
+const maxConnections = 100
+
+// connections resolves how many connections clients share: n, if that is given at
+// a place.
+func (r *loadResolver) connections(p yamlfile.Place, n, clients int) int {
+	shared := r.db.entry.SharedConn
+	switch {
+	case !p.Set() && shared:
+		return min(clients, maxConnections)
+	case !p.Set():
+		return clients
+	case n < 1:
+		r.Errorf(p.At, "%s must be positive, got %d", p.Key, n)
+	case !shared && n != clients:
+		r.Errorf(p.At, "%s: %d for %d clients, but clients of %s cannot share one: leave it out, or give as many",
+			p.Key, n, clients, r.db.entry.Name)
+	case n > clients:
+		r.Errorf(p.At, "%s: %d are more than the %d clients", p.Key, n, clients)
 	}
 	return n
 }
 
-// someClients checks a number of clients against the requests they share.
-func (r *loadResolver) someClients(g given[int], clients int, requests int64) {
-	key := cmp.Or(g.key, "clients")
+// readMode resolves the read mode.
+func (r *loadResolver) readMode(l *workload.Load) {
+	modes := r.db.entry.Reads
 	switch {
-	case clients < 1:
-		r.errorf(r.at(g.at), "%s: a load needs at least one client", key)
-	case requests > 0 && int64(clients) > requests:
-		r.errorf(r.at(g.at), "%s: %d are more than the %d requests they share", key, clients, requests)
-	}
-}
-
-// connections resolves how many connections clients share.
-func (r *loadResolver) connections(g, from given[int], clients int) int {
-	shared := r.db.entry.SharedConn
-	key := cmp.Or(g.key, "connections")
-	switch {
-	case !g.set() && shared:
-		return min(clients, DefaultConnections)
-	case !g.set():
-		return clients
-	case g.is < 1:
-		r.errorf(g.at, "%s: a load needs at least one connection", key)
-	case !shared && g.is != clients:
-		r.errorf(g.at, "%s: %d for %d clients, but clients of %s cannot share one: leave it out, or give as many",
-			key, g.is, clients, r.db.entry.Name)
-	case g.is > clients:
-		r.errorf(g.at, "%s: %d are more than the %d clients", key, g.is, clients)
-	}
-	return g.is
-}
-
-// readMode resolves what reads promise.
-func (r *loadResolver) readMode(l *Load) {
-	spec, entry := r.spec, r.db.entry
-	switch {
-	case !slices.ContainsFunc(l.Operations(), reads):
-		if spec.read.set() {
-			r.idle(spec.read.place(), "no operation of the load reads")
+	case !l.Any(workload.Op.Reads):
+		if r.spec.Has("read") {
+			r.idle(r.spec.Place("read"), "no operation of the load reads")
 		}
+		l.Read = ""
 		return
-	case len(entry.Reads) == 0:
+	case len(modes) == 0:
+		l.Read = ""
 		return
+	case !r.spec.Has("read"):
+		l.Read = modes[0]
 	}
-	l.Read = spec.read.or(entry.Reads[0])
-	if !slices.Contains(entry.Reads, l.Read) {
-		r.errorf(r.at(spec.read.at), "%s: %s has no reads that are %q (it has %s)", cmp.Or(spec.read.key, "read"),
-			entry.Name, l.Read, strings.Join(entry.Reads, ", "))
+	if !slices.Contains(modes, l.Read) {
+		r.Errorf(r.at("read"), "%s: %s does not support the mode %q (it supports %s)", r.spec.Called("read"),
+			r.db.entry.Name, l.Read, strings.Join(yamlfile.Words(modes), ", "))
 	}
-}
-
-// reads reports whether an operation has a read mode. A swap reads what it then
-// replaces.
-func reads(operation string) bool {
-	return slices.Contains([]string{"read", "read-oneshot", "range", "swap"}, operation)
 }
 
 // target checks which members connections go to.
-func (r *loadResolver) target(l Load, d Database) {
+func (r *loadResolver) target(l workload.Load, d Database) {
 	known := []string{"all", "leader", "follower"}
 	for _, h := range d.Hosts {
 		known = append(known, h.Addr)
@@ -185,88 +188,41 @@ func (r *loadResolver) target(l Load, d Database) {
 		host, _, _ := net.SplitHostPort(endpoint)
 		known = append(known, host, endpoint)
 	}
-	switch at := r.at(r.spec.target.at); {
+	switch at := r.at("target"); {
 	case !slices.Contains(known, l.Target):
-		r.errorf(at, "target: unknown value %q%s", l.Target, hint(l.Target, known))
+		r.Errorf(at, "target: unknown value %q%s", l.Target, yamlfile.Hint(l.Target, known))
 	case (l.Target == "leader" || l.Target == "follower") && !r.db.entry.Leader:
-		r.errorf(at, "target: %s: the members of %s do not tell which of them leads; give all or a host", l.Target, r.db.entry.Name)
+		r.Errorf(at, "target: %s: %s does not report its leader; give all or a host", l.Target, r.db.entry.Name)
 	}
 }
 
-// sizes resolves and checks keys and values against the database and the number
-// of keys.
-func (r *loadResolver) sizes(l *Load) {
-	spec := r.spec
-	keySize, numbers := cmp.Or(spec.keySize.key, "key_size"), l.keyNumbers(l.Requests)
-	switch {
-	case l.KeySize < 1:
-		r.errorf(r.at(spec.keySize.at), "%s: a key has at least one byte", keySize)
-	case l.KeySize < digits(numbers):
-		r.errorf(r.at(spec.keySize.at), "%s: %d bytes cannot hold %d different keys (at least %d)",
-			keySize, l.KeySize, numbers, digits(numbers))
-	}
-	most, limited := r.maxValue(l.KeySize)
-	over := func(g given[int], key string, size int) {
-		if limited && size > most {
-			r.errorf(r.at(g.at), "%s: %d is more than %s takes (%d)", cmp.Or(g.key, key), size, r.db.entry.Name, most)
-		}
-	}
-	if high := spec.valueSizeMax; high.is > 0 && high.is != l.ValueSize {
-		l.ValueSizeMax = high.is
-		r.valueRange(*l)
-		over(high, "value_size_max", l.ValueSizeMax)
-		return
-	}
-	over(spec.valueSize, "value_size", l.ValueSize)
-}
-
-// maxValue is the largest value that the database takes under a key of that many
-// bytes, if there is a limit: options that change it say so.
-func (r *loadResolver) maxValue(keySize int) (most int, limited bool) {
-	if options, ok := r.db.options.(interface{ MaxValue(keySize int) int }); ok {
-		return options.MaxValue(keySize), true
-	}
-	return r.db.entry.MaxValue, r.db.entry.MaxValue > 0
-}
-
-// minRange is the smallest value of a range of sizes: only values from here on
-// carry the number that tells a reader how long they should be.
-const minRange = 16
-
-// valueRange checks that sizes of values go from one to a larger one.
-func (r *loadResolver) valueRange(l Load) {
-	low, high := r.spec.valueSize, r.spec.valueSizeMax
-	switch {
-	case l.ValueSizeMax < l.ValueSize:
-		r.errorf(high.at, "%s: %d is less than value_size (%d)", high.key, l.ValueSizeMax, l.ValueSize)
-	case l.ValueSize < minRange:
-		r.errorf(r.at(low.at, high.at), "value_size: sizes that differ begin at %d bytes: shorter values cannot say how long they should be", minRange)
-	}
-}
-
-// trims checks what is cut from the measured population at both ends of a step.
-func (r *loadResolver) trims(l Load) {
+// trims checks the times that are cut from the measurement at both ends of a step.
+func (r *loadResolver) trims(l workload.Load) {
 	shortest := l.Stretches()[0].Duration
 	for _, s := range l.Stretches() {
 		shortest = min(shortest, s.Duration)
 	}
 	switch {
 	case l.CoolDown > 0 && shortest == 0:
-		r.errorf(r.spec.coolDown.at, "cool_down: only a load with a duration has an end that is known before")
+		r.Errorf(r.spec.NodeOf("cool_down"), "cool_down needs a duration: without one, the end of the load is not known before")
 	case shortest > 0 && l.WarmUp+l.CoolDown >= shortest:
-		r.errorf(r.at(r.spec.warmUp.at, r.spec.coolDown.at), "warm_up and cool_down leave nothing to measure of %s", shortest)
+		r.Errorf(r.at("warm_up", "cool_down"), "warm_up and cool_down leave nothing to measure of %s", shortest)
 	}
 }
 
-// idle warns of what has no effect, unless something else is wrong: that may be
-// why.
-func (r *loadResolver) idle(p place, why string) {
-	if len(r.problems) == 0 {
-		r.warnf(p.at, "%s: %s", p.key, why)
+// idle warns of a value without effect, unless an error may be the reason.
+func (r *loadResolver) idle(p yamlfile.Place, why string) {
+	if r.Errors() == 0 {
+		r.Warnf(p.At, "%s: %s", p.Key, why)
 	}
 }
 
-// at is the first place that is one, else the database's id.
-func (r *loadResolver) at(places ...*yaml.Node) *yaml.Node {
-	return cmp.Or(cmp.Or(places...), r.db.at)
+// at returns the place of the first key that is given, else the database's id.
+func (r *loadResolver) at(keys ...string) *yamlfile.Node {
+	for _, key := range keys {
+		if node := r.spec.NodeOf(key); node != nil {
+			return node
+		}
+	}
+	return r.db.id
 }

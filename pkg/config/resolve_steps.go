@@ -3,37 +3,43 @@ package config
 import (
 	"cmp"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // stepped resolves a load of several stretches. Requests and duration of the
 // load are shared out among the steps that have neither of their own.
-func (r *loadResolver) stepped(l *Load) {
-	specs := r.spec.steps.is
+func (r *loadResolver) stepped(l *workload.Load) {
+	specs := r.spec.Is.steps
 	if len(specs) == 0 {
-		r.errorf(r.spec.steps.at, "%s: the list is empty", r.spec.steps.key)
+		r.Errorf(r.spec.NodeOf("steps"), "%s: the list is empty", r.spec.Called("steps"))
 		return
 	}
-	requests, durations := r.shareRequests(specs), r.shareDuration(specs)
+	requests, durations := r.shareRequests(specs, l.Requests), r.shareDuration(specs, l.Duration)
+	rateEnd, ramp := l.RateEnd, l.Ramp
+	l.Requests, l.Duration, l.Clients, l.Connections, l.RateEnd, l.Ramp = 0, 0, 0, 0, 0, 0
 	for i, s := range specs {
-		step := Step{
-			Clients:  s.clients.is,
-			Requests: s.requests.is + requests[i],
-			Duration: s.duration.is + durations[i],
-			Rate:     s.rate.or(l.Rate),
+		step := s.Is
+		step.Requests += requests[i]
+		step.Duration += durations[i]
+		rateEndAt, rampAt := s.NodeOf("rate_end"), cmp.Or(s.NodeOf("ramp"), r.spec.NodeOf("ramp"))
+		if !s.Has("rate") { // the load's end belongs to the load's rate
+			step.Rate = l.Rate
+			if rateEndAt == nil {
+				step.RateEnd, rateEndAt = rateEnd, r.spec.NodeOf("rate_end")
+			}
 		}
-		rateEnd, ramp := pick(s.rateEnd, r.spec.rateEnd), pick(s.ramp, r.spec.ramp)
-		if s.rate.set() {
-			rateEnd = s.rateEnd // the load's belongs to the load's rate
+		if !s.Has("ramp") {
+			step.Ramp = ramp
 		}
-		step.RateEnd, step.Ramp = rateEnd.is, ramp.is
-		r.changes(step, rateEnd, ramp)
-		if !s.clients.set() {
-			r.errorf(s.at, "step: clients is missing")
+		r.changes(step, rateEndAt, rampAt)
+		if !s.Has("clients") {
+			r.Errorf(s.Node, "step: clients is missing")
 		} else {
-			r.someClients(s.clients, step.Clients, step.Requests)
+			r.someClients(s, step.Clients, step.Requests)
 		}
 		if step.Requests == 0 && step.Duration == 0 {
-			r.errorf(s.at, "step: it ends after some requests or some duration; both are 0")
+			r.Errorf(s.Node, "step: requests or duration must be positive, both are 0")
 		}
 		step.Connections = r.stepConnections(s, step.Clients)
 		l.Steps = append(l.Steps, step)
@@ -45,75 +51,69 @@ func (r *loadResolver) stepped(l *Load) {
 }
 
 // stepConnections resolves a step's connections. The load's own number is the
-// most that any step uses.
-func (r *loadResolver) stepConnections(s stepSpec, clients int) int {
-	most := r.spec.connections
-	if s.connections.set() || !most.set() {
-		return r.connections(s.connections, s.clients, clients)
+// largest that a step uses.
+func (r *loadResolver) stepConnections(s written[workload.Step], clients int) int {
+	if s.Has("connections") || !r.spec.Has("connections") {
+		return r.connections(s.Place("connections"), s.Is.Connections, clients)
 	}
-	most.is = min(most.is, clients)
-	return r.connections(most, s.clients, clients)
+	return r.connections(r.spec.Place("connections"), min(r.spec.Is.Connections, clients), clients)
 }
 
 // open reports whether a step leaves its end to the load's.
-func (s stepSpec) open() bool { return !s.requests.set() && !s.duration.set() }
+func open(s written[workload.Step]) bool { return !s.Has("requests") && !s.Has("duration") }
 
-// shareRequests returns the requests each open step gets.
-func (r *loadResolver) shareRequests(specs []stepSpec) []int64 {
+// shareRequests returns the requests that each open step gets of the load's.
+func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64) []int64 {
 	shares := make([]int64, len(specs))
-	total := r.spec.requests.is
-	if !r.spec.requests.set() && !r.spec.duration.set() {
-		total = DefaultRequests
-	}
-	var open []int
+	var opened []int
 	rest := total
 	for i, s := range specs {
-		rest -= s.requests.is
-		if s.open() {
-			open = append(open, i)
+		rest -= s.Is.Requests
+		if open(s) {
+			opened = append(opened, i)
 		}
 	}
-	at, key := r.at(r.spec.requests.at, r.spec.steps.at), cmp.Or(r.spec.requests.key, "requests")
+	at, key := r.at("requests", "steps"), r.spec.Called("requests")
 	switch {
-	case len(open) == 0 && r.spec.requests.set() && rest != 0:
-		r.errorf(at, "%s: %d, but the steps' own come to %d", key, total, total-rest)
-	case len(open) > 0 && total > 0 && rest < int64(len(open)):
-		r.errorf(at, "%s: %d are too few for the steps", key, total)
-	case len(open) > 0 && total > 0:
-		for n, part := range split(rest, len(open)) {
-			shares[open[n]] = part
+	case len(opened) == 0 && r.spec.Has("requests") && rest != 0:
+		r.Errorf(at, "%s: %d, but the steps' own come to %d", key, total, total-rest)
+	case len(opened) > 0 && total > 0 && rest < int64(len(opened)):
+		r.Errorf(at, "%s: %d are too few for the steps", key, total)
+	case len(opened) > 0 && total > 0:
+		for n, part := range split(rest, len(opened)) {
+			shares[opened[n]] = part
 		}
 	}
 	return shares
 }
 
-// shareDuration returns the duration each open step gets.
-func (r *loadResolver) shareDuration(specs []stepSpec) []time.Duration {
+// shareDuration returns the duration that each open step gets of the load's.
+func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.Duration) []time.Duration {
 	shares := make([]time.Duration, len(specs))
-	g := r.spec.duration
-	if g.is == 0 {
+	if total == 0 {
 		return shares
 	}
-	var open []int
-	rest := g.is
+	var opened []int
+	rest := total
 	for i, s := range specs {
-		rest -= s.duration.is
-		if s.open() {
-			open = append(open, i)
+		rest -= s.Is.Duration
+		if open(s) {
+			opened = append(opened, i)
 		}
 	}
+	at := r.spec.NodeOf("duration")
 	switch {
-	case len(open) == 0 && rest != 0:
-		r.errorf(g.at, "duration: %s, but the steps' own come to %s", g.is, g.is-rest)
-	case len(open) > 0 && rest < time.Duration(len(open))*time.Millisecond:
-		r.errorf(g.at, "duration: %s is too short for the steps", g.is)
-	case len(open) > 0:
-		part := (rest / time.Duration(len(open))).Truncate(time.Millisecond)
-		for _, i := range open {
+	case len(opened) == 0 && rest != 0:
+		r.Errorf(at, "duration: %s, but the steps' own come to %s", total, total-rest)
+	case len(opened) > 0 && rest < time.Duration(len(opened))*time.Millisecond:
+		r.Errorf(at, "duration: %s is too short for the steps", total)
+	case len(opened) > 0:
+		part := (rest / time.Duration(len(opened))).Truncate(time.Millisecond)
+		for _, i := range opened {
 			shares[i] = part
 			rest -= part
 		}
-		shares[open[len(open)-1]] += rest
+		shares[opened[len(opened)-1]] += rest
 	}
 	return shares
 }

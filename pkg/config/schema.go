@@ -1,63 +1,63 @@
 package config
 
 import (
-	"maps"
-	"slices"
+	"encoding/json"
+	"fmt"
+	"regexp"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// experiment reads a document by the schema that its keys belong to.
-func (r *reader) experiment(root *yaml.Node) *Experiment {
-	compact, classic := r.compactKeys(&fileSpec{}), r.classicKeys(&classicFile{})
-	inCompact, inClassic := firstKey(root, compact), firstKey(root, classic)
-	switch {
-	case inCompact != nil && inClassic != nil:
-		r.mixed(inCompact, inClassic)
-		return nil
-	case inClassic != nil, inCompact == nil && looksLike(root, classic):
-		r.classic = true
-		return r.resolve(r.classicSpec(root))
-	default:
-		return r.resolve(r.compactSpec(root))
+// Schema returns the JSON Schema of compact experiment files with the databases of
+// a catalog. Editors complete and check files with it; it accepts some files that
+// [Read] refuses, for it does not compare values with one another.
+func Schema(catalog Catalog) ([]byte, error) {
+	s := fileSection(catalog).Schema()
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["title"] = "dbtester experiment"
+	s["type"] = "object"
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode schema: %w", err)
 	}
+	return append(data, '\n'), nil
 }
 
-// mixed reports that a file has keys of both schemas, at the later one.
-func (r *reader) mixed(compact, classic *yaml.Node) {
-	later, is, earlier, was := compact, "compact", classic, "classic"
-	if compact.Line < classic.Line {
-		later, is, earlier, was = classic, "classic", compact, "compact"
-	}
-	r.errorf(later, "%q is of the %s schema, but %q (line %d) of the %s one; a file keeps to one of them",
-		later.Value, is, earlier.Value, earlier.Line, was)
-}
-
-// firstKey is the first key of a document that a schema has.
-func firstKey(root *yaml.Node, schema keys) *yaml.Node {
-	for _, key := range topKeys(root) {
-		if schema[key.Value] != nil {
-			return key
+// databasesSchema describes the mapping of databases by their ids.
+func databasesSchema(c Catalog) schema {
+	ids := schema{}
+	for _, e := range c {
+		options := schema{"type": []string{"object", "null"}, "additionalProperties": false}
+		if e.Options != nil {
+			options = yamlfile.OptionsSchema(yamlfile.Options(e.Options()))
 		}
+		ids["^"+regexp.QuoteMeta(e.Name)+"(__["+`a-zA-Z0-9_.+-`+"]+)?$"] = databaseSection(c, options).Schema()
 	}
-	return nil
+	return schema{"type": "object", "patternProperties": ids, "additionalProperties": false}
 }
 
-// looksLike reports whether some key of a document nearly is one of the schema.
-func looksLike(root *yaml.Node, schema keys) bool {
-	names := slices.Collect(maps.Keys(schema))
-	return slices.ContainsFunc(topKeys(root), func(key *yaml.Node) bool {
-		return nearest(key.Value, names) != ""
-	})
+// Tables returns the keys of every mapping of an experiment file as tables in
+// Markdown, by the heading of each.
+func Tables(catalog Catalog) []Table {
+	return []Table{
+		{"Keys of a file", fileSection(catalog).Table()},
+		{"Keys of a database", databaseSection(catalog, nil).Table()},
+		{"Keys of a host", hostSection().Table()},
+		{"Keys of a load", loadSection(catalog).Table()},
+		{"Keys of a step", stepSection().Table()},
+		{"Keys of judge", judgeSection().Table()},
+		{"Keys of expect", expectSection().Table()},
+		{"Keys of steps", stepsSection().Table()},
+		{"Keys of tls", tlsSection().Table()},
+		{"Keys of auth", authSection().Table()},
+		{"Keys of a plot", plotSection().Table()},
+		{"Keys of a profile", profileSection().Table()},
+		{"Keys of upload", uploadSection().Table()},
+		{"Keys of inputs", inputsSection().Table()},
+		{"Keys of report", reportSection().Table()},
+		{"Keys of an image", imageSection().Table()},
+	}
 }
 
-func topKeys(root *yaml.Node) []*yaml.Node {
-	if root.Kind != yaml.MappingNode {
-		return nil
-	}
-	var list []*yaml.Node
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		list = append(list, root.Content[i])
-	}
-	return list
-}
+// Table documents the keys of one mapping in Markdown.
+type Table struct{ Heading, Text string }

@@ -23,17 +23,17 @@ func wantShown(t *testing.T, file, name string) {
 	t.Helper()
 	got, err := Show(parse(t, file))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("show the experiment: %v", err)
 	}
 	golden := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
@@ -60,11 +60,11 @@ func wantSameAgain(t *testing.T, name string, file []byte) {
 	t.Helper()
 	first, _, err := Parse(name, file, testCatalog())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	shown, err := Show(first)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("show the experiment: %v", err)
 	}
 	second, warnings, err := Parse("shown", shown, testCatalog())
 	if err != nil {
@@ -75,7 +75,7 @@ func wantSameAgain(t *testing.T, name string, file []byte) {
 			t.Error(w)
 		}
 	}
-	options := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Experiment{}, "Path", "Classic")}
+	options := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Experiment{}, "Path", "Classic"), cmpopts.IgnoreUnexported(Experiment{})}
 	if diff := cmp.Diff(first, second, options); diff != "" {
 		t.Errorf("read again (-first +second):\n%s\n%s", diff, shown)
 	}

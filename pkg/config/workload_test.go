@@ -6,9 +6,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// mixedFile says in every way what a load can do.
+// mixedFile has every form of a load's operations.
 const mixedFile = `title: Mixed
 hosts: [10.0.0.1]
 load: {workload: ycsb-b, duration: 30s, clients: 50, value_size: 256B-4KiB}
@@ -36,10 +39,12 @@ databases:
 func TestMixes(t *testing.T) {
 	e := parse(t, mixedFile)
 	type meaning struct {
-		Does, KeyLaw, Read string
-		Keys               int64
-		Range              int
-		Values             [2]int
+		Does   string
+		KeyLaw workload.KeyLaw
+		Read   workload.ReadMode
+		Keys   int64
+		Range  int
+		Values [2]int
 	}
 	got := map[string]meaning{}
 	for _, d := range e.Databases {
@@ -47,7 +52,7 @@ func TestMixes(t *testing.T) {
 		if (l.Operation == "") != (len(l.Mix) > 0) {
 			t.Errorf("%s: operation %q and mix %v", d.ID, l.Operation, l.Mix)
 		}
-		got[d.ID] = meaning{l.Does(), l.KeyLaw, l.Read, l.Keys, l.RangeLimit, [2]int{l.ValueSize, l.ValueSizeMax}}
+		got[d.ID] = meaning{l.Describe(), l.KeyLaw, l.Read, l.Keys, l.RangeLimit, [2]int{l.ValueSize, l.ValueSizeMax}}
 	}
 	want := map[string]meaning{
 		"etcd__b":         {"ycsb-b (95 % read, 5 % update)", "zipfian", "linearizable", 1000, 0, [2]int{256, 4096}},
@@ -70,7 +75,7 @@ func TestNamedWorkloads(t *testing.T) {
 		"ycsb-d": "95 % read, 5 % write; latest", "ycsb-e": "95 % range, 5 % write; zipfian", "ycsb-f": "50 % read, 50 % swap; zipfian",
 	} {
 		l := parse(t, "hosts: [a]\nload: {workload: "+name+"}\ndatabases: {etcd: }\n").Databases[0].Load
-		if got := percents(l.Mix) + "; " + l.KeyLaw; got != want || l.Workload != name || l.Keys != 1000 || l.Read == "" {
+		if got := workload.Percents(l.Mix) + "; " + string(l.KeyLaw); got != want || l.Workload != name || l.Keys != 1000 || l.Read == "" {
 			t.Errorf("%s: %s, want %s (%+v)", name, got, want, l)
 		}
 		if ranges := name == "ycsb-e"; ranges != (l.RangeLimit == 100) {
@@ -81,11 +86,11 @@ func TestNamedWorkloads(t *testing.T) {
 
 func TestRamps(t *testing.T) {
 	e := parse(t, mixedFile)
-	step := func(rate, end float64, ramp time.Duration) Step {
-		return Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
+	step := func(rate, end float64, ramp time.Duration) workload.Step {
+		return workload.Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
 	}
 	// A step's own rate leaves the load's rate_end aside.
-	want := []Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
+	want := []workload.Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
 	stepped := e.Databases[4].Load
 	if diff := cmp.Diff(want, stepped.Stretches()); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -93,8 +98,8 @@ func TestRamps(t *testing.T) {
 	if stepped.RateEnd != 0 || stepped.Ramp != 0 {
 		t.Errorf("a stepped load has ramps of its own: %+v", stepped)
 	}
-	plain := Step{Clients: 200, Connections: 200, Duration: 30 * time.Second, Ramp: 10 * time.Second}
-	if diff := cmp.Diff([]Step{plain}, e.Databases[5].Load.Stretches()); diff != "" {
+	plain := workload.Step{Clients: 200, Connections: 200, Duration: 30 * time.Second, Ramp: 10 * time.Second}
+	if diff := cmp.Diff([]workload.Step{plain}, e.Databases[5].Load.Stretches()); diff != "" {
 		t.Errorf("a ramp without steps (-want +got):\n%s", diff)
 	}
 	if l := e.Databases[7].Load; l.Rate != 10 || l.RateEnd != 2000 {
@@ -118,82 +123,34 @@ func TestOverlayReplaces(t *testing.T) {
 		{"{duration: 5s, rate: 1, rate_end: 2}", "{rate: 1, arrival: poisson}", "write"},
 	} {
 		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
-		if l.Does() != test.want {
-			t.Errorf("%s over %s: %s, want %s", test.own, test.load, l.Does(), test.want)
+		if l.Describe() != test.want {
+			t.Errorf("%s over %s: %s, want %s", test.own, test.load, l.Describe(), test.want)
 		}
-		if l.SameKey == (l.Keys > 0) && l.Does() != "write" {
+		if l.SameKey == (l.Keys > 0) && l.Describe() != "write" {
 			t.Errorf("%s over %s: same key %v and %d keys", test.own, test.load, l.SameKey, l.Keys)
 		}
 	}
 }
 
-// TestPaceOfARate takes what belongs to a rate where one step has it, and drops
-// it where a database takes the rate back.
+// TestPaceOfARate keeps the keys that need a rate where one step has a rate, and
+// drops them where a database resets the rate.
 func TestPaceOfARate(t *testing.T) {
 	for _, test := range []struct {
 		load, own string
-		want      Load
+		want      workload.Load
 	}{
 		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], arrival: poisson, backlog: shed, drain: 1s}", "{}",
-			Load{Arrival: "poisson", Backlog: "shed", Drain: time.Second}},
+			workload.Load{Arrival: "poisson", Backlog: "shed", Drain: time.Second}},
 		{"{rate: 5, arrival: poisson, backlog: shed, drain: 1s}", "{rate: 0, timeout: 3s}",
-			Load{Arrival: "constant", Backlog: "keep", Drain: 3 * time.Second}},
-		{"{arrival: constant}", "{}", Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
-		{"{workload: ycsb-d, key_law: zipfian, rate: 5, backlog: shed}", "{}", Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
-		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
+			workload.Load{Arrival: "constant", Backlog: "keep", Drain: 3 * time.Second}},
+		{"{arrival: constant}", "{}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
+		{"{workload: ycsb-d, key_law: zipfian, rate: 5, backlog: shed}", "{}", workload.Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
+		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", workload.Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
 	} {
 		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
-		got := Load{Arrival: l.Arrival, Backlog: l.Backlog, Drain: l.Drain}
+		got := workload.Load{Arrival: l.Arrival, Backlog: l.Backlog, Drain: l.Drain}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s under %s (-want +got):\n%s", test.own, test.load, diff)
-		}
-	}
-}
-
-// TestKeyNumbers counts the numbers that keys are made of.
-func TestKeyNumbers(t *testing.T) {
-	mix := func(shares ...Share) []Share { return shares }
-	for _, test := range []struct {
-		name     string
-		load     Load
-		requests int64
-		want     int64
-	}{
-		{"writes", Load{Operation: "write"}, 1001, 1001},
-		{"reads", Load{Operation: "read", Keys: 10}, 1001, 10},
-		{"one key", Load{Operation: "read", Keys: 10, SameKey: true}, 1001, 1},
-		{"a mix of writes only", Load{Mix: mix(Share{"write", 2})}, 1001, 1001},
-		{"a mix without writes", Load{Mix: mix(Share{"read", 1}, Share{"update", 1}), Keys: 10}, 1001, 10},
-		{"whole blocks", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 1001, 510},
-		{"no end", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 0, 10},
-		{"more than numbers can count", Load{Mix: mix(Share{"read", 1}, Share{"write", 999}), Keys: 1<<63 - 1}, 1<<63 - 1, 9218760350836347517},
-	} {
-		if got := test.load.keyNumbers(test.requests); got != test.want {
-			t.Errorf("%s: %d, want %d", test.name, got, test.want)
-		}
-	}
-}
-
-// TestThousandths: every operation gets its part of a thousand requests, and all
-// are shared out.
-func TestThousandths(t *testing.T) {
-	for _, test := range []struct {
-		weights []float64
-		want    []int64
-	}{
-		{[]float64{1}, []int64{1000}},
-		{[]float64{1, 1, 1}, []int64{333, 334, 333}},
-		{[]float64{0.95, 0.05}, []int64{950, 50}},
-		{[]float64{999, 1}, []int64{999, 1}},
-		{[]float64{999.5, 0.5}, []int64{1000, 0}},
-		{[]float64{1e9, 1e-300}, []int64{1000, 0}},
-	} {
-		var mix []Share
-		for _, w := range test.weights {
-			mix = append(mix, Share{"read", w})
-		}
-		if diff := cmp.Diff(test.want, thousandths(mix)); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", test.weights, diff)
 		}
 	}
 }
@@ -201,7 +158,7 @@ func TestThousandths(t *testing.T) {
 func TestWorkloadWarnings(t *testing.T) {
 	_, warnings, err := Parse("x.yaml", []byte(body+"load: {operation: write, keys: 5, key_law: zipfian, range_limit: 3, read: stale}\n"), testCatalog())
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	want := []string{
 		`3:32: keys: a load that only writes takes no keys that exist`,
@@ -218,15 +175,15 @@ func TestWorkloadWarnings(t *testing.T) {
 	}
 }
 
-// TestWorkloadProblems is [TestCompactProblems] for what a load does.
+// TestWorkloadProblems is [TestCompactProblems] for the operations of a load.
 func TestWorkloadProblems(t *testing.T) {
 	for _, test := range []struct {
 		name, load string
 		want       []string
 	}{
 		{"three meanings", "{mix: {read: 1}, operation: write, workload: ycsb-a}", []string{
-			`3:35: operation: mix (line 3) says what the load does; give one of operation, mix and workload`,
-			`3:52: workload: mix (line 3) says what the load does; give one of operation, mix and workload`}},
+			`3:35: operation: mix (line 3) already sets the operations; give one of operation, mix and workload`,
+			`3:52: workload: mix (line 3) already sets the operations; give one of operation, mix and workload`}},
 		{"words", "{workload: ycsb, key_law: zipf}", []string{
 			`3:18: workload: unknown value "ycsb" (did you mean "ycsb-a"?)`,
 			`3:33: key_law: unknown value "zipf" (did you mean "zipfian"?)`}},
@@ -236,9 +193,9 @@ func TestWorkloadProblems(t *testing.T) {
 		{"operations of a mix", "{mix: {raed: 1, wriet: 1, read: 0, range: -1, swap: .inf, delete: much, update: }}", []string{
 			`3:14: mix: unknown operation "raed" (did you mean "read"?)`,
 			`3:23: mix: unknown operation "wriet" (did you mean "write"?)`,
-			`3:39: the weight of read: 0 is not over 0 and at most 1e9`,
-			`3:49: the weight of range: -1 is not over 0 and at most 1e9`,
-			`3:59: the weight of swap: .inf is not over 0 and at most 1e9`,
+			`3:39: the weight of read must be over 0 and at most 1e9, got 0`,
+			`3:49: the weight of range must be over 0 and at most 1e9, got -1`,
+			`3:59: the weight of swap must be over 0 and at most 1e9, got .inf`,
 			`3:73: the weight of delete: want a number, got "much"`,
 			`3:87: the weight of update: want a number, got nothing`}},
 		{"one operation twice", "{mix: {read: 1, read: 2}}", []string{`3:23: key "read" is given twice (first in line 3)`}},
@@ -248,11 +205,11 @@ func TestWorkloadProblems(t *testing.T) {
 		{"less than a thousandth", "{mix: {read: 10000, update: 9, swap: 1}}", []string{
 			`3:27: mix: update is less than a thousandth of the load`,
 			`3:38: mix: swap is less than a thousandth of the load`}},
-		{"no keys", "{operation: read, keys: 0}", []string{`3:31: keys: operations on keys that exist need at least one`}},
+		{"no keys", "{operation: read, keys: 0}", []string{`3:31: keys must be positive for operations on keys that exist, got 0`}},
 		{"one key and many", "{operation: read, same_key: true, keys: 3, key_law: uniform}", []string{
 			`3:47: keys: same_key (line 3) sends every request to one key; give one of the two`,
 			`3:59: key_law: same_key (line 3) sends every request to one key; give one of the two`}},
-		{"no range", "{workload: ycsb-e, range_limit: 0}", []string{`3:39: range_limit: a range reads at least one key`}},
+		{"no range", "{workload: ycsb-e, range_limit: 0}", []string{`3:39: range_limit must be positive, got 0`}},
 		{"keys of a mix that are too short", "{workload: ycsb-d, keys: 900, key_size: 3, requests: 3000, clients: 1}", []string{
 			`3:47: key_size: 3 bytes cannot hold 1050 different keys (at least 4)`}},
 		{"existing keys that are too short", "{operation: read, keys: 1001, key_size: 3, requests: 10, clients: 1}", []string{
@@ -266,20 +223,20 @@ func TestWorkloadProblems(t *testing.T) {
 		{"an end before the beginning", "{value_size: 100, value_size_max: 99}", []string{
 			`3:41: value_size_max: 99 is less than value_size (100)`}},
 		{"a range that begins too low", "{value_size: 8-64}", []string{
-			`3:20: value_size: sizes that differ begin at 16 bytes: shorter values cannot say how long they should be`}},
+			`3:20: value_size: sizes of a range must be at least 16 bytes, got 8`}},
 		{"a range that ends too high", "{value_size: 1KiB-2MiB}", []string{`3:20: value_size: 2097152 is more than etcd takes (1500000)`}},
 		{"no rate to begin with", "{duration: 9s, rate_end: 5}", []string{
 			`3:32: rate_end: a rate that changes needs a rate to begin with`}},
 		{"a rate that changes for ever", "{requests: 100, rate: 1, rate_end: 5}", []string{
 			`3:42: rate_end: a rate that changes needs a duration to change over`}},
 		{"a rate that changes at random", "{duration: 9s, rate: 1, rate_end: 5, arrival: poisson}", []string{
-			`3:41: rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line 3) is for one that stays`}},
+			`3:41: rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line 3) needs a constant rate`}},
 		{"a closed loop with what belongs to a rate", "{arrival: poisson, backlog: keep, drain: 1s}", []string{
-			`3:17: arrival: without a rate, a client sends when its last request ended; requests arrive by themselves only at a rate`,
-			`3:35: backlog: without a rate, no request waits for a client`,
-			`3:48: drain: without a rate, no request waits for a client`}},
+			`3:17: arrival: poisson needs a rate; without a rate, a client sends when its last request ended`,
+			`3:35: backlog needs a rate: without one, no request waits for a client`,
+			`3:48: drain needs a rate: without one, no request waits for a client`}},
 		{"steps without a rate", "{rate: 0, backlog: shed, steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 0}]}", []string{
-			`3:26: backlog: without a rate, no request waits for a client`}},
+			`3:26: backlog needs a rate: without one, no request waits for a client`}},
 		{"keys that may be dropped", "{workload: ycsb-d, rate: 100, backlog: shed}", []string{
 			`3:46: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
 		{"keys of a mix that may be dropped", "{mix: {update: 1, write: 1}, key_law: latest, rate: 100, backlog: shed}", []string{
@@ -297,10 +254,10 @@ func TestWorkloadProblems(t *testing.T) {
 
 // TestWhatADatabaseLacks reports operations where the file asks for them.
 func TestWhatADatabaseLacks(t *testing.T) {
-	const does = "(it does write, update, read, read-oneshot, delete, swap)"
+	const does = "(it supports write, update, read, read-oneshot, delete, swap)"
 	for load, want := range map[string]string{
-		"{mix: {update: 1, range: 1}}": `2:25: mix: zookeeper does not do "range" ` + does,
-		"{workload: ycsb-e}":           `2:18: workload: ycsb-e has "range", which zookeeper does not do ` + does,
+		"{mix: {update: 1, range: 1}}": `2:25: mix: zookeeper does not support "range" ` + does,
+		"{workload: ycsb-e}":           `2:18: workload: ycsb-e has "range", which zookeeper does not support ` + does,
 	} {
 		t.Run(load, func(t *testing.T) {
 			wantProblems(t, "hosts: [a]\nload: "+load+"\ndatabases: {etcd: , zookeeper: }\n", []string{want})
@@ -311,8 +268,8 @@ func TestWhatADatabaseLacks(t *testing.T) {
 // TestTooManyOperations needs a catalog of more operations than there are.
 func TestTooManyOperations(t *testing.T) {
 	catalog := testCatalog()[:1]
-	catalog[0].Operations = []string{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}
-	mix := "{" + strings.Join(catalog[0].Operations, ": 1, ") + ": 1}"
+	catalog[0].Operations = []workload.Op{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}
+	mix := "{" + strings.Join(yamlfile.Words(catalog[0].Operations), ": 1, ") + ": 1}"
 	_, _, err := Parse("x.yaml", []byte(body+"load: {mix: "+mix+"}\n"), catalog)
 	if err == nil || err.Error() != "x.yaml:3:13: mix: 9 operations are more than the 8 that a load keeps apart" {
 		t.Errorf("got %v", err)

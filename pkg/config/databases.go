@@ -1,0 +1,172 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// databaseSpec is one database before its values are checked against one another.
+// The database in it holds the values that stay as the file gives them.
+type databaseSpec struct {
+	Database
+	entry Entry
+	hosts []written[hostSpec]
+	tls   written[TLS]
+	auth  written[Auth]
+	load  written[loadSpec]
+	steps written[Steps]
+	// id is the id's node, the place of missing keys.
+	id *yamlfile.Node
+}
+
+// databaseKey has values of type T.
+type databaseKey[T any] = key[databaseSpec, T]
+
+// databaseSection declares the keys of a database of the catalog. Hosts, options
+// and others are keys of the whole file or of a driver too.
+func databaseSection(c Catalog, options schema) section[databaseSpec] {
+	return section[databaseSpec]{Fields: slices.Concat(releaseFields(), memberFields(c, options))}
+}
+
+// releaseFields declares how a database is called and which release runs.
+func releaseFields() []field[databaseSpec] {
+	return []field[databaseSpec]{
+		databaseKey[string]{
+			Row:  row{Name: "tag", Usually: "`NAME-VERSION` or `NAME-LABEL`", Meaning: "names its folder and its column; tags must differ"},
+			Kind: yamlfile.TextKind(), At: func(d *databaseSpec) *string { return &d.Tag },
+		}.Field(),
+		optionalText("description", "text for people", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Description }),
+		optionalText("version", "release to run, such as `v3.6.16`", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Version }),
+		databaseKey[bool]{
+			Row:  row{Name: "install", Preset: "false", Meaning: "the release is fetched; excludes `binary`"},
+			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Install },
+			Shown: func(d *databaseSpec) bool { return d.Binary == "" },
+		}.Field(),
+		optionalText("binary", "executable to run in place of the driver's", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Binary }),
+	}
+}
+
+// memberFields declares a database's machines, its load and its options.
+func memberFields(c Catalog, options schema) []field[databaseSpec] {
+	return []field[databaseSpec]{
+		databaseKey[[]written[hostSpec]]{
+			Row:  row{Name: "hosts", Usually: "the file's", Meaning: "its machines"},
+			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
+		}.Field(),
+		databaseKey[[]string]{
+			Row:  row{Name: "endpoints", Meaning: "client addresses (`host:port`) of a cluster that already runs"},
+			Kind: yamlfile.ListKind(endpoint(), true), At: func(d *databaseSpec) *[]string { return &d.Endpoints },
+			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
+		}.Field(),
+		part[databaseSpec, TLS]{
+			Row:     row{Name: "tls", Usually: "the file's", Meaning: "`{}` turns it off"},
+			Section: tlsSection(), At: func(d *databaseSpec) *written[TLS] { return &d.tls }, Node: showTLS,
+		}.Field(),
+		part[databaseSpec, Auth]{
+			Row:     row{Name: "auth", Usually: "the file's", Meaning: "`{}` turns it off"},
+			Section: authSection(), At: func(d *databaseSpec) *written[Auth] { return &d.auth }, Node: showAuth,
+		}.Field(),
+		part[databaseSpec, Steps]{
+			Row:     row{Name: "steps", Usually: "the file's", Meaning: "replaces the file's key by key"},
+			Section: stepsSection(), At: func(d *databaseSpec) *written[Steps] { return &d.steps },
+			Node: func(d *databaseSpec) *yamlfile.Node { return stepsSection().Show(&d.Steps).Flow() },
+		}.Field(),
+		part[databaseSpec, loadSpec]{
+			Row:     row{Name: "load", Usually: "the file's", Meaning: "replaces the file's key by key"},
+			Section: loadSection(c), At: func(d *databaseSpec) *written[loadSpec] { return &d.load },
+			Node: func(d *databaseSpec) *yamlfile.Node { return showLoad(c, d.Load) },
+		}.Field(),
+		optionsField(options),
+	}
+}
+
+// optionsField declares the options of a driver. They are decoded over its
+// defaults.
+func optionsField(options schema) field[databaseSpec] {
+	return field[databaseSpec]{
+		Row:    row{Name: "options", Unit: "mapping", Usually: "the driver's", Meaning: "options of the database; `config show` lists them with their meaning"},
+		Schema: func() schema { return options },
+		Copy:   func(to, from *databaseSpec) { to.Options = from.Options },
+		Node:   showOptions,
+		Read: func(r *yamlfile.Reader, _, key string, node *yamlfile.Node, w *written[databaseSpec]) bool {
+			yamlfile.ReadOptions(r, key, node, w.Is.Options)
+			return true
+		},
+	}
+}
+
+func endpoint() kind[string] {
+	k := yamlfile.TextKind()
+	k.Parse = yamlfile.Endpoint
+	k.Schema = schema{"type": "string"}
+	return k
+}
+
+func readDatabases(r *yamlfile.Reader, c Catalog, path, key string, node *yamlfile.Node) []*written[databaseSpec] {
+	var list []*written[databaseSpec]
+	for _, p := range r.Pairs(key, node) {
+		entry, ok := c.entry(r, p.Key)
+		if !ok {
+			continue
+		}
+		d := newDatabase(p.Key, entry)
+		databaseSection(c, nil).ReadInto(r, yamlfile.JoinPath(path, d.Is.ID), d.Is.ID, p.Value, d)
+		list = append(list, d)
+	}
+	return list
+}
+
+// newDatabase returns a database that gives nothing but its id.
+func newDatabase(id *yamlfile.Node, entry Entry) *written[databaseSpec] {
+	d := databaseSpec{entry: entry, id: id}
+	d.ID = id.Value
+	d.Name, d.Label, _ = strings.Cut(id.Value, "__")
+	if entry.Options != nil {
+		d.Options = entry.Options()
+	}
+	w := databaseSection(nil, nil).None()
+	w.Is = d
+	return &w
+}
+
+func showHosts(d *databaseSpec) *yamlfile.Node {
+	if len(d.Hosts) == 0 {
+		return nil
+	}
+	return yamlfile.ListNode(d.Hosts, false, showHost)
+}
+
+// tagPattern matches names of a folder below a result folder and of a column.
+var tagPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+,=@-]*$`)
+
+// validTag returns the reason why a tag cannot name a folder, or "".
+func validTag(tag string) string {
+	switch {
+	case !tagPattern.MatchString(tag):
+		return "a tag is made of a-z A-Z 0-9 _ . + , = @ - and starts with a letter, digit or _"
+	case len(tag) > 128:
+		return "a tag has at most 128 characters"
+	case tag == "report":
+		return "the report has that name"
+	}
+	return ""
+}
+
+// makeTag returns the default tag: NAME-VERSION, NAME-LABEL or NAME.
+func makeTag(name, label, version string) string {
+	switch {
+	case version != "":
+		return name + "-" + strings.Map(func(c rune) rune {
+			if strings.ContainsRune(labelChars, c) {
+				return c
+			}
+			return '-'
+		}, version)
+	case label != "":
+		return name + "-" + label
+	}
+	return name
+}

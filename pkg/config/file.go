@@ -1,0 +1,196 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// fileSpec is a file before its values are checked against one another. The
+// experiment in it holds the values that stay as the file gives them.
+type fileSpec struct {
+	Experiment
+	hosts     []written[hostSpec]
+	agentPort int
+	tls       written[TLS]
+	auth      written[Auth]
+	load      written[loadSpec]
+	databases []*written[databaseSpec]
+	steps     written[Steps]
+	profile   written[Profile]
+	upload    written[Upload]
+	// root is the document; at and hostsAt are the values of databases and hosts.
+	root, at, hostsAt *yamlfile.Node
+	// uploadKey is the key that gives the destination of an upload.
+	uploadKey string
+}
+
+// fileKey is a top-level key with values of type T.
+type fileKey[T any] = key[fileSpec, T]
+
+// fileSection declares the top-level keys of a file.
+func fileSection(c Catalog) section[fileSpec] {
+	return section[fileSpec]{Fields: slices.Concat(runFields(), clusterFields(c), reportFields())}
+}
+
+// runFields declares how an experiment is called and run.
+func runFields() []field[fileSpec] {
+	return []field[fileSpec]{
+		fileKey[string]{
+			Row:  row{Name: "title", Usually: "the file's name", Meaning: "heading of the report"},
+			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Title },
+		}.Field(),
+		fileKey[string]{
+			Row:  row{Name: "description", Meaning: "text below the heading"},
+			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Description },
+			Shown: func(f *fileSpec) bool { return f.Description != "" },
+		}.Field(),
+		fileKey[uint64]{
+			Row:  row{Name: "seed", Preset: "1", Meaning: "keys, values and their order follow from it; 0 is the default"},
+			Kind: yamlfile.UnsignedKind(), At: func(f *fileSpec) *uint64 { return &f.Seed },
+		}.Field(),
+		fileKey[int]{
+			Row: row{Name: "trials", Preset: "1",
+				Meaning: "how often the experiment runs, on fresh data directories and with the order of databases rotated by one"},
+			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.Trials },
+		}.Field(),
+		fileKey[time.Duration]{
+			Row:  row{Name: "settle", Preset: "5s", Meaning: "pause between trials"},
+			Kind: yamlfile.DurationKind(), At: func(f *fileSpec) *time.Duration { return &f.Settle },
+		}.Field(),
+		fileKey[string]{
+			Row:  row{Name: "results", Preset: "results", Meaning: "folder in which result folders are made"},
+			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Results },
+		}.Field(),
+	}
+}
+
+// clusterFields declares machines, databases and the keys they share.
+func clusterFields(c Catalog) []field[fileSpec] {
+	return []field[fileSpec]{
+		fileKey[[]written[hostSpec]]{
+			Row: row{Name: "hosts",
+				Meaning: "the database machines: an address, an address with its agent's port, or a mapping with the [keys of a host](#keys-of-a-host)"},
+			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
+		}.Field(),
+		fileKey[int]{
+			Row:  row{Name: "agent_port", Preset: "3500", Meaning: "port of the agents"},
+			Kind: yamlfile.PortKind(), At: func(f *fileSpec) *int { return &f.agentPort }, Node: leftOut[fileSpec],
+		}.Field(),
+		part[fileSpec, TLS]{
+			Row:     row{Name: "tls", Meaning: "encrypts connections: the [keys of tls](#keys-of-tls)"},
+			Section: tlsSection(), At: func(f *fileSpec) *written[TLS] { return &f.tls },
+		}.Field(),
+		part[fileSpec, Auth]{
+			Row:     row{Name: "auth", Meaning: "credentials of clients: the [keys of auth](#keys-of-auth)"},
+			Section: authSection(), At: func(f *fileSpec) *written[Auth] { return &f.auth },
+		}.Field(),
+		part[fileSpec, loadSpec]{
+			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
+			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },
+		}.Field(),
+		part[fileSpec, Steps]{
+			Row:     row{Name: "steps", Meaning: "parts of a run that are carried out: the [keys of steps](#keys-of-steps)"},
+			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },
+			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
+		}.Field(),
+		databasesField(c),
+	}
+}
+
+// leftOut is the value of a key that `config show` does not write.
+func leftOut[S any](*S) *yamlfile.Node { return nil }
+
+// databasesField declares the databases by their ids.
+func databasesField(c Catalog) field[fileSpec] {
+	return field[fileSpec]{
+		Row: row{Name: "databases", Unit: "mapping", Usually: "required",
+			Meaning: "by `NAME` or `NAME__LABEL`, each with the [keys of a database](#keys-of-a-database)"},
+		Schema: func() schema { return databasesSchema(c) },
+		Copy:   func(to, from *fileSpec) { to.databases = from.databases },
+		Read: func(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *written[fileSpec]) bool {
+			w.Is.databases, w.Is.at = readDatabases(r, c, path, key, node), node
+			return true
+		},
+		Node: func(f *fileSpec) *yamlfile.Node {
+			var m yamlfile.Mapping
+			for _, d := range f.Databases {
+				m.Add(d.ID, showDatabase(c, d))
+			}
+			return m.Node()
+		},
+	}
+}
+
+// reportFields declares reports and copies of the records.
+func reportFields() []field[fileSpec] {
+	return []field[fileSpec]{
+		fileKey[[]Plot]{
+			Row:  row{Name: "plots", Usually: "fifteen plots", Meaning: "time plots: a column, or a mapping with the [keys of a plot](#keys-of-a-plot)"},
+			Kind: yamlfile.ListKind(plotKind(), false), At: func(f *fileSpec) *[]Plot { return &f.Plots },
+		}.Field(),
+		part[fileSpec, Profile]{
+			Row:     row{Name: "profile", Meaning: "[profiles](profiles.md) of members"},
+			Section: profileSection(), At: func(f *fileSpec) *written[Profile] { return &f.profile },
+			Node: func(f *fileSpec) *yamlfile.Node {
+				if f.Profile == nil {
+					return nil
+				}
+				return profileSection().Show(f.Profile).Flow()
+			},
+		}.Field(),
+		part[fileSpec, Upload]{
+			Row:     row{Name: "upload", Meaning: "where result folders are copied to: the [keys of upload](#keys-of-upload)"},
+			Section: uploadSection(), At: func(f *fileSpec) *written[Upload] { return &f.upload },
+			Node: func(f *fileSpec) *yamlfile.Node {
+				if f.Upload == nil {
+					return nil
+				}
+				return uploadSection().Show(f.Upload).Node()
+			},
+		}.Field(),
+		fileKey[map[string]string]{
+			Row:  row{Name: "export", Meaning: "paths that control copies result files to, by their names in a tag's folder"},
+			Kind: yamlfile.TextMapKind(), At: func(f *fileSpec) *map[string]string { return &f.Export },
+			Shown: func(f *fileSpec) bool { return len(f.Export) > 0 },
+		}.Field(),
+		fileKey[map[string]Inputs]{
+			Row:  row{Name: "inputs", Meaning: "classic files that analyze reads, by tag: the [keys of inputs](#keys-of-inputs)"},
+			Kind: inputsKind(), At: func(f *fileSpec) *map[string]Inputs { return &f.Inputs },
+			Shown: func(f *fileSpec) bool { return len(f.Inputs) > 0 },
+		}.Field(),
+		fileKey[Report]{
+			Row:  row{Name: "report", Meaning: "files that analyze writes besides its report: the [keys of report](#keys-of-report)"},
+			Kind: yamlfile.SectionKind("", reportSection(), false), At: func(f *fileSpec) *Report { return &f.Report },
+			Shown: func(f *fileSpec) bool { return !reflect.DeepEqual(f.Report, Report{}) },
+		}.Field(),
+	}
+}
+
+// inputsKind is a mapping of tags to their inputs, shown in alphabetical order.
+func inputsKind() kind[map[string]Inputs] {
+	return kind[map[string]Inputs]{
+		Unit: "mapping",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (map[string]Inputs, bool) {
+			all := map[string]Inputs{}
+			for _, p := range r.Pairs(key, node) {
+				all[p.Key.Value] = inputsSection().Read(r, "", p.Key.Value, p.Value).Is
+			}
+			return all, true
+		},
+		Node: func(all map[string]Inputs) *yamlfile.Node {
+			var m yamlfile.Mapping
+			for _, tag := range slices.Sorted(maps.Keys(all)) {
+				in := all[tag]
+				m.Add(tag, inputsSection().Show(&in).Node())
+			}
+			return m.Node()
+		},
+		Nested: func() schema {
+			return schema{"type": []string{"object", "null"}, "additionalProperties": inputsSection().Schema()}
+		},
+	}
+}

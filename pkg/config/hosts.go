@@ -1,0 +1,120 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// hostSpec is one machine before the ports of a database are known.
+type hostSpec struct {
+	Host
+	// ports are those that the file gives, by role, which is their key.
+	ports []yamlfile.Given[int]
+}
+
+// hostSection declares the keys of a host.
+func hostSection() section[hostSpec] {
+	return section[hostSpec]{
+		Fields: []field[hostSpec]{
+			key[hostSpec, string]{
+				Row:  row{Name: "addr", Usually: "required", Meaning: "IP address or host name"},
+				Kind: yamlfile.TextKind(), At: func(h *hostSpec) *string { return &h.Addr },
+			}.Field(),
+			key[hostSpec, int]{
+				Row:  row{Name: "agent_port", Usually: "the file's `agent_port`", Meaning: "port of its agent"},
+				Kind: yamlfile.PortKind(), At: func(h *hostSpec) *int { return &h.AgentPort },
+			}.Field(),
+			key[hostSpec, []yamlfile.Given[int]]{
+				Row:  row{Name: "ports", Usually: "the database's", Meaning: "ports of the database by role, such as `client` and `peer`"},
+				Kind: portMap(), At: func(h *hostSpec) *[]yamlfile.Given[int] { return &h.ports }, Node: showPorts,
+			}.Field(),
+		},
+		Check: func(r *yamlfile.Reader, w *written[hostSpec]) {
+			if !w.Has("addr") {
+				r.Errorf(w.Node, "host: addr is missing")
+			}
+		},
+	}
+}
+
+// portMap is a mapping of roles to ports.
+func portMap() kind[[]yamlfile.Given[int]] {
+	return kind[[]yamlfile.Given[int]]{
+		Unit: "mapping",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]yamlfile.Given[int], bool) {
+			var ports []yamlfile.Given[int]
+			for _, p := range r.Pairs(key, node) {
+				if n, ok := yamlfile.Port(r, p.Key.Value, p.Value); ok {
+					ports = append(ports, yamlfile.Given[int]{Is: n, Key: p.Key.Value, At: p.Key})
+				}
+			}
+			return ports, true
+		},
+		Schema: schema{"type": "object", "additionalProperties": yamlfile.PortKind().Schema},
+	}
+}
+
+func showPorts(h *hostSpec) *yamlfile.Node {
+	if len(h.Ports) == 0 {
+		return nil
+	}
+	var m yamlfile.Mapping
+	for _, role := range slices.Sorted(maps.Keys(h.Ports)) {
+		m.Add(role, yamlfile.WholeNode(h.Ports[role]))
+	}
+	return m.Flow()
+}
+
+// hostList is a list of machines with the places of their values. Machines that
+// have no valid address are left out.
+func hostList() kind[[]written[hostSpec]] {
+	return kind[[]written[hostSpec]]{
+		Unit: "list",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]written[hostSpec], bool) {
+			items, _ := r.Items(key, node)
+			var list []written[hostSpec]
+			for _, item := range items {
+				if h, ok := readHost(r, key, item); ok {
+					list = append(list, h)
+				}
+			}
+			return list, true
+		},
+		Nested: func() schema {
+			item := schema{"anyOf": []schema{{"type": "string"}, hostSection().Schema()}}
+			return schema{"type": []string{"array", "null"}, "items": item}
+		},
+	}
+}
+
+// readHost reads an address, an address with its agent's port, or a mapping.
+func readHost(r *yamlfile.Reader, key string, node *yamlfile.Node) (written[hostSpec], bool) {
+	if yamlfile.IsMapping(node) {
+		h := hostSection().Read(r, "", "host", node)
+		return h, h.Has("addr") && yamlfile.CheckAddress(r, "addr", h.NodeOf("addr"), h.Is.Addr)
+	}
+	h := hostSection().None()
+	h.Node = node
+	s, ok := yamlfile.Text(r, key, node)
+	if !ok {
+		return h, false
+	}
+	h.Is.Addr = s
+	if addr, port, err := net.SplitHostPort(s); err == nil {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			r.Errorf(node, "%s: port must be 1 to 65535, got %q", key, port)
+			return h, false
+		}
+		h.Is.Addr, h.Is.AgentPort = addr, int(n)
+		h.Give("agent_port", yamlfile.Place{Key: key, At: node})
+	}
+	return h, yamlfile.CheckAddress(r, key, node, h.Is.Addr)
+}
+
+// showHost shows a machine on one line.
+func showHost(h Host) *yamlfile.Node { return hostSection().Show(&hostSpec{Host: h}).Flow() }

@@ -1,0 +1,242 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// loadSpec is a load before its values are checked against one another and against
+// the database.
+type loadSpec struct {
+	workload.Load
+	mix    []shareSpec
+	steps  []written[workload.Step]
+	judge  written[judgeSpec]
+	expect written[workload.Expect]
+	// sizes is a value_size, which may be a range.
+	sizes yamlfile.Given[[2]int]
+}
+
+// loadKey has values of type T.
+type loadKey[T any] = key[loadSpec, T]
+
+// loadSection declares every key of a load. To add one, add it here and to
+// [workload.Load].
+func loadSection(c Catalog) section[loadSpec] {
+	return section[loadSpec]{Check: checkLoad, Fields: slices.Concat(
+		operationFields(c), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
+}
+
+// operationFields declares operations and the keys they take.
+func operationFields(c Catalog) []field[loadSpec] {
+	meanings := func(loadSpec) []string { return []string{"operation", "mix", "workload"} }
+	onMany := func(loadSpec) []string { return []string{"same_key"} }
+	return []field[loadSpec]{
+		loadKey[workload.Op]{
+			Row: row{Name: "operation", Preset: "write",
+				Meaning: "operation of every request: one of the [operations](#operations)"},
+			Kind: yamlfile.WordKind(c.operations()...), At: func(l *loadSpec) *workload.Op { return &l.Operation },
+			Shown: func(l *loadSpec) bool { return len(l.Mix) == 0 }, Drops: meanings,
+		}.Field(),
+		loadKey[[]shareSpec]{
+			Row: row{Name: "mix", Unit: "weights",
+				Meaning: "several operations and their weights; give one of `operation`, `mix`, `workload`"},
+			Kind: mix(c), At: func(l *loadSpec) *[]shareSpec { return &l.mix },
+			Shown: func(l *loadSpec) bool { return len(l.Mix) > 0 && l.Workload == "" }, Drops: meanings,
+		}.Field(),
+		loadKey[string]{
+			Row: row{Name: "workload",
+				Meaning: "a mix with a name and a key law: `ycsb-a` ... `ycsb-f` ([YCSB](#ycsb))"},
+			Kind: yamlfile.WordKind(workloadNames()...), At: func(l *loadSpec) *string { return &l.Workload },
+			Node: showWorkload, Drops: meanings,
+		}.Field(),
+		loadKey[int64]{
+			Row: row{Name: "keys", Unit: "keys", Preset: "1000",
+				Meaning: "number of keys that are written before the load, for operations on keys that exist"},
+			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.Keys },
+			Shown: func(l *loadSpec) bool { return l.Keys > 0 }, Drops: onMany,
+		}.Field(),
+		loadKey[workload.KeyLaw]{
+			Row: row{Name: "key_law", Preset: "uniform",
+				Meaning: "which of them an operation takes ([key laws](#key-laws)); a workload brings its own"},
+			Kind: yamlfile.WordKind(workload.KeyLaws()...), At: func(l *loadSpec) *workload.KeyLaw { return &l.KeyLaw },
+			Shown: func(l *loadSpec) bool { return l.KeyLaw != "" }, Drops: onMany,
+		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "range_limit", Unit: "keys", Preset: "100",
+				Meaning: "largest number of keys that a `range` reads"},
+			Kind: yamlfile.SmallKind(), At: func(l *loadSpec) *int { return &l.RangeLimit },
+			Shown: func(l *loadSpec) bool { return l.RangeLimit > 0 },
+		}.Field(),
+	}
+}
+
+// plain reports whether a load has no steps.
+func plain(l *loadSpec) bool { return len(l.Steps) == 0 }
+
+// lengthFields declares how long a load is and by how many clients it is sent.
+func lengthFields() []field[loadSpec] {
+	clients := func(loadSpec) []string { return []string{"clients", "steps"} }
+	return []field[loadSpec]{
+		loadKey[int64]{
+			Row: row{Name: "requests", Unit: "requests", Preset: "100000",
+				Meaning: "the load ends after this number of requests; no limit if there is a `duration`"},
+			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.Requests },
+			Shown: func(l *loadSpec) bool { return plain(l) && l.Requests > 0 },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row: row{Name: "duration",
+				Meaning: "the load ends after this time; with both, whichever comes first"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Duration },
+			Shown: func(l *loadSpec) bool { return plain(l) && l.Duration > 0 },
+		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "clients", Unit: "clients", Preset: "100",
+				Meaning: "how many requests can be in flight; a list such as `[1, 10, 100]` is short for `steps`"},
+			Kind: clientCount(), At: func(l *loadSpec) *int { return &l.Clients },
+			Read: readClients, Shown: plain, Drops: clients,
+		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "connections", Unit: "connections", Usually: "the clients, at most 100",
+				Meaning: "how many connections the clients share; as many as clients where they cannot be shared"},
+			Kind: yamlfile.SmallKind(), At: func(l *loadSpec) *int { return &l.Connections }, Shown: plain,
+		}.Field(),
+		loadKey[[]written[workload.Step]]{
+			Row: row{Name: "steps", Unit: "list",
+				Meaning: "stretches one after the other, each with the keys of the [next table](#keys-of-a-step)"},
+			Kind: stepList(), At: func(l *loadSpec) *[]written[workload.Step] { return &l.steps },
+			Shown: func(l *loadSpec) bool { return !plain(l) }, Node: showSteps, Drops: clients,
+		}.Field(),
+	}
+}
+
+// paceFields declares when requests are due.
+func paceFields() []field[loadSpec] {
+	rated := func(l *loadSpec) bool { return l.Rated() }
+	return []field[loadSpec]{
+		loadKey[float64]{
+			Row: row{Name: "rate", Preset: "0",
+				Meaning: "requests that are due each second, of all clients together; 0 is a closed loop"},
+			Kind: yamlfile.PerSecondKind(), At: func(l *loadSpec) *float64 { return &l.Rate },
+			Drops: func(l loadSpec) []string {
+				if l.Rate == 0 {
+					return []string{"rate_end", "arrival", "backlog", "drain"}
+				}
+				return []string{"rate_end"}
+			},
+		}.Field(),
+		loadKey[float64]{
+			Row: row{Name: "rate_end",
+				Meaning: "the rate at the end of the duration; it changes evenly from `rate`"},
+			Kind: yamlfile.PerSecondKind(), At: func(l *loadSpec) *float64 { return &l.RateEnd },
+			Shown: func(l *loadSpec) bool { return l.RateEnd > 0 },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row: row{Name: "ramp", Preset: "0s",
+				Meaning: "the clients of a closed loop begin one after the other over this time"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Ramp },
+			Shown: func(l *loadSpec) bool { return plain(l) && l.Rate == 0 },
+		}.Field(),
+		loadKey[workload.Arrival]{
+			Row: row{Name: "arrival", Preset: "constant",
+				Meaning: "how requests of a rate are spaced: `constant` or `poisson`; `poisson` needs a `rate`"},
+			Kind: yamlfile.WordKind(workload.Arrivals()...), At: func(l *loadSpec) *workload.Arrival { return &l.Arrival }, Shown: rated,
+		}.Field(),
+		loadKey[workload.Backlog]{
+			Row: row{Name: "backlog", Preset: "keep",
+				Meaning: "what happens to a request that finds every client busy: `keep` or `shed`; needs a `rate`"},
+			Kind: yamlfile.WordKind(workload.Backlogs()...), At: func(l *loadSpec) *workload.Backlog { return &l.Backlog }, Shown: rated,
+		}.Field(),
+	}
+}
+
+// dataFields declares the bytes of keys and values and how they are read.
+func dataFields(c Catalog) []field[loadSpec] {
+	onOneKey := func(l loadSpec) []string {
+		if l.SameKey {
+			return []string{"keys", "key_law"}
+		}
+		return nil
+	}
+	return []field[loadSpec]{
+		loadKey[int]{
+			Row: row{Name: "key_size", Preset: "256",
+				Meaning: "exact length of a key: a decimal number with zeros in front"},
+			Kind: yamlfile.SizeKind(), At: func(l *loadSpec) *int { return &l.KeySize },
+		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "value_size", Preset: "1024",
+				Meaning: "exact length of a value; a range such as `256B-4KiB` makes lengths uniform between both ends"},
+			Kind: rangedSize(), At: func(l *loadSpec) *int { return &l.ValueSize }, Read: readSizes,
+			Drops: func(loadSpec) []string { return []string{"value_size_max"} },
+		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "value_size_max",
+				Meaning: "the end of such a range, when `value_size` is its beginning (16 bytes or more)"},
+			Kind: yamlfile.SizeKind(), At: func(l *loadSpec) *int { return &l.ValueSizeMax },
+			Shown: func(l *loadSpec) bool { return l.ValueSizeMax > 0 },
+		}.Field(),
+		loadKey[bool]{
+			Row: row{Name: "same_key", Preset: "false",
+				Meaning: "every request goes to one key; excludes `keys` and `key_law`"},
+			Kind: yamlfile.TruthKind(), At: func(l *loadSpec) *bool { return &l.SameKey }, Drops: onOneKey,
+		}.Field(),
+		loadKey[workload.ReadMode]{
+			Row: row{Name: "read", Usually: "the database's first",
+				Meaning: "guarantee of a read: `linearizable`, `sync+get`, `leader` or `stale`, for operations that read"},
+			Kind: yamlfile.WordKind(c.reads()...), At: func(l *loadSpec) *workload.ReadMode { return &l.Read },
+			Shown: func(l *loadSpec) bool { return l.Read != "" },
+		}.Field(),
+	}
+}
+
+// limitFields declares time limits and the members that are asked.
+func limitFields() []field[loadSpec] {
+	return []field[loadSpec]{
+		loadKey[time.Duration]{
+			Row:  row{Name: "timeout", Preset: "10s", Meaning: "deadline of one request, counted from when it was sent"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Timeout },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row: row{Name: "drain", Usually: "the `timeout`",
+				Meaning: "for this time after the end, requests that were due are still sent; needs a `rate`"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Drain },
+			Shown: func(l *loadSpec) bool { return l.Rated() },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row:  row{Name: "warm_up", Preset: "0s", Meaning: "cut from the measurement at the beginning of each step"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.WarmUp },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row:  row{Name: "cool_down", Preset: "0s", Meaning: "the same at the end; needs a `duration`"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.CoolDown },
+		}.Field(),
+		loadKey[string]{
+			Row: row{Name: "target", Unit: "word", Preset: "all",
+				Meaning: "members that connections go to: `all` in turn, `leader`, `follower`, or one host's address or endpoint"},
+			Kind: yamlfile.TextKind(), At: func(l *loadSpec) *string { return &l.Target },
+		}.Field(),
+		loadKey[workload.Failover]{
+			Row: row{Name: "failover", Usually: "the database's",
+				Meaning: "where a client reconnects whose member is lost: at the `next` member, or (`none`) at the same one ([clients without a server](#clients-without-a-server))"},
+			Kind: yamlfile.WordKind(workload.Failovers()...), At: func(l *loadSpec) *workload.Failover { return &l.Failover },
+			Shown: func(l *loadSpec) bool { return l.Failover != "" },
+		}.Field(),
+	}
+}
+
+// checkLoad reports keys of one mapping that exclude one another.
+func checkLoad(r *yamlfile.Reader, w *written[loadSpec]) {
+	if clients, steps := w.NodeOf("clients"), w.NodeOf("steps"); clients != nil && steps != nil {
+		r.Errorf(clients, "clients: steps (line %d) give the number of clients; give one of the two", steps.Line)
+	}
+	checkSizes(r, w)
+	places := yamlfile.PlacesInOrder(w.Place("operation"), w.Place("mix"), w.Place("workload"))
+	for i := 1; i < len(places); i++ {
+		r.Errorf(places[i].At, "%s: %s (line %d) already sets the operations; give one of operation, mix and workload",
+			places[i].Key, places[0].Key, places[0].At.Line)
+	}
+}

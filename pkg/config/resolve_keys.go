@@ -1,0 +1,131 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// meaning resolves the operations of the load: one, a mix, or a mix with a name.
+func (r *loadResolver) meaning(l *workload.Load) {
+	switch {
+	case r.spec.Has("workload"):
+		l.Operation, l.Mix = "", r.workload().Mix
+	case r.spec.Has("mix"):
+		l.Operation, l.Mix = "", sharesOf(r.spec.Is.mix)
+	}
+	for i, op := range l.Operations() {
+		if !slices.Contains(r.db.entry.Operations, op) {
+			r.lacks(i, op)
+		}
+	}
+	limit := r.spec.Place("range_limit")
+	switch {
+	case l.Any(workload.Op.Ranges):
+		if l.RangeLimit < 1 {
+			r.Errorf(limit.At, "range_limit must be positive, got %d", l.RangeLimit)
+		}
+		return
+	case limit.Set():
+		r.idle(limit, "no operation of the load reads ranges")
+	}
+	l.RangeLimit = 0
+}
+
+// workload returns the named mix of the file. Its name was checked when it was
+// read.
+func (r *loadResolver) workload() workload.Named {
+	all := workload.Workloads()
+	return all[slices.IndexFunc(all, func(w workload.Named) bool { return w.Name == r.spec.Is.Workload })]
+}
+
+// lacks reports that the database does not support the i-th operation of the load.
+func (r *loadResolver) lacks(i int, op workload.Op) {
+	name, does := r.db.entry.Name, strings.Join(yamlfile.Words(r.db.entry.Operations), ", ")
+	switch spec := r.spec; {
+	case spec.Has("workload"):
+		r.Errorf(spec.NodeOf("workload"), "workload: %s has %q, which %s does not support (it supports %s)", spec.Is.Workload, op, name, does)
+	case spec.Has("mix"):
+		r.Errorf(spec.Is.mix[i].at, "mix: %s does not support %q (it supports %s)", name, op, does)
+	default:
+		r.Errorf(r.at("operation"), "%s: %s does not support %q (it supports %s)", spec.Called("operation"), name, op, does)
+	}
+}
+
+// keys resolves which keys exist before the load, and which of them operations
+// take.
+func (r *loadResolver) keys(l *workload.Load) {
+	places := yamlfile.PlacesInOrder(r.spec.Place("keys"), r.spec.Place("key_law"))
+	switch {
+	case !l.Any(workload.Op.NeedsKey):
+		for _, p := range places {
+			r.idle(p, "a load that only writes takes no keys that exist")
+		}
+		l.Keys, l.KeyLaw = 0, ""
+	case l.SameKey:
+		for _, p := range places {
+			r.Errorf(p.At, "%s: same_key (line %d) sends every request to one key; give one of the two", p.Key, r.spec.NodeOf("same_key").Line)
+		}
+		l.Keys, l.KeyLaw = 0, ""
+	default:
+		if r.spec.Has("workload") && !r.spec.Has("key_law") {
+			l.KeyLaw = r.workload().KeyLaw
+		}
+		if l.Keys < 1 {
+			r.Errorf(r.spec.NodeOf("keys"), "keys must be positive for operations on keys that exist, got %d", l.Keys)
+		}
+	}
+}
+
+// sizes resolves and checks keys and values against the database and the number
+// of keys.
+func (r *loadResolver) sizes(l *workload.Load) {
+	key, numbers := r.spec.Called("key_size"), l.KeyNumbers(l.Requests)
+	switch {
+	case l.KeySize < 1:
+		r.Errorf(r.at("key_size"), "%s must be positive, got %d", key, l.KeySize)
+	case l.KeySize < digits(numbers):
+		r.Errorf(r.at("key_size"), "%s: %d bytes cannot hold %d different keys (at least %d)",
+			key, l.KeySize, numbers, digits(numbers))
+	}
+	largest, limited := r.maxValue(l.KeySize)
+	over := func(key string, size int) {
+		if limited && size > largest {
+			r.Errorf(r.at(key), "%s: %d is more than %s takes (%d)", r.spec.Called(key), size, r.db.entry.Name, largest)
+		}
+	}
+	if l.ValueSizeMax == 0 || l.ValueSizeMax == l.ValueSize {
+		l.ValueSizeMax = 0
+		over("value_size", l.ValueSize)
+		return
+	}
+	r.valueRange(*l)
+	over("value_size_max", l.ValueSizeMax)
+}
+
+// maxValue returns the largest value in bytes that the database takes under a key
+// of keySize bytes, if there is a limit. Options that change it know it better.
+func (r *loadResolver) maxValue(keySize int) (largest int, limited bool) {
+	if options, ok := r.db.Options.(interface{ MaxValue(keySize int) int }); ok {
+		return options.MaxValue(keySize), true
+	}
+	return r.db.entry.MaxValue, r.db.entry.MaxValue > 0
+}
+
+// minRange is the smallest value in bytes of a range of sizes. Shorter values
+// carry no number from which a reader could compute their length.
+const minRange = 16
+
+// valueRange checks a range of value sizes.
+func (r *loadResolver) valueRange(l workload.Load) {
+	low, high := r.spec.Place("value_size"), r.spec.Place("value_size_max")
+	switch {
+	case l.ValueSizeMax < l.ValueSize:
+		r.Errorf(high.At, "%s: %d is less than value_size (%d)", high.Key, l.ValueSizeMax, l.ValueSize)
+	case l.ValueSize < minRange:
+		r.Errorf(cmp.Or(low.At, high.At), "value_size: sizes of a range must be at least %d bytes, got %d", minRange, l.ValueSize)
+	}
+}

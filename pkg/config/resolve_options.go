@@ -1,0 +1,65 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// options reports every option that the database would refuse, at its place.
+func (r *databaseResolver) options() {
+	if r.spec.entry.Validate == nil || r.spec.Options == nil {
+		return
+	}
+	for _, err := range each(r.spec.entry.Validate(r.spec.Options)) {
+		r.Errorf(r.optionAt(err.Error()), "options of %s: %v", r.spec.ID, err)
+	}
+}
+
+// each returns the errors that were joined, in order.
+func each(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	var list []error
+	for _, one := range joined.Unwrap() {
+		list = append(list, each(one)...)
+	}
+	return list
+}
+
+// optionAt returns the node of the option that a message is about: the one with the
+// key that the message begins with, else the flag that it quotes, else the options.
+func (r *databaseResolver) optionAt(message string) *yamlfile.Node {
+	options := r.db.NodeOf("options")
+	at := cmp.Or(options, r.spec.id)
+	if options == nil || !yamlfile.IsMapping(options) {
+		return at
+	}
+	name, _, _ := strings.Cut(message, " ")
+	for i := 0; i+1 < len(options.Content); i += 2 {
+		key, value := options.Content[i], yamlfile.Follow(options.Content[i+1])
+		switch {
+		case key.Value == name:
+			return value
+		case key.Value == "flags" && name == "flag":
+			return flagAt(value, message)
+		}
+	}
+	return at
+}
+
+// flagAt returns the node of the flag that a message quotes, else the list of flags.
+func flagAt(flags *yamlfile.Node, message string) *yamlfile.Node {
+	for _, item := range flags.Content {
+		if strings.Contains(message, yamlfile.Describe(item)) {
+			return item
+		}
+	}
+	return flags
+}
