@@ -30,7 +30,7 @@ import (
 // DefaultLease is how long a session lives without a sign of its control.
 const DefaultLease = 15 * time.Second
 
-// Options is what an agent is made of. They do not change after [New].
+// Options are the inputs of an agent. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this agent can run.
 	Registry *database.Registry
@@ -58,7 +58,7 @@ type Options struct {
 	// Device and Interface are sampled; "" finds the data directory's device and
 	// the member's interface.
 	Device, Interface string
-	// Log is for what the agent does by itself; nil discards it.
+	// Log takes events that no verb asked for; nil discards them.
 	Log *slog.Logger
 	// Version is that of this program.
 	Version string
@@ -67,12 +67,14 @@ type Options struct {
 	ClientNumPath string
 }
 
-// Agent is one agent. All methods are safe for concurrent use.
+// Agent keeps at most one session and one member. All methods are safe for
+// concurrent use.
 type Agent struct {
-	opts Options
-	host results.Host
-	root *os.Root // of WorkDir; what a session makes and removes goes through it
-	hold *os.File // locked while this agent has WorkDir
+	opts    Options
+	host    results.Host
+	planner *planner
+	root    *os.Root // of WorkDir; sessions write and remove files through it
+	hold    *os.File // locked while this agent has WorkDir
 
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context
@@ -82,8 +84,8 @@ type Agent struct {
 
 	clientFile clientFile
 
-	// mu guards what follows, and the fields of a session below its own mark. It
-	// is never held while waiting or touching files.
+	// mu guards the fields below, and session.now. It is never held while waiting or
+	// during file operations.
 	mu      sync.Mutex
 	session *session // nil when idle
 	closed  bool
@@ -106,7 +108,7 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, host: host, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a := &Agent{opts: opts, host: host, planner: &planner{opts: opts, host: host}, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
 	a.ctx, a.end = context.WithCancelCause(context.Background())
 	a.done = sync.OnceValue(a.waitAll)
 	if err := a.recoverSession(); err != nil {
@@ -116,13 +118,13 @@ func New(opts Options) (*Agent, error) {
 	return a, nil
 }
 
-// filled returns the options with defaults in place, or what is wrong with them.
+// filled returns the options with their defaults, or the first problem.
 func (o Options) filled() (Options, error) {
 	if o.Registry == nil {
-		return o, errors.New("agent has no registry of databases")
+		return o, errors.New("an agent needs a registry of databases")
 	}
 	if o.WorkDir == "" {
-		return o, errors.New("agent has no work directory")
+		return o, errors.New("an agent needs a work directory")
 	}
 	dir, err := filepath.Abs(o.WorkDir)
 	if err != nil {
@@ -148,8 +150,8 @@ func (o Options) filled() (Options, error) {
 	return o, nil
 }
 
-// holdWorkDir makes and locks a work directory: two agents in one would take
-// each other's children for leftovers.
+// holdWorkDir makes and locks a work directory: two agents in one directory would
+// kill each other's children as leftovers.
 func holdWorkDir(dir string) (*os.Root, *os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("make work directory: %w", err)
@@ -177,7 +179,7 @@ func (a *Agent) Register(r grpc.ServiceRegistrar) { pb.RegisterAgentServer(r, se
 
 // Close stops the session, waits for every goroutine of the agent, and gives the
 // work directory back. The session's directory stays for the next agent there.
-// If ctx ends first Close returns its error; the stop goes on within its own
+// If ctx ends first, Close returns its error. The stop continues within its own
 // deadlines, and Close may be called again.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()

@@ -24,6 +24,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -56,7 +57,7 @@ func serve(t *testing.T, change func(*agent.Options)) *harness {
 	}
 	a, err := agent.New(o)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the agent: %v", err)
 	}
 	h := &harness{t: t, agent: a, dir: o.WorkDir}
 	h.listen()
@@ -75,7 +76,7 @@ func (h *harness) listen() {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("make a gRPC client: %v", err)
 	}
 	h.AgentClient = pb.NewAgentClient(conn)
 	h.stop = sync.OnceFunc(func() {
@@ -91,7 +92,7 @@ func (h *harness) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := h.agent.Close(ctx); err != nil {
-		h.t.Error(err)
+		h.t.Errorf("close the agent: %v", err)
 	}
 	h.stop()
 }
@@ -100,7 +101,7 @@ func (h *harness) close() {
 func (h *harness) open(run string) {
 	h.t.Helper()
 	if _, err := h.Open(h.t.Context(), &pb.OpenRequest{RunId: run, Owner: "tester of " + run}); err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("open the session: %v", err)
 	}
 }
 
@@ -109,7 +110,7 @@ func (h *harness) start(req *pb.StartRequest) *pb.StartResponse {
 	h.t.Helper()
 	resp, err := h.Start(h.t.Context(), req)
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("start the member: %v", err)
 	}
 	return resp
 }
@@ -119,7 +120,7 @@ func (h *harness) status() *pb.StatusResponse {
 	h.t.Helper()
 	resp, err := h.Status(h.t.Context(), &pb.StatusRequest{})
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("ask for the status: %v", err)
 	}
 	return resp
 }
@@ -134,7 +135,7 @@ func (h *harness) await(what string, ok func(*pb.StatusResponse) bool) *pb.Statu
 			return resp
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("no %s: %v", what, resp)
+			h.t.Fatalf("%s did not come within 10 s: %v", what, resp)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -150,7 +151,7 @@ func (h *harness) stopped(run string) *pb.StopResponse {
 	h.t.Helper()
 	resp, err := h.Stop(h.t.Context(), &pb.StopRequest{RunId: run})
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("stop the member: %v", err)
 	}
 	return resp
 }
@@ -174,7 +175,7 @@ func (h *harness) collect(run, name string) []byte {
 	}
 	stream, err := h.Collect(h.t.Context(), &pb.CollectRequest{RunId: run, Index: int32(index)})
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("collect a file: %v", err)
 	}
 	var data, sum []byte
 	for {
@@ -183,7 +184,7 @@ func (h *harness) collect(run, name string) []byte {
 			break
 		}
 		if err != nil {
-			h.t.Fatal(err)
+			h.t.Fatalf("receive from the agent: %v", err)
 		}
 		if sum != nil {
 			h.t.Fatal("a chunk after the checksum")
@@ -201,7 +202,7 @@ func request(t *testing.T, run, options string) *pb.StartRequest {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
@@ -229,7 +230,7 @@ func wantCode(t *testing.T, err error, code codes.Code, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(status.Convert(err).Message(), text) {
-			t.Errorf("error %q does not say %q", status.Convert(err).Message(), text)
+			t.Errorf("error %q does not contain %q", status.Convert(err).Message(), text)
 		}
 	}
 }
@@ -242,7 +243,7 @@ func gone(t *testing.T, children []*pb.Child) {
 	}
 	for _, c := range children {
 		if err := syscall.Kill(int(c.Pid), 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("%s (pid %d) is still there: %v", c.Name, c.Pid, err)
+			t.Errorf("%s (pid %d) still runs, want it reaped: %v", c.Name, c.Pid, err)
 		}
 	}
 }
@@ -256,7 +257,7 @@ func TestLifecycle(t *testing.T) {
 	}
 	opened, err := h.Open(ctx, &pb.OpenRequest{RunId: "run1", Owner: "me"})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open the session: %v", err)
 	}
 	if opened.Host.GetBootId() == "" || opened.Version != "v0-test" {
 		t.Errorf("open: %v", opened)
@@ -295,7 +296,7 @@ func TestLifecycle(t *testing.T) {
 
 	stopped, err := h.Stop(ctx, &pb.StopRequest{RunId: "run1"})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("stop the member: %v", err)
 	}
 	if stopped.Reason != "asked" || stopped.ApparentBytes != 12345 || stopped.AllocatedBytes <= 0 {
 		t.Errorf("stop: %v", stopped)
@@ -310,7 +311,7 @@ func TestLifecycle(t *testing.T) {
 	h.checkFiles("run1", started.Dir)
 
 	if _, err := h.Close(ctx, &pb.CloseRequest{RunId: "run1"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close the session: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(started.Dir)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("session directory after close: %v", err)
@@ -339,12 +340,12 @@ func (h *harness) checkFiles(run, dataDir string) {
 	h.collect(run, results.FileServer)
 	samples, err := results.ReadSamples(filepath.Join(filepath.Dir(dataDir), results.FileServer))
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("read the samples: %v", err)
 	}
 	if len(samples) < 2 {
 		h.t.Fatalf("%d samples, want the first and the last at least", len(samples))
 	}
-	if last := samples[len(samples)-1]; last.Clients != 42 || last.Interface != "lo" {
+	if last := samples[len(samples)-1]; last.Get(metric.Clients) != 42 || last.Interface != "lo" {
 		h.t.Errorf("last sample: %+v", last)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// clientFile keeps the last number of clients in a file, for whoever watches it.
+// clientFile keeps the last number of clients in a file, for programs that watch it.
 type clientFile struct {
 	mu   sync.Mutex // guards the file's content
 	path string     // "" for none
@@ -25,13 +25,4 @@ func (f *clientFile) set(n int64) error {
 	}
 	f.last = n
 	return os.WriteFile(f.path, strconv.AppendInt(nil, n, 10), 0o644)
-}
-
-// setClients takes the number of clients that control says, for the sampler and
-// the file.
-func (s *session) setClients(n int64) {
-	s.clients.Store(n)
-	if err := s.agent.clientFile.set(n); err != nil {
-		s.log.Warn("number of clients was not written", "error", err)
-	}
 }

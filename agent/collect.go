@@ -3,6 +3,7 @@ package agent
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -12,14 +13,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // chunkBytes is the size of a message of Collect.
 const chunkBytes = 64 << 10
 
-// Collect streams one file of the session as it is now: what is appended
-// meanwhile, to the log of a member that runs, is left out. A file that does not
-// exist yet is empty.
+// Collect streams one file of the session up to its present length. A log of a
+// running member may grow meanwhile. A file that does not exist yet is empty.
 func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServer[pb.CollectChunk]) error {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -27,7 +28,7 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 	}
 	now := s.snapshot()
 	if i := int(req.GetIndex()); i < 0 || i >= len(now.files) {
-		return status.Errorf(codes.OutOfRange, "file %d of %d files", i, len(now.files))
+		return status.Errorf(codes.OutOfRange, "file index %d must be below %d, the number of files", i, len(now.files))
 	}
 	name := now.files[req.GetIndex()]
 	f, err := v.agent.root.Open(now.dir + "/" + name)
@@ -42,14 +43,31 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 	if err != nil {
 		return status.Errorf(codes.Internal, "measure %s: %v", name, err)
 	}
+	if strings.HasPrefix(name, results.DirLogs+"/") {
+		return send(stream, name, excerpt(f, info.Size()))
+	}
 	return send(stream, name, io.LimitReader(f, info.Size()))
+}
+
+// maxLog is how much of a member's log is collected, in bytes.
+const maxLog = 64 << 20
+
+// excerpt reads a log of size bytes: all of it, or its first and its last half of
+// maxLog with a line between them that names the cut.
+func excerpt(f io.ReaderAt, size int64) io.Reader {
+	const half = maxLog / 2
+	if size <= maxLog {
+		return io.NewSectionReader(f, 0, size)
+	}
+	cut := fmt.Sprintf("\n[dbtester: %d bytes of this log were not collected: at most %d are]\n", size-maxLog, maxLog)
+	return io.MultiReader(io.NewSectionReader(f, 0, half), strings.NewReader(cut), io.NewSectionReader(f, size-half, half))
 }
 
 // send streams r in chunks and the checksum of all of them last.
 func send(stream grpc.ServerStreamingServer[pb.CollectChunk], name string, r io.Reader) error {
 	sum := sha256.New()
 	for {
-		// A message that was sent is still gRPC's to read, so each has its own bytes.
+		// gRPC may read a message after Send returned, so each has its own bytes.
 		chunk := make([]byte, chunkBytes)
 		n, err := io.ReadFull(r, chunk)
 		if n > 0 {

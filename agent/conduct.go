@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -20,15 +21,25 @@ import (
 // tailLines is how much a child that died unasked is quoted.
 const tailLines = 20
 
+// life is one start of a member, from the making of its directory to the last sample
+// of its machine. The session's goroutine runs it.
+type life struct {
+	s *session
+	p *planned
+}
+
 // prepare plans the member of a request and checks that it could run here and
 // now. It touches nothing.
 func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	a := s.agent
-	p, err := a.plan(req)
+	if err := a.checkWorkDir(); err != nil {
+		return nil, err
+	}
+	p, err := a.planner.plan(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := member.Check(s.ctx, p.checkable(s.memberOptions(p))); err != nil {
+	if err := member.Check(s.ctx, p.checkable(life{s, p}.memberOptions())); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	// The data directory will be below the work directory, so on its file system.
@@ -44,14 +55,27 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	if err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)
 	}
-	if p.filesystem, _, err = sysmetrics.Filesystem(a.opts.WorkDir); err != nil {
+	if p.disk, err = sysmetrics.DiskFacts(a.opts.WorkDir); err != nil {
 		s.log.Warn("file system of the work directory is unknown", "error", err)
 	}
 	return p, nil
 }
 
-// checkable returns the options to check. Of a release that is still to be
-// installed there are no executables to look for; this program stands in.
+// checkWorkDir returns an error if the work directory was removed or replaced since the
+// agent opened it: what is written there would be lost.
+func (a *Agent) checkWorkDir() error {
+	opened, err := a.root.Stat(".")
+	if err != nil {
+		return status.Errorf(codes.FailedPrecondition, "work directory %q: %v", a.opts.WorkDir, err)
+	}
+	if now, err := os.Stat(a.opts.WorkDir); err != nil || !os.SameFile(opened, now) {
+		return status.Errorf(codes.FailedPrecondition, "work directory %q was removed or replaced while the agent ran: restart the agent", a.opts.WorkDir)
+	}
+	return nil
+}
+
+// checkable returns the options to check. A release that is still to be installed
+// has no executables yet; this program takes their place.
 func (p *planned) checkable(o member.Options) member.Options {
 	if !p.tools.pending {
 		return o
@@ -66,8 +90,9 @@ func (p *planned) checkable(o member.Options) member.Options {
 // conduct runs a planned member, from the making of its directory to the last
 // sample of its machine. It returns with nothing running and the session's
 // context ended.
-func (s *session) conduct(p *planned, t *attempt) {
-	if err := s.makeDir(p, t.req); err != nil {
+func (l life) conduct(t *attempt) {
+	s, p := l.s, l.p
+	if err := l.makeDir(t.req); err != nil {
 		s.fail(t, err)
 		return
 	}
@@ -76,34 +101,28 @@ func (s *session) conduct(p *planned, t *attempt) {
 		s.log.Warn("fdatasync was not probed", "error", err)
 	}
 	// Sampling goes first and ends last, so that it covers the member's whole life.
-	stopSampling, err := s.sample(p)
+	stopSampling, err := l.sample()
 	if err != nil {
 		s.fail(t, err)
 		return
 	}
 	defer stopSampling()
-	m, err := member.Start(s.ctx, s.memberOptions(p))
+	m, err := member.Start(s.ctx, l.memberOptions())
 	if err != nil {
 		s.fail(t, err)
 		return
 	}
-	s.running(m)
+	l.running(m)
 	resp, err := p.response(s.childMessages())
 	if err == nil {
 		resp.FdatasyncP50Ns = fsync.Nanoseconds()
 	}
 	t.answer(resp, err)
 
-	select {
-	case <-s.ctx.Done():
-	case <-m.Done():
-		s.quoteDead(m)
-		s.end(reasonChildDied)
-	}
-	s.stop(m)
+	l.stop(l.attend(m))
 }
 
-// fail ends a session whose start came to nothing and says why.
+// fail ends a session whose start failed, and answers the start.
 func (s *session) fail(t *attempt, err error) {
 	overtaken := s.ctx.Err() != nil
 	s.end(reasonStartFailed)
@@ -115,19 +134,20 @@ func (s *session) fail(t *attempt, err error) {
 	t.answer(nil, status.Errorf(codes.Aborted, "start %s: %v", t.req.GetTag(), err))
 }
 
-// makeDir makes the session directory, which from then on is the session's to
-// collect from and to remove.
-func (s *session) makeDir(p *planned, req *pb.StartRequest) error {
+// makeDir makes the session directory. The session owns it: Collect reads it and
+// Close removes it.
+func (l life) makeDir(req *pb.StartRequest) error {
+	s, p := l.s, l.p
 	root := s.agent.root
-	if err := root.Mkdir(p.dir, 0o755); err != nil {
+	if err := root.Mkdir(p.dir, 0o700); err != nil {
 		return fmt.Errorf("make session directory: %w", err)
 	}
 	s.agent.mu.Lock()
-	s.planned, s.tag, s.dir, s.files = p, p.tag, p.dir, p.files
-	s.detached = req.GetDetached()
+	s.now.planned, s.now.tag, s.now.dir, s.now.files = p, p.tag, p.dir, p.files
+	s.now.detached = req.GetDetached()
 	s.agent.mu.Unlock()
 	s.setClients(int64(req.GetClients()))
-	// A directory without a record would be nobody's after a crash.
+	// A directory without a record would stay for ever after a crash.
 	if err := s.writeRecord(); err != nil {
 		return err
 	}
@@ -137,9 +157,10 @@ func (s *session) makeDir(p *planned, req *pb.StartRequest) error {
 	return nil
 }
 
-// memberOptions is how the plan is executed. The record, which is on disk before
-// the first child, knows each child as soon as it is spawned.
-func (s *session) memberOptions(p *planned) member.Options {
+// memberOptions returns how the plan is executed. The record is on disk before the
+// first child, and holds each child as soon as it is spawned.
+func (l life) memberOptions() member.Options {
+	s, p := l.s, l.p
 	return member.Options{
 		Plan:   p.plan,
 		Dir:    p.member.Dir,
@@ -147,7 +168,7 @@ func (s *session) memberOptions(p *planned) member.Options {
 		Self:   s.agent.opts.Self,
 		Spawned: func(children []member.Child) error {
 			s.agent.mu.Lock()
-			s.spawned = children
+			s.now.spawned = children
 			s.agent.mu.Unlock()
 			return s.writeRecord()
 		},
@@ -156,7 +177,8 @@ func (s *session) memberOptions(p *planned) member.Options {
 
 // sample starts sampling into the session directory. The returned function ends
 // it after one last sample.
-func (s *session) sample(p *planned) (stop func(), err error) {
+func (l life) sample() (stop func(), err error) {
+	s, p := l.s, l.p
 	w, err := results.NewSampleWriter(filepath.Join(s.agent.opts.WorkDir, p.dir, results.FileServer))
 	if err != nil {
 		return nil, fmt.Errorf("write samples: %w", err)
@@ -174,18 +196,20 @@ func (s *session) sample(p *planned) (stop func(), err error) {
 }
 
 // running marks the member as running.
-func (s *session) running(m *member.Member) {
+func (l life) running(m *member.Member) {
+	s := l.s
 	s.agent.mu.Lock()
-	s.member = m
-	s.state = pb.State_STATE_RUNNING
-	tag := s.tag
+	s.now.member = m
+	s.now.state = pb.State_STATE_RUNNING
+	tag := s.now.tag
 	s.agent.mu.Unlock()
 	s.record()
 	s.log.Info("member runs", "tag", tag, "pids", m.Pids())
 }
 
-// stop ends the children and measures what they left.
-func (s *session) stop(m *member.Member) {
+// stop ends the children and measures the data directories.
+func (l life) stop(m *member.Member) {
+	s := l.s
 	s.set(pb.State_STATE_STOPPING)
 	s.record()
 	// Not s.ctx, which has ended: the deadlines bound the stop.
@@ -198,13 +222,78 @@ func (s *session) stop(m *member.Member) {
 		return
 	}
 	s.agent.mu.Lock()
-	s.sizes = sizes{apparent: left.Apparent, allocated: left.Allocated}
+	s.now.sizes = sizes{apparent: left.Apparent, allocated: left.Allocated}
 	s.agent.mu.Unlock()
+}
+
+// attend carries out changes until the session ends, or until a child dies that
+// was not taken down. It returns the member that ran last.
+func (l life) attend(m *member.Member) *member.Member {
+	s := l.s
+	for {
+		died := m.Done()
+		if s.isDown() {
+			died = nil
+		}
+		select {
+		case <-s.ctx.Done():
+			return m
+		case <-died:
+			l.quoteDead(m)
+			s.end(reasonChildDied)
+			return m
+		case c := <-s.changes:
+			var err error
+			if c.down {
+				err = l.takeDown(m)
+			} else {
+				m, err = l.bringUp(m)
+			}
+			c.done <- err
+		}
+	}
+}
+
+// takeDown kills the children and waits for their end.
+func (l life) takeDown(m *member.Member) error {
+	s := l.s
+	if s.isDown() {
+		return nil
+	}
+	select {
+	case <-m.Done():
+		return status.Error(codes.FailedPrecondition, "a command of the plan exited before the member was stopped")
+	default:
+	}
+	s.setDownFlag(true)
+	if err := m.Stop(context.Background(), process.Deadlines{Kill: s.agent.opts.Deadlines.Kill}); err != nil {
+		return status.Errorf(codes.Internal, "take the member down: %v", err)
+	}
+	s.record()
+	s.log.Info("member is down on purpose")
+	return nil
+}
+
+// bringUp starts the member again and returns it. A member that cannot be started
+// stays down.
+func (l life) bringUp(m *member.Member) (*member.Member, error) {
+	s := l.s
+	if !s.isDown() {
+		return m, nil
+	}
+	again, err := member.Resume(s.ctx, l.memberOptions())
+	if err != nil {
+		return m, status.Error(codes.Aborted, errors.Join(errors.New("start the member again"), err).Error())
+	}
+	s.setDownFlag(false)
+	l.running(again)
+	return again, nil
 }
 
 // quoteDead keeps the last log lines of the children that have ended, before
 // others are stopped.
-func (s *session) quoteDead(m *member.Member) {
+func (l life) quoteDead(m *member.Member) {
+	s := l.s
 	tails := map[string]string{}
 	for _, c := range m.Children() {
 		if c.Running {
@@ -218,15 +307,15 @@ func (s *session) quoteDead(m *member.Member) {
 		s.log.Warn("child died", "child", c.Name, "exit", c.Exit.String())
 	}
 	s.agent.mu.Lock()
-	s.tails = tails
+	s.now.tails = tails
 	s.agent.mu.Unlock()
 }
 
-// pids are the children to sample. Each is one that was spawned, and not a
-// stranger that has its number by now.
+// pids returns the children to sample: those that were spawned and still run. A
+// process that got the number of a child later is not among them.
 func (s *session) pids() []int {
 	s.agent.mu.Lock()
-	spawned := s.spawned
+	spawned := s.now.spawned
 	s.agent.mu.Unlock()
 	var pids []int
 	for _, c := range spawned {
@@ -247,7 +336,10 @@ func (p *planned) response(children []*pb.Child) (*pb.StartResponse, error) {
 		Plan:             plan,
 		Children:         children,
 		Dir:              p.member.Dir,
-		DataFilesystem:   p.filesystem,
+		DataFilesystem:   p.disk.Filesystem,
+		MountOptions:     p.disk.MountOptions,
+		DiskModel:        p.disk.Model,
+		DiskQueue:        p.disk.Queue,
 		DiskDevice:       p.sampler.Device(),
 		NetworkInterface: p.sampler.Interface(),
 		Release:          releaseMessage(p.tools.release),

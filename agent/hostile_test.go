@@ -51,25 +51,33 @@ func TestHostileStart(t *testing.T) {
 		"tag with a line":  {func(r *pb.StartRequest) { r.Tag = "a\nb" }, codes.InvalidArgument, "tag"},
 		"endless tag":      {func(r *pb.StartRequest) { r.Tag = strings.Repeat("x", 129) }, codes.InvalidArgument, "tag"},
 		"no hosts":         {func(r *pb.StartRequest) { r.Hosts = nil }, codes.InvalidArgument, "cluster of 0 hosts"},
-		"nil host":         {func(r *pb.StartRequest) { r.Hosts = []*pb.MemberHost{nil} }, codes.InvalidArgument, `address ""`},
+		"nil host":         {func(r *pb.StartRequest) { r.Hosts = []*pb.MemberHost{nil} }, codes.InvalidArgument, `host name, got ""`},
 		"too many hosts":   {func(r *pb.StartRequest) { r.Hosts = make([]*pb.MemberHost, 257) }, codes.InvalidArgument, "cluster of 257 hosts"},
 		"index above":      {func(r *pb.StartRequest) { r.Index = 1 }, codes.InvalidArgument, "member 1 of 1"},
 		"index below":      {func(r *pb.StartRequest) { r.Index = -1 }, codes.InvalidArgument, "member -1"},
 		"clients below":    {func(r *pb.StartRequest) { r.Clients = -1 }, codes.InvalidArgument, "-1 clients"},
 		"address a flag":   {func(r *pb.StartRequest) { r.Hosts[0].Addr = "--data-dir=/" }, codes.InvalidArgument, "address"},
 		"address a script": {func(r *pb.StartRequest) { r.Hosts[0].Addr = "a;reboot" }, codes.InvalidArgument, "address"},
+		"every address":    {func(r *pb.StartRequest) { r.Hosts[0].Addr = "0.0.0.0" }, codes.InvalidArgument, "opens the member to every network"},
+		"zone a line":      {func(r *pb.StartRequest) { r.Hosts[0].Addr = "::1%lo\nserver.9=x" }, codes.InvalidArgument, "zone must be the name of an interface"},
+		"zone a provider":  {func(r *pb.StartRequest) { r.Hosts[0].Addr = "::1%provider=exec command=id" }, codes.InvalidArgument, "zone must be"},
+		"zone not here":    {func(r *pb.StartRequest) { r.Hosts[0].Addr = "::1%none0" }, codes.InvalidArgument, "an interface of this machine"},
+		"one host twice": {func(r *pb.StartRequest) {
+			r.Hosts = []*pb.MemberHost{{Addr: "localhost", Ports: r.Hosts[0].Ports}, {Addr: "127.0.0.1", Ports: r.Hosts[0].Ports}}
+		}, codes.InvalidArgument, "which host 0 has"},
 		"port above":       {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 65536 }, codes.InvalidArgument, "65536"},
 		"port zero":        {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 0 }, codes.InvalidArgument, "is 0"},
-		"unknown port":     {func(r *pb.StartRequest) { r.Hosts[0].Ports["back"] = 80 }, codes.InvalidArgument, `"back" (known: client)`},
+		"many ports":       {func(r *pb.StartRequest) { r.Hosts[0].Ports["back"] = 80 }, codes.InvalidArgument, "ports must be at most 1, got 2"},
+		"unknown port":     {func(r *pb.StartRequest) { r.Hosts[0].Ports = map[string]int32{"back": 80} }, codes.InvalidArgument, `"back" (known: client)`},
 		"garbage options":  {func(r *pb.StartRequest) { r.Options = []byte("\x00{[") }, codes.InvalidArgument, "options"},
 		"unknown option":   {func(r *pb.StartRequest) { r.Options = []byte("data_dir: /etc") }, codes.InvalidArgument, "data_dir"},
-		"long options":     {func(r *pb.StartRequest) { r.Options = make([]byte, 1<<20+1) }, codes.InvalidArgument, "longer than"},
+		"long options":     {func(r *pb.StartRequest) { r.Options = make([]byte, 64<<10+1) }, codes.InvalidArgument, "options must be at most 65536 bytes"},
 		"invalid options":  {func(r *pb.StartRequest) { r.Options = []byte("memory: 1000000000000000") }, codes.InvalidArgument, "more than the machine has"},
 		"panicking driver": {func(r *pb.StartRequest) { r.Options = []byte("panic: true") }, codes.Internal, "the toy broke"},
 		"extra flags":      {func(r *pb.StartRequest) { r.Options = []byte("flags: [--pprof]") }, codes.PermissionDenied, "--allow-flags"},
 		"a binary":         {func(r *pb.StartRequest) { r.Binary = "/bin/sh" }, codes.PermissionDenied, "--allow-binary"},
 		"TLS for none":     {func(r *pb.StartRequest) { r.TlsCa = "/etc/ca.pem" }, codes.InvalidArgument, "toy speaks no TLS"},
-		"no tool":          {func(r *pb.StartRequest) { r.Options = []byte("exec: /bin/sh") }, codes.FailedPrecondition, "none of the agent's tools"},
+		"no tool":          {func(r *pb.StartRequest) { r.Options = []byte("exec: /bin/sh") }, codes.FailedPrecondition, "must be one of the agent's tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := request(t, "run1", "")
@@ -87,6 +95,17 @@ func TestHostileStart(t *testing.T) {
 	h.start(request(t, "run1", ""))
 }
 
+// What is written into a work directory that was removed is lost, so nothing starts.
+func TestWorkDirRemoved(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	if err := os.RemoveAll(h.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Start(t.Context(), request(t, "run1", ""))
+	wantCode(t, err, codes.FailedPrecondition, "was removed or replaced while the agent ran: restart the agent")
+}
+
 func TestAllowed(t *testing.T) {
 	h := serve(t, func(o *agent.Options) { o.AllowBinary, o.AllowFlags = true, true })
 	h.open("run1")
@@ -96,11 +115,11 @@ func TestAllowed(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "not an absolute path")
 	binary, err := filepath.Abs(os.Args[0])
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the absolute path: %v", err)
 	}
 	link := filepath.Join(t.TempDir(), "toyd")
 	if err := os.Symlink(binary, link); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a symbolic link: %v", err)
 	}
 	req.Binary = link
 	if got := h.start(req); got.Children[0].Argv[0] != link {
@@ -111,7 +130,7 @@ func TestAllowed(t *testing.T) {
 func TestTools(t *testing.T) {
 	binary, err := filepath.Abs(os.Args[0])
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the absolute path: %v", err)
 	}
 	h := serve(t, func(o *agent.Options) { o.Tools = map[string]string{"toyd": binary, "java": "/usr/bin/java"} })
 	h.open("run1")
@@ -163,7 +182,7 @@ func TestHostileTLS(t *testing.T) {
 	file := func(name string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		return path
 	}
@@ -178,7 +197,7 @@ func TestHostileTLS(t *testing.T) {
 		"not there":      {ca, cert, dir + "/none", "tls key on the agent's machine"},
 		"a folder":       {ca, dir, key, "is not a file"},
 		"all at once":    {dir, "", "x", "tls cert is missing: a member needs all three files"},
-		"fit but unused": {ca, cert, key, "it speaks no TLS"}, // by the driver's word
+		"fit but unused": {ca, cert, key, "TLS is not supported"}, // by the driver's word
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := request(t, "run1", "")

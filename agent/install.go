@@ -13,9 +13,9 @@ import (
 )
 
 // Install obtains a release into the agent's cache, unless it is there, and
-// streams what goes on. Calls for one release wait for each other, on other
-// agents with the same cache too. An install ends early with its call or its
-// session, and then leaves nothing behind.
+// streams its progress. Calls for one release wait for each other, also on other
+// agents with the same cache. An install whose call or session ends is cancelled and
+// leaves no files.
 func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServer[pb.InstallProgress]) error {
 	a := v.agent
 	s, err := a.beginInstall(req.GetRunId())
@@ -37,7 +37,7 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
-	in := a.installer(func(line string) {
+	in := a.planner.installer(func(line string) {
 		if err := stream.Send(&pb.InstallProgress{Text: line}); err != nil {
 			cancel(err)
 		}
@@ -50,9 +50,9 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 	return stream.Send(&pb.InstallProgress{Release: releaseMessage(&r)})
 }
 
-// beginInstall returns the open session of a run, and holds the end of the agent
-// back until its wait group is told that the install is done. A member that runs
-// is not measured beside a build.
+// beginInstall returns the open session of a run, and adds the install to the
+// agent's wait group: Close waits for it. The session must be open, so that no member
+// is measured during a build.
 func (a *Agent) beginInstall(run string) (*session, error) {
 	s, err := a.own(run)
 	if err != nil {
@@ -63,14 +63,14 @@ func (a *Agent) beginInstall(run string) (*session, error) {
 	switch {
 	case a.closed:
 		return nil, status.Error(codes.Unavailable, "the agent is closing")
-	case s.state != pb.State_STATE_OPEN:
-		return nil, status.Errorf(codes.FailedPrecondition, "the session is %s: releases are installed before the start", stateWord(s.state))
+	case s.now.state != pb.State_STATE_OPEN:
+		return nil, status.Errorf(codes.FailedPrecondition, "the session is %s: releases are installed before the start", stateWord(s.now.state))
 	}
 	a.wg.Add(1)
 	return s, nil
 }
 
-// installFailed is the answer to an install that came to nothing.
+// installFailed is the answer to an install that failed.
 func installFailed(ctx context.Context, err error) error {
 	var ended reason
 	if errors.As(context.Cause(ctx), &ended) {

@@ -27,8 +27,14 @@ import (
 
 // released is a toy with releases.
 type released struct {
-	toy     `yaml:",inline"`
+	toy `yaml:"-"`
+	// Memory is that of toy: options have no inlined structs.
+	Memory  int64 `yaml:"memory"`
 	recipes func(version string) ([]install.Recipe, error)
+}
+
+func (d *released) Validate(h database.HostFacts) error {
+	return (&toy{Memory: d.Memory}).Validate(h)
 }
 
 func (d *released) Recipes(version string) ([]install.Recipe, error) { return d.recipes(version) }
@@ -42,7 +48,7 @@ func releases(t *testing.T, archive string) (cache string, change func(*agent.Op
 	script := filepath.Join(t.TempDir(), "toyd")
 	text := fmt.Sprintf("#!/bin/sh\nexec %s \"$@\"\n", os.Args[0])
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	files := map[string]string{"toyd": ""}
 	recipes := func(version string) ([]install.Recipe, error) {
@@ -67,7 +73,7 @@ func (h *harness) install(run, version string) ([]string, *pb.Release, error) {
 	h.t.Helper()
 	stream, err := h.Install(h.t.Context(), &pb.InstallRequest{RunId: run, Database: "toy", Version: version})
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("ask for an install: %v", err)
 	}
 	var lines []string
 	var release *pb.Release
@@ -79,7 +85,7 @@ func (h *harness) install(run, version string) ([]string, *pb.Release, error) {
 		case err != nil:
 			return lines, release, err
 		case release != nil:
-			h.t.Errorf("%v comes after the release", got)
+			h.t.Errorf("message %v came after the release, which must be the last", got)
 		case got.Release == nil:
 			lines = append(lines, got.Text)
 		}
@@ -107,15 +113,15 @@ func TestInstallAndStart(t *testing.T) {
 	}
 	req.DryRun, req.Install = true, true
 	if _, err := h.Start(t.Context(), req); err != nil {
-		t.Errorf("a dry run of what will be installed: %v", err)
+		t.Errorf("a dry run of a release that will be installed failed: %v", err)
 	}
 	if _, err := os.Stat(cache); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("dry runs made the cache: %v", err)
+		t.Errorf("dry runs made the cache (%v), want none", err)
 	}
 
 	lines, release, err := h.install("run1", "v1.0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	if len(lines) == 0 || !strings.Contains(lines[0], "toy 1.0: copy of") {
 		t.Errorf("progress %q", lines)
@@ -159,7 +165,7 @@ func TestInstallRefused(t *testing.T) {
 	for database, text := range map[string]string{"db2": `unknown database "db2"`, "fake": "fake 1.0 cannot be installed by dbtester"} {
 		stream, err := h.Install(t.Context(), &pb.InstallRequest{RunId: "run1", Database: database, Version: "1.0"})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("ask for an install: %v", err)
 		}
 		_, err = stream.Recv()
 		wantCode(t, err, codes.InvalidArgument, text)
@@ -178,13 +184,13 @@ func TestStartTools(t *testing.T) {
 	cache, change := releases(t, "")
 	other := filepath.Join(t.TempDir(), "other")
 	if err := os.WriteFile(other, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	installed := filepath.Join(cache, "toy", "1.0", "toyd")
 	told := map[string]string{"toyd": other}
 	in := &install.Installer{Cache: cache}
 	if _, err := in.Get(t.Context(), "toy", "1.0", []install.Recipe{install.Local{Path: other, Files: map[string]string{"toyd": ""}}}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	for _, tt := range []struct {
 		name    string
@@ -216,7 +222,7 @@ func TestStartTools(t *testing.T) {
 				return
 			}
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("start the member: %v", err)
 			}
 			if got := resp.Children[0].Argv[0]; got != tt.want {
 				t.Errorf("%s runs, want %s", got, tt.want)
@@ -244,10 +250,10 @@ func TestStartDamagedRelease(t *testing.T) {
 	h := serve(t, change)
 	h.open("run1")
 	if _, _, err := h.install("run1", "1.0"); err != nil {
-		t.Fatal(err)
+		t.Fatalf("install the release: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(cache, "toy", "1.0", "toyd"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	_, err := h.Start(t.Context(), versioned(t, "1.0"))
 	wantCode(t, err, codes.FailedPrecondition, "the release toy 1.0 is damaged", "SHA-256")
@@ -266,7 +272,7 @@ func TestInstallTogether(t *testing.T) {
 		group.Go(func() {
 			_, release, err := h.install("run1", "1.0")
 			if err != nil {
-				t.Error(err)
+				t.Errorf("install the release: %v", err)
 			}
 			got[i] = release
 		})
@@ -306,11 +312,11 @@ func TestInstallEndsEarly(t *testing.T) {
 			<-asked
 			began := time.Now()
 			if err := end(h); err != nil {
-				t.Error(err)
+				t.Errorf("end the session during an install: %v", err)
 			}
 			wantCode(t, <-failed, codes.Aborted, "the session stopped while installing")
 			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the install went on for %v", took)
+				t.Errorf("the install ended %v after its call, want at once", took)
 			}
 			left, err := filepath.Glob(filepath.Join(cache, ".tmp", "*"))
 			if here, _ := filepath.Glob(filepath.Join(cache, "toy", "*")); err != nil || len(left)+len(here) > 0 {

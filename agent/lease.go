@@ -2,10 +2,10 @@ package agent
 
 import "time"
 
-// watchLease ends the session when its control gives no sign of life for the
-// lease. A session that stopped otherwise is only marked: from then on the next
-// Open may have the agent.
-func (s *session) watchLease() {
+// watchLease ends the session when its control has been silent for the lease. A
+// session that has stopped is only marked as expired: the next Open may then have
+// the agent.
+func watchLease(s *session) {
 	timer := time.NewTimer(s.agent.opts.Lease)
 	defer timer.Stop()
 	for {
@@ -16,7 +16,7 @@ func (s *session) watchLease() {
 			return
 		case <-timer.C:
 		}
-		left := s.leaseLeft()
+		left := leaseLeft(s)
 		if left <= 0 {
 			s.end(reasonLeaseExpired)
 			return
@@ -25,15 +25,15 @@ func (s *session) watchLease() {
 	}
 }
 
-// leaseLeft is how long the session may go on without a sign of life. At zero it
-// is marked expired in the same breath, so no heartbeat comes between.
-func (s *session) leaseLeft() time.Duration {
+// leaseLeft returns how long the control may still be silent. At zero the session is
+// marked as expired under the same lock, so no heartbeat can come between.
+func leaseLeft(s *session) time.Duration {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	if s.detached && !s.over() {
+	if s.now.detached && !s.over() {
 		return s.agent.opts.Lease
 	}
-	left := s.agent.opts.Lease - time.Since(s.alive)
-	s.expired = left <= 0
+	left := s.agent.opts.Lease - time.Since(s.now.alive)
+	s.now.expired = left <= 0
 	return left
 }

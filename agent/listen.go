@@ -7,7 +7,7 @@ import (
 )
 
 // CheckListen refuses an address to listen on that other machines could reach,
-// unless insecure says that this is meant. It is for agents without TLS.
+// unless insecure allows it. It is for agents without TLS.
 func CheckListen(addr string, insecure bool) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -20,5 +20,5 @@ func CheckListen(addr string, insecure bool) error {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("listen address %q can be reached from other machines, and anyone there could run databases here: use TLS, a loopback address, or say that insecure is meant", addr)
+	return fmt.Errorf("listen address %q can be reached from other machines, and anyone there could run databases here: use TLS, use a loopback address, or pass --insecure", addr)
 }

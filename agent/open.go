@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"regexp"
 	"time"
@@ -19,8 +18,8 @@ var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 // maxOwner bounds the text that names an owner, in bytes.
 const maxOwner = 256
 
-// Open reserves the agent for one run. The session of another run is in the way
-// until it is closed or its lease has expired; a detached one can be taken over.
+// Open reserves the agent for one run. It is refused while another run has a session
+// that is neither closed nor expired; a detached session can be taken over.
 func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
 	a := v.agent
 	if !validRun.MatchString(req.GetRunId()) {
@@ -30,7 +29,7 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 		return nil, status.Errorf(codes.InvalidArgument, "owner is not printable or longer than %d bytes", maxOwner)
 	}
 	for {
-		old, err := a.open(req)
+		old, err := a.open(ctx, req)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +37,7 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 			if s, err := a.own(req.GetRunId()); err == nil && req.GetTakeOver() != "" {
 				s.record() // a restart must know the session by its new run
 			}
-			return &pb.OpenResponse{Host: a.hostMessage(), Version: a.opts.Version}, nil
+			return &pb.OpenResponse{Host: hostMessage(a.host), Version: a.opts.Version}, nil
 		}
 		if err := a.release(ctx, old); err != nil {
 			return nil, err
@@ -47,34 +46,39 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 }
 
 // open opens a session, or returns the abandoned one to release first.
-func (a *Agent) open(req *pb.OpenRequest) (*session, error) {
+//
+// A call that has ended is refused under the lock: its control may have sent the
+// Close already, and then no one would own the session until its lease expires.
+func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, tag := a.session, req.GetTakeOver()
 	switch {
+	case ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
 	case a.closed:
 		return nil, status.Error(codes.Unavailable, "the agent is closing")
-	case s != nil && !s.removing && s.run == req.GetRunId():
-		s.alive = time.Now()
+	case s != nil && !s.now.removing && s.now.run == req.GetRunId():
+		s.now.alive = time.Now()
 		return nil, nil
-	case tag != "" && s != nil && s.detached && s.tag == tag && s.state == pb.State_STATE_RUNNING:
-		s.log.Info("session taken over", "by", req.GetRunId(), "owner", req.GetOwner())
-		s.run, s.owner, s.alive = req.GetRunId(), req.GetOwner(), time.Now()
+	case tag != "" && s != nil && !s.now.removing && s.ctx.Err() == nil && s.now.detached && s.now.tag == tag && s.now.state == pb.State_STATE_RUNNING:
+		s.log.Info("session taken over", "by", pb.RunHash(req.GetRunId()), "owner", req.GetOwner())
+		s.now.run, s.now.owner, s.now.alive = req.GetRunId(), req.GetOwner(), time.Now()
 		return nil, nil
 	case tag != "":
 		return nil, status.Errorf(codes.FailedPrecondition, "no detached session of %q is running on this agent", tag)
 	case s == nil:
-		a.session = a.newSession(req.GetRunId(), req.GetOwner())
+		a.session = newSession(a, req.GetRunId(), req.GetOwner())
 		return nil, nil
-	case s.expired || s.removing:
+	case s.now.expired || s.now.removing:
 		return s, nil
 	default:
 		return nil, s.refusal(codes.FailedPrecondition)
 	}
 }
 
-// Close ends the session and removes its directory. An agent that is idle
-// already is as it should be.
+// Close ends the session and removes its directory. Close of an idle agent does
+// nothing.
 func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {
@@ -89,21 +93,24 @@ func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return &pb.CloseResponse{}, nil
 }
 
-// release stops a session, removes its directory and makes the agent free. Of
-// several callers one does it and the others wait.
+// release stops a session, removes its directory and makes the agent free. One of
+// several callers does it and the others wait.
 func (a *Agent) release(ctx context.Context, s *session) error {
 	s.end(reasonAsked)
 	if err := wait(ctx, "stop session", s.ended); err != nil {
 		return err
 	}
 	a.mu.Lock()
-	first := !s.removing
-	s.removing = true
+	first := !s.now.removing
+	s.now.removing = true
 	a.mu.Unlock()
 	if !first {
 		return wait(ctx, "remove session", s.gone)
 	}
-	err := a.remove(s.dir)
+	// A record that is being written would come back into the directory.
+	s.recording.Lock()
+	err := a.remove(s.now.dir)
+	s.recording.Unlock()
 	a.mu.Lock()
 	a.session = nil
 	a.mu.Unlock()
@@ -125,8 +132,8 @@ func (a *Agent) remove(dir string) error {
 // errIdle is that no session is open.
 var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
 
-// own returns the session of a run, which thereby shows that its control lives;
-// else why there is none.
+// own returns the session of a run and renews its lease. The error is why the run has
+// no session.
 func (a *Agent) own(run string) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,36 +141,9 @@ func (a *Agent) own(run string) (*session, error) {
 	switch {
 	case s == nil:
 		return nil, errIdle
-	case s.run != run:
+	case s.now.run != run:
 		return nil, s.refusal(codes.PermissionDenied)
 	}
-	s.alive = time.Now()
+	s.now.alive = time.Now()
 	return s, nil
-}
-
-// refusal tells another run whose session this is. agent.mu is held.
-func (s *session) refusal(code codes.Code) error {
-	owner := s.ownerMessage()
-	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard of %s ago",
-		s.owner, s.run, s.since.UTC().Format(time.RFC3339), time.Since(s.alive).Round(time.Millisecond))
-	if s.detached {
-		text += fmt.Sprintf("; it runs %q detached, and can be taken over by that tag", s.tag)
-	}
-	st, err := status.New(code, text).WithDetails(owner)
-	if err != nil {
-		return status.Error(code, text)
-	}
-	return st.Err()
-}
-
-// ownerMessage says who holds the session. agent.mu is held.
-func (s *session) ownerMessage() *pb.Owner {
-	return &pb.Owner{
-		RunId:               s.run,
-		Name:                s.owner,
-		SinceUnixNs:         s.since.UnixNano(),
-		LastHeartbeatUnixNs: s.alive.UnixNano(),
-		Tag:                 s.tag,
-		Detached:            s.detached,
-	}
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,17 +17,17 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/address"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
-// Bounds on what a request may hold: far above any real cluster, so that a bad
-// request is refused for what it is and not for what it exhausts.
+// Bounds on a request: far above any real cluster, so that a bad request is refused
+// before it exhausts anything.
 const (
-	maxHosts   = 256
-	maxOptions = 1 << 20 // bytes
-	maxTag     = 128     // bytes
+	maxHosts = 256
+	maxTag   = 128 // bytes
 )
 
 // Names of the files in a session directory, with results.FileServer and the
@@ -39,30 +37,33 @@ const (
 	fileRecord = "session.json"
 )
 
-// flagged is a driver with options that add flags to its commands' lines. What
-// they hold needs [Options.AllowFlags].
-type flagged interface{ ExtraFlags() []string }
-
 // planned is a Start that passed every check of its request.
 type planned struct {
 	db     database.Database
 	driver database.Driver
 	member database.Member
 	target database.Target
-	tools  toolbox
+	tools  tools
 	plan   database.Plan
 	argv   [][]string // of every command, as it will run
 	tag    string
 	dir    string   // the session directory, below the work directory
-	files  []string // what Collect indexes, below dir
+	files  []string // the files that Collect indexes, below dir
 
-	sampler    *sysmetrics.Sampler
-	filesystem string
+	sampler *sysmetrics.Sampler
+	disk    results.Disk // what the work directory lies on
 }
 
-// plan turns a request into a planned member. It touches nothing. Its errors are
+// planner turns requests into planned members, by the agent's options and the facts
+// of its machine. It is safe for concurrent use.
+type planner struct {
+	opts Options
+	host results.Host
+}
+
+// plan turns a request into a planned member. It has no side effects. Its errors are
 // gRPC statuses.
-func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
+func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	// Options and hosts come from outside, and drivers compute with them.
 	defer recovered(a.opts.Log, "plan", &err)
 	p = &planned{tag: req.GetTag()}
@@ -72,11 +73,11 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.db, err = a.opts.Registry.Get(req.GetDatabase()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	// A release that is missing is told beside options that are wrong: both take
-	// long to put right.
+	// A missing release and wrong options are reported together: both take long to
+	// put right.
 	var optionsErr, toolsErr error
 	p.driver, optionsErr = a.driver(p.db, req.GetOptions())
-	p.tools, toolsErr = a.toolbox(p.db, req)
+	p.tools, toolsErr = a.tools(p.db, req)
 	if err := joined(optionsErr, toolsErr); err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	p.dir = req.GetTag() + "-" + req.GetRunId()[:min(8, len(req.GetRunId()))]
+	p.dir = req.GetTag() + "-" + pb.RunHash(req.GetRunId())[:8]
 	p.member = database.Member{
 		Index: int(req.GetIndex()),
 		Hosts: hosts,
@@ -108,7 +109,7 @@ func (a *Agent) plan(req *pb.StartRequest) (p *planned, err error) {
 	return p, nil
 }
 
-// joined returns one status that says all of errs in one line, with the code of
+// joined returns one status with the texts of all errs in one line, and the code of
 // the first.
 func joined(errs ...error) error {
 	var code codes.Code
@@ -129,15 +130,12 @@ func joined(errs ...error) error {
 }
 
 // driver returns a driver with its options decoded and allowed on this machine.
-func (a *Agent) driver(db database.Database, options []byte) (database.Driver, error) {
-	if len(options) > maxOptions {
-		return nil, status.Errorf(codes.InvalidArgument, "options are longer than %d bytes", maxOptions)
-	}
+func (a *planner) driver(db database.Database, options []byte) (database.Driver, error) {
 	driver := db.New()
 	if err := database.DecodeOptions(options, driver); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "%s: %v", db.Name, err)
 	}
-	if f, ok := driver.(flagged); ok && len(f.ExtraFlags()) > 0 && !a.opts.AllowFlags {
+	if f, ok := driver.(database.ExtraFlags); ok && len(f.ExtraFlags()) > 0 && !a.opts.AllowFlags {
 		return nil, status.Errorf(codes.PermissionDenied, "extra flags %q are refused: the agent was started without --allow-flags", f.ExtraFlags())
 	}
 	if v, ok := driver.(database.Validator); ok {
@@ -149,21 +147,21 @@ func (a *Agent) driver(db database.Database, options []byte) (database.Driver, e
 	return driver, nil
 }
 
-// commands returns the argv of every command of a plan. Whatever options came in
-// with the request, only this program and the tools run: an executable elsewhere
-// is refused.
-func (a *Agent) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
+// commands returns the argv of every command of a plan. Only this program and the
+// tools may run, whatever the options of the request: any other executable is
+// refused.
+func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
 	argv := make([][]string, len(plan.Commands))
 	for i, c := range plan.Commands {
 		if c.Self && len(a.opts.Self) == 0 {
-			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, which this agent was not told how to do", c.Name)
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, and this agent has no command line for it", c.Name)
 		}
 		if c.Self {
 			argv[i] = slices.Concat(a.opts.Self, c.Args)
 			continue
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Values(tools)), func(tool string) bool { return within(tool, c.Path) }) {
-			return nil, status.Errorf(codes.FailedPrecondition, "command %q wants %q, which is none of the agent's tools (it has: %s)",
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q must be one of the agent's tools (%[3]s), got %[2]q",
 				c.Name, c.Path, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
 		}
 		argv[i] = slices.Concat([]string{c.Path}, c.Args)
@@ -194,10 +192,6 @@ func printable(text string, limit int) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// A host name as DNS and /etc/hosts allow it. The first byte also keeps it from
-// passing for a flag.
-var validHost = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]{0,252})$`)
-
 // hostsOf returns the cluster's hosts with every port filled in. All problems
 // are reported.
 func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) {
@@ -214,8 +208,12 @@ func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) 
 	}
 	hosts := make([]database.Host, n)
 	for i, h := range req.GetHosts() {
-		if _, err := netip.ParseAddr(h.GetAddr()); err != nil && !validHost.MatchString(h.GetAddr()) {
-			problems = append(problems, fmt.Errorf("host %d: address %q is neither an IP address nor a host name", i, h.GetAddr()))
+		if err := checkHost(h.GetAddr()); err != nil {
+			problems = append(problems, fmt.Errorf("host %d: %w", i, err))
+		}
+		if n, most := len(h.GetPorts()), len(info.Ports); n > most {
+			problems = append(problems, fmt.Errorf("host %d: ports must be at most %d, got %d", i, most, n))
+			continue
 		}
 		ports := map[string]int{}
 		for role, port := range h.GetPorts() {
@@ -230,7 +228,33 @@ func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) 
 		}
 		hosts[i] = database.Host{Addr: h.GetAddr(), Ports: ports}
 	}
-	return info.FillPorts(hosts), errors.Join(problems...)
+	hosts = info.FillPorts(hosts)
+	return hosts, errors.Join(append(problems, checkDistinct(hosts))...)
+}
+
+// checkHost returns why an address is not that of a member.
+func checkHost(addr string) error {
+	if err := address.CheckMember(addr); err != nil {
+		return err
+	}
+	return address.CheckZone(addr)
+}
+
+// checkDistinct returns an error for each two hosts that would listen on one address.
+func checkDistinct(hosts []database.Host) error {
+	var problems []error
+	taken := map[string]int{}
+	for i, h := range hosts {
+		for _, role := range slices.Sorted(maps.Keys(h.Ports)) {
+			listen := net.JoinHostPort(address.Canonical(h.Addr), strconv.Itoa(h.Ports[role]))
+			if other, ok := taken[listen]; ok {
+				problems = append(problems, fmt.Errorf("host %d: port %q must not be another's, got %s, which host %d has", i, role, listen, other))
+				continue
+			}
+			taken[listen] = i
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // targetOf returns the target of every member's client port.
@@ -242,8 +266,8 @@ func targetOf(hosts []database.Host) database.Target {
 	return t
 }
 
-// filesOf lists what a session of a plan leaves for Collect. The list depends on
-// the plan alone, so an index means the same file for the whole session.
+// filesOf lists the files of a session that Collect serves. The list depends on the
+// plan alone, so an index means the same file for the whole session.
 func filesOf(plan database.Plan) []string {
 	files := []string{results.FileServer}
 	for _, c := range plan.Commands {
@@ -272,7 +296,7 @@ func (p *planned) planMessage() ([]byte, error) {
 	return json.Marshal(plan)
 }
 
-// plannedChildren are the children that a plan would have.
+// plannedChildren returns the children for the answer to a dry run.
 func (p *planned) plannedChildren() []*pb.Child {
 	children := make([]*pb.Child, len(p.argv))
 	for i, argv := range p.argv {

@@ -2,18 +2,17 @@ package agent
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
 // recordFormat rises when an older agent would misread a record.
 const recordFormat = 1
 
-// record is session.json: what an agent must know of a session after a restart.
+// record is session.json: the facts of a session that an agent needs after a restart.
 type record struct {
 	Format int       `json:"format"`
 	RunID  string    `json:"run_id"`
@@ -23,7 +22,7 @@ type record struct {
 	// State is the word for the session's state, Reason why it ended.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// BootID tells whether pids and start ticks still mean the same processes.
+	// BootID is the boot in which pids and start ticks name these processes.
 	BootID         string        `json:"boot_id"`
 	Children       []childRecord `json:"children"`
 	Files          []string      `json:"files"`
@@ -41,8 +40,8 @@ type childRecord struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// record writes session.json, if the session has a directory, and logs a
-// failure: it is for transitions that must go on anyway.
+// record writes session.json, if the session has a directory. A failure is logged
+// and does not stop the transition.
 func (s *session) record() {
 	if err := s.writeRecord(); err != nil {
 		s.log.Warn("session was not recorded", "error", err)
@@ -61,13 +60,13 @@ func (s *session) writeRecord() error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", fileRecord, err)
 	}
-	if err := replaceFile(s.agent.root, dir+"/"+fileRecord, append(data, '\n')); err != nil {
+	if err := wholefile.WriteIn(s.agent.root, dir+"/"+fileRecord, wholefile.Bytes(append(data, '\n'))); err != nil {
 		return fmt.Errorf("write %s: %w", fileRecord, err)
 	}
 	return nil
 }
 
-// currentRecord is the session as it stands, and its directory.
+// currentRecord returns the present record of the session, and its directory.
 func (s *session) currentRecord() (record, string) {
 	children := s.children()
 	messages := s.messagesOf(children)
@@ -75,17 +74,17 @@ func (s *session) currentRecord() (record, string) {
 	defer s.agent.mu.Unlock()
 	r := record{
 		Format:         recordFormat,
-		RunID:          s.run,
-		Owner:          s.owner,
-		Opened:         s.since.UTC(),
-		Tag:            s.tag,
-		State:          stateWord(s.state),
+		RunID:          s.now.run,
+		Owner:          s.now.owner,
+		Opened:         s.now.since.UTC(),
+		Tag:            s.now.tag,
+		State:          stateWord(s.now.state),
 		BootID:         s.agent.host.BootID,
-		Files:          s.files,
-		ApparentBytes:  s.sizes.apparent,
-		AllocatedBytes: s.sizes.allocated,
+		Files:          s.now.files,
+		ApparentBytes:  s.now.sizes.apparent,
+		AllocatedBytes: s.now.sizes.allocated,
 	}
-	if s.state == pb.State_STATE_STOPPING || s.over() {
+	if s.now.state == pb.State_STATE_STOPPING || s.over() {
 		r.Reason = s.reason()
 	}
 	for i, c := range children {
@@ -93,22 +92,8 @@ func (s *session) currentRecord() (record, string) {
 			Name: c.Name, Pid: c.Pid, StartTicks: c.StartTicks, Argv: c.Argv, Exit: messages[i].GetExit(),
 		})
 	}
-	return r, s.dir
-}
-
-// replaceFile writes a file so that whoever reads it, also after a crash, finds
-// the old content or the new.
-func replaceFile(root *os.Root, name string, data []byte) error {
-	f, err := root.Create(name + ".part")
-	if err != nil {
-		return err
+	if s.now.removing {
+		return r, "" // Close removes the directory
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return root.Rename(name+".part", name)
+	return r, s.now.dir
 }

@@ -26,10 +26,10 @@ type leftover struct {
 	record record
 }
 
-// recoverSession ends what an earlier agent left running here and makes its last
-// session this agent's, stopped, so that it can still be collected from. Older
-// directories, which a crash between two sessions leaves, are removed. A
-// directory without a session's record is not ours and not touched.
+// recoverSession kills the children that an earlier agent left running here. Its
+// last session becomes this agent's, stopped, so that it can still be collected
+// from. Older directories, which a crash between two sessions leaves, are removed. A
+// directory without a record is not a session's and is left alone.
 func (a *Agent) recoverSession() error {
 	left, err := a.leftovers()
 	if err != nil || len(left) == 0 {
@@ -48,7 +48,7 @@ func (a *Agent) recoverSession() error {
 	}
 	a.session = a.recoveredSession(last)
 	a.session.record()
-	a.opts.Log.Info("found the session of an earlier agent", "run", last.record.RunID, "tag", last.record.Tag, "was", last.record.State)
+	a.opts.Log.Info("found the session of an earlier agent", "run", pb.RunHash(last.record.RunID), "tag", last.record.Tag, "was", last.record.State)
 	return nil
 }
 
@@ -65,7 +65,15 @@ func (a *Agent) leftovers() ([]leftover, error) {
 			continue
 		}
 		l := leftover{dir: e.Name()}
-		if err := json.Unmarshal(data, &l.record); err != nil || l.record.Format != recordFormat {
+		if err := json.Unmarshal(data, &l.record); err != nil {
+			// Records are replaced whole, so a broken one tells nothing of the session.
+			a.opts.Log.Warn("session with a broken record is removed", "dir", e.Name(), "error", err)
+			if err := a.remove(e.Name()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if l.record.Format != recordFormat {
 			a.opts.Log.Warn("session of another version of dbtester is left alone", "dir", e.Name())
 			continue
 		}
@@ -75,8 +83,8 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover kills the children of a session that still run, and nothing else:
-// pids of another boot, or with other start ticks, belong to strangers.
+// endLeftover kills the children of a session that still run. Pids of another boot,
+// or with other start ticks, belong to other processes and are left alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.host.BootID {
 		return nil
@@ -95,7 +103,7 @@ func killLeftover(pid int, ticks uint64) error {
 	if pid <= 1 {
 		return nil
 	}
-	// The descriptor keeps meaning this process, whoever gets its number later.
+	// The descriptor names this process even if its number is given to another.
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -132,30 +140,32 @@ func awaitEnd(fd int) error {
 	}
 }
 
-// recoveredSession is the stopped session of an earlier agent. Nobody holds its
-// lease: its run may still collect, and the next Open has the agent.
+// recoveredSession returns the stopped session of an earlier agent. Its lease has
+// expired: its run may still collect, and the next Open may have the agent.
 func (a *Agent) recoveredSession(l leftover) *session {
 	r := l.record
 	s := &session{
-		agent:   a,
-		log:     a.opts.Log.With("run", r.RunID),
-		ended:   make(chan struct{}),
-		gone:    make(chan struct{}),
-		run:     r.RunID,
-		owner:   r.Owner,
-		since:   r.Opened,
-		alive:   r.Opened,
-		expired: true,
-		state:   pb.State_STATE_STOPPED,
-		tag:     r.Tag,
-		dir:     l.dir,
-		files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
-		sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
-		exits:   map[string]string{},
+		agent: a,
+		log:   a.opts.Log.With("run", pb.RunHash(r.RunID)),
+		ended: make(chan struct{}),
+		gone:  make(chan struct{}),
+		now: sessionState{
+			run:     r.RunID,
+			owner:   r.Owner,
+			since:   r.Opened,
+			alive:   r.Opened,
+			expired: true,
+			state:   pb.State_STATE_STOPPED,
+			tag:     r.Tag,
+			dir:     l.dir,
+			files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
+			sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
+			exits:   map[string]string{},
+		},
 	}
 	for _, c := range r.Children {
-		s.spawned = append(s.spawned, member.Child{Name: c.Name, Pid: c.Pid, StartTicks: c.StartTicks, Argv: c.Argv})
-		s.exits[c.Name] = c.Exit
+		s.now.spawned = append(s.now.spawned, member.Child{Name: c.Name, Pid: c.Pid, StartTicks: c.StartTicks, Argv: c.Argv})
+		s.now.exits[c.Name] = c.Exit
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
 	why := reasonAgentRestarted

@@ -22,14 +22,14 @@ func TestRestart(t *testing.T) {
 	h.open("run1")
 	started := h.start(request(t, "run1", ""))
 	if _, err := agent.New(agent.Options{Registry: registry(), WorkDir: dir}); err == nil || !strings.Contains(err.Error(), "another agent") {
-		t.Errorf("a second agent in one work directory: %v", err)
+		t.Errorf("a second agent in one work directory got %v, want a refusal", err)
 	}
 	h.close()
 	gone(t, started.Children)
 
 	h = serve(t, in)
 	got := h.status()
-	if got.State != pb.State_STATE_STOPPED || got.Reason != "agent closed" || got.Owner.RunId != "run1" {
+	if got.State != pb.State_STATE_STOPPED || got.Reason != "agent closed" || got.Owner.RunHash != pb.RunHash("run1") {
 		t.Errorf("after a restart: %v", got)
 	}
 	if len(got.Children) != 1 || got.Children[0].Exit != "exit 0 after interrupt" {
@@ -60,18 +60,28 @@ func TestRestartEndsOnlyItsOwn(t *testing.T) {
 		child("group", -1, 5),
 	})
 	leave(t, filepath.Join(dir, "toy-v1-run0"), time.Now().Add(-time.Hour), nil)
+	broken := filepath.Join(dir, "toy-v1-run2")
+	if err := os.Mkdir(broken, 0o755); err != nil {
+		t.Fatalf("make the folder: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, "session.json"), []byte("{gar"), 0o600); err != nil {
+		t.Fatalf("write the record: %v", err)
+	}
 	mine := filepath.Join(dir, "my-notes")
 	if err := os.Mkdir(mine, 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folder: %v", err)
 	}
 
 	h := serve(t, func(o *agent.Options) { o.WorkDir = dir })
 	<-ours.Done()
+	if _, err := os.Stat(broken); !os.IsNotExist(err) {
+		t.Errorf("the directory of a broken record: %v, want it removed", err)
+	}
 	if !process.Alive(stranger.Pid(), stranger.StartTicks()) {
-		t.Error("a stranger was ended")
+		t.Error("a process that is not a leftover was killed")
 	}
 	got := h.status()
-	if got.State != pb.State_STATE_STOPPED || got.Reason != "agent restarted" || got.Owner.RunId != "run1" {
+	if got.State != pb.State_STATE_STOPPED || got.Reason != "agent restarted" || got.Owner.RunHash != pb.RunHash("run1") {
 		t.Errorf("status: %v", got)
 	}
 	for _, c := range got.Children {
@@ -84,7 +94,7 @@ func TestRestartEndsOnlyItsOwn(t *testing.T) {
 	}
 	h.open("run2")
 	if _, err := os.Stat(mine); err != nil {
-		t.Errorf("a directory of somebody else: %v", err)
+		t.Errorf("a directory without a record was touched: %v", err)
 	}
 }
 
@@ -93,7 +103,7 @@ func sleeper(t *testing.T) *process.Handle {
 	t.Helper()
 	h, err := process.Start(process.Command{Name: "sleep", Path: "sleep", Args: []string{"60"}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the process: %v", err)
 	}
 	t.Cleanup(func() { h.Stop(t.Context(), process.Deadlines{}) })
 	return h
@@ -108,19 +118,19 @@ func leave(t *testing.T, dir string, opened time.Time, children []any) {
 	t.Helper()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	data, err := json.Marshal(map[string]any{
 		"format": 1, "run_id": "run1", "tag": "toy-v1", "state": "running", "opened": opened,
 		"boot_id": strings.TrimSpace(string(boot)), "children": children, "files": []string{"session.json", "../../secret"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("encode as JSON: %v", err)
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the folder: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "session.json"), data, 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 }

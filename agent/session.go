@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
@@ -47,29 +48,37 @@ type session struct {
 	// attempts carries a Start from its verb to live; it has room for the one that
 	// state open lets in.
 	attempts chan *attempt
-	ended    chan struct{} // closed once stopped
-	gone     chan struct{} // closed once the agent is free of this session
-	// clients is what control last said, for the sampler.
+	// changes carries requests to take the member down or up, while it runs.
+	changes chan *change
+	ended   chan struct{} // closed once stopped
+	gone    chan struct{} // closed once the agent is free of this session
+	// clients is the number that control sent last, for the sampler.
 	clients   atomic.Int64
 	recording sync.Mutex // held while session.json is written
 
-	// What follows is guarded by agent.mu.
+	// now is guarded by agent.mu.
+	now sessionState
+}
 
+// sessionState is the part of a session that changes. Its run and owner change when
+// a detached session is taken over.
+type sessionState struct {
 	run, owner string
 	since      time.Time
 	alive      time.Time // last sign of the control
 	detached   bool
 	expired    bool // the lease has ended: the next Open may have the agent
-	removing   bool // Close, or the next Open, is at the directory
+	removing   bool // Close, or the next Open, is removing the directory
 	state      pb.State
-	attempt    *attempt // the Start that was let in last
-	planned    *planned // what runs or ran; nil before
+	attempt    *attempt // the Start that was accepted last
+	planned    *planned // the member that runs or ran; nil before
 	tag        string
 	dir        string   // below the work directory; "" before it is made
-	files      []string // what Collect indexes, below dir
+	files      []string // the files that Collect indexes, below dir
 	spawned    []member.Child
 	member     *member.Member
-	tails      map[string]string // the last words of children that died unasked, by name
+	down       bool              // the member was taken down on purpose: its end is no end of the session
+	tails      map[string]string // the last log lines of children that died unasked, by name
 	exits      map[string]string // how children ended that an earlier agent saw end, by name
 	sizes      sizes
 }
@@ -94,25 +103,24 @@ func (t *attempt) answer(resp *pb.StartResponse, err error) {
 
 // newSession returns an open session and starts its goroutines. agent.mu is held
 // and the agent is not closed.
-func (a *Agent) newSession(run, owner string) *session {
+func newSession(a *Agent, run, owner string) *session {
 	now := time.Now()
 	s := &session{
 		agent:    a,
-		log:      a.opts.Log.With("run", run),
+		log:      a.opts.Log.With("run", pb.RunHash(run)),
 		attempts: make(chan *attempt, 1),
+		changes:  make(chan *change),
 		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
-		run:      run,
-		owner:    owner,
-		since:    now,
-		alive:    now,
-		state:    pb.State_STATE_OPEN,
-		sizes:    sizes{apparent: -1, allocated: -1},
+		now: sessionState{
+			run: run, owner: owner, since: now, alive: now, state: pb.State_STATE_OPEN,
+			sizes: sizes{apparent: -1, allocated: -1},
+		},
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
 	s.clients.Store(-1)
 	a.wg.Go(s.live)
-	a.wg.Go(s.watchLease)
+	a.wg.Go(func() { watchLease(s) })
 	return s
 }
 
@@ -130,8 +138,8 @@ func (s *session) live() {
 	s.record()
 	s.log.Info("session stopped", "reason", s.reason())
 	close(s.ended)
-	// A Start that was let in as the session ended is still owed an answer. None
-	// comes after the state changed.
+	// A Start that was accepted as the session ended still needs its answer. None is
+	// accepted after the state changed.
 	select {
 	case t := <-s.attempts:
 		t.answer(nil, s.abortedStart())
@@ -139,8 +147,8 @@ func (s *session) live() {
 	}
 }
 
-// try carries out one Start. A refusal before anything was touched leaves the
-// session open, for another try.
+// try carries out one Start. After a refusal without side effects the session stays
+// open for another Start.
 func (s *session) try(t *attempt) {
 	p, err := s.prepare(t.req)
 	if err != nil || t.req.GetDryRun() {
@@ -152,22 +160,43 @@ func (s *session) try(t *attempt) {
 		t.answer(p.response(p.plannedChildren()))
 		return
 	}
-	s.conduct(p, t)
+	life{s, p}.conduct(t)
+}
+
+// accept returns the attempt that answers a request: a new one if the session is
+// open, the one under way or done if it was for the same.
+func (s *session) accept(req *pb.StartRequest) (*attempt, error) {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	switch s.now.state {
+	case pb.State_STATE_OPEN:
+		s.now.attempt = &attempt{req: proto.CloneOf(req), done: make(chan struct{})}
+		s.now.state = pb.State_STATE_STARTING
+		s.attempts <- s.now.attempt // has room: live took the one before to reopen
+		return s.now.attempt, nil
+	case pb.State_STATE_STARTING, pb.State_STATE_RUNNING:
+		if sameStart(s.now.attempt.req, req) {
+			return s.now.attempt, nil
+		}
+		return nil, status.Errorf(codes.FailedPrecondition, "the agent already runs %q for this run, started by a different request", s.now.attempt.req.GetTag())
+	default:
+		return nil, status.Errorf(codes.FailedPrecondition, "the session has ended (%s): close it and open another", s.reason())
+	}
 }
 
 // set moves the session to a state.
 func (s *session) set(state pb.State) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	s.state = state
-	if state == pb.State_STATE_STOPPED && s.detached {
+	s.now.state = state
+	if state == pb.State_STATE_STOPPED && s.now.detached {
 		// A detached session lives without its control; its remains get one lease.
-		s.alive = time.Now()
+		s.now.alive = time.Now()
 	}
 }
 
 // over reports whether the session has stopped. agent.mu is held.
-func (s *session) over() bool { return s.state == pb.State_STATE_STOPPED }
+func (s *session) over() bool { return s.now.state == pb.State_STATE_STOPPED }
 
 // reason is why the session ended, "" if it has not.
 func (s *session) reason() string {
@@ -190,5 +219,13 @@ func wait(ctx context.Context, what string, c <-chan struct{}) error {
 		return nil
 	case <-ctx.Done():
 		return status.Errorf(status.FromContextError(ctx.Err()).Code(), "%s: %v", what, ctx.Err())
+	}
+}
+
+// setClients takes the number of clients from control, for the sampler and the file.
+func (s *session) setClients(n int64) {
+	s.clients.Store(n)
+	if err := s.agent.clientFile.set(n); err != nil {
+		s.log.Warn("number of clients was not written", "error", err)
 	}
 }

@@ -83,7 +83,7 @@ func TestSecondStop(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			if _, err := h.Close(t.Context(), &pb.CloseRequest{RunId: "run1"}); err != nil {
-				t.Error(err)
+				t.Errorf("close the session: %v", err)
 			}
 		})
 	}
@@ -111,12 +111,12 @@ func TestTwoOwners(t *testing.T) {
 	}
 	owner := h.status().Owner
 	_, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "late", Owner: "late"})
-	wantCode(t, err, codes.FailedPrecondition, "belongs to "+owner.Name, "since ", "last heard of")
+	wantCode(t, err, codes.FailedPrecondition, "belongs to "+owner.Name, "since ", "last heard from")
 	details := status.Convert(err).Details()
 	if len(details) != 1 {
 		t.Fatalf("details %v, want the owner", details)
 	}
-	if got, ok := details[0].(*pb.Owner); !ok || got.RunId != owner.RunId || got.SinceUnixNs == 0 || got.LastHeartbeatUnixNs < got.SinceUnixNs {
+	if got, ok := details[0].(*pb.Owner); !ok || got.RunHash != owner.RunHash || got.SinceUnixNs == 0 || got.LastHeartbeatUnixNs < got.SinceUnixNs {
 		t.Errorf("owner %v, want %v", details[0], owner)
 	}
 	_, err = h.beat("late")
@@ -126,7 +126,7 @@ func TestTwoOwners(t *testing.T) {
 	_, err = h.Close(t.Context(), &pb.CloseRequest{RunId: "late"})
 	wantCode(t, err, codes.PermissionDenied)
 	if got := h.status(); got.State != pb.State_STATE_OPEN {
-		t.Errorf("after a stranger's verbs: %v", got)
+		t.Errorf("verbs of another run changed the session: %v", got)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestDetached(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, `no detached session of "other"`)
 	for range 2 {
 		if _, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run2", TakeOver: "toy-v1"}); err != nil {
-			t.Fatal(err)
+			t.Fatalf("open the session: %v", err)
 		}
 	}
 	_, err = h.beat("run1")
@@ -254,12 +254,12 @@ func TestStartAfterRefusal(t *testing.T) {
 	req := request(t, "run1", "")
 	listener, err := net.Listen("tcp", addr(req))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	_, err = h.Start(t.Context(), req)
 	wantCode(t, err, codes.FailedPrecondition, addr(req), "is taken by")
 	if err := listener.Close(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("close the listener: %v", err)
 	}
 	h.start(req)
 }
@@ -296,7 +296,7 @@ func tree(t *testing.T, dir string) []string {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("walk the folder: %v", err)
 	}
 	return paths
 }
@@ -339,7 +339,7 @@ func TestStubbornChildIsKilled(t *testing.T) {
 	}
 }
 
-// Calls that give up leave what they asked for going on.
+// A call that ends early leaves its effect running.
 func TestImpatientCalls(t *testing.T) {
 	h := serve(t, func(o *agent.Options) {
 		o.Deadlines = process.Deadlines{Interrupt: 300 * time.Millisecond, Kill: 5 * time.Second}
@@ -366,7 +366,7 @@ func TestCollect(t *testing.T) {
 		if err == nil {
 			_, err = stream.Recv()
 		}
-		wantCode(t, err, codes.OutOfRange, "of 3 files")
+		wantCode(t, err, codes.OutOfRange, "must be below 3")
 	}
 	h.collect("run1", "logs/server.log") // of a member that runs
 	h.stopped("run1")
@@ -380,14 +380,14 @@ func TestCollect(t *testing.T) {
 		}
 	}
 	if err := os.WriteFile(dir, []byte(long), 0o600); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	if got := string(h.collect("run1", "logs/server.log")); got != long {
 		t.Errorf("collected %d bytes, want %d", len(got), len(long))
 	}
 	// A file that never came to be is an empty one.
 	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
+		t.Fatalf("remove the file: %v", err)
 	}
 	if got := h.collect("run1", "logs/server.log"); len(got) != 0 {
 		t.Errorf("collected %d bytes of no file", len(got))
@@ -445,12 +445,12 @@ func put(t *testing.T, target database.Target, key, value string) {
 	t.Helper()
 	client, err := fake.New().Dial(t.Context(), target)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial the member: %v", err)
 	}
 	if err := client.Put(t.Context(), []byte(key), []byte(value)); err != nil {
-		t.Error(err)
+		t.Errorf("put a key: %v", err)
 	}
 	if err := client.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("close the client: %v", err)
 	}
 }

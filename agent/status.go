@@ -2,20 +2,26 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // probeTimeout bounds a readiness probe whose call has no deadline.
 const probeTimeout = 5 * time.Second
 
-// Heartbeat renews the lease, takes the number of clients and tells the agent's
-// clock. It answers in every state of its session, so that control learns of an
-// end it did not ask for.
+// Heartbeat renews the lease, takes the number of clients and returns the agent's
+// clock. It answers in every state of its session, so that control learns of an end
+// it did not ask for.
 func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	received := time.Now()
 	s, err := v.agent.own(req.GetRunId())
@@ -27,15 +33,16 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 		ReceivedUnixNs: received.UnixNano(),
 		State:          s.snapshot().state,
 		Children:       s.childMessages(),
+		Reason:         s.reason(),
 	}
 	resp.RepliedUnixNs = time.Now().UnixNano()
 	return resp, nil
 }
 
-// Status tells the state of the agent to anybody.
+// Status returns the state of the agent. It needs no run id.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
-	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.hostMessage()}
+	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: hostMessage(a.host)}
 	a.mu.Lock()
 	s := a.session
 	a.mu.Unlock()
@@ -48,7 +55,7 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 	now := s.snapshot()
 	resp.State, resp.Owner, resp.Reason = now.state, now.owner, s.reason()
 	resp.Children = s.childMessages()
-	resp.Files = a.fileMessages(now.dir, now.files)
+	resp.Files = fileMessages(a.root, now.dir, now.files)
 	if req.GetProbe() {
 		err := s.ready(ctx, now)
 		resp.Ready = err == nil
@@ -59,7 +66,7 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 	return resp, nil
 }
 
-// snapshot is what of a session others look at, at one moment.
+// snapshot is the part of a session that verbs read, at one moment.
 type snapshot struct {
 	state   pb.State
 	owner   *pb.Owner
@@ -71,13 +78,16 @@ type snapshot struct {
 func (s *session) snapshot() snapshot {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	return snapshot{state: s.state, owner: s.ownerMessage(), planned: s.planned, dir: s.dir, files: s.files}
+	return snapshot{state: s.now.state, owner: s.ownerMessage(), planned: s.now.planned, dir: s.now.dir, files: s.now.files}
 }
 
 // ready asks the driver whether the member serves.
 func (s *session) ready(ctx context.Context, now snapshot) error {
 	if now.state != pb.State_STATE_RUNNING {
 		return fmt.Errorf("the session is %s", stateWord(now.state))
+	}
+	if s.isDown() {
+		return errors.New("the member is down on purpose")
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -87,7 +97,7 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 	return now.planned.driver.Ready(ctx, now.planned.target, now.planned.member.Index)
 }
 
-// stateWord is a state as people read it.
+// stateWord returns the word for a state in errors and records.
 func stateWord(state pb.State) string {
 	switch state {
 	case pb.State_STATE_IDLE:
@@ -107,16 +117,16 @@ func stateWord(state pb.State) string {
 	}
 }
 
-// children are the commands that were spawned, as they stand.
+// children returns the commands that were spawned and whether they run.
 func (s *session) children() []member.Child {
 	s.agent.mu.Lock()
-	m, spawned := s.member, s.spawned
+	m, spawned := s.now.member, s.now.spawned
 	s.agent.mu.Unlock()
 	if m != nil {
 		return m.Children()
 	}
-	// Before the last one is spawned, after a start that failed, and after a
-	// restart, there is only what was noted.
+	// Before the last one is spawned, after a start that failed, and after a restart
+	// there are only the children that were noted.
 	noted := make([]member.Child, len(spawned))
 	for i, c := range spawned {
 		noted[i] = c
@@ -130,7 +140,7 @@ func (s *session) childMessages() []*pb.Child { return s.messagesOf(s.children()
 
 func (s *session) messagesOf(children []member.Child) []*pb.Child {
 	s.agent.mu.Lock()
-	known, tails, exits := s.member != nil, s.tails, s.exits
+	known, tails, exits := s.now.member != nil, s.now.tails, s.now.exits
 	s.agent.mu.Unlock()
 	messages := make([]*pb.Child, len(children))
 	for i, c := range children {
@@ -149,23 +159,50 @@ func (s *session) messagesOf(children []member.Child) []*pb.Child {
 }
 
 // hostMessage is the machine for the wire.
-func (a *Agent) hostMessage() *pb.Host {
-	h := a.host
+func hostMessage(h results.Host) *pb.Host {
 	return &pb.Host{
 		Name: h.Name, Os: h.OS, Kernel: h.Kernel, CpuModel: h.CPUModel, Cpus: int32(h.CPUs),
-		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS,
+		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS, OnlineCpus: int32(h.OnlineCPUs), CpuQuota: h.CPUQuota,
+		CpuGovernor: h.CPUGovernor, ClockSync: h.ClockSync,
 	}
 }
 
 // fileMessages are the files of a session with their sizes now; a file that does
 // not exist yet is empty.
-func (a *Agent) fileMessages(dir string, files []string) []*pb.FileInfo {
+func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	messages := make([]*pb.FileInfo, len(files))
 	for i, name := range files {
 		messages[i] = &pb.FileInfo{Name: name}
-		if info, err := a.root.Stat(dir + "/" + name); err == nil {
+		if info, err := root.Stat(dir + "/" + name); err == nil {
 			messages[i].Size = info.Size()
 		}
 	}
 	return messages
+}
+
+// refusal is the error for another run: it names the owner. agent.mu is held.
+func (s *session) refusal(code codes.Code) error {
+	owner := s.ownerMessage()
+	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard from %s ago",
+		s.now.owner, pb.RunHash(s.now.run), s.now.since.UTC().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
+	if s.now.detached {
+		text += fmt.Sprintf("; it runs %q detached, and can be taken over by that tag", s.now.tag)
+	}
+	st, err := status.New(code, text).WithDetails(owner)
+	if err != nil {
+		return status.Error(code, text)
+	}
+	return st.Err()
+}
+
+// ownerMessage is the owner of the session for the wire. agent.mu is held.
+func (s *session) ownerMessage() *pb.Owner {
+	return &pb.Owner{
+		RunHash:             pb.RunHash(s.now.run),
+		Name:                s.now.owner,
+		SinceUnixNs:         s.now.since.UnixNano(),
+		LastHeartbeatUnixNs: s.now.alive.UnixNano(),
+		Tag:                 s.now.tag,
+		Detached:            s.now.detached,
+	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Stop ends the member's commands and answers when they have ended and their
-// data is measured. It may be called in every state, any number of times; a call
-// that ends early leaves the stop going on.
+// data is measured. It may be called in every state, any number of times; if a
+// call ends early the stop continues.
 func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {
@@ -23,7 +23,7 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 		return nil, err
 	}
 	v.agent.mu.Lock()
-	left := s.sizes
+	left := s.now.sizes
 	v.agent.mu.Unlock()
 	return &pb.StopResponse{
 		Children:       s.childMessages(),

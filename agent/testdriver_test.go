@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // The test binary is the test database's server when it is started as one.
@@ -61,8 +62,8 @@ func toyDatabase() database.Database {
 	return database.Database{
 		Name: "toy",
 		Info: database.Info{
-			Reads:      []database.ReadMode{database.ReadStale},
-			Operations: []database.Op{database.OpWrite, database.OpRead},
+			Reads:      []workload.ReadMode{workload.ReadStale},
+			Operations: []workload.Op{workload.OpWrite, workload.OpRead},
 			Ports:      map[string]int{"client": 7379},
 			Tools:      []string{"toyd"},
 			MaxValue:   1 << 20,
@@ -137,14 +138,14 @@ func killToy(t *testing.T, addr string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("dial the server: %v", err)
 	}
 	defer conn.Close()
 	if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the server's reply: %v", err)
 	}
 	if _, err := fmt.Fprintln(conn, "die"); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write to the server: %v", err)
 	}
 }
 

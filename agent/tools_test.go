@@ -48,7 +48,7 @@ func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	for _, name := range []string{"ca", "cert", "key"} {
 		files[name] = filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(files[name], nil, 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	req := versioned(t, "1.0")
@@ -56,7 +56,7 @@ func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	req.TlsCa, req.TlsCert, req.TlsKey = files["ca"], files["cert"], files["key"]
 	resp, err := h.Start(t.Context(), req)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the member: %v", err)
 	}
 	if got, want := resp.Children[0].Argv[0], filepath.Join(cache, "toy", "1.0", "toyd"); got != want {
 		t.Errorf("%s would run, want %s", got, want)
@@ -76,7 +76,7 @@ func TestInstallPlainVersion(t *testing.T) {
 			h.open("run1")
 			_, first, err := h.install("run1", "1.0")
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("install the release: %v", err)
 			}
 			lines, again, err := h.install("run1", version)
 			if err != nil || len(lines) > 0 || again.GetVersion() != first.Version {
@@ -87,7 +87,7 @@ func TestInstallPlainVersion(t *testing.T) {
 				t.Errorf("starts %v: %v", resp.GetRelease(), err)
 			}
 			if _, err := h.Stop(t.Context(), &pb.StopRequest{RunId: "run1"}); err != nil {
-				t.Error(err)
+				t.Errorf("stop the member: %v", err)
 			}
 		})
 	}

@@ -88,15 +88,23 @@ func (State) EnumDescriptor() ([]byte, []int) {
 
 // Host describes the agent's machine.
 type Host struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Os            string                 `protobuf:"bytes,2,opt,name=os,proto3" json:"os,omitempty"`
-	Kernel        string                 `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	CpuModel      string                 `protobuf:"bytes,4,opt,name=cpu_model,json=cpuModel,proto3" json:"cpu_model,omitempty"`
-	Cpus          int32                  `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	MemoryBytes   int64                  `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	BootId        string                 `protobuf:"bytes,7,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
-	NetNs         string                 `protobuf:"bytes,8,opt,name=net_ns,json=netNs,proto3" json:"net_ns,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Os          string                 `protobuf:"bytes,2,opt,name=os,proto3" json:"os,omitempty"`
+	Kernel      string                 `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	CpuModel    string                 `protobuf:"bytes,4,opt,name=cpu_model,json=cpuModel,proto3" json:"cpu_model,omitempty"`
+	Cpus        int32                  `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"` // that the agent may run on
+	MemoryBytes int64                  `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	BootId      string                 `protobuf:"bytes,7,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
+	NetNs       string                 `protobuf:"bytes,8,opt,name=net_ns,json=netNs,proto3" json:"net_ns,omitempty"`
+	OnlineCpus  int32                  `protobuf:"varint,9,opt,name=online_cpus,json=onlineCpus,proto3" json:"online_cpus,omitempty"` // all of the machine's; 0 if unknown
+	// cpu_quota is the processor time that control groups allow the agent, in
+	// processors; 0 is no limit.
+	CpuQuota float64 `protobuf:"fixed64,10,opt,name=cpu_quota,json=cpuQuota,proto3" json:"cpu_quota,omitempty"`
+	// cpu_governor is how processors choose their frequency; empty if unknown.
+	CpuGovernor string `protobuf:"bytes,11,opt,name=cpu_governor,json=cpuGovernor,proto3" json:"cpu_governor,omitempty"`
+	// clock_sync is whether a time service keeps the clock; empty if unknown.
+	ClockSync     string `protobuf:"bytes,12,opt,name=clock_sync,json=clockSync,proto3" json:"clock_sync,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,13 +195,43 @@ func (x *Host) GetNetNs() string {
 	return ""
 }
 
+func (x *Host) GetOnlineCpus() int32 {
+	if x != nil {
+		return x.OnlineCpus
+	}
+	return 0
+}
+
+func (x *Host) GetCpuQuota() float64 {
+	if x != nil {
+		return x.CpuQuota
+	}
+	return 0
+}
+
+func (x *Host) GetCpuGovernor() string {
+	if x != nil {
+		return x.CpuGovernor
+	}
+	return ""
+}
+
+func (x *Host) GetClockSync() string {
+	if x != nil {
+		return x.ClockSync
+	}
+	return ""
+}
+
 // Owner names the control that holds a session.
 type Owner struct {
-	state               protoimpl.MessageState `protogen:"open.v1"`
-	RunId               string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Name                string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // user@host pid, for people
-	SinceUnixNs         int64                  `protobuf:"varint,3,opt,name=since_unix_ns,json=sinceUnixNs,proto3" json:"since_unix_ns,omitempty"`
-	LastHeartbeatUnixNs int64                  `protobuf:"varint,4,opt,name=last_heartbeat_unix_ns,json=lastHeartbeatUnixNs,proto3" json:"last_heartbeat_unix_ns,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// run_hash names the run without giving its id away: whoever knows the id may
+	// stop the session. It is the start of the id's SHA-256, in hexadecimal.
+	RunHash             string `protobuf:"bytes,1,opt,name=run_hash,json=runHash,proto3" json:"run_hash,omitempty"`
+	Name                string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // user@host pid, for people
+	SinceUnixNs         int64  `protobuf:"varint,3,opt,name=since_unix_ns,json=sinceUnixNs,proto3" json:"since_unix_ns,omitempty"`
+	LastHeartbeatUnixNs int64  `protobuf:"varint,4,opt,name=last_heartbeat_unix_ns,json=lastHeartbeatUnixNs,proto3" json:"last_heartbeat_unix_ns,omitempty"`
 	// tag of the member that was started, "" before.
 	Tag string `protobuf:"bytes,5,opt,name=tag,proto3" json:"tag,omitempty"`
 	// detached sessions have no lease; another control may take them over.
@@ -232,9 +270,9 @@ func (*Owner) Descriptor() ([]byte, []int) {
 	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Owner) GetRunId() string {
+func (x *Owner) GetRunHash() string {
 	if x != nil {
-		return x.RunId
+		return x.RunHash
 	}
 	return ""
 }
@@ -825,7 +863,12 @@ type StartResponse struct {
 	FdatasyncP50Ns   int64    `protobuf:"varint,7,opt,name=fdatasync_p50_ns,json=fdatasyncP50Ns,proto3" json:"fdatasync_p50_ns,omitempty"`
 	// release is what the member runs, with hashes checked at the start; absent if it
 	// runs tools the agent was told of or the agent's own binary.
-	Release       *Release `protobuf:"bytes,8,opt,name=release,proto3" json:"release,omitempty"`
+	Release *Release `protobuf:"bytes,8,opt,name=release,proto3" json:"release,omitempty"`
+	// mount_options, disk_model and disk_queue describe what the data lies on; empty if
+	// unknown.
+	MountOptions  string `protobuf:"bytes,9,opt,name=mount_options,json=mountOptions,proto3" json:"mount_options,omitempty"`
+	DiskModel     string `protobuf:"bytes,10,opt,name=disk_model,json=diskModel,proto3" json:"disk_model,omitempty"`
+	DiskQueue     string `protobuf:"bytes,11,opt,name=disk_queue,json=diskQueue,proto3" json:"disk_queue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -914,6 +957,27 @@ func (x *StartResponse) GetRelease() *Release {
 		return x.Release
 	}
 	return nil
+}
+
+func (x *StartResponse) GetMountOptions() string {
+	if x != nil {
+		return x.MountOptions
+	}
+	return ""
+}
+
+func (x *StartResponse) GetDiskModel() string {
+	if x != nil {
+		return x.DiskModel
+	}
+	return ""
+}
+
+func (x *StartResponse) GetDiskQueue() string {
+	if x != nil {
+		return x.DiskQueue
+	}
+	return ""
 }
 
 // Child is one process of the member.
@@ -1069,8 +1133,10 @@ type HeartbeatResponse struct {
 	RepliedUnixNs  int64                  `protobuf:"varint,2,opt,name=replied_unix_ns,json=repliedUnixNs,proto3" json:"replied_unix_ns,omitempty"`
 	State          State                  `protobuf:"varint,3,opt,name=state,proto3,enum=dbtesterpb.State" json:"state,omitempty"`
 	Children       []*Child               `protobuf:"bytes,4,rep,name=children,proto3" json:"children,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// reason is why the session ended, "" while it has not.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HeartbeatResponse) Reset() {
@@ -1129,6 +1195,13 @@ func (x *HeartbeatResponse) GetChildren() []*Child {
 		return x.Children
 	}
 	return nil
+}
+
+func (x *HeartbeatResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 type StopRequest struct {
@@ -1643,7 +1716,7 @@ var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
 const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"\x16dbtesterpb/agent.proto\x12\n" +
-	"dbtesterpb\"\xc6\x01\n" +
+	"dbtesterpb\"\xc6\x02\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02os\x18\x02 \x01(\tR\x02os\x12\x16\n" +
@@ -1652,9 +1725,16 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x04cpus\x18\x05 \x01(\x05R\x04cpus\x12!\n" +
 	"\fmemory_bytes\x18\x06 \x01(\x03R\vmemoryBytes\x12\x17\n" +
 	"\aboot_id\x18\a \x01(\tR\x06bootId\x12\x15\n" +
-	"\x06net_ns\x18\b \x01(\tR\x05netNs\"\xb9\x01\n" +
-	"\x05Owner\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
+	"\x06net_ns\x18\b \x01(\tR\x05netNs\x12\x1f\n" +
+	"\vonline_cpus\x18\t \x01(\x05R\n" +
+	"onlineCpus\x12\x1b\n" +
+	"\tcpu_quota\x18\n" +
+	" \x01(\x01R\bcpuQuota\x12!\n" +
+	"\fcpu_governor\x18\v \x01(\tR\vcpuGovernor\x12\x1d\n" +
+	"\n" +
+	"clock_sync\x18\f \x01(\tR\tclockSync\"\xbd\x01\n" +
+	"\x05Owner\x12\x19\n" +
+	"\brun_hash\x18\x01 \x01(\tR\arunHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +
 	"\rsince_unix_ns\x18\x03 \x01(\x03R\vsinceUnixNs\x123\n" +
 	"\x16last_heartbeat_unix_ns\x18\x04 \x01(\x03R\x13lastHeartbeatUnixNs\x12\x10\n" +
@@ -1708,7 +1788,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\ainstall\x18\f \x01(\bR\ainstall\x12\x15\n" +
 	"\x06tls_ca\x18\r \x01(\tR\x05tlsCa\x12\x19\n" +
 	"\btls_cert\x18\x0e \x01(\tR\atlsCert\x12\x17\n" +
-	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\"\xb4\x02\n" +
+	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\"\x97\x03\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
@@ -1718,7 +1798,13 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"diskDevice\x12+\n" +
 	"\x11network_interface\x18\x06 \x01(\tR\x10networkInterface\x12(\n" +
 	"\x10fdatasync_p50_ns\x18\a \x01(\x03R\x0efdatasyncP50Ns\x12-\n" +
-	"\arelease\x18\b \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\"\x83\x01\n" +
+	"\arelease\x18\b \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\x12#\n" +
+	"\rmount_options\x18\t \x01(\tR\fmountOptions\x12\x1d\n" +
+	"\n" +
+	"disk_model\x18\n" +
+	" \x01(\tR\tdiskModel\x12\x1d\n" +
+	"\n" +
+	"disk_queue\x18\v \x01(\tR\tdiskQueue\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
@@ -1730,12 +1816,13 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +
 	"\fsent_unix_ns\x18\x03 \x01(\x03R\n" +
-	"sentUnixNs\"\xbd\x01\n" +
+	"sentUnixNs\"\xd5\x01\n" +
 	"\x11HeartbeatResponse\x12(\n" +
 	"\x10received_unix_ns\x18\x01 \x01(\x03R\x0ereceivedUnixNs\x12&\n" +
 	"\x0freplied_unix_ns\x18\x02 \x01(\x03R\rrepliedUnixNs\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.dbtesterpb.StateR\x05state\x12-\n" +
-	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\"$\n" +
+	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"$\n" +
 	"\vStopRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xa5\x01\n" +
 	"\fStopResponse\x12-\n" +

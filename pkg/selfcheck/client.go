@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // client sends the number in a request's key over one connection.
@@ -21,15 +22,15 @@ type client struct {
 
 var _ database.Client = (*client)(nil)
 
-// errReply is a reply to another request than the one that was sent.
-var errReply = errors.New("the reply is to another request")
+// errReply means that the server answered a request other than the one sent.
+var errReply = errors.New("the reply must have the number of the request")
 
 func (c *client) Put(ctx context.Context, key, _ []byte) error {
 	number, err := strconv.ParseUint(string(key), 10, 64)
 	if err != nil {
-		return database.NotApplied(database.ClassOther, fmt.Errorf("number of a key: %w", err))
+		return database.NotApplied(database.ClassOther, fmt.Errorf("key must be a number: %w", err))
 	}
-	deadline, _ := ctx.Deadline() // without one it is zero: none
+	deadline, _ := ctx.Deadline() // the zero time if there is none
 	if err := c.conn.SetDeadline(deadline); err != nil {
 		return database.NotApplied(database.ClassConnection, err)
 	}
@@ -46,8 +47,8 @@ func (c *client) Put(ctx context.Context, key, _ []byte) error {
 	return nil
 }
 
-// Get is there for the contract; the check only writes.
-func (c *client) Get(ctx context.Context, key []byte, _ database.ReadMode) ([]byte, error) {
+// Get implements [database.Client]; the check only writes.
+func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
 	return nil, c.Put(ctx, key, nil)
 }
 
@@ -75,11 +76,11 @@ func closeAll(clients []database.Client) error {
 	return errors.Join(errs...)
 }
 
-// null is a client that does nothing.
+// null is a client that answers at once, without a server.
 type null struct{}
 
 func (null) Put(context.Context, []byte, []byte) error { return nil }
 
-func (null) Get(context.Context, []byte, database.ReadMode) ([]byte, error) { return nil, nil }
+func (null) Get(context.Context, []byte, workload.ReadMode) ([]byte, error) { return nil, nil }
 
 func (null) Close() error { return nil }

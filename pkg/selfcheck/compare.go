@@ -1,14 +1,14 @@
 package selfcheck
 
 import (
-	"math"
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Comparison is one clock of one load beside the truth.
+// Comparison compares the latencies of one load, by one clock, with the truth.
 type Comparison struct {
 	Timing  results.Timing `json:"timing"`
 	Clients int            `json:"clients"`
@@ -16,30 +16,30 @@ type Comparison struct {
 	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
 	Law      Law           `json:"law"`
-	// N is how many requests were recorded: every one of them is in the truth.
+	// N is the number of requests, recorded and in the server's log alike.
 	N    int64 `json:"n"`
 	Rows []Row `json:"rows"`
 }
 
-// Row is one percentile, in nanoseconds.
+// Row compares one percentile, in nanoseconds.
 type Row struct {
 	Name     string  `json:"name"`
 	Quantile float64 `json:"quantile"`
-	// Measured is what the engine recorded.
+	// Measured is the engine's value.
 	Measured int64 `json:"measured_ns"`
-	// True follows from the server's own log. It has neither the network nor this
-	// machine's scheduling in it.
+	// True follows from the server's own log. It contains neither the network nor this
+	// machine's scheduling.
 	True int64 `json:"true_ns"`
-	// Theory follows from the schedule and the law of delays alone; 0 for a closed
-	// loop, which has no schedule.
+	// Theory follows from the schedule and the law alone; 0 for a closed loop, which
+	// has no schedule.
 	Theory int64 `json:"theory_ns,omitempty"`
-	// Difference is by how much of the truth more was measured, in percent.
+	// Difference is (measured - true) / true, in percent.
 	Difference float64 `json:"difference_percent"`
-	// Enough says whether N supports this percentile.
+	// Enough reports whether N supports this percentile.
 	Enough bool `json:"enough"`
 }
 
-// percentiles are those that are compared; the last is the maximum.
+// percentiles lists the rows without values; the last is the maximum.
 func percentiles() []Row {
 	return []Row{
 		{Name: "p50", Quantile: 0.5}, {Name: "p95", Quantile: 0.95}, {Name: "p99", Quantile: 0.99},
@@ -47,15 +47,15 @@ func percentiles() []Row {
 	}
 }
 
-// compare fills the rows from what was recorded and from the true latencies,
-// which it sorts.
+// compare fills the rows from the recorded and the true latencies. It sorts truth
+// and theory.
 func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 	slices.Sort(truth)
 	slices.Sort(theory)
 	for _, row := range percentiles() {
 		row.Measured = r.quantile(c.Timing, row.Quantile)
 		row.True, row.Theory = nearestRank(truth, row.Quantile), nearestRank(theory, row.Quantile)
-		row.Enough = row.Quantile == 1 || results.Enough(row.Quantile, c.N)
+		row.Enough = row.Quantile == 1 || histogram.Enough(row.Quantile, c.N)
 		if row.Quantile == 1 {
 			row.Measured = r.latency[c.Timing].MaxNS
 		}
@@ -66,7 +66,7 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 	}
 }
 
-// p99 is the row of that name as a run takes it over.
+// p99 returns the row of that name as a run's manifest has it.
 func (c *Comparison) p99() results.Compared {
 	for _, row := range c.Rows {
 		if row.Quantile == 0.99 {
@@ -76,12 +76,11 @@ func (c *Comparison) p99() results.Compared {
 	return results.Compared{}
 }
 
-// nearestRank is the value that a share q of the sorted values does not exceed; 0
-// if there is none.
+// nearestRank returns the smallest value that a share q of the sorted values does
+// not exceed; 0 if there are none.
 func nearestRank(sorted []int64, q float64) int64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	rank := int(math.Round(q * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
+	return sorted[histogram.Rank(q, int64(len(sorted)))-1]
 }

@@ -1,10 +1,9 @@
-// Package selfcheck proves the load engine against a server whose delays are
+// Package selfcheck checks the load engine against a server whose delays are
 // known.
 //
-// The server runs in a process of its own, delays every reply by a [Law], stands
-// still for a while in the middle, and logs when it received and when it replied.
-// What the engine measured over TCP is compared with that log: service times
-// directly, response times with a replay of the schedule and of the clients'
-// queue. Beside that it finds out how fast, and how exactly, this machine can
-// pace requests at all.
+// The server runs in its own process, delays every reply by a [Law], stalls once in
+// the middle, and logs when it received and answered each request. The engine's
+// measurements over TCP are compared with that log: service times directly,
+// response times with a replay of the schedule and of the clients' queue. The check
+// also measures how fast, and how exactly, this machine can pace requests.
 package selfcheck

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
 )
 
 // Write writes the report as JSON, as [Read] reads it.
@@ -18,10 +19,13 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// Read reads a report from a file. One that does not say when, where or what was
-// found is an error that names the file.
+// maxReport is the largest report that is read, in bytes.
+const maxReport = 16 << 20
+
+// Read reads a report from a file. A report must have a date, a host, rates and
+// waits. Errors name the file.
 func Read(path string) (*Report, error) {
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("read the self-check: %w", err)
 	}
@@ -34,18 +38,18 @@ func Read(path string) (*Report, error) {
 
 func decode(data []byte, r *Report) error {
 	if len(data) == 0 {
-		return errors.New("the file is empty: the check did not end, or failed")
+		return errors.New("the file is empty: the check is running, or failed")
 	}
 	if err := json.Unmarshal(data, r); err != nil {
 		return fmt.Errorf("not a report of dbtester selfcheck: %w", err)
 	}
 	switch {
 	case r.Date.IsZero():
-		return errors.New("not a report of dbtester selfcheck: it has no date")
+		return errors.New("not a report of dbtester selfcheck: the date is missing")
 	case r.Host.Name == "" && r.Host.BootID == "":
-		return errors.New("not a report of dbtester selfcheck: it names no host")
+		return errors.New("not a report of dbtester selfcheck: the host is missing")
 	case len(r.Paces) == 0 || r.TimerLateness.N == 0 || r.ClientLateness.N == 0:
-		return errors.New("not a report of dbtester selfcheck: it says nothing of rates or waits")
+		return errors.New("not a report of dbtester selfcheck: rates or waits are missing")
 	}
 	return nil
 }

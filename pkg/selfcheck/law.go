@@ -1,37 +1,37 @@
 package selfcheck
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
 
-// Law says when the server replies. It depends on nothing but a request's number
-// and when it was received.
+// Law decides when the server answers a request, from its number and when it was
+// received.
 type Law struct {
-	// Delays are the delays of a thousand requests; their counts sum to that.
+	// Delays are shared out over every thousand requests; their counts must sum to
+	// 1,000.
 	Delays []Delay `json:"delays"`
-	// StallAfter the first request was received, the server stands still for
-	// StallFor: what it should answer in that time is answered at its end.
+	// StallAfter counts from when the first request was received. The server then
+	// stalls for StallFor: answers due in that time are sent at its end.
 	StallAfter time.Duration `json:"stall_after_ns"`
 	StallFor   time.Duration `json:"stall_for_ns"`
 }
 
-// Delay is the delay of some requests of a thousand.
+// Delay applies to Count requests of every thousand.
 type Delay struct {
 	Count int           `json:"count"`
 	Delay time.Duration `json:"delay_ns"`
 }
 
-// thousand is how many requests a law repeats after.
+// thousand is the number of requests after which a law repeats.
 const thousand = 1000
 
-// scatter has no factor in common with a thousand: multiples of it visit every
-// place before they repeat, so that delays of one kind are spread out.
+// scatter has no factor in common with a thousand. Its multiples visit every place
+// before they repeat, so that equal delays are spread out.
 const scatter = 389
 
-// tails is mostly a millisecond, with tails whose edges lie between the usual
-// percentiles: p50 is 1 ms, p95 5 ms, p99 20 ms and p99.9 100 ms.
+// tails returns delays of mostly a millisecond, with tails whose edges lie between
+// the usual percentiles: p50 is 1 ms, p95 5 ms, p99 20 ms and p99.9 100 ms.
 func tails() []Delay {
 	return []Delay{
 		{900, time.Millisecond}, {70, 5 * time.Millisecond}, {25, 20 * time.Millisecond}, {5, 100 * time.Millisecond},
@@ -42,20 +42,20 @@ func (l Law) check() error {
 	var sum int
 	for _, d := range l.Delays {
 		if d.Count < 0 || d.Delay < 0 {
-			return fmt.Errorf("%d requests have a delay of %v", d.Count, d.Delay)
+			return fmt.Errorf("counts and delays must not be negative, got %d requests with %v", d.Count, d.Delay)
 		}
 		sum += d.Count
 	}
 	if sum != thousand {
-		return fmt.Errorf("the delays are of %d requests instead of %d", sum, thousand)
+		return fmt.Errorf("the counts of delays must sum to %d, got %d", thousand, sum)
 	}
 	if l.StallAfter < 0 || l.StallFor < 0 {
-		return errors.New("a stall cannot be in the past")
+		return fmt.Errorf("a stall must not begin or last less than 0s, got %v after %v", l.StallFor, l.StallAfter)
 	}
 	return nil
 }
 
-// delay is the delay of request number, without stalls.
+// delay returns the delay of a request without the stall.
 func (l Law) delay(number int64) time.Duration {
 	place := int(number % thousand * scatter % thousand)
 	for _, d := range l.Delays {
@@ -67,8 +67,8 @@ func (l Law) delay(number int64) time.Duration {
 	return 0
 }
 
-// reply is when a request is answered that was received at a time; both count
-// from when the first request was received.
+// reply returns when a request is answered. Both times count from when the first
+// request was received.
 func (l Law) reply(number int64, received time.Duration) time.Duration {
 	at := received + l.delay(number)
 	if end := l.StallAfter + l.StallFor; at >= l.StallAfter && at < end {

@@ -15,7 +15,7 @@ func TestLawHasItsSharesInEveryThousand(t *testing.T) {
 		}
 		for _, d := range tails() {
 			if counts[d.Delay] != d.Count {
-				t.Errorf("from request %d on, %d of a thousand take %v, want %d", first, counts[d.Delay], d.Delay, d.Count)
+				t.Errorf("of the thousand requests from %d, %d take %v, want %d", first, counts[d.Delay], d.Delay, d.Count)
 			}
 		}
 	}
@@ -32,7 +32,7 @@ func TestLawReply(t *testing.T) {
 		{5951 * time.Millisecond, 6001 * time.Millisecond},
 	} {
 		if got := law.reply(7, c.received); got != c.want {
-			t.Errorf("received at %v, answered at %v, want %v", c.received, got, c.want)
+			t.Errorf("a request received at %v is answered at %v, want %v", c.received, got, c.want)
 		}
 	}
 }
@@ -46,11 +46,11 @@ func TestBadLaws(t *testing.T) {
 		{Delays: tails(), StallFor: -1},
 	} {
 		if law.check() == nil {
-			t.Errorf("%+v was taken", law)
+			t.Errorf("%+v is accepted, want an error", law)
 		}
 	}
 	if err := (Law{Delays: tails()}).check(); err != nil {
-		t.Error(err)
+		t.Errorf("the law of the check itself is refused: %v", err)
 	}
 }
 
@@ -62,14 +62,14 @@ func TestReplay(t *testing.T) {
 		delays  []int64 // at one request a second
 		want    []int64
 	}{
-		{"nobody waits", 1, []int64{1, 2, 3}, []int64{1, 2, 3}},
+		{"no request waits", 1, []int64{1, 2, 3}, []int64{1, 2, 3}},
 		{"one client is held up", 1, []int64{2*second + 5, 10, 10}, []int64{2*second + 5, second + 15, 25}},
-		{"two clients go on", 2, []int64{2*second + 5, 10, 10}, []int64{2*second + 5, 10, 10}},
+		{"the other client continues", 2, []int64{2*second + 5, 10, 10}, []int64{2*second + 5, 10, 10}},
 		{"the first to be free takes the next", 2, []int64{9 * second, 2 * second, 1, 1, 1}, []int64{9 * second, 2 * second, second + 1, 2, 1}},
 	} {
 		got := replay(int64(len(c.delays)), 1, c.clients, func(i, sent int64) int64 { return sent + c.delays[i] })
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			t.Errorf("%s: response times %v, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -85,6 +85,6 @@ func TestNearestRank(t *testing.T) {
 		}
 	}
 	if got := nearestRank(nil, 0.5); got != 0 {
-		t.Errorf("the median of nothing is %d", got)
+		t.Errorf("the median of no values is %d, want 0", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// entry is one request in the server's log: its number, and when it was received
-// and replied to in nanoseconds of the server's monotonic clock.
+// entry is one request in the server's log. Times are nanoseconds of the server's
+// monotonic clock.
 type entry struct{ number, received, replied int64 }
 
 const logHeader = "number,received_ns,replied_ns\n"
@@ -26,17 +26,17 @@ func writeLog(path string, entries []entry) (err error) {
 		}
 	}()
 	w := bufio.NewWriter(f)
-	w.WriteString(logHeader) // Flush tells of any error
+	w.WriteString(logHeader) // Flush returns any error
 	for _, e := range entries {
 		w.Write(fmt.Appendf(w.AvailableBuffer(), "%d,%d,%d\n", e.number, e.received, e.replied))
 	}
 	return w.Flush()
 }
 
-// delay is how long the server took for the request, in nanoseconds.
+// delay is the server's part of the request's latency, in nanoseconds.
 func (e entry) delay() int64 { return e.replied - e.received }
 
-// readLog returns the entries of a log in any order.
+// readLog returns the entries of a log in the order of the file.
 func readLog(path string) ([]entry, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,12 +59,12 @@ func readLog(path string) ([]entry, error) {
 	return entries, nil
 }
 
-// inOrder sorts entries, which must be those of requests 0, 1, 2 and so on.
+// inOrder sorts entries by number. Numbers must be 0, 1, 2 and so on.
 func inOrder(entries []entry) error {
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
 	for i, e := range entries {
 		if e.number != int64(i) {
-			return fmt.Errorf("the server's log holds request %d in the place of %d", e.number, i)
+			return fmt.Errorf("the server's log must have every request once, got request %d in place of %d", e.number, i)
 		}
 	}
 	return nil

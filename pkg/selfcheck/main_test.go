@@ -9,30 +9,51 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// serveArg makes this test binary the server.
-const serveArg = "serve-selfcheck"
+// serveArg makes this test binary the server, mirrorArg the mirror of a database.
+const (
+	serveArg  = "serve-selfcheck"
+	mirrorArg = "mirror-selfcheck"
+)
+
+// serve runs the server that the arguments name; false means that they name none.
+func serve(ctx context.Context, args []string) (bool, error) {
+	switch {
+	case len(args) == 0:
+		return false, nil
+	case args[0] == serveArg:
+		return true, Serve(ctx, args[1:])
+	case args[0] == mirrorArg:
+		return true, ServeMirror(ctx, all.Registry(), args[1:])
+	}
+	return false, nil
+}
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == serveArg {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
-		if err := Serve(ctx, os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	served, err := serve(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if served {
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // serverArgv runs this test binary as the server.
-func serverArgv(t *testing.T) []string {
+func serverArgv(t *testing.T) []string { return selfArgv(t, serveArg) }
+
+func selfArgv(t *testing.T, arg string) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("find the test binary: %v", err)
 	}
-	return []string{self, serveArg}
+	return []string{self, arg}
 }

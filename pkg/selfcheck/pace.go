@@ -8,25 +8,26 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Pace is how a rate was kept with clients that do nothing.
+// Pace reports how well a rate was kept by clients that answer at once.
 type Pace struct {
 	Rate    float64 `json:"rate_per_second"`
 	Clients int     `json:"clients"`
-	// Due requests were due and Sent of them were sent until the end; Queued ones
-	// found every client busy.
+	// Due requests were due and Sent were sent before the end. Queued requests found
+	// every client busy.
 	Due    int64 `json:"due"`
 	Sent   int64 `json:"sent"`
 	Queued int64 `json:"queued"`
-	// Lateness is how long after they were due requests were sent.
+	// Lateness is from due to sent, of requests that did not queue.
 	Lateness results.Spread `json:"lateness"`
 	Seconds  float64        `json:"duration_seconds"`
 }
 
-// Accurate reports whether the rate was kept: sent per second within one percent
-// of due, 99 % of them less than a millisecond late, and none that had to queue. A
-// rate whose p99 is of too few requests is not known to be kept.
+// Accurate reports whether the rate was kept: sent within one percent of due, 99 %
+// of them less than a millisecond late, and none queued. With too few requests for
+// a p99 the rate counts as not kept.
 func (p Pace) Accurate() bool {
 	missed := float64(p.Due - p.Sent)
 	late := !p.Lateness.Enough(0.99) || p.Lateness.P99 >= int64(time.Millisecond)
@@ -35,20 +36,20 @@ func (p Pace) Accurate() bool {
 
 const (
 	paceClients = 1000
-	// paceTries is how often a rate is tried until it is kept: what else runs on
-	// the machine disturbs one try sooner than the next.
+	// paceTries is how often a rate is tried until it is kept: other load on the
+	// machine may disturb a single try.
 	paceTries = 3
-	// leastPaced is how many requests a rate is tried with at least: twice as many as
-	// p99 needs, since one that is sent without a wait for it has no lateness.
+	// leastPaced is the least number of requests of a try: twice as many as a p99
+	// needs, since a request that was sent without a wait has no lateness.
 	leastPaced = 2000
 )
 
-// paceFor is how long a rate is tried.
+// paceFor returns the duration of a try: d, or longer for leastPaced requests.
 func paceFor(rate float64, d time.Duration) time.Duration {
 	return max(d, time.Duration(leastPaced/rate*float64(time.Second)))
 }
 
-// paceRates are the rates to try, in requests per second.
+// paceRates returns the rates to try, in requests per second.
 func paceRates() []float64 {
 	return []float64{1e3, 2e3, 5e3, 10e3, 20e3, 50e3, 100e3, 200e3, 500e3, 1e6}
 }
@@ -80,10 +81,11 @@ func paceBest(ctx context.Context, rate float64, d time.Duration) (p Pace, err e
 	return p, err
 }
 
-// pace sends at a rate for so long. What is not sent by then is not sent at all.
+// pace sends at a rate for a duration. Requests that are not sent by then are
+// dropped.
 func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace, error) {
-	step := load.Step{Clients: clients, Rate: rate, Duration: d}
-	_, rec, err := apply(ctx, load.Spec{Timeout: timeout}, step, slices.Repeat([]database.Client{null{}}, clients))
+	step := load.Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: d}}
+	_, rec, err := apply(ctx, load.Spec{Load: workload.Load{Timeout: timeout}}, step, slices.Repeat([]database.Client{null{}}, clients))
 	if err != nil {
 		return Pace{}, err
 	}
@@ -94,8 +96,8 @@ func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace
 	}, nil
 }
 
-// highest is the highest rate that was kept, 0 if none was, and those that were
-// not.
+// highest returns the highest rate that was kept, 0 if there is none, and the rates
+// that were not kept.
 func highest(list []Pace) (kept float64, missed []float64) {
 	for _, p := range list {
 		if p.Accurate() {

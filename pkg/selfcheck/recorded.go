@@ -7,12 +7,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recorded is a [load.Sink] that keeps what a single step recorded of its ok
-// requests, by clock.
+// recorded is a [load.Sink] that keeps the latencies of a single step's ok requests,
+// by clock.
 type recorded struct {
 	latency    map[results.Timing]results.Latency
 	histograms map[results.Timing]*hdrhistogram.Histogram
@@ -24,7 +26,7 @@ func newRecorded() *recorded {
 	return &recorded{latency: map[results.Timing]results.Latency{}, histograms: map[results.Timing]*hdrhistogram.Histogram{}}
 }
 
-// Second takes the exact counts and maxima.
+// Second merges the exact counts and maxima.
 func (r *recorded) Second(s load.Second) error {
 	for i := range s.Intervals {
 		for _, t := range results.Timings {
@@ -34,17 +36,20 @@ func (r *recorded) Second(s load.Second) error {
 	return nil
 }
 
-// Total takes the histograms.
+// Total merges the histograms of all operations.
 func (r *recorded) Total(t load.Total) error {
 	if t.Series.Outcome == results.OK {
-		h := results.NewHistogram()
+		h := r.histograms[t.Series.Timing]
+		if h == nil {
+			h = histogram.New()
+			r.histograms[t.Series.Timing] = h
+		}
 		h.Merge(t.Histogram)
-		r.histograms[t.Series.Timing] = h
 	}
 	return nil
 }
 
-// quantile is what the engine recorded, as a report would print it.
+// quantile returns the recorded quantile as a report prints it.
 func (r *recorded) quantile(t results.Timing, q float64) int64 {
 	if r.latency[t].Count == 0 {
 		return 0
@@ -54,7 +59,7 @@ func (r *recorded) quantile(t results.Timing, q float64) int64 {
 
 // apply runs one step of a load of numbered requests.
 func apply(ctx context.Context, spec load.Spec, step load.Step, clients []database.Client) (*recorded, *load.Recorder, error) {
-	spec.Operation, spec.KeySize = database.OpWrite, 8
+	spec.Operation, spec.KeySize = workload.OpWrite, 8
 	sink := newRecorded()
 	rec := load.NewRecorder(sink, spec.Operations(), nil)
 	if _, err := load.NewEngine(spec, rec).Step(ctx, step, clients); err != nil {

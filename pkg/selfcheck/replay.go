@@ -2,11 +2,10 @@ package selfcheck
 
 import "container/heap"
 
-// replay is the queue of a load with a rate, as ideal clients would keep it:
-// requests are taken in order, each by the client that is free first, and sent
-// when it is due or as soon after as that client is free. End says when a request
-// that was sent at a time is answered. It returns the response times in order of
-// the requests; all times are nanoseconds after the load's start.
+// replay returns the response times that ideal clients measure at a rate, in order
+// of the requests. The first client that is free takes the next request and sends
+// it when it is due, or at once if that has passed. End returns when a request is
+// answered. All times are nanoseconds after the load's start.
 func replay(n int64, rate float64, clients int, end func(number, sent int64) int64) []int64 {
 	free := make(moments, clients)
 	responses := make([]int64, n)

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // scenario is one load on one server.
@@ -23,7 +25,7 @@ type scenario struct {
 	duration time.Duration
 }
 
-// timeout is far beyond any stall: no request of a check fails.
+// timeout is far longer than any stall, so no request of a check fails.
 const timeout = time.Minute
 
 // run runs the scenario against a server in another process and compares service
@@ -66,8 +68,14 @@ func (s scenario) start(ctx context.Context, argv []string, dir string) (*proces
 	if err != nil {
 		return nil, "", fmt.Errorf("write the law of delays: %w", err)
 	}
+	return startServer(ctx, argv, dir, "--law", string(law))
+}
+
+// startServer starts a server with arguments and returns it with its address. Its files
+// are in dir.
+func startServer(ctx context.Context, argv []string, dir string, more ...string) (*process.Handle, string, error) {
 	address := filepath.Join(dir, addressFile)
-	args := append(argv[1:len(argv):len(argv)], "--law", string(law), "--address", address, "--log", filepath.Join(dir, logFile))
+	args := slices.Concat(argv[1:], more, []string{"--address", address, "--log", filepath.Join(dir, logFile)})
 	child, err := process.Start(process.Command{Name: "server", Path: argv[0], Args: args, Log: filepath.Join(dir, outputFile)})
 	if err != nil {
 		return nil, "", err
@@ -81,9 +89,9 @@ func (s scenario) start(ctx context.Context, argv []string, dir string) (*proces
 	return child, text, nil
 }
 
-// await reads the file in which the server tells its address.
+// await waits for the file with the server's address and reads it.
 func await(ctx context.Context, child *process.Handle, path string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errors.New("it tells no address"))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errors.New("it must write its address within "+timeout.String()))
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -95,7 +103,7 @@ func await(ctx context.Context, child *process.Handle, path string) (string, err
 		select {
 		case <-tick.C:
 		case <-child.Done():
-			return "", errors.New("it ended")
+			return "", errors.New("it ended before it wrote its address")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
@@ -113,24 +121,25 @@ func (s scenario) load(ctx context.Context, address string) (*recorded, error) {
 }
 
 func (s scenario) apply(ctx context.Context, clients []database.Client) (*recorded, error) {
-	step := load.Step{Clients: s.clients, Rate: s.rate, Duration: s.duration}
-	recorded, rec, err := apply(ctx, load.Spec{Timeout: timeout, Drain: timeout}, step, clients)
+	step := load.Step{Step: workload.Step{Clients: s.clients, Rate: s.rate, Duration: s.duration}}
+	recorded, rec, err := apply(ctx, load.Spec{Load: workload.Load{Timeout: timeout, Drain: timeout}}, step, clients)
 	if err != nil {
 		return nil, err
 	}
 	if t := rec.Totals(); t.OK != t.Offered || t.OK == 0 {
-		return nil, fmt.Errorf("%d of %d requests were answered", t.OK, t.Offered)
+		return nil, fmt.Errorf("every request must be answered, got %d of %d", t.OK, t.Offered)
 	}
 	return recorded, nil
 }
 
-// compare sets what was recorded beside what follows from the server's log.
+// compare compares the recorded latencies with those that follow from the server's
+// log.
 func (s scenario) compare(r *recorded, entries []entry) (Comparison, error) {
 	c := Comparison{
 		Timing: results.TimingService, Clients: s.clients, Rate: s.rate, Duration: s.duration, Law: s.law, N: int64(len(entries)),
 	}
 	if n := r.latency[c.Timing].Count; n != c.N {
-		return c, fmt.Errorf("the engine recorded %d requests, and the server's log holds %d", n, c.N)
+		return c, fmt.Errorf("the engine must have recorded every request of the server's log, got %d of %d", n, c.N)
 	}
 	if s.rate == 0 {
 		truth := make([]int64, c.N)

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// freeze is 100 requests a second on a server that stands still for a tenth of
-// the time: with clients enough, each request that meets the stall waits until its
+// freeze returns a load at a rate on a server that stalls for a tenth of the time.
+// There are enough clients, so each request that meets the stall waits until its
 // end and no longer. The stall begins between two due times.
 func freeze(d time.Duration, rate float64) scenario {
 	const delay = 50 * time.Millisecond
@@ -31,11 +31,11 @@ func freeze(d time.Duration, rate float64) scenario {
 	}
 }
 
-// off is how far a value is from what it should be, in percent.
+// off is the difference from the wanted value, in percent.
 func off(got, want int64) float64 { return 100 * math.Abs(float64(got-want)) / float64(want) }
 
-// wantTheory says by what percentiles of theory miss the textbook: of n requests a
-// tenth waited, uniformly up to the whole stall.
+// wantTheory compares the percentiles of theory with arithmetic: a tenth of the
+// requests waited, uniformly up to the whole stall.
 func wantTheory(t *testing.T, c Comparison) {
 	t.Helper()
 	delay, stall := c.Law.Delays[0].Delay, c.Law.StallFor
@@ -50,25 +50,24 @@ func wantTheory(t *testing.T, c Comparison) {
 	}
 }
 
-// TestStallOverTCP is 10 s at 100 requests a second against a process that stands
-// still for one of them, in real time.
+// TestStallOverTCP runs 10 s at 100 requests a second against a process that stalls
+// for one of them, in real time.
 func TestStallOverTCP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
 	var far []Row
-	for range 3 { // what else runs on the machine may disturb one of them
+	for range 3 { // other load on the machine may disturb one of them
 		c, err := freeze(10*time.Second, 100).run(t.Context(), serverArgv(t))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("run the scenario: %v", err)
 		}
 		if c.N != 1000 || c.Timing != results.TimingResponse {
 			t.Fatalf("%d requests by %s, want 1000 by response", c.N, c.Timing)
 		}
 		wantTheory(t, c)
-		// A machine that other work holds up delays the server too, and the server's own
-		// log tells: what was measured must be within 1 % of what was true, and of theory
-		// as far as the truth is.
+		// Other load delays the server too, which its own log shows. So the measurement
+		// must be within 1 % of the truth, and as close to theory as the truth is.
 		far = slices.DeleteFunc(c.Rows, func(r Row) bool {
 			return off(r.Measured, r.True) <= 1 && off(r.Measured, r.Theory) <= 1+off(r.True, r.Theory)
 		})
@@ -82,7 +81,7 @@ func TestStallOverTCP(t *testing.T) {
 	}
 }
 
-// piped runs a scenario in this process over pipes, on the clock of a test.
+// piped runs a scenario in this process over pipes, on a test's fake clock.
 func piped(t *testing.T, s scenario) Comparison {
 	t.Helper()
 	server := newServer(s.law)
@@ -99,31 +98,31 @@ func piped(t *testing.T, s scenario) Comparison {
 	}
 	recorded, err := s.apply(t.Context(), clients)
 	if err := errors.Join(err, closeAll(clients)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("apply the load: %v", err)
 	}
 	for _, done := range ended {
 		<-done
 	}
 	c, err := s.compare(recorded, server.entries)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("compare with the log: %v", err)
 	}
 	return c
 }
 
-// wantExact wants nothing between what was measured and the truth but the width of
-// a histogram's buckets.
+// wantExact fails unless measurements equal the truth within the width of a
+// histogram's buckets.
 func wantExact(t *testing.T, c Comparison) {
 	t.Helper()
 	for _, r := range c.Rows {
 		if off(r.Measured, r.True) > 0.1 || c.Rate > 0 && r.True != r.Theory {
-			t.Errorf("%s: measured %v, true %v, in theory %v", r.Name, time.Duration(r.Measured), time.Duration(r.True), time.Duration(r.Theory))
+			t.Errorf("%s: measured %v, true %v, in theory %v, want the same within 0.1 %%", r.Name, time.Duration(r.Measured), time.Duration(r.True), time.Duration(r.Theory))
 		}
 	}
 }
 
-// TestStallTenfold is ten times the time and the stall of TestStallOverTCP on the
-// clock of a test.
+// TestStallTenfold has ten times the time and the stall of TestStallOverTCP, on a
+// fake clock.
 func TestStallTenfold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := piped(t, freeze(100*time.Second, 100))
@@ -135,8 +134,8 @@ func TestStallTenfold(t *testing.T) {
 	})
 }
 
-// TestQueueIsReplayed has clients too few for the stall: what waits for a client
-// is in the response time, and the replay has the same queue.
+// TestQueueIsReplayed has too few clients for the stall: the wait for a client is
+// in the response time, and the replay has the same queue.
 func TestQueueIsReplayed(t *testing.T) {
 	law := Law{Delays: tails(), StallAfter: 5*time.Second + 500*time.Microsecond, StallFor: time.Second}
 	synctest.Test(t, func(t *testing.T) {
@@ -144,17 +143,17 @@ func TestQueueIsReplayed(t *testing.T) {
 		wantExact(t, open)
 		closed := piped(t, scenario{law: law, clients: 10, duration: 10 * time.Second})
 		wantExact(t, closed)
-		// p99: a tenth of the requests met the stall, but ten of the closed loop's.
+		// At the rate a tenth of the requests met the stall, in the closed loop only ten.
 		if got := time.Duration(open.Rows[2].Measured); got < 900*time.Millisecond {
-			t.Errorf("response p99 is %v after a stall of a second", got)
+			t.Errorf("response p99 is %v, want at least 900ms after a stall of a second", got)
 		}
 		if got := time.Duration(closed.Rows[2].Measured); got > 21*time.Millisecond {
-			t.Errorf("the closed loop's p99 is %v, want that of the law", got)
+			t.Errorf("the closed loop's p99 is %v, want the law's 20ms", got)
 		}
 	})
 }
 
-func TestServersThatDoNotServe(t *testing.T) {
+func TestServersThatFail(t *testing.T) {
 	s := freeze(time.Second, 100)
 	for name, c := range map[string]struct {
 		argv []string
@@ -162,7 +161,7 @@ func TestServersThatDoNotServe(t *testing.T) {
 	}{
 		"no such program": {[]string{filepath.Join(t.TempDir(), "none")}, "no such file"},
 		"ends at once":    {[]string{"/bin/sh", "-c", "echo out of luck; exit 3"}, "out of luck"},
-		"refuses the law": {serverArgv(t), "0 requests instead of 1000"},
+		"refuses the law": {serverArgv(t), "must sum to 1000, got 0"},
 	} {
 		if strings.HasPrefix(name, "refuses") {
 			s.law.Delays = nil
@@ -180,6 +179,6 @@ func TestInterrupted(t *testing.T) {
 	started := time.Now()
 	_, err := freeze(time.Minute, 100).run(ctx, serverArgv(t))
 	if !errors.Is(err, why) || time.Since(started) > 20*time.Second {
-		t.Errorf("error %v after %v, want %v soon", err, time.Since(started), why)
+		t.Errorf("error %v after %v, want %v within 20s", err, time.Since(started), why)
 	}
 }

@@ -2,56 +2,54 @@ package selfcheck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options say how to run a check.
+// Options configure a check.
 type Options struct {
-	// Server is the command line that runs [Serve], to which arguments are added.
+	// Server is the command line that runs [Serve]; Run appends arguments.
 	Server []string
-	// Duration is that of each of the two loads over TCP, at least a second. Rates are
-	// tried for a tenth of it, or until there are enough requests to tell; how long
-	// waits are made does not follow from it.
+	// Duration is the length of each of the two loads over TCP, at least a second. Each
+	// rate is tried for a tenth of it, or longer if a p99 needs more requests. The
+	// measurements of waits do not depend on it.
 	Duration time.Duration
-	// Tool and Host are noted in the report: what checks, and where.
+	// Tool and Host are copied to the report.
 	Tool results.Tool
 	Host results.Host
-	// Progress, if not nil, is told what is done next.
+	// Progress, if not nil, is called with the name of the next part.
 	Progress func(what string)
 }
 
-// DefaultDuration gives enough requests for every percentile that is printed.
+// DefaultDuration gives enough requests for every printed percentile.
 const DefaultDuration = 10 * time.Second
 
-// Report is what a check found; the numbers that a run takes over first.
+// Report holds the result of a check; first the part that a run's manifest has.
 type Report struct {
 	results.SelfCheck
 	// Service are service times in a closed loop.
 	Service Comparison `json:"service"`
-	// Response are response times at a rate that the server can keep but for its
+	// Response are response times at a rate that the server keeps except during its
 	// stall.
 	Response Comparison `json:"response"`
-	// Paces are the rates that were tried.
+	// Paces are in the order of the tries.
 	Paces []Pace `json:"paces"`
 }
 
-// The loads over TCP: ten clients that the law's mean delay keeps busy to a
-// fourth, so that what a stall holds up queues for them and is worked off.
+// The loads over TCP: the law's mean delay keeps ten clients a quarter busy, so
+// requests that queue during a stall are sent soon after it.
 const (
 	clients = 10
 	rate    = 1000
 )
 
-// Run runs a check, which takes two to five times its duration and some ten seconds.
-// It starts servers
-// on this machine, one after the other, and stops them.
+// Run runs a check, which takes two to five times its duration and some ten
+// seconds. It starts servers on this machine, one after the other, and stops them.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Server) == 0 || o.Duration < time.Second {
-		return nil, errors.New("a self-check needs a server and at least a second")
+		return nil, fmt.Errorf("a self-check needs a server's command and a duration of at least 1s, got %q and %v", o.Server, o.Duration)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}

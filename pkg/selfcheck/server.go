@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
-// Serve runs the server until ctx ends, then writes its log. The arguments are
-// those that [Run] gave after the command line of the server.
+// Serve runs the server until ctx ends, then writes its log. Its arguments are
+// those that [Run] appends to the server's command line.
 func Serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("selfcheck serve", flag.ContinueOnError)
 	law := flags.String("law", "", "the law of delays, as JSON")
@@ -35,8 +36,8 @@ func Serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if err := publish(*address, listener.Addr().String()); err != nil {
-		return errors.Join(fmt.Errorf("tell the address: %w", err), listener.Close())
+	if err := wholefile.Write(*address, wholefile.Bytes([]byte(listener.Addr().String()))); err != nil {
+		return errors.Join(fmt.Errorf("write the address: %w", err), listener.Close())
 	}
 	if err := s.accept(ctx, listener); err != nil {
 		return err
@@ -44,16 +45,8 @@ func Serve(ctx context.Context, args []string) error {
 	return writeLog(*log, s.entries)
 }
 
-// publish writes a file that is complete as soon as it is there.
-func publish(path, text string) error {
-	if err := os.WriteFile(path+".part", []byte(text), 0o640); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
-}
-
-// server answers requests by a law. A request is the eight bytes of its number,
-// and so is the reply. A connection carries one request at a time.
+// server answers requests by a law. A request is its number in eight bytes, and so
+// is the reply. A connection carries one request at a time.
 type server struct {
 	law  Law
 	base time.Time // the zero of its clock
@@ -67,10 +60,10 @@ type server struct {
 
 func newServer(law Law) *server { return &server{law: law, base: time.Now()} }
 
-// now is the server's clock: monotonic nanoseconds since it was made.
+// now returns monotonic nanoseconds since the server was made.
 func (s *server) now() int64 { return int64(time.Since(s.base)) }
 
-// accept serves connections until ctx ends, and returns when the last one has.
+// accept serves connections until ctx ends, and returns when the last one ended.
 func (s *server) accept(ctx context.Context, listener net.Listener) error {
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -91,14 +84,14 @@ func (s *server) accept(ctx context.Context, listener net.Listener) error {
 		open.Go(func() {
 			defer context.AfterFunc(own, func() { conn.Close() })()
 			defer conn.Close()
-			// A connection ends when its client or ctx ends it; an error before that is
-			// seen by the client.
+			// A connection ends when its client or ctx closes it. The client sees any other
+			// error.
 			_ = s.serveExactly(conn)
 		})
 	}
 }
 
-// serveExactly serves a connection with delays of a timer of its own.
+// serveExactly serves a connection and delays replies by a timerfd of its own.
 func (s *server) serveExactly(conn io.ReadWriter) error {
 	t, err := newTimer()
 	if err != nil {
@@ -108,7 +101,8 @@ func (s *server) serveExactly(conn io.ReadWriter) error {
 	return s.serve(conn, t.sleep)
 }
 
-// serve answers one connection's requests until it is closed.
+// serve answers one connection's requests until it is closed. Sleep gets positive
+// durations.
 func (s *server) serve(conn io.ReadWriter, sleep func(time.Duration) error) error {
 	var own []entry
 	defer func() {

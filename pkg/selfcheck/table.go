@@ -28,20 +28,20 @@ func (r *Report) printService(t io.Writer) {
 	for _, row := range c.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", name(row), ms(row.Measured), ms(row.True), ms(row.Measured-row.True), percent(row))
 	}
-	fmt.Fprint(t, "true: from receipt to reply in the server's own log; the network and this machine's scheduling come on top\n\n")
+	fmt.Fprint(t, "true: from receipt to reply in the server's own log; without the network and this machine's scheduling\n\n")
 }
 
 func (r *Report) printResponse(t io.Writer) {
 	c := r.Response
-	fmt.Fprintf(t, "Response time at %s requests per second: %d clients for %v, n = %s; the server stands still for %v\n",
+	fmt.Fprintf(t, "Response time at %s requests per second: %d clients for %v, n = %s; the server stalls for %v\n",
 		humanize.Comma(int64(c.Rate)), c.Clients, c.Duration, humanize.Comma(c.N), c.Law.StallFor)
 	fmt.Fprint(t, "\tmeasured\ttrue\tdifference\t\tby the law\tclosed loop\t\n")
 	for i, row := range c.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name(row), ms(row.Measured), ms(row.True),
 			ms(row.Measured-row.True), percent(row), ms(row.Theory), ms(r.Service.Rows[i].Measured))
 	}
-	fmt.Fprint(t, "true: the schedule and the clients' queue replayed with the delays in the server's log; by the law: with those it was told\n")
-	fmt.Fprint(t, "closed loop: the same server, clients and stall; its percentiles omit waiting, because a client that waits sends nothing\n\n")
+	fmt.Fprint(t, "true: the schedule and the clients' queue replayed with the delays in the server's log; by the law: with the delays that it was given\n")
+	fmt.Fprint(t, "closed loop: the same server, clients and stall; its percentiles omit waiting, because a waiting client sends nothing\n\n")
 }
 
 func (r *Report) printPaces(t io.Writer) {
@@ -56,7 +56,7 @@ func (r *Report) printPaces(t io.Writer) {
 			humanize.Comma(p.Queued), spreadMS(p.Lateness, 0.5, p.Lateness.P50), spreadMS(p.Lateness, 0.99, p.Lateness.P99),
 			ms(p.Lateness.Max), humanize.Comma(p.Lateness.N), kept)
 	}
-	fmt.Fprintf(t, "kept: sent within 1 %% of due, late by less than 1 ms at p99, nothing queued; %d clients that do nothing\n\n", paceClients)
+	fmt.Fprintf(t, "kept: sent within 1 %% of due, late by less than 1 ms at p99, nothing queued; %d clients without a server\n\n", paceClients)
 }
 
 func (r *Report) printWaits(t io.Writer) {
@@ -71,10 +71,10 @@ func (r *Report) printWaits(t io.Writer) {
 	fmt.Fprint(t, "timer: one of the Go runtime; client: one client of the engine\n")
 }
 
-// name marks a percentile that has too few samples.
+// name marks the row if it has too few samples.
 func name(r Row) string { return marked(r.Name, r.Enough) }
 
-// spreadMS is the percentile q of a distribution, marked like its name elsewhere.
+// spreadMS prints percentile q in milliseconds, marked if it has too few samples.
 func spreadMS(s results.Spread, q float64, ns int64) string { return marked(ms(ns), s.Enough(q)) }
 
 func marked(text string, enough bool) string {

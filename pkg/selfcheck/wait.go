@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// spacing is the time between the waits whose ends are compared.
+	// spacing is the time between the ends of waits.
 	spacing = time.Millisecond
-	// waitFor is how long such waits are made: twice as many as p99 needs, since
-	// an overshoot of more than the spacing costs the waits that it passes over.
+	// waitFor is how long waits are measured: twice as many as a p99 needs, since an
+	// overshoot of more than the spacing skips waits.
 	waitFor = 2000 * spacing
 )
 
-// timerLateness is by how much the Go runtime's timer overshoots a due time, for
-// waits that end a millisecond apart.
+// timerLateness measures by how much Go timers overshoot, for waits that end a
+// millisecond apart.
 func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -32,7 +32,7 @@ func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error)
 		}
 		at := time.Since(start)
 		late = append(late, int64(at-due))
-		due = max(due+spacing, at.Truncate(spacing)+spacing) // what passed meanwhile is not waited for
+		due = max(due+spacing, at.Truncate(spacing)+spacing) // due times that passed meanwhile are skipped
 	}
 	slices.Sort(late)
 	return results.Spread{
@@ -40,7 +40,7 @@ func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error)
 	}, nil
 }
 
-// clientLateness is the same for a client of the engine.
+// clientLateness measures the same for one client of the engine.
 func clientLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	p, err := pace(ctx, 1, float64(time.Second/spacing), d)
 	return p.Lateness, err

@@ -1,0 +1,198 @@
+package selfcheck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// LoadOptions configure [CheckLoad].
+type LoadOptions struct {
+	// Server is the command line that runs [ServeMirror]; CheckLoad appends arguments.
+	Server []string
+	// Database is the name that the server's registry knows.
+	Database string
+	Driver   database.Driver
+	Load     workload.Load
+	Seed     uint64
+	// Duration is how long the load is applied; 0 is [LoadDuration].
+	Duration time.Duration
+	// Secured means that the load's connections have TLS or credentials, which the server
+	// does not.
+	Secured bool
+}
+
+const (
+	// LoadDuration is how long a load is applied to the mirror by default.
+	LoadDuration = 3 * time.Second
+	// usualDelay is the mirror's delay: that of a quick commit to a disk.
+	usualDelay = 2 * time.Millisecond
+	// mostClosed bounds the requests per second that a closed loop with many clients
+	// asks the mirror for.
+	mostClosed = 10_000
+	// mostKeys bounds how many keys are written before the load, and keyBytes their
+	// values' sum.
+	mostKeys, keyBytes = 1000, 64 << 20
+	// dialers is how many connections are opened at once.
+	dialers = 32
+)
+
+// CheckLoad applies the heaviest step of a load to a server of the database's own
+// protocol on this machine, which answers after a known delay, and measures what the
+// client adds. It takes about four seconds. If the load cannot be checked, the result has
+// the reason.
+func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
+	step := heaviest(o.Load.Stretches(), cmp.Or(o.Duration, LoadDuration))
+	c := &results.LoadCheck{Clients: step.Clients, Connections: step.Connections, Rate: step.Rate, Duration: step.Duration, Delay: delayOf(step)}
+	if c.Unavailable = unavailable(o); c.Unavailable != "" {
+		return c, nil
+	}
+	dir, err := os.MkdirTemp("", "dbtester-selfcheck-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the server: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	child, address, err := startServer(ctx, o.Server, dir, "--database", o.Database, "--delay", c.Delay.String())
+	if err != nil {
+		return nil, err
+	}
+	measured, err := o.apply(ctx, step, address, c)
+	if exit := child.Stop(ctx, process.DefaultDeadlines()); err == nil && exit.Code != 0 {
+		last, _ := process.Tail(filepath.Join(dir, outputFile), 3)
+		err = fmt.Errorf("the server ended with %v: %s", exit, last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := readLog(filepath.Join(dir, logFile))
+	if err != nil {
+		return nil, err
+	}
+	return c, compareLoad(c, measured, entries)
+}
+
+// unavailable returns why a load cannot be checked, "" if it can.
+func unavailable(o LoadOptions) string {
+	if _, ok := o.Driver.(database.Mirror); !ok {
+		return "not available for " + o.Database
+	}
+	if o.Secured {
+		return "not available for connections with TLS or credentials"
+	}
+	for _, op := range o.Load.Operations() {
+		switch op {
+		case workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot:
+		default:
+			return fmt.Sprintf("not available for the operation %s", op)
+		}
+	}
+	return ""
+}
+
+// heaviest returns the step with the highest rate or, of closed loops alone, that with
+// most clients, at its highest rate for a duration.
+func heaviest(steps []workload.Step, d time.Duration) workload.Step {
+	for i := range steps {
+		steps[i].Rate = max(steps[i].Rate, steps[i].RateEnd)
+	}
+	s := slices.MaxFunc(steps, func(a, b workload.Step) int {
+		return cmp.Or(cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Clients, b.Clients))
+	})
+	s.RateEnd, s.Ramp, s.Requests, s.Duration = 0, 0, 0, d
+	return s
+}
+
+// delayOf returns the mirror's delay: short enough that a rate keeps no more than half
+// of the clients busy, long enough that a closed loop sends at most mostClosed requests
+// per second.
+func delayOf(s workload.Step) time.Duration {
+	if s.Rate > 0 {
+		return min(usualDelay, time.Duration(float64(s.Clients)/s.Rate/2*float64(time.Second)))
+	}
+	return max(usualDelay, time.Duration(s.Clients)*time.Second/mostClosed)
+}
+
+// spec is the load without warm-up, for few keys.
+func (o LoadOptions) spec() load.Spec {
+	spec := load.Spec{Load: o.Load, Seed: o.Seed}
+	spec.Steps, spec.WarmUp, spec.CoolDown = nil, 0, 0
+	spec.Timeout = max(spec.Timeout, time.Second)
+	size := max(spec.ValueSize, spec.ValueSizeMax, 1)
+	spec.Keys = min(spec.Keys, mostKeys, max(1, int64(keyBytes/size)))
+	return spec
+}
+
+// apply runs the load on the mirror at an address. It sets the rate and lateness of c.
+func (o LoadOptions) apply(ctx context.Context, step workload.Step, address string, c *results.LoadCheck) (*recorded, error) {
+	target := database.Target{Endpoints: []string{address}, MaxBytes: o.Load.KeySize + max(o.Load.ValueSize, o.Load.ValueSizeMax)}
+	single := func(ctx context.Context) (database.Client, error) { return o.Driver.Dial(ctx, target) }
+	conns := make([]database.Client, step.Connections)
+	group, dialing := errgroup.WithContext(ctx)
+	group.SetLimit(dialers)
+	for i := range conns {
+		group.Go(func() (err error) {
+			conns[i], err = single(dialing)
+			return err
+		})
+	}
+	defer func() {
+		for _, conn := range conns {
+			if conn != nil {
+				_ = conn.Close() // the load is over, or failed with another error
+			}
+		}
+	}()
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("open connections to the loopback server: %w", err)
+	}
+	spec := o.spec()
+	if err := load.Preload(ctx, spec, step.Clients, conns, nil); err != nil {
+		return nil, err
+	}
+	sink := newRecorded()
+	rec := load.NewRecorder(sink, spec.Operations(), nil)
+	res, err := load.NewEngine(spec, rec).Step(ctx, load.Step{Step: step, Dial: single}, conns)
+	if err != nil {
+		return nil, fmt.Errorf("apply the load: %w", err)
+	}
+	t := rec.Totals()
+	if t.OK == 0 || t.Failed+t.Unknown > 0 {
+		return nil, fmt.Errorf("every request to the loopback server must be ok, got %d ok, %d failed and %d unknown", t.OK, t.Failed, t.Unknown)
+	}
+	if late := rec.Lateness(); late.N > 0 {
+		c.Lateness = &late
+	}
+	c.RequestsPerSecond = float64(t.OK) / res.End.Sub(res.Start).Seconds()
+	return sink, nil
+}
+
+// compareLoad sets the percentiles of c. The load's requests are the last ones in the
+// log; those before it wrote its keys.
+func compareLoad(c *results.LoadCheck, measured *recorded, entries []entry) error {
+	n := measured.latency[results.TimingService].Count
+	if int64(len(entries)) < n {
+		return fmt.Errorf("the loopback server must have delayed every request, got %d of %d", len(entries), n)
+	}
+	truth := make([]int64, 0, n)
+	for _, e := range entries[int64(len(entries))-n:] {
+		truth = append(truth, e.delay())
+	}
+	slices.Sort(truth)
+	at := func(q float64) results.Compared {
+		return results.Compared{N: n, Measured: measured.quantile(results.TimingService, q), True: nearestRank(truth, q)}
+	}
+	c.P50, c.P99 = at(.5), at(.99)
+	return nil
+}
