@@ -1,11 +1,21 @@
 package control
 
 import (
+	"slices"
+
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Catalog tells the configuration which databases a registry holds.
+// validate returns every option of a driver that is wrong on any machine.
+func validate(options any) error {
+	if v, ok := options.(database.Validator); ok {
+		return v.Validate(database.HostFacts{})
+	}
+	return nil
+}
+
+// Catalog describes the databases of a registry for the configuration.
 func Catalog(r *database.Registry) config.Catalog {
 	var c config.Catalog
 	for _, d := range r.All() {
@@ -15,9 +25,11 @@ func Catalog(r *database.Registry) config.Catalog {
 		c = append(c, config.Entry{
 			Name:       d.Name,
 			Options:    func() any { return d.New() },
-			Reads:      words(d.Info.Reads),
-			Operations: words(d.Info.Operations),
+			Validate:   validate,
+			Reads:      slices.Clone(d.Info.Reads),
+			Operations: slices.Clone(d.Info.Operations),
 			Ports:      d.Info.Ports,
+			Failover:   d.Info.Failover,
 			SharedConn: d.Info.SharedConn,
 			TLS:        d.Info.TLS,
 			Auth:       d.Info.Auth,
@@ -27,12 +39,4 @@ func Catalog(r *database.Registry) config.Catalog {
 		})
 	}
 	return c
-}
-
-func words[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = string(w)
-	}
-	return out
 }

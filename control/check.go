@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Check finds what would stop a run before anything is started: agents that are
-// not there or taken, options an agent refuses, releases that are not there or
-// that nothing installs, ports in use, memory a machine does not have. It returns
-// all of it, for all databases.
+// Check returns every reason, of all databases, why a run would fail before its
+// load: agents that do not answer or are reserved, options an agent refuses,
+// releases that are missing and not to be installed, ports in use, memory a machine
+// does not have. It starts nothing.
 func Check(ctx context.Context, o Options) error {
 	var errs []error
 	for i := range o.Experiment.Databases {
@@ -24,20 +25,6 @@ func Check(ctx context.Context, o Options) error {
 		if ctx.Err() != nil {
 			break
 		}
-	}
-	return errors.Join(errs...)
-}
-
-// named puts the name before each of the errors that err joins: they are told a
-// line each, beside those of other databases.
-func named(name string, err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	var errs []error
-	for _, e := range joined.Unwrap() {
-		errs = append(errs, named(name, e))
 	}
 	return errors.Join(errs...)
 }
@@ -56,48 +43,48 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if _, _, err := credentials(db); err != nil || len(db.Endpoints) > 0 {
 		return err
 	}
-	agents, err := connect(ctx, o, db)
+	agents := fleet.New(fleetOf(o, db))
 	// The agents are given back even if ctx ends.
-	defer func() { err = errors.Join(err, releaseAll(context.WithoutCancel(ctx), agents)) }()
-	if err != nil {
+	defer func() { err = errors.Join(err, agents.Close(context.WithoutCancel(ctx))) }()
+	if err := agents.Connect(ctx); err != nil {
 		return err
 	}
-	// All agents that are not there are told at once; the order of Open is for one
-	// refusal only.
-	if err := each(agents, func(a *agentSession) error { return a.reach(ctx) }); err != nil || !db.Steps.Start {
+	// All agents that do not answer are reported at once. Open ends at the first
+	// refusal.
+	if err := agents.Reach(ctx); err != nil || !db.Steps.Start {
 		return err
 	}
-	for _, a := range agents {
-		if _, err := a.open(ctx, o.Owner, ""); err != nil {
-			return err
+	if err := agents.Open(ctx, "", nil); err != nil {
+		return err
+	}
+	plans, err := agents.Check(ctx, startRequests(o.Experiment, entry, db, 0))
+	errs := []error{err}
+	for i, reply := range plans {
+		if reply != nil {
+			errs = append(errs, checkPlan(db, db.Hosts[i].Agent(), reply.Plan))
 		}
 	}
-	return each(agents, func(a *agentSession) error {
-		ctx, cancel := within(ctx, callTimeout)
-		defer cancel()
-		req := startRequest(o.Experiment, entry, db, a, 0)
-		req.DryRun = true
-		reply, err := a.client.Start(ctx, req)
-		if err != nil {
-			return a.failed(ctx, err)
-		}
-		var plan database.Plan
-		if err := json.Unmarshal(reply.Plan, &plan); err != nil {
-			return fmt.Errorf("agent %s: decode plan: %w", a.addr, err)
-		}
-		if err := checkTarget(db, plan); err != nil {
-			return fmt.Errorf("agent %s: %w", a.addr, err)
-		}
-		return nil
-	})
+	return errors.Join(errs...)
 }
 
-// checkTarget refuses a load that goes to the leader, or past it, where members
-// planned so do not tell who that is.
+// checkPlan refuses a member's plan, in JSON, that the load does not fit.
+func checkPlan(db *config.Database, agent string, data []byte) error {
+	var plan database.Plan
+	if err := json.Unmarshal(data, &plan); err != nil {
+		return fmt.Errorf("agent %s: decode plan: %w", agent, err)
+	}
+	if err := checkTarget(db, plan); err != nil {
+		return fmt.Errorf("agent %s: %w", agent, err)
+	}
+	return nil
+}
+
+// checkTarget refuses a load for the leader, or for the followers, if members with
+// this plan do not report their leader.
 func checkTarget(db *config.Database, plan database.Plan) error {
 	target := db.Load.Target
 	if plan.Mute && db.Steps.Load && (target == "leader" || target == "follower") {
-		return fmt.Errorf("target: %s: members with this executable do not tell which of them leads; give all or a host", target)
+		return fmt.Errorf("target: %s: members with this executable do not report their leader; give all or a host", target)
 	}
 	return nil
 }

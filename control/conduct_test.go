@@ -53,7 +53,7 @@ func TestConduct(t *testing.T) {
 			act := func(name string, err error) func(context.Context) error {
 				return func(own context.Context) error {
 					if strings.HasPrefix(name, "-") && own.Err() != nil {
-						t.Errorf("%s has a context that ended", name)
+						t.Errorf("%s ran with a context that had ended, want one that outlives the interrupt", name)
 					}
 					did = append(did, name)
 					if name == tc.cut {
@@ -74,13 +74,13 @@ func TestConduct(t *testing.T) {
 				t.Errorf("done (-want +got):\n%s", diff)
 			}
 			if begun := slices.DeleteFunc(slices.Clone(did), func(s string) bool { return s[0] == '-' }); !slices.Equal(begun, said) {
-				t.Errorf("said %q of %q", said, begun)
+				t.Errorf("the steps %q were reported, %q were begun", said, begun)
 			}
 			if text := message(err); text != tc.err {
 				t.Errorf("error %q, want %q", text, tc.err)
 			}
 			if tc.cut != "" && !errors.Is(err, errSignal) {
-				t.Errorf("error %v hides the cause", err)
+				t.Errorf("error %v does not wrap the cause of the interrupt", err)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +9,20 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/regularfile"
 )
 
-// maxSecret bounds a password in bytes: what is longer is another file.
+// maxSecret bounds a password, in bytes. A longer file is no password file.
 const maxSecret = 64 << 10
 
-// readCredentials puts what the experiment refers to into the target: nothing but
-// the target holds a password.
-func (c *conductor) readCredentials(context.Context) (err error) {
-	c.target.TLS, c.target.Auth, err = credentials(c.db)
-	return err
-}
-
-// credentials reads what the clients of a database need to be let in, and returns
-// everything that is wrong with it. Both are nil for a cluster that is open to
-// all.
+// credentials reads the TLS files and the password that clients of a database need.
+// The error joins all problems. Both are nil for a cluster that needs neither.
 func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 	var files *database.TLS
 	var errs []error
 	if t := db.TLS; t != nil {
 		files = &database.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
-		// The drivers read them too. What is wrong is told once, and not by every
+		// The drivers read them too. An error is reported here once, and not by every
 		// connection.
 		if _, err := files.Config(); err != nil {
 			errs = append(errs, named("tls", err))
@@ -45,8 +37,8 @@ func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 	return files, auth, errors.Join(errs...)
 }
 
-// password reads a password from where the experiment says it is. No error holds
-// any of it.
+// password reads a password from the environment or the file that the experiment
+// names. No error holds any part of it.
 func password(a *config.Auth) (string, error) {
 	if a.PasswordFile == "" {
 		secret := os.Getenv(a.PasswordEnv)
@@ -55,7 +47,7 @@ func password(a *config.Auth) (string, error) {
 		}
 		return secret, nil
 	}
-	f, err := os.Open(a.PasswordFile)
+	f, err := regularfile.Open(a.PasswordFile)
 	if err != nil {
 		return "", fmt.Errorf("auth: open password file: %w", err)
 	}
@@ -71,4 +63,18 @@ func password(a *config.Auth) (string, error) {
 		return "", fmt.Errorf("auth: password file %q is empty", a.PasswordFile)
 	}
 	return secret, nil
+}
+
+// named prefixes every error that err joins with a name. Each is printed on a line
+// of its own, among those of other databases.
+func named(name string, err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, named(name, e))
+	}
+	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 func TestCredentials(t *testing.T) {
@@ -19,7 +20,7 @@ func TestCredentials(t *testing.T) {
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		return path
 	}
@@ -43,7 +44,7 @@ func TestCredentials(t *testing.T) {
 		"an empty variable":  {auth: &config.Auth{PasswordEnv: "DBTESTER_TEST_EMPTY"}, problems: []string{"variable DBTESTER_TEST_EMPTY is not set or empty"}},
 		"no file":            {auth: &config.Auth{PasswordFile: dir + "/none"}, problems: []string{"auth: open password file: open " + dir + "/none: no such file"}},
 		"an empty file":      {auth: &config.Auth{PasswordFile: file("empty", "\n")}, problems: []string{"is empty"}},
-		"a folder":           {auth: &config.Auth{PasswordFile: dir}, problems: []string{"auth: read password file: "}},
+		"a folder":           {auth: &config.Auth{PasswordFile: dir}, problems: []string{"auth: open password file: "}},
 		"a long file":        {auth: &config.Auth{PasswordFile: file("long", strings.Repeat(secret, 10_000))}, problems: []string{"is longer than 65536 bytes"}},
 		"no certificates": {
 			tls:      &config.TLS{CA: dir + "/no-ca", Cert: dir + "/no-cert", Key: dir + "/no-key"},
@@ -96,7 +97,7 @@ databases:
 		}
 	}
 	if _, err := os.Stat(r.results); !os.IsNotExist(err) {
-		t.Errorf("something ran: %v", err)
+		t.Errorf("a run with bad credentials made a folder of results (%v), want none", err)
 	}
 }
 
@@ -121,5 +122,5 @@ func TestStartWithTLS(t *testing.T) {
 			t.Errorf("member %d ran %q", i+1, m.Argv)
 		}
 	}
-	wantMarks(t, rec, markSharedHost, markSecured)
+	wantMarks(t, rec, results.MarkSharedHost, results.MarkSecured)
 }

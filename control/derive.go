@@ -10,44 +10,45 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// derive makes the classic files from the canonical records, and copies to where
-// a classic file asks for them.
-func (c *conductor) derive() error {
-	if c.run.Totals == nil {
+// derive makes the classic files from the canonical records, and copies them to the
+// paths that a classic experiment file names.
+func (r *run) derive() error {
+	if r.record.Totals == nil {
 		return nil // nothing was measured
 	}
-	if err := results.Derive(c.dir, c.run); err != nil {
+	if err := results.Derive(r.dir, r.record); err != nil {
 		return fmt.Errorf("derive classic files: %w", err)
 	}
-	return c.export()
+	return r.export()
 }
 
-func (c *conductor) export() error {
+func (r *run) export() error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.Experiment.Export)) {
-		from := filepath.Join(c.dir, name)
+	for _, name := range slices.Sorted(maps.Keys(r.experiment.Export)) {
+		from := filepath.Join(r.dir, name)
 		if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err := copyFile(from, c.Experiment.Export[name]); err != nil {
+		if err := copyFile(from, r.experiment.Export[name]); err != nil {
 			errs = append(errs, fmt.Errorf("export %s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// exportRun leaves what the classic files have no place for beside the summary that
-// was exported.
-func (c *conductor) exportRun() error {
-	summary := c.Experiment.Export[results.FileClassicSummary]
-	if summary == "" || c.run.Totals == nil {
+// exportSidecar writes the facts of the run that the classic files have no place
+// for beside the summary that was exported.
+func (r *run) exportSidecar(trial *results.Manifest) error {
+	summary := r.experiment.Export[results.FileClassicSummary]
+	if summary == "" || r.record.Totals == nil {
 		return nil // nothing was exported
 	}
-	m := *c.manifest
-	m.State, m.Ended, m.Databases = c.run.State, c.run.Ended, []*results.DatabaseRun{c.run}
-	return results.WriteSidecar(summary, &m)
+	m := *trial
+	m.State, m.Ended, m.Databases = r.record.State, r.record.Ended, []*results.DatabaseRun{r.record}
+	return sidecar.Write(summary, &m)
 }
 
 func copyFile(from, to string) error {

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 const (
@@ -20,24 +26,33 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// dial opens n connections, to the members in turn that the load targets and that
-// are not lost, and returns both. A load survives a member that dies during a
-// step, so it survives one that dies between two: that member is lost, and the
-// connections go to the others. What no member takes ends the load.
-func (c *conductor) dial(ctx context.Context, n int) (conns []database.Client, members []int, err error) {
+// dialer opens connections to the members of a run.
+type dialer struct {
+	run   *run
+	fleet *fleet.Fleet
+	// singles counts the single connections, which go to the members in turn.
+	singles atomic.Int64
+}
+
+// dial opens n connections, in turn to the members that the load targets and that
+// are not lost, and returns both. A member that takes no connection is lost, and the
+// connections go to the others: a load survives a member that dies between two
+// steps, as it survives one that dies during a step. Every other error ends the
+// load.
+func (d *dialer) dial(ctx context.Context, n int) (conns []database.Client, members []int, err error) {
 	for {
-		if members, err = c.targets(); err != nil {
+		if members, err = d.targets(); err != nil {
 			return nil, nil, err
 		}
-		conns, err = c.dialMembers(ctx, n, members)
+		conns, err = d.dialMembers(ctx, n, members)
 		var refused *dialError
-		if err == nil || ctx.Err() != nil || !errors.As(err, &refused) || !c.gone(ctx, refused.member) || len(members) == 1 {
+		if err == nil || ctx.Err() != nil || !errors.As(err, &refused) || !d.gone(ctx, refused.member) || len(members) == 1 {
 			return conns, members, err
 		}
 	}
 }
 
-// dialError is that a member takes no connection.
+// dialError is the error of a member that accepts no connection.
 type dialError struct {
 	member int
 	error
@@ -45,15 +60,16 @@ type dialError struct {
 
 func (e *dialError) Unwrap() error { return e.error }
 
-// dialMembers opens n connections to some members in turn, or none.
-func (c *conductor) dialMembers(ctx context.Context, n int, members []int) ([]database.Client, error) {
+// dialMembers opens n connections to some members in turn. After an error none is
+// open.
+func (d *dialer) dialMembers(ctx context.Context, n int, members []int) ([]database.Client, error) {
 	conns := make([]database.Client, n)
 	group, ctx := errgroup.WithContext(ctx) // the first error ends the others
 	group.SetLimit(dialers)
 	for i := range conns {
 		group.Go(func() error {
 			member := members[i%len(members)]
-			conn, err := c.dialMember(ctx, member)
+			conn, err := d.dialMember(ctx, member)
 			if err != nil {
 				return &dialError{member, err}
 			}
@@ -67,77 +83,115 @@ func (c *conductor) dialMembers(ctx context.Context, n int, members []int) ([]da
 	return conns, nil
 }
 
-func (c *conductor) dialMember(ctx context.Context, member int) (database.Client, error) {
-	ctx, cancel := within(ctx, dialTimeout)
+func (d *dialer) dialMember(ctx context.Context, member int) (database.Client, error) {
+	ctx, cancel := fleet.Within(ctx, dialTimeout)
 	defer cancel()
-	t := c.target
+	t := d.run.target
 	t.Prefer = member
-	return c.driver.Dial(ctx, t)
+	return d.run.driver.Dial(ctx, t)
 }
 
-// gone tells whether a member that refused a connection is lost, and remembers it.
-// One that takes a single connection now is there: then this machine has run out
-// of something, or the member takes no more. Nor is one lost that wants other
+// gone reports whether a member that refused a connection is lost, and notes it. A
+// member is not lost if it accepts a single connection now: then this machine has
+// run out of something, or the member accepts no more. Nor is one that wants other
 // credentials.
-func (c *conductor) gone(ctx context.Context, member int) bool {
-	conn, err := c.dialMember(ctx, member)
+func (d *dialer) gone(ctx context.Context, member int) bool {
+	conn, err := d.dialMember(ctx, member)
 	if err == nil {
-		_ = conn.Close() // it only was a question
+		_ = conn.Close() // it was only to find out
 		return false
 	}
 	if _, class := database.Classify(err); class == database.ClassDenied || ctx.Err() != nil {
 		return false
 	}
-	// Its agent may know how it ended, a moment before the next heartbeat tells.
-	for _, a := range c.agents {
-		if a.index == member {
-			_ = c.beatOnce(ctx, a) // an agent that is gone too says nothing
-		}
-	}
-	c.lose(member, fmt.Sprintf("it takes no connection: %v", err))
+	// Its agent may know how it ended before the next heartbeat is due.
+	d.fleet.Beat(ctx, member)
+	d.run.losses.Add(member, fmt.Sprintf("it takes no connection: %v", err))
 	return true
 }
 
-// dialer opens single connections, to some members in turn.
-func (c *conductor) dialer(members []int) func(context.Context) (database.Client, error) {
-	return func(ctx context.Context) (database.Client, error) {
-		t := c.target
-		t.Prefer = members[int(c.dialed.Add(1))%len(members)]
-		return c.driver.Dial(ctx, t)
+// single returns a function that opens single connections, to some members in turn.
+// With fail-over, a member that accepts none is followed by the others: nothing was
+// sent yet.
+func (d *dialer) single(members []int) func(context.Context) (database.Client, error) {
+	tries := 1
+	if d.run.db.Load.Failover == workload.FailoverNext {
+		tries = len(members)
+	}
+	return func(ctx context.Context) (client database.Client, err error) {
+		first := int(d.singles.Add(1))
+		t := d.run.target
+		for n := range tries {
+			t.Prefer = members[(first+n)%len(members)]
+			if client, err = d.run.driver.Dial(ctx, t); err == nil || ctx.Err() != nil {
+				break
+			}
+		}
+		if _, named := client.(interface{ Member() int }); err == nil && !named {
+			client = single{client, t.Prefer}
+		}
+		return client, err
 	}
 }
 
-// targets are the indexes of the members that connections go to.
-func (c *conductor) targets() ([]int, error) {
+// single is a connection for one request, to a member by index.
+type single struct {
+	database.Client
+	member int
+}
+
+func (s single) Member() int { return s.member }
+
+// reconnect returns how a step's connections to some members are replaced. The first
+// loss and the first replacement of a step are events; the step counts all of them.
+func (d *dialer) reconnect(members []int) *load.Reconnect {
+	var lost, opened sync.Once
+	return &load.Reconnect{
+		Members: members,
+		Dial:    d.dialMember,
+		Lost: func(member int, err error) {
+			lost.Do(func() { d.run.journal.event(results.EventConnectionLost, member, err.Error()) })
+		},
+		Opened: func(member int) {
+			opened.Do(func() { d.run.journal.event(results.EventReconnected, member, "") })
+		},
+		Gone: func() bool {
+			return !slices.ContainsFunc(members, func(i int) bool { return !d.run.losses.Has(i) })
+		},
+	}
+}
+
+// targets returns the indexes of the members that connections go to.
+func (d *dialer) targets() ([]int, error) {
 	var living []int
-	members := c.targeted()
+	members := d.targeted()
 	for _, i := range members {
-		if !c.beats.isLost(i) {
+		if !d.run.losses.Has(i) {
 			living = append(living, i)
 		}
 	}
 	switch {
 	case len(members) == 0:
-		return nil, fmt.Errorf("no member is %q (leader known: %v)", c.db.Load.Target, c.run.Leader >= 0)
+		return nil, fmt.Errorf("no member is %q (leader known: %v)", d.run.db.Load.Target, d.run.record.Leader >= 0)
 	case len(living) == 0:
-		return nil, fmt.Errorf("open connections: every member that the load goes to (%q) is lost", c.db.Load.Target)
+		return nil, fmt.Errorf("open connections: every member that the load goes to (%q) is lost", d.run.db.Load.Target)
 	}
 	return living, nil
 }
 
-// targeted are the members that the load targets, lost or not.
-func (c *conductor) targeted() []int {
+// targeted returns the members that the load targets, lost or not.
+func (d *dialer) targeted() []int {
 	var members []int
-	for i, m := range c.run.Members {
-		switch c.db.Load.Target {
+	for i, m := range d.run.record.Members {
+		switch d.run.db.Load.Target {
 		case "all", "":
 			members = append(members, i)
 		case "leader":
-			if i == c.run.Leader {
+			if i == d.run.record.Leader {
 				members = append(members, i)
 			}
 		case "follower":
-			if c.run.Leader >= 0 && i != c.run.Leader {
+			if d.run.record.Leader >= 0 && i != d.run.record.Leader {
 				members = append(members, i)
 			}
 		case m.Addr, m.Endpoint:
@@ -162,8 +216,8 @@ func closeAll(conns []database.Client) error {
 	return nil
 }
 
-// firstOf is the first error with the number of the others: a thousand clients
-// of a dead server would tell the same a thousand times.
+// firstOf returns the first error with the number of the others: a thousand clients
+// of a dead server have the same error a thousand times.
 func firstOf(errs []error) error {
 	var first error
 	n := 0

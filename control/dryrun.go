@@ -12,18 +12,22 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/toolbox"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // dryRunDir stands for the directory that an agent gives its member.
 const dryRunDir = "$WORK_DIR"
 
-// DryRun writes what a run would do: each host's files, commands, ports and
-// directories, the steps, the requests and the least disk use. It asks nobody and
-// touches nothing; what only agents know stands as a variable. The error joins what
-// is wrong with each database; the others are written all the same.
+// DryRun writes the plan of a run: each host's files, commands, ports and
+// directories, the steps, the requests and the least disk use. It sends nothing and
+// changes nothing; a path that only agents know is written as a variable. If a
+// database is refused, the others are still written. The error
+// joins all refusals.
 func DryRun(w io.Writer, o Options, known Agents) error {
 	e := o.Experiment
-	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, count(max(e.Trials, 1), "trial"), e.Seed)
+	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, english.Plural(max(e.Trials, 1), "trial", ""), e.Seed)
 	if known.WorkDir != "" {
 		fmt.Fprintf(w, "%s below %s\n", dryRunDir, known.WorkDir)
 	}
@@ -37,8 +41,8 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	return errors.Join(errs...)
 }
 
-// dryRunUpload says what becomes of an upload, if one is asked for. Whether it can
-// be is for [CheckUpload] to say.
+// dryRunUpload writes whether an upload that is asked for would be carried out.
+// [CheckUpload] finds out whether it can be.
 func dryRunUpload(w io.Writer, o Options) {
 	switch text := leftOut(o); {
 	case text != "":
@@ -49,19 +53,19 @@ func dryRunUpload(w io.Writer, o Options) {
 }
 
 func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) error {
-	c, err := (&trialRun{Options: o}).newConductor(db)
+	r, err := newRun(o.Experiment, o.Registry, db, &journal{})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n%s (%s)\n", db.Tag, db.ID)
 	var names []string
-	for _, s := range c.steps() {
+	for _, s := range newParts(o, r, nil).steps() {
 		if !s.skip {
 			names = append(names, s.name)
 		}
 	}
 	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))
-	c.dryRunLoad(w)
+	dryRunLoad(w, db.Load)
 	if len(db.Endpoints) > 0 {
 		fmt.Fprintf(w, "  the cluster is running already\n")
 		return nil
@@ -71,19 +75,19 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) e
 		fmt.Fprintf(w, "  the cluster is running already, started by the same agents\n")
 		return refused
 	}
-	return errors.Join(refused, c.dryRunMembers(w, known))
+	return errors.Join(refused, dryRunMembers(w, r, known))
 }
 
-// dryRunMembers writes what each agent would do.
-func (c *conductor) dryRunMembers(w io.Writer, known Agents) error {
-	db := c.db
-	all := hosts(c.entry, db)
+// dryRunMembers writes the plan of each agent.
+func dryRunMembers(w io.Writer, r *run, known Agents) error {
+	db := r.db
+	all := hosts(r.entry, db)
 	for i := range all {
-		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: known.tools(c.Experiment, c.entry, db)}
+		member := database.Member{Index: i, Hosts: all, Dir: dryRunDir, Tools: known.tools(r.experiment, r.entry, db)}
 		if t := db.TLS; t != nil {
 			member.TLS = &database.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
 		}
-		plan, err := c.driver.Plan(member)
+		plan, err := r.driver.Plan(member)
 		if err != nil {
 			return err
 		}
@@ -95,11 +99,11 @@ func (c *conductor) dryRunMembers(w io.Writer, known Agents) error {
 	return nil
 }
 
-func (c *conductor) dryRunLoad(w io.Writer) {
-	l := c.db.Load
+// dryRunLoad writes the steps of a load and the least disk use.
+func dryRunLoad(w io.Writer, l workload.Load) {
 	var requests int64
 	var duration time.Duration
-	for _, s := range c.plannedSteps() {
+	for _, s := range l.Stretches() {
 		n := s.Requests
 		rate := s.Rate
 		if s.RateEnd > 0 {
@@ -110,18 +114,15 @@ func (c *conductor) dryRunLoad(w io.Writer) {
 		}
 		requests += n
 		duration += s.Duration
-		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Does(), count(s.Clients, "client"), count(s.connections, "connection"), extent(n, s.Duration, s.Rate, s.RateEnd))
+		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd))
 	}
-	if l.Operation == string(database.OpWrite) && !l.SameKey && requests > 0 {
+	if l.Operation.Creates() && !l.SameKey && requests > 0 {
 		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)
 		fmt.Fprintf(w, "  disk: at least %s of keys and values on each member\n", humanize.IBytes(bytes))
 	}
 }
 
-// count is a number of things.
-func count(n int, thing string) string { return english.Plural(n, thing, "") }
-
-// extent says how far a step goes.
+// extent describes how long a step is and at which rate.
 func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {
 	var b strings.Builder
 	if requests > 0 {
@@ -161,4 +162,74 @@ func dryRunPlan(w io.Writer, agent string, i int, p database.Plan) {
 		fmt.Fprintf(w, "    run %s\n", strings.Join(argv, " "))
 	}
 	fmt.Fprintf(w, "    listen on %s\n", strings.Join(p.Listen, ", "))
+}
+
+// Agents is the part of the agents' state that is known without asking them. Of
+// agents on other machines it is only whether control would connect to them.
+type Agents struct {
+	// Refuse returns why Connect refuses the agent at an address. It is nil if Connect
+	// takes all.
+	Refuse func(addr string) error
+	// Tools are the executables that the agents were given, by tool.
+	Tools map[string]string
+	// Release returns the tools of a release in the agents' cache, by name, and nil
+	// if it is not there. It is nil if the cache is not known.
+	Release func(name, version string) map[string]string
+	// WorkDir is where they make members' directories; "" if not known.
+	WorkDir string
+}
+
+// refuses returns the first refusal among a database's agents, which is the error
+// of a run.
+func (a Agents) refuses(db *config.Database) error {
+	if a.Refuse == nil {
+		return nil
+	}
+	for _, h := range db.Hosts {
+		if err := a.Refuse(h.Agent()); err != nil {
+			return fmt.Errorf("agent %s: %w", h.Agent(), err)
+		}
+	}
+	return nil
+}
+
+// tools are the executables that a driver would run besides this binary. A path
+// that is not known here begins with a variable.
+func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.Database) map[string]string {
+	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}
+	choice, err := toolbox.Choose(want, a.Tools, a.find)
+	if err != nil {
+		choice.Origin = toolbox.Absent // a run will be refused
+	}
+	if len(entry.Info.Tools) == 0 {
+		return choice.Given
+	}
+	server := entry.Info.Tools[0]
+	unknown := map[string]string{}
+	switch {
+	case choice.Origin == toolbox.Cached:
+		return choice.Paths(choice.Release.Files)
+	case choice.Origin == toolbox.Absent:
+		// A release of the server behind a proxy holds no proxy.
+		own := entry.ReleaseTools(choice.Version)
+		if own == nil { // a run will be refused
+			own = []string{server}
+		}
+		for _, tool := range own {
+			unknown[tool] = fmt.Sprintf("$CACHE/%s/%s/%s", entry.Name, choice.Version, tool)
+		}
+	case choice.Origin == toolbox.Unversioned && entry.Info.Embedded == "" && a.Release == nil: // each agent may have one
+		unknown[server] = "$TOOLS/" + server
+	}
+	return choice.Paths(unknown)
+}
+
+// find returns a release of the agents' cache, or [install.ErrAbsent].
+func (a Agents) find(name, version string) (install.Release, error) {
+	if a.Release != nil {
+		if files := a.Release(name, version); files != nil {
+			return install.Release{Name: name, Version: version, Files: files}, nil
+		}
+	}
+	return install.Release{}, install.ErrAbsent
 }

@@ -31,11 +31,11 @@ databases:
     load: {operation: read, same_key: true, clients: 10, connections: 10, duration: 1m}
 `), Catalog(r))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	var out bytes.Buffer
 	if err := DryRun(&out, Options{Experiment: e, Registry: r}, Agents{}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write the dry run: %v", err)
 	}
 	databasetest.Golden(t, "testdata/dryrun.txt", out.Bytes())
 }
@@ -71,7 +71,7 @@ func TestDryRunTools(t *testing.T) {
 	} {
 		e, _, err := config.Parse("test.yaml", []byte("title: plan\nhosts: [10.0.0.2]\n"+small+"databases: {"+tt.database+"}\n"), Catalog(r))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("parse the experiment: %v", err)
 		}
 		e.Classic = tt.classic
 		var out bytes.Buffer
@@ -96,7 +96,7 @@ func TestDryRunRefused(t *testing.T) {
   released__near: {hosts: [127.0.0.1]}
 `), Catalog(r))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	far := errors.New("too far")
 	known := Agents{WorkDir: "/var/work", Refuse: func(addr string) error {

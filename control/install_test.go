@@ -64,7 +64,7 @@ func releasedRegistry(t *testing.T) *database.Registry {
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		text := fmt.Sprintf("#!/bin/sh\n# %s\nexec %s \"$@\"\n", version, os.Args[0])
 		if err := os.WriteFile(filepath.Join(dir, version), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	with := fake.Database()
@@ -148,10 +148,10 @@ func TestMissingReleases(t *testing.T) {
 		}
 	}
 	if strings.Contains(err.Error(), "released__d") {
-		t.Errorf("%v\nrefuses what will be installed", err)
+		t.Errorf("the check refuses a release that the run will install: %v", err)
 	}
 	if _, err := os.Stat(r.cache); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the check made a cache: %v", err)
+		t.Errorf("the check made a cache (%v), want none", err)
 	}
 	r.mustBeIdle()
 }
@@ -160,7 +160,7 @@ func TestInstallFails(t *testing.T) {
 	r := newRigOf(t, releasedRegistry(t))
 	out, err := r.run(r.experiment(small+"databases: {released: {version: v2.0.0, install: true}}\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "install released 2.0.0: copy of") || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("a release whose file is missing: %v", err)
+		t.Errorf("a release whose file is missing gave %v, want its error", err)
 	}
 	if rec := r.read(out.Folders[0], 0); rec.run.State != "failed" || !strings.Contains(rec.run.Error, "install: agent") {
 		t.Errorf("%s: %s", rec.run.State, rec.run.Error)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -26,23 +27,23 @@ func (r *rig) mustBeInterrupted(out *Outcome, err error) {
 		r.t.Errorf("error %v, want %v", err, errSignal)
 	}
 	if err != nil && strings.Contains(err.Error(), "context canceled") {
-		r.t.Errorf("error %q does not tell why the context ended", err)
+		r.t.Errorf("error %q hides the cause of the interrupt", err)
 	}
 	for _, folder := range out.Folders {
 		f, err := results.Open(folder)
 		if err != nil {
-			r.t.Fatal(err)
+			r.t.Fatalf("open the result folder: %v", err)
 		}
 		m, err := f.Manifest()
 		if err != nil || m.State != results.StateInterrupted || m.Ended.IsZero() {
-			r.t.Errorf("manifest: %+v, %v", m, err)
+			r.t.Errorf("manifest %+v (%v), want state interrupted with an end", m, err)
 			continue
 		}
 		for i := range m.Databases {
 			rec := r.read(folder, i)
 			done := rec.run.State == results.StateComplete && rec.run.Error == "" // before the interrupt
 			if !done && rec.run.State != results.StateInterrupted || !done && !strings.Contains(rec.run.Error, errSignal.Error()) {
-				r.t.Errorf("database is %s: %s", rec.run.State, rec.run.Error)
+				r.t.Errorf("the database is %s with error %q, want it complete or interrupted by the signal", rec.run.State, rec.run.Error)
 			}
 			if k := rec.run.Keys; k != nil && rec.run.Totals != nil && (k.Error != "" || k.Found() < k.MinAdded || k.Found() > k.MaxAdded) {
 				r.t.Errorf("keys %+v of %+v", k, rec.run.Totals)
@@ -96,7 +97,7 @@ func TestInterrupt(t *testing.T) {
 			out, err := r.runCtx(ctx, r.experiment(tc.rest), once(tc.when, func() { cancel(errSignal) }))
 			r.mustBeInterrupted(out, err)
 			if len(out.Folders) != 1 {
-				t.Fatalf("folders %q", out.Folders)
+				t.Fatalf("the run made the folders %q, want one", out.Folders)
 			}
 			rec := r.read(out.Folders[0], 0)
 			for _, kind := range tc.events {
@@ -105,7 +106,7 @@ func TestInterrupt(t *testing.T) {
 				}
 			}
 			if tc.loaded != (rec.run.Totals != nil) {
-				t.Fatalf("totals %+v", rec.run.Totals)
+				t.Fatalf("totals are %+v, want some: %v", rec.run.Totals, tc.loaded)
 			}
 			if tc.loaded {
 				if rec.run.Totals.OK == 0 || len(rec.run.Steps) != 1 || rec.run.LoadEnd.IsZero() {
@@ -117,7 +118,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptAnywhere ends runs at moments that nobody chose.
+// TestInterruptAnywhere ends runs at regular moments, in whatever step they are.
 func TestInterruptAnywhere(t *testing.T) {
 	t.Parallel()
 	const moments, apart = 9, 45 * time.Millisecond
@@ -140,7 +141,7 @@ func TestInterruptAnywhere(t *testing.T) {
 	}
 }
 
-// The agents are given back whatever became of the Open that was cut short.
+// The agents are released also if the Open that was interrupted succeeded.
 func TestInterruptOpen(t *testing.T) {
 	t.Parallel()
 	for _, which := range []int64{1, 2, 3, 4, 5, 6} { // three to check, three to run
@@ -151,13 +152,13 @@ func TestInterruptOpen(t *testing.T) {
 			defer cancel(nil)
 			var opened atomic.Int64
 			r.tap = func(_ int, c pb.AgentClient) pb.AgentClient {
-				return &tapped{AgentClient: c, open: func(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
+				return &fleettest.Agent{AgentClient: c, OnOpen: func(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
 					if opened.Add(1) != which {
 						return c.Open(ctx, req)
 					}
 					// The agent gets it, and nobody waits for the answer.
 					if _, err := c.Open(context.WithoutCancel(ctx), req); err != nil {
-						t.Error(err)
+						t.Errorf("open the agent: %v", err)
 					}
 					cancel(errSignal)
 					<-ctx.Done()
@@ -167,7 +168,7 @@ func TestInterruptOpen(t *testing.T) {
 			out, err := r.runCtx(ctx, r.experiment(small+"databases: {fake: {}}"), nil)
 			r.mustBeInterrupted(out, err)
 			if folders := int(which-1) / rigSize; len(out.Folders) != folders {
-				t.Errorf("folders %q", out.Folders)
+				t.Errorf("the run made the folders %q, want %d", out.Folders, folders)
 			}
 		})
 	}

@@ -3,87 +3,109 @@ package control
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 const (
-	// leaderEvery is how often the members are asked who leads. Who shows a password
-	// asks less often: a member may take a tenth of a second of a processor to check
-	// one, on purpose.
-	leaderEvery           = time.Second
-	leaderEveryByPassword = 10 * time.Second
-	// leaderTimeout bounds one question: a member that stands still does not answer.
+	// leaderEvery is how often the members are asked for the leader, whether the last
+	// answer has come or not: a member that is paused does not delay the next one.
+	leaderEvery = 500 * time.Millisecond
+	// leaderTimeout bounds one request. A busy member may take long.
 	leaderTimeout = 2 * time.Second
 )
 
-// leaderWatch notes who leads while a load runs.
+// leaderWatch is the activity that records every change of leader.
 type leaderWatch struct {
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	// found is the member that was last found to lead.
-	found atomic.Int64
+	run *run
+	// driver asks the members; nil if it cannot, or if they do not report a leader.
+	driver database.Leader
+
+	mu sync.Mutex
+	// found is the member that was last found to lead, by the question of that number.
+	found    int
+	question int
 }
 
-// watchLeader asks who leads again and again, beside the heartbeats, until
-// unwatchLeader.
-func (c *conductor) watchLeader(ctx context.Context) error {
-	driver, ok := c.driver.(database.Leader)
-	if !ok || c.mute {
-		return nil // nobody knows
-	}
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c.leader = &leaderWatch{cancel: cancel}
-	c.leader.found.Store(int64(c.run.Leader))
-	every := leaderEvery
-	if a := c.target.Auth; a != nil && a.Password != "" {
-		every = leaderEveryByPassword
-	}
-	c.leader.wg.Go(func() { c.followLeader(own, driver, every) })
-	return nil
-}
+func (w *leaderWatch) Name() string { return "watch the leader" }
 
-func (c *conductor) unwatchLeader(context.Context) error {
-	if c.leader != nil {
-		c.leader.cancel()
-		c.leader.wg.Wait()
+func (w *leaderWatch) prepare(context.Context) error {
+	if driver, ok := w.run.driver.(database.Leader); ok && !w.run.mute {
+		w.driver = driver
+		w.found = w.run.record.Leader
 	}
 	return nil
 }
 
-// followLeader records every change of leader until ctx ends. No answer, as while
-// members elect one, is none.
-func (c *conductor) followLeader(ctx context.Context, driver database.Leader, every time.Duration) {
-	ticker := time.NewTicker(every)
+// Run asks for the leader again and again. Errors (for example during an election)
+// are ignored.
+func (w *leaderWatch) Run(ctx context.Context) error {
+	if w.driver == nil {
+		return nil
+	}
+	ask, stop, err := w.open()
+	if err != nil {
+		return err
+	}
+	var asking sync.WaitGroup
+	ticker := time.NewTicker(leaderEvery)
 	defer ticker.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
-			return
+			asking.Wait()
+			return stop()
 		case <-ticker.C:
 		}
-		now, err := askLeader(ctx, driver, c.target)
-		if before := int(c.leader.found.Load()); err == nil && now != before {
-			c.leader.found.Store(int64(now))
-			c.event(results.EventLeader, now, "")
-			c.say("member %d leads, after member %d", now+1, before+1)
-		}
+		asking.Go(func() {
+			if leader, err := askLeader(ctx, ask); err == nil {
+				w.note(n, leader)
+			}
+		})
 	}
 }
 
-func askLeader(ctx context.Context, driver database.Leader, target database.Target) (int, error) {
-	ctx, cancel := within(ctx, leaderTimeout)
+// open returns what asks for the leader, and what ends that.
+func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func() error, err error) {
+	if watcher, ok := w.driver.(database.LeaderWatcher); ok {
+		return watcher.WatchLeader(w.run.target)
+	}
+	ask = func(ctx context.Context) (int, error) { return w.driver.Leader(ctx, w.run.target) }
+	return ask, func() error { return nil }, nil
+}
+
+// note records the leader that question n found, unless a later one was answered
+// before.
+func (w *leaderWatch) note(n, leader int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n < w.question {
+		return
+	}
+	w.question = n
+	if before := w.found; leader != before {
+		w.found = leader
+		w.run.journal.event(results.EventLeader, leader, "")
+		w.run.journal.say("member %d leads, after member %d", leader+1, before+1)
+	}
+}
+
+// recordFirst records the leader of this moment: the members were first asked before
+// keys were written, which may take long. It is called before the load.
+func (w *leaderWatch) recordFirst() {
+	if w.driver == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.run.record.Leader = w.found
+}
+
+func askLeader(ctx context.Context, ask func(context.Context) (int, error)) (int, error) {
+	ctx, cancel := fleet.Within(ctx, leaderTimeout)
 	defer cancel()
-	return driver.Leader(ctx, target)
-}
-
-// noteLeader records who leads now: the members were first asked before keys were
-// written, which may have been long ago. No load may run.
-func (c *conductor) noteLeader() {
-	if c.leader != nil {
-		c.run.Leader = int(c.leader.found.Load())
-	}
+	return ask(ctx)
 }

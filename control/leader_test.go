@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -25,13 +24,14 @@ import (
 type elected struct {
 	database.Driver
 	leaders []int
-	asked   []time.Duration // since start
 	start   time.Time
+
+	mu    sync.Mutex
+	asked []time.Duration // since start
 }
 
 func (d *elected) Leader(ctx context.Context, _ database.Target) (int, error) {
-	d.asked = append(d.asked, time.Since(d.start))
-	leader := d.leaders[min(len(d.asked), len(d.leaders))-1]
+	leader := d.next()
 	switch leader {
 	case -1:
 		return 0, errors.New("nobody leads")
@@ -42,33 +42,40 @@ func (d *elected) Leader(ctx context.Context, _ database.Target) (int, error) {
 	return leader, nil
 }
 
+// next is the next leader of the list; the last one stays.
+func (d *elected) next() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = append(d.asked, time.Since(d.start))
+	return d.leaders[min(len(d.asked), len(d.leaders))-1]
+}
+
 // watched watches the leaders of a driver for so long and returns the members of
-// the events.
-func watched(t *testing.T, driver database.Driver, auth *database.Auth, first int, d time.Duration) (members []int, said []string, c *conductor) {
+// the events, the reported texts, and the watch.
+func watched(t *testing.T, driver database.Driver, auth *database.Auth, first int, d time.Duration) (members []int, said []string, w *leaderWatch) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), results.FileEvents)
-	events, err := results.NewEventWriter(file)
-	if err != nil {
-		t.Fatal(err)
+	j := &journal{report: func(u Update) { said = append(said, u.Text) }}
+	if err := j.open(file); err != nil {
+		t.Fatalf("open the journal: %v", err)
 	}
-	c = &conductor{
-		trialRun: &trialRun{Options: Options{Report: func(u Update) { said = append(said, u.Text) }}, manifest: &results.Manifest{}},
-		db:       &config.Database{}, driver: driver, events: events, target: database.Target{Auth: auth},
-		run: &results.DatabaseRun{Leader: first},
-	}
+	w = &leaderWatch{run: &run{
+		db: &config.Database{}, driver: driver, journal: j, target: database.Target{Auth: auth}, record: &results.DatabaseRun{Leader: first},
+	}}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := c.watchLeader(ctx); err != nil {
-		t.Fatal(err)
+	watch := beside(w, false)
+	if err := watch.do(ctx); err != nil {
+		t.Fatalf("start the activity: %v", err)
 	}
 	time.Sleep(d)
 	cancel() // an interrupt does not end it: its undo does
-	if err := errors.Join(c.unwatchLeader(ctx), events.Close()); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(watch.undo(ctx), j.close()); err != nil {
+		t.Fatalf("undo the watch: %v", err)
 	}
-	c.noteLeader()
+	w.recordFirst()
 	written, err := results.ReadEvents(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the events: %v", err)
 	}
 	for _, e := range written {
 		if e.Kind != results.EventLeader {
@@ -76,7 +83,7 @@ func watched(t *testing.T, driver database.Driver, auth *database.Auth, first in
 		}
 		members = append(members, e.Member)
 	}
-	return members, said, c
+	return members, said, w
 }
 
 func TestWatchLeader(t *testing.T) {
@@ -88,18 +95,18 @@ func TestWatchLeader(t *testing.T) {
 		asked   int // in the ten seconds
 		leads   int // at the end
 	}{
-		"nothing changes":         {[]int{1}, nil, nil, 9, 1},
-		"an election":             {[]int{1, -1, -1, 2}, []int{2}, []string{"member 3 leads, after member 2"}, 9, 2},
-		"there and back":          {[]int{1, 2, 2, 1}, []int{2, 1}, []string{"member 3 leads, after member 2", "member 2 leads, after member 3"}, 9, 1},
-		"the same one is elected": {[]int{1, -1, 1}, nil, nil, 9, 1},
-		"a member stands still":   {[]int{1, -2, 0}, []int{0}, []string{"member 1 leads, after member 2"}, 8, 0},
+		"nothing changes":         {[]int{1}, nil, nil, 19, 1},
+		"an election":             {[]int{1, -1, -1, 2}, []int{2}, []string{"member 3 leads, after member 2"}, 19, 2},
+		"there and back":          {[]int{1, 2, 2, 1}, []int{2, 1}, []string{"member 3 leads, after member 2", "member 2 leads, after member 3"}, 19, 1},
+		"the same one is elected": {[]int{1, -1, 1}, nil, nil, 19, 1},
+		"a member stands still":   {[]int{1, -2, 0}, []int{0}, []string{"member 1 leads, after member 2"}, 19, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				driver := &elected{leaders: tc.leaders, start: time.Now()}
-				got, said, c := watched(t, driver, nil, 1, 10*time.Second-time.Millisecond)
-				if !slices.Equal(got, tc.want) || !slices.Equal(said, tc.said) || c.run.Leader != tc.leads {
-					t.Errorf("events of %v, said %q, %d leads; want %v, %q, %d", got, said, c.run.Leader, tc.want, tc.said, tc.leads)
+				got, said, w := watched(t, driver, nil, 1, 10*time.Second-time.Millisecond)
+				if !slices.Equal(got, tc.want) || !slices.Equal(said, tc.said) || w.run.record.Leader != tc.leads {
+					t.Errorf("events of %v, said %q, %d leads; want %v, %q, %d", got, said, w.run.record.Leader, tc.want, tc.said, tc.leads)
 				}
 				if len(driver.asked) != tc.asked {
 					t.Errorf("asked after %v; want %d times", driver.asked, tc.asked)
@@ -109,14 +116,42 @@ func TestWatchLeader(t *testing.T) {
 	}
 }
 
-// Members that must check a password are not asked each second.
+// keeper is a driver that keeps connections to ask for the leader.
+type keeper struct {
+	elected
+	opened, closed int
+}
+
+func (d *keeper) WatchLeader(t database.Target) (func(context.Context) (int, error), func() error, error) {
+	d.opened++
+	return func(ctx context.Context) (int, error) { return d.Leader(ctx, t) }, func() error { d.closed++; return nil }, nil
+}
+
+// Members that must check a password do so once for a whole load.
 func TestWatchLeaderByPassword(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		driver := &elected{leaders: []int{0, 1}, start: time.Now()}
-		got, _, _ := watched(t, driver, &database.Auth{User: "u", Password: "p"}, 0, 25*time.Second)
-		if diff := cmp.Diff([]time.Duration{10 * time.Second, 20 * time.Second}, driver.asked); diff != "" || !slices.Equal(got, []int{1}) {
-			t.Errorf("events of %v, asked %s", got, diff)
+		driver := &keeper{elected: elected{leaders: []int{0, 1}, start: time.Now()}}
+		got, _, _ := watched(t, driver, &database.Auth{User: "u", Password: "p"}, 0, 5250*time.Millisecond)
+		if len(driver.asked) != 10 || driver.opened != 1 || driver.closed != 1 || !slices.Equal(got, []int{1}) {
+			t.Errorf("events of %v, asked after %v, opened %d times and closed %d times; want one event, asked twice a second over what was opened once",
+				got, driver.asked, driver.opened, driver.closed)
+		}
+	})
+}
+
+// A question that a paused member holds up delays no other, and its answer does not
+// replace that of a later one.
+func TestWatchLeaderOverlaps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		driver := &elected{leaders: []int{1, -2, 2}, start: time.Now()}
+		got, _, w := watched(t, driver, nil, 1, 1600*time.Millisecond)
+		if !slices.Equal(got, []int{2}) || len(driver.asked) != 3 {
+			t.Errorf("events of %v, asked after %v; want the new leader found by the third question, after 1.5 s", got, driver.asked)
+		}
+		if w.note(2, 1); w.found != 2 {
+			t.Errorf("member %d leads by the answer to an older question, want 2", w.found)
 		}
 	})
 }
@@ -124,9 +159,9 @@ func TestWatchLeaderByPassword(t *testing.T) {
 // A driver that does not know its leader is not watched.
 func TestWatchNoLeader(t *testing.T) {
 	t.Parallel()
-	got, said, c := watched(t, struct{ database.Driver }{}, nil, -1, 0)
-	if len(got)+len(said) > 0 || c.run.Leader != -1 || c.leader != nil {
-		t.Errorf("events %v, said %q, leader %d", got, said, c.run.Leader)
+	got, said, w := watched(t, struct{ database.Driver }{}, nil, -1, 0)
+	if len(got)+len(said) > 0 || w.run.record.Leader != -1 || w.driver != nil {
+		t.Errorf("events %v, said %q, leader %d", got, said, w.run.record.Leader)
 	}
 }
 
@@ -176,7 +211,7 @@ func loseLeader(t *testing.T, r *rig, e *config.Experiment, kill func(int), targ
 		}
 	})
 	if !errors.Is(err, errElected) {
-		t.Fatal(err)
+		t.Fatalf("run the experiment: %v", err)
 	}
 	rec := r.read(out.Folders[0], 0)
 	var leaders []int
@@ -191,4 +226,71 @@ func loseLeader(t *testing.T, r *rig, e *config.Experiment, kill func(int), targ
 	if rec.run.Leader != old {
 		t.Errorf("the manifest says that member %d led when the load began, want %d", rec.run.Leader+1, old+1)
 	}
+}
+
+// The leader of a real cluster is paused or killed. The watch
+// names the next one within a second of the members' own status.
+func TestWatchNamesLeaderInTime(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*running){
+		"paused": func(r *running) { r.Pause(r.leader) },
+		"killed": func(r *running) { r.Kill(r.leader) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := startEtcd(t)
+			j := &journal{report: func(Update) {}}
+			file := filepath.Join(t.TempDir(), results.FileEvents)
+			if err := j.open(file); err != nil {
+				t.Fatalf("open the journal: %v", err)
+			}
+			w := &leaderWatch{run: &run{
+				db: &config.Database{}, driver: etcd.New(), journal: j, target: r.Target(), record: &results.DatabaseRun{Leader: r.leader},
+			}}
+			if err := w.prepare(t.Context()); err != nil {
+				t.Fatalf("prepare the watch: %v", err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- w.Run(ctx) }()
+			time.Sleep(1200 * time.Millisecond)
+			lose(r)
+			next, since := r.elected()
+			time.Sleep(1200 * time.Millisecond)
+			cancel()
+			if err := errors.Join(<-ended, j.close()); err != nil {
+				t.Errorf("end the watch: %v", err)
+			}
+			events, err := results.ReadEvents(file)
+			if err != nil || len(events) != 1 || events[0].Member != next {
+				t.Fatalf("events %+v, error %v; want one, that member %d leads", events, err, next)
+			}
+			if late := events[0].Time.Sub(since); late > time.Second {
+				t.Errorf("the new leader was named %v after a member's own status did, want at most 1s", late)
+			} else {
+				t.Logf("named %v after a member's own status", late)
+			}
+		})
+	}
+}
+
+// elected asks the other members themselves until one reports another leader, and
+// returns that and when.
+func (r *running) elected() (leader int, since time.Time) {
+	deadline := time.Now().Add(30 * time.Second)
+	var others database.Target
+	var members []int
+	for i, endpoint := range r.endpoints {
+		if i != r.leader {
+			others.Endpoints, members = append(others.Endpoints, endpoint), append(members, i)
+		}
+	}
+	for time.Now().Before(deadline) {
+		if n, err := etcd.New().Leader(r.rig.t.Context(), others); err == nil {
+			return members[n], time.Now().UTC()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	r.rig.t.Fatal("no other member leads within 30 s")
+	return 0, time.Time{}
 }

@@ -4,87 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
-// startSampling samples this process each second.
-func (c *conductor) startSampling(ctx context.Context) error {
-	sampler, err := sysmetrics.NewSampler(sysmetrics.Options{
-		PIDs: func() []int { return []int{os.Getpid()} }, Dir: c.dir, Device: c.Device, Interface: c.Interface,
-		Addr: c.run.Members[0].Addr, Clients: c.beats.clients.Load, // the interface that leads there
-	})
-	if err != nil {
-		return err
-	}
-	out, err := results.NewSampleWriter(filepath.Join(c.dir, results.FileClient))
-	if err != nil {
-		return err
-	}
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan error, 1)
-	go func() { done <- sampler.Run(own, out) }()
-	c.endSampling = func() error {
-		cancel()
-		return errors.Join(<-done, out.Close())
-	}
-	return nil
+// loader applies the load of a run.
+type loader struct {
+	run    *run
+	fleet  *fleet.Fleet
+	dialer *dialer
+	leader *leaderWatch
+	// save writes the manifest.
+	save func() error
 }
 
-func (c *conductor) stopSampling(context.Context) error {
-	if c.endSampling == nil {
-		return nil
+// duringLoad are the activities that run while requests are sent: from the first
+// step's first request to the last one's last.
+func (l *loader) duringLoad() []activity {
+	return []activity{
+		&profiles{run: l.run},
 	}
-	if err := c.endSampling(); err != nil {
-		return fmt.Errorf("sample the client: %w", err)
-	}
-	return nil
 }
 
-// load counts the keys, runs every step of the load, and counts the keys again.
-func (c *conductor) load(ctx context.Context) error {
-	// What runs is known by now: a control that is killed leaves it on record.
-	if err := c.folder.WriteManifest(c.manifest); err != nil {
+// do counts the keys, runs every step of the load, and counts the keys again.
+func (l *loader) do(ctx context.Context) error {
+	// A control that is killed during the load leaves the versions and hosts on record.
+	if err := l.save(); err != nil {
 		return err
 	}
-	if err := c.preload(ctx); err != nil {
+	if err := l.preload(ctx); err != nil {
 		return err
 	}
-	if err := c.countBefore(ctx); err != nil {
+	if err := countBefore(ctx, l.run); err != nil {
 		return err
 	}
-	files, err := load.NewFiles(c.dir, time.Now())
+	spec := l.spec()
+	if err := numberKeys(ctx, l.run, &spec); err != nil {
+		return err
+	}
+	files, err := load.NewFiles(l.run.dir, time.Now())
 	if err != nil {
 		return err
 	}
-	spec := c.spec()
-	if c.run.Keys != nil && !c.db.Steps.Start {
-		// An earlier load may have created the first keys.
-		spec.FirstKey = max(spec.Keys, c.run.Keys.Before)
-		c.run.Load.FirstKey = spec.FirstKey
+	rec := load.NewRecorder(files, spec.Operations(), l.reportProgress)
+	l.leader.recordFirst()
+	l.run.journal.event("load start", -1, "")
+	l.run.record.Backoff = &results.Backoff{
+		FirstNS: int64(backoff.First), LongestNS: int64(backoff.Longest), Jitter: backoff.Jitter,
 	}
-	rec := load.NewRecorder(files, spec.Operations(), c.reportProgress)
-	c.noteLeader()
-	c.event("load start", -1, "")
-	err = c.loadSteps(ctx, load.NewEngine(spec, rec))
-	c.event("load end", -1, "")
-	if len(c.run.Steps) > 0 {
+	err = l.steps(ctx, load.NewEngine(spec, rec))
+	l.run.journal.event("load end", -1, "")
+	if len(l.run.record.Steps) > 0 {
 		totals := rec.Totals()
-		c.run.Totals = &totals
-		c.run.SchedulingLag = spread(rec.SchedulingLag())
-		c.run.Lateness = spread(rec.Lateness())
-		c.countAfter(ctx, rec)
+		l.run.record.Totals = &totals
+		l.run.record.SchedulingLag = spread(rec.SchedulingLag())
+		l.run.record.Lateness = spread(rec.Lateness())
+		stops := rec.Stops()
+		l.run.record.Stops = &stops
+		l.run.noteStops()
+		countAfter(ctx, l.run, rec)
 	}
 	return errors.Join(err, files.Close())
 }
 
-// spread is nil where nothing was measured.
+// spread returns nil for a spread without samples.
 func spread(s results.Spread) *results.Spread {
 	if s.N == 0 {
 		return nil
@@ -92,78 +79,88 @@ func spread(s results.Spread) *results.Spread {
 	return &s
 }
 
-// loadSteps runs the steps one after the other, each on new connections.
-func (c *conductor) loadSteps(ctx context.Context, engine *load.Engine) error {
-	profiles := c.newProfiling()
-	defer profiles.end()
-	for _, s := range c.plannedSteps() {
+// steps runs the steps one after the other, each on new connections.
+func (l *loader) steps(ctx context.Context, engine *load.Engine) (err error) {
+	beside := during{activities: l.duringLoad()}
+	if err := beside.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, beside.stop()) }()
+	for i, stretch := range l.run.db.Load.Stretches() {
+		s := load.Step{Index: i, Step: stretch}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		conns, members, err := c.dial(ctx, s.connections)
+		conns, members, err := l.dialer.dial(ctx, s.Connections)
 		if err != nil {
 			return err
 		}
-		c.beats.setClients(s.Clients)
-		c.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.connections))
-		s.Dial = c.dialer(members)
-		profiles.begin(ctx)
-		res, err := engine.Step(ctx, s.Step, conns)
-		c.recordStep(s, res)
-		err = errors.Join(err, closeAll(conns))
-		if err != nil {
+		l.fleet.SetClients(s.Clients)
+		l.run.journal.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.Connections))
+		s.Dial, s.Reconnect = l.dialer.single(members), l.dialer.reconnect(members)
+		beside.start(ctx)
+		res, err := engine.Step(ctx, s, conns)
+		l.recordStep(s, res)
+		closed := closeAll(conns)
+		if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
+			return closed // the lost servers are marks, and the rest is recorded
+		}
+		if err = errors.Join(err, closed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conductor) recordStep(s plannedStep, res load.StepResult) {
+func (l *loader) recordStep(s load.Step, res load.StepResult) {
 	if res.Start.IsZero() {
 		return
 	}
-	if len(c.run.Steps) == 0 {
-		c.run.LoadStart = res.Start
+	if len(l.run.record.Steps) == 0 {
+		l.run.record.LoadStart = res.Start
 	}
-	c.run.LoadEnd = res.End
-	c.run.Steps = append(c.run.Steps, results.Step{
-		Index: s.Index, Clients: s.Clients, Connections: s.connections, Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
-		Start: res.Start, End: res.End, IssueEnd: res.IssueEnd, InsideNS: int64(res.Inside),
+	l.run.record.LoadEnd = res.End
+	l.run.record.Steps = append(l.run.record.Steps, results.Step{
+		Index: s.Index, Step: s.Step,
+		Start: res.Start, End: res.End, IssueEnd: res.IssueEnd, InsideNS: int64(res.Inside), ClientDelayNS: int64(res.ClientDelay), LargestGap: res.LargestGap,
+		WaitingNS: int64(res.Waiting), ConnectionsLost: res.Lost, Reconnects: res.Reconnects,
 	})
 }
 
 // preload writes the keys that operations on existing keys need.
-func (c *conductor) preload(ctx context.Context) error {
-	spec := c.spec()
-	n := spec.Keys
-	if spec.SameKey {
-		n = 1
-	}
-	if n == 0 || !c.does(append(readers, database.OpUpdate, database.OpDelete)...) {
+func (l *loader) preload(ctx context.Context) error {
+	spec := l.spec()
+	n := spec.Existing()
+	if n == 0 {
 		return nil
 	}
-	c.say("write %d keys before the load", n)
-	most := c.plannedSteps()[0]
-	for _, s := range c.plannedSteps() {
+	l.run.journal.say("write %d keys before the load", n)
+	most := l.run.db.Load.Stretches()[0]
+	for _, s := range l.run.db.Load.Stretches() {
 		if s.Clients > most.Clients {
 			most = s
 		}
 	}
-	conns, _, err := c.dial(ctx, min(most.connections, int(min(n, 1<<20))))
+	conns, _, err := l.dialer.dial(ctx, min(most.Connections, int(min(n, 1<<20))))
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(load.Preload(ctx, spec, most.Clients, conns, nil), closeAll(conns)); err != nil {
 		return err
 	}
-	return c.awaitKeys(ctx, spec, most.Clients)
+	return awaitKeys(ctx, l.dialer, spec, most.Clients)
 }
 
-func (c *conductor) reportProgress(p load.Progress) {
-	u := Update{Trial: c.number, Trials: c.manifest.Trials, Tag: c.db.Tag, Load: &p}
-	for _, s := range c.plannedSteps() {
+// spec is the load as the engine takes it.
+func (l *loader) spec() load.Spec {
+	return load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
+}
+
+func (l *loader) reportProgress(p load.Progress) {
+	u := Update{Load: &p}
+	for _, s := range l.run.db.Load.Stretches() {
 		u.Total += s.Requests
 		u.Duration += s.Duration
 	}
-	c.Report(u)
+	l.run.journal.update(u)
 }

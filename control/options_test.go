@@ -23,17 +23,17 @@ databases:
   zetcd: {options: {key_parents: 50}}
 `), Catalog(r))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the experiment: %v", err)
 	}
 	want := map[string]int{"zookeeper": zookeeper.DefaultParents, "zookeeper__flat": 1, "zetcd": 50}
 	for i := range e.Databases {
-		c, err := (&trialRun{Options: Options{Experiment: e, Registry: r}}).newConductor(&e.Databases[i])
+		c, err := newRun(e, r, &e.Databases[i], &journal{})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the run: %v", err)
 		}
 		var recorded struct{ KeyParents int }
-		if err := json.Unmarshal(c.run.Options, &recorded); err != nil || recorded.KeyParents != want[c.run.ID] {
-			t.Errorf("%s: %d parents, want %d: %v in %s", c.run.ID, recorded.KeyParents, want[c.run.ID], err, c.run.Options)
+		if err := json.Unmarshal(c.record.Options, &recorded); err != nil || recorded.KeyParents != want[c.record.ID] {
+			t.Errorf("%s: %d parents, want %d: %v in %s", c.record.ID, recorded.KeyParents, want[c.record.ID], err, c.record.Options)
 		}
 	}
 }

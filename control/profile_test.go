@@ -14,6 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // profiled is a fake whose first member profiles itself, whose second refuses to,
@@ -64,10 +65,10 @@ func TestProfile(t *testing.T) {
 		"member 2: no such page (the option pprof is off)",
 		"member 3: the load ended before a profile of 1m0s",
 	}
-	if diff := cmp.Diff(want, rec.texts(markNotProfiled)); diff != "" {
+	if diff := cmp.Diff(want, rec.texts(results.MarkNotProfiled)); diff != "" {
 		t.Errorf("what is not profiled (-want +got):\n%s", diff)
 	}
-	if got := rec.texts(markProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1m0s") {
+	if got := rec.texts(results.MarkProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1m0s") {
 		t.Errorf("profiled: %q", got)
 	}
 	files, err := os.ReadDir(filepath.Join(rec.dir, "profiles"))
@@ -85,7 +86,7 @@ func TestProfile(t *testing.T) {
 	} else if text, err := os.ReadFile(filepath.Join(rec.dir, got[0].File)); err != nil || string(text) != "a profile of 1m0s" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if got := r.read(out.Folders[0], 1).texts(markNotProfiled); !cmp.Equal(got, []string{"members of fake cannot profile themselves"}) {
+	if got := r.read(out.Folders[0], 1).texts(results.MarkNotProfiled); !cmp.Equal(got, []string{"members of fake cannot profile themselves"}) {
 		t.Errorf("fake: %q", got)
 	}
 }
@@ -106,8 +107,7 @@ func TestProfileFits(t *testing.T) {
 		{"duration: 900ms", 0},
 	} {
 		e := r.experiment("load: {" + tt.load + "}\ndatabases: {profiled: }\n")
-		c := &conductor{db: &e.Databases[0]}
-		if got := c.profileLength(30 * time.Second); got != tt.want {
+		if got := profileLength(e.Databases[0].Load, 30*time.Second); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.load, got, tt.want)
 		}
 	}

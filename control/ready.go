@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -19,18 +18,25 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
+// probes asks the members of a run how they are.
+type probes struct {
+	run     *run
+	fleet   *fleet.Fleet
+	timeout time.Duration // for a quorum
+}
+
 // waitReady waits until every member serves as part of a quorum. The first member
-// that dies ends the wait with the last lines of its log; when the time is over,
-// the error says what each member answered last.
-func (c *conductor) waitReady(ctx context.Context) error {
-	late := fmt.Errorf("no quorum within %v", c.ReadyTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, c.ReadyTimeout, late)
+// that dies ends the wait with the last lines of its log. When the time is over, the
+// error holds the last answer of each member.
+func (p *probes) waitReady(ctx context.Context) error {
+	late := fmt.Errorf("no quorum within %v", p.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, late)
 	defer cancel()
-	probe := c.probeByAgent
-	if len(c.agents) == 0 {
-		probe = c.probeDirectly
+	probe := p.byAgent
+	if len(p.run.db.Endpoints) > 0 {
+		probe = p.directly
 	}
-	last := make([]error, len(c.run.Members))
+	last := make([]error, len(p.run.record.Members))
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range last {
 		group.Go(func() error {
@@ -39,7 +45,7 @@ func (c *conductor) waitReady(ctx context.Context) error {
 				switch {
 				case err == nil:
 					last[i] = nil
-				case ctx.Err() == nil: // else it was cut short, and is no answer
+				case ctx.Err() == nil: // else the probe was cut short
 					last[i] = fmt.Errorf("member %d: %w", i+1, err)
 				}
 				return err
@@ -52,16 +58,11 @@ func (c *conductor) waitReady(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	c.run.Ready = time.Now().UTC()
-	c.beats.watching.Store(true)
-	c.event("ready", -1, "")
+	p.run.record.Ready = time.Now().UTC()
+	p.fleet.Watch()
+	p.run.journal.event("ready", -1, "")
 	return nil
 }
-
-// deadError is that a member will never be ready.
-type deadError struct{ text string }
-
-func (e *deadError) Error() string { return e.text }
 
 // waitMember polls one member until it is ready or dead, or ctx ends.
 func waitMember(ctx context.Context, probe func() error) error {
@@ -69,7 +70,7 @@ func waitMember(ctx context.Context, probe func() error) error {
 	defer ticker.Stop()
 	for {
 		err := probe()
-		var dead *deadError
+		var dead *fleet.DeadError
 		if err == nil || errors.As(err, &dead) {
 			return err
 		}
@@ -81,57 +82,46 @@ func waitMember(ctx context.Context, probe func() error) error {
 	}
 }
 
-// probeByAgent asks a member's agent, which also knows whether it still runs.
-func (c *conductor) probeByAgent(ctx context.Context, i int) error {
-	ctx, cancel := within(ctx, probeTimeout)
+// byAgent asks a member's agent, which also knows whether the member runs.
+func (p *probes) byAgent(ctx context.Context, i int) error {
+	ctx, cancel := fleet.Within(ctx, probeTimeout)
 	defer cancel()
-	a := c.agents[i]
-	reply, err := a.client.Status(ctx, &dbtesterpb.StatusRequest{Probe: true})
-	switch {
-	case err != nil:
-		return a.failed(ctx, err)
-	case reply.State == dbtesterpb.State_STATE_STOPPED, reply.State == dbtesterpb.State_STATE_IDLE:
-		why := cmp.Or(reply.Reason, "its agent knows nothing of this run any more")
-		return &deadError{fmt.Sprintf("member %d on %s is gone: %s", i+1, a.addr, obituary(why, reply.Children))}
-	case !reply.Ready:
-		return errors.New(reply.NotReady)
-	}
-	return nil
+	return p.fleet.Probe(ctx, i)
 }
 
-// probeDirectly asks a member of a cluster that no agent runs.
-func (c *conductor) probeDirectly(ctx context.Context, i int) error {
-	ctx, cancel := within(ctx, probeTimeout)
+// directly asks a member of a cluster without agents.
+func (p *probes) directly(ctx context.Context, i int) error {
+	ctx, cancel := fleet.Within(ctx, probeTimeout)
 	defer cancel()
-	err := c.driver.Ready(ctx, c.target, i)
+	err := p.run.driver.Ready(ctx, p.run.target, i)
 	if _, class := database.Classify(err); class == database.ClassDenied {
-		return &deadError{fmt.Sprintf("member %d on %s: %v", i+1, c.target.Endpoints[i], err)} // time won't change it
+		return &fleet.DeadError{Text: fmt.Sprintf("member %d on %s: %v", i+1, p.run.target.Endpoints[i], err)} // time won't change it
 	}
 	return err
 }
 
-// askMembers asks every member its version and which one leads, and says it. What a
-// driver cannot tell stays unknown.
-func (c *conductor) askMembers(ctx context.Context) error {
-	ctx, cancel := within(ctx, callTimeout)
+// askMembers asks every member for its version and for the leader, and reports the
+// answers. Facts that the driver cannot ask for stay unknown.
+func (p *probes) askMembers(ctx context.Context) error {
+	ctx, cancel := fleet.Within(ctx, fleet.CallTimeout)
 	defer cancel()
-	if v, ok := c.driver.(database.Versioner); ok && !c.mute {
-		for i := range c.run.Members {
-			version, err := v.Version(ctx, c.target, i)
+	if v, ok := p.run.driver.(database.Versioner); ok && !p.run.mute {
+		for i := range p.run.record.Members {
+			version, err := v.Version(ctx, p.run.target, i)
 			if err != nil {
 				return fmt.Errorf("version of member %d: %w", i+1, err)
 			}
-			c.run.Members[i].Version = version
+			p.run.record.Members[i].Version = version
 		}
 	}
-	if l, ok := c.driver.(database.Leader); ok && !c.mute {
-		leader, err := l.Leader(ctx, c.target)
+	if l, ok := p.run.driver.(database.Leader); ok && !p.run.mute {
+		leader, err := l.Leader(ctx, p.run.target)
 		if err != nil {
 			return fmt.Errorf("find the leader: %w", err)
 		}
-		c.run.Leader = leader
-		c.event(results.EventLeader, leader, "")
+		p.run.record.Leader = leader
+		p.run.journal.event(results.EventLeader, leader, "")
 	}
-	c.say("%s", reported(c.run))
+	p.run.journal.say("%s", versions(p.run.record))
 	return nil
 }

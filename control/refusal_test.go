@@ -22,21 +22,21 @@ func (r *rig) mustRefuse(opts Options, texts ...string) {
 	began := time.Now()
 	out, err := Run(r.t.Context(), opts)
 	if err == nil {
-		r.t.Fatal("it ran")
+		r.t.Fatal("the run succeeded, want a refusal")
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
-			r.t.Errorf("error %q does not say %q", err, text)
+			r.t.Errorf("error %q does not contain %q", err, text)
 		}
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		r.t.Errorf("the refusal took %v", took)
+		r.t.Errorf("the refusal took %v, want no wait", took)
 	}
 	if len(out.Folders) > 0 {
-		r.t.Errorf("folders %q were made", out.Folders)
+		r.t.Errorf("a refused run made the folders %q, want none", out.Folders)
 	}
 	if _, err := os.Stat(r.results); !errors.Is(err, os.ErrNotExist) {
-		r.t.Errorf("the folder of results: %v", err)
+		r.t.Errorf("a refused run made the folder of results (%v), want none", err)
 	}
 }
 
@@ -57,15 +57,15 @@ func TestOwnedAgent(t *testing.T) {
 	r := newRig(t)
 	owned := r.agents[1]
 	if _, err := owned.client.Open(t.Context(), &pb.OpenRequest{RunId: "hers", Owner: "ann@desk pid 7"}); err != nil {
-		t.Fatal(err)
+		t.Fatalf("open the session: %v", err)
 	}
 	e := r.experiment(small + "databases: {fake: {}}")
-	r.mustRefuse(r.options(e, nil), fmt.Sprintf("fake: agent %s: the agent belongs to ann@desk pid 7 (run hers) since ", owned.addr), "last heard of ")
-	if s := r.status(1); s.State != pb.State_STATE_OPEN || s.Owner.RunId != "hers" {
-		t.Errorf("the owner's session is %v", s)
+	r.mustRefuse(r.options(e, nil), fmt.Sprintf("fake: agent %s: the agent belongs to ann@desk pid 7 (run %s) since ", owned.addr, pb.RunHash("hers")), "last heard from ")
+	if s := r.status(1); s.State != pb.State_STATE_OPEN || s.Owner.RunHash != pb.RunHash("hers") {
+		t.Errorf("the owner's session is now %v, want it unchanged", s)
 	}
 	if _, err := owned.client.Close(t.Context(), &pb.CloseRequest{RunId: "hers"}); err != nil {
-		t.Error(err)
+		t.Errorf("close the session: %v", err)
 	}
 	r.mustBeIdle()
 }
@@ -76,7 +76,7 @@ func TestTakenPort(t *testing.T) {
 	taken := fmt.Sprintf("%s:%d", r.agents[2].host, r.agents[2].port)
 	l, err := net.Listen("tcp", taken)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer l.Close()
 	r.mustRefuse(r.options(r.experiment(small+"databases: {fake: {}}"), nil),
@@ -92,7 +92,7 @@ func TestRefusedOptions(t *testing.T) {
 	e := r.experiment(small + "databases: {fake__slow: {}, fake__good: {}, fake__flaky: {}}")
 	e.Databases[0].OptionsYAML = []byte("delay: -1s")
 	e.Databases[2].OptionsYAML = []byte("fail_every: -1")
-	r.mustRefuse(r.options(e, nil), "fake__slow: agent ", "fake__flaky: agent ", "can't be negative")
+	r.mustRefuse(r.options(e, nil), "fake__slow: options of fake__slow: ", "fake__flaky: options of fake__flaky: ", "must be at least 0")
 	r.mustBeIdle()
 }
 
@@ -138,7 +138,7 @@ func TestTwoControls(t *testing.T) {
 					select {
 					case <-over:
 					case <-time.After(20 * time.Second):
-						t.Error("both controls run")
+						t.Error("both controls load at once, want one to be refused")
 					}
 					cancel(errSignal)
 				}))
@@ -154,10 +154,10 @@ func TestTwoControls(t *testing.T) {
 			winner = 1
 		}
 		if !errors.Is(errs[winner], errSignal) {
-			t.Fatalf("round %d: nobody won: %v", round, errs)
+			t.Fatalf("round %d: both controls were refused: %v", round, errs)
 		}
 		if lost := errs[1-winner]; lost == nil || !strings.Contains(lost.Error(), fmt.Sprintf("belongs to control %d", winner+1)) {
-			t.Errorf("round %d: the other: %v", round, lost)
+			t.Errorf("round %d: the refused control failed otherwise: %v", round, lost)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func freePort(t *testing.T, host string) int {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
@@ -97,7 +97,7 @@ func (r *rig) serve(a *rigAgent) {
 		Version:   "v0-test", Log: log,
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start the agent: %v", err)
 	}
 	a.listener = bufconn.Listen(1 << 20)
 	server := grpc.NewServer(agent.ServerOptions(log)...)
@@ -110,7 +110,7 @@ func (r *rig) serve(a *rigAgent) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		if err := errors.Join(ag.Close(ctx), conn.Close()); err != nil {
-			t.Error(err)
+			t.Errorf("close the agent: %v", err)
 		}
 		server.Stop()
 		<-served
@@ -122,7 +122,7 @@ func (a *rigAgent) dial(t *testing.T) *grpc.ClientConn {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a gRPC client: %v", err)
 	}
 	return conn
 }
@@ -196,7 +196,7 @@ func (r *rig) mustRun(e *config.Experiment, report func(Update)) *Outcome {
 	r.t.Helper()
 	out, err := r.run(e, report)
 	if err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("run the experiment: %v", err)
 	}
 	if len(out.Invalid) > 0 {
 		r.t.Errorf("invalid: %q", out.Invalid)
@@ -212,15 +212,15 @@ func (r *rig) mustBeIdle() {
 	for i, a := range r.agents {
 		s := r.status(i)
 		if s.State != pb.State_STATE_IDLE {
-			r.t.Errorf("agent %d is %v, owned by %v", i+1, s.State, s.Owner)
+			r.t.Errorf("agent %d is %v, owned by %v; want it idle", i+1, s.State, s.Owner)
 		}
 		entries, err := os.ReadDir(a.workDir)
 		if err != nil {
-			r.t.Error(err)
+			r.t.Errorf("list the folder: %v", err)
 		}
 		for _, e := range entries {
 			if e.Name() != ".lock" {
-				r.t.Errorf("agent %d keeps %s", i+1, e.Name())
+				r.t.Errorf("agent %d still has %s in its work directory, want only its lock", i+1, e.Name())
 			}
 		}
 		if pids := a.servers(r.t); len(pids) > 0 {
@@ -233,7 +233,7 @@ func (r *rig) status(member int) *pb.StatusResponse {
 	r.t.Helper()
 	s, err := r.agents[member].client.Status(context.Background(), &pb.StatusRequest{})
 	if err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("ask for the status: %v", err)
 	}
 	return s
 }
@@ -246,7 +246,7 @@ func (a *rigAgent) servers(t *testing.T) (pids []string) {
 	}
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("list the files: %v", err)
 	}
 	for _, f := range files {
 		line, err := os.ReadFile(f)
@@ -272,11 +272,11 @@ func (r *rig) read(folder string, n int) record {
 	r.t.Helper()
 	f, err := results.Open(folder)
 	if err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("open the result folder: %v", err)
 	}
 	var rec record
 	if rec.manifest, err = f.Manifest(); err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("read the manifest: %v", err)
 	}
 	if n >= len(rec.manifest.Databases) {
 		r.t.Fatalf("the manifest has %d databases", len(rec.manifest.Databases))
@@ -285,16 +285,16 @@ func (r *rig) read(folder string, n int) record {
 	rec.dir = f.Path(rec.run.Tag)
 	rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.t.Error(err)
+		r.t.Errorf("read the events: %v", err)
 	}
 	if rec.run.Totals == nil {
 		return rec
 	}
 	if rec.intervals, err = results.ReadIntervals(filepath.Join(rec.dir, results.FileIntervals)); err != nil {
-		r.t.Error(err)
+		r.t.Errorf("read the intervals: %v", err)
 	}
 	if err := results.ReconcileLatency(rec.dir); err != nil {
-		r.t.Error(err)
+		r.t.Errorf("reconcile latencies with counts: %v", err)
 	}
 	var sum results.Totals
 	for _, i := range rec.intervals {

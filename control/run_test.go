@@ -28,7 +28,7 @@ databases:
 	e.Export = map[string]string{results.FileClassicTimeseries: exported, "missing.csv": filepath.Join(t.TempDir(), "missing.csv")}
 	out := r.mustRun(e, once(loading, r.checkRunning))
 	if len(out.Folders) != 1 {
-		t.Fatalf("folders %q", out.Folders)
+		t.Fatalf("unexpected folders %q", out.Folders)
 	}
 	rec := r.read(out.Folders[0], 0)
 
@@ -55,14 +55,14 @@ databases:
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	if !slices.IsSortedFunc(rec.events, func(a, b results.Event) int { return a.Time.Compare(b.Time) }) {
-		t.Error("events are not in order")
+		t.Error("the times of the events are not in order")
 	}
-	if !slices.Contains(rec.marks(), markSharedHost) {
+	if !slices.Contains(rec.marks(), results.MarkSharedHost) {
 		t.Errorf("marks %q, want that the host is shared", rec.marks())
 	}
 	original, err := os.ReadFile(filepath.Join(rec.dir, results.FileClassicTimeseries))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	if copied, err := os.ReadFile(exported); err != nil || string(copied) != string(original) {
 		t.Errorf("exported %q: %v", copied, err)
@@ -79,7 +79,7 @@ func (r *rig) checkRunning() {
 	}
 	f, err := results.Open(filepath.Dir(paths[0]))
 	if err != nil {
-		r.t.Error(err)
+		r.t.Errorf("open the result folder: %v", err)
 		return
 	}
 	m, err := f.Manifest()
@@ -143,7 +143,7 @@ func checkMembers(t *testing.T, rec record) {
 func checkFiles(t *testing.T, dir string, members int) {
 	t.Helper()
 	want := []string{
-		results.FileIntervals, results.FileErrors, results.FileLatency, results.FileTotal, results.FileEvents, results.FileClient,
+		results.FileIntervals, results.FileProgress, results.FileMembers, results.FileMembersLatency, results.FileErrors, results.FileLatency, results.FileTotal, results.FileEvents, results.FileClient,
 		results.FileDisk, results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll,
 		results.FileClassicTimeseries, results.FileClassicByKey, results.FileClientInterpolated,
 	}
@@ -155,19 +155,19 @@ func checkFiles(t *testing.T, dir string, members int) {
 		info, err := os.Stat(filepath.Join(dir, name))
 		switch {
 		case err != nil:
-			t.Error(err)
+			t.Errorf("stat the file: %v", err)
 		case info.Size() == 0 && !strings.HasPrefix(name, results.DirLogs):
-			t.Errorf("%s is empty", name)
+			t.Errorf("the file %s is empty, want records", name)
 		}
 	}
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if filepath.Ext(path) == ".part" {
-			t.Errorf("%s is left", path)
+			t.Errorf("the unfinished file %s was left", path)
 		}
 		return err
 	})
 	if err != nil {
-		t.Error(err)
+		t.Errorf("walk the folder: %v", err)
 	}
 }
 
@@ -211,8 +211,8 @@ func TestLoads(t *testing.T) {
 				if got := rec.run.Totals; got.Offered != 400 || got.Unsent < 200 || got.OK == 0 {
 					t.Errorf("totals %+v", got)
 				}
-				if marks := rec.marks(); !slices.Contains(marks, "!"+markUnsent) || !slices.Contains(marks, markRate) {
-					t.Errorf("marks %q", marks)
+				if marks := rec.marks(); !slices.Contains(marks, "!"+results.MarkUnsent) || !slices.Contains(marks, "!"+results.MarkRate) {
+					t.Errorf("unexpected marks %q", marks)
 				}
 			},
 		},
@@ -220,7 +220,7 @@ func TestLoads(t *testing.T) {
 			name: "reads",
 			rest: "load: {operation: read, same_key: true, requests: 300, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}\n",
 			check: func(t *testing.T, rec record) {
-				if got := rec.run.Totals; got.OK != 300 || rec.run.Keys != nil || rec.run.Load.ReadMode != "linearizable" {
+				if got := rec.run.Totals; got.OK != 300 || rec.run.Keys != nil || rec.run.Load.Read != "linearizable" {
 					t.Errorf("totals %+v, keys %+v, load %+v", got, rec.run.Keys, rec.run.Load)
 				}
 			},
@@ -270,7 +270,7 @@ func TestLoads(t *testing.T) {
 			r := newRig(t)
 			out, err := r.run(r.experiment(tc.rest), nil)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("run the experiment: %v", err)
 			}
 			r.mustBeIdle()
 			tc.check(t, r.read(out.Folders[0], 0))
@@ -353,7 +353,7 @@ func TestTrials(t *testing.T) {
 		}
 	})
 	if len(out.Folders) != 2 {
-		t.Fatalf("folders %q", out.Folders)
+		t.Fatalf("unexpected folders %q", out.Folders)
 	}
 	var order [][]string
 	for i, folder := range out.Folders {
@@ -416,7 +416,7 @@ func TestEndpoints(t *testing.T) {
 	if diff := cmp.Diff([]string{"ready", "leader 1", "load start", "client step", "load end"}, rec.kinds()); diff != "" {
 		t.Errorf("events %s", diff)
 	}
-	wantMarks(t, rec, markSharedHost, markUnmeasured)
+	wantMarks(t, rec, results.MarkSharedHost, results.MarkUnmeasured)
 	if rec.run.Fsync != "not known: the cluster ran already" {
 		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // A cluster that runs already, with TLS and users, is loaded by who may; whoever may
@@ -36,7 +37,7 @@ func TestSecureEndpoints(t *testing.T) {
 	write := func(name, content string) string {
 		path := filepath.Join(secrets, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 		return path
 	}
@@ -80,7 +81,7 @@ func TestSecureEndpoints(t *testing.T) {
 		if rec.run.Totals.OK != 120 || rec.run.Keys.Found() != 120 {
 			t.Errorf("totals %+v, keys %+v", rec.run.Totals, rec.run.Keys)
 		}
-		wantMarks(t, rec, markSharedHost, markSecured, markUnmeasured)
+		wantMarks(t, rec, results.MarkSharedHost, results.MarkSecured, results.MarkUnmeasured)
 	}
 }
 
@@ -97,7 +98,7 @@ func contents(t *testing.T, folder string) string {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	return all.String()
 }
@@ -107,11 +108,11 @@ func enableUsers(t *testing.T, files *database.TLS, endpoint string, root databa
 	t.Helper()
 	config, err := files.Config()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the configuration: %v", err)
 	}
 	conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(tlscredentials.NewTLS(config)))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make a gRPC client: %v", err)
 	}
 	defer conn.Close()
 	users := pb.NewAuthClient(conn)
@@ -134,7 +135,7 @@ func enableUsers(t *testing.T, files *database.TLS, endpoint string, root databa
 		},
 	} {
 		if err := do(); err != nil {
-			t.Fatal(err)
+			t.Fatalf("set up users: %v", err)
 		}
 	}
 }

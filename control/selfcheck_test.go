@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
@@ -16,7 +19,7 @@ func TestSelfCheck(t *testing.T) {
 	t.Parallel()
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("describe this machine: %v", err)
 	}
 	for name, change := range map[string]struct {
 		host func(*results.Host)
@@ -24,7 +27,7 @@ func TestSelfCheck(t *testing.T) {
 	}{
 		"here":          {func(*results.Host) {}, ""},
 		"elsewhere":     {func(h *results.Host) { h.Name = "other" }, "the self-check is of another machine (other, "},
-		"started again": {func(h *results.Host) { h.BootID = "boot-0" }, "from before this one was started again: it tells nothing of this client"},
+		"started again": {func(h *results.Host) { h.BootID = "boot-0" }, "from before this one was started again: it is no evidence about this client"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,10 +49,32 @@ func TestSelfCheck(t *testing.T) {
 			}
 			switch {
 			case change.want == "" && len(m.Validity) == 0:
-			case len(m.Validity) == 1 && m.Validity[0].Code == markSelfCheck && !m.Validity[0].Invalid && strings.Contains(m.Validity[0].Text, change.want):
+			case len(m.Validity) == 1 && m.Validity[0].Code == results.MarkSelfCheck && !m.Validity[0].Invalid && strings.Contains(m.Validity[0].Text, change.want):
 			default:
 				t.Errorf("marks %+v, want %q", m.Validity, change.want)
 			}
 		})
+	}
+}
+
+// TestSelfCheckOfLoads: a load that cannot be checked, or whose check fails, runs, and
+// the manifest has the reason.
+func TestSelfCheckOfLoads(t *testing.T) {
+	t.Parallel()
+	for db, want := range map[string]string{
+		"fake: {}":                            "not available for fake",
+		"etcd: {options: {log_level: error}}": "the check failed: wait for the server",
+	} {
+		r := newRigOf(t, database.NewRegistry(fake.Database(), etcd.Database()))
+		o := r.options(r.experiment(small+"databases: {"+db+"}\n"), nil)
+		o.Mirror = []string{"/bin/false"}
+		out, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: run without a self-check: %v", db, err)
+		}
+		check := r.read(out.Folders[0], 0).manifest.Databases[0].SelfCheck
+		if check == nil || !strings.HasPrefix(check.Unavailable, want) || check.P50.N != 0 {
+			t.Errorf("%s: the manifest has %+v, want the reason %q", db, check, want)
+		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wantsUpload tells whether the result folders of an experiment are to be copied
+// wantsUpload reports whether the result folders of an experiment are to be copied
 // away.
 func wantsUpload(e *config.Experiment) bool {
 	return e.Upload != nil && slices.ContainsFunc(e.Databases, func(db config.Database) bool { return db.Steps.Upload })
 }
 
-// CheckUpload refuses an upload that an experiment asks for and that is bound to
-// fail: hours of load come before it. It is nil with [Options.NoUpload].
+// CheckUpload refuses an upload that must fail, before the hours of load that come
+// first. With [Options.NoUpload] it returns nil.
 func CheckUpload(o Options) error {
 	if !wantsUpload(o.Experiment) || o.NoUpload {
 		return nil
@@ -41,8 +41,8 @@ func CheckUpload(o Options) error {
 	return fmt.Errorf("an upload to %s is asked for, but %s", to.URL, strings.Join(missing, " and "))
 }
 
-// leftOut says that an upload is left out which the experiment asks for; "" if
-// none is.
+// leftOut is a line about an upload that the experiment asks for and that is not
+// carried out; "" if there is none.
 func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""
@@ -50,20 +50,21 @@ func leftOut(o Options) string {
 	return fmt.Sprintf("the upload to %s that the experiment asks for is left out", o.Experiment.Upload.URL)
 }
 
-// judgeUpload marks a whole run whose upload is left out.
+// judgeUpload marks a trial whose upload is not carried out.
 func judgeUpload(o Options) []results.Mark {
 	if text := leftOut(o); text != "" {
-		return []results.Mark{{Code: markNotUploaded, Text: text}}
+		return []results.Mark{{Code: results.MarkNotUploaded, Text: text}}
 	}
 	return nil
 }
 
-// upload copies the result folder away if that is asked for.
-func (t *trialRun) upload(ctx context.Context) error {
-	if !wantsUpload(t.Experiment) || t.NoUpload {
+// upload copies a result folder away if the experiment asks for it. report is
+// called before.
+func upload(ctx context.Context, o Options, dir string, report func(text string)) error {
+	if !wantsUpload(o.Experiment) || o.NoUpload {
 		return nil
 	}
-	to := *t.Experiment.Upload
-	t.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Text: "upload to " + to.URL})
-	return t.Upload(ctx, t.folder.Dir(), to)
+	to := *o.Experiment.Upload
+	report("upload to " + to.URL)
+	return o.Upload(ctx, dir, to, report)
 }

@@ -23,13 +23,13 @@ func TestUpload(t *testing.T) {
 	r := newRig(t)
 	o := r.options(r.experiment(uploading), nil)
 	var uploaded []string
-	o.Upload = func(_ context.Context, dir string, to config.Upload) error {
+	o.Upload = func(_ context.Context, dir string, to config.Upload, _ func(string)) error {
 		uploaded = append(uploaded, dir+" to "+to.URL)
 		return nil
 	}
 	out, err := Run(t.Context(), o)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run the experiment: %v", err)
 	}
 	if diff := cmp.Diff([]string{out.Folders[0] + " to file:///nowhere"}, uploaded); diff != "" {
 		t.Error(diff)
@@ -42,11 +42,11 @@ func TestUpload(t *testing.T) {
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	upload := func(context.Context, string, config.Upload) error { return nil }
+	upload := func(context.Context, string, config.Upload, func(string)) error { return nil }
 	key := filepath.Join(t.TempDir(), "key.json")
 	for _, tt := range []struct {
 		name, file string
-		upload     func(context.Context, string, config.Upload) error
+		upload     func(context.Context, string, config.Upload, func(string)) error
 		want       string // "" is no refusal
 	}{
 		{"no uploader", uploading, nil, "an upload to file:///nowhere is asked for, but this program has no uploader"},
@@ -70,7 +70,7 @@ func TestUploadRefused(t *testing.T) {
 			}
 			if err := CheckUpload(o); tt.want == "" {
 				if err != nil {
-					t.Error(err)
+					t.Errorf("check the upload: %v", err)
 				}
 				return
 			}
@@ -95,7 +95,7 @@ func TestNoUpload(t *testing.T) {
 	}
 	const want = "the upload to file:///nowhere that the experiment asks for is left out"
 	if said[0] != want || slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "upload") }) {
-		t.Errorf("said %q", said)
+		t.Errorf("unexpected texts %q", said)
 	}
 	marks := r.read(out.Folders[0], 0).manifest.Validity
 	var text bytes.Buffer

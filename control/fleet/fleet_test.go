@@ -1,11 +1,10 @@
-package control
+package fleet
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,10 +14,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/results"
 )
+
+// errSignal is why the tests' contexts end.
+var errSignal = errors.New("a signal came")
+
+// errGone is the answer of agents that do not run any more.
+var errGone = errors.New("gone")
 
 // hung blocks as an agent behind a cut cable does.
 func hung[Req, Resp any](ctx context.Context, _ Req) (resp Resp, err error) {
@@ -27,46 +31,40 @@ func hung[Req, Resp any](ctx context.Context, _ Req) (resp Resp, err error) {
 }
 
 // answers is an agent that has one file and one child, and says yes to all.
-func answers(run string) *tapped {
+func answers(run string) *fleettest.Agent {
 	child := []*pb.Child{{Name: "db", Exit: "exit 0 after interrupt"}}
-	return &tapped{
-		open:  func(context.Context, *pb.OpenRequest) (*pb.OpenResponse, error) { return &pb.OpenResponse{}, nil },
-		close: func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) { return &pb.CloseResponse{}, nil },
-		stop: func(context.Context, *pb.StopRequest) (*pb.StopResponse, error) {
+	return &fleettest.Agent{
+		OnOpen:  func(context.Context, *pb.OpenRequest) (*pb.OpenResponse, error) { return &pb.OpenResponse{}, nil },
+		OnClose: func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) { return &pb.CloseResponse{}, nil },
+		OnStop: func(context.Context, *pb.StopRequest) (*pb.StopResponse, error) {
 			return &pb.StopResponse{Children: child, ApparentBytes: 10, AllocatedBytes: 4096, Reason: "asked"}, nil
 		},
-		status: func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
-			return &pb.StatusResponse{Owner: &pb.Owner{RunId: run}, Files: []*pb.FileInfo{{Name: "logs/db.log"}, {Name: "session.json"}}}, nil
+		OnStatus: func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
+			return &pb.StatusResponse{Owner: &pb.Owner{RunHash: pb.RunHash(run)}, Files: []*pb.FileInfo{{Name: "logs/db.log"}, {Name: "session.json"}}}, nil
 		},
-		collect: func(context.Context, *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
-			return &chunks{list: []*pb.CollectChunk{{Data: []byte("said\n")}, {Sha256: saidSum}}, err: io.EOF}, nil
+		OnCollect: func(context.Context, *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
+			return &fleettest.Chunks{List: []*pb.CollectChunk{{Data: []byte("said\n")}, {Sha256: saidSum}}, Err: io.EOF}, nil
 		},
-		beat: func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+		OnBeat: func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 			now := time.Now().UnixNano()
 			return &pb.HeartbeatResponse{ReceivedUnixNs: now, RepliedUnixNs: now, State: pb.State_STATE_RUNNING}, nil
 		},
 	}
 }
 
-// scripted is a conductor of members whose agents are the taps.
-func scripted(t *testing.T, taps ...*tapped) *conductor {
-	c := &conductor{
-		trialRun: &trialRun{
-			Options:  Options{Report: func(Update) {}, Log: slog.New(slog.DiscardHandler)},
-			manifest: &results.Manifest{},
-		},
-		db:    &config.Database{Steps: config.Steps{Start: true, Load: true, Stop: true}},
-		run:   &results.DatabaseRun{Members: make([]results.Member, len(taps))},
-		dir:   t.TempDir(),
-		disks: make([]results.Disk, len(taps)),
-		beats: newHeartbeats(len(taps), 1),
+// scripted is a fleet of those agents, each with an open session, and their losses.
+func scripted(taps ...*fleettest.Agent) *Fleet {
+	o := Options{RunID: "run", Clients: 1, Losses: NewLosses(len(taps), func(int, string) {})}
+	for i := range taps {
+		o.Agents = append(o.Agents, fmt.Sprintf("agent-%d", i+1))
 	}
+	f := New(o)
 	for i, tap := range taps {
-		c.agents = append(c.agents, &agentSession{
-			index: i, addr: fmt.Sprintf("agent-%d", i+1), client: tap, closer: io.NopCloser(nil), runID: "run", opened: true,
+		f.sessions = append(f.sessions, &session{
+			index: i, addr: o.Agents[i], client: tap, closer: io.NopCloser(nil), runID: o.RunID, opened: true, nudge: make(chan struct{}, 1),
 		})
 	}
-	return c
+	return f
 }
 
 // Whatever verb one agent hangs in, the others get their turn, and the end is
@@ -75,39 +73,42 @@ func TestHungAgent(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		verb string
-		hang func(*tapped)
+		hang func(*fleettest.Agent)
 		want string
 		// within is how long the run may take, to the second.
 		within time.Duration
 	}{
-		{"stop", func(c *tapped) { c.stop = hung }, "stop member 2: agent agent-2: no answer within 1m0s", stopTimeout},
-		{"status", func(c *tapped) { c.status = hung }, "list files of member 2: agent agent-2: no answer within 10s", callTimeout},
+		{"stop", func(c *fleettest.Agent) { c.OnStop = hung }, "stop member 2: agent agent-2: no answer within 1m0s", stopTimeout},
+		{"status", func(c *fleettest.Agent) { c.OnStatus = hung }, "list files of member 2: agent agent-2: no answer within 10s", CallTimeout},
 		{
-			"collect", func(c *tapped) {
-				c.collect = func(ctx context.Context, _ *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
+			"collect", func(c *fleettest.Agent) {
+				c.OnCollect = func(ctx context.Context, _ *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
 					return &stuck{ctx: ctx, left: 3}, nil
 				}
 			},
 			"collect logs/db.log of member 2: agent agent-2: nothing came for 15s", 3*time.Second + stallTimeout,
 		},
-		{"close", func(c *tapped) { c.close = hung }, "close agents: agent agent-2: no answer within 10s", callTimeout},
+		{"close", func(c *fleettest.Agent) { c.OnClose = hung }, "agent agent-2: no answer within 10s", CallTimeout},
 	} {
 		t.Run(tc.verb, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bad := answers("run")
 				tc.hang(bad)
-				c := scripted(t, answers("run"), bad, answers("run"))
+				f := scripted(answers("run"), bad, answers("run"))
 				began := time.Now()
-				err := errors.Join(c.stopMembers(t.Context()), c.closeAgents(t.Context()))
+				stopped := map[int]Stopped{}
+				err := f.Stop(t.Context(), func(member int, how Stopped) { stopped[member] = how })
+				names, collectErr := f.Collect(t.Context(), t.TempDir())
+				err = errors.Join(err, collectErr, f.Close(t.Context()))
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 					t.Errorf("error %v, want %s", err, tc.want)
 				}
 				if took := time.Since(began); took != tc.within {
 					t.Errorf("it took %v, want %v", took, tc.within)
 				}
-				for i, m := range c.run.Members {
-					if i != 1 && (len(m.Exit) != 1 || len(m.Files) != 1 || m.Disk.ApparentBytes != 10) {
-						t.Errorf("member %d: %+v", i+1, m)
+				for _, i := range []int{0, 2} {
+					if how := stopped[i]; len(how.Exit) != 1 || how.ApparentBytes != 10 || len(names[i]) != 1 {
+						t.Errorf("member %d stopped with %+v and left files %q; want one exit, 10 bytes and one file", i+1, how, names[i])
 					}
 				}
 			})
@@ -135,12 +136,12 @@ func (s *stuck) Recv() (*pb.CollectChunk, error) {
 func TestHungAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := scripted(t, answers("run"), answers("run"), answers("run"))
-		c.agents[0].client.(*tapped).status, c.agents[2].client.(*tapped).status = hung, hung
+		f := scripted(answers("run"), answers("run"), answers("run"))
+		f.sessions[0].client.(*fleettest.Agent).OnStatus, f.sessions[2].client.(*fleettest.Agent).OnStatus = hung, hung
 		began := time.Now()
-		err := each(c.agents, func(a *agentSession) error { return a.reach(t.Context()) })
+		err := f.Reach(t.Context())
 		want := "agent agent-1: no answer within 10s\nagent agent-3: no answer within 10s"
-		if message(err) != want || time.Since(began) != callTimeout {
+		if err == nil || err.Error() != want || time.Since(began) != CallTimeout {
 			t.Errorf("after %v: %v, want %s", time.Since(began), err, want)
 		}
 	})
@@ -151,16 +152,16 @@ func TestHungAgents(t *testing.T) {
 func TestReleaseOrder(t *testing.T) {
 	t.Parallel()
 	var order []string
-	c := scripted(t, answers("run"), answers("run"), answers("run"))
+	f := scripted(answers("run"), answers("run"), answers("run"))
 	for i, addr := range []string{"b", "c", "a"} {
-		c.agents[i].addr = addr
-		c.agents[i].client.(*tapped).close = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
+		f.sessions[i].addr = addr
+		f.sessions[i].client.(*fleettest.Agent).OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
 			order = append(order, addr)
 			return &pb.CloseResponse{}, nil
 		}
 	}
-	if err := c.closeAgents(t.Context()); err != nil || strings.Join(order, "") != "cba" || c.agents[0].addr != "b" {
-		t.Errorf("order %q, agents now from %s: %v", order, c.agents[0].addr, err)
+	if err := f.Close(t.Context()); err != nil || strings.Join(order, "") != "cba" || f.sessions[0].addr != "b" {
+		t.Errorf("closed in the order %q (%v), want c, b, a; the first session is now that of %s, want b", order, err, f.sessions[0].addr)
 	}
 }
 
@@ -168,7 +169,7 @@ func TestFailed(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errSignal)
-	a := &agentSession{addr: "10.0.0.2:3500"}
+	a := &session{addr: "10.0.0.2:3500"}
 	for _, tc := range []struct {
 		ctx  context.Context
 		err  error

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-func TestBuiltOf(t *testing.T) {
+func TestOrigin(t *testing.T) {
 	self := func(name string) database.Command { return database.Command{Name: name, Self: true} }
 	path := func(name string) database.Command { return database.Command{Name: name, Path: "/opt/" + name} }
 	release := func(tool string) *dbtesterpb.Release {
@@ -38,14 +38,14 @@ func TestBuiltOf(t *testing.T) {
 		{"a released proxy and another server", release("zetcd"), []database.Command{path("etcd"), path("zetcd")}, "etcd an executable, zetcd go build 3.5.35"},
 		{"both from nobody knows where", nil, []database.Command{path("etcd"), path("cetcd")}, ""},
 	} {
-		if got := builtOf(&dbtesterpb.StartResponse{Release: tt.release}, database.Plan{Commands: tt.commands}); got != tt.want {
+		if got := originOf(&dbtesterpb.StartResponse{Release: tt.release}, database.Plan{Commands: tt.commands}); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
 // Of members that this run did not start nobody knows how they were built.
-func TestBuiltOfWhatRanAlready(t *testing.T) {
+func TestOriginWhatRanAlready(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	left := r.mustRunLeft(r.experiment(small + "databases: {fake: {steps: {stop: false}}}\n"))
@@ -88,7 +88,7 @@ func (*mute) Leader(context.Context, database.Target) (int, error) {
 	return 0, errors.New("no such path")
 }
 
-// Members that do not tell who leads run all the same; a load for their leader is
+// Members that do not report their leader run all the same; a load for their leader is
 // refused before anything starts.
 func TestMuteMembers(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestMuteMembers(t *testing.T) {
 	for _, target := range []string{"leader", "follower"} {
 		e := r.experiment(small + "databases: {fake: {load: {target: " + target + "}}}\n")
 		out, err := r.run(e, nil)
-		want := "target: " + target + ": members with this executable do not tell which of them leads"
+		want := "target: " + target + ": members with this executable do not report their leader"
 		if err == nil || len(out.Folders) > 0 || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", target, out.Folders, err)
 		}
@@ -117,7 +117,7 @@ func TestMuteMembers(t *testing.T) {
 func TestToolsOfAReleaseBehindAProxy(t *testing.T) {
 	db, err := releasedRegistry(t).Get("released")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the registry: %v", err)
 	}
 	db.Info.Tools = []string{"proxyd", "faked"}
 	for _, tt := range []struct {

@@ -1,4 +1,4 @@
-package control
+package fleet
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -37,35 +38,37 @@ func TestClock(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			b := newHeartbeats(2, 1)
+			f := New(Options{Agents: make([]string, 2)})
 			for _, e := range tc.exchanges {
-				b.clock(1, base.Add(e.sent), base.Add(e.back), &pb.HeartbeatResponse{
+				f.clock(1, base.Add(e.sent), base.Add(e.back), &pb.HeartbeatResponse{
 					ReceivedUnixNs: base.Add(e.received).UnixNano(), RepliedUnixNs: base.Add(e.replied).UnixNano(),
 				})
 			}
-			if diff := cmp.Diff([]results.Clock{{}, tc.want}, b.clocks); diff != "" {
+			if diff := cmp.Diff([]results.Clock{{}, tc.want}, f.Clocks()); diff != "" {
 				t.Errorf("clocks (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// beats is a conductor that sends heartbeats to one agent until the test says so.
-func beats(t *testing.T, tap *tapped) (c *conductor, stop func()) {
-	c = scripted(t, tap)
-	if err := c.startHeartbeats(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return c, func() {
-		if err := c.stopHeartbeats(t.Context()); err != nil {
-			t.Error(err)
-		}
+// beats is a fleet that sends heartbeats to one agent until stop is called.
+func beats(t *testing.T, tap *fleettest.Agent) (f *Fleet, stop func()) {
+	f = scripted(tap)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Heartbeats(ctx)
+	}()
+	return f, func() {
+		cancel()
+		<-done
 	}
 }
 
 func TestHeartbeatLoss(t *testing.T) {
 	t.Parallel()
-	alive := answers("run").beat
+	alive := answers("run").OnBeat
 	for _, tc := range []struct {
 		name string
 		beat func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error)
@@ -97,17 +100,15 @@ func TestHeartbeatLoss(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, stop := beats(t, &tapped{beat: tc.beat})
+				f, stop := beats(t, &fleettest.Agent{OnBeat: tc.beat})
 				defer stop()
 				lost := func() string {
 					synctest.Wait()
-					c.beats.mu.Lock()
-					defer c.beats.mu.Unlock()
-					return c.beats.lost[0]
+					return f.opts.Losses.Reasons()[0]
 				}
 				began, known := time.Now(), time.Duration(0)
 				time.Sleep(tc.watch + time.Second/2)
-				c.beats.watching.Store(true)
+				f.Watch()
 				for range 30 {
 					time.Sleep(time.Second)
 					if known == 0 && lost() != "" {
@@ -144,13 +145,13 @@ func TestHeartbeatClients(t *testing.T) {
 		var told []int32
 		var at []time.Duration
 		began := time.Now()
-		alive := answers("run").beat
-		c, stop := beats(t, &tapped{beat: func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+		alive := answers("run").OnBeat
+		f, stop := beats(t, &fleettest.Agent{OnBeat: func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 			told, at = append(told, req.Clients), append(at, time.Since(began))
 			return alive(ctx, req)
 		}})
 		time.Sleep(1300 * time.Millisecond)
-		c.beats.setClients(70)
+		f.SetClients(70)
 		time.Sleep(time.Second)
 		stop()
 		if diff := cmp.Diff([]int32{1, 1, 70, 70}, told); diff != "" {
@@ -160,8 +161,8 @@ func TestHeartbeatClients(t *testing.T) {
 		if diff := cmp.Diff(want, at); diff != "" {
 			t.Errorf("told at: %s", diff)
 		}
-		if clock := c.run.Members[0].Clock; clock == nil || clock.N != 4 {
-			t.Errorf("clock %+v", clock)
+		if clock := f.Clocks()[0]; clock.N != 4 {
+			t.Errorf("the clock is estimated from %d heartbeats, want 4", clock.N)
 		}
 	})
 }
@@ -171,15 +172,15 @@ func TestHeartbeatEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var got error
-		c, stop := beats(t, &tapped{beat: func(ctx context.Context, _ *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+		f, stop := beats(t, &fleettest.Agent{OnBeat: func(ctx context.Context, _ *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 			<-ctx.Done()
 			got = context.Cause(ctx)
 			return nil, got
 		}})
 		time.Sleep(time.Second)
 		stop()
-		if !errors.Is(got, context.Canceled) || c.run.Members[0].Clock != nil {
-			t.Errorf("heartbeat ended with %v, clock %+v", got, c.run.Members[0].Clock)
+		if !errors.Is(got, context.Canceled) || f.Clocks()[0].N != 0 {
+			t.Errorf("the last heartbeat ended with %v and %d were answered, want %v and none", got, f.Clocks()[0].N, context.Canceled)
 		}
 	})
 }

@@ -1,0 +1,46 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/selfcheck"
+)
+
+// loadCheck measures what the client adds to the latencies of the run's load.
+type loadCheck struct {
+	run    *run
+	server []string // see [Options].Mirror
+	// save writes the manifest.
+	save func() error
+}
+
+// do records the check. A check that fails is recorded with the reason and does not end
+// the run.
+func (c *loadCheck) do(ctx context.Context) error {
+	r := c.run
+	check, err := selfcheck.CheckLoad(ctx, selfcheck.LoadOptions{
+		Server: c.server, Database: r.entry.Name, Driver: r.driver, Load: r.db.Load, Seed: r.experiment.Seed,
+		Secured: r.db.TLS != nil || r.db.Auth != nil,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		check = &results.LoadCheck{Unavailable: "the check failed: " + err.Error()}
+	}
+	r.record.SelfCheck = check
+	r.journal.say("%s", loadCheckText(check))
+	return c.save()
+}
+
+func loadCheckText(c *results.LoadCheck) string {
+	if c.Unavailable != "" {
+		return "no self-check of this load: " + c.Unavailable
+	}
+	round := func(ns int64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
+	return fmt.Sprintf("this client adds %v at p50 and %v at p99 to a server's %v (%.0f requests/s, n %d)",
+		round(c.P50.Added()), round(c.P99.Added()), c.Delay, c.RequestsPerSecond, c.P50.N)
+}

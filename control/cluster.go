@@ -1,0 +1,207 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// fleetOf returns the agents of a database, not connected to yet.
+func fleetOf(o Options, db *config.Database) fleet.Options {
+	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner}
+	for _, h := range db.Hosts {
+		f.Agents = append(f.Agents, h.Agent())
+	}
+	return f
+}
+
+// cluster is the members of a run that agents keep.
+type cluster struct {
+	run   *run
+	fleet *fleet.Fleet   // empty for a cluster without agents
+	disks []results.Disk // of the members' data, by index; zero if unknown
+}
+
+// open connects to the agents and reserves them.
+func (c *cluster) open(ctx context.Context) error {
+	if err := c.fleet.Connect(ctx); err != nil {
+		return err
+	}
+	takeOver := ""
+	if !c.run.db.Steps.Start {
+		takeOver = c.run.db.Tag
+	}
+	return c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
+}
+
+// close gives the agents back. Members that are left running on purpose
+// stay.
+func (c *cluster) close(ctx context.Context) error {
+	if c.leavesRunning() {
+		return c.fleet.Disconnect()
+	}
+	if err := c.fleet.Close(ctx); err != nil {
+		return fmt.Errorf("close agents: %w", err)
+	}
+	return nil
+}
+
+// leavesRunning reports whether the cluster is left running: the experiment asks
+// for it and the cluster became ready.
+func (c *cluster) leavesRunning() bool { return !c.run.db.Steps.Stop && !c.run.record.Ready.IsZero() }
+
+// install has all agents obtain the release.
+func (c *cluster) install(ctx context.Context) error {
+	return c.fleet.Install(ctx, c.run.db.Name, c.run.db.Version)
+}
+
+// start has every agent start its member.
+func (c *cluster) start(ctx context.Context) error {
+	if !c.run.db.Steps.Start { // an earlier run did
+		return nil
+	}
+	c.run.journal.event("start", -1, "")
+	replies, err := c.fleet.Start(ctx, startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients()))
+	for i, reply := range replies {
+		if reply != nil {
+			err = errors.Join(err, c.recordStart(i, reply))
+		}
+	}
+	return err
+}
+
+// recordStart records in the manifest the commands and releases that an agent started.
+func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error {
+	m := &c.run.record.Members[member]
+	var plan database.Plan
+	if err := json.Unmarshal(reply.Plan, &plan); err != nil {
+		return fmt.Errorf("agent %s: decode plan: %w", m.Agent, err)
+	}
+	m.Listen = plan.Listen
+	m.Release = releaseOf(reply.Release)
+	c.run.record.Built = originOf(reply, plan)
+	c.run.mute = c.run.mute || plan.Mute
+	for _, child := range reply.Children {
+		m.Argv = append(m.Argv, child.Argv)
+	}
+	c.disks[member] = results.Disk{
+		Filesystem: reply.DataFilesystem, Device: reply.DiskDevice, FsyncP50: time.Duration(reply.FdatasyncP50Ns),
+		MountOptions: reply.MountOptions, Model: reply.DiskModel, Queue: reply.DiskQueue,
+	}
+	c.run.record.LogRules = c.run.record.LogRules[:0]
+	for _, r := range plan.LogRules {
+		c.run.record.LogRules = append(c.run.record.LogRules, results.LogRule{Event: r.Event, Pattern: r.Pattern})
+	}
+	return nil
+}
+
+// stop has the agents stop their members, unless they are left running, and fetches
+// the agents' samples.
+func (c *cluster) stop(ctx context.Context) error {
+	var errs []error
+	if c.leavesRunning() {
+		c.fleet.Unwatch()
+		c.run.journal.say("the cluster is left running")
+	} else {
+		c.run.journal.say("stop members")
+		errs = append(errs, c.fleet.Stop(ctx, c.recordStop))
+	}
+	c.run.journal.say("collect measurements")
+	names, err := c.fleet.Collect(ctx, c.run.dir)
+	for i, list := range names {
+		c.run.record.Members[i].Files = append(c.run.record.Members[i].Files, list...)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// recordStop puts how a member ended into the manifest.
+func (c *cluster) recordStop(member int, how fleet.Stopped) {
+	m := &c.run.record.Members[member]
+	m.Exit, m.Error = append(m.Exit, how.Exit...), how.Error
+	if how.ApparentBytes >= 0 {
+		disk := c.disks[member]
+		disk.ApparentBytes, disk.AllocatedBytes = how.ApparentBytes, how.AllocatedBytes
+		m.Disk = &disk
+	}
+	c.run.journal.event("stop", member, "")
+}
+
+func releaseOf(r *dbtesterpb.Release) *results.Release {
+	if r == nil {
+		return nil
+	}
+	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.Sha256, Notes: r.Notes}
+}
+
+// heartbeats is the activity that keeps the agents' leases and records their
+// clocks.
+type heartbeats struct {
+	run   *run
+	fleet *fleet.Fleet
+}
+
+func (h *heartbeats) Name() string { return "send heartbeats" }
+
+func (h *heartbeats) Run(ctx context.Context) error {
+	h.fleet.Heartbeats(ctx)
+	return nil
+}
+
+func (h *heartbeats) record() {
+	for i, clock := range h.fleet.Clocks() {
+		if clock.N > 0 {
+			h.run.record.Members[i].Clock = &clock
+		}
+	}
+}
+
+// startRequests returns the request with which an agent starts its member, for
+// each member. clients is the number of clients of the first step.
+func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) func(member int) *dbtesterpb.StartRequest {
+	return func(member int) *dbtesterpb.StartRequest {
+		req := &dbtesterpb.StartRequest{
+			Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
+			Index: int32(member), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
+		}
+		if t := db.TLS; t != nil {
+			req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key
+		}
+		for _, h := range hosts(entry, db) {
+			ports := make(map[string]int32, len(h.Ports))
+			for role, port := range h.Ports {
+				ports[role] = int32(port)
+			}
+			req.Hosts = append(req.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
+		}
+		return req
+	}
+}
+
+// release returns the version that agents are asked to run, "" for any.
+//
+// The version in a classic file is a part of its author's description. Agents with a
+// built-in server run that, or the executable they were given, and the report shows
+// the version that ran next to the label. Agents without one must have the release
+// of that label.
+func release(e *config.Experiment, entry database.Database, db *config.Database) string {
+	if e.Classic && entry.Info.Embedded != "" {
+		return ""
+	}
+	return db.Version
+}
+
+// installs reports whether a run has its agents install the release.
+func installs(db *config.Database) bool {
+	return db.Install && db.Steps.Start && len(db.Endpoints) == 0
+}
+
+// errNoVersion refuses an install without a version.
+var errNoVersion = errors.New("install: true needs a version to install")

@@ -1,0 +1,198 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// evidence gathers the facts that a run is judged by. disks hold the members' data,
+// by member.
+func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
+	// Samples that cannot be read are no evidence; those before them are.
+	samples, _ := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
+	steps, err := stepEvidence(r.dir, r.record)
+	if err != nil {
+		err = fmt.Errorf("read records to judge them: %w", err)
+	}
+	return judge.Evidence{
+		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
+		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples,
+		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
+	}, err
+}
+
+// ownAddrs returns the addresses of this machine's interfaces; none if they cannot
+// be listed.
+func ownAddrs() (ips []net.IP) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok {
+			ips = append(ips, n.IP)
+		}
+	}
+	return ips
+}
+
+// stepEvidence reads what the steps of a run recorded. It is nil if no step ran.
+func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
+	if len(run.Steps) == 0 {
+		return nil, nil
+	}
+	progress, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return nil, err
+	}
+	sum, err := results.Summarize(dir, run)
+	if err != nil {
+		return nil, err
+	}
+	excused, err := excusedFailures(dir, run.Load.Load)
+	if err != nil {
+		return nil, err
+	}
+	service, err := meanService(dir)
+	if err != nil {
+		return nil, err
+	}
+	var steps []judge.Step
+	for _, r := range run.Steps {
+		s := judge.Step{Index: r.Index, Clients: r.Clients, Rated: r.Rate > 0, Overloads: r.RateEnd > 0,
+			Excused: excused[r.Index], Waiting: waiting(run, r)}
+		if i := slices.IndexFunc(sum.Steps, func(s results.StepSummary) bool { return s.Step == r.Index }); i >= 0 {
+			m := sum.Steps[i]
+			s.OK, s.Failed, s.Unknown, s.Shed, s.Unsent = m.OK, m.Failed, m.Unknown, m.Shed, m.Unsent
+			s.Queued, s.Late = m.Queued, m.Late
+			s.ClientDelay = clientDelay(run, r, m.Latency)
+			if s.Rated {
+				s.Answered, s.Offered = achieved(progress, run, r, inFlightAtEnd(r, service[r.Index]))
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// waiting is the time that the clients of a step had no server, of all their time in
+// the measured window.
+func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
+	from, to := run.Measured(s)
+	of := time.Duration(s.Clients) * to.Sub(from)
+	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
+}
+
+// excusedFailures counts, by step, the failures of the measured window that are part
+// of the workload: swaps that lost a race, and reads of keys that the load deletes.
+func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
+	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
+	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	deletes := slices.Contains(l.Operations(), workload.OpDelete)
+	n := map[int]int64{}
+	for _, c := range counts {
+		class := database.Class(c.Class)
+		lost := class == database.ClassConflict && c.Operation == string(workload.OpSwap)
+		if c.Phase == results.PhaseMeasure && (lost || deletes && class == database.ClassNotFound) {
+			n[c.Step] += c.Count
+		}
+	}
+	return n, nil
+}
+
+// meanService returns the mean time from sending to the answer of the measured
+// requests that ended ok, by step.
+func meanService(dir string) (map[int]time.Duration, error) {
+	rows, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return nil, err
+	}
+	sums := map[int]results.Latency{}
+	for i := range rows {
+		if rows[i].Phase == results.PhaseMeasure {
+			sums[rows[i].Step] = sums[rows[i].Step].Merge(*rows[i].Latency(results.TimingService, results.OK))
+		}
+	}
+	means := map[int]time.Duration{}
+	for step, l := range sums {
+		means[step] = time.Duration(l.Mean())
+	}
+	return means, nil
+}
+
+// inFlightAtEnd is how long before the end of a window a request is due that a
+// system in its steady state answers only after the end: a mean service time. By
+// Little's law no more than all clients are in flight, so the time in which as many
+// requests become due bounds it: what waits longer is a backlog.
+func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
+	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
+}
+
+// achieved returns how many requests of a step with a rate ended ok while requests
+// were due, without warm-up and cool-down, and how many were due then. Without a
+// warm-up nothing was in flight when the window began. Requests that were due within
+// inFlight of its end are then left out.
+func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
+	start := s.Start.Round(0)
+	from, end := run.Measured(s)
+	if issued := s.IssueEnd.Round(0); !s.IssueEnd.IsZero() && issued.Before(end) {
+		end = issued // a step without a duration is measured until its last answer
+	}
+	first, last := int64(from.Sub(start)), int64(end.Sub(start))
+	for _, row := range rows {
+		switch {
+		case row.Step != s.Index || row.FromNS < first || row.FromNS >= last:
+		case row.ToNS <= last:
+			answered, offered = answered+float64(row.OK), offered+float64(row.Due)
+		default: // the last request was due within this row
+			answered, offered = answered+float64(min(row.OK, row.Due)), offered+float64(row.Due)
+		}
+	}
+	if run.Load.WarmUp == 0 && last > first {
+		offered *= 1 - min(float64(inFlight)/float64(last-first), 1)
+	}
+	return answered, offered
+}
+
+// timersEarliest is how late a timer fires on a machine with processors to spare.
+const timersEarliest = 100 * time.Microsecond
+
+// clientDelay estimates which part of a step's response times the client caused: the
+// delay of its requests, which is recorded, and its delay in reading answers, which
+// is taken to be that of its timers. The estimate is a lower bound, because a spread
+// holds a few quantiles only. It is nil if nothing ended ok.
+func clientDelay(run *results.DatabaseRun, step results.Step, measured results.Latency) *judge.Part {
+	if measured.Count == 0 {
+		return nil
+	}
+	own := time.Duration(step.ClientDelayNS)
+	if lag := run.SchedulingLag; lag != nil && lag.Enough(0.5) {
+		own += time.Duration(measured.Count) * leastMean(*lag, timersEarliest)
+	}
+	return &judge.Part{Is: min(own, time.Duration(measured.SumNS)), Of: time.Duration(measured.SumNS)}
+}
+
+// leastMean is the least mean that a spread can have, of what is above a time.
+func leastMean(s results.Spread, above time.Duration) time.Duration {
+	over := func(ns int64) float64 { return float64(max(ns-int64(above), 0)) }
+	return time.Duration((0.99-0.5)*over(s.P50) + (0.999-0.99)*over(s.P99) + 0.001*over(s.P999))
+}
+
+// noteStops records as events when the client did not run during the load.
+func (r *run) noteStops() {
+	for _, s := range r.record.Stopped() {
+		r.journal.eventAt(s.From, results.EventStopped, -1, fmt.Sprintf("the client was stopped or starved for %v", s.Length.Round(time.Millisecond)))
+	}
+}

@@ -1,0 +1,114 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// collect fetches the files of one session and returns the names of those that
+// are complete.
+func (s *session) collect(ctx context.Context, dir string) (names []string, err error) {
+	files, err := s.files(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list files of member %d: %w", s.index+1, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open tag folder: %w", err)
+	}
+	defer root.Close()
+	var errs []error
+	for i, f := range files {
+		name := recordName(s.index+1, f.Name)
+		if name == "" {
+			continue
+		}
+		if err := s.fetch(ctx, int32(i), root, name); err != nil {
+			errs = append(errs, fmt.Errorf("collect %s of member %d: %w", f.Name, s.index+1, err))
+			continue
+		}
+		names = append(names, name)
+	}
+	return names, errors.Join(errs...)
+}
+
+// files lists the files that the agent has of this run.
+func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
+	ctx, cancel := Within(ctx, CallTimeout)
+	defer cancel()
+	reply, err := s.client.Status(ctx, &pb.StatusRequest{})
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	if owner := reply.Owner.GetRunHash(); owner != pb.RunHash(s.runID) && len(reply.Files) > 0 {
+		return nil, fmt.Errorf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())
+	}
+	return reply.Files, nil
+}
+
+// recordName is the name of member n's file in the folder: "logs/etcd.log" becomes
+// "logs/1-etcd.log". It is "" for files that stay with the agent. A name that
+// leaves the folder fails when it is written.
+func recordName(n int, name string) string {
+	dir, base := path.Split(name)
+	if dir == "" && !strings.HasSuffix(base, ".csv") {
+		return ""
+	}
+	return path.Join(dir, fmt.Sprintf("%d-%s", n, base))
+}
+
+// fetch streams one file below root and verifies its checksum. A file that did not
+// arrive whole is removed.
+func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name string) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return wholefile.WriteIn(root, name, func(w io.Writer) error {
+		sum := sha256.New()
+		want, err := s.receive(ctx, index, io.MultiWriter(w, sum))
+		if err == nil && !bytes.Equal(want, sum.Sum(nil)) {
+			err = errors.New("the checksum of the file that arrived is not the agent's")
+		}
+		return err
+	})
+}
+
+// receive writes a file of the agent to w, piece by piece, and returns the
+// checksum that the agent sent last.
+func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []byte, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("nothing came for %v", stallTimeout)) })
+	defer stall.Stop()
+	stream, err := s.client.Collect(ctx, &pb.CollectRequest{RunId: s.runID, Index: index})
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	for {
+		chunk, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return sum, nil
+		case err != nil:
+			return nil, s.failed(ctx, err)
+		}
+		stall.Reset(stallTimeout)
+		if len(chunk.Sha256) > 0 {
+			sum = chunk.Sha256
+		}
+		if _, err := w.Write(chunk.Data); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// Package fleet keeps one run's sessions on the agents of a database: it reserves
+// the agents, has them install, start and stop their members, sends heartbeats,
+// fetches their measurements, and gives them back.
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Options are the inputs of a fleet. They do not change after [New].
+type Options struct {
+	// Connect dials the agent at an address. The closer is called once.
+	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
+	// Agents are the addresses of the agents, by member; empty for a cluster that
+	// runs without agents.
+	Agents []string
+	// RunID is the id of the sessions.
+	RunID string
+	// Owner names this control to people.
+	Owner string
+	// Clients is the number of clients that heartbeats carry at first.
+	Clients int
+	// Report is called with every line of progress, by one goroutine for each agent;
+	// nil discards them.
+	Report func(text string)
+	// Losses takes the members that are found to be gone; nil makes a fleet that
+	// sends no heartbeats.
+	Losses *Losses
+}
+
+// Fleet is the sessions of one run, one for each agent. Its methods may be called
+// by several goroutines once Open has returned.
+type Fleet struct {
+	opts     Options
+	sessions []*session // by member, after Connect
+	clients  atomic.Int64
+	// watching is whether the members are known to run and no Stop was sent: a
+	// member that ends now is lost.
+	watching atomic.Bool
+
+	mu     sync.Mutex
+	clocks []results.Clock // by member; N is 0 before the first heartbeat
+}
+
+// New returns a fleet without connections.
+func New(o Options) *Fleet {
+	if o.Report == nil {
+		o.Report = func(string) {}
+	}
+	f := &Fleet{opts: o, clocks: make([]results.Clock, len(o.Agents))}
+	f.clients.Store(int64(o.Clients))
+	return f
+}
+
+// Connect dials all agents. Close closes the connections, also after an error.
+func (f *Fleet) Connect(ctx context.Context) error {
+	for i, addr := range f.opts.Agents {
+		client, closer, err := f.opts.Connect(ctx, addr)
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", addr, err)
+		}
+		f.sessions = append(f.sessions, &session{
+			index: i, addr: addr, client: client, closer: closer, runID: f.opts.RunID, nudge: make(chan struct{}, 1),
+		})
+	}
+	return nil
+}
+
+// Reach asks all agents for their status at once and returns an error for each
+// that does not answer.
+func (f *Fleet) Reach(ctx context.Context) error {
+	return f.each(func(s *session) error { return s.reach(ctx) })
+}
+
+// Open reserves the agents in the order of their addresses: of two controls that
+// want the same agents, one gets them all. It returns the first error. takeOver is
+// the tag of members that an earlier run left running, or "". opened, if not nil,
+// is called with each member's machine.
+func (f *Fleet) Open(ctx context.Context, takeOver string, opened func(member int, host *results.Host)) error {
+	for _, s := range f.byAddress() {
+		reply, err := s.open(ctx, f.opts.Owner, takeOver)
+		if err != nil {
+			return err
+		}
+		if opened != nil {
+			opened(s.index, hostOf(reply.GetHost()))
+		}
+	}
+	return nil
+}
+
+// Close releases the agents and closes the connections, one after the other in the
+// reverse order of Open: another control that gets the first of them finds the others
+// free. An agent whose member still runs stops it.
+func (f *Fleet) Close(ctx context.Context) error {
+	var errs []error
+	for _, s := range slices.Backward(f.byAddress()) {
+		errs = append(errs, s.release(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Disconnect closes the connections and leaves the sessions, and with them the
+// members, as they are.
+func (f *Fleet) Disconnect() error {
+	return f.each(func(s *session) error { return s.closer.Close() })
+}
+
+// byAddress returns the sessions in the order of their agents' addresses.
+func (f *Fleet) byAddress() []*session {
+	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return cmp.Compare(a.addr, b.addr) })
+}
+
+// each calls do for all sessions at once and joins every error, in the order of
+// the members.
+func (f *Fleet) each(do func(*session) error) error {
+	errs := make([]error, len(f.sessions))
+	var wg sync.WaitGroup
+	for i, s := range f.sessions {
+		wg.Go(func() { errs[i] = do(s) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

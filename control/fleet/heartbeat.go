@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+const (
+	heartbeatEvery   = time.Second
+	heartbeatTimeout = 5 * heartbeatEvery
+	// heartbeatsMissed is how many heartbeats in a row must fail for the member to be
+	// lost.
+	heartbeatsMissed = 3
+)
+
+// Heartbeats sends every agent a heartbeat each second until ctx ends. Heartbeats
+// renew the leases, carry the number of clients, estimate the agents' clocks, and
+// notice lost members.
+func (f *Fleet) Heartbeats(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, s := range f.sessions {
+		wg.Go(func() { f.beat(ctx, s) })
+	}
+	wg.Wait()
+}
+
+// Clients returns the number of clients that heartbeats carry.
+func (f *Fleet) Clients() int64 { return f.clients.Load() }
+
+// SetClients sends all agents a new number of clients at once.
+func (f *Fleet) SetClients(n int) {
+	f.clients.Store(int64(n))
+	for _, s := range f.sessions {
+		select {
+		case s.nudge <- struct{}{}:
+		default: // a heartbeat is due already
+		}
+	}
+}
+
+// Watch declares that all members run: one that ends from now until Stop is lost.
+func (f *Fleet) Watch() { f.watching.Store(true) }
+
+// Unwatch ends Watch, for members that are left running.
+func (f *Fleet) Unwatch() { f.watching.Store(false) }
+
+// Clocks returns the offsets of the agents' clocks by the heartbeats, by member; N is 0
+// for an agent that never answered.
+func (f *Fleet) Clocks() []results.Clock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.clocks)
+}
+
+// Beat sends one member's agent a heartbeat now. Errors are ignored: it is for
+// news that the agent may have.
+func (f *Fleet) Beat(ctx context.Context, member int) {
+	if member < len(f.sessions) {
+		_ = f.beatOnce(ctx, f.sessions[member])
+	}
+}
+
+// beat sends one agent its heartbeats until ctx ends.
+func (f *Fleet) beat(ctx context.Context, s *session) {
+	ticker := time.NewTicker(heartbeatEvery)
+	defer ticker.Stop()
+	missed := 0
+	for {
+		if err := f.beatOnce(ctx, s); err == nil {
+			missed = 0
+		} else if missed++; missed >= heartbeatsMissed && f.watching.Load() {
+			f.opts.Losses.Add(s.index, fmt.Sprintf("%d heartbeats in a row failed: %v", missed, err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-s.nudge:
+		}
+	}
+}
+
+func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
+	ctx, cancel := Within(ctx, heartbeatTimeout)
+	defer cancel()
+	sent := time.Now()
+	reply, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{
+		RunId: s.runID, Clients: int32(f.clients.Load()), SentUnixNs: sent.UnixNano(),
+	})
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	f.clock(s.index, sent, time.Now(), reply)
+	// An agent whose member dies keeps its last lines and then stops the session.
+	switch reply.State {
+	case pb.State_STATE_STOPPING, pb.State_STATE_STOPPED:
+		if f.watching.Load() {
+			f.opts.Losses.Add(s.index, obituary(endOf(reply.Reason), reply.Children))
+		}
+	}
+	return nil
+}
+
+// clock estimates an agent's clock from one exchange (RFC 5905, section 8). The
+// exchange with the shortest round trip counts.
+func (f *Fleet) clock(member int, sent, received time.Time, r *pb.HeartbeatResponse) {
+	trip := received.Sub(sent) - time.Duration(r.RepliedUnixNs-r.ReceivedUnixNs)
+	offset := (time.Duration(r.ReceivedUnixNs-sent.UnixNano()) + time.Duration(r.RepliedUnixNs-received.UnixNano())) / 2
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old := f.clocks[member]
+	now := results.Clock{Offset: offset, Error: max(trip/2, 0), N: old.N + 1}
+	if old.N > 0 && old.Error <= now.Error {
+		now.Offset, now.Error = old.Offset, old.Error
+	}
+	f.clocks[member] = now
+}

@@ -1,0 +1,18 @@
+package fleet
+
+import (
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// hostOf is an agent's machine as records hold it; nil for nil.
+func hostOf(h *pb.Host) *results.Host {
+	if h == nil {
+		return nil
+	}
+	return &results.Host{
+		Name: h.Name, OS: h.Os, Kernel: h.Kernel, CPUModel: h.CpuModel, CPUs: int(h.Cpus),
+		MemoryBytes: h.MemoryBytes, BootID: h.BootId, NetNS: h.NetNs, OnlineCPUs: int(h.OnlineCpus), CPUQuota: h.CpuQuota,
+		CPUGovernor: h.CpuGovernor, ClockSync: h.ClockSync,
+	}
+}

@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// install has the agent obtain a release and reports its progress.
+func (s *session) install(ctx context.Context, database, version string, report func(text string)) error {
+	stream, err := s.client.Install(ctx, &pb.InstallRequest{RunId: s.runID, Database: database, Version: version})
+	if err != nil {
+		return err
+	}
+	var got *pb.Release
+	for {
+		progress, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && got != nil:
+			report(fmt.Sprintf("%s has %s %s (%s)", s.addr, got.Name, got.Version, got.Kind))
+			return nil
+		case errors.Is(err, io.EOF):
+			return errors.New("the install ended without a release")
+		case err != nil:
+			return err
+		case progress.Release != nil:
+			got = progress.Release
+		default:
+			report(s.addr + ": " + progress.Text)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// Install has all agents obtain a release at once and reports their progress.
+func (f *Fleet) Install(ctx context.Context, database, version string) error {
+	return f.each(func(s *session) error {
+		ctx, cancel := Within(ctx, installTimeout)
+		defer cancel()
+		if err := s.install(ctx, database, version, f.opts.Report); err != nil {
+			return s.failed(ctx, err)
+		}
+		return nil
+	})
+}
+
+// Start has all agents start their members at once. request returns the request
+// for a member; the run id is filled in. The answers are by member, nil where an
+// agent failed.
+func (f *Fleet) Start(ctx context.Context, request func(member int) *pb.StartRequest) ([]*pb.StartResponse, error) {
+	return f.start(ctx, request, startTimeout)
+}
+
+// Check is Start without its effects: agents plan and check their members only.
+func (f *Fleet) Check(ctx context.Context, request func(member int) *pb.StartRequest) ([]*pb.StartResponse, error) {
+	dry := func(member int) *pb.StartRequest {
+		req := request(member)
+		req.DryRun = true
+		return req
+	}
+	return f.start(ctx, dry, CallTimeout)
+}
+
+func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartRequest, timeout time.Duration) ([]*pb.StartResponse, error) {
+	replies := make([]*pb.StartResponse, len(f.sessions))
+	err := f.each(func(s *session) (err error) {
+		ctx, cancel := Within(ctx, timeout)
+		defer cancel()
+		req := request(s.index)
+		req.RunId = s.runID
+		if replies[s.index], err = s.client.Start(ctx, req); err != nil {
+			return s.failed(ctx, err)
+		}
+		return nil
+	})
+	return replies, err
+}
+
+// reasonAsked is the reason of a session that ended because it was asked to stop.
+const reasonAsked = "asked"
+
+// gone is why a session is over that its agent does not know.
+const gone = "its agent knows nothing of this run any more"
+
+// Stopped is how a member ended.
+type Stopped struct {
+	// Exit holds a line for each process, such as "etcd: exit 0 after interrupt".
+	Exit []string
+	// ApparentBytes and AllocatedBytes are the sizes of the data directories; -1 if
+	// they were not measured.
+	ApparentBytes, AllocatedBytes int64
+	// Error is why the member ended if it was not asked to, else "".
+	Error string
+}
+
+// Stop has the agents stop their members, one after the other: a leader that ends
+// tries to hand over, and would wait for partners that are stopping too. stopped
+// is called after each that ended. A member that ended by itself is lost.
+func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped)) error {
+	expected := f.watching.Swap(false)
+	var errs []error
+	for _, s := range f.sessions {
+		if !s.opened {
+			continue
+		}
+		how, err := f.stop(ctx, s, expected)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("stop member %d: %w", s.index+1, err))
+			continue
+		}
+		stopped(s.index, how)
+	}
+	return errors.Join(errs...)
+}
+
+// stop stops one member. expected is whether the member was last seen running.
+func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, error) {
+	ctx, cancel := Within(ctx, stopTimeout)
+	defer cancel()
+	reply, err := s.client.Stop(ctx, &pb.StopRequest{RunId: s.runID})
+	if err != nil {
+		return Stopped{}, s.failed(ctx, err)
+	}
+	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes}
+	for _, child := range reply.Children {
+		how.Exit = append(how.Exit, child.Name+": "+child.Exit)
+	}
+	if reason := cmp.Or(reply.Reason, gone); reason != reasonAsked {
+		how.Error = reason
+		if expected { // and no heartbeat noticed
+			f.opts.Losses.Add(s.index, obituary(reason, reply.Children))
+		}
+	}
+	return how, nil
+}
+
+// Collect fetches the files of all sessions into dir at once, each under its
+// member's number, and returns their names by member, also after an error.
+func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
+	names := make([][]string, len(f.sessions))
+	err := f.each(func(s *session) (err error) {
+		if s.opened {
+			names[s.index], err = s.collect(ctx, dir)
+		}
+		return err
+	})
+	return names, err
+}
+
+// DeadError is that a member will never be ready. It is not polled further.
+type DeadError struct{ Text string }
+
+func (e *DeadError) Error() string { return e.Text }
+
+// Probe asks a member's agent whether the member is ready. The error is why it is
+// not, a [*DeadError] if the member does not run any more, or if its agent has refused
+// probes for a while. The caller bounds ctx, and makes one probe of a member at a time.
+func (f *Fleet) Probe(ctx context.Context, member int) error {
+	s := f.sessions[member]
+	reply, err := s.client.Status(ctx, &pb.StatusRequest{Probe: true})
+	if status.Code(err) != codes.Unavailable {
+		s.silent = time.Time{}
+	} else if s.silent.IsZero() {
+		s.silent = time.Now()
+	}
+	switch {
+	case err != nil && !s.silent.IsZero() && time.Since(s.silent) >= silentTimeout:
+		return &DeadError{fmt.Sprintf("member %d: its agent did not answer for %v: %v", member+1, silentTimeout, s.failed(ctx, err))}
+	case err != nil:
+		return s.failed(ctx, err)
+	case reply.State == pb.State_STATE_STOPPED, reply.State == pb.State_STATE_IDLE:
+		why := cmp.Or(reply.Reason, gone)
+		return &DeadError{fmt.Sprintf("member %d on %s is gone: %s", member+1, s.addr, obituary(why, reply.Children))}
+	case !reply.Ready:
+		return errors.New(reply.NotReady)
+	}
+	return nil
+}

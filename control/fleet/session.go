@@ -1,0 +1,107 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// session is the fleet's side of a session: it owns the connection to one agent.
+type session struct {
+	index  int // of the member
+	addr   string
+	client pb.AgentClient
+	closer io.Closer
+	runID  string
+	opened bool          // or perhaps opened: an Open was sent
+	nudge  chan struct{} // holds one request to send a heartbeat now
+	// silent is since when probes do not reach the agent; zero if they do. One probe at
+	// a time uses it.
+	silent time.Time
+}
+
+// How long an agent may take to answer. Each call has its own bound, so that an
+// agent that hangs does not cost the others their turn.
+const (
+	// CallTimeout is for calls that have nothing to wait for.
+	CallTimeout = 10 * time.Second
+	// startTimeout is for a Start, which probes the disk and spawns processes.
+	startTimeout = 60 * time.Second
+	// stopTimeout is for a Stop: longer than an agent gives its processes.
+	stopTimeout = 60 * time.Second
+	// silentTimeout is how long a member's agent may refuse every probe, or its machine
+	// every connection, before the member counts as dead.
+	silentTimeout = 3 * time.Second
+	// stallTimeout is for the next piece of a file.
+	stallTimeout = 15 * time.Second
+	// installTimeout is for an install: the longest build takes a third of it.
+	installTimeout = 30 * time.Minute
+)
+
+// Within returns a context that ends after d at the latest, with a cause that
+// names d.
+func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
+}
+
+// open reserves the agent. takeOver is the tag of a member that an earlier run
+// left running, or "".
+func (s *session) open(ctx context.Context, owner, takeOver string) (*pb.OpenResponse, error) {
+	ctx, cancel := Within(ctx, CallTimeout)
+	defer cancel()
+	reply, err := s.client.Open(ctx, &pb.OpenRequest{RunId: s.runID, Owner: owner, TakeOver: takeOver})
+	s.opened = err == nil || ctx.Err() != nil // the agent may have carried out an Open whose answer was not awaited
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return reply, nil
+}
+
+// reach asks the agent for its status, only to learn whether it answers.
+func (s *session) reach(ctx context.Context) error {
+	ctx, cancel := Within(ctx, CallTimeout)
+	defer cancel()
+	if _, err := s.client.Status(ctx, &pb.StatusRequest{}); err != nil {
+		return s.failed(ctx, err)
+	}
+	return nil
+}
+
+// release closes the session, if it was opened, and the connection.
+func (s *session) release(ctx context.Context) error {
+	defer s.closer.Close()
+	if !s.opened {
+		return nil
+	}
+	ctx, cancel := Within(ctx, CallTimeout)
+	defer cancel()
+	if _, err := s.client.Close(ctx, &pb.CloseRequest{RunId: s.runID}); err != nil {
+		return s.failed(ctx, err)
+	}
+	return nil
+}
+
+// failed names the agent and returns why a call failed: the cause of ctx if ctx
+// ended, else the agent's message without gRPC's words around it.
+func (s *session) failed(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("agent %s: %w", s.addr, cause)
+	}
+	answer := status.Convert(err)
+	text := strings.TrimSpace(answer.Message())
+	if answer.Code() == codes.DeadlineExceeded { // the agent's clock ran out first
+		text = "no answer in time"
+	}
+	if dial, ok := strings.CutPrefix(text, `connection error: desc = "`); ok {
+		dial = strings.TrimPrefix(strings.TrimSuffix(dial, `"`), "transport: Error while dialing: ")
+		return fmt.Errorf("agent %s is not reached: %s", s.addr, dial)
+	}
+	return fmt.Errorf("agent %s: %s", s.addr, text)
+}

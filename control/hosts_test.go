@@ -1,0 +1,31 @@
+package control
+
+import (
+	"context"
+	"testing"
+
+	"github.com/coreos/dbtester/control/fleet/fleettest"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// The processors that a member could use are part of its record: without its
+// machine's size and its quota, its CPU figures cannot be judged.
+func TestMemberQuota(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.tap = func(_ int, c pb.AgentClient) pb.AgentClient {
+		return &fleettest.Agent{AgentClient: c, OnOpen: func(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
+			reply, err := c.Open(ctx, req)
+			if err == nil {
+				reply.Host.OnlineCpus, reply.Host.CpuQuota = 64, 1.5
+			}
+			return reply, err
+		}}
+	}
+	out := r.mustRun(r.experiment(small+"databases: {fake: {}}"), nil)
+	for i, m := range r.read(out.Folders[0], 0).run.Members {
+		if m.Host == nil || m.Host.OnlineCPUs != 64 || m.Host.CPUQuota != 1.5 {
+			t.Errorf("member %d is on record with host %+v, want 64 online processors and a quota of 1.5", i+1, m.Host)
+		}
+	}
+}

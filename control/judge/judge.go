@@ -1,0 +1,240 @@
+// Package judge decides which marks the numbers of a run deserve. It is pure: evidence
+// in, marks out.
+package judge
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Evidence is everything that a verdict depends on. It is only read.
+type Evidence struct {
+	Run *results.DatabaseRun
+	// Steps are the steps of the load, in order.
+	Steps []Step
+	// Lost is why members are lost, by member; "" for those that are not.
+	Lost []string
+	// Disks hold the members' data, by member; zero if unknown.
+	Disks []results.Disk
+	// Client is the machine of the clients. ClientAddrs are its addresses and
+	// ClientSamples its measurements.
+	Client        results.Host
+	ClientAddrs   []net.IP
+	ClientSamples []results.Sample
+	// Drain is how long requests that were due could be sent after the end.
+	Drain time.Duration
+	// TLS and Auth are whether clients encrypt, and whether they show credentials.
+	TLS, Auth bool
+	// Unmeasured is whether the members run without agents.
+	Unmeasured bool
+}
+
+// Marks returns the marks of a run, those that it has included: the invalid ones
+// first, each kind in the order in which it was found.
+func Marks(e Evidence) []results.Mark {
+	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
+	for i, why := range e.Lost {
+		if why != "" {
+			v.mark(results.MarkLost, true, "member %d: %s", i+1, inOneLine(why))
+		}
+	}
+	if e.Run.Totals != nil {
+		v.counts()
+		v.keys()
+		v.steps()
+		v.client()
+		v.stops()
+		v.otherLoad()
+	}
+	v.hosts()
+	v.access()
+	slices.SortStableFunc(v.marks, func(a, b results.Mark) int {
+		switch {
+		case a.Invalid == b.Invalid:
+			return 0
+		case a.Invalid:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return v.marks
+}
+
+// verdict is the marks that were found so far, and the evidence.
+type verdict struct {
+	e     Evidence
+	marks []results.Mark
+}
+
+// SelfCheck marks a run whose self-check does not apply to its client.
+func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
+	if s == nil {
+		return nil
+	}
+	if elsewhere := s.Elsewhere(client); elsewhere != "" {
+		return []results.Mark{{Code: results.MarkSelfCheck, Text: "the self-check is " + elsewhere + ": it is no evidence about this client"}}
+	}
+	return nil
+}
+
+// inOneLine shortens why a member is lost to a line. The events and the logs hold
+// the rest.
+func inOneLine(why string) string {
+	lines := strings.Split(why, "\n")
+	return strings.TrimSuffix(strings.Join(lines[:min(len(lines), 2)], ", "), "; its last lines:")
+}
+
+func (v *verdict) mark(code string, invalid bool, format string, args ...any) {
+	v.marks = append(v.marks, results.Mark{Code: code, Invalid: invalid, Text: fmt.Sprintf(format, args...)})
+}
+
+func (v *verdict) counts() {
+	t := v.e.Run.Totals
+	if !t.Reconcile() {
+		v.mark(results.MarkCounts, true, "offered %d is not ok %d + failed %d + unknown %d + shed %d + unsent %d",
+			t.Offered, t.OK, t.Failed, t.Unknown, t.Shed, t.Unsent)
+	}
+	if t.Unsent > 0 {
+		v.mark(results.MarkUnsent, !v.onPurpose(), "%d of %d requests were due and not sent within %v after the end", t.Unsent, t.Offered, v.e.Drain)
+	}
+}
+
+// bounds are those of the load.
+func (v *verdict) bounds() workload.Judge {
+	if b := v.e.Run.Load.Judge; b != (workload.Judge{}) {
+		return b
+	}
+	return workload.DefaultJudge()
+}
+
+// onPurpose reports whether only steps that overload on purpose left requests
+// unsent, or the load accepts any share of its rate.
+func (v *verdict) onPurpose() bool {
+	if v.bounds().Achieved.Invalid == 0 {
+		return true
+	}
+	overloads := slices.ContainsFunc(v.e.Steps, func(s Step) bool { return s.Overloads })
+	return overloads && !slices.ContainsFunc(v.e.Steps, func(s Step) bool { return s.Unsent > 0 && !s.Overloads })
+}
+
+func (v *verdict) keys() {
+	k := v.e.Run.Keys
+	switch {
+	case k == nil:
+	case k.Error != "":
+		v.mark(results.MarkKeysUnknown, false, "the keys could not be counted after the load: %s", k.Error)
+	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
+		v.mark(results.MarkKeys, true, "%d keys were added by the database's own count, but ok %d <= added <= ok + unknown %d does not hold",
+			k.Found(), k.MinAdded, k.MaxAdded)
+	}
+}
+
+// access notes how the clients were let in, which costs both sides, and that the
+// members of a cluster without agents were not measured.
+func (v *verdict) access() {
+	var how []string
+	if v.e.TLS {
+		how = append(how, "connections are encrypted (TLS)")
+	}
+	if v.e.Auth {
+		how = append(how, "clients show credentials")
+	}
+	if len(how) > 0 {
+		v.mark(results.MarkSecured, false, "%s", strings.Join(how, ", "))
+	}
+	if v.e.Unmeasured {
+		v.mark(results.MarkUnmeasured, false, "the cluster ran already, without agents: processors, memory, disk and network of its members were not measured")
+	}
+}
+
+// A client is saturated when it uses more than this share of its processors in
+// more than this share of its seconds.
+const (
+	saturatedCPU     = 0.85
+	saturatedSeconds = 0.10
+)
+
+// busySeconds counts the seconds of the load in which the client used up its
+// processors, and those that were measured. Both are 0 if its processors are not
+// known.
+func (v *verdict) busySeconds() (busy, n int) {
+	allowed := v.e.Client.AllowedCPUs()
+	if allowed == 0 {
+		return 0, 0
+	}
+	for _, s := range v.e.ClientSamples {
+		at := time.Unix(0, s.UnixNano)
+		if s.PeriodNS == 0 || at.Before(v.e.Run.LoadStart) || at.After(v.e.Run.LoadEnd) {
+			continue
+		}
+		n++
+		if s.Get(metric.CPUPercent) > 100*saturatedCPU*allowed {
+			busy++
+		}
+	}
+	return busy, n
+}
+
+// usedUp reports whether the client used up its processors by itself.
+func (v *verdict) usedUp() bool {
+	busy, n := v.busySeconds()
+	return float64(busy) > saturatedSeconds*float64(n)
+}
+
+func (v *verdict) client() {
+	if !v.usedUp() {
+		return
+	}
+	busy, n := v.busySeconds()
+	v.mark(results.MarkSaturated, !v.sharedHost(), "this client used over %.0f %% of its %g processors in %d of %d seconds",
+		100*saturatedCPU, v.e.Client.AllowedCPUs(), busy, n)
+}
+
+// sharedHost reports whether a member runs on the client's machine: its agent's
+// facts show it, or it has no agent and an address of this machine.
+func (v *verdict) sharedHost() bool {
+	return slices.ContainsFunc(v.e.Run.Members, func(m results.Member) bool {
+		if m.Host == nil {
+			return m.Agent == "" && v.ofClient(m.Addr)
+		}
+		return m.Host.BootID != "" && m.Host.BootID == v.e.Client.BootID
+	})
+}
+
+// ofClient reports whether an address is one of the client's machine.
+func (v *verdict) ofClient(addr string) bool {
+	ip := net.ParseIP(addr)
+	if ip == nil {
+		return addr == "localhost"
+	}
+	return ip.IsLoopback() || slices.ContainsFunc(v.e.ClientAddrs, ip.Equal)
+}
+
+// maxClockError is the uncertainty of a clock above which series by second may be
+// off by more than a tenth of a second.
+const maxClockError = 100 * time.Millisecond
+
+func (v *verdict) hosts() {
+	if v.sharedHost() {
+		v.mark(results.MarkSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
+	}
+	for _, m := range v.e.Run.Members {
+		switch d := v.e.Disks[m.Index]; {
+		case d.LosesPower():
+			v.mark(results.MarkNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
+		case d.SyncsTooFast():
+			v.mark(results.MarkNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
+		}
+		if m.Clock != nil && m.Clock.Error > maxClockError {
+			v.mark(results.MarkClock, false, "member %d: its clock is known to %v only", m.Index+1, m.Clock.Error)
+		}
+	}
+}

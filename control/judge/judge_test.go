@@ -1,0 +1,228 @@
+package judge
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		change func(*Evidence)
+		// cpu are the client's samples, a second apart from the load's start, in
+		// percent of one processor.
+		cpu  []float64
+		want []results.Mark
+	}{
+		{name: "nothing to say"},
+		{
+			name:   "counts",
+			change: func(e *Evidence) { e.Run.Totals.OK-- },
+			want: []results.Mark{{Code: results.MarkCounts, Invalid: true,
+				Text: "offered 1000 is not ok 999 + failed 0 + unknown 0 + shed 0 + unsent 0"}},
+		},
+		{
+			name:   "unsent",
+			change: func(e *Evidence) { e.Run.Totals = &results.Totals{Offered: 1000, Sent: 990, OK: 990, Unsent: 10} },
+			want:   []results.Mark{{Code: results.MarkUnsent, Invalid: true, Text: "10 of 1000 requests were due and not sent within 2s after the end"}},
+		},
+		{
+			name: "unsent, and any share of the rate is accepted",
+			change: func(e *Evidence) {
+				e.Run.Totals = &results.Totals{Offered: 1000, Sent: 10, OK: 10, Unsent: 990}
+				e.Run.Load.Judge = workload.DefaultJudge()
+				e.Run.Load.Judge.Achieved.Invalid = 0
+			},
+			want: []results.Mark{{Code: results.MarkUnsent, Text: "990 of 1000 requests were due and not sent within 2s after the end"}},
+		},
+		{
+			name:   "lost members",
+			change: func(e *Evidence) { e.Lost[2] = "z"; e.Lost[0] = "a" },
+			want: []results.Mark{
+				{Code: results.MarkLost, Invalid: true, Text: "member 1: a"}, {Code: results.MarkLost, Invalid: true, Text: "member 3: z"},
+			},
+		},
+		{
+			name:   "too few keys",
+			change: func(e *Evidence) { e.Run.Keys.After-- },
+			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,
+				Text: "999 keys were added by the database's own count, but ok 1000 <= added <= ok + unknown 1003 does not hold"}},
+		},
+		{
+			name:   "too many keys",
+			change: func(e *Evidence) { e.Run.Keys.After += 4 },
+			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,
+				Text: "1004 keys were added by the database's own count, but ok 1000 <= added <= ok + unknown 1003 does not hold"}},
+		},
+		{name: "keys that may have been added", change: func(e *Evidence) { e.Run.Keys.After += 3 }},
+		{
+			name:   "keys not counted",
+			change: func(e *Evidence) { e.Run.Keys.Error = "no answer" },
+			want:   []results.Mark{{Code: results.MarkKeysUnknown, Text: "the keys could not be counted after the load: no answer"}},
+		},
+		{name: "no count of keys", change: func(e *Evidence) { e.Run.Keys = nil }},
+		{
+			name: "saturated client", cpu: []float64{390, 100, 350, 100, 100},
+			want: []results.Mark{{Code: results.MarkSaturated, Invalid: true, Text: "this client used over 85 % of its 4 processors in 2 of 5 seconds"}},
+		},
+		{
+			name: "a saturated client that may use a part of its processors", cpu: []float64{130, 120, 130},
+			change: func(e *Evidence) { e.Client.CPUQuota = 1.5 },
+			want:   []results.Mark{{Code: results.MarkSaturated, Invalid: true, Text: "this client used over 85 % of its 1.5 processors in 2 of 3 seconds"}},
+		},
+		{name: "busy for one second of ten", cpu: []float64{390, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{name: "busy outside the load", cpu: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 400, 400}},
+		{
+			name: "processors unknown", cpu: []float64{400, 400},
+			change: func(e *Evidence) { e.Client.CPUs = 0 },
+		},
+		{
+			name: "saturated client on a shared host", cpu: []float64{390, 390},
+			change: func(e *Evidence) { e.Run.Members[1].Host.BootID = "client" },
+			want: []results.Mark{
+				{Code: results.MarkSaturated, Text: "this client used over 85 % of its 4 processors in 2 of 2 seconds"},
+				{Code: results.MarkSharedHost, Text: "the client and at least one member share a machine: they compete for its processors, disk and network"},
+			},
+		},
+		{
+			name: "not durable",
+			change: func(e *Evidence) {
+				e.Disks[0].Filesystem, e.Disks[1].Filesystem, e.Disks[2].FsyncP50 = "ramfs", "overlay", 19*time.Microsecond
+			},
+			want: []results.Mark{
+				{Code: results.MarkNotDurable, Text: "member 1 keeps its data on ramfs"},
+				{Code: results.MarkNotDurable, Text: "member 2 keeps its data on overlay"},
+				{Code: results.MarkNotDurable, Text: "member 3: an fdatasync takes 19µs, less than any disk needs"},
+			},
+		},
+		{name: "a disk not probed", change: func(e *Evidence) { e.Disks[0].FsyncP50 = 0 }},
+		{
+			name:   "clock",
+			change: func(e *Evidence) { e.Run.Members[1].Clock.Error = 101 * time.Millisecond },
+			want:   []results.Mark{{Code: results.MarkClock, Text: "member 2: its clock is known to 101ms only"}},
+		},
+		{
+			name: "nothing was loaded",
+			change: func(e *Evidence) {
+				e.Run.Totals, e.Run.Keys = nil, &results.Keys{Before: 5}
+				e.Run.Members[1].Clock.Error = time.Second
+				e.Lost[1] = "gone"
+			},
+			want: []results.Mark{
+				{Code: results.MarkLost, Invalid: true, Text: "member 2: gone"}, {Code: results.MarkClock, Text: "member 2: its clock is known to 1s only"},
+			},
+		},
+		{
+			name: "nobody knows the members",
+			change: func(e *Evidence) {
+				for i := range e.Run.Members {
+					e.Run.Members[i], e.Disks[i] = results.Member{Index: i}, results.Disk{}
+				}
+			},
+		},
+		{
+			name: "invalid marks first",
+			change: func(e *Evidence) {
+				e.Run.Keys.Error = "no answer"
+				e.Run.Totals = &results.Totals{Offered: 1000, Sent: 980, OK: 980, Unsent: 20}
+			},
+			want: []results.Mark{
+				{Code: results.MarkUnsent, Invalid: true, Text: "20 of 1000 requests were due and not sent within 2s after the end"},
+				{Code: results.MarkKeysUnknown, Text: "the keys could not be counted after the load: no answer"},
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			e := goodRun()
+			e.ClientSamples = samples(e.Run.LoadStart, tc.cpu)
+			if tc.change != nil {
+				tc.change(&e)
+			}
+			got := Marks(e)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("marks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// goodRun is the evidence of a run of ten seconds on three members that deserves
+// no mark.
+func goodRun() Evidence {
+	start := time.Unix(1_700_000_000, 0)
+	e := Evidence{
+		Client: results.Host{CPUs: 4, BootID: "client"},
+		Drain:  2 * time.Second,
+		Lost:   make([]string, 3),
+		Run: &results.DatabaseRun{
+			LoadStart: start, LoadEnd: start.Add(10 * time.Second),
+			Totals: &results.Totals{Offered: 1000, Sent: 1000, OK: 1000},
+			Steps:  []results.Step{{}},
+			Keys:   &results.Keys{Before: 7, After: 1007, MinAdded: 1000, MaxAdded: 1003},
+		},
+	}
+	for i := range 3 {
+		e.Run.Members = append(e.Run.Members, results.Member{
+			Index: i, Host: &results.Host{BootID: "server"}, Clock: &results.Clock{N: 1, Error: time.Millisecond},
+		})
+		e.Disks = append(e.Disks, results.Disk{Filesystem: "ext4", FsyncP50: time.Millisecond})
+	}
+	return e
+}
+
+// samples are the client's samples, half a second past each second. The first has
+// no period: nothing was before it.
+func samples(start time.Time, percent []float64) []results.Sample {
+	list := []results.Sample{{UnixNano: start.Add(time.Millisecond).UnixNano(), Values: cpuPercent(400)}}
+	for i, p := range percent {
+		at := start.Add(time.Duration(i)*time.Second + time.Second/2)
+		list = append(list, results.Sample{UnixNano: at.UnixNano(), PeriodNS: 1e9, Values: cpuPercent(p)})
+	}
+	return list
+}
+
+// What was given as evidence stays as it was: marks that it has are kept before
+// those of the same kind.
+func TestMarksKeepsEvidence(t *testing.T) {
+	t.Parallel()
+	e := goodRun()
+	e.Run.Validity = []results.Mark{{Code: results.MarkProfiled, Text: "one"}, {Code: "x", Invalid: true}}
+	want := []results.Mark{{Code: "x", Invalid: true}, {Code: results.MarkProfiled, Text: "one"}}
+	if diff := cmp.Diff(want, Marks(e)); diff != "" {
+		t.Errorf("marks (-want +got):\n%s", diff)
+	}
+	if e.Run.Validity[0].Code != results.MarkProfiled {
+		t.Errorf("the evidence now begins with %+v: Marks changed it", e.Run.Validity[0])
+	}
+}
+
+// A member without an agent shares the client's machine if it has one of its
+// addresses.
+func TestSharedHostByAddress(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]bool{
+		"127.0.0.1": true, "127.3.2.1": true, "::1": true, "localhost": true, "10.0.0.7": true, "fe80::7": true,
+		"10.0.0.8": false, "db.example.com": false,
+	} {
+		e := goodRun()
+		e.ClientAddrs = []net.IP{net.ParseIP("10.0.0.7"), net.ParseIP("fe80::7")}
+		e.Run.Members[1] = results.Member{Index: 1, Addr: addr}
+		if got := len(Marks(e)) == 1; got != want {
+			t.Errorf("a member at %s is on a shared host: %v, want %v", addr, got, want)
+		}
+	}
+}
+
+// cpuPercent are the values of a sample of which only the CPU share matters.
+func cpuPercent(percent float64) metric.Values {
+	return metric.SystemValues(map[metric.Name]float64{metric.CPUPercent: percent})
+}

@@ -1,0 +1,36 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// otherShare is the share of a machine's processors that others may use without a
+// mark.
+const otherShare = 0.10
+
+// otherLoad marks machines on which something ran besides the client and the members.
+func (v *verdict) otherLoad() {
+	for _, o := range v.e.Run.OtherLoad {
+		share := o.OtherCPUShare()
+		if share <= otherShare {
+			continue
+		}
+		v.mark(results.MarkOtherLoad, false, "%.0f %% of the %d processors of %s, which has %s, were used by others during the load (mark above %.0f %%)",
+			100*share, o.CPUs, o.Host, whoIsOn(o), 100*otherShare)
+	}
+}
+
+// whoIsOn names the parts of a run on a machine.
+func whoIsOn(o results.OtherLoad) string {
+	var parts []string
+	if o.Client {
+		parts = append(parts, "the client")
+	}
+	for _, m := range o.Members {
+		parts = append(parts, fmt.Sprintf("member %d", m+1))
+	}
+	return strings.Join(parts, ", ")
+}

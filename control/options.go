@@ -1,0 +1,76 @@
+package control
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Options are the inputs of [Run]. They do not change while it runs.
+type Options struct {
+	Experiment *config.Experiment
+	Registry   *database.Registry
+	// Connect dials the agent at an address. The closer is called once, when
+	// control is done with that agent.
+	Connect func(ctx context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error)
+	// Upload copies a finished result folder to the place in the experiment and
+	// reports its progress; nil if this program cannot upload.
+	Upload func(ctx context.Context, dir string, to config.Upload, report func(text string)) error
+	// NoUpload leaves out an upload that the experiment asks for.
+	NoUpload bool
+	// Owner names this control to people, as USER@HOST pid PID.
+	Owner string
+	// Local is whether the agents live in this process.
+	Local bool
+	Tool  results.Tool
+	// SelfCheck is noted in the manifest, with a mark if it is not of this machine;
+	// nil if there is none.
+	SelfCheck *results.SelfCheck
+	// Mirror is the command line that runs dbtester selfcheck mirror. Before each load its
+	// heaviest step is applied to that server; nil leaves that out.
+	Mirror []string
+	// Device and Interface are sampled on the client; "" finds them.
+	Device, Interface string
+	// Report is called with the run's progress, one update at a time; nil discards
+	// it. The run waits for it.
+	Report func(Update)
+	// ReadyTimeout bounds the wait for a quorum; 0 is [DefaultReadyTimeout].
+	ReadyTimeout time.Duration
+	Log          *slog.Logger
+}
+
+// DefaultReadyTimeout is how long a cluster may take until it serves.
+const DefaultReadyTimeout = 90 * time.Second
+
+// Update is a piece of a run's progress. Exactly one of Text and Load is set.
+type Update struct {
+	Trial, Trials int
+	Tag           string
+	// Text is the name of a step that begins, or an event.
+	Text string
+	// Folder is the result folder in the one update of each trial that announces it;
+	// else "".
+	Folder string
+	// Load is the progress of the load, once a second. The whole load has Total
+	// requests and takes Duration; 0 is unknown.
+	Load     *load.Progress
+	Total    int64
+	Duration time.Duration
+}
+
+// Outcome is the result of [Run].
+type Outcome struct {
+	// Folders are the result folders, one for each trial.
+	Folders []string
+	// Invalid are the marks that make a run invalid, with their tag.
+	Invalid []string
+	// Verdicts are of every database that was begun, in the order of the run.
+	Verdicts []Verdict
+}

@@ -1,0 +1,176 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// run is one database of one trial, as its parts share it. Fields that steps fill in
+// are written by the goroutine of the steps, before any reader is started.
+type run struct {
+	experiment *config.Experiment
+	db         *config.Database
+	entry      database.Database
+	driver     database.Driver
+	// record is the run in the manifest.
+	record *results.DatabaseRun
+	// dir is the tag's folder.
+	dir string
+	// target is how clients reach the members, without TLS and Auth before the step
+	// "read credentials".
+	target database.Target
+	// mute is whether the members report neither version nor leader; known after the
+	// step "start members".
+	mute    bool
+	journal *journal
+	losses  *fleet.Losses
+}
+
+// newRun returns the run of a database before anything started. j is its journal.
+func newRun(e *config.Experiment, registry *database.Registry, db *config.Database, j *journal) (*run, error) {
+	entry, err := registry.Get(db.Name)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := newDriver(entry, db)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{experiment: e, db: db, entry: entry, driver: driver, journal: j}
+	if r.record, err = r.newRecord(); err != nil {
+		return nil, err
+	}
+	r.target = database.Target{Prefer: -1, MaxBytes: db.Load.KeySize + max(db.Load.ValueSize, db.Load.ValueSizeMax)}
+	for _, m := range r.record.Members {
+		r.target.Endpoints = append(r.target.Endpoints, m.Endpoint)
+	}
+	r.losses = fleet.NewLosses(len(r.record.Members), r.reportLoss)
+	return r, nil
+}
+
+// newDriver returns a driver with the options of the experiment.
+func newDriver(entry database.Database, db *config.Database) (database.Driver, error) {
+	driver := entry.New()
+	if err := database.DecodeOptions(db.OptionsYAML, driver); err != nil {
+		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
+	}
+	if err := validate(driver); err != nil {
+		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
+	}
+	return driver, nil
+}
+
+// newRecord returns the record of the run before anything started.
+func (r *run) newRecord() (*results.DatabaseRun, error) {
+	db := r.db
+	options, err := json.Marshal(db.Options)
+	if err != nil {
+		return nil, fmt.Errorf("encode options: %w", err)
+	}
+	return &results.DatabaseRun{
+		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
+		State: results.StateRunning, Options: options, Fsync: r.fsync(),
+		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(),
+	}, nil
+}
+
+// members are the members before they started: those that agents run, or the
+// endpoints of a cluster that runs without agents.
+func (r *run) members() []results.Member {
+	var members []results.Member
+	for i, e := range r.db.Endpoints {
+		host, _, err := net.SplitHostPort(e)
+		if err != nil {
+			host = e
+		}
+		members = append(members, results.Member{Index: i, Addr: host, Endpoint: e})
+	}
+	if members != nil {
+		return members
+	}
+	for i, h := range hosts(r.entry, r.db) {
+		members = append(members, results.Member{
+			Index: i, Addr: h.Addr, Agent: r.db.Hosts[i].Agent(), Endpoint: endpoint(h), Ports: h.Ports,
+		})
+	}
+	return members
+}
+
+// fsync states when a write is on disk with this driver's options. A cluster that
+// ran already may have others.
+func (r *run) fsync() string {
+	if len(r.db.Endpoints) > 0 {
+		return "not known: the cluster ran already"
+	}
+	if f, ok := r.driver.(database.Fsyncer); ok {
+		return f.Fsync()
+	}
+	return r.entry.Info.Fsync
+}
+
+// hosts are the hosts of a database with every port filled in.
+func hosts(entry database.Database, db *config.Database) []database.Host {
+	list := make([]database.Host, len(db.Hosts))
+	for i, h := range db.Hosts {
+		list[i] = database.Host{Addr: h.Addr, Ports: h.Ports}
+	}
+	return entry.Info.FillPorts(list)
+}
+
+// endpoint is where clients reach a host.
+func endpoint(h database.Host) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
+}
+
+// firstClients is the number of clients of the first step.
+func (r *run) firstClients() int { return r.db.Load.Stretches()[0].Clients }
+
+func (r *run) openRecords(context.Context) error {
+	if err := os.MkdirAll(filepath.Join(r.dir, results.DirLogs), 0o755); err != nil {
+		return fmt.Errorf("make log directory: %w", err)
+	}
+	return r.journal.open(filepath.Join(r.dir, results.FileEvents))
+}
+
+func (r *run) closeRecords(context.Context) error { return r.journal.close() }
+
+// readCredentials reads the files that the experiment names into the target. Only the
+// target holds a password.
+func (r *run) readCredentials(context.Context) (err error) {
+	r.target.TLS, r.target.Auth, err = credentials(r.db)
+	return err
+}
+
+// reportLoss records that a member is gone.
+func (r *run) reportLoss(member int, why string) {
+	r.journal.event("server lost", member, why)
+	m := r.record.Members[member]
+	r.journal.say("member %d on %s is lost: %s", member+1, cmp.Or(m.Agent, m.Endpoint), why)
+}
+
+// mark notes something that must be known beside the numbers and does not make
+// the run invalid.
+func (r *run) mark(code, format string, args ...any) {
+	r.record.Validity = append(r.record.Validity, results.Mark{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// newRunID returns 128 random bits in hexadecimal.
+func newRunID() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(id[:])
+}

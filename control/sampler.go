@@ -1,0 +1,39 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// clientSampler is the activity that samples this process each second.
+type clientSampler struct {
+	run *run
+	// device and network are sampled; "" finds them.
+	device, network string
+	clients         func() int64
+	sampler         *sysmetrics.Sampler
+	out             *results.SampleWriter
+}
+
+func (s *clientSampler) Name() string { return "sample the client" }
+
+func (s *clientSampler) prepare(context.Context) (err error) {
+	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
+		PIDs: func() []int { return []int{os.Getpid()} }, Dir: s.run.dir, Device: s.device, Interface: s.network,
+		Addr: s.run.record.Members[0].Addr, Clients: s.clients, // the interface that leads there
+	})
+	if err != nil {
+		return err
+	}
+	s.out, err = results.NewSampleWriter(filepath.Join(s.run.dir, results.FileClient))
+	return err
+}
+
+func (s *clientSampler) Run(ctx context.Context) error {
+	return errors.Join(s.sampler.Run(ctx, s.out), s.out.Close())
+}

@@ -1,0 +1,68 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// step is one step of a run. Steps pass facts to later ones in fields of the run.
+type step struct {
+	name string
+	// needs and gives are the facts that the step reads and leaves. They document
+	// the order of the steps, which a test compares with them.
+	needs, gives []fact
+	do           func(context.Context) error
+	// undo, if not nil, runs when the run ends, however it ends, if do was begun. Its
+	// context outlives an interrupt, so undo itself bounds calls that may hang.
+	undo func(context.Context) error
+	skip bool
+}
+
+// fact is something that a step leaves for later ones.
+type fact string
+
+// conduct carries out steps until one fails or ctx ends, then undoes in reverse
+// the steps that were begun. It returns every error; after the end of ctx they hold its
+// cause.
+func conduct(ctx context.Context, steps []step, say func(string)) error {
+	var errs []error
+	var begun []step
+	for _, s := range steps {
+		if s.skip {
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		say(s.name)
+		begun = append(begun, s)
+		if err := s.do(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, withCause(ctx, err)))
+			break
+		}
+	}
+	for _, s := range slices.Backward(begun) {
+		if s.undo == nil {
+			continue
+		}
+		if err := s.undo(context.WithoutCancel(ctx)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return withCause(ctx, errors.Join(errs...))
+}
+
+// withCause returns err with the cause of ctx's end, if ctx has ended.
+func withCause(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil || errors.Is(err, cause):
+		return err
+	case errors.Is(err, context.Canceled): // carries no reason of its own
+		return cause
+	default:
+		return errors.Join(cause, err)
+	}
+}

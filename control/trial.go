@@ -1,0 +1,158 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// trial is one pass over all databases: one result folder.
+type trial struct {
+	opts     Options
+	number   int
+	out      *Outcome
+	client   results.Host
+	folder   *results.Folder
+	manifest *results.Manifest
+}
+
+func (t *trial) run(ctx context.Context) (err error) {
+	e := t.opts.Experiment
+	started := time.Now().UTC()
+	suffix := ""
+	if e.Trials > 1 {
+		suffix = fmt.Sprintf("-trial-%d", t.number)
+	}
+	if t.folder, err = results.Create(e.Results, e.Title, started, suffix); err != nil {
+		return err
+	}
+	t.out.Folders = append(t.out.Folders, t.folder.Dir())
+	resolved, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode experiment: %w", err)
+	}
+	t.manifest = &results.Manifest{
+		Format: results.FormatVersion, State: results.StateRunning, Title: e.Title, Description: e.Description,
+		Started: started, RunID: newRunID(), Seed: e.Seed, Local: t.opts.Local, Trial: t.number, Trials: max(e.Trials, 1),
+		Tool: t.opts.Tool, Client: t.client, SelfCheck: t.opts.SelfCheck, Config: resolved,
+		Validity: slices.Concat(judge.SelfCheck(t.opts.SelfCheck, t.client), judgeUpload(t.opts)),
+	}
+	if err := t.folder.WriteManifest(t.manifest); err != nil {
+		return err
+	}
+	t.opts.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Text: "records go to " + t.folder.Dir(), Folder: t.folder.Dir()})
+	err = withCause(ctx, t.databases(ctx))
+	t.manifest.State = stateOf(ctx, err)
+	t.manifest.Ended = time.Now().UTC()
+	err = errors.Join(err, t.folder.WriteManifest(t.manifest))
+	t.collectVerdicts()
+	if err == nil && ctx.Err() == nil {
+		err = upload(ctx, t.opts, t.folder.Dir(), func(text string) {
+			t.opts.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Text: text})
+		})
+	}
+	return err
+}
+
+// databases runs every database, in an order that each trial rotates by one.
+func (t *trial) databases(ctx context.Context) error {
+	list := slices.Clone(t.opts.Experiment.Databases)
+	if n := len(list); n > 0 {
+		first := (t.number - 1) % n
+		list = append(list[first:], list[:first]...)
+	}
+	var errs []error
+	for i := range list {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := t.database(ctx, &list[i]); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", list[i].Tag, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// database runs one database and records how it ended.
+func (t *trial) database(ctx context.Context, db *config.Database) error {
+	r, err := t.newRun(rotated(db, t.number))
+	if err != nil {
+		return err
+	}
+	if r.dir, err = t.folder.MakeTag(db.Tag); err != nil {
+		return err
+	}
+	t.manifest.Databases = append(t.manifest.Databases, r.record)
+	if err := t.save(); err != nil {
+		return err
+	}
+	p := newParts(t.opts, r, t.save)
+	err = conduct(ctx, p.steps(), func(text string) { r.journal.say("%s", text) })
+	if r.record.Totals != nil {
+		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
+	}
+	err = withCause(ctx, errors.Join(err, r.derive()))
+	facts, unread := evidence(r, t.client, p.cluster.disks)
+	err = errors.Join(err, unread)
+	r.record.Validity = judge.Marks(facts)
+	r.record.Ended = time.Now().UTC()
+	r.record.State = stateOf(ctx, err)
+	if err != nil {
+		r.record.Error = err.Error()
+	}
+	return errors.Join(err, t.save(), r.exportSidecar(t.manifest))
+}
+
+// rotated returns a database whose members' order of hosts is moved on by one with
+// each trial, so that no machine is always the first member. It stays as it is if a
+// trial does not start and stop the members itself.
+func rotated(db *config.Database, trial int) *config.Database {
+	if len(db.Hosts) < 2 || len(db.Endpoints) > 0 || !db.Steps.Start || !db.Steps.Stop {
+		return db
+	}
+	other := *db
+	first := (trial - 1) % len(db.Hosts)
+	other.Hosts = slices.Concat(db.Hosts[first:], db.Hosts[:first])
+	return &other
+}
+
+// newRun returns the run of a database in this trial.
+func (t *trial) newRun(db *config.Database) (*run, error) {
+	return newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
+		report: t.opts.Report, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
+	})
+}
+
+// save writes the manifest as it is.
+func (t *trial) save() error { return t.folder.WriteManifest(t.manifest) }
+
+// stateOf is the state of a run that ended with err: interrupted if err holds the
+// cause of ctx. A run that was complete before ctx ended stays complete.
+func stateOf(ctx context.Context, err error) results.State {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		return results.StateComplete
+	case cause != nil && errors.Is(err, cause):
+		return results.StateInterrupted
+	default:
+		return results.StateFailed
+	}
+}
+
+func (t *trial) collectVerdicts() {
+	for _, d := range t.manifest.Databases {
+		t.out.Verdicts = append(t.out.Verdicts, Verdict{t.number, t.manifest.Trials, d.Tag, d.State, d.Validity})
+		for _, m := range d.Validity {
+			if m.Invalid {
+				t.out.Invalid = append(t.out.Invalid, fmt.Sprintf("%s: %s: %s", d.Tag, m.Code, m.Text))
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package control
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Verdict is how a database of a trial was judged.
+type Verdict struct {
+	// Trial counts from 1 to Trials.
+	Trial, Trials int
+	Tag           string
+	State         results.State
+	Marks         []results.Mark
+}
+
+// String is the verdict in a line: "etcd: not valid: failed requests; marks: shared
+// host". The marks' texts are in the manifest.
+func (v Verdict) String() string {
+	invalid, marks := v.codes(true), v.codes(false)
+	line := v.Tag + ": valid"
+	switch {
+	case len(invalid) > 0:
+		line = v.Tag + ": not valid: " + strings.Join(invalid, ", ")
+	case v.State != results.StateComplete:
+		line = v.Tag + ": " + string(v.State)
+	}
+	if len(marks) > 0 {
+		line += "; marks: " + strings.Join(marks, ", ")
+	}
+	return line
+}
+
+// codes are the different codes of the marks that make a run invalid, or of the
+// others.
+func (v Verdict) codes(invalid bool) []string {
+	var codes []string
+	for _, m := range v.Marks {
+		if m.Invalid == invalid && !slices.Contains(codes, m.Code) {
+			codes = append(codes, m.Code)
+		}
+	}
+	return codes
+}

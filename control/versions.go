@@ -1,0 +1,75 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// versions describes the versions of the members of a run, and which of them leads.
+// A version that the label contradicts is written as in reports.
+func versions(run *results.DatabaseRun) string {
+	var each, same []string
+	denied := ""
+	for _, m := range run.Members {
+		if m.Version == "" {
+			continue
+		}
+		each = append(each, fmt.Sprintf("member %d runs %s", m.Index+1, m.Version))
+		if len(same) == 0 || same[0] != m.Version {
+			same = append(same, m.Version)
+		}
+		if !run.LabelAgrees(m.Version) {
+			denied = m.Version
+		}
+	}
+	text := strings.Join(each, ", ")
+	switch {
+	case len(each) == 0:
+		text = "members do not report their version"
+	case len(same) == 1 && len(each) == len(run.Members):
+		text = "members run " + same[0]
+		if denied != "" {
+			text += fmt.Sprintf(", which the label contradicts: %s (ran %s)", run.Tag, denied)
+		}
+	}
+	if run.Leader >= 0 {
+		text += fmt.Sprintf(", member %d leads", run.Leader+1)
+	}
+	return text
+}
+
+// The words for commands of a member that are not of a release.
+const (
+	builtIn  = "built-in"      // in the agent's own binary
+	builtFor = "an executable" // that the agent was given; its origin is unknown
+)
+
+// originOf describes where the executables of a member come from: in one word, or
+// per command of the plan if they differ, such as a proxy and its server. "" is an
+// executable of unknown origin.
+func originOf(reply *dbtesterpb.StartResponse, plan database.Plan) string {
+	var words, parts []string
+	for _, c := range plan.Commands {
+		word, more := builtFor, ""
+		switch r := reply.Release; {
+		case c.Self:
+			word = builtIn
+		case r != nil && (len(plan.Commands) == 1 || r.Sha256[c.Name] != ""): // commands have the names of their tools
+			word, more = r.Kind, " "+r.Version
+		}
+		words = append(words, word)
+		parts = append(parts, c.Name+" "+word+more)
+	}
+	if words = slices.Compact(words); len(words) != 1 {
+		return strings.Join(parts, ", ")
+	}
+	if words[0] == builtFor {
+		return ""
+	}
+	return words[0]
+}
