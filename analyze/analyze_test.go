@@ -7,15 +7,16 @@ import (
 	"flag"
 	"io"
 	"io/fs"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	return files
 }
@@ -47,15 +48,15 @@ func golden(t *testing.T, name, got string) {
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the folders: %v", err)
 		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("write a file for the test: %v", err)
 		}
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got), write anew with -update:\n%s", name, diff)
@@ -63,15 +64,20 @@ func golden(t *testing.T, name, got string) {
 }
 
 // run analyzes with few plots and without PNG files, which take long to make.
-func run(t *testing.T, o Options) (*Report, error) {
+func analyzed(t *testing.T, o Options) (*Report, error) {
 	t.Helper()
-	o.Plots = []config.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}
+	o.Plots = []chart.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}
 	return draw(t, o, "")
 }
 
 // draw analyzes with a PNG file of one figure only.
 func draw(t *testing.T, o Options, whole string) (*Report, error) {
 	t.Helper()
+	for _, p := range config.DefaultPlots() {
+		if whole != "" {
+			o.Plots = append(o.Plots, chart.Plot(p))
+		}
+	}
 	d, err := newDocument(t.Context(), o)
 	if err != nil {
 		return nil, err
@@ -91,18 +97,18 @@ func draw(t *testing.T, o Options, whole string) (*Report, error) {
 	return d.Report, d.write(t.Context())
 }
 
-// tabulate analyzes folders without writing anything.
+// Tabulate analyzes folders without writing anything.
 func tabulate(t *testing.T, folders ...string) *Report {
 	t.Helper()
 	d, err := newDocument(t.Context(), Options{Folders: folders})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	return d.Report
 }
 
 // cell is one cell of a report.
-func cell(t *testing.T, r *Report, name string, column int) Cell {
+func cell(t *testing.T, r *Report, name string, column int) table.Cell {
 	t.Helper()
 	for _, row := range r.Table.Rows {
 		if row.Name == name {
@@ -110,13 +116,13 @@ func cell(t *testing.T, r *Report, name string, column int) Cell {
 		}
 	}
 	t.Fatalf("no row %q", name)
-	return Cell{}
+	return table.Cell{}
 }
 
 func TestReportOfTwoDatabases(t *testing.T) {
-	r, err := draw(t, Options{Folders: []string{twoDatabases(t)}}, "LATENCY-HEAT-etcd-v3.6")
+	r, err := draw(t, Options{Folders: []string{runtest.TwoDatabases(t)}}, "LATENCY-HEAT-etcd-v3.6")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("draw the figure: %v", err)
 	}
 	golden(t, "two.txt", r.Text())
 	files := tree(t, r.Dir)
@@ -154,10 +160,10 @@ func TestReportOfTwoDatabases(t *testing.T) {
 	}
 	var machine struct {
 		Valid bool
-		Table Table
+		Table table.Table
 	}
 	if err := json.Unmarshal([]byte(files["all-aggregated.json"]), &machine); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode the JSON: %v", err)
 	}
 	if diff := cmp.Diff(*r.Table, machine.Table); diff != "" || machine.Valid {
 		t.Errorf("all-aggregated.json, valid %v (-table +json):\n%s", machine.Valid, diff)
@@ -165,15 +171,15 @@ func TestReportOfTwoDatabases(t *testing.T) {
 }
 
 func TestSameBytesTwiceAndRecordsUntouched(t *testing.T) {
-	dir := twoDatabases(t)
+	dir := runtest.TwoDatabases(t)
 	before := tree(t, dir)
-	r, err := run(t, Options{Folders: []string{dir}})
+	r, err := analyzed(t, Options{Folders: []string{dir}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("analyze the runs: %v", err)
 	}
 	once := tree(t, dir)
-	if _, err := run(t, Options{Folders: []string{dir}}); err != nil {
-		t.Fatal(err)
+	if _, err := analyzed(t, Options{Folders: []string{dir}}); err != nil {
+		t.Fatalf("analyze the runs: %v", err)
 	}
 	if diff := cmp.Diff(once, tree(t, dir)); diff != "" {
 		t.Errorf("the second analysis differs:\n%s", diff)
@@ -189,13 +195,13 @@ func TestSameBytesTwiceAndRecordsUntouched(t *testing.T) {
 		}
 	}
 	for _, out := range []string{dir, filepath.Join(dir, "etcd-v3.6")} {
-		if _, err := run(t, Options{Folders: []string{dir}, Out: out}); err == nil || !strings.Contains(err.Error(), "among the records") {
+		if _, err := analyzed(t, Options{Folders: []string{dir}, Out: out}); err == nil || !strings.Contains(err.Error(), "among the records") {
 			t.Errorf("writing into %s: %v", out, err)
 		}
 	}
 	moved := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.CopyFS(moved, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+		t.Fatalf("copy the folder: %v", err)
 	}
 	if diff := cmp.Diff(r.Text(), tabulate(t, moved).Text()); diff != "" {
 		t.Errorf("a moved folder gives another report:\n%s", diff)
@@ -203,7 +209,7 @@ func TestSameBytesTwiceAndRecordsUntouched(t *testing.T) {
 }
 
 func TestSeveralFoldersBecomeColumns(t *testing.T) {
-	first, second := twoDatabases(t), twoDatabases(t)
+	first, second := runtest.TwoDatabases(t), runtest.TwoDatabases(t)
 	r := tabulate(t, first, second)
 	var tags []string
 	for _, c := range r.Table.Columns {
@@ -222,7 +228,7 @@ func TestPartialSets(t *testing.T) {
 		return func(t *testing.T, dir string) {
 			for _, n := range names {
 				if err := os.Remove(filepath.Join(dir, "etcd-v3.6", n)); err != nil {
-					t.Fatal(err)
+					t.Fatalf("remove the file: %v", err)
 				}
 			}
 		}
@@ -231,15 +237,15 @@ func TestPartialSets(t *testing.T) {
 		return func(t *testing.T, dir string) {
 			folder, err := results.Open(dir)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("open the result folder: %v", err)
 			}
 			m, err := folder.Manifest()
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("read the manifest: %v", err)
 			}
 			edit(m)
 			if err := folder.WriteManifest(m); err != nil {
-				t.Fatal(err)
+				t.Fatalf("write the manifest: %v", err)
 			}
 		}
 	}
@@ -251,11 +257,15 @@ func TestPartialSets(t *testing.T) {
 				f.Close()
 			}
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("append to the file: %v", err)
 			}
 		}
 	}
-	sound := twoDatabases(t)
+	const (
+		served = "10 clients: 495 req/sec; 50 clients: 990 req/sec"
+		means  = "10 clients: 4.3882 ms; 50 clients: 4.4500 ms"
+	)
+	sound := runtest.TwoDatabases(t)
 	for _, test := range []struct {
 		name  string
 		hurt  func(*testing.T, string)
@@ -263,32 +273,34 @@ func TestPartialSets(t *testing.T) {
 		cells map[string]string // of the first column
 	}{
 		{"a server's samples are missing", remove(results.ServerFile(2)), "2-server-system-metrics.csv is missing",
-			map[string]string{"SERVER-MAX-CPU-USAGE": "not measured", "SERVER-CPU-SECONDS": "not measured", "AVG-THROUGHPUT": "743 req/sec"}},
+			map[string]string{"SERVER-MAX-CPU-USAGE": "not measured", "SERVER-CPU-SECONDS": "not measured", "AVG-THROUGHPUT": served}},
 		{"the client's samples are missing", remove(results.FileClient), "client-system-metrics.csv is missing",
-			map[string]string{"CLIENT-MAX-CPU-USAGE": "not measured", "AVG-THROUGHPUT": "743 req/sec"}},
+			map[string]string{"CLIENT-MAX-CPU-USAGE": "not measured", "AVG-THROUGHPUT": served}},
 		{"no total histograms", remove(results.FileTotal), "latency-total.hlog is missing", // the seconds' are summed
-			map[string]string{"Latency p99": "6.852607 ms", "AVG-LATENCY": "4.4294 ms"}},
+			map[string]string{"Latency p99": "10 clients: 6.900000 ms; 50 clients: 6.900000 ms", "AVG-LATENCY": means}},
 		{"no histograms of seconds", remove(results.FileLatency), "latency.hlog is missing",
-			map[string]string{"Latency p99": "6.852607 ms", "AVG-LATENCY": "4.4294 ms"}},
+			map[string]string{"Latency p99": "10 clients: 6.900000 ms; 50 clients: 6.900000 ms", "AVG-LATENCY": means}},
 		{"no histograms", remove(results.FileTotal, results.FileLatency), "latency-total.hlog is missing",
-			map[string]string{"Latency p99": "not measured", "AVG-LATENCY": "4.4294 ms"}},
+			map[string]string{"Latency p99": "not measured", "AVG-LATENCY": means}},
 		{"no errors", remove(results.FileErrors), "errors.csv is missing",
 			map[string]string{"CLIENT-ERROR-COUNT": "59", "FAILED": "59"}},
 		{"nothing of the load", remove(results.FileIntervals, results.FileTotal, results.FileLatency), "intervals.csv is missing",
 			map[string]string{"AVG-LATENCY": "not measured", "AVG-THROUGHPUT": "not measured", "MAX-THROUGHPUT": "not measured", "OK": "5,941"}},
 		{"a row cut short", appendTo(results.FileIntervals, "18000"), "intervals.csv: incomplete last line dropped",
-			map[string]string{"AVG-THROUGHPUT": "743 req/sec"}},
+			map[string]string{"AVG-THROUGHPUT": served}},
+		{"no ticks, as in older formats", remove(results.FileProgress), "",
+			map[string]string{"AVG-THROUGHPUT": served, "MAX-THROUGHPUT": "not recorded then", "MIN-THROUGHPUT": "not recorded then", "AVG-LATENCY": means}},
 		{"an unreadable row", appendTo(results.ServerFile(1), "x,y\n"), "1-server-system-metrics.csv is unreadable from line 18 on",
 			map[string]string{"SERVER-MAX-CPU-USAGE": "258.00 %"}},
 		{"an interrupted run", change(func(m *results.Manifest) {
 			d := m.Databases[0]
 			d.State, d.Totals, d.Keys, d.LoadEnd, d.Steps[1].End = results.StateInterrupted, nil, nil, time.Time{}, time.Time{}
-		}), "the run is interrupted", map[string]string{"OK": "5,941", "FAILED": "59", "MIN-THROUGHPUT": "495 req/sec", "KEYS-FOUND": "not measured"}},
+		}), "the run is interrupted", map[string]string{"OK": "5,941", "FAILED": "59", "MIN-THROUGHPUT": "10 clients: 495 req/sec; 50 clients: 990", "KEYS-FOUND": "not measured"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			if err := os.CopyFS(dir, os.DirFS(sound)); err != nil {
-				t.Fatal(err)
+				t.Fatalf("copy the folder: %v", err)
 			}
 			test.hurt(t, dir)
 			r := tabulate(t, dir)
@@ -296,7 +308,7 @@ func TestPartialSets(t *testing.T) {
 				t.Errorf("no word of %q in\n%s", test.gap, r.Text())
 			}
 			for name, want := range test.cells {
-				if got := cell(t, r, name, 0); !strings.HasPrefix(got.Text, want) || (want == "not measured") != (got.Missing != "") {
+				if got := cell(t, r, name, 0); !strings.HasPrefix(got.Text, want) || strings.HasPrefix(want, "not ") != (got.Missing != "") {
 					t.Errorf("%s = %+v, want %s", name, got, want)
 				}
 			}
@@ -314,111 +326,15 @@ func TestPartialSets(t *testing.T) {
 	}
 }
 
-func TestPercentilesOfFewRequestsAreMarked(t *testing.T) {
-	for _, test := range []struct {
-		n    int
-		sure []string // all others up to p99.99 are marked
-	}{
-		{1, nil},
-		{5, nil},
-		{99, []string{"p10", "p25", "p50", "p75"}},
-		{100, []string{"p10", "p25", "p50", "p75", "p90"}},
-		{1000, []string{"p10", "p25", "p50", "p75", "p90", "p95", "p99"}},
-		{100_000, []string{"p10", "p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99"}},
-	} {
-		h := results.NewHistogram()
-		var l results.Latency
-		for i := range test.n {
-			d := time.Duration(i+1) * time.Microsecond
-			results.Record(h, d)
-			l.Add(d)
-		}
-		d := distributionOf(l, h)
-		var sure []string
-		for _, p := range percentiles {
-			c := percentile(d, p.q)
-			if c.Value == nil || *c.Value <= 0 {
-				t.Errorf("n=%d: %s = %+v", test.n, p.name, c)
-				continue
-			}
-			// Request i took i us: the value is the rank, give or take rounding it and
-			// the histogram's 0.1 %.
-			if want := p.q * float64(test.n) / 1000; math.Abs(*c.Value-want) > .001+want/500 {
-				t.Errorf("n=%d: %s = %v ms, want %v", test.n, p.name, *c.Value, want)
-			}
-			marked := strings.HasSuffix(c.Text, " *")
-			if marked != (len(c.Marks) == 1) {
-				t.Errorf("n=%d: %s = %+v", test.n, p.name, c)
-			}
-			if !marked {
-				sure = append(sure, p.name)
-			}
-		}
-		if diff := cmp.Diff(test.sure, sure); diff != "" {
-			t.Errorf("n=%d: percentiles without a mark (-want +got):\n%s", test.n, diff)
-		}
-	}
-}
-
-func TestOfferedPercentilesCountWhatWasNeverAnswered(t *testing.T) {
-	answered, failed := results.NewHistogram(), results.NewHistogram()
-	var ok results.Latency
-	for range 900 {
-		results.Record(answered, time.Millisecond)
-		ok.Add(time.Millisecond)
-	}
-	for range 50 {
-		results.Record(failed, 5*time.Second)
-	}
-	d := offeredDistribution(ok, answered, unanswered{h: failed, n: 50, least: int64(10 * time.Second)})
-	for q, want := range map[float64]string{.50: "1.0", .90: "1.0", .92: ">= 4999.", .96: ">= 9999."} {
-		if got := percentile(d, q).Text; !strings.HasPrefix(got, want) {
-			t.Errorf("p%v = %s, want %s...", q*100, got, want)
-		}
-	}
-}
-
-// However soon requests fail, what was offered is no better than what was answered.
-func TestOfferedPercentilesAreNotBelowThoseOfTheAnswered(t *testing.T) {
-	for seed := range uint64(20) {
-		draw := rand.New(rand.NewPCG(seed, 1))
-		h, failed := results.NewHistogram(), results.NewHistogram()
-		var ok results.Latency
-		for range draw.IntN(200) {
-			took := time.Duration(1 + draw.Int64N(int64(time.Second)))
-			results.Record(h, took)
-			ok.Add(took)
-		}
-		for range draw.IntN(200) { // as soon, later, or at once
-			results.Record(failed, time.Duration(1+draw.Int64N([]int64{int64(time.Second), int64(time.Minute), 1000}[seed%3])))
-		}
-		lost := unanswered{h: failed, n: draw.Int64N(50), least: int64(time.Second)}
-		response, offered := distributionOf(ok, h), offeredDistribution(ok, h, lost)
-		before, slowest := 0.0, float64(ok.MaxNS)/1e6
-		for _, p := range percentiles {
-			all, why := offered.quantile(p.q)
-			if why != "" {
-				continue
-			}
-			if answered, why := response.quantile(p.q); why == "" && all.ms < answered.ms {
-				t.Errorf("seed %d: offered %s is %v ms, of the answered %v", seed, p.name, all.ms, answered.ms)
-			}
-			if all.ms < before || all.atLeast && all.ms < slowest {
-				t.Errorf("seed %d: offered %s is %v ms, one below it %v, the slowest answered %v", seed, p.name, all.ms, before, slowest)
-			}
-			before = all.ms
-		}
-	}
-}
-
 func TestRatedLoadsTellResponseFromService(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	f.rate = 750
-	f.database("etcd-v3.6", 2*time.Millisecond)
-	r := tabulate(t, f.write())
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.Rate, f.Alike = 750, true
+	f.Database("etcd-v3.6", 2*time.Millisecond)
+	r := tabulate(t, f.Write())
 	for name, want := range map[string]string{
 		"AVG-LATENCY": "5.4294 ms", "AVG-SERVICE": "4.4294 ms", "FASTEST-LATENCY": "3.0000 ms",
-		"Latency p50": "5.4", "Service p50": "4.4", "Offered p50": "5.", "Offered p99": ">= 9999.", "UNSENT": "100", "OFFERED": "6,100",
+		"Latency p50": "5.4", "Latency p90": "7.5", "Latency p90, ok only": "7.4", "Service p50": "4.4", "Latency p95": "7.8", "Latency p99": ">= 10000.", "Latency p99.9": "not answered", "SLOWEST-LATENCY": "not answered",
+		"Latency p99, ok only": "7.8", "UNSENT": "100", "OFFERED": "6,100",
 		"INSIDE-SHARE": "",
 	} {
 		if want == "" {
@@ -435,59 +351,13 @@ func TestRatedLoadsTellResponseFromService(t *testing.T) {
 	}
 }
 
-func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
-	columns, err := readFolder(twoDatabases(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newSeries(columns[0])
-	// The second member missed the load's fourth second; the next sample spans it.
-	for name, want := range map[string][]float64{
-		"WRITES-COMPLETED-DELTA-1":   {100, 100, 100, 100, 100, 100, 100, 100, 100},
-		"WRITES-COMPLETED-DELTA-2":   {100, 100, 100, math.NaN(), 100, 100, 100, 100, 100},
-		"AVG-WRITES-COMPLETED-DELTA": {100, 100, 100, math.NaN(), 100, 100, 100, 100, 100},
-		"MAX-CPU":                    {300, 301, 302, math.NaN(), 304, 305, 306, 307, 308},
-		"AVG-THROUGHPUT":             {248, 495, 495, 495, 743, 990, 990, 990, 495},
-		"CONTROL-CLIENT-NUM":         {10, 10, 10, 10, 50, 50, 50, 50, 50},
-	} {
-		got := s.column(name)
-		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) < 1e-6 })); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	// The sum over the load still has the missed second.
-	v, _, _, why := columns[0].serverSum(apart, ownWrites)
-	if why != "" || v != 9*1000*2+9*2000*2 {
-		t.Errorf("own writes = %v %s, want %d", v, why, 9*1000*2+9*2000*2)
-	}
-}
-
 func TestSharedSourcesCountOnce(t *testing.T) {
-	r := tabulate(t, twoDatabases(t))
+	r := tabulate(t, runtest.TwoDatabases(t))
 	c := cell(t, r, "SERVER-TOTAL-NETWORK-RX-DATA-SUM", 0)
 	if c.Value == nil || *c.Value != 9e6 {
 		t.Errorf("received = %+v, want 9 s of one interface, 9e6", c)
 	}
 	if diff := cmp.Diff([]string{"shared by 2 members + client: counted once"}, c.Marks); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
-	columns, err := readFolder(twoDatabases(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range columns[0].byClients() {
-		want := map[int]float64{10: 495.25, 50: 990}[g.clients]
-		if got := g.value(newSeries(columns[0]), "AVG-THROUGHPUT"); got != want {
-			t.Errorf("%d clients: %v requests/s, want %v", g.clients, got, want)
-		}
-	}
-	var a sums
-	a.add(sums{count: 56, sum: 56 * .81, min: .1, max: 2})
-	a.add(sums{count: 1634, sum: 1634 * 5.77, min: .2, max: 9})
-	if mean := a.sum / a.count; math.Abs(mean-5.606) > .001 {
-		t.Errorf("mean of two steps = %v", mean)
 	}
 }

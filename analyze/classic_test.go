@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +31,7 @@ func classicDirectory(t *testing.T) string {
 }
 
 // classicExperiment is what a classic file says of that run.
-func classicExperiment(dir, out string) *config.Experiment {
+func classicExperiment(dir, out string) *Classic {
 	const tag = "etcd-v3.6.x-go1.26"
 	in := func(name string) string { return filepath.Join(dir, "t-"+name) }
 	files := map[string]string{}
@@ -40,20 +41,22 @@ func classicExperiment(dir, out string) *config.Experiment {
 	} {
 		files[name] = in(name)
 	}
-	return &config.Experiment{
-		Classic: true, Title: "Write 60K keys", Description: "One member.\n",
-		Databases: []config.Database{{
-			ID: "etcd__v3_3", Name: "etcd", Tag: tag,
-			Load: config.Load{Operation: "write", Requests: 60500, Clients: 50, Connections: 5, KeySize: 256, ValueSize: 1024},
-		}},
-		Inputs: map[string]config.Inputs{tag: {
-			Files: files, Servers: []string{in("1-" + results.FileServerInterpolated)},
+	return &Classic{
+		Title: "Write 60K keys", Description: "One member.\n",
+		Runs: []ClassicRun{{
+			ClassicFiles: run.ClassicFiles{
+				Record: &results.DatabaseRun{
+					ID: "etcd__v3_3", Database: "etcd", Tag: tag, State: results.StateComplete, Leader: -1,
+					Load: results.Load{Load: workload.Load{Operation: "write", Requests: 60500, Clients: 50, Connections: 5, KeySize: 256, ValueSize: 1024}},
+				},
+				Files: files, Servers: []string{in("1-" + results.FileServerInterpolated)},
+			},
 			Outputs: map[string]string{fileAggregate: filepath.Join(out, "own", "t-all.csv")},
 		}},
-		Report: config.Report{
+		Report: ClassicReport{
 			TableCSV: filepath.Join(out, "all.csv"), TableTXT: filepath.Join(out, "all.anything"), PlotDir: filepath.Join(out, "plots"),
 			README: filepath.Join(out, "README.md"),
-			Images: []config.Image{{Title: "a", Path: "x/AVG-CPU.svg", Type: "local"}, {Title: "b", Path: "https://example.com/b.svg", Type: "remote"}},
+			Images: []Image{{Title: "a", Path: "x/AVG-CPU.svg", Type: "local"}, {Title: "b", Path: "https://example.com/b.svg", Type: "remote"}},
 		},
 	}
 }
@@ -62,7 +65,7 @@ func TestClassicTableGivesTheClassicValues(t *testing.T) {
 	dir, out := classicDirectory(t), t.TempDir()
 	r, err := newDocument(t.Context(), Options{Classic: classicExperiment(dir, out)})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	// Every row whose classic value is wrong: what it must be instead, and why.
 	exceptions := map[string]string{
@@ -77,12 +80,12 @@ func TestClassicTableGivesTheClassicValues(t *testing.T) {
 	}
 	f, err := os.Open(filepath.Join(dir, "all-aggregated.csv"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open the file: %v", err)
 	}
 	defer f.Close()
 	want, err := csv.NewReader(f).ReadAll()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the CSV: %v", err)
 	}
 	got := map[string]string{}
 	var names []string
@@ -116,25 +119,25 @@ func TestClassicTableGivesTheClassicValues(t *testing.T) {
 func TestClassicOutputsGoWhereTheFileSays(t *testing.T) {
 	dir, out := classicDirectory(t), t.TempDir()
 	e := classicExperiment(dir, out)
-	if _, err := run(t, Options{Classic: e}); err != nil {
-		t.Fatal(err)
+	if _, err := analyzed(t, Options{Classic: e}); err != nil {
+		t.Fatalf("analyze the runs: %v", err)
 	}
 	for _, path := range []string{"all.csv", "all.txt", "all.json", "README.md", "own/t-all.csv", "plots/report.html", "plots/AVG-LATENCY-MS-BY-KEY.svg"} {
 		if _, err := os.Stat(filepath.Join(out, path)); err != nil {
-			t.Error(err)
+			t.Errorf("stat the file: %v", err)
 		}
 	}
 	readme, err := os.ReadFile(filepath.Join(out, "README.md"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	for _, part := range []string{"\n\n<br><br><hr>\n##### Write 60K keys\n", "![a](./AVG-CPU.svg)", `<img src="https://example.com/b.svg" alt="b">`, "AVG-THROUGHPUT |"} {
 		if !strings.Contains(string(readme), part) {
 			t.Errorf("README lacks %q:\n%s", part, readme)
 		}
 	}
-	e.Report.TableCSV = e.Inputs[e.Databases[0].Tag].Servers[0]
-	if _, err := run(t, Options{Classic: e}); err == nil || !strings.Contains(err.Error(), "one of the records") {
+	e.Report.TableCSV = e.Runs[0].Servers[0]
+	if _, err := analyzed(t, Options{Classic: e}); err == nil || !strings.Contains(err.Error(), "one of the records") {
 		t.Errorf("writing over an input: %v", err)
 	}
 }

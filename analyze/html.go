@@ -8,17 +8,19 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/table"
 )
 
 //go:embed report.html.tmpl
 var htmlTemplate string
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	*Report
 	Lines    []pageLine
-	Sections []section
+	Sections []table.Section
 	Span     int // columns of the table, the names' included
 	Errors   []columnErrors
 	Pictures []picture
@@ -26,19 +28,13 @@ type page struct {
 	Commands []string
 }
 
-// pageLine is a mark.
 type pageLine struct {
 	Text string
 	Bad  bool
 }
 
-// section is a part of the table.
-type section struct {
-	Name string
-	Rows []Row
-}
-
-// picture is a figure inside the page. As an image its SVG keeps its own names.
+// picture is a figure inside the page. Its SVG is an image, so that its ids stay its
+// own.
 type picture struct {
 	Name, Alt string
 	Source    template.URL
@@ -47,7 +43,7 @@ type picture struct {
 // writeHTML writes the report as one page that needs nothing else.
 func (d *document) writeHTML() error {
 	p := page{
-		Report: d.Report, Sections: d.Table.sections(), Span: len(d.Table.Columns) + 1,
+		Report: d.Report, Sections: d.Table.Sections(), Span: len(d.Table.Columns) + 1,
 		Errors: d.errors, Accounts: d.accounts(), Commands: d.commands(),
 	}
 	for _, l := range d.markLines() {
@@ -58,7 +54,7 @@ func (d *document) writeHTML() error {
 		if err := figure.SVG(&svg, f); err != nil {
 			return err
 		}
-		p.Pictures = append(p.Pictures, picture{f.Name, describe(f),
+		p.Pictures = append(p.Pictures, picture{f.Name, chart.Describe(f),
 			template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes()))})
 	}
 	t, err := template.New("report").Parse(htmlTemplate)
@@ -70,18 +66,4 @@ func (d *document) writeHTML() error {
 		return fmt.Errorf("write page: %w", err)
 	}
 	return d.out.write(d.out.html, b.Bytes())
-}
-
-// sections are the rows that are shown, by their parts.
-func (t *Table) sections() (out []section) {
-	for _, row := range t.Rows {
-		if row.Raw {
-			continue
-		}
-		if n := len(out); n == 0 || out[n-1].Name != row.Section {
-			out = append(out, section{Name: row.Section})
-		}
-		out[len(out)-1].Rows = append(out[len(out)-1].Rows, row)
-	}
-	return out
 }

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/sidecar"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -42,16 +45,16 @@ func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 // TestKilledRun is a control that was killed during the load: the manifest is as
 // it was when the load began, and nothing of the members came home.
 func TestKilledRun(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	run := f.database("etcd-v3.6", 2*time.Millisecond)
-	whole := names(tabulate(t, f.write()))
-	f.m.State, f.m.Ended, run.State = results.StateRunning, time.Time{}, results.StateRunning
-	run.LoadStart, run.LoadEnd, run.Steps, run.Totals, run.Keys = time.Time{}, time.Time{}, nil, nil, nil
-	for i := range run.Members {
-		run.Members[i].Disk, run.Members[i].Clock = nil, nil
-		f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.ServerFile(i+1))))
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	record := f.Database("etcd-v3.6", 2*time.Millisecond)
+	whole := names(tabulate(t, f.Write()))
+	f.M.State, f.M.Ended, record.State = results.StateRunning, time.Time{}, results.StateRunning
+	record.LoadStart, record.LoadEnd, record.Steps, record.Totals, record.Keys = time.Time{}, time.Time{}, nil, nil, nil
+	for i := range record.Members {
+		record.Members[i].Disk, record.Members[i].Clock = nil, nil
+		f.Ok(os.Remove(filepath.Join(f.Dir, record.Tag, results.ServerFile(i+1))))
 	}
-	r := tabulate(t, f.write())
+	r := tabulate(t, f.Write())
 	if diff := cmp.Diff(slices.DeleteFunc(whole, func(n string) bool { return n == "INSIDE-SHARE-WORST-STEP" }), names(r)); diff != "" {
 		t.Errorf("rows of the whole run and of the killed one (-whole +killed):\n%s", diff)
 	}
@@ -64,6 +67,8 @@ func TestKilledRun(t *testing.T) {
 		"DISK-SPACE-ALLOCATED": "not measured: 0 of 2 data directories were measured",
 		"INSIDE-SHARE":         "not measured: the time inside calls was not recorded",
 		"CLAMPED":              "not measured: only the totals at the end of a run have it",
+		"OTHER-CPU-SHARE":      "not measured: no machine was sampled twice during the load",
+		"OTHER-WRITTEN-MB":     "not measured: no machine was sampled twice during the load",
 	})
 	text := strings.Join(strings.Fields(r.Text()), " ")
 	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "gap: the run is running"} {
@@ -75,14 +80,14 @@ func TestKilledRun(t *testing.T) {
 
 // TestLostMember has lost the samples of one member of two, and the count of keys.
 func TestLostMember(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	run := f.database("etcd-v3.6", 2*time.Millisecond)
-	run.Keys.Error = "context deadline exceeded"
-	run.Members[0].Addr = "10.0.0.1"
-	run.Validity = []results.Mark{{Code: sharedHostCode, Text: "as control found"}}
-	run.Members[1].Disk = nil
-	f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.ServerFile(1))))
-	r := tabulate(t, f.write())
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	record := f.Database("etcd-v3.6", 2*time.Millisecond)
+	record.Keys.Error = "context deadline exceeded"
+	record.Members[0].Addr = "10.0.0.1"
+	record.Validity = []results.Mark{{Code: results.MarkSharedHost, Text: "as control found"}}
+	record.Members[1].Disk = nil
+	f.Ok(os.Remove(filepath.Join(f.Dir, record.Tag, results.ServerFile(1))))
+	r := tabulate(t, f.Write())
 	wantCells(t, r, 0, map[string]string{
 		"SHARED-HOST":        "2 members + client",
 		"DURABLE":            "yes: ext4, fdatasync p50 400 us; not recorded of 1 of 2 members",
@@ -93,21 +98,21 @@ func TestLostMember(t *testing.T) {
 		t.Errorf("%d marks of a shared host:\n%s", n, r.Text())
 	}
 	// Not even the agent said where the member ran.
-	run.Members[0].Host = nil
-	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"SHARED-HOST": "1 member + client"})
-	run.Members[0].Addr = "127.0.0.9"
-	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"SHARED-HOST": "2 members + client"})
+	record.Members[0].Host = nil
+	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"SHARED-HOST": "1 member + client"})
+	record.Members[0].Addr = "127.0.0.9"
+	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"SHARED-HOST": "2 members + client"})
 }
 
 // TestNothingWasSent is a load that did not begin: no count is 0.
 func TestNothingWasSent(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	f.m.Databases = []*results.DatabaseRun{{
-		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "no quorum\nconnection refused", Leader: -1, Built: builtIn,
-		Load:    results.Load{Operation: "write", Requests: 100, Clients: 1, Connections: 1, KeySize: 8, ValueSize: 8},
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.M.Databases = []*results.DatabaseRun{{
+		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "no quorum\nconnection refused", Leader: -1, Built: run.BuiltIn,
+		Load:    results.Load{Load: workload.Load{Operation: "write", Requests: 100, Clients: 1, Connections: 1, KeySize: 8, ValueSize: 8}},
 		Members: []results.Member{{Addr: "127.0.0.1", Endpoint: "127.0.0.1:2379"}},
 	}}
-	r := tabulate(t, f.write())
+	r := tabulate(t, f.Write())
 	want := map[string]string{"AVG-LATENCY": "not measured: intervals.csv is missing", "KEYS-FOUND": "not measured: the database's own count of its keys was not recorded"}
 	for _, name := range []string{"TOTAL-REQUEST-NUMBER", "CLIENT-ERROR-COUNT", "OFFERED", "SENT", "OK", "FAILED", "UNKNOWN", "UNSENT", "ERRORS"} {
 		want[name] = "not measured: no request was recorded"
@@ -127,42 +132,46 @@ func TestNothingWasSent(t *testing.T) {
 
 // TestErrorsWithoutTheirFile still tells how many there were.
 func TestErrorsWithoutTheirFile(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	run := f.database("etcd-v3.6", 2*time.Millisecond)
-	f.ok(os.Remove(filepath.Join(f.dir, run.Tag, results.FileErrors)))
-	wantCells(t, tabulate(t, f.write()), 0, map[string]string{"ERRORS": "unrecorded 59"})
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	record := f.Database("etcd-v3.6", 2*time.Millisecond)
+	f.Ok(os.Remove(filepath.Join(f.Dir, record.Tag, results.FileErrors)))
+	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"ERRORS": "unrecorded 59"})
 }
 
 // exported is a run whose classic files were exported, and the classic file that
 // names them.
-func exported(t *testing.T, f *fixture, run *results.DatabaseRun) *config.Experiment {
+func exported(t *testing.T, f *runtest.Fixture, record *results.DatabaseRun) *Classic {
 	t.Helper()
-	dir := filepath.Join(f.write(), run.Tag)
-	f.ok(results.Derive(dir, run))
-	in := config.Inputs{Files: map[string]string{}}
+	dir := filepath.Join(f.Write(), record.Tag)
+	f.Ok(results.Derive(dir, record))
+	in := run.ClassicFiles{Files: map[string]string{}}
 	to := t.TempDir()
 	export := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		f.ok(err)
+		f.Ok(err)
 		path := filepath.Join(to, "t-"+name)
-		f.ok(os.WriteFile(path, data, 0o644))
+		f.Ok(os.WriteFile(path, data, 0o644))
 		return path
 	}
 	for _, name := range []string{results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicTimeseries, results.FileClassicByKey, results.FileClientInterpolated} {
 		in.Files[name] = export(name)
 	}
 	in.Servers = []string{export("1-" + results.FileServerInterpolated), export("2-" + results.FileServerInterpolated)}
-	return &config.Experiment{
-		Classic: true, Title: "Write 6K keys", Inputs: map[string]config.Inputs{run.Tag: in}, Report: config.Report{PlotDir: t.TempDir()},
-		Databases: []config.Database{{ID: "etcd__v3_6", Name: "etcd", Tag: run.Tag, Load: config.Load{Operation: "write", Clients: 10, KeySize: 256, ValueSize: 1024}}},
-	}
+	in.Record = stated(record.Tag)
+	in.Record.Load = results.Load{Load: workload.Load{Operation: "write", Clients: 10, KeySize: 256, ValueSize: 1024}}
+	return &Classic{Title: "Write 6K keys", Report: ClassicReport{PlotDir: t.TempDir()}, Runs: []ClassicRun{{ClassicFiles: in}}}
 }
 
-func tabulateClassic(t *testing.T, e *config.Experiment) *Report {
+// stated is the record of a run of which only its tag is known.
+func stated(tag string) *results.DatabaseRun {
+	return &results.DatabaseRun{ID: "etcd__v3_6", Database: "etcd", Tag: tag, State: results.StateComplete, Leader: -1}
+}
+
+func tabulateClassic(t *testing.T, e *Classic) *Report {
 	t.Helper()
 	d, err := newDocument(t.Context(), Options{Classic: e})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	return d.Report
 }
@@ -170,10 +179,10 @@ func tabulateClassic(t *testing.T, e *config.Experiment) *Report {
 // TestClassicFilesMissing names the file, where one of a classic run is missing,
 // and takes nothing for 0.
 func TestClassicFilesMissing(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	run := f.database("etcd-v3.6", 2*time.Millisecond)
-	e := exported(t, f, run)
-	in := e.Inputs[run.Tag]
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	record := f.Database("etcd-v3.6", 2*time.Millisecond)
+	e := exported(t, f, record)
+	in := e.Runs[0]
 	wantCells(t, tabulateClassic(t, e), 0, map[string]string{"OK": "5,941", "ERRORS": "throttled 59", "AVG-LATENCY": "4.4294 ms", "Latency p99": "6.85"})
 	for _, test := range []struct {
 		file string
@@ -190,28 +199,29 @@ func TestClassicFilesMissing(t *testing.T) {
 		}},
 	} {
 		path := in.Files[test.file]
-		f.ok(os.Rename(path, path+".away"))
+		f.Ok(os.Rename(path, path+".away"))
 		for name, text := range test.want {
 			test.want[name] = strings.ReplaceAll(text, "$", filepath.Base(path))
 		}
 		wantCells(t, tabulateClassic(t, e), 0, test.want)
-		f.ok(os.Rename(path+".away", path))
+		f.Ok(os.Rename(path+".away", path))
 	}
 }
 
 // TestClassicRunThatCannotBeRead is an error, or one column less.
 func TestClassicRunThatCannotBeRead(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	e := exported(t, f, f.database("etcd-v3.6", 2*time.Millisecond))
-	e.Databases = append(e.Databases, config.Database{ID: "etcd__none", Name: "etcd", Tag: "etcd-none"})
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	e := exported(t, f, f.Database("etcd-v3.6", 2*time.Millisecond))
 	away := func(name string) string { return filepath.Join(t.TempDir(), name) }
-	e.Inputs["etcd-none"] = config.Inputs{Files: map[string]string{results.FileClassicSummary: away("summary.csv")}, Servers: []string{away("1.csv")}}
+	e.Runs = append(e.Runs, ClassicRun{ClassicFiles: run.ClassicFiles{
+		Record: stated("etcd-none"), Files: map[string]string{results.FileClassicSummary: away("summary.csv")}, Servers: []string{away("1.csv")},
+	}})
 	r := tabulateClassic(t, e)
 	if diff := cmp.Diff([]string{"etcd-none"}, r.Unread); diff != "" || !strings.Contains(r.Text(), "etcd-none: gap: none of its files can be read") {
 		t.Errorf("unread (-want +got):\n%s%s", diff, r.Text())
 	}
 	wantCells(t, r, 1, map[string]string{"OK": "not measured: client-latency-throughput-timeseries.csv is not named in the experiment file"})
-	e.Databases = e.Databases[1:]
+	e.Runs = e.Runs[1:]
 	_, err := Run(t.Context(), Options{Classic: e})
 	if err == nil || !strings.Contains(err.Error(), "no file can be read\netcd-none: client-") || !strings.Contains(err.Error(), "summary.csv is missing") {
 		t.Errorf("a report of nothing: %v", err)
@@ -224,26 +234,26 @@ func TestClassicRunThatCannotBeRead(t *testing.T) {
 // TestClassicSidecar gives a classic run what its files have no place for, as the
 // result folder has it.
 func TestClassicSidecar(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	f.rate = 750
-	run := f.database("etcd-v3.5", 2*time.Millisecond)
-	run.Label = "v3_5" // 3.6.16 ran
-	run.Validity = []results.Mark{{Code: "unsent", Invalid: true, Text: "100 of 6,100 requests"}, {Code: sharedHostCode, Text: "as control found"}}
-	f.m.Validity = []results.Mark{{Code: "self-check", Text: "of another machine"}}
-	e := exported(t, f, run)
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.Rate, f.Alike = 750, true
+	record := f.Database("etcd-v3.5", 2*time.Millisecond)
+	record.Label = "v3_5" // 3.6.16 ran
+	record.Validity = []results.Mark{{Code: "unsent", Invalid: true, Text: "100 of 6,100 requests"}, {Code: results.MarkSharedHost, Text: "as control found"}}
+	f.M.Validity = []results.Mark{{Code: "self-check", Text: "of another machine"}}
+	e := exported(t, f, record)
 	plain := tabulateClassic(t, e)
 	if got := plain.Table.Columns[0].Text; got != "etcd-v3.5" || len(plain.Marks) == 0 || !plain.Valid() {
 		t.Errorf("without what control left: %s, %+v", got, plain.Marks)
 	}
-	summary := e.Inputs[run.Tag].Files[results.FileClassicSummary]
-	f.ok(results.WriteSidecar(summary, f.m))
-	r, folder := tabulateClassic(t, e), tabulate(t, f.dir)
+	summary := e.Runs[0].Files[results.FileClassicSummary]
+	f.Ok(sidecar.Write(summary, f.M))
+	r, folder := tabulateClassic(t, e), tabulate(t, f.Dir)
 	if got := r.Table.Columns[0].Text; got != "etcd-v3.5 (ran 3.6.16)" || r.Valid() {
 		t.Errorf("header %s, marks %v", got, r.Marks)
 	}
-	var marks []Mark
+	var marks []run.Mark
 	for _, m := range r.Marks {
-		if m.Code == "unsent" || m.Code == sharedHostCode || m.Code == "self-check" {
+		if m.Code == "unsent" || m.Code == results.MarkSharedHost || m.Code == "self-check" {
 			marks = append(marks, m)
 		}
 	}
@@ -251,7 +261,7 @@ func TestClassicSidecar(t *testing.T) {
 		t.Errorf("marks %v", r.Marks)
 	}
 	for _, name := range []string{
-		"TOTAL-SECONDS", "TOTAL-REQUEST-NUMBER", "MAX-THROUGHPUT", "MIN-THROUGHPUT", "AVG-LATENCY", "Latency p99", "Response p99", "VERSION", "MEMBERS", "LEADER", "FSYNC", "DURABLE", "SHARED-HOST",
+		"TOTAL-SECONDS", "TOTAL-REQUEST-NUMBER", "AVG-THROUGHPUT", "VERSION", "MEMBERS", "LEADER", "FSYNC", "DURABLE", "SHARED-HOST",
 		"OFFERED", "SENT", "OK", "FAILED", "UNSENT", "QUEUED", "KEYS-FOUND", "ERRORS", "CLIENT-ERROR-COUNT", "TIMED-FROM", "RATE", "CLIENTS", "SERVER-AVG-DISK-SPACE-USAGE", "DISK-SPACE-ALLOCATED",
 	} {
 		if got, want := cell(t, r, name, 0), cell(t, folder, name, 0); got.Text != want.Text {
@@ -263,8 +273,8 @@ func TestClassicSidecar(t *testing.T) {
 	}
 	// Files of another run lie there now.
 	data, err := os.ReadFile(summary)
-	f.ok(err)
-	f.ok(os.WriteFile(summary, append(data, '\n'), 0o644))
+	f.Ok(err)
+	f.Ok(os.WriteFile(summary, append(data, '\n'), 0o644))
 	if r := tabulateClassic(t, e); r.Table.Columns[0].Text != "etcd-v3.5" || !strings.Contains(r.Text(), "summary.run.json is not used: ") {
 		t.Errorf("beside another run:\n%s", r.Text())
 	}
@@ -275,9 +285,9 @@ func TestReportOfSeveralRuns(t *testing.T) {
 	base := t.TempDir()
 	var dirs []string
 	for _, name := range []string{"one/1", "one/2", "other/1"} {
-		f := newFixture(t, filepath.Join(base, "results", name))
-		f.database("etcd", 2*time.Millisecond)
-		dirs = append(dirs, f.write())
+		f := runtest.NewFixture(t, filepath.Join(base, "results", name))
+		f.Database("etcd", 2*time.Millisecond)
+		dirs = append(dirs, f.Write())
 	}
 	for _, test := range []struct {
 		dirs []string
@@ -290,12 +300,12 @@ func TestReportOfSeveralRuns(t *testing.T) {
 			t.Errorf("report of %q in %s, want %s", test.dirs, got, test.want)
 		}
 	}
-	if _, err := newOutput(Options{Folders: []string{"/a/1", "/b/1"}}); err == nil || !strings.Contains(err.Error(), "say where") {
+	if _, err := newOutput(Options{Folders: []string{"/a/1", "/b/1"}}); err == nil || !strings.Contains(err.Error(), "name the folder") {
 		t.Errorf("a report in the root: %v", err)
 	}
-	r, err := run(t, Options{Folders: dirs[:2]})
+	r, err := analyzed(t, Options{Folders: dirs[:2]})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("analyze the runs: %v", err)
 	}
 	for dir, want := range map[string]bool{r.Dir: true, dirs[0]: false, filepath.Dir(dirs[0]): false, filepath.Join(r.Dir, fileReadme): false} {
 		if IsReport(dir) != want {

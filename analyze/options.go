@@ -1,72 +1,54 @@
 package analyze
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
-	"strings"
+	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/run"
 )
 
-// options are the driver's settings that ran, by name; those inside others are
-// named OUTER.INNER.
-func (c *column) options() map[string]string {
-	var tree map[string]any
-	if json.Unmarshal(c.run.Options, &tree) != nil {
-		return nil // no options, or not a set of them
-	}
-	out := map[string]string{}
-	flatten(out, "", tree)
-	return out
+// Options name the records to analyze and the place of the report.
+type Options struct {
+	// Folders are result folders, in the order of the table's columns. A tag that
+	// occurs in several becomes "TAG #2" and so on from the second.
+	Folders []string
+	// Classic, if not nil, adds classic files as columns. Without Out its Report gives
+	// the paths of the outputs.
+	Classic *Classic
+	// Out is the folder to write into. By default it is "report" in the one folder,
+	// or in the folder that holds all of several; [IsReport] recognizes it
+	// among result folders.
+	Out string
+	// Plots are the time plots to draw.
+	Plots []Plot
 }
 
-func flatten(out map[string]string, prefix string, tree map[string]any) {
-	for name, value := range tree {
-		switch v := value.(type) {
-		case nil:
-		case map[string]any:
-			flatten(out, prefix+name+".", v)
-		case []any:
-			var parts []string
-			for _, p := range v {
-				parts = append(parts, optionText(p))
-			}
-			out[prefix+name] = strings.Join(parts, " ")
-		default:
-			out[prefix+name] = optionText(v)
-		}
-	}
+// Plot asks for a plot over time: see [chart.Plot].
+type Plot = chart.Plot
+
+// Classic holds the runs of a classic experiment file.
+type Classic struct {
+	// Path is the file it was read from, "" for none.
+	Path               string
+	Title, Description string
+	Runs               []ClassicRun
+	Report             ClassicReport
 }
 
-// optionText prints a setting; of a path only its last element, for a report may
-// be shown where the machine it was made on is nobody's business.
-func optionText(v any) string {
-	switch v := v.(type) {
-	case string:
-		name, value, flag := strings.Cut(v, "=")
-		switch {
-		case filepath.IsAbs(v):
-			return filepath.Base(v)
-		case flag && filepath.IsAbs(value):
-			return name + "=" + filepath.Base(value)
-		}
-		return v
-	case float64:
-		if v == float64(int64(v)) {
-			return fmt.Sprint(int64(v))
-		}
-	}
-	return fmt.Sprint(v)
+// ClassicRun names the input and output files of one database.
+type ClassicRun struct {
+	ClassicFiles
+	// Outputs are the paths that the file gives for a database's own outputs, by name
+	// ("all-aggregated.csv", "server-memory-by-key-number.csv").
+	Outputs map[string]string
 }
 
-// optionNames are the settings that any column has, in order.
-func optionNames(columns []*column) []string {
-	names := map[string]bool{}
-	for _, c := range columns {
-		for name := range c.options() {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
+// ClassicFiles is [run.ClassicFiles].
+type ClassicFiles = run.ClassicFiles
+
+// ClassicReport holds the paths of the outputs. An empty path leaves the default.
+type ClassicReport struct {
+	TableCSV, TableTXT, PlotDir, README string
+	Images                              []Image
 }
+
+// Image is a picture of a classic README; Type is local or remote.
+type Image struct{ Title, Path, Type string }

@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -25,19 +26,20 @@ const (
 	fileAggregate = fileTable + ".csv"
 )
 
-// output writes the files of a report and never one of its records.
+// output writes the files of a report, and never over a record.
 type output struct {
 	dir                           string
+	inside                        bool // dir was not given: it lies in, or beside, result folders
 	tableCSV, tableTXT, tableJSON string
 	readme, html                  string
-	perColumn                     map[string]map[string]string // by tag and logical name
+	own                           map[*run.Run]map[string]string // paths of a run's outputs by name
 	records, folders, files       []string
 	draw                          func(dir string, f figure.Figure) ([]string, error)
 }
 
-// newOutput decides where everything goes.
+// newOutput decides where every file goes.
 func newOutput(o Options) (*output, error) {
-	out := &output{dir: o.Out, draw: figure.Write}
+	out := &output{dir: o.Out, inside: o.Out == "" && len(o.Folders) > 0, draw: figure.Write}
 	for _, f := range o.Folders {
 		absolute, err := filepath.Abs(f)
 		if err != nil {
@@ -52,7 +54,7 @@ func newOutput(o Options) (*output, error) {
 	case len(o.Folders) > 1:
 		parent := holderOf(out.folders)
 		if filepath.Dir(parent) == parent {
-			return nil, errors.New("no folder holds all the result folders: say where the report is to be")
+			return nil, errors.New("no folder holds all the result folders: name the folder of the report")
 		}
 		out.dir = filepath.Join(parent, results.DirReport)
 	default:
@@ -70,7 +72,7 @@ func newOutput(o Options) (*output, error) {
 	return out, nil
 }
 
-// holderOf is the deepest folder that holds several absolute ones.
+// holderOf returns the deepest folder that holds all of several absolute ones.
 func holderOf(folders []string) string {
 	parent := filepath.Dir(folders[0])
 	for _, folder := range folders[1:] {
@@ -81,8 +83,8 @@ func holderOf(folders []string) string {
 	return parent
 }
 
-// IsReport reports whether a folder holds a report and no records: that of several
-// runs lies beside them, where a pattern such as results/TITLE/* finds it.
+// IsReport reports whether a folder holds a report and no records. A report of several
+// runs lies next to them, and a pattern such as results/TITLE/* matches it.
 func IsReport(dir string) bool {
 	for _, name := range []string{fileTable + ".json", fileReadme, fileHTML} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -93,8 +95,8 @@ func IsReport(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// classicDir is where the figures of a classic report go.
-func classicDir(r config.Report) string {
+// classicDir is the folder for the figures of a classic report.
+func classicDir(r ClassicReport) string {
 	for _, path := range []string{r.TableCSV, r.TableTXT, r.README} {
 		if r.PlotDir == "" && path != "" {
 			return filepath.Dir(path)
@@ -106,8 +108,8 @@ func classicDir(r config.Report) string {
 	return r.PlotDir
 }
 
-// followClassic takes the paths that a classic file names.
-func (out *output) followClassic(e *config.Experiment) {
+// followClassic takes the paths of a classic file.
+func (out *output) followClassic(e *Classic) {
 	if e.Report.TableCSV != "" {
 		out.tableCSV = e.Report.TableCSV
 		out.tableJSON = strings.TrimSuffix(out.tableCSV, filepath.Ext(out.tableCSV)) + ".json"
@@ -118,15 +120,11 @@ func (out *output) followClassic(e *config.Experiment) {
 	if e.Report.README != "" {
 		out.readme = e.Report.README
 	}
-	out.perColumn = map[string]map[string]string{}
-	for tag, in := range e.Inputs {
-		out.perColumn[tag] = in.Outputs
-	}
 }
 
-// protect lists the classic inputs, which must not be written.
-func (out *output) protect(e *config.Experiment) {
-	for _, in := range e.Inputs {
+// protect lists the classic inputs, which must not be overwritten.
+func (out *output) protect(e *Classic) {
+	for _, in := range e.Runs {
 		paths := slices.Clone(in.Servers)
 		for _, path := range in.Files {
 			paths = append(paths, path)
@@ -139,15 +137,16 @@ func (out *output) protect(e *config.Experiment) {
 	}
 }
 
-// column is the path of one of a column's own files.
-func (out *output) column(c *column, logical string) string {
-	if path := out.perColumn[c.run.Tag][logical]; path != "" && c.repeat == 0 && c.classic {
+// ofRun is the path of a run's own output: the one that a classic file gives, if the
+// report goes where that file says.
+func (out *output) ofRun(r *run.Run, logical string) string {
+	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path
 	}
-	return filepath.Join(out.dir, fileTag(c.tag)+"-"+logical)
+	return filepath.Join(out.dir, run.FileTag(r.Info.Tag)+"-"+logical)
 }
 
-// write writes one file and remembers it.
+// write writes one file and records it.
 func (out *output) write(path string, data []byte) error {
 	if err := out.check(path); err != nil {
 		return err
@@ -162,11 +161,18 @@ func (out *output) write(path string, data []byte) error {
 	return nil
 }
 
-// check refuses to write where records are.
+// check fails for a path among the records.
 func (out *output) check(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
+	}
+	// A link would take the file out of the report's folder.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write report: %q must be a regular file, got %s", path, info.Mode().Type())
+	}
+	if info, err := os.Lstat(out.dir); err == nil && out.inside && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("write report: %q must be a folder, got a symbolic link", out.dir)
 	}
 	if slices.Contains(out.records, absolute) {
 		return fmt.Errorf("write report: %q is one of the records", path)
@@ -183,19 +189,20 @@ func (out *output) check(path string) error {
 	return nil
 }
 
-// csv writes records as a CSV file.
 func (out *output) csv(path string, records [][]string) error {
-	data, err := encodeCSV(records)
+	data, err := table.EncodeCSV(records)
 	if err != nil {
 		return err
 	}
 	return out.write(path, data)
 }
 
-// figure draws a figure's files.
+// figure draws a figure and records its files.
 func (out *output) figure(f figure.Figure) error {
-	if err := out.check(filepath.Join(out.dir, f.Name+".csv")); err != nil {
-		return err
+	for _, extension := range []string{".svg", ".png", ".csv"} {
+		if err := out.check(filepath.Join(out.dir, f.Name+extension)); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(out.dir, 0o755); err != nil {
 		return fmt.Errorf("write figure: %w", err)

@@ -6,10 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
-// writeReadme writes the README: ours, or the layout of a classic file.
+// writeReadme writes our README, or the layout of a classic file.
 func (d *document) writeReadme() error {
 	if d.classic != nil {
 		text, err := d.classicReadme(d.classic.Images)
@@ -21,8 +22,8 @@ func (d *document) writeReadme() error {
 	return d.out.write(d.out.readme, []byte(d.markdown()))
 }
 
-// classicReadme is the classic layout: it is pasted below others.
-func (d *document) classicReadme(images []config.Image) (string, error) {
+// classicReadme has the classic layout, which is pasted below other texts.
+func (d *document) classicReadme(images []Image) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", d.Title, strings.TrimSpace(d.Description), d.Text())
 	for _, image := range images {
@@ -38,33 +39,32 @@ func (d *document) classicReadme(images []config.Image) (string, error) {
 	return b.String(), nil
 }
 
-// markdown is our README.
 func (d *document) markdown() string {
 	var b strings.Builder
 	title := d.Title
 	if title == "" {
 		title = "dbtester report"
 	}
-	fmt.Fprintf(&b, "# %s\n\n", title)
+	fmt.Fprintf(&b, "# %s\n\n", plaintext.Markdown(title))
 	if text := strings.TrimSpace(d.Description); text != "" {
-		b.WriteString(text + "\n\n")
+		b.WriteString(plaintext.Markdown(text) + "\n\n")
 	}
 	if !d.Valid() {
 		b.WriteString("**The numbers below are not valid; the lines marked INVALID say why.**\n\n")
 	}
-	fmt.Fprintf(&b, "```\n%s```\n\n", d.Text())
+	fmt.Fprintf(&b, "```\n%s```\n\n", plaintext.Fenced(d.Text()))
 	b.WriteString("## How it was run\n")
 	for _, a := range d.accounts() {
-		fmt.Fprintf(&b, "\n%s:\n\n", a.Of)
+		fmt.Fprintf(&b, "\n%s:\n\n", plaintext.Markdown(a.Of))
 		for _, f := range a.Facts {
-			fmt.Fprintf(&b, "- %s: %s\n", f.Name, f.Text)
+			fmt.Fprintf(&b, "- %s: %s\n", plaintext.Markdown(f.Name), plaintext.Markdown(f.Text))
 		}
 	}
 	if lines := d.commands(); len(lines) > 0 {
-		fmt.Fprintf(&b, "\nTo run it again:\n\n```\n%s\n```\n", strings.Join(lines, "\n"))
+		fmt.Fprintf(&b, "\nTo run it again:\n\n```\n%s\n```\n", plaintext.Fenced(strings.Join(lines, "\n")))
 	}
 	b.WriteString("\n## What each number means\n")
-	for _, part := range d.Table.sections() {
+	for _, part := range d.Table.Sections() {
 		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
 		for _, row := range part.Rows {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
@@ -72,7 +72,7 @@ func (d *document) markdown() string {
 	}
 	b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
 	for _, f := range d.drawn {
-		fmt.Fprintf(&b, "\n![%s](%s)\n", strings.NewReplacer("[", "\\[", "]", "\\]").Replace(describe(f)), (&url.URL{Path: f.Name + ".svg"}).EscapedPath())
+		fmt.Fprintf(&b, "\n![%s](%s)\n", strings.NewReplacer("[", "\\[", "]", "\\]").Replace(chart.Describe(f)), (&url.URL{Path: f.Name + ".svg"}).EscapedPath())
 	}
 	return b.String()
 }

@@ -6,21 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// checked gives the fixture's client a self-check that kept so many requests a
-// second, but neither ten nor twice as many.
-func (f *fixture) checked(rate float64) *results.SelfCheck {
-	f.m.SelfCheck = &results.SelfCheck{
-		Date: time.Unix(begin-3600, 0).UTC(), Tool: results.Tool{Version: "v1.0.0"}, Host: f.m.Client, Duration: 10 * time.Second,
-		ServiceP99:  results.Compared{N: 999, Measured: 20_300_000, True: 20_100_000},
-		ResponseP99: results.Compared{N: 10_000, Measured: 900_300_000, True: 900_100_000},
-		HighestRate: rate, MissedRates: []float64{10, 2 * rate},
-		TimerLateness: results.Spread{N: 1000, P99: 105_000}, ClientLateness: results.Spread{N: 1000, P99: 80_000},
-	}
-	return f.m.SelfCheck
-}
 
 // inOneLine undoes the wrapping of a report.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -29,14 +18,14 @@ const fixtureCheck = "self-check of 2027-01-15 07:00 UTC: this client paces up t
 	"a timer fires 0.105 ms late at p99, a waiting client sends 0.080 ms late"
 
 func TestSelfCheck(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	f.mixed("mix")
-	f.database("plain", 2*time.Millisecond)
-	f.checked(60)
-	f.m.Config = []byte(`{"path": "mix.yaml"}`)
-	r, err := run(t, Options{Folders: []string{f.write()}})
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.Mixed("mix")
+	f.Database("plain", 2*time.Millisecond)
+	f.Checked(60)
+	f.M.Config = []byte(`{"path": "mix.yaml"}`)
+	r, err := analyzed(t, Options{Folders: []string{f.Write()}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("analyze the runs: %v", err)
 	}
 	if text := inOneLine(r.Text()); strings.Count(text, fixtureCheck) != 1 {
 		t.Errorf("not once %q in\n%s", fixtureCheck, text)
@@ -55,14 +44,14 @@ func TestSelfCheck(t *testing.T) {
 		t.Error("the page does not tell of the self-check")
 	}
 	// The load's last step is due at 80/s; the other database has a closed loop.
-	want := Mark{"mix", results.Mark{Code: "self-check", Text: "80 requests/s were due, and the self-check found that this client paces at most 60/s accurately: see LATE and LATENESS"}}
+	want := run.Mark{Tag: "mix", Mark: results.Mark{Code: "self-check", Text: "80 requests/s were due, and the self-check found that this client paces at most 60/s accurately: see LATE and LATENESS"}}
 	if marks := marksOf(r, "self-check"); len(marks) != 1 || marks[0] != want || !r.Valid() {
 		t.Errorf("marks %+v, want %+v", marks, want)
 	}
 }
 
 // marksOf are the marks of one code.
-func marksOf(r *Report, code string) (marks []Mark) {
+func marksOf(r *Report, code string) (marks []run.Mark) {
 	for _, m := range r.Marks {
 		if m.Code == code {
 			marks = append(marks, m)
@@ -90,13 +79,13 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 		"another machine": {func(m *results.Manifest) { m.SelfCheck.Host.Name = "other" }, "", ""},
 		"no self-check":   {func(m *results.Manifest) { m.SelfCheck = nil }, "", ""},
 	} {
-		f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-		f.mixed("mix")
-		f.checked(60)
-		c.change(f.m)
-		d, err := newDocument(t.Context(), Options{Folders: []string{f.write()}})
+		f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+		f.Mixed("mix")
+		f.Checked(60)
+		c.change(f.M)
+		d, err := newDocument(t.Context(), Options{Folders: []string{f.Write()}})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("make the document: %v", err)
 		}
 		marks := marksOf(d.Report, "self-check")
 		if (c.mark == "") != (len(marks) == 0) || len(marks) > 0 && !strings.HasPrefix(marks[0].Text, c.mark) {
@@ -105,7 +94,7 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 		if text := inOneLine(d.Text()); c.text == "" && strings.Contains(text, "paces") || !strings.Contains(text, c.text) {
 			t.Errorf("%s: no %q in\n%s", name, c.text, text)
 		}
-		if f.m.SelfCheck != nil && c.text == "" && !strings.Contains(d.markdown(), "; but of another machine (other, CPUs 4, test)\n") {
+		if f.M.SelfCheck != nil && c.text == "" && !strings.Contains(d.markdown(), "; but of another machine (other, CPUs 4, test)\n") {
 			t.Errorf("%s: the README does not say that it is of another machine", name)
 		}
 	}
@@ -116,14 +105,14 @@ func TestSelfChecksOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
 	for i, rate := range []float64{60, 500} {
-		f := newFixture(t, filepath.Join(dir, []string{"a", "b"}[i]))
-		f.database([]string{"one", "two"}[i], 2*time.Millisecond)
-		f.checked(rate)
-		folders = append(folders, f.write())
+		f := runtest.NewFixture(t, filepath.Join(dir, []string{"a", "b"}[i]))
+		f.Database([]string{"one", "two"}[i], 2*time.Millisecond)
+		f.Checked(rate)
+		folders = append(folders, f.Write())
 	}
 	d, err := newDocument(t.Context(), Options{Folders: folders, Out: dir})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	for _, want := range []string{"self-check for one of 2027-01-15 07:00 UTC: this client paces up to 60/s", "self-check for two of 2027-01-15 07:00 UTC: this client paces up to 500/s"} {
 		if text := inOneLine(d.Text()); !strings.Contains(text, want) {
@@ -133,23 +122,23 @@ func TestSelfChecksOfSeveralRuns(t *testing.T) {
 }
 
 func TestRateThatChanges(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
-	grows := f.mixed("grows")
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	grows := f.Mixed("grows")
 	grows.Load.Rate, grows.Load.RateEnd = 1000, 5000
 	grows.Steps[0].Rate, grows.Steps[0].RateEnd = 1000, 5000
 	grows.Steps[1].Rate, grows.Steps[1].RateEnd = 1000, 62.5
-	stays := f.mixed("stays")
+	stays := f.Mixed("stays")
 	stays.Steps[1].Rate = stays.Steps[0].Rate
-	d, err := newDocument(t.Context(), Options{Folders: []string{f.write()}})
+	d, err := newDocument(t.Context(), Options{Folders: []string{f.Write()}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	for name, want := range map[string]string{
 		"RATE":                            "1,000..5,000/s due, 1,000..62.50/s due, poisson",
 		"1,000..5,000/s due: AVG-LATENCY": "3.7500 ms",
 		"1,000..62.50/s due: AVG-LATENCY": "3.6923 ms",
 	} {
-		if got := cell(t, d.Report, name, 0).Text; got != want {
+		if got := cell(t, d.Report, name, 0).Text; !strings.HasPrefix(got, want) {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
@@ -169,16 +158,50 @@ func TestRateThatChanges(t *testing.T) {
 // TestUnequalFanOut: what a table says of ZooKeeper's parents follows from the
 // options that the manifest holds.
 func TestUnequalFanOut(t *testing.T) {
-	f := newFixture(t, filepath.Join(t.TempDir(), "run"))
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	for tag, options := range map[string]string{"flat": `{"KeyParents": 1}`, "spread": `{"KeyParents": 1000}`} {
-		f.mixed(tag).Options = []byte(options)
+		f.Mixed(tag).Options = []byte(options)
 	}
-	d, err := newDocument(t.Context(), Options{Folders: []string{f.write()}})
+	d, err := newDocument(t.Context(), Options{Folders: []string{f.Write()}})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the document: %v", err)
 	}
 	text := inOneLine(d.Text())
 	if !strings.Contains(text, "UNEQUAL option KeyParents: ") || !strings.Contains(text, "flat: 1") || !strings.Contains(text, "spread: 1000") {
 		t.Errorf("the parents are not told:\n%s", text)
+	}
+}
+
+// TestSelfCheckOfALoad: what was measured before a load is in rows of their own, and
+// the command line asks for it again.
+func TestSelfCheckOfALoad(t *testing.T) {
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	rated, closed, other := f.Mixed("mix"), f.Database("plain", 2*time.Millisecond), f.Database("other", 2*time.Millisecond)
+	rated.SelfCheck = &results.LoadCheck{
+		Clients: 10, Connections: 10, Rate: 80, Duration: 3 * time.Second, Delay: 2 * time.Millisecond,
+		P50: results.Compared{N: 240, Measured: 2_300_000, True: 2_100_000}, P99: results.Compared{N: 240, Measured: 4_500_000, True: 2_500_000},
+		Lateness: &results.Spread{N: 240, P50: 50_000, P99: 900_000}, RequestsPerSecond: 80,
+	}
+	check := *rated.SelfCheck
+	check.Rate, check.Lateness, check.RequestsPerSecond = 0, nil, 4123.4
+	check.P99.N, check.P50.N = 12_370, 12_370
+	closed.SelfCheck = &check
+	other.SelfCheck = &results.LoadCheck{Unavailable: "not available for other"}
+	f.M.Config = []byte(`{"path": "mix.yaml"}`)
+	r, err := analyzed(t, Options{Folders: []string{f.Write()}})
+	if err != nil {
+		t.Fatalf("analyze the runs: %v", err)
+	}
+	text := inOneLine(r.Text())
+	for _, want := range []string{
+		"0.200 ms, n 240", "0.200 ms, n 12,370", "2.000 ms *, n 240", "2.000 ms, n 12,370", "0.900 ms *, n 240", "4,123 req/s", "80 req/s",
+		"not measured of other: SELF-CHECK-ADDED p50, SELF-CHECK-ADDED p99, SELF-CHECK-LATENESS p99, SELF-CHECK-THROUGHPUT: not available for other",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report must have %q:\n%s", want, r.Text())
+		}
+	}
+	if text := tree(t, r.Dir)["README.md"]; !strings.Contains(text, "dbtester control --selfcheck auto --config mix.yaml\n") {
+		t.Errorf("README.md must have the command line with its self-check:\n%s", text)
 	}
 }

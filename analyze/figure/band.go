@@ -11,7 +11,7 @@ import (
 type slice struct{ x, low, high vg.Length }
 
 // drawBand fills between Low and High, breaking at gaps.
-func (p *page) drawBand(d pen, s Series) {
+func (a *plane) drawBand(d pen, s Series) {
 	color := veil(hue(s.Key))
 	var open []slice
 	flush := func() {
@@ -21,17 +21,17 @@ func (p *page) drawBand(d pen, s Series) {
 			open = []slice{{one.x - 2, one.low, one.high}, {one.x + 2, one.low, one.high}}
 		}
 		if len(open) > 0 {
-			d.fill(color, p.clipArea(band(columns(open)))...)
+			d.fill(color, a.clipArea(band(columns(open)))...)
 		}
 		open = nil
 	}
 	for i := range s.Low {
 		x, low, high := s.X[i], min(s.Low[i], s.High[i]), max(s.Low[i], s.High[i])
-		if !p.x.has(x) || !p.y.has(low) || !p.y.has(high) {
+		if !a.x.has(x) || !a.y.has(low) || !a.y.has(high) {
 			flush()
 			continue
 		}
-		open = append(open, slice{p.horizontal(x), p.vertical(low), p.vertical(high)})
+		open = append(open, slice{a.horizontal(x), a.vertical(low), a.vertical(high)})
 	}
 	flush()
 }

@@ -16,83 +16,92 @@ const (
 
 var categoryType = typeface{size: 13, color: ink}
 
-func (p *page) groupHeight() vg.Length {
-	bars := vg.Length(len(p.Series)) * (barHeight + barGap)
-	for _, category := range p.Categories {
+// bars is the plot of a figure of the kind Bars.
+type bars struct {
+	Figure
+	plot  plane
+	empty bool // no bar has a value
+}
+
+// groupHeight is the height of one category with its gap, which is the same for all.
+func groupHeight(f Figure) vg.Length {
+	bars := vg.Length(len(f.Series)) * (barHeight + barGap)
+	for _, category := range f.Categories {
 		lines := categoryType.wrap(category, categoryRoom)
 		bars = max(bars, vg.Length(len(lines))*categoryType.height())
 	}
 	return bars + groupGap
 }
 
-func (p *page) barsHeight() vg.Length {
-	return max(vg.Inch, vg.Length(len(p.Categories))*p.groupHeight())
+func barsHeight(f Figure) vg.Length {
+	return max(vg.Inch, vg.Length(len(f.Categories))*groupHeight(f))
 }
 
-func (p *page) categoryWidth() vg.Length {
+func categoryWidth(f Figure) vg.Length {
 	var widest vg.Length
-	for _, category := range p.Categories {
+	for _, category := range f.Categories {
 		widest = max(widest, categoryType.widest(categoryType.wrap(category, categoryRoom)))
 	}
 	return widest
 }
 
-// across is where the value v ends on the horizontal axis of bars.
-func (p *page) across(v float64) vg.Length {
-	return p.plot.left + vg.Length(p.y.at(v))*(p.plot.width()-valueRoom)
+// across returns the end of a bar of the value v, in points from the left of the
+// page.
+func (b *bars) across(v float64) vg.Length {
+	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-valueRoom)
 }
 
-func (p *page) drawBars(d pen) {
-	full := p.plot
-	p.plot.right -= valueRoom
-	if !p.empty {
-		p.drawHorizontalTicks(d, p.y)
+func (b *bars) draw(d pen) {
+	axis := b.plot
+	axis.right -= valueRoom
+	if !b.empty {
+		axis.drawHorizontalTicks(d, axis.y)
 	}
-	p.drawHorizontalLabel(d, p.Y)
-	p.plot = full
-	spare := p.plot.height() - vg.Length(len(p.Categories))*p.groupHeight()
-	top := p.plot.top - (spare+groupGap)/2
-	for i, category := range p.Categories {
+	axis.drawHorizontalLabel(d, b.Y)
+	p, group := b.plot, groupHeight(b.Figure)
+	spare := p.height() - vg.Length(len(b.Categories))*group
+	top := p.top - (spare+groupGap)/2
+	for i, category := range b.Categories {
 		lines := categoryType.wrap(category, categoryRoom)
-		high := p.groupHeight() - groupGap
+		high := group - groupGap
 		middle := top - high/2 + vg.Length(len(lines))*categoryType.height()/2
-		d.lines(categoryType, margin+p.categoryWidth(), middle, fromRight, lines)
-		y := top - (high-vg.Length(len(p.Series))*(barHeight+barGap))/2
-		for _, s := range p.Series {
-			p.drawBar(d, s, s.Y[i], y-barGap/2)
+		d.lines(categoryType, margin+categoryWidth(b.Figure), middle, fromRight, lines)
+		y := top - (high-vg.Length(len(b.Series))*(barHeight+barGap))/2
+		for _, s := range b.Series {
+			b.drawBar(d, s, s.Y[i], y-barGap/2)
 			y -= barHeight + barGap
 		}
-		top -= p.groupHeight()
+		top -= group
 	}
-	zero := p.across(p.zero())
-	d.line(stroke{color: ink, width: 1}, vg.Point{X: zero, Y: p.plot.bottom}, vg.Point{X: zero, Y: p.plot.top})
+	zero := b.across(b.zero())
+	d.line(stroke{color: ink, width: 1}, vg.Point{X: zero, Y: p.bottom}, vg.Point{X: zero, Y: p.top})
 }
 
-// zero is where bars begin.
-func (p *page) zero() float64 { return min(max(0, p.y.min), p.y.max) }
+// zero returns the value at which bars begin: 0, or the end of the scale next to it.
+func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
 // drawBar draws one bar with its top at y, and its value.
-func (p *page) drawBar(d pen, s Series, v float64, y vg.Length) {
+func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
 	value := typeface{size: 12.5, color: dark(hue(s.Key))}
 	baseline := y - barHeight/2 - value.size*0.36
-	start := p.across(p.zero())
-	if !p.y.has(v) {
-		if !p.empty {
+	start := b.across(b.zero())
+	if !b.plot.y.has(v) {
+		if !b.empty {
 			text := "no data"
 			if finite(v) {
-				text = valueText(v, p.Y.Unit)
+				text = valueText(v, b.Y.Unit)
 			}
 			d.backed(value, start+tickGap, baseline, text)
 		}
 		return
 	}
-	end := p.across(min(max(v, p.y.min), p.y.max))
+	end := b.across(min(max(v, b.plot.y.min), b.plot.y.max))
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
 	d.rectangle(hue(s.Key), bar)
 	if bar.width() > barHeight {
 		barMarker(d, s.Key, bar)
 	}
-	text, x := valueText(v, p.Y.Unit), bar.right+tickGap
+	text, x := valueText(v, b.Y.Unit), bar.right+tickGap
 	if end < start {
 		x = bar.left - tickGap - value.width(text)
 	}

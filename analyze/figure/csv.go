@@ -48,7 +48,7 @@ func CSV(w io.Writer, f Figure) error {
 	return nil
 }
 
-// column is one column after the first.
+// column is a column of values; the first column of the file, X, is not one.
 type column struct {
 	name   string
 	series int

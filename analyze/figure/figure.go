@@ -48,7 +48,7 @@ const (
 	Heat
 )
 
-// Figure is one figure.
+// Figure is the data of a picture and of the table behind it.
 type Figure struct {
 	// Name is the stem of the file names, such as "AVG-LATENCY-MS".
 	Name string
@@ -61,7 +61,7 @@ type Figure struct {
 	Series     []Series
 	// Grid is the data of Heat.
 	Grid *Grid
-	// Band says in the legend what the bands between Low and High are, such as
+	// Band explains the bands between Low and High in the legend, such as
 	// "min to max of 3 members". Empty: the legend does not mention them.
 	Band string
 	// Steps are thin vertical lines where the load changed.
@@ -83,7 +83,7 @@ type Axis struct {
 	Min, Max *float64
 }
 
-// Dash is the dash pattern of a line.
+// Dash distinguishes the statistics of a database.
 type Dash int
 
 // The dash patterns.

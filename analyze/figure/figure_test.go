@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 			for _, path := range paths[:2] {
 				info, err := os.Stat(path)
 				if err != nil {
-					t.Fatal(err)
+					t.Fatalf("stat the file: %v", err)
 				}
 				if info.Size() > 200<<10 {
 					t.Errorf("%s has %d bytes, more than 200 KiB", path, info.Size())
@@ -56,7 +56,7 @@ func TestPictures(t *testing.T) {
 		p := layout(f)
 		picture, err := p.picture(20)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("draw the picture: %v", err)
 		}
 		if len(newShades(picture).used) < 3 {
 			t.Errorf("%s is empty", f.Name)
@@ -118,7 +118,7 @@ func TestDeterminism(t *testing.T) {
 				go func() {
 					var b bytes.Buffer
 					if err := draw(&b, f); err != nil {
-						t.Error(err)
+						t.Errorf("draw the figure: %v", err)
 					}
 					results <- b.Bytes()
 				}()
@@ -166,7 +166,7 @@ out,,4
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			if err := CSV(&b, test.figure); err != nil {
-				t.Fatal(err)
+				t.Fatalf("write the figure as CSV: %v", err)
 			}
 			if diff := cmp.Diff(test.want, b.String()); diff != "" {
 				t.Errorf("csv (-want +got):\n%s", diff)
@@ -178,14 +178,14 @@ out,,4
 func TestPNG(t *testing.T) {
 	var b bytes.Buffer
 	if err := PNG(&b, stepped()); err != nil {
-		t.Fatal(err)
+		t.Fatalf("draw the figure as PNG: %v", err)
 	}
 	if !bytes.Contains(b.Bytes()[:100], []byte("pHYs\x00\x00\x17\x11\x00\x00\x17\x11\x01")) {
 		t.Error("the resolution of 150 dots per inch, 5905 per metre, is not said")
 	}
 	picture, err := png.Decode(&b)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode the picture: %v", err)
 	}
 	if size := picture.Bounds().Size(); size != image.Pt(1800, 1050) {
 		t.Errorf("size %v, want 12 by 7 inch", size)
@@ -235,7 +235,7 @@ func BenchmarkPNG(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			for b.Loop() {
 				if err := PNG(io.Discard, bench.figure); err != nil {
-					b.Fatal(err)
+					b.Fatalf("draw the figure as PNG: %v", err)
 				}
 			}
 		})
@@ -246,7 +246,7 @@ func BenchmarkSVG(b *testing.B) {
 	f := long(true)
 	for b.Loop() {
 		if err := SVG(io.Discard, f); err != nil {
-			b.Fatal(err)
+			b.Fatalf("draw the figure as SVG: %v", err)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Grid counts what falls into each cell of two axes: the data of Heat.
+// Grid is a histogram over two axes: the data of Heat.
 type Grid struct {
 	// X and Y are the edges of the columns and rows, ascending: one more than there
 	// are columns and rows.
 	X, Y []float64
 	// Counts holds each column's rows. 0 is an empty cell, which stays white.
 	Counts [][]float64
-	// Of says what is counted, such as "requests".
+	// Of is the unit of the counts, such as "requests".
 	Of string
 	// Key gives the colour, as in [Series.Key]; 0 is 1.
 	Key int
@@ -56,7 +56,7 @@ func (g *Grid) check() error {
 	return nil
 }
 
-// middle is the middle of a column.
+// middle returns the x in the centre of a column.
 func (g *Grid) middle(column int) float64 { return (g.X[column] + g.X[column+1]) / 2 }
 
 // occupied are the edges of the rows in which anything was counted.
@@ -82,7 +82,7 @@ func (g *Grid) extent() (least, most float64, ok bool) {
 	return span(func(n float64) bool { return n > 0 }, counts)
 }
 
-// heatShades is how many shades a heat map has: more cannot be told apart.
+// heatShades is the number of shades of a heat map: the eye does not distinguish more.
 const heatShades = 10
 
 // shade is the colour of the i-th shade: from a light tint of the hue over the
@@ -99,7 +99,8 @@ func shade(key, i int) color.RGBA {
 	return color.RGBA{mix(0, c.R, share), mix(0, c.G, share), mix(0, c.B, share), 0xff}
 }
 
-// shadeOf is the shade of a count: its logarithm tells the rare from the few.
+// shadeOf chooses the shade of a count on a logarithmic scale, so that 1 and 10 differ
+// as 100 and 1,000 do.
 func shadeOf(n, least, most float64) int {
 	if most <= least {
 		return heatShades - 1
@@ -108,9 +109,8 @@ func shadeOf(n, least, most float64) int {
 	return min(max(int(t*heatShades), 0), heatShades-1)
 }
 
-// drawGrid draws the cells, one path for each shade, the lightest first.
-func (p *page) drawGrid(d pen) {
-	g := p.Grid
+// draw draws the cells, one path for each shade, the lightest first.
+func (g *Grid) draw(d pen, on *plane) {
 	least, most, ok := g.extent()
 	if !ok {
 		return
@@ -125,7 +125,7 @@ func (p *page) drawGrid(d pen) {
 				for last < len(rows) && rows[last] > 0 && shadeOf(rows[last], least, most) == s {
 					last++
 				}
-				p.addCell(&shades[s], g.X[column], g.X[column+1], g.Y[first], g.Y[last])
+				on.addCell(&shades[s], g.X[column], g.X[column+1], g.Y[first], g.Y[last])
 			}
 			first = last
 		}
@@ -140,14 +140,14 @@ func (p *page) drawGrid(d pen) {
 
 // addCell adds a rectangle, as far as it lies inside the plot. It overlaps its
 // neighbours by a hair, or the smoothing of edges would draw a white grid.
-func (p *page) addCell(path *vg.Path, left, right, low, high float64) {
+func (a *plane) addCell(path *vg.Path, left, right, low, high float64) {
 	const hair = vg.Length(0.25)
-	if !p.x.has(left) || !p.x.has(right) || !p.y.has(low) || !p.y.has(high) {
+	if !a.x.has(left) || !a.x.has(right) || !a.y.has(low) || !a.y.has(high) {
 		return
 	}
 	b := box{
-		max(p.horizontal(left), p.plot.left), min(p.horizontal(right)+hair, p.plot.right),
-		max(p.vertical(low), p.plot.bottom), min(p.vertical(high)+hair, p.plot.top),
+		max(a.horizontal(left), a.left), min(a.horizontal(right)+hair, a.right),
+		max(a.vertical(low), a.bottom), min(a.vertical(high)+hair, a.top),
 	}
 	if b.width() <= 0 || b.height() <= 0 {
 		return
@@ -159,12 +159,11 @@ func (p *page) addCell(path *vg.Path, left, right, low, high float64) {
 	path.Close()
 }
 
-// unplaced counts what lies in cells that have no place on the scales.
-func (p *page) unplaced() (n float64) {
-	g := p.Grid
+// unplaced adds the counts of the cells that have no place on the scales.
+func (g *Grid) unplaced(on *plane) (n float64) {
 	for column, rows := range g.Counts {
 		for row, count := range rows {
-			if !p.x.has(g.X[column]) || !p.x.has(g.X[column+1]) || !p.y.has(g.Y[row]) || !p.y.has(g.Y[row+1]) {
+			if !on.x.has(g.X[column]) || !on.x.has(g.X[column+1]) || !on.y.has(g.Y[row]) || !on.y.has(g.Y[row+1]) {
 				n += count
 			}
 		}
@@ -181,7 +180,7 @@ func drawShades(d pen, key int, b box) {
 	}
 }
 
-// shadesText says what the shades mean.
+// shadesText explains the shades for the legend; "" if every cell is empty.
 func (g *Grid) shadesText() string {
 	least, most, ok := g.extent()
 	switch {
@@ -194,14 +193,14 @@ func (g *Grid) shadesText() string {
 }
 
 // drawLone draws a point between gaps as wide as its column: it has no line.
-func (p *page) drawLone(d pen, s Series, r run) {
-	if len(r.points) != 1 || !p.contains(r.points[0]) {
+func (c *curves) drawLone(d pen, s Series, r run) {
+	if len(r.points) != 1 || !c.plot.contains(r.points[0]) {
 		return
 	}
 	at := r.points[0]
-	half := (p.horizontal(p.Grid.X[1]) - p.horizontal(p.Grid.X[0])) / 2
+	half := (c.plot.horizontal(c.Grid.X[1]) - c.plot.horizontal(c.Grid.X[0])) / 2
 	ends := []vg.Point{{X: at.X - half, Y: at.Y}, {X: at.X + half, Y: at.Y}}
-	for _, piece := range p.clip(ends) {
+	for _, piece := range c.plot.clip(ends) {
 		line := s.stroke(0)
 		d.line(stroke{color: paper, width: line.width + 1.6}, piece...)
 		d.line(line, piece...)

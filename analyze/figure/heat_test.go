@@ -55,10 +55,10 @@ func TestHeatShades(t *testing.T) {
 	p := layout(f)
 	picture, err := p.picture(72)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("draw the picture: %v", err)
 	}
 	at := func(x, y float64) color.RGBA {
-		return picture.RGBAAt(int(p.horizontal(x)), int(p.height-p.vertical(y)))
+		return picture.RGBAAt(int(p.plot.horizontal(x)), int(p.height-p.plot.vertical(y)))
 	}
 	for _, cell := range []struct {
 		x, y float64
@@ -89,7 +89,7 @@ func TestHeatCSV(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := CSV(&b, f); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write the figure as CSV: %v", err)
 	}
 	const want = "Second,p50,requests from 1 to 10 ms,requests from 10 to 100 ms\n0,3,1,0\n1,,10,1000\n"
 	if b.String() != want {

@@ -38,7 +38,7 @@ func (p *page) newLegend(width vg.Length) legend {
 		if name == "" {
 			continue
 		}
-		if !p.empty && !p.drawable(s) {
+		if !p.empty && !p.plot.drawable(p.Kind, s) {
 			name += " (no data)"
 		}
 		e := entry{Series: s, kind: p.Kind, line: true, lines: legendType.wrap(name, room)}

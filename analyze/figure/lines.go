@@ -48,11 +48,11 @@ type run struct {
 }
 
 // runs splits a series at its gaps.
-func (p *page) runs(s Series) []run {
+func (a *plane) runs(s Series) []run {
 	var all []run
 	open := false
 	for i := range s.X {
-		if !p.x.has(s.X[i]) || !p.y.has(s.Y[i]) {
+		if !a.x.has(s.X[i]) || !a.y.has(s.Y[i]) {
 			open = false
 			continue
 		}
@@ -61,37 +61,43 @@ func (p *page) runs(s Series) []run {
 			open = true
 		}
 		r := &all[len(all)-1]
-		r.points = append(r.points, vg.Point{X: p.horizontal(s.X[i]), Y: p.vertical(s.Y[i])})
+		r.points = append(r.points, vg.Point{X: a.horizontal(s.X[i]), Y: a.vertical(s.Y[i])})
 		r.uncertain = append(r.uncertain, s.Uncertain != nil && s.Uncertain[i])
 	}
 	return all
 }
 
-// drawSeries draws all bands, then all lines, then all markers, so that no
-// series hides another's.
-func (p *page) drawSeries(d pen) {
-	runs := make([][]run, len(p.Series))
-	for i, s := range p.Series {
-		runs[i] = p.runs(s)
-		p.drawBand(d, s)
+// curves are the series of a figure of any kind except Bars.
+type curves struct {
+	Figure
+	plot plane
+}
+
+// draw draws all bands, then all lines, then all markers, so that no series hides
+// another's.
+func (c *curves) draw(d pen) {
+	runs := make([][]run, len(c.Series))
+	for i, s := range c.Series {
+		runs[i] = c.plot.runs(s)
+		c.plot.drawBand(d, s)
 	}
-	for i, s := range p.Series {
+	for i, s := range c.Series {
 		points := 0
 		for _, r := range runs[i] {
 			points += len(r.points)
 		}
-		line := s.stroke(float64(points) / float64(p.plot.width()))
+		line := s.stroke(float64(points) / float64(c.plot.width()))
 		for _, r := range runs[i] {
-			p.drawRun(d, line, r)
+			c.drawRun(d, line, r)
 		}
 	}
-	for i, s := range p.Series {
-		p.drawMarkers(d, s, runs[i])
+	for i, s := range c.Series {
+		c.drawMarkers(d, s, runs[i])
 	}
 }
 
 // drawRun draws one run, its uncertain pieces dotted.
-func (p *page) drawRun(d pen, line stroke, r run) {
+func (c *curves) drawRun(d pen, line stroke, r run) {
 	doubtful := line
 	doubtful.dashes = dots()
 	for first := 0; first+1 < len(r.points); {
@@ -101,15 +107,15 @@ func (p *page) drawRun(d pen, line stroke, r run) {
 			last++
 		}
 		points := r.points[first : last+1]
-		if p.Kind == Stairs {
+		if c.Kind == Stairs {
 			points = stairs(points)
 		}
 		style := line
 		if doubt {
 			style = doubtful
 		}
-		for _, piece := range p.clip(thinned(points)) {
-			if p.Kind == Heat { // a rim sets the line off the cells
+		for _, piece := range c.plot.clip(thinned(points)) {
+			if c.Kind == Heat { // a rim sets the line off the cells
 				d.line(stroke{color: paper, width: style.width + 1.6}, piece...)
 			}
 			d.line(style, piece...)
@@ -131,8 +137,8 @@ func stairs(points []vg.Point) []vg.Point {
 }
 
 // thinned keeps, of the points that fall into one column one unit wide, the
-// first, the lowest, the highest and the last: what is drawn looks the same and
-// its size is bounded however long the run was.
+// first, the lowest, the highest and the last: the picture looks the same, and
+// its size does not grow with the length of the run.
 func thinned(points []vg.Point) []vg.Point {
 	var kept []vg.Point
 	for first := 0; first < len(points); {
@@ -161,21 +167,21 @@ func thinned(points []vg.Point) []vg.Point {
 
 // drawMarkers marks lone points, all points when they are few, and else one at
 // each of some distances, which differ between databases.
-func (p *page) drawMarkers(d pen, s Series, runs []run) {
+func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	points := 0
 	for _, r := range runs {
 		points += len(r.points)
 	}
-	all := p.Kind == Points || points <= fewPoints
+	all := c.Kind == Points || points <= fewPoints
 	shift := vg.Length((s.Key-1)%shapes) / shapes * markerSpacing
 	for _, r := range runs {
-		if p.Kind == Heat {
-			p.drawLone(d, s, r)
+		if c.Kind == Heat {
+			c.drawLone(d, s, r)
 			continue
 		}
-		chosen := r.typical(p.plot.left + shift)
+		chosen := r.typical(c.plot.left + shift)
 		for i, at := range r.points {
-			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && p.contains(at) {
+			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && c.plot.contains(at) {
 				d.marker(s.Key, markerRadius, r.uncertain[i], at)
 			}
 		}

@@ -35,7 +35,7 @@ var (
 	emptyType    = typeface{size: 24, color: boundary}
 )
 
-// page is a figure laid out: the text of each block and where the plot stands.
+// page is a figure laid out: the wrapped text of each block and the place of each.
 type page struct {
 	Figure
 	width, height   vg.Length
@@ -43,20 +43,22 @@ type page struct {
 	notes           []string
 	legend          legend
 	steps           steps
-	x, y            scale
-	// plot is the area inside the axes.
-	plot box
+	plot            plane
 	// stepTop is where the labels of steps begin, above the plot.
 	stepTop vg.Length
-	// empty says that there is nothing to draw.
+	// empty: no series and no cell has a value to draw.
 	empty bool
 }
 
-// layout decides where everything goes. The figure has been checked.
+// layout places every block on the page. The figure must have been checked.
 func layout(f Figure) page {
 	f = keyed(f)
-	p := page{Figure: f, width: pageWidth}
-	p.scales()
+	p := page{Figure: f, width: pageWidth, plot: newPlane(f)}
+	p.empty = !slices.ContainsFunc(p.Series, func(s Series) bool { return p.plot.drawable(p.Kind, s) })
+	if p.Kind == Heat {
+		_, _, some := p.Grid.extent()
+		p.empty = p.empty && !some
+	}
 	inner := (p.width - 2*margin) * spareWidth
 	p.title = titleType.wrap(f.Title, inner)
 	p.subtitle = subtitleType.wrap(f.Subtitle, inner)
@@ -80,7 +82,7 @@ func layout(f Figure) page {
 	}
 	high := max(plotHeight, pageHeight-above-below)
 	if f.Kind == Bars {
-		high = p.barsHeight()
+		high = barsHeight(f)
 	}
 	p.height = vg.Length(math.Ceil(float64(above + high + below)))
 	p.plot.top = p.height - above
@@ -89,7 +91,7 @@ func layout(f Figure) page {
 	return p
 }
 
-// black is the key whose hue is black.
+// black is the key of heat maps' series.
 const black = 7
 
 // keyed gives every series its key, and those of a heat map their places.
@@ -111,65 +113,23 @@ func keyed(f Figure) Figure {
 	return f
 }
 
-// scales makes both scales from the data.
-func (p *page) scales() {
-	var xs, ys []float64
-	for _, s := range p.Series {
-		xs = append(xs, s.X...)
-		ys = append(ys, s.Y...)
-		ys = append(ys, s.Low...)
-		ys = append(ys, s.High...)
-	}
-	if p.Kind == Heat {
-		xs, ys = p.Grid.X, append(ys, p.Grid.occupied()...)
-	}
-	p.y = valueScale(p.Y, ys, 6)
-	switch {
-	case p.Kind == Bars:
-		p.x = scale{min: 0, max: 1, warp: identity, has: finite}
-	case p.Kind == Percentiles:
-		p.x = percentileScale(p.X, xs)
-	case p.Kind == Points:
-		p.x = pointScale(p.X, xs, 9)
-	case p.X.Log:
-		p.x = logScale(p.X, xs)
-	default:
-		p.x = rangeScale(p.X, xs, 9)
-	}
-	p.empty = !slices.ContainsFunc(p.Series, p.drawable)
-	if p.Kind == Heat {
-		_, _, some := p.Grid.extent()
-		p.empty = p.empty && !some
-	}
-}
-
-// drawable tells a series with a point that has a place on both scales.
-func (p *page) drawable(s Series) bool {
-	for i := range s.Y {
-		if p.y.has(s.Y[i]) && (p.Kind == Bars || p.x.has(s.X[i])) {
-			return true
-		}
-	}
-	return false
-}
-
-// leftOut says in a note which values have no place on a scale, since a figure
+// leftOut returns notes that count the values without a place on a scale: a figure
 // must not drop data silently.
 func (p *page) leftOut() []string {
 	var x, y int
 	for _, s := range p.Series {
 		for i := range s.Y {
 			switch {
-			case p.Kind != Bars && !math.IsNaN(s.X[i]) && !p.x.has(s.X[i]):
+			case p.Kind != Bars && !math.IsNaN(s.X[i]) && !p.plot.x.has(s.X[i]):
 				x++
-			case !math.IsNaN(s.Y[i]) && !p.y.has(s.Y[i]):
+			case !math.IsNaN(s.Y[i]) && !p.plot.y.has(s.Y[i]):
 				y++
 			}
 		}
 	}
 	var notes []string
 	if p.Kind == Heat {
-		if n := p.unplaced(); n > 0 {
+		if n := p.Grid.unplaced(&p.plot); n > 0 {
 			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scales: %s of the %s.", valueText(n, ""), p.Grid.Of))
 		}
 	}
@@ -184,12 +144,12 @@ func (p *page) leftOut() []string {
 	return notes
 }
 
-// leftOfPlot is the room for what stands left of the plot.
+// leftOfPlot is the room for the labels left of the plot.
 func (p *page) leftOfPlot() vg.Length {
 	if p.Kind == Bars {
-		return p.categoryWidth()*spread + 2*tickGap
+		return categoryWidth(p.Figure)*spread + 2*tickGap
 	}
-	room := tickType.widest(labels(p.y.ticks)) + tickGap
+	room := tickType.widest(labels(p.plot.y.ticks)) + tickGap
 	if p.Y.title() != "" {
 		room += labelType.height() + tickGap
 	}
@@ -200,8 +160,8 @@ func (p *page) leftOfPlot() vg.Length {
 // the plot.
 func (p *page) overhang() vg.Length {
 	room := vg.Length(8)
-	for _, t := range p.x.ticks {
-		if p.x.inside(t.value) && p.x.at(t.value) > 0.97 {
+	for _, t := range p.plot.x.ticks {
+		if p.plot.x.inside(t.value) && p.plot.x.at(t.value) > 0.97 {
 			room = max(room, tickType.width(t.label)/2)
 		}
 	}
@@ -229,15 +189,6 @@ func labels(ticks []tick) []string {
 	return texts
 }
 
-// horizontal and vertical are places on the page.
-func (p *page) horizontal(x float64) vg.Length {
-	return p.plot.left + vg.Length(p.x.at(x))*p.plot.width()
-}
-
-func (p *page) vertical(y float64) vg.Length {
-	return p.plot.bottom + vg.Length(p.y.at(y))*p.plot.height()
-}
-
 // draw draws the whole page on a white canvas.
 func (p *page) draw(canvas vg.Canvas) {
 	d := pen{canvas}
@@ -245,10 +196,12 @@ func (p *page) draw(canvas vg.Canvas) {
 	y = d.lines(subtitleType, margin, y, fromLeft, p.subtitle)
 	p.legend.draw(d, margin, y-gap)
 	if p.Kind == Bars {
-		p.drawBars(d)
+		b := bars{Figure: p.Figure, plot: p.plot, empty: p.empty}
+		b.draw(d)
 	} else {
 		p.drawFrame(d)
-		p.drawSeries(d)
+		c := curves{Figure: p.Figure, plot: p.plot}
+		c.draw(d)
 	}
 	if p.empty {
 		d.text(emptyType, (p.plot.left+p.plot.right)/2, (p.plot.top+p.plot.bottom)/2, centred, "no data")

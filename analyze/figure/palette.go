@@ -34,7 +34,7 @@ func hue(key int) color.RGBA {
 	return palette[(key-1)%len(palette)]
 }
 
-// dark is c made dark enough for small text on white.
+// dark darkens c until small text of it is legible on white.
 func dark(c color.RGBA) color.RGBA {
 	return color.RGBA{uint8(float64(c.R) * 0.72), uint8(float64(c.G) * 0.72), uint8(float64(c.B) * 0.72), c.A}
 }
@@ -42,7 +42,7 @@ func dark(c color.RGBA) color.RGBA {
 // veil is c made translucent, for bands.
 func veil(c color.RGBA) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, 0x30} }
 
-// shapes is how many marker shapes there are; colours wrap around after as many
+// shapes counts the marker shapes; colours wrap around after as many
 // keys, and the shapes then shift by one, so that a pair of both stays unique.
 const shapes = 8
 

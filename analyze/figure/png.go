@@ -134,7 +134,7 @@ func (r *raster) Stroke(p vg.Path) {
 	r.Canvas.SetLineDash(r.dashes, 0)
 }
 
-// polyline tells a path that is one open line.
+// polyline reports whether a path is one open line.
 func polyline(p vg.Path) bool {
 	for i, c := range p {
 		if i > 0 && c.Type != vg.LineComp {

@@ -51,7 +51,7 @@ func TestAnyFigureDraws(t *testing.T) {
 		}
 		var b bytes.Buffer
 		if err := SVG(&b, f); err != nil {
-			t.Fatal(err)
+			t.Fatalf("draw the figure as SVG: %v", err)
 		}
 		decoder := xml.NewDecoder(&b)
 		for {

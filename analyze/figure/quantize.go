@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// shades are the colours of a picture, those that an eye can hardly tell apart
-// taken together in buckets.
+// shades are the colours of a picture, in buckets of colours that the eye hardly
+// distinguishes.
 type shades struct {
 	buckets [1 << 15]bucket
 	// used are the buckets with pixels, the most important first.

@@ -12,7 +12,7 @@ type scale struct {
 	min, max float64
 	// warp makes the scale linear: the identity, a logarithm.
 	warp func(float64) float64
-	// has tells the values that have a place on the scale, inside its ends or not.
+	// has reports whether a value has a place on the scale, inside its ends or not.
 	has   func(float64) bool
 	ticks []tick
 }
@@ -24,13 +24,13 @@ type tick struct {
 	fine  bool
 }
 
-// at is where v stands: 0 at the minimum, 1 at the maximum.
+// at places v on the scale: 0 at the minimum, 1 at the maximum.
 func (s scale) at(v float64) float64 {
 	low := s.warp(s.min)
 	return (s.warp(v) - low) / (s.warp(s.max) - low)
 }
 
-// inside tells whether v lies between the ends.
+// inside reports whether v lies between the ends.
 func (s scale) inside(v float64) bool { return s.has(v) && v >= s.min && v <= s.max }
 
 // span is the least and greatest of the values that have a place; ok is false
@@ -45,17 +45,17 @@ func span(has func(float64) bool, values []float64) (low, high float64, ok bool)
 	return low, high, low <= high
 }
 
-// extreme is far beyond what is measured, and far from where the arithmetic of a
-// scale would overflow or lose all digits.
+// extreme bounds the values of a scale: no measurement comes near it, and arithmetic
+// with it neither overflows nor loses all digits.
 const extreme = 1e100
 
-// finite tells a number that a linear scale can place.
+// finite reports whether a linear scale can place a number.
 func finite(v float64) bool { return math.Abs(v) <= extreme }
 
-// positive tells a number that a logarithmic scale can place.
+// positive reports whether a logarithmic scale can place a number.
 func positive(v float64) bool { return v >= 1/extreme && v <= extreme }
 
-// apart tells two ends between which a scale has room.
+// apart reports whether a scale has room between two ends.
 func apart(low, high float64) bool {
 	return high-low > max(1e-12*max(math.Abs(low), math.Abs(high)), 1/extreme)
 }

@@ -31,10 +31,10 @@ func (p *page) placeSteps() steps {
 		var free [stepRows]vg.Length
 		used := 0
 		for _, b := range p.Steps {
-			if b.Key != key || p.Kind == Bars || !p.x.inside(b.X) {
+			if b.Key != key || p.Kind == Bars || !p.plot.x.inside(b.X) {
 				continue
 			}
-			s := step{Boundary: b, at: p.horizontal(b.X), row: -1}
+			s := step{Boundary: b, at: p.plot.horizontal(b.X), row: -1}
 			width := stepType.width(printable(b.Label))
 			s.text = min(s.at, p.plot.right-width)
 			for row := range free {

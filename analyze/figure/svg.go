@@ -45,10 +45,10 @@ func (v *vector) FillString(face font.Face, at vg.Point, s string) {
 	v.Canvas.FillString(face, at, s)
 }
 
-// finished adds what the library leaves out. It names one font only; where that
+// finished completes the library's output. The library names one font only; where that
 // is missing, Arial and Helvetica have the same widths, and any other font is
 // made to take the width that was measured, or texts would collide. No text can
-// contain what is looked for here, since quotes and brackets in it are escaped.
+// contain the patterns below, since quotes and brackets in it are escaped.
 func (v *vector) finished(drawn []byte, f Figure) []byte {
 	drawn = bytes.ReplaceAll(drawn,
 		[]byte(`style="font-family:Liberation Sans;`),

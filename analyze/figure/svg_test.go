@@ -54,7 +54,7 @@ func drawn(t *testing.T, f Figure) []element {
 	t.Helper()
 	var b bytes.Buffer
 	if err := SVG(&b, f); err != nil {
-		t.Fatal(err)
+		t.Fatalf("draw the figure as SVG: %v", err)
 	}
 	return parse(t, b.Bytes())
 }
@@ -297,7 +297,7 @@ func TestBarsPrintTheirValues(t *testing.T) {
 func TestThinned(t *testing.T) {
 	p := layout(long(false))
 	for _, s := range p.Series {
-		points := p.runs(s)[0].points
+		points := p.plot.runs(s)[0].points
 		kept := thinned(points)
 		if len(kept) > 4*int(p.plot.width()+2) || len(kept) >= len(points) {
 			t.Errorf("kept %d of %d points", len(kept), len(points))

@@ -43,7 +43,7 @@ func (t typeface) width(s string) vg.Length {
 	return face.Width(s)
 }
 
-// widest is the width of the widest string.
+// widest returns the largest width of the strings in points.
 func (t typeface) widest(all []string) vg.Length {
 	var most vg.Length
 	for _, s := range all {
@@ -95,7 +95,7 @@ func (t typeface) fit(word string, width vg.Length) int {
 	return fit
 }
 
-// printable drops what XML cannot carry: control characters and broken UTF-8.
+// printable drops the characters that XML cannot carry: control characters and broken UTF-8.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// inBytes tells a unit that is counted in powers of 1024.
+// inBytes reports whether a unit is counted in powers of 1024.
 func inBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }
 
 // tickTexts are the labels of ticks at these values: all in one notation.
@@ -53,7 +53,7 @@ func prefixed(v, base float64, digits func(float64) string) string {
 		return digits(v)
 	}
 	n := 0
-	// What rounds up to the base belongs to the next prefix.
+	// A number that rounds up to the base gets the next prefix.
 	for n < len(prefixes)-1 && math.Abs(v) >= base-0.5 {
 		v /= base
 		n++
@@ -70,7 +70,7 @@ func shortest(v float64) string {
 	return text
 }
 
-// threeDigits is v rounded to three digits; an integer needs no fraction.
+// threeDigits rounds v to three digits. An integer keeps all of its own.
 func threeDigits(v float64) string {
 	if v == math.Trunc(v) {
 		return shortest(v)

@@ -1,0 +1,89 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// value is the true mean of a quantity in a stage; of a sampled quantity it is the mean
+// of the sampled whole seconds.
+func value(g run.ClientStage, s *Series, name string) float64 {
+	switch name {
+	case "AVG-THROUGHPUT":
+		return g.Throughput.Float()
+	case "AVG-LATENCY-MS":
+		return g.Latency.Float()
+	}
+	sum, n := 0.0, 0.0
+	values := s.column(name)
+	for i, unix := range s.Unix {
+		if values != nil && g.Unix[unix] && !math.IsNaN(values[i]) {
+			sum += values[i]
+			n++
+		}
+	}
+	return sum / n // NaN without a sample
+}
+
+// ByClientRecords is the classic file of a quantity by second, each with its number of
+// clients.
+func ByClientRecords(runs []*run.Run, all []*Series, name string) [][]string {
+	var header []string
+	longest := 0
+	for i, r := range runs {
+		header = append(header, "CONTROL-CLIENT-NUM-"+r.Info.Tag, name+"-"+r.Info.Tag)
+		longest = max(longest, len(all[i].Unix))
+	}
+	out := [][]string{header}
+	for row := range longest {
+		var line []string
+		for i := range runs {
+			numbers, values := all[i].column("CONTROL-CLIENT-NUM"), all[i].column(name)
+			if row < len(numbers) && row < len(values) {
+				line = append(line, decimal(numbers[row], 0), decimal(values[row], -1))
+			} else {
+				line = append(line, "", "")
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// ByClientMeans is the mean of a quantity by number of clients. A number that a run did
+// not have is an empty field.
+func ByClientMeans(runs []*run.Run, all []*Series, name string) [][]string {
+	header := []string{"CONTROL-CLIENT-NUM"}
+	numbers := map[int]bool{}
+	stages := make([][]run.ClientStage, len(runs))
+	for i, r := range runs {
+		header = append(header, name+"-"+r.Info.Tag)
+		stages[i] = r.ByClients()
+		for _, g := range stages[i] {
+			numbers[g.Clients] = true
+		}
+	}
+	var order []int
+	for n := range numbers {
+		order = append(order, n)
+	}
+	slices.Sort(order)
+	out := [][]string{header}
+	for _, n := range order {
+		line := []string{strconv.Itoa(n)}
+		for i := range runs {
+			text := ""
+			for _, g := range stages[i] {
+				if g.Clients == n {
+					text = decimal(value(g, all[i], name), 4)
+				}
+			}
+			line = append(line, text)
+		}
+		out = append(out, line)
+	}
+	return out
+}

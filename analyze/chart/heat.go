@@ -1,0 +1,120 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/histogram"
+)
+
+// rowsPerDecade is the number of rows for each power of ten.
+const rowsPerDecade = 16
+
+// heatFigures show a heat map of each database.
+func heatFigures(d *Data) (out []figure.Figure) {
+	for _, r := range d.Runs {
+		if len(r.Heat.Bins) == 0 {
+			continue
+		}
+		f := figure.Figure{
+			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Tag), Kind: figure.Heat,
+			X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+			Steps: boundaries(r),
+		}
+		markStops(&f, r)
+		f.Grid, f.Series = grid(r.Heat, r.Info.Key)
+		if r.Heat.Seconds > 1 {
+			f.Subtitle = fmt.Sprintf("The requests answered ok in every %d seconds, by their latency", r.Heat.Seconds)
+		} else {
+			f.Subtitle = "The requests answered ok in every second, by their latency"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// grid returns the cells of a heat map, and over them the median and a high percentile
+// of each bin.
+func grid(h run.Heat, key int) (*figure.Grid, []figure.Series) {
+	first, last := span(h)
+	low, high := math.MaxInt, math.MinInt
+	for _, b := range h.Bins {
+		low, high = min(low, latencyRow(b.Min())), max(high, latencyRow(b.Max()))
+	}
+	g := &figure.Grid{Of: "requests", Key: key}
+	for row := low; row <= high+1; row++ {
+		g.Y = append(g.Y, math.Pow(10, float64(row)/rowsPerDecade)/1e6)
+	}
+	tail, name := tail(h)
+	p50, upper := figure.Series{Name: "p50"}, figure.Series{Name: name, Dash: figure.Dashed}
+	for bin := first; bin <= last+1; bin++ {
+		g.X = append(g.X, float64(bin*h.Seconds))
+		if bin > last {
+			break
+		}
+		b := h.Bins[bin]
+		g.Counts = append(g.Counts, rowsOf(b, low, high))
+		p50.Y = append(p50.Y, percentileOf(b, .50))
+		upper.Y = append(upper.Y, percentileOf(b, tail))
+	}
+	return g, []figure.Series{p50, upper}
+}
+
+// tail returns the highest percentile that enough requests of most bins support.
+func tail(h run.Heat) (q float64, name string) {
+	for _, p := range []struct {
+		q    float64
+		name string
+	}{{.99, "p99"}, {.95, "p95"}} {
+		supported := 0
+		for _, b := range h.Bins {
+			if histogram.Enough(p.q, b.TotalCount()) {
+				supported++
+			}
+		}
+		if 2*supported > len(h.Bins) {
+			return p.q, p.name
+		}
+	}
+	return .90, "p90"
+}
+
+// percentileOf returns a percentile in ms, a gap if too few requests support it.
+func percentileOf(b *hdrhistogram.Histogram, q float64) float64 {
+	if b == nil || !histogram.Enough(q, b.TotalCount()) {
+		return math.NaN()
+	}
+	return float64(histogram.Quantile(b, q)) / 1e6
+}
+
+// rowsOf counts the latencies of a bin in the rows from low to high.
+func rowsOf(b *hdrhistogram.Histogram, low, high int) []float64 {
+	rows := make([]float64, high-low+1)
+	if b == nil {
+		return rows
+	}
+	for _, bar := range b.Distribution() {
+		if bar.Count > 0 {
+			rows[max(latencyRow(bar.From)-low, 0)] += float64(bar.Count)
+		}
+	}
+	return rows
+}
+
+// span returns the first and the last bin with requests.
+func span(h run.Heat) (first, last int64) {
+	first, last = math.MaxInt64, math.MinInt64
+	for bin := range h.Bins {
+		first, last = min(first, bin), max(last, bin)
+	}
+	return first, last
+}
+
+// latencyRow returns the row of a latency in nanoseconds.
+func latencyRow(ns int64) int {
+	return int(math.Floor(math.Log10(float64(max(ns, 1))) * rowsPerDecade))
+}

@@ -1,0 +1,34 @@
+package chart
+
+import (
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// networkFigures show the traffic of the whole load.
+func networkFigures(d *Data) []figure.Figure {
+	f := figure.Figure{
+		Name: "NETWORK-TRAFFIC", Title: d.titled("Network Traffic of the Load"), Kind: figure.Bars,
+		Subtitle:   "Sum over the servers' interfaces, and the client's",
+		Y:          figure.Axis{Label: "Traffic", Unit: "bytes"},
+		Categories: []string{"Servers, received", "Servers, transmitted", "Client, received", "Client, transmitted"},
+	}
+	var notes run.PerTag
+	for _, r := range d.Runs {
+		s := line(r)
+		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
+			sum := r.ServerSum(run.Network, get)
+			s.Y = append(s.Y, sum.Float())
+			for _, m := range sum.Marks {
+				notes.Add(r.Info.Tag, "the interface is "+m)
+			}
+		}
+		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
+			s.Y = append(s.Y, r.Machines.Client.Growth(r.Windows.Load, get).Float())
+		}
+		f.Series = append(f.Series, s)
+	}
+	f.Notes = notes.Lines()
+	return []figure.Figure{f}
+}

@@ -1,0 +1,97 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// NewSeries joins the records of the clients and the servers by second.
+func NewSeries(r *run.Run) *Series {
+	merged := r.Load.PerSecond()
+	s := &Series{}
+	if len(merged) == 0 {
+		return s
+	}
+	at := map[int64]run.Second{}
+	for _, m := range merged {
+		at[m.Unix] = m
+	}
+	for unix := merged[0].Unix; unix <= merged[len(merged)-1].Unix; unix++ {
+		s.Unix = append(s.Unix, unix)
+	}
+	servers := r.Machines.Readings()
+	s.add("UNIX-SECOND", 0, func(unix int64) float64 { return float64(unix) })
+	s.add("SECOND", 0, func(unix int64) float64 { return float64(unix - s.Unix[0]) })
+	s.average(servers, clientNumber)
+	s.add("CONTROL-CLIENT-NUM", 0, ofClient(at, func(m run.Second) float64 { return float64(m.Clients) }))
+	s.add("MIN-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Min }))
+	s.add("AVG-THROUGHPUT", 0, ofClient(at, func(m run.Second) float64 { return m.OK }))
+	s.add("AVG-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Sum / l.Count }))
+	s.add("MAX-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Max }))
+	total := 0.0
+	s.add("CUMULATIVE-THROUGHPUT", 0, func(unix int64) float64 { total += at[unix].OK; return total })
+	for _, name := range averagesInOrder() {
+		s.average(servers, name)
+	}
+	for i, readings := range servers {
+		s.server(i+1, readings)
+	}
+	return s
+}
+
+func ofClient(at map[int64]run.Second, get func(run.Second) float64) func(int64) float64 {
+	return func(unix int64) float64 {
+		if m, known := at[unix]; known {
+			return get(m)
+		}
+		return math.NaN()
+	}
+}
+
+// ofLatency is a gap in a second in which nothing was answered.
+func ofLatency(at map[int64]run.Second, get func(run.Sums) float64) func(int64) float64 {
+	return func(unix int64) float64 {
+		if m, known := at[unix]; known && m.Latency.Count > 0 {
+			return get(m.Latency)
+		}
+		return math.NaN()
+	}
+}
+
+func (s *Series) add(name string, decimals int, value func(unix int64) float64) {
+	c := seriesColumn{name: name, decimals: decimals}
+	for _, unix := range s.Unix {
+		c.values = append(c.values, value(unix))
+	}
+	s.columns = append(s.columns, c)
+}
+
+// average adds a mean over the servers, or the value of the largest.
+func (s *Series) average(servers []map[int64]run.Reading, name string) {
+	for _, q := range quantities() {
+		switch {
+		case q.Column != name:
+		case q.Largest:
+			s.add(name, 2, func(unix int64) float64 { return run.OverServers(servers, unix, q.get, slices.Max[[]float64]).Float() })
+		default:
+			s.add(name, 2, func(unix int64) float64 { return run.MeanOf(servers, unix, q.get).Float() })
+		}
+	}
+}
+
+func (s *Series) server(n int, readings map[int64]run.Reading) {
+	for _, q := range quantities() {
+		if q.Server == "" {
+			continue
+		}
+		s.add(fmt.Sprintf("%s-%d", q.Server, n), q.decimals, func(unix int64) float64 {
+			if r, known := readings[unix]; known {
+				return q.get(r).Float()
+			}
+			return math.NaN()
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// mostLines bounds the lines of a figure: more would look alike.
+const mostLines = 8
+
+// percentileFigures show the latency of every percentile, so that the tail has as much
+// room as the middle. A load whose steps differ has a line for each kind of step, if
+// they are few; else only its own figure shows them.
+func percentileFigures(d *Data) []figure.Figure {
+	f := d.percentiles("LATENCY-PERCENTILES", "Latency by Percentile")
+	for _, r := range d.Runs {
+		if len(r.Stages) > mostLines/2 {
+			continue
+		}
+		for _, g := range r.Stages {
+			s := line(r)
+			if r.Staged() {
+				s.Name += ", " + g.Label
+			}
+			service := s
+			if g.Latency.Rated() {
+				s.Name += ", response"
+			}
+			addSpectrum(&f, s, g.Latency.Due)
+			service.Name, service.Thin, service.Dash = service.Name+", service", true, figure.Dashed
+			addSpectrum(&f, service, g.Latency.Service)
+		}
+	}
+	if len(f.Series) == 0 {
+		return nil
+	}
+	return []figure.Figure{withDoubts(f)}
+}
+
+// partFigures show the percentiles of each database by kind of step and by operation.
+// Their colours are those of steps or operations.
+func partFigures(d *Data) (out []figure.Figure) {
+	for _, r := range d.Runs {
+		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Tag+" by Step")
+		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Tag+" by Operation")
+		for i, g := range r.Stages {
+			addSpectrum(&steps, figure.Series{Name: g.Label, Key: i + 1}, g.Latency.Due)
+			if !r.Mixed() {
+				continue
+			}
+			for _, o := range g.Operations {
+				s := figure.Series{Name: o.Operation, Key: len(operations.Series) + 1}
+				if r.Staged() {
+					s.Name += ", " + g.Label
+				}
+				addSpectrum(&operations, s, run.DueDistribution(&o.Summary))
+			}
+		}
+		for _, f := range []figure.Figure{steps, operations} {
+			if n := len(f.Series); n > 1 && n <= mostLines {
+				out = append(out, withDoubts(f))
+			}
+		}
+	}
+	return out
+}
+
+// percentiles returns an empty figure of percentiles.
+func (d *Data) percentiles(name, what string) figure.Figure {
+	return figure.Figure{
+		Name: name, Title: d.titled(what), Kind: figure.Percentiles,
+		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+	}
+}
+
+// withDoubts explains dotted lines, if there are any.
+func withDoubts(f figure.Figure) figure.Figure {
+	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Uncertain, true) }) {
+		f.Notes = append(f.Notes, "dotted: fewer than ten requests lie above the percentile")
+	}
+	return f
+}
+
+// cutNote explains lines that end below the highest percentile.
+const cutNote = "a line ends where the percentiles are those of requests that did not end ok"
+
+// addSpectrum adds the percentiles of a distribution up to the last with a request
+// above it, or that of the slowest request that ended ok.
+func addSpectrum(f *figure.Figure, s figure.Series, d *run.Distribution) {
+	for _, q := range []float64{0, .1, .25, .5, .6, .7, .75, .8, .85, .9, .925, .95, .97, .98, .99, .993, .995, .997, .998, .999, .9995, .9998, .9999, .99995, .99999, .999999} {
+		if d.N.Value*(1-q) < 1 {
+			break
+		}
+		m := d.Quantile(q)
+		if m.AtLeast() || m.Words != "" {
+			if !slices.Contains(f.Notes, cutNote) {
+				f.Notes = append(f.Notes, cutNote)
+			}
+			break
+		}
+		if !m.Known() {
+			continue
+		}
+		s.X = append(s.X, math.Round(q*1e8)/1e6)
+		s.Y = append(s.Y, m.Value)
+		s.Uncertain = append(s.Uncertain, m.Marked(run.FewMark))
+	}
+	if len(s.X) > 0 {
+		f.Series = append(f.Series, s)
+	}
+}

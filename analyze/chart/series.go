@@ -1,0 +1,55 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+)
+
+// Series holds the records of a run by second, clients and servers joined: one row per
+// second of the load, in the columns of the classic CSV. A gap is NaN, as in figures.
+type Series struct {
+	Unix    []int64
+	columns []seriesColumn
+}
+
+// seriesColumn holds one value per second.
+type seriesColumn struct {
+	name     string
+	decimals int // -1: as many as the value has
+	values   []float64
+}
+
+// column returns the values of one quantity, nil if the series has no such column.
+func (s *Series) column(name string) []float64 {
+	for _, c := range s.columns {
+		if c.name == name {
+			return c.values
+		}
+	}
+	return nil
+}
+
+// Records is the series as a CSV file; a gap is an empty field.
+func (s *Series) Records() [][]string {
+	header := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		header[i] = c.name
+	}
+	out := [][]string{header}
+	for i := range s.Unix {
+		row := make([]string, len(s.columns))
+		for j, c := range s.columns {
+			row[j] = decimal(c.values[i], c.decimals)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// decimal prints a value, "" for a gap.
+func decimal(v float64, decimals int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}

@@ -1,0 +1,68 @@
+package chart
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// quantity is a series of the servers and how it is read.
+type quantity struct {
+	metric.Series
+	get func(run.Reading) run.Measure
+	// decimals are the digits after the point in the columns of one server.
+	decimals int
+}
+
+// quantities returns them in the order of the columns of one server.
+func quantities() (all []quantity) {
+	for _, s := range metric.AllSeries() {
+		q := quantity{Series: s, decimals: 2}
+		get := scaled(run.Of(s.Metric), s.Scale)
+		if q.get = (func(r run.Reading) run.Measure { return r.Value(get) }); s.Rate {
+			q.get = func(r run.Reading) run.Measure { return r.Rate(get) }
+		}
+		if !s.Rate && s.Scale == 0 && metric.System().Must(s.Metric).Whole() {
+			q.decimals = 0
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// scaled converts a metric's known values; a scale of 0 is 1.
+func scaled(get func(results.Sample) float64, scale float64) func(results.Sample) float64 {
+	if scale == 0 {
+		return get
+	}
+	return func(s results.Sample) float64 {
+		v := get(s)
+		if v < 0 {
+			return v
+		}
+		return v * scale
+	}
+}
+
+// averagesInOrder are the servers' joined series in the order of the classic CSV,
+// and those of later metrics.
+func averagesInOrder() []string {
+	names := []string{
+		"AVG-CPU", "MAX-CPU", "AVG-SYSTEM-LOAD-1-MIN", "AVG-VMRSS-MB", "AVG-WRITES-COMPLETED", "AVG-WRITES-COMPLETED-DELTA",
+		"AVG-SECTORS-WRITTEN", "AVG-SECTORS-WRITTEN-DELTA", "AVG-READS-COMPLETED", "AVG-READS-COMPLETED-DELTA",
+		"AVG-SECTORS-READ", "AVG-SECTORS-READ-DELTA", "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA",
+		"AVG-RECEIVE-BYTES-NUM", "AVG-RECEIVE-BYTES-NUM-DELTA", "AVG-TRANSMIT-BYTES-NUM", "AVG-TRANSMIT-BYTES-NUM-DELTA",
+		"AVG-VOLUNTARY-CTXT-SWITCHES", "AVG-NON-VOLUNTARY-CTXT-SWITCHES",
+	}
+	for _, q := range quantities() {
+		if q.Column != clientNumber && !slices.Contains(names, q.Column) {
+			names = append(names, q.Column)
+		}
+	}
+	return names
+}
+
+// clientNumber is the series of clients, which lies apart in the classic CSV.
+const clientNumber = "AVG-CLIENT-NUM"

@@ -1,0 +1,54 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// mostStops bounds the stretches of each figure in which a client was stopped: the
+// longest are drawn.
+const mostStops = 4
+
+// stop is a stretch in which the client of a run did not run.
+type stop struct {
+	results.Stretch
+	run *run.Run
+}
+
+// markStops draws when the client of a run did not run, because what was measured
+// then says nothing about the database. Each stretch has a line at its beginning and,
+// from a second on, one at its end.
+func markStops(f *figure.Figure, runs ...*run.Run) {
+	var all []stop
+	for _, r := range runs {
+		for _, s := range r.Info.Record.Stopped() {
+			all = append(all, stop{s, r})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b stop) int { return cmp.Compare(b.Length, a.Length) })
+	for _, s := range all[:min(len(all), mostStops)] {
+		at := float64(s.From.UnixNano())/1e9 - float64(s.run.Start())
+		key := 0
+		if len(runs) > 1 {
+			key = s.run.Info.Key
+		}
+		f.Steps = append(f.Steps, figure.Boundary{X: at, Label: fmt.Sprintf("client stopped %.1f s", s.Length.Seconds()), Key: key})
+		if s.Length.Seconds() >= 1 {
+			f.Steps = append(f.Steps, figure.Boundary{X: at + s.Length.Seconds(), Label: "client runs again", Key: key})
+		}
+	}
+	slices.SortStableFunc(f.Steps, func(a, b figure.Boundary) int { return cmp.Compare(a.X, b.X) })
+	note := "what was measured while the client was stopped says nothing about the database"
+	if more := len(all) - mostStops; more > 0 {
+		note += fmt.Sprintf("; the %d longest of %d stops are marked", mostStops, len(all))
+	}
+	f.Notes = append(f.Notes, note)
+}

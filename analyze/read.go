@@ -1,0 +1,114 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// inputs holds the records of a report.
+type inputs struct {
+	runs    []*run.Run // in the order of the table's columns
+	marks   []run.Mark
+	folders int // that have a database
+	// unread are the folders and tags of which nothing could be read, for reasons that
+	// are problems.
+	unread   []string
+	problems []error
+	// outputs are the paths that a classic file gives for the outputs of one run.
+	outputs map[*run.Run]map[string]string
+}
+
+// readAll reads every folder and the classic files. Its error is of records without a
+// single readable file.
+func readAll(ctx context.Context, o Options) (*inputs, error) {
+	if len(o.Folders) == 0 && o.Classic == nil {
+		return nil, errors.New("nothing to analyze: no result folder and no classic inputs")
+	}
+	in := &inputs{outputs: map[*run.Run]map[string]string{}}
+	for _, dir := range o.Folders {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		in.readFolder(dir, len(o.Folders) > 1)
+	}
+	if o.Classic != nil {
+		in.readClassic(o.Classic)
+	}
+	unique(in.runs)
+	if in.mark(); len(in.runs) == 0 {
+		return nil, in.nothing("no database was recorded")
+	}
+	for _, r := range in.runs {
+		if !r.Empty() {
+			return in, nil
+		}
+	}
+	return nil, in.nothing("no file can be read")
+}
+
+func (in *inputs) nothing(reason string) error {
+	return errors.Join(append([]error{errors.New("nothing to analyze: " + reason)}, in.problems...)...)
+}
+
+// readFolder reads a result folder. One without a readable manifest is a mark.
+func (in *inputs) readFolder(dir string, several bool) {
+	runs, err := run.FromFolder(dir)
+	if err != nil {
+		in.problems = append(in.problems, err)
+		name := filepath.Base(dir)
+		in.unread = append(in.unread, name)
+		in.marks = append(in.marks, run.Mark{Mark: results.Mark{Code: results.MarkGap, Text: fmt.Sprintf("%s cannot be read: %v", name, run.Cause(err))}})
+		return
+	}
+	if len(runs) > 0 {
+		in.folders++
+		in.marks = append(in.marks, run.MarksOfManifest(runs[0].Info.Manifest, dir, several)...)
+	}
+	in.runs = append(in.runs, runs...)
+}
+
+func (in *inputs) readClassic(c *Classic) {
+	for _, files := range c.Runs {
+		r := run.FromClassic(files.ClassicFiles)
+		if r.Info.Manifest != nil {
+			in.marks = append(in.marks, run.MarksOfManifest(r.Info.Manifest, r.Info.Tag, true)...)
+		}
+		in.outputs[r] = files.Outputs
+		in.runs = append(in.runs, r)
+	}
+}
+
+// mark collects the marks of the runs. A run of which nothing could be read is unread.
+func (in *inputs) mark() {
+	for _, r := range in.runs {
+		if r.Empty() {
+			r.Gaps.Add("none of its files can be read")
+			in.unread = append(in.unread, r.Info.Tag)
+			in.problems = append(in.problems, fmt.Errorf("%s: %s", r.Info.Tag, strings.Join(r.Gaps.List, "; ")))
+		}
+		in.marks = append(in.marks, r.Marks()...)
+	}
+}
+
+// unique numbers the runs of one tag, and gives each tag one colour.
+func unique(runs []*run.Run) {
+	seen := map[string]int{}
+	keys := map[string]int{}
+	for _, r := range runs {
+		name := r.Info.Tag
+		if keys[name] == 0 {
+			keys[name] = len(keys) + 1
+		}
+		r.Info.Key = keys[name]
+		r.Info.Repeat = seen[name]
+		if seen[name]++; seen[name] > 1 {
+			r.Info.Tag = fmt.Sprintf("%s #%d", name, seen[name])
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package analyze
+
+import (
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// Report is the result of an analysis.
+type Report struct {
+	Title       string
+	Description string
+	// Dir is the folder that holds the outputs; classic files may name others.
+	Dir string
+	// Files were written, in this order.
+	Files []string
+	Table *table.Table
+	// Unread are the folders and tags without a readable record, which the report lacks.
+	Unread []string
+	// Marks qualify the numbers, in the order of the columns. Gaps in the records are
+	// marks.
+	Marks []run.Mark
+
+	errors  []columnErrors
+	summary string
+}
+
+// Valid reports whether no mark makes the numbers invalid.
+func (r *Report) Valid() bool {
+	for _, m := range r.Marks {
+		if m.Invalid {
+			return false
+		}
+	}
+	return true
+}
+
+// Summary returns every run as the command line tools that benchmark HTTP servers print
+// one: a few totals, a histogram, percentiles, outcomes. The numbers are those of the
+// table.
+func (r *Report) Summary() string { return r.summary }

@@ -1,0 +1,110 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Availability is how much of a stage the database answered.
+type Availability struct {
+	// Success is the share of the requests that were due that ended ok, in per cent.
+	Success Measure
+	// WithoutServer is the share of the clients' time in the measured windows in which
+	// they had no server, in per cent.
+	WithoutServer Measure
+	// ConnectionsLost and Reconnects count connections.
+	ConnectionsLost, Reconnects Measure
+	// Gap is the longest time without an ok answer in a measured window, in ms. GapAt
+	// describes where it lies.
+	Gap   Measure
+	GapAt string
+}
+
+// notThen is a number that the records of format 1 do not have.
+func notThen() Measure {
+	return Measure{Words: string(results.NotRecorded), Missing: "the records are of an older format, which does not have it"}
+}
+
+// older reports whether the records are of format 1.
+func (i *Info) older() bool { return i.Manifest != nil && i.Manifest.Format < 2 }
+
+// Unrecorded is the reason for a missing number that records of format 1 do not have.
+func (i *Info) Unrecorded() Measure {
+	if i.older() {
+		return notThen()
+	}
+	return Missing("not recorded")
+}
+
+// noAvailability has one reason for every number.
+func noAvailability(why Measure) Availability {
+	return Availability{Success: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
+}
+
+// availabilityOf returns the availability of a stage.
+func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
+	a := noAvailability(info.Unrecorded())
+	if n := s.OK + s.Unanswered.N; n > 0 {
+		a.Success = Measured(100*float64(s.OK)/float64(n), n)
+	} else {
+		a.Success = Missing("no request was measured")
+	}
+	if info.older() {
+		return a
+	}
+	var waiting, time float64
+	var lost, again int64
+	found := 0
+	for _, step := range info.Record.Steps {
+		if !slices.Contains(g.Steps, step.Index) || step.End.IsZero() {
+			continue
+		}
+		found++
+		from, to := info.Record.Measured(step)
+		waiting += float64(step.WaitingNS)
+		time += float64(step.Clients) * float64(to.Sub(from))
+		lost += step.ConnectionsLost
+		again += step.Reconnects
+		a.setGap(info.Record, step)
+	}
+	if found < len(g.Steps) || found == 0 { // a killed run
+		return a
+	}
+	a.ConnectionsLost, a.Reconnects = Counted(lost), Counted(again)
+	if time > 0 {
+		a.WithoutServer = Measured(100*waiting/time, 0)
+	}
+	return a
+}
+
+// setGap takes the gap of a step if it is the longest.
+func (a *Availability) setGap(record *results.DatabaseRun, step results.Step) {
+	gap := step.LargestGap
+	if gap == nil {
+		return
+	}
+	ms := float64(gap.Length()) / 1e6
+	if a.Gap.Known() && a.Gap.Value >= ms {
+		return
+	}
+	a.Gap = Measured(ms, 0)
+	if !gap.Exact() {
+		a.Gap.Value = float64(results.ProgressTick) / 1e6
+		a.Gap.Low, a.Gap.High = ms, a.Gap.Value
+		a.GapAt = ""
+		return
+	}
+	at := step.Start.Add(time.Duration(gap.FromNS)).Sub(record.LoadStart)
+	a.GapAt = fmt.Sprintf("from %.1f s", at.Seconds())
+	switch {
+	case gap.FromStart && gap.ToEnd:
+		a.GapAt += ", no ok answer at all"
+	case gap.FromStart:
+		a.GapAt += ", before the first ok answer"
+	case gap.ToEnd:
+		a.GapAt += ", to the end"
+	}
+}

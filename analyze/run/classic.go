@@ -1,0 +1,471 @@
+package run
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/sidecar"
+)
+
+// ClassicFiles names the files of a run of the classic tool, or of a run in its format.
+type ClassicFiles struct {
+	// Record is made from the experiment file.
+	Record *results.DatabaseRun
+	// Files maps names of a tag's folder to paths.
+	Files map[string]string
+	// Servers are the interpolated samples, one per server, in order.
+	Servers []string
+}
+
+// unheld is why a number of a classic run cannot have a value.
+const unheld = "classic files have no place for it"
+
+// FromClassic reads the classic files of one run. They hold sums per second and of the
+// whole load, and no requests. A number that the classic tool is known to have got
+// wrong is computed from others, or is missing. The manifest that control leaves
+// in their folder adds the facts for which they have no place.
+func FromClassic(in ClassicFiles) *Run {
+	stage := &Stage{Availability: noAvailability(Inapplicable(unheld)), Places: Places{Missing: Inapplicable(unheld)}}
+	c := classicReader{in: in, stage: stage, run: &Run{
+		Info: Info{Tag: in.Record.Tag, Record: in.Record}, Stages: []*Stage{stage}, PooledStages: true,
+	}}
+	c.readSidecar()
+	c.readLoad()
+	c.readMachines()
+	c.run.Windows.Changes = c.run.clientChanges()
+	return c.run
+}
+
+// classicReader reads the classic files of one run.
+type classicReader struct {
+	in    ClassicFiles
+	run   *Run
+	stage *Stage // the only one
+}
+
+func (c *classicReader) path(logical string) string { return c.in.Files[logical] }
+
+func (c *classicReader) gap(format string, args ...any) { c.run.Gaps.Add(format, args...) }
+
+// readSidecar reads the manifest beside the summary, if there is one: the record of
+// the run, its marks and how its requests ended. Without one the classic tool may have
+// made the files.
+func (c *classicReader) readSidecar() {
+	info := &c.run.Info
+	info.Limited = true
+	c.stage.Clients = c.in.Record.Load.Clients
+	if c.stage.Latency.Clock = FromSent; c.in.Record.Load.Rate > 0 {
+		c.stage.Latency.Clock = FromSentAtRate
+	}
+	summary := c.path(results.FileClassicSummary)
+	if summary == "" {
+		return
+	}
+	m, err := sidecar.Read(summary)
+	switch name := filepath.Base(sidecar.Path(summary)); {
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, sidecar.ErrOtherRun):
+		return // the classic tool leaves none
+	case errors.Is(err, sidecar.ErrOtherRun):
+		c.gap("%s is not used: %v", name, sidecar.ErrOtherRun)
+		return
+	case err != nil:
+		c.gap("%s cannot be read: %v", name, Cause(err))
+		return
+	}
+	info.Limited, info.Manifest, info.Record = false, m, m.Databases[0]
+	c.stage.Latency.Clock = clockOf(info.Record, 0)
+	if info.Record.Tag != info.Tag {
+		c.gap("its files were recorded as %s", info.Record.Tag)
+		info.Record.Tag = info.Tag // its outputs are named so
+	}
+	info.stateGap(&c.run.Gaps)
+}
+
+// readLoad reads the client's seconds, summary and percentiles.
+func (c *classicReader) readLoad() {
+	l := &c.run.Load
+	for i, record := range c.records(results.FileClassicTimeseries) {
+		if i > 0 {
+			c.addSecond(record)
+		}
+	}
+	c.setWindows()
+	ok := Missing("%s", c.run.Gaps.why(results.FileClassicTimeseries, "no second was recorded"))
+	if len(l.Seconds) > 0 {
+		ok = Measured(0, 0)
+		for _, s := range l.Seconds {
+			ok.Value += s.OK
+		}
+		ok.Value = math.Trunc(ok.Value)
+	}
+	summary := c.readSummary()
+	l.Counts = c.counts(ok, summary.failures)
+	c.setLatency(summary, ok)
+	c.setThroughput(summary)
+	l.MaxBacklog = Inapplicable(unheld)
+}
+
+// counts returns the totals of the manifest, or without one the sums of two files.
+func (c *classicReader) counts(ok, failures Measure) Counts {
+	counts := uncounted(Missing("a classic run does not record it"))
+	t := c.run.Info.Record.Totals
+	switch {
+	case t != nil:
+		counts = countsOf(*t)
+		if failures.Known() {
+			counts.Failures = failures
+		}
+	case !ok.Known():
+		counts.OK, counts.Sent, counts.Failures = ok, ok, failures
+	case !failures.Known():
+		counts.OK, counts.Sent, counts.Failures = ok, failures, failures
+	default:
+		counts.OK, counts.Sent, counts.Failures = ok, Measured(ok.Value+failures.Value, 0), failures
+	}
+	counts.Reads = Inapplicable(unheld)
+	return counts
+}
+
+// records reads a CSV file. A missing or broken one is a gap.
+func (c *classicReader) records(logical string) (out [][]string) {
+	gaps, path := &c.run.Gaps, c.path(logical)
+	if path == "" {
+		gaps.broken(logical, logical+" is not named in the experiment file")
+		return nil
+	}
+	f, err := regularfile.Open(path)
+	if err != nil {
+		gaps.broken(logical, problem(path, err))
+		return nil
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord, r.LazyQuotes = -1, true // messages are quoted in their own way
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			gaps.broken(logical, fmt.Sprintf("%s is unreadable from row %d on", logical, len(out)+1))
+			return out
+		}
+		out = append(out, record)
+	}
+}
+
+// addSecond adds a row of the time series: UNIX-SECOND, CONTROL-CLIENT-NUM, MIN-, AVG-
+// and MAX-LATENCY-MS, AVG-THROUGHPUT.
+func (c *classicReader) addSecond(record []string) {
+	v, err := floats(record)
+	if err != nil || len(v) < 6 {
+		c.gap("%s: row %q is unreadable", results.FileClassicTimeseries, strings.Join(record, ","))
+		return
+	}
+	s := Second{Unix: int64(v[0]), Clients: int(v[1]), OK: v[5]}
+	if v[5] > 0 {
+		s.Latency = Sums{Count: v[5], Sum: v[3] * v[5], Min: v[2], Max: v[4]}
+	}
+	c.run.Load.Seconds = append(c.run.Load.Seconds, s)
+}
+
+func floats(fields []string) ([]float64, error) {
+	out := make([]float64, len(fields))
+	for i, f := range fields {
+		v, err := strconv.ParseFloat(f, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read number: %w", err)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// setWindows takes the steps' windows from the manifest, or makes them from the
+// seconds. The first and the last second are partial, and one that two steps share is
+// whole for neither. The load spans whole seconds, because the samples do.
+func (c *classicReader) setWindows() {
+	r := c.run
+	unix := make([]int64, len(r.Load.Seconds))
+	for i, s := range r.Load.Seconds {
+		unix[i] = s.Unix
+	}
+	from, to := nearby(unix)
+	before := len(r.Load.Seconds)
+	r.Load.Seconds = slices.DeleteFunc(r.Load.Seconds, func(s Second) bool { return s.Unix < from || s.Unix >= to })
+	if n := before - len(r.Load.Seconds); n > 0 {
+		r.Gaps.Add("%s has %d rows of seconds far from the load; they are ignored", results.FileClassicTimeseries, n)
+	}
+	slices.SortStableFunc(r.Load.Seconds, func(a, b Second) int { return int(a.Unix - b.Unix) })
+	if r.Info.Manifest != nil && !r.Info.Record.LoadStart.IsZero() {
+		r.Windows = recordedWindows(r.Info.Record, Span{}, &r.Gaps)
+		w := &r.Windows.Load
+		*w = Span{floorDiv(w.From, 1e9) * 1e9, floorDiv(w.To+1e9-1, 1e9) * 1e9}
+		return
+	}
+	r.Windows = windowsOfSeconds(r.Load.Seconds)
+}
+
+// windowsOfSeconds makes windows of the whole seconds, in pieces of one number of
+// clients.
+func windowsOfSeconds(seconds []Second) (w Windows) {
+	if len(seconds) == 0 {
+		return w
+	}
+	first, last := seconds[0].Unix, seconds[len(seconds)-1].Unix
+	w.Load = Span{first * 1e9, (last + 1) * 1e9}
+	for i, s := range seconds {
+		if s.Unix == first || s.Unix == last || seconds[i-1].Unix == s.Unix || seconds[i+1].Unix == s.Unix {
+			continue
+		}
+		one := Span{s.Unix * 1e9, (s.Unix + 1) * 1e9}
+		if n := len(w.Measured); n > 0 && w.Measured[n-1].To == one.From && w.Measured[n-1].Clients == s.Clients {
+			w.Measured[n-1].To, w.Measured[n-1].Issued.To = one.To, one.To
+			continue
+		}
+		w.Measured = append(w.Measured, Window{Span: one, Issued: one, Clients: s.Clients, Inside: notInside})
+	}
+	return w
+}
+
+// classicSummary holds the rows of the summary file. A row that is not there is missing.
+type classicSummary struct {
+	elapsed, throughput Measure
+	mean, sd, min, max  Measure // ms
+	failures            Measure
+}
+
+// readSummary reads the summary file.
+func (c *classicReader) readSummary() (s classicSummary) {
+	rows := map[string]*Measure{
+		"TOTAL-SECONDS": &s.elapsed, "REQUESTS-PER-SECOND": &s.throughput,
+		"SLOWEST-LATENCY-MS": &s.max, "FASTEST-LATENCY-MS": &s.min,
+		"AVERAGE-LATENCY-MS": &s.mean, "STDDEV-LATENCY-MS": &s.sd,
+	}
+	stated := map[string]float64{}
+	var failures int64
+	failed := false
+	for _, record := range c.records(results.FileClassicSummary) {
+		if len(record) < 2 || record[1] == "" {
+			continue
+		}
+		name := record[0]
+		v, err := strconv.ParseFloat(record[len(record)-1], 64)
+		switch {
+		case err != nil:
+			c.gap("%s: row %q is unreadable", results.FileClassicSummary, name)
+		case rows[name] != nil:
+			stated[name] = v
+		case strings.HasPrefix(name, "ERROR"):
+			failed, failures = true, failures+int64(v)
+			c.addError(strings.Join(record[:len(record)-1], ","), int64(v))
+		}
+	}
+	why := func(otherwise string) Measure {
+		return Missing("%s", c.run.Gaps.why(results.FileClassicSummary, otherwise))
+	}
+	for name, row := range rows {
+		*row = why(results.FileClassicSummary + " does not say")
+		if v, known := stated[name]; known {
+			*row = Measured(v, 0)
+		}
+	}
+	if s.elapsed.Value == 0 {
+		s.elapsed = why("the start and end of the load were not recorded")
+	}
+	s.failures = why("no error record")
+	if failed {
+		s.failures = Counted(failures)
+	}
+	return s
+}
+
+// addError adds a row such as ERROR,0 or ERROR: "message",12.
+func (c *classicReader) addError(name string, n int64) {
+	message := strings.Trim(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(name, "ERROR"), ":")), `"`)
+	if message != "" {
+		c.run.Load.Errors = append(c.run.Load.Errors, ErrorCount{Class: message, Count: n})
+	}
+}
+
+// setLatency takes the latencies from the summary and the percentile file. Without a
+// time series the requests are the throughput times the seconds, of which the classic
+// tool made the throughput.
+func (c *classicReader) setLatency(s classicSummary, ok Measure) {
+	if !ok.Known() && s.throughput.Value > 0 && s.elapsed.Value > 0 {
+		ok = Counted(int64(math.Round(s.throughput.Value * s.elapsed.Value)))
+	}
+	of := func(m Measure) Measure {
+		switch {
+		case !m.Known():
+			return m
+		case ok.Known() && ok.Value == 0:
+			return noAnswer
+		}
+		return Measured(m.Value, ok.Int())
+	}
+	d := &Distribution{N: ok, Mean: of(s.mean), SD: of(s.sd), Min: of(s.min), Max: of(s.max), Quantile: c.quantiles(ok)}
+	l, none := &c.stage.Latency, unknownDistribution(Inapplicable(unheld))
+	l.Due, l.OK, l.Service = c.marked(d), none, none
+}
+
+// marked adds the marks of what the classic files do not separate to the latencies
+// that they hold.
+func (c *classicReader) marked(d *Distribution) *Distribution {
+	var marks []string
+	if c.run.Load.Counts.Failures.Value > 0 || c.run.Load.Counts.Lost().Value > 0 {
+		marks = append(marks, ClassicOKMark)
+	}
+	if c.run.Load.Stepped() {
+		marks = append(marks, PooledMark)
+	}
+	mark := func(m Measure) Measure {
+		if m.Known() {
+			m.Marks = slices.Concat(m.Marks, marks)
+		}
+		return m
+	}
+	quantile := d.Quantile
+	return &Distribution{
+		N: d.N, Mean: mark(d.Mean), SD: mark(d.SD), Min: mark(d.Min), Max: mark(d.Max),
+		Quantile: func(q float64) Measure { return mark(quantile(q)) },
+	}
+}
+
+// quantiles reads the percentile file. The classic tool wrote 0 for a percentile of too
+// few requests.
+func (c *classicReader) quantiles(n Measure) func(float64) Measure {
+	stated := map[string]float64{}
+	for i, record := range c.records(results.FileClassicPercentile) {
+		if i == 0 || len(record) < 2 || record[1] == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(record[1], 64)
+		if err != nil {
+			c.gap("%s: row %q is unreadable", results.FileClassicPercentile, strings.Join(record, ","))
+			continue
+		}
+		stated[record[0]] = v
+	}
+	unstated := Missing("%s", c.run.Gaps.why(results.FileClassicPercentile, "a classic run does not record this percentile"))
+	return func(q float64) Measure {
+		name := "p" + strconv.FormatFloat(math.Round(q*1e6)/1e4, 'f', -1, 64)
+		v, known := stated[name]
+		switch {
+		case !known:
+			return unstated
+		case v == 0:
+			return Missing("the classic tool wrote 0 for too few requests")
+		}
+		m := Measured(v, n.Int())
+		if n.Known() && !histogram.Enough(q, n.Int()) {
+			m.Marks = append(m.Marks, FewMark)
+		}
+		return m
+	}
+}
+
+// setThroughput takes the throughput that the summary states, or else divides the
+// requests answered ok by the seconds of the load.
+func (c *classicReader) setThroughput(s classicSummary) {
+	t, n := &c.stage.Throughput, c.stage.Latency.Due.N
+	c.run.Load.Elapsed = s.elapsed
+	t.Most, t.Least = extremes(c.run.Load.Seconds, &c.run.Windows, c.run.Gaps.why(results.FileClassicTimeseries, "no second was recorded"))
+	t.Average = averageOf(n, s.elapsed)
+	if s.throughput.Value > 0 {
+		t.Average = Measured(s.throughput.Value, n.Int())
+	}
+	if c.run.Load.Stepped() && t.Average.Known() {
+		t.Average.Marks = append(t.Average.Marks, PooledMark)
+	}
+}
+
+// readMachines reads the interpolated samples and the disk summary.
+func (c *classicReader) readMachines() {
+	m := &c.run.Machines
+	m.Client = c.machine(c.path(results.FileClientInterpolated), "client")
+	for i, path := range c.in.Servers {
+		m.Servers = append(m.Servers, c.machine(path, fmt.Sprintf("member %d", i+1)))
+	}
+	original := false
+	for _, one := range append(slices.Clone(m.Servers), m.Client) {
+		original = original || len(one.Samples) > 0 && one.Samples[0].Classic
+	}
+	if original {
+		c.gap("the classic tool recorded numbers of threads in place of context switches, and no identity of machines: servers count as one machine each")
+		if c.run.Info.Record.Load.Rate > 0 {
+			c.gap("the classic tool timed requests from when a client sent them: at a rate, waiting for a free client is not in its latencies")
+		}
+	}
+	m.setDisks(&c.run.Info, c.diskSizes())
+	m.Logs.Total = Inapplicable(unheld)
+}
+
+// diskSizes reads the apparent sizes of the data directories, nil if there are none.
+func (c *classicReader) diskSizes() (sizes []int64) {
+	for i, record := range c.records(results.FileDisk) {
+		if i == 0 || len(record) < 4 {
+			continue
+		}
+		v, err := strconv.ParseInt(record[3], 10, 64)
+		if err != nil || v == 0 {
+			c.gap("%s: the size of data directory %s was not measured", results.FileDisk, record[0])
+			continue
+		}
+		sizes = append(sizes, v)
+	}
+	return sizes
+}
+
+// machine reads one interpolated file.
+func (c *classicReader) machine(path, name string) Machine {
+	m := Machine{Name: name, Missing: name + ": no samples"}
+	if path == "" {
+		c.gap("%s: its samples are not named in the experiment file", name)
+		return m
+	}
+	samples, err := results.ReadSamples(path)
+	if err != nil {
+		c.gap("%s: %s", name, problem(path, err))
+	}
+	for _, s := range samples {
+		if s.Interpolated {
+			if !s.Classic {
+				continue // made up between two samples that are here too
+			}
+			s.UnixNano += 5e8 // only its second is known: the middle is nearest
+		}
+		m.Samples = append(m.Samples, s)
+	}
+	m.Samples = shifted(m.Samples, 0)
+	if backwards(samples) {
+		c.gap("%s: its samples go back in time: the file holds several runs", name)
+	}
+	if len(m.Samples) > 0 {
+		m.Missing = ""
+	} else if errors.Is(err, fs.ErrNotExist) {
+		m.Missing = name + ": its samples are missing"
+	}
+	return m
+}
+
+// backwards recognizes a file to which a second run was appended.
+func backwards(samples []results.Sample) bool {
+	for i := 1; i < len(samples); i++ {
+		if samples[i].Second() < samples[i-1].Second() {
+			return true
+		}
+	}
+	return false
+}

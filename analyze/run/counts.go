@@ -1,0 +1,128 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Counts are a load's requests by their end, all phases.
+type Counts struct {
+	Offered, Sent, OK, Failed, Unknown Measure
+	Shed, Unsent, Queued, Late         Measure
+	// Clamped latencies were above the histogram's maximum.
+	Clamped Measure
+	// Failures are Failed + Unknown.
+	Failures Measure
+	// Reads were answered ok and returned values, of BytesRead bytes in all.
+	Reads, BytesRead Measure
+}
+
+// Lost is the number of requests that were due and not answered ok.
+func (c *Counts) Lost() Measure {
+	sum := 0.0
+	for _, m := range []Measure{c.Failed, c.Unknown, c.Shed, c.Unsent} {
+		if !m.Known() {
+			return m
+		}
+		sum += m.Value
+	}
+	return Measured(sum, 0)
+}
+
+// uncounted returns counts that all have the same reason to be missing.
+func uncounted(why Measure) Counts {
+	return Counts{
+		Offered: why, Sent: why, OK: why, Failed: why, Unknown: why, Shed: why, Unsent: why,
+		Queued: why, Late: why, Clamped: why, Failures: why, Reads: why, BytesRead: why,
+	}
+}
+
+// countsOf returns the totals of a manifest. They have no number of reads.
+func countsOf(t results.Totals) Counts {
+	return Counts{
+		Offered: Counted(t.Offered), Sent: Counted(t.Sent), OK: Counted(t.OK), Failed: Counted(t.Failed), Unknown: Counted(t.Unknown),
+		Shed: Counted(t.Shed), Unsent: Counted(t.Unsent), Queued: Counted(t.Queued), Late: Counted(t.Late),
+		Clamped: Counted(t.Clamped), Failures: Counted(t.Failed + t.Unknown), BytesRead: Counted(t.BytesRead),
+	}
+}
+
+// folderCounts returns the totals of the manifest. A killed run has none, and its
+// requests are counted from the intervals.
+func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) (c Counts) {
+	switch {
+	case record.Totals != nil:
+		c = countsOf(*record.Totals)
+	case len(intervals) == 0:
+		c = uncounted(Missing("no request was recorded"))
+	default:
+		c = countsOf(totalsOf(intervals))
+		gaps.Add("the manifest has no totals; requests are counted from %s", results.FileIntervals)
+	}
+	if record.Totals == nil {
+		c.Clamped = Missing("only the totals at the end of a run have it")
+		c.BytesRead = Missing("only the totals at the end of a run have the bytes that were read")
+	}
+	c.Reads = readsOf(intervals, c.BytesRead, gaps.why(results.FileIntervals, "the number of reads was not recorded"))
+	return c
+}
+
+func totalsOf(intervals []results.Interval) (t results.Totals) {
+	for i := range intervals {
+		iv := &intervals[i]
+		t.Offered += iv.Due
+		t.Sent += iv.Sent
+		t.OK += iv.OK
+		t.Failed += iv.Failed
+		t.Unknown += iv.Unknown
+		t.Shed += iv.Shed
+		t.Unsent += iv.Unsent
+		t.Queued += iv.Queued
+		t.Late += iv.Late
+	}
+	return t
+}
+
+// readsOf counts the requests answered ok that returned values. If bytes were read,
+// their requests are missing because of unrecorded.
+func readsOf(intervals []results.Interval, bytes Measure, unrecorded string) Measure {
+	var n int64
+	for i := range intervals {
+		if workload.Op(intervals[i].Operation).Reads() {
+			n += intervals[i].OK
+		}
+	}
+	switch {
+	case n > 0:
+		return Counted(n)
+	case bytes.Value > 0:
+		return Missing("%s", unrecorded)
+	}
+	return Inapplicable("no value was read")
+}
+
+// ErrorCount is one class of error of a whole load, with the first message.
+type ErrorCount struct {
+	Class, Text string
+	Count       int64
+}
+
+// errorCounts sums the errors by class, all phases, the most frequent first.
+func errorCounts(rows []results.ErrorCount) (errors []ErrorCount) {
+	at := map[string]int{}
+	for _, row := range rows {
+		n, known := at[row.Class]
+		if !known {
+			n = len(errors)
+			at[row.Class] = n
+			errors = append(errors, ErrorCount{Class: row.Class})
+		}
+		errors[n].Count += row.Count
+		if errors[n].Text == "" {
+			errors[n].Text = row.FirstText
+		}
+	}
+	slices.SortStableFunc(errors, func(a, b ErrorCount) int { return int(b.Count - a.Count) })
+	return errors
+}

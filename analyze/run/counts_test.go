@@ -1,0 +1,37 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func TestReadsAreOfOperationsThatReturnValues(t *testing.T) {
+	intervals := []results.Interval{{Operation: "range", OK: 1}, {Operation: "swap", OK: 2}, {Operation: "update", OK: 4}, {Operation: "read", OK: 8, Failed: 16}}
+	if got := readsOf(intervals, Measure{}, ""); got.Int() != 11 {
+		t.Errorf("reads = %+v, want 11", got)
+	}
+	if got := readsOf(nil, Counted(36), "intervals.csv is missing"); got.Missing != "intervals.csv is missing" || got.Inapplicable {
+		t.Errorf("reads = %+v: bytes were read, so that their number is missing", got)
+	}
+	if got := readsOf(nil, Counted(0), ""); !got.Inapplicable {
+		t.Errorf("reads = %+v, want none to be measured", got)
+	}
+}
+
+// TestCountsOfKilledRuns: without totals the requests are those of the intervals, and
+// without intervals even 0 is not known.
+func TestCountsOfKilledRuns(t *testing.T) {
+	var gaps Gaps
+	killed := &results.DatabaseRun{}
+	c := folderCounts(killed, []results.Interval{{Due: 9, Sent: 8, OK: 5, Failed: 2, Unknown: 1, Unsent: 1}}, &gaps)
+	if c.Offered.Int() != 9 || c.Failures.Int() != 3 || c.Lost().Int() != 4 || c.Clamped.Known() || len(gaps.List) != 1 {
+		t.Errorf("counts %+v, gaps %q", c, gaps.List)
+	}
+	c = folderCounts(killed, nil, &gaps)
+	for _, m := range []Measure{c.Offered, c.OK, c.Failures, c.Lost()} {
+		if m.Missing != "no request was recorded" {
+			t.Errorf("%+v, want the reason why it is missing", m)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Options returns the driver's settings by name; one inside another is named
+// OUTER.INNER.
+func (i *Info) Options() map[string]string {
+	var tree map[string]any
+	if json.Unmarshal(i.Record.Options, &tree) != nil {
+		return nil // no options, or not a set of them
+	}
+	out := map[string]string{}
+	flatten(out, "", tree)
+	return out
+}
+
+// OptionTransport is the setting by which a database's client is chosen.
+const OptionTransport = "Transport"
+
+// Transport returns the implementation of the client, "" if the database has one alone
+// or the records do not name it.
+func (i *Info) Transport() string { return i.Options()[OptionTransport] }
+
+func flatten(out map[string]string, prefix string, tree map[string]any) {
+	for name, value := range tree {
+		switch v := value.(type) {
+		case nil:
+		case map[string]any:
+			flatten(out, prefix+name+".", v)
+		case []any:
+			var parts []string
+			for _, p := range v {
+				parts = append(parts, optionText(p))
+			}
+			out[prefix+name] = strings.Join(parts, " ")
+		default:
+			out[prefix+name] = optionText(v)
+		}
+	}
+}
+
+// optionText prints a setting. Of a path it prints only the last element, because a
+// report may be published and must not name folders of the machine.
+func optionText(v any) string {
+	switch v := v.(type) {
+	case string:
+		name, value, flag := strings.Cut(v, "=")
+		switch {
+		case filepath.IsAbs(v):
+			return filepath.Base(v)
+		case flag && filepath.IsAbs(value):
+			return name + "=" + filepath.Base(value)
+		}
+		return v
+	case float64:
+		if v == float64(int64(v)) {
+			return fmt.Sprint(int64(v))
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// OptionNames returns the names of the settings that any run has, sorted.
+func OptionNames(runs []*Run) []string {
+	names := map[string]bool{}
+	for _, r := range runs {
+		for name := range r.Info.Options() {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

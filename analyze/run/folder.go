@@ -1,0 +1,178 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// FromFolder reads every database of one result folder. A missing or broken record is
+// a gap of its run. The error is of a folder without a readable manifest.
+func FromFolder(dir string) ([]*Run, error) {
+	folder, err := results.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := folder.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	var runs []*Run
+	for _, record := range manifest.Databases {
+		f := folderReader{
+			dir: folder.Path(record.Tag), record: record,
+			run: &Run{Info: Info{Tag: record.Tag, Manifest: manifest, Record: record}},
+		}
+		f.read()
+		runs = append(runs, f.run)
+	}
+	return runs, nil
+}
+
+// folderReader reads one database of a result folder.
+type folderReader struct {
+	dir    string // of its tag
+	record *results.DatabaseRun
+	run    *Run
+}
+
+// read fills the run. The order of its steps is the order of the gaps.
+func (f *folderReader) read() {
+	r, record, gaps := f.run, f.record, &f.run.Gaps
+	r.Info.stateGap(gaps)
+	intervals := read(gaps, f.path(results.FileIntervals), results.ReadIntervals)
+	intervals = checkedIntervals(record, intervals, gaps)
+	r.Windows = recordedWindows(record, recordedSpan(intervals), gaps)
+	f.readLoad(intervals)
+	f.readStages(intervals)
+	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
+	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
+	r.Machines.Client = readMachine(f.path(results.FileClient), "client", 0, gaps)
+	f.readMembers()
+	r.Machines.Leaders = readLeaders(f.path(results.FileEvents), r.Windows.Load, gaps)
+	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
+	r.Windows.Changes = r.stepChanges()
+}
+
+func (f *folderReader) path(name string) string { return filepath.Join(f.dir, name) }
+
+func (f *folderReader) why(otherwise string) string {
+	return f.run.Gaps.why(results.FileIntervals, otherwise)
+}
+
+func (f *folderReader) readLoad(intervals []results.Interval) {
+	l := &f.run.Load
+	l.Seconds = secondsOf(intervals, f.record.Timing)
+	l.Counts = folderCounts(f.record, intervals, &f.run.Gaps)
+	l.Gauges = results.Gauges(intervals)
+	l.MaxBacklog = maxBacklog(l.Gauges, f.why("no request was recorded"))
+	l.Elapsed = Missing("%s", f.why("the start and end of the load were not recorded"))
+}
+
+// readStages reads the numbers of each part of the load.
+func (f *folderReader) readStages(intervals []results.Interval) {
+	r := f.run
+	summary, why := f.summarize(intervals)
+	if summary == nil {
+		stages := stagesOf(stepsOf(f.record, []results.StepSummary{{Clients: f.record.Load.Clients}}))
+		clock := clockOf(f.record, stages[0].Steps[0])
+		r.Stages = []*Stage{{Clients: stages[0].Clients, Rate: stages[0].Rate, Latency: unknownLatency(clock, Missing("%s", why)), Throughput: unknownThroughput(Missing("%s", why)),
+			Availability: noAvailability(Missing("%s", why)), Places: Places{Missing: Missing("%s", why)}}}
+		return
+	}
+	if summary.Window > 0 {
+		r.Load.Elapsed = Measured(summary.Window.Seconds(), 0)
+	}
+	totals, err := results.TotalHistograms(f.dir)
+	if err != nil {
+		r.Gaps.Add("%s", problem(results.FileTotal, err))
+	} else {
+		checkLatencyTotals(intervals, totals, &r.Gaps)
+	}
+	r.Stages = stagesOf(stepsOf(f.record, summary.Steps))
+	for _, g := range r.Stages {
+		part := summary
+		if r.Staged() {
+			part, err = results.SummarizeSteps(f.dir, f.record, func(step int) bool { return slices.Contains(g.Steps, step) })
+			if err != nil { // the whole was read before
+				r.Gaps.Add("%s", problem(results.FileTotal, err))
+				continue
+			}
+		}
+		clock := clockOf(f.record, g.Steps[0])
+		var service *Distribution
+		if clock == FromDue {
+			service = serviceOf(g, intervals, totals)
+		}
+		g.Latency = latencyOf(clock, part, service)
+		g.Throughput = ThroughputOf(&part.Served)
+		g.Availability, g.Places = availabilityOf(&r.Info, g, part), f.readPlaces(g)
+		g.Operations = part.Operations
+	}
+}
+
+// summarize returns the measured requests, or the reason why they are not known.
+func (f *folderReader) summarize(intervals []results.Interval) (*results.Summary, string) {
+	if len(intervals) == 0 {
+		return nil, f.why("no second was recorded")
+	}
+	if _, err := os.Stat(f.path(results.FileTotal)); err != nil {
+		f.run.Gaps.Add("%s", problem(results.FileTotal, err))
+	}
+	summary, err := results.Summarize(f.dir, f.record)
+	if err != nil {
+		why := "the load cannot be summed up: " + problem(results.FileTotal, err)
+		f.run.Gaps.Add("%s", why)
+		return nil, why
+	}
+	return summary, ""
+}
+
+// serviceOf returns the service times of a stage with a rate.
+func serviceOf(g *Stage, intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram) *Distribution {
+	var service results.Latency
+	for i := range intervals {
+		if iv := &intervals[i]; iv.Phase == results.PhaseMeasure && slices.Contains(g.Steps, iv.Step) {
+			service = service.Merge(iv.Service[results.OK])
+		}
+	}
+	return DistributionOf(service, merged(totals, func(s results.Series) bool {
+		return s.Timing == results.TimingService && s.Outcome == results.OK && slices.Contains(g.Steps, s.Step)
+	}))
+}
+
+// merged adds the histograms of measured requests that keep accepts.
+func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results.Series) bool) *hdrhistogram.Histogram {
+	h := histogram.New()
+	for series, one := range totals {
+		if series.Phase == results.PhaseMeasure && keep(series) {
+			h.Merge(one)
+		}
+	}
+	return h
+}
+
+// readMembers reads the samples of every member that had an agent, and the sizes of
+// the data directories.
+func (f *folderReader) readMembers() {
+	m := &f.run.Machines
+	for i, member := range f.record.Members {
+		name := fmt.Sprintf("member %d", i+1)
+		if f.run.Info.Unattended() {
+			m.Servers = append(m.Servers, Machine{Name: name, Missing: NoAgents})
+			continue
+		}
+		var offset int64
+		if member.Clock != nil {
+			offset = int64(member.Clock.Offset)
+		}
+		m.Servers = append(m.Servers, readMachine(f.path(results.ServerFile(i+1)), name, offset, &f.run.Gaps))
+	}
+	m.setDisks(&f.run.Info, nil)
+}

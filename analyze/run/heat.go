@@ -1,0 +1,66 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Heat holds the latencies of requests answered ok by the time they ended, all
+// operations and phases together, in bins of equal length.
+type Heat struct {
+	Seconds int64 // of a bin
+	Bins    map[int64]*hdrhistogram.Histogram
+}
+
+// mostBins bounds the columns of a heat map: more would look alike.
+const mostBins = 120
+
+// readHeat reads the latency log by the clock of the table, line by line into a
+// bounded number of histograms, because a log may span hours. Bins count from the
+// unix second start. A log that is missing is a gap only if there are
+// rows. Lines that the rows contradict are a gap.
+func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
+	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]*hdrhistogram.Histogram{}}
+	logged := map[int64]int64{} // by second
+	for line, err := range histogram.ReadLog(path) {
+		if err != nil {
+			if len(intervals) > 0 || !errors.Is(err, fs.ErrNotExist) {
+				gaps.Add("%s", problem(path, err))
+			}
+			return h
+		}
+		s, err := results.ParseSeries(line.Tag)
+		if err == nil && s.Outcome == results.OK && s.Timing == results.TimingService {
+			logged[line.Start.Unix()] += line.Histogram.TotalCount()
+		}
+		if err != nil || s.Outcome != results.OK || s.Timing != record.Timing(s.Step) {
+			continue
+		}
+		bin := floorDiv(line.Start.Unix()-start, h.Seconds)
+		if bin < 0 || bin > mostBins {
+			continue // far from the load; the comparison with the rows reports it
+		}
+		if h.Bins[bin] == nil {
+			h.Bins[bin] = histogram.New()
+		}
+		h.Bins[bin].Merge(line.Histogram)
+	}
+	checkLog(intervals, logged, gaps)
+	return h
+}
+
+// binSeconds returns the smallest round number of seconds that divides length seconds
+// into at most mostBins bins.
+func binSeconds(length int64) int64 {
+	for _, n := range []int64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800} {
+		if length <= n*mostBins {
+			return n
+		}
+	}
+	return 3600 * (length/(3600*mostBins) + 1)
+}

@@ -1,0 +1,100 @@
+package run
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Info identifies a run and holds its manifest.
+type Info struct {
+	Tag string // unique in a report
+	// Key numbers the databases of a report from 1: all runs of one have its colour.
+	Key int
+	// Repeat counts the earlier runs with the same tag.
+	Repeat int
+	// Limited records have no place for numbers that the classic tool did not record.
+	Limited bool
+	// Manifest is nil for classic files, unless control left it beside them.
+	Manifest *results.Manifest
+	// Record is never nil; that of a classic run is made from its experiment file.
+	Record *results.DatabaseRun
+}
+
+// NoAgents is the reason why some numbers of an unattended cluster are missing.
+const NoAgents = "the cluster ran already, without agents"
+
+// Unattended reports whether no agent ran the cluster.
+func (i *Info) Unattended() bool {
+	return len(i.Record.Members) > 0 && !slices.ContainsFunc(i.Record.Members, func(m results.Member) bool {
+		return m.Agent != "" || m.Host != nil || m.Release != nil
+	})
+}
+
+// Versions returns the versions that the members reported, in their order.
+func (i *Info) Versions() (out []string) {
+	for _, m := range i.Record.Members {
+		if m.Version != "" {
+			out = append(out, m.Version)
+		}
+	}
+	return out
+}
+
+// BuiltIn is the manifest's word for a server that is part of dbtester.
+const BuiltIn = "built-in"
+
+// Releases returns how the members' binaries were obtained, in their order. A
+// database built from several parts names the release among them.
+func (i *Info) Releases() (out []string) {
+	for _, m := range i.Record.Members {
+		switch {
+		case m.Release != nil && !strings.Contains(i.Record.Built, m.Release.Version):
+			out = append(out, strings.TrimSpace(m.Release.Kind+" "+m.Release.Version))
+		case i.Record.Built != "" && !i.Unattended():
+			out = append(out, i.Record.Built)
+		}
+	}
+	return out
+}
+
+// SelfCheck returns the self-check of the run's client, nil if it has none or one of
+// another machine.
+func (i *Info) SelfCheck() *results.SelfCheck {
+	if i.Manifest == nil || i.Manifest.SelfCheck == nil || i.Manifest.SelfCheck.Elsewhere(i.Manifest.Client) != "" {
+		return nil
+	}
+	return i.Manifest.SelfCheck
+}
+
+// SteppedRates reports whether the load's steps had several rates.
+func (i *Info) SteppedRates() bool {
+	return slices.ContainsFunc(i.Record.Steps, func(s results.Step) bool { return rateOf(s) != rateOf(i.Record.Steps[0]) })
+}
+
+// rateOf returns a step's rate at its start and its end in requests per second.
+func rateOf(s results.Step) [2]float64 { return [2]float64{s.Rate, s.RateEnd} }
+
+// highestRate is the most requests that were due in a second, 0 in a closed loop.
+func (i *Info) highestRate() float64 {
+	if len(i.Record.Steps) == 0 {
+		return max(i.Record.Load.Rate, i.Record.Load.RateEnd)
+	}
+	most := 0.0
+	for _, s := range i.Record.Steps {
+		most = max(most, s.Rate, s.RateEnd)
+	}
+	return most
+}
+
+// stateGap describes how the run ended if it did not complete.
+func (i *Info) stateGap(gaps *Gaps) {
+	switch i.Record.State {
+	case results.StateComplete:
+	case results.StateFailed:
+		gaps.Add("the run failed: %s", strings.ReplaceAll(i.Record.Error, "\n", "; "))
+	default:
+		gaps.Add("the run is %s; the records end where it stopped", i.Record.State)
+	}
+}

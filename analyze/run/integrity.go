@@ -1,0 +1,130 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// longestPause is the longest time without a row between two seconds of one load, in
+// seconds: the client writes a row for each second.
+const longestPause = 3600
+
+// nearby returns the half-open range of seconds that holds the most of the given ones
+// without a pause of more than longestPause. A second that lies far off is a broken
+// row, and a series has a row for each second between its first and its last.
+func nearby(unix []int64) (from, to int64) {
+	sorted := slices.Sorted(slices.Values(unix))
+	first, most := 0, 0
+	for i := range sorted {
+		if i > 0 && sorted[i]-sorted[i-1] > longestPause {
+			first = i
+		}
+		if i+1-first > most {
+			most, from, to = i+1-first, sorted[first], sorted[i]+1
+		}
+	}
+	return from, to
+}
+
+// checkedIntervals returns the rows of intervals.csv without those of seconds far off.
+// Rows far off and repeated rows are gaps, and so are sums that the manifest
+// contradicts.
+func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) []results.Interval {
+	unix := make([]int64, len(intervals))
+	for i := range intervals {
+		unix[i] = intervals[i].Second
+	}
+	from, to := nearby(unix)
+	kept := slices.DeleteFunc(slices.Clone(intervals), func(iv results.Interval) bool { return iv.Second < from || iv.Second >= to })
+	if n := len(intervals) - len(kept); n > 0 {
+		gaps.Add("%s has %d rows of seconds far from the load; they are ignored", results.FileIntervals, n)
+	}
+	repeatedRows(kept, gaps)
+	if record.Totals != nil && len(intervals) > 0 && gaps.problems[results.FileIntervals] == "" {
+		checkTotals(*record.Totals, totalsOf(kept), gaps)
+	}
+	return kept
+}
+
+// repeatedRows adds a gap for rows of the same second, step, phase and operation.
+func repeatedRows(intervals []results.Interval, gaps *Gaps) {
+	type place struct {
+		second int64
+		series results.Series
+	}
+	seen, repeated := map[place]bool{}, 0
+	for i := range intervals {
+		iv := &intervals[i]
+		p := place{iv.Second, results.Series{Operation: iv.Operation, Step: iv.Step, Phase: iv.Phase}}
+		if seen[p] {
+			repeated++
+		}
+		seen[p] = true
+	}
+	if repeated > 0 {
+		gaps.Add("%s repeats %d rows, so its counts are too high", results.FileIntervals, repeated)
+	}
+}
+
+// checkTotals compares the sums of the rows with the totals of the manifest, which were
+// counted apart from them.
+func checkTotals(want, got results.Totals, gaps *Gaps) {
+	for _, c := range []struct {
+		name      string
+		want, got int64
+	}{
+		{"due", want.Offered, got.Offered}, {"sent", want.Sent, got.Sent}, {"answered ok", want.OK, got.OK},
+		{"failed", want.Failed, got.Failed}, {"unknown", want.Unknown, got.Unknown},
+		{"shed", want.Shed, got.Shed}, {"unsent", want.Unsent, got.Unsent},
+	} {
+		if c.want != c.got {
+			gaps.Add("%s has %d requests %s, the manifest %d: rows were lost, repeated or changed", results.FileIntervals, c.got, c.name, c.want)
+			return
+		}
+	}
+}
+
+// checkLatencyTotals compares the histograms of the whole load with the rows.
+func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram, gaps *Gaps) {
+	var rows, histograms int64
+	for i := range intervals {
+		rows += intervals[i].Service[results.OK].Count
+	}
+	for series, h := range totals {
+		if series.Timing == results.TimingService && series.Outcome == results.OK {
+			histograms += h.TotalCount()
+		}
+	}
+	if rows != histograms {
+		gaps.Add("%s has %d requests answered ok, %s %d: records were lost, repeated or changed", results.FileTotal, histograms, results.FileIntervals, rows)
+	}
+}
+
+// checkLog compares the requests that the latency log holds in each second with those
+// of the rows.
+func checkLog(intervals []results.Interval, logged map[int64]int64, gaps *Gaps) {
+	rows := map[int64]int64{}
+	for i := range intervals {
+		rows[intervals[i].Second] += intervals[i].Service[results.OK].Count
+	}
+	var differ []int64
+	for second, n := range rows {
+		if logged[second] != n {
+			differ = append(differ, second)
+		}
+	}
+	for second := range logged {
+		if _, known := rows[second]; !known {
+			differ = append(differ, second)
+		}
+	}
+	if len(differ) > 0 {
+		at := slices.MinFunc(differ, cmp.Compare[int64])
+		gaps.Add("%s and %s differ in %d seconds, first in second %d with %d and %d requests answered ok: records were lost, repeated or shifted",
+			results.FileLatency, results.FileIntervals, len(differ), at, logged[at], rows[at])
+	}
+}

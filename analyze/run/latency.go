@@ -1,0 +1,178 @@
+package run
+
+import (
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Clock is the time from which latencies are counted.
+type Clock int
+
+const (
+	// FromSent: a closed loop, whose latencies are service times.
+	FromSent Clock = iota
+	// FromDue: a rate, whose latencies are response times, the wait for a free client
+	// included.
+	FromDue
+	// FromSentAtRate: the classic tool at a rate, which left out that wait.
+	FromSentAtRate
+)
+
+// clockOf returns the clock of a step of our own records.
+func clockOf(record *results.DatabaseRun, step int) Clock {
+	if record.Timing(step) == results.TimingResponse {
+		return FromDue
+	}
+	return FromSent
+}
+
+// Latency holds the latencies of measured requests by one clock.
+type Latency struct {
+	Clock Clock
+	// Due is of all requests that were due, or of a closed loop sent, in the measured
+	// window. Those that did not end ok rank above all others.
+	Due *Distribution
+	// OK is of the requests that ended ok alone.
+	OK *Distribution
+	// Service is of the requests that ended ok, from when they were sent. Only a load
+	// with a rate has it.
+	Service *Distribution
+	// Histogram is of OK, nil if none was recorded.
+	Histogram *hdrhistogram.Histogram
+}
+
+// Rated reports whether requests were due at a rate, so that waiting counts.
+func (l *Latency) Rated() bool { return l.Clock == FromDue }
+
+// unknownLatency has no latency at all, for one reason.
+func unknownLatency(clock Clock, why Measure) Latency {
+	d := unknownDistribution(why)
+	return Latency{Clock: clock, Due: d, OK: d, Service: d}
+}
+
+// latencyOf returns the latencies of a summary. A nil service means a closed loop.
+func latencyOf(clock Clock, s *results.Summary, service *Distribution) Latency {
+	ok := DistributionOf(s.Latency, s.Histogram)
+	if s.Unanswered.N > 0 {
+		for _, m := range []*Measure{&ok.Mean, &ok.SD} {
+			if m.Known() {
+				m.Marks = append(m.Marks, OKOnlyMark)
+			}
+		}
+	}
+	if service == nil {
+		service = unknownDistribution(Inapplicable("only a load with a rate has it"))
+	}
+	return Latency{Clock: clock, Due: DueDistribution(s), OK: ok, Service: service, Histogram: s.Histogram}
+}
+
+// The marks of percentiles.
+const (
+	// FewMark: with so few requests above it, the percentile is left to chance.
+	FewMark = "* fewer than ten of n lie above this percentile (n < 10/(1-q)): chance decides it"
+	// AtLeastMark: the percentile has only a lower bound.
+	AtLeastMark = ">= the rank is that of a request that was not answered in time (unknown, unsent): it ranks above every one that ended ok, so the value is the time after which it was given up, or the slowest ok one's if that is longer"
+	// OKOnlyMark: the number leaves out requests that have no response time.
+	OKOnlyMark = "of the requests that ended ok alone: others have no response time"
+	// ClassicOKMark: classic files have no place for the other requests.
+	ClassicOKMark = "of the requests that ended ok alone: the classic files hold no others"
+	// PooledMark: classic files do not separate the steps.
+	PooledMark = "of all steps together: the classic files do not separate the numbers of clients"
+)
+
+// Distribution holds the latencies of a load's measured requests, in ms.
+type Distribution struct {
+	N                  Measure // requests
+	Mean, SD, Min, Max Measure
+	// Quantile returns the latency that a share q of the requests did not exceed.
+	Quantile func(q float64) Measure
+}
+
+var noAnswer = Missing("no measured request was answered")
+
+// DistributionOf returns the distribution of exact sums and of the histogram of the
+// same requests. A nil histogram leaves the percentiles unknown.
+func DistributionOf(l results.Latency, h *hdrhistogram.Histogram) *Distribution {
+	d := &Distribution{N: Counted(l.Count), Mean: noAnswer, SD: noAnswer, Min: noAnswer, Max: noAnswer}
+	if l.Count > 0 {
+		d.Mean, d.SD = Measured(l.Mean()/1e6, l.Count), Measured(l.StdDev()/1e6, l.Count)
+		d.Min, d.Max = Measured(float64(l.MinNS)/1e6, l.Count), Measured(float64(l.MaxNS)/1e6, l.Count)
+	}
+	d.Quantile = func(q float64) Measure {
+		switch {
+		case h == nil:
+			return noHistogram
+		case h.TotalCount() == 0:
+			return noAnswer
+		case l.Count == 0:
+			return percentile(histogram.Quantile(h, q), 0, histogram.Enough(q, h.TotalCount()))
+		}
+		return percentile(l.Quantile(h, q), l.Count, histogram.Enough(q, l.Count))
+	}
+	return d
+}
+
+var noHistogram = Missing("no histogram of the whole load was recorded")
+
+// percentile returns a percentile of n requests, marked if they are not enough.
+func percentile(ns, n int64, enough bool) Measure {
+	m := Measured(float64(ns)/1e6, n)
+	if !enough {
+		m.Marks = append(m.Marks, FewMark)
+	}
+	return m
+}
+
+// unknownDistribution returns a distribution without any number, for one reason.
+func unknownDistribution(why Measure) *Distribution {
+	return &Distribution{N: why, Mean: why, SD: why, Min: why, Max: why, Quantile: func(float64) Measure { return why }}
+}
+
+// Unmeasured returns a distribution that cannot have a number, with the reason.
+func Unmeasured(reason string) *Distribution { return unknownDistribution(Inapplicable("%s", reason)) }
+
+// known reports whether the distribution has any number.
+func (d *Distribution) known() bool {
+	return d.Quantile(.5).Known() || d.Mean.Known() || d.Min.Known() || d.Max.Known()
+}
+
+// notAnswered is a rank of the requests that have no response time.
+var notAnswered = Measure{
+	Words:   "not answered",
+	Missing: "the rank is that of a request that failed (a swap that lost a race and a read of a deleted key too), was refused or was shed: it has no response time and ranks above every other one",
+}
+
+// DueDistribution returns the distribution of all requests of a summary that were due.
+// Requests that did not end ok rank above every one that did, however soon they failed.
+// A rank among them has a lower bound if they may have been answered later.
+func DueDistribution(s *results.Summary) *Distribution {
+	n := s.Population()
+	d := unknownDistribution(Missing("a request that did not end ok has no response time"))
+	d.N = Counted(n)
+	d.Quantile = func(q float64) Measure {
+		switch {
+		case n == 0:
+			return Missing("no request was measured")
+		case s.OK > 0 && s.Histogram.TotalCount() == 0:
+			return noHistogram
+		}
+		ranked := s.Ranked(q)
+		if ranked.Never {
+			return notAnswered
+		}
+		m := percentile(ranked.NS, n, q == 1 || histogram.Enough(q, n))
+		if ranked.AtLeast {
+			m.Low, m.High = m.Value, math.Inf(1)
+			m.Marks = append(m.Marks, AtLeastMark)
+		}
+		return m
+	}
+	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 {
+		d.Min = Measured(float64(s.Latency.MinNS)/1e6, s.Latency.Count) // exact
+	}
+	return d
+}

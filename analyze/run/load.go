@@ -1,0 +1,125 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Load holds the requests of a load, by second and by outcome.
+type Load struct {
+	// Elapsed is the length of the measured windows of all steps in seconds.
+	Elapsed Measure
+	Counts  Counts
+	// Errors are sorted by count, the largest first.
+	Errors []ErrorCount
+	// Seconds ascend; there is one per second and number of clients.
+	Seconds []Second
+	// Gauges are the state of the load at the end of each second.
+	Gauges []results.Gauge
+	// MaxBacklog is the most requests that were due and not sent at the end of a second.
+	MaxBacklog Measure
+}
+
+// ClientNumbers returns the numbers of clients in their order.
+func (l *Load) ClientNumbers() []int { return clientNumbers(l.Seconds) }
+
+// Stepped reports whether the load had several numbers of clients.
+func (l *Load) Stepped() bool { return len(l.ClientNumbers()) > 1 }
+
+// PerSecond merges the parts of a second that two steps share.
+func (l *Load) PerSecond() []Second { return perSecond(l.Seconds) }
+
+// maxBacklog returns the largest backlog of a load. Without gauges, unrecorded is the
+// reason.
+func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
+	if len(gauges) == 0 {
+		return Missing("%s", unrecorded)
+	}
+	most := slices.MaxFunc(gauges, func(a, b results.Gauge) int { return cmp.Compare(a.Backlog, b.Backlog) })
+	return Measured(float64(most.Backlog), int64(len(gauges)))
+}
+
+// Second is one second of a load with one number of clients, all phases.
+type Second struct {
+	Unix    int64
+	Clients int
+	OK      float64 // requests answered ok
+	Latency Sums    // of those
+}
+
+// Sums are latencies in ms that merge without error.
+type Sums struct{ Count, Sum, Min, Max float64 }
+
+func (s *Sums) add(o Sums) {
+	if o.Count == 0 {
+		return
+	}
+	if s.Count == 0 {
+		*s = o
+		return
+	}
+	s.Count += o.Count
+	s.Sum += o.Sum
+	s.Min = min(s.Min, o.Min)
+	s.Max = max(s.Max, o.Max)
+}
+
+func sumsOf(l results.Latency) Sums {
+	if l.Count == 0 {
+		return Sums{}
+	}
+	return Sums{float64(l.Count), float64(l.SumNS) / 1e6, float64(l.MinNS) / 1e6, float64(l.MaxNS) / 1e6}
+}
+
+// clientNumbers returns the numbers of clients in their order.
+func clientNumbers(seconds []Second) []int {
+	var out []int
+	for _, s := range seconds {
+		if !slices.Contains(out, s.Clients) {
+			out = append(out, s.Clients)
+		}
+	}
+	return out
+}
+
+// perSecond merges the parts of a second that two steps share.
+func perSecond(seconds []Second) []Second {
+	var out []Second
+	for _, s := range seconds {
+		if n := len(out); n > 0 && out[n-1].Unix == s.Unix {
+			last := &out[n-1]
+			last.Clients = s.Clients
+			last.OK += s.OK
+			last.Latency.add(s.Latency)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// secondsOf merges the rows of intervals.csv into one per second and number of
+// clients.
+func secondsOf(intervals []results.Interval, timing func(step int) results.Timing) (seconds []Second) {
+	type place struct {
+		unix    int64
+		clients int
+	}
+	at := map[place]int{}
+	for i := range intervals {
+		iv := &intervals[i]
+		p := place{iv.Second, iv.Clients}
+		n, known := at[p]
+		if !known {
+			n = len(seconds)
+			at[p] = n
+			seconds = append(seconds, Second{Unix: iv.Second, Clients: iv.Clients})
+		}
+		seconds[n].OK += float64(iv.OK)
+		seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), results.OK)))
+	}
+	slices.SortStableFunc(seconds, func(a, b Second) int { return int(a.Unix - b.Unix) })
+	return seconds
+}

@@ -1,0 +1,140 @@
+package run
+
+import (
+	"path/filepath"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Machines holds the samples of the machines, and the members' disks, logs and
+// leaders.
+type Machines struct {
+	Servers []Machine
+	Client  Machine
+	// Apparent and Allocated are the means of the members' data directories after the
+	// stop, in bytes.
+	Apparent, Allocated Measure
+	Logs                Logs
+	// Leaders are the members by index, in the order in which they led the load.
+	Leaders []int
+	// diskFile: the sizes of data directories came from a file of their own.
+	diskFile bool
+}
+
+// Readings returns the servers' readings by second.
+func (m *Machines) Readings() []map[int64]Reading {
+	out := make([]map[int64]Reading, len(m.Servers))
+	for i, server := range m.Servers {
+		out[i] = server.readings()
+	}
+	return out
+}
+
+// MeanPeak is the largest mean over all servers of a second of the load.
+func (m *Machines) MeanPeak(load Span, get Gauge) Measure {
+	if len(m.Servers) == 0 {
+		return noServer
+	}
+	for _, server := range m.Servers {
+		if server.Missing != "" {
+			return Missing("%s", server.Missing)
+		}
+	}
+	peak := Missing("no second of the load was sampled on every server")
+	servers := m.Readings()
+	for second := floorDiv(load.From, 1e9); second*1e9 < load.To; second++ {
+		v := MeanOf(servers, second, func(r Reading) Measure { return r.Value(get) })
+		switch {
+		case !v.Known():
+		case !peak.Known() || v.Value > peak.Value:
+			peak = Measured(v.Value, peak.N+1)
+		default:
+			peak.N++
+		}
+	}
+	return peak
+}
+
+var noServer = Missing("no server was sampled")
+
+// Largest returns the largest measure of a server, and the server's name.
+func (m *Machines) Largest(of func(Machine) Measure) (largest Measure, name string) {
+	largest = noServer
+	for _, server := range m.Servers {
+		one := of(server)
+		if !one.Known() {
+			return one, ""
+		}
+		if name == "" || one.Value > largest.Value {
+			largest, name = one, server.Name
+		}
+	}
+	return largest, name
+}
+
+// setDisks takes the sizes of data directories: apparent ones from a classic file, if
+// there are any, else from the members.
+func (m *Machines) setDisks(info *Info, file []int64) {
+	apparent, allocated := file, []int64(nil)
+	for _, member := range info.Record.Members {
+		if member.Disk == nil {
+			continue
+		}
+		if file == nil {
+			apparent = append(apparent, member.Disk.ApparentBytes)
+		}
+		allocated = append(allocated, member.Disk.AllocatedBytes)
+	}
+	m.diskFile = file != nil
+	m.Apparent, m.Allocated = m.meanSize(info, apparent), m.meanSize(info, allocated)
+}
+
+func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
+	members := len(info.Record.Members)
+	switch {
+	case info.Unattended():
+		return Missing(NoAgents)
+	case len(sizes) == 0, len(sizes) < members:
+		return Missing("%d of %d data directories were measured", len(sizes), max(members, len(m.Servers)))
+	}
+	var sum float64
+	for _, s := range sizes {
+		sum += float64(s)
+	}
+	return Measured(sum/float64(len(sizes)), int64(len(sizes)))
+}
+
+// readMachine reads the samples of a machine whose clock is offset nanoseconds ahead
+// of the client's.
+func readMachine(path, name string, offset int64, gaps *Gaps) Machine {
+	m := Machine{Name: name}
+	samples, err := results.ReadSamples(path)
+	if err != nil {
+		gaps.Add("%s", problem(path, err))
+	}
+	m.Samples = shifted(samples, offset)
+	if len(samples) == 0 {
+		m.Missing = name + ": no samples"
+	}
+	return m
+}
+
+// readLeaders returns the members by index that led during the load, in order: first
+// the one that led when it began. A file that is missing is a gap:
+// every run has events.
+func readLeaders(path string, load Span, gaps *Gaps) (leaders []int) {
+	events, err := results.ReadEvents(path)
+	if err != nil {
+		gaps.broken(filepath.Base(path), problem(path, err))
+	}
+	for _, e := range events {
+		switch at := e.Time.UnixNano(); {
+		case e.Kind != results.EventLeader:
+		case at < load.From:
+			leaders = []int{e.Member}
+		case at <= load.To:
+			leaders = append(leaders, e.Member)
+		}
+	}
+	return leaders
+}

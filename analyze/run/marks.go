@@ -1,0 +1,93 @@
+package run
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Mark is a mark of one run of a database, or of a whole result folder if Tag is "".
+type Mark struct {
+	Tag string `json:"tag,omitempty"`
+	results.Mark
+}
+
+// Marks returns the marks that control recorded, then those found here.
+func (r *Run) Marks() (marks []Mark) {
+	for _, m := range r.Info.Record.Validity {
+		marks = append(marks, Mark{r.Info.Tag, m})
+	}
+	for _, m := range []*results.Mark{r.sharedHostMark(), r.Info.rateMark()} {
+		if m != nil {
+			marks = append(marks, Mark{r.Info.Tag, *m})
+		}
+	}
+	for _, g := range r.Gaps.List {
+		marks = append(marks, Mark{r.Info.Tag, results.Mark{Code: results.MarkGap, Text: g}})
+	}
+	return marks
+}
+
+// MarksOfManifest returns the marks of a whole result folder. They name its folder if
+// there are several.
+func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mark) {
+	for _, v := range m.Validity {
+		mark := Mark{Mark: v}
+		if several {
+			mark.Tag = filepath.Base(dir)
+		}
+		marks = append(marks, mark)
+	}
+	return marks
+}
+
+// IsSharedHost reports whether the mark is of a client that shares a machine with a
+// member.
+func IsSharedHost(m results.Mark) bool { return m.Code == results.MarkSharedHost }
+
+// ClientShares reports whether the client shares a machine with a member.
+func (r *Run) ClientShares() bool {
+	return r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
+}
+
+// clientFound reports whether the records show that the client shares a machine.
+func (r *Run) clientFound() bool {
+	return slices.ContainsFunc(r.hosts(), func(g group) bool { return g.client })
+}
+
+// sharedHostMark marks such a client in a run that control did not live to judge. It is
+// nil otherwise.
+func (r *Run) sharedHostMark() *results.Mark {
+	if !r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost) {
+		return nil
+	}
+	return &results.Mark{Code: results.MarkSharedHost, Text: "the client and at least one member share a machine: they compete for its processors, disk and network"}
+}
+
+// String is the mark as it is printed below the table.
+func (m Mark) String() string {
+	s := m.Code + ": " + m.Mark.Text
+	if m.Invalid {
+		s = "INVALID " + s
+	}
+	if m.Tag != "" {
+		s = m.Tag + ": " + s
+	}
+	return s
+}
+
+// rateMark marks a load that was due faster than the self-check of its client found
+// accurate. It is nil otherwise.
+func (i *Info) rateMark() *results.Mark {
+	s, most := i.SelfCheck(), i.highestRate()
+	if s == nil || most <= s.HighestRate {
+		return nil
+	}
+	found := fmt.Sprintf("at most %s/s", RateNumber(s.HighestRate))
+	if s.HighestRate == 0 {
+		found = "no rate"
+	}
+	return &results.Mark{Code: results.MarkSelfCheck, Text: fmt.Sprintf("%s requests/s were due, and the self-check found that this client paces %s accurately: see LATE and LATENESS", RateNumber(most), found)}
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Place holds the measured requests that one member answered, or the members of one
+// role.
+type Place struct {
+	Name                string // "member 1", "leader"
+	OK, Failed, Unknown int64
+	// Share is of all requests that were sent, in per cent.
+	Share Measure
+	// Mean and P99 are of the requests that ended ok, in ms.
+	Mean, P99 Measure
+}
+
+// Places are where the requests of a load went.
+type Places struct {
+	// List has the members in order, then the roles.
+	List []Place
+	// Missing is the reason why there are none.
+	Missing Measure
+}
+
+// Of returns the place with a name, nil without one.
+func (p *Places) Of(name string) *Place {
+	at := slices.IndexFunc(p.List, func(one Place) bool { return one.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &p.List[at]
+}
+
+// rolesP99 is why roles have no percentile.
+var rolesP99 = Inapplicable("a histogram is of a member; the leader may change")
+
+// readPlaces reads where the measured requests of a stage went.
+func (f *folderReader) readPlaces(g *Stage) Places {
+	members, missing, err := results.SummarizeMembers(f.dir, f.record)
+	switch {
+	case err != nil:
+		why := problem(results.FileMembers, err)
+		f.run.Gaps.Add("%s", why)
+		return Places{Missing: Missing("%s", why)}
+	case missing != "":
+		return Places{Missing: f.run.Info.Unrecorded()}
+	}
+	members = slices.DeleteFunc(members, func(m results.MemberSummary) bool { return !slices.Contains(g.Steps, m.Step) })
+	var out Places
+	for index := -1; index < len(f.record.Members); index++ {
+		var sum results.MemberSecond
+		var h *hdrhistogram.Histogram
+		for _, m := range members {
+			if m.Member != index {
+				continue
+			}
+			sum.Merge(&m.MemberSecond)
+			if m.Histogram != nil {
+				if h == nil {
+					h = results.NewMemberHistogram()
+				}
+				h.Merge(m.Histogram)
+			}
+		}
+		name := fmt.Sprintf("member %d", index+1)
+		if index < 0 {
+			name = "unknown member"
+			if sum.OK+sum.Failed+sum.Unknown == 0 {
+				continue
+			}
+		}
+		out.List = append(out.List, placeOf(name, g, &sum, h))
+	}
+	out.List = append(out.List, f.roles(g)...)
+	out.setShares()
+	return out
+}
+
+// roles sums the requests by the role of the member that they went to.
+func (f *folderReader) roles(g *Stage) (out []Place) {
+	rows, err := results.ReadMemberSeconds(f.path(results.FileMembers))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return nil // a gap already
+	}
+	events, err := results.ReadEvents(f.path(results.FileEvents))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrTruncated) {
+		return nil
+	}
+	rows = slices.DeleteFunc(rows, func(m results.MemberSecond) bool { return !slices.Contains(g.Steps, m.Step) })
+	roles := results.ByRole(f.record, rows, events)
+	if len(f.record.Members) < 2 || roles[results.RoleLeader] == (results.MemberSecond{}) {
+		return nil
+	}
+	for _, role := range []results.Role{results.RoleLeader, results.RoleFollower, results.RoleUnknown} {
+		sum := roles[role]
+		if sum == (results.MemberSecond{}) {
+			continue
+		}
+		name := map[results.Role]string{results.RoleLeader: "leader", results.RoleFollower: "followers", results.RoleUnknown: "role not known"}[role]
+		p := placeOf(name, g, &sum, nil)
+		p.P99 = rolesP99
+		out = append(out, p)
+	}
+	return out
+}
+
+// placeOf returns the numbers of one place; a nil histogram was not recorded.
+func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.Histogram) Place {
+	p := Place{Name: name, OK: sum.OK, Failed: sum.Failed, Unknown: sum.Unknown, Mean: noAnswer, P99: noAnswer}
+	if sum.OK == 0 {
+		return p
+	}
+	extent := sum.Service
+	if g.Latency.Rated() {
+		extent = sum.Response
+	}
+	p.Mean = Measured(float64(extent.SumNS)/float64(sum.OK)/1e6, sum.OK)
+	p.P99 = noHistogram
+	if h != nil {
+		p.P99 = percentile(min(histogram.Quantile(h, .99), extent.MaxNS), sum.OK, histogram.Enough(.99, sum.OK))
+	}
+	return p
+}
+
+// setShares sets the shares of the members, and of the roles.
+func (p *Places) setShares() {
+	var all int64
+	sent := func(one *Place) int64 { return one.OK + one.Failed + one.Unknown }
+	for i := range p.List {
+		if p.List[i].P99.Missing != rolesP99.Missing {
+			all += sent(&p.List[i])
+		}
+	}
+	for i := range p.List {
+		p.List[i].Share = Missing("no request was measured")
+		if all > 0 {
+			p.List[i].Share = Measured(100*float64(sent(&p.List[i]))/float64(all), all)
+		}
+	}
+}

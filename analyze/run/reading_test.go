@@ -1,0 +1,61 @@
+package run
+
+import (
+	"math"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// secondValues are a member's readings by second.
+type secondValues struct{ cpu, mb, sectors []float64 }
+
+func valuesOf(m Machine, seconds int) secondValues {
+	readings := m.readings()
+	var v secondValues
+	for i := range seconds {
+		cpuShare, memory, written := math.NaN(), math.NaN(), math.NaN()
+		if r, known := readings[runtest.Begin+int64(i)]; known {
+			cpuShare, memory, written = r.Value(Of(metric.CPUPercent)).Float(), r.Value(Of(metric.RSSBytes)).Times(1e-6).Float(), r.Rate(Of(metric.SectorsWritten)).Float()
+		}
+		v.cpu, v.mb, v.sectors = append(v.cpu, cpuShare), append(v.mb, memory), append(v.sectors, written)
+	}
+	return v
+}
+
+func TestReadings(t *testing.T) {
+	gap := math.NaN()
+	start := runtest.Busy(runtest.Sampled(-.5, 0, 0, 40), runtest.Sampled(0, .5, .1, 50), runtest.Sampled(1, 1, .3, 51), runtest.Sampled(2, 1, .6, 52))
+	died := append(start, runtest.Ended(2.625, .625, .6))
+	for name, tt := range map[string]struct {
+		samples []results.Sample
+		want    secondValues
+	}{
+		"a full last second": {append(start, runtest.Sampled(3, 1, .6, 53)), secondValues{[]float64{20, 30, 0}, []float64{51, 52, 53}, []float64{1000, 1000, 1000}}},
+		// What it used until its end nobody saw; its memory was seen in that second.
+		"the processes ended": {died, secondValues{[]float64{20, 30, gap}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
+		"and stay so": {append(died, runtest.Ended(3, .375, .6), runtest.Ended(4, 1, .6)),
+			secondValues{[]float64{20, 30, gap, gap}, []float64{51, 52, 52, gap}, []float64{1000, 1000, 1000, 1000}}},
+		// The last two samples are one row of 1.625 s, which stands for both seconds.
+		"interpolated": {results.Interpolate(died), secondValues{
+			[]float64{20, 30 / 1.625, 30 / 1.625}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
+		// The row's period is the second before's; of the second itself there is a moment.
+		"ended just after a second began": {results.Interpolate(append(start, runtest.Ended(2.125, .125, .6))),
+			secondValues{[]float64{20, 30 / 1.125, gap}, []float64{51, 52, 52}, []float64{1000, 1000, gap}}},
+		"a missed sample is a gap": {runtest.Busy(append(start, runtest.Sampled(4, 2, .9, 53))...),
+			secondValues{[]float64{20, 30, gap, 15}, []float64{51, 52, 52, 53}, []float64{1000, 1000, gap, 1000}}},
+		"a late sample and its successor share a second": {runtest.Busy(runtest.Sampled(0, 0, 0, 50), runtest.Sampled(1.75, 1.75, .7, 51), runtest.Sampled(2, .25, .75, 52)),
+			secondValues{[]float64{gap, 37.5, gap}, []float64{50, 52, 52}, []float64{gap, 1000, gap}}},
+		"two in the first second":  {runtest.Busy(runtest.Sampled(.25, 0, 0, 50), runtest.Sampled(1, .75, .3, 51)), secondValues{[]float64{40, gap}, []float64{51, 51}, []float64{1000, gap}}},
+		"no process was ever seen": {[]results.Sample{runtest.Ended(0, 0, 0), runtest.Ended(1, 1, 0)}, secondValues{[]float64{gap, gap}, []float64{gap, gap}, []float64{1000, gap}}},
+	} {
+		got := valuesOf(Machine{Samples: tt.samples}, len(tt.want.cpu))
+		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(secondValues{}), cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-6, 0)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+// Package run is the model of one recorded run: its identity, windows, load,
+// latencies and machines, read from a result folder or from classic files. Every
+// number that a report prints is computed here; table and chart only show it.
+package run
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Run is everything recorded of one database in one run: one column of a report.
+// Both readers, [FromFolder] and [FromClassic], fill it. An unrecorded number is a
+// [Measure] with the reason; Gaps lists the missing records.
+type Run struct {
+	Info    Info
+	Windows Windows
+	Load    Load
+	// Stages are the parts of the load that have numbers of their own, at least one.
+	Stages []*Stage
+	// PooledStages reports that the records do not separate the steps: the only stage
+	// is of all of them.
+	PooledStages bool
+	Heat         Heat
+	Machines     Machines
+	Gaps         Gaps
+}
+
+// Start is the unix second that is 0 on time axes.
+func (r *Run) Start() int64 {
+	if r.Windows.Load.From != 0 {
+		return floorDiv(r.Windows.Load.From, 1e9)
+	}
+	if len(r.Load.Seconds) > 0 {
+		return r.Load.Seconds[0].Unix
+	}
+	return 0
+}
+
+// Empty reports whether no record of a complete run could be read.
+func (r *Run) Empty() bool {
+	records := len(r.Load.Seconds) > 0 || r.Load.Elapsed.Known() || len(r.Machines.Client.Samples) > 0 || r.Machines.diskFile
+	for _, g := range r.Stages {
+		records = records || g.Latency.OK.known()
+	}
+	for _, m := range r.Machines.Servers {
+		records = records || len(m.Samples) > 0
+	}
+	return !records && r.Info.Record.State == results.StateComplete
+}
+
+// Mixed reports whether the load had several operations.
+func (r *Run) Mixed() bool {
+	several := func(g *Stage) bool { return len(g.Operations) > 1 }
+	return slices.ContainsFunc(r.Stages, several) || len(r.Info.Record.Load.Mix) > 1
+}
+
+// StepLabel names a step by its difference from the others: its clients, its rate, or
+// both.
+func (r *Run) StepLabel(s results.Step) string {
+	rates := r.Info.SteppedRates()
+	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates)
+}

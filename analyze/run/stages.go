@@ -1,0 +1,205 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Stage is the part of a load with one number of clients and one rate: the steps
+// whose requests are of one kind. Numbers of several stages are never pooled.
+type Stage struct {
+	// Label names the stage by its difference from the others, or is empty.
+	Label   string
+	Clients int
+	Rate    [2]float64 // at the start and the end, requests per second; 0: a closed loop
+	// Steps are the indexes of the stage's steps.
+	Steps      []int
+	Throughput Throughput
+	Latency    Latency
+	// Availability and Places are of the same requests.
+	Availability Availability
+	Places       Places
+	// Operations split the stage's requests; a classic run has none.
+	Operations []results.OperationSummary
+}
+
+// stagesOf groups steps by their clients and rates, in the order of the load.
+func stagesOf(steps []results.Step) (out []*Stage) {
+	for _, s := range steps {
+		at := slices.IndexFunc(out, func(g *Stage) bool { return g.Clients == s.Clients && g.Rate == rateOf(s) })
+		if at < 0 {
+			at = len(out)
+			out = append(out, &Stage{Clients: s.Clients, Rate: rateOf(s)})
+		}
+		out[at].Steps = append(out[at].Steps, s.Index)
+	}
+	several := func(of func(*Stage) any) bool {
+		return slices.ContainsFunc(out, func(g *Stage) bool { return of(g) != of(out[0]) })
+	}
+	clients, rates := several(func(g *Stage) any { return g.Clients }), several(func(g *Stage) any { return g.Rate })
+	for _, g := range out {
+		g.Label = stageLabel(g.Clients, g.Rate, clients, rates)
+	}
+	return out
+}
+
+// stageLabel names clients, a rate or both, whichever differ in a load.
+func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) string {
+	var parts []string
+	if clientsDiffer {
+		parts = append(parts, ClientsText(clients))
+	}
+	if ratesDiffer {
+		parts = append(parts, RateText(rate[0], rate[1]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Staged reports whether the load had several stages, so that no number is of all its
+// requests.
+func (r *Run) Staged() bool { return len(r.Stages) > 1 }
+
+// StageOf returns the stage of a step, nil if there is none.
+func (r *Run) StageOf(step int) *Stage {
+	for _, g := range r.Stages {
+		if slices.Contains(g.Steps, step) {
+			return g
+		}
+	}
+	return nil
+}
+
+// Rated reports whether a stage had a rate.
+func (r *Run) Rated() bool {
+	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return g.Latency.Rated() })
+}
+
+// Closed reports whether a stage was a closed loop.
+func (r *Run) Closed() bool {
+	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return !g.Latency.Rated() })
+}
+
+// stepsOf returns the steps of a record. Those that a killed run has in its summary
+// alone are as they were planned.
+func stepsOf(record *results.DatabaseRun, summaries []results.StepSummary) []results.Step {
+	steps := slices.Clone(record.Steps)
+	planned := record.Load.Stretches()
+	for _, s := range summaries {
+		if slices.ContainsFunc(steps, func(r results.Step) bool { return r.Index == s.Step }) {
+			continue
+		}
+		step := results.Step{Index: s.Step, Step: workload.Step{Clients: s.Clients}}
+		if s.Step < len(planned) {
+			step.Step = planned[s.Step]
+			step.Clients = s.Clients
+		}
+		steps = append(steps, step)
+	}
+	slices.SortStableFunc(steps, func(a, b results.Step) int { return cmp.Compare(a.Index, b.Index) })
+	return steps
+}
+
+// ClientStage is the part of a load with one number of clients.
+type ClientStage struct {
+	Clients int
+	// Throughput is in requests answered ok per second, Latency their mean in ms.
+	Throughput, Latency Measure
+	// Unix are the whole seconds inside the stage.
+	Unix map[int64]bool
+}
+
+// ByClients groups a load by its numbers of clients, ascending. The numbers are those
+// of the stages, or, of classic files, of the seconds that one step had to itself.
+func (r *Run) ByClients() []ClientStage {
+	stages := byClients(r.Load.Seconds, func(s Second) bool { return r.Windows.Whole(s.Unix) })
+	for _, g := range byClients(r.Load.Seconds, func(Second) bool { return true }) {
+		if !slices.ContainsFunc(stages, func(w ClientStage) bool { return w.Clients == g.Clients }) {
+			stages = append(stages, g)
+		}
+	}
+	slices.SortFunc(stages, func(a, b ClientStage) int { return a.Clients - b.Clients })
+	if r.PooledStages {
+		return stages
+	}
+	for i := range stages {
+		one := &stages[i]
+		of := slices.DeleteFunc(slices.Clone(r.Stages), func(g *Stage) bool { return g.Clients != one.Clients })
+		switch len(of) {
+		case 0:
+		case 1:
+			one.Throughput, one.Latency = of[0].Throughput.Average, of[0].Latency.OK.Mean
+		default:
+			one.Throughput = Missing("the steps with %s had several rates", ClientsText(one.Clients))
+			one.Latency = one.Throughput
+		}
+	}
+	return stages
+}
+
+// byClients groups the seconds that keep accepts by their number of clients.
+func byClients(seconds []Second, keep func(Second) bool) []ClientStage {
+	type sums struct {
+		ok, seconds float64
+		latency     Sums
+	}
+	var out []ClientStage
+	var all []sums
+	for _, s := range seconds {
+		if !keep(s) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(g ClientStage) bool { return g.Clients == s.Clients })
+		if at < 0 {
+			at = len(out)
+			out = append(out, ClientStage{Clients: s.Clients, Unix: map[int64]bool{}})
+			all = append(all, sums{})
+		}
+		all[at].ok += s.OK
+		all[at].seconds++
+		all[at].latency.add(s.Latency)
+		out[at].Unix[s.Unix] = true
+	}
+	for i, s := range all {
+		out[i].Throughput = Measured(s.ok/s.seconds, int64(s.ok))
+		out[i].Latency = Missing("not recorded")
+		if s.latency.Count > 0 {
+			out[i].Latency = Measured(s.latency.Sum/s.latency.Count, int64(s.latency.Count))
+		}
+	}
+	return out
+}
+
+// stepChanges returns the start of every step, if the load had several.
+func (r *Run) stepChanges() (out []Change) {
+	for i, s := range r.Info.Record.Steps {
+		if s.Start.IsZero() || len(r.Info.Record.Steps) < 2 {
+			continue
+		}
+		label := r.StepLabel(s)
+		if !r.Load.Stepped() && !r.Info.SteppedRates() {
+			label = fmt.Sprintf("step %d", i+1)
+		}
+		out = append(out, Change{Unix: s.Start.Unix(), Label: label})
+	}
+	return out
+}
+
+// clientChanges returns the seconds in which the number of clients changed.
+func (r *Run) clientChanges() (out []Change) {
+	if !r.Load.Stepped() {
+		return nil
+	}
+	before := -1
+	for _, s := range r.Load.PerSecond() {
+		if s.Clients != before {
+			out = append(out, Change{Unix: s.Unix, Label: ClientsText(s.Clients)})
+		}
+		before = s.Clients
+	}
+	return out
+}

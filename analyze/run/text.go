@@ -1,0 +1,112 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	humanize "github.com/dustin/go-humanize"
+)
+
+// ClientsText is a number of clients with its noun.
+func ClientsText(n int) string { return fmt.Sprintf("%d client%s", n, Plural(n)) }
+
+// Plural returns the ending of a noun after n.
+func Plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// RateText is a rate of due requests, which changes evenly to end if that is not 0.
+func RateText(rate, end float64) string {
+	if rate == 0 {
+		return "closed loop"
+	}
+	text := RateNumber(rate)
+	if end > 0 {
+		text += ".." + RateNumber(end)
+	}
+	return text + "/s due"
+}
+
+// RateNumber is a number of requests per second. A rate below 100 keeps two decimals.
+func RateNumber(rate float64) string {
+	if rate < 100 && rate != math.Trunc(rate) {
+		return fmt.Sprintf("%.2f", rate)
+	}
+	return humanize.Comma(int64(math.Round(rate)))
+}
+
+// FileTag makes a tag a part of a file name.
+func FileTag(tag string) string { return strings.ReplaceAll(tag, " #", "-") }
+
+// Distinct returns the strings without repetitions, in their order.
+func Distinct(list []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// PerTag collects texts about runs. A text that holds for several runs is printed
+// once, after all their tags.
+type PerTag struct {
+	texts []string
+	tags  map[string][]string
+}
+
+// Add adds a text about the run with a tag, or about all runs if tag is "".
+func (p *PerTag) Add(tag, text string) {
+	if p.tags == nil {
+		p.tags = map[string][]string{}
+	}
+	if p.tags[text] == nil {
+		p.texts = append(p.texts, text)
+	}
+	p.tags[text] = append(p.tags[text], tag)
+}
+
+// Texts returns the texts in the order in which they were added first.
+func (p *PerTag) Texts() []string { return p.texts }
+
+// Tags returns the tags of a text.
+func (p *PerTag) Tags(text string) []string { return p.tags[text] }
+
+// Lines returns a line per text: the tags, then the text.
+func (p *PerTag) Lines() (lines []string) {
+	for _, text := range p.texts {
+		lines = append(lines, after(p.joinedTags(text), text))
+	}
+	return lines
+}
+
+// Joined returns a line per set of tags, with all its texts, which must be short.
+func (p *PerTag) Joined() (lines []string) {
+	var order []string
+	of := map[string][]string{}
+	for _, text := range p.texts {
+		tags := p.joinedTags(text)
+		of[tags] = append(of[tags], text)
+		order = append(order, tags)
+	}
+	for _, tags := range Distinct(order) {
+		lines = append(lines, after(tags, strings.Join(of[tags], ", ")))
+	}
+	return lines
+}
+
+func (p *PerTag) joinedTags(text string) string { return strings.Join(Distinct(p.tags[text]), ", ") }
+
+func after(tags, text string) string {
+	if tags == "" {
+		return text
+	}
+	return tags + ": " + text
+}

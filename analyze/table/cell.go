@@ -1,0 +1,130 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// Cell is one number as it is printed and as it is.
+type Cell struct {
+	Text string `json:"text"`
+	// Value is nil when the cell holds no number or was not measured.
+	Value *float64 `json:"value"`
+	// N is the number of requests, samples or members behind the value; 0 if that
+	// means nothing.
+	N int64 `json:"n,omitempty"`
+	// Marks are footnotes on this cell.
+	Marks []string `json:"marks,omitempty"`
+	// Missing is the reason why there is no value: Text says in which way, or, when Text
+	// is "-", there is nothing of the kind to measure.
+	Missing string `json:"missing,omitempty"`
+	// Parts are the numbers of a load whose steps differ, one for each kind of step. The
+	// text table prints each on a line of its own.
+	Parts []Part `json:"by_step,omitempty"`
+}
+
+// Part is the number of the steps with a label.
+type Part struct {
+	Label string   `json:"label"`
+	Text  string   `json:"text"`
+	Value *float64 `json:"value"`
+	N     int64    `json:"n,omitempty"`
+}
+
+// noCell is the text of a cell that cannot have a value.
+const noCell = "-"
+
+// applies reports whether a cell has a value or should have one.
+func (c Cell) applies() bool { return c.Missing == "" || c.Text != noCell }
+
+// cellOf prints a measure, or the reason why it is missing.
+func cellOf(m run.Measure, text func(float64) string) Cell {
+	switch {
+	case m.Inapplicable:
+		return inapplicable("%s", m.Missing)
+	case !m.Known() && m.Words != "":
+		return Cell{Text: m.Words, Missing: m.Missing}
+	case !m.Known():
+		return missing("%s", m.Missing)
+	}
+	c := number(m.Value, m.N, "%s", text(m.Value))
+	c.Marks = m.Marks
+	return c
+}
+
+// missing is a cell of a number that was not measured, with the reason.
+func missing(format string, args ...any) Cell {
+	return Cell{Text: "not measured", Missing: fmt.Sprintf(format, args...)}
+}
+
+// inapplicable is a cell that cannot have a value, with the reason.
+func inapplicable(format string, args ...any) Cell {
+	return Cell{Text: noCell, Missing: fmt.Sprintf(format, args...)}
+}
+
+// number is a cell of a value and its text.
+func number(v float64, n int64, format string, args ...any) Cell {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return missing("not recorded")
+	}
+	return Cell{Text: fmt.Sprintf(format, args...), Value: &v, N: n}
+}
+
+func count(v int64) Cell { return number(float64(v), 0, "%s", humanize.Comma(v)) }
+
+// words is a cell without a number. Otherwise is the reason if there are no words.
+func words(s, otherwise string) Cell {
+	if s == "" {
+		return missing("%s", otherwise)
+	}
+	return Cell{Text: s}
+}
+
+// HumanSize prints bytes in decimal units, as the classic tables do.
+func HumanSize(v float64) string {
+	if v < 0 || math.IsNaN(v) {
+		return ""
+	}
+	return humanize.Bytes(uint64(math.Round(v)))
+}
+
+func perSecondText(v float64) string { return run.RateNumber(v) + " req/sec" }
+func millisText(v float64) string    { return fmt.Sprintf("%.4f ms", v) }
+func rawText(v float64) string       { return fmt.Sprintf("%.2f", v) }
+func commaText(v float64) string     { return humanize.Comma(int64(math.Round(v))) }
+func secondText(v float64) string    { return fmt.Sprintf("%.2f sec", v) }
+func percentText(v float64) string   { return fmt.Sprintf("%.2f %%", v) }
+
+// shareText prints a share of 1 in per cent, with a decimal if it is not whole.
+func shareText(share float64) string {
+	text := fmt.Sprintf("%.1f", 100*share)
+	if whole := fmt.Sprintf("%.0f", 100*share); text == whole+".0" {
+		return whole
+	}
+	return text
+}
+
+// JoinDistinct joins the texts of members or steps, or returns the one that they share.
+func JoinDistinct(parts []string) string {
+	if d := run.Distinct(parts); len(d) == 1 {
+		return d[0]
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Row defines one row of the table.
+type Row struct {
+	section                string
+	Name, Unit, Definition string
+	// Raw rows repeat another row in full digits; the text table leaves them out.
+	Raw bool
+	// Ours marks rows that the classic files cannot fill; their cells then show "-".
+	Ours bool
+	// Cell is the row's cell of one run.
+	Cell func(*run.Run) Cell
+}

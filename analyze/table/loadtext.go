@@ -1,0 +1,50 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// LoadText describes a load in one sentence.
+func LoadText(r *run.Run) string {
+	l := r.Info.Record.Load
+	var parts []string
+	if l.Workload != "" {
+		parts = append(parts, l.Workload)
+	}
+	parts = append(parts, operation(r).Text)
+	if l.Keys > 0 {
+		parts = append(parts, fmt.Sprintf("%s keys before the load (%s)", keysBefore(r).Text, l.KeyLaw))
+	}
+	parts = append(parts, configured(r), rate(r).Text, "key + value "+payload(r).Text+" bytes")
+	if l.RangeLimit > 0 {
+		parts = append(parts, fmt.Sprintf("ranges of at most %d keys", l.RangeLimit))
+	}
+	if l.Timeout > 0 {
+		parts = append(parts, "time-out "+l.Timeout.String())
+	}
+	if l.Target != "" {
+		parts = append(parts, "connections to "+l.Target)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// StepsText lists the steps with their clients, rates and lengths.
+func StepsText(r *run.Run) string {
+	var parts []string
+	for _, s := range r.Info.Record.Steps {
+		text := fmt.Sprintf("%d client%s on %d connection%s", s.Clients, run.Plural(s.Clients), s.Connections, run.Plural(s.Connections))
+		if s.Rate > 0 {
+			text += ", " + run.RateText(s.Rate, s.RateEnd)
+		}
+		if !s.Start.IsZero() && !s.End.IsZero() {
+			text += fmt.Sprintf(", took %s", s.End.Sub(s.Start).Round(time.Millisecond))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}

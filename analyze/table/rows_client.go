@@ -1,0 +1,170 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+	humanize "github.com/dustin/go-humanize"
+)
+
+// clientRows show how well the client paced the load.
+func clientRows() []Row {
+	timed := func(name, definition string, cell func(*run.Run) Cell) Row {
+		return Row{Name: name, Unit: "ms", Definition: definition, Ours: true, Cell: cell}
+	}
+	const late = " time by which the client itself sent a request after it was due (rate only), over all requests that were sent: all of the time if a client waited for it, else at most the time in which the client was stopped since a client was last free. It is part of the response times"
+	return []Row{
+		{Name: "INSIDE-SHARE", Unit: "%", Definition: "share of the clients' time that lay inside calls, over all closed steps: of the time in which they had a server, and without the time in which the client was stopped; below 98 % the client machine set the pace", Ours: true,
+			Cell: insideShare},
+		{Name: "INSIDE-SHARE-WORST-STEP", Unit: "%", Definition: "INSIDE-SHARE of the closed step where it is least", Ours: true,
+			Cell: insideShareWorst},
+		timed("LATENESS p50", "median"+late, lateness(.50, func(s *results.Spread) int64 { return s.P50 })),
+		timed("LATENESS p99", "99th percentile of the"+late, lateness(.99, func(s *results.Spread) int64 { return s.P99 })),
+		timed("LATENESS max", "longest"+late, lateness(1, func(s *results.Spread) int64 { return s.Max })),
+		timed("SCHEDULING-LAG p99", "99th percentile of how late a timer fired in the client's process, sampled every 10 ms of the load: with processors to spare it is far below 1 ms",
+			schedulingLag),
+		{Name: "CLIENT-STOPPED-SHARE", Unit: "%", Definition: "share of the load's time in which the client's process did not run for over 10 ms at once: it was stopped, or waited for a processor", Ours: true,
+			Cell: stoppedShare},
+		{Name: "CLIENT-STOPPED-LONGEST", Unit: "ms", Definition: "longest time for which the client's process did not run during the load, n times in all", Ours: true,
+			Cell: stoppedLongest},
+		timed("SELF-CHECK-ADDED p50", "median"+selfCheckAdded, selfCheckCell(.50, func(c *results.LoadCheck) results.Compared { return c.P50 })),
+		timed("SELF-CHECK-ADDED p99", "99th percentile"+selfCheckAdded, selfCheckCell(.99, func(c *results.LoadCheck) results.Compared { return c.P99 })),
+		timed("SELF-CHECK-LATENESS p99", "LATENESS p99 in the same check (rate only)", selfCheckLateness),
+		{Name: "SELF-CHECK-THROUGHPUT", Unit: "req/s", Definition: "requests per second that ended ok in the same check: the rate of the load's heaviest step, or as many as its clients send in a closed loop to a server with that delay", Ours: true,
+			Cell: selfCheckThroughput},
+		{Name: "OTHER-CPU-SHARE", Unit: "%", Definition: "share of a machine's processors that was used during the load by processes other than the client and the members (agents of their own are others too), on the machine where it is largest", Ours: true,
+			Cell: otherCPUShare},
+		{Name: "OTHER-WRITTEN-MB", Unit: "MB", Definition: "what the members' devices wrote during the load besides the bytes that members wrote: other processes' writes and the file systems' journals, over all machines", Ours: true,
+			Cell: otherWritten},
+	}
+}
+
+// lateness prints the quantile q, 1 for the maximum, of the time after due at which a
+// free client sent.
+func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		switch s := r.Info.Record.Lateness; {
+		case !r.Rated():
+			return inapplicable("only a load with a rate has it")
+		case s == nil || s.N == 0:
+			return missing("not recorded, or no client ever waited for a due time")
+		default:
+			return spreadCell(q, get(s), s.N)
+		}
+	}
+}
+
+func schedulingLag(r *run.Run) Cell {
+	if s := r.Info.Record.SchedulingLag; s != nil && s.N > 0 {
+		return spreadCell(.99, s.P99, s.N)
+	}
+	return missing("not recorded")
+}
+
+func stoppedShare(r *run.Run) Cell {
+	info := r.Info.Record
+	load := info.LoadEnd.Sub(info.LoadStart)
+	if info.Stops == nil || load <= 0 {
+		return cellOf(r.Info.Unrecorded(), percentText)
+	}
+	share := 100 * float64(info.Stops.TotalNS) / float64(load)
+	return number(share, info.Stops.N, "%.2f %%", share)
+}
+
+func stoppedLongest(r *run.Run) Cell {
+	s := r.Info.Record.Stops
+	if s == nil {
+		return cellOf(r.Info.Unrecorded(), percentText)
+	}
+	ms := float64(s.Longest.Length) / 1e6
+	return number(ms, s.N, "%.0f ms, n %s", ms, humanize.Comma(s.N))
+}
+
+func otherCPUShare(r *run.Run) Cell {
+	others := r.Info.Record.OtherLoad
+	if len(others) == 0 {
+		return noOthers(r)
+	}
+	most := 0.0
+	for _, o := range others {
+		most = max(most, 100*o.OtherCPUShare())
+	}
+	return number(most, 0, "%.1f %%", most)
+}
+
+func otherWritten(r *run.Run) Cell {
+	bytes, known := 0.0, false
+	for _, o := range r.Info.Record.OtherLoad {
+		known = known || o.DeviceWrittenBytes > 0
+		bytes += o.OtherWrittenBytes()
+	}
+	switch {
+	case len(r.Info.Record.OtherLoad) == 0:
+		return noOthers(r)
+	case !known:
+		return missing("no member's device was sampled")
+	}
+	return number(bytes/1e6, 0, "%.1f MB", bytes/1e6)
+}
+
+// noOthers is the cell of a run without a record of other load.
+func noOthers(r *run.Run) Cell {
+	if then := r.Info.Unrecorded(); then.Words != "" {
+		return cellOf(then, percentText)
+	}
+	return missing("no machine was sampled twice during the load")
+}
+
+// spreadCell prints a quantile, 1 for the maximum, of n times of the client.
+func spreadCell(q float64, ns, n int64) Cell {
+	ms := float64(ns) / 1e6
+	if q == 1 || histogram.Enough(q, n) {
+		return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
+	}
+	cell := number(ms, n, "%.3f ms *, n %s", ms, humanize.Comma(n))
+	cell.Marks = []string{run.FewMark}
+	return cell
+}
+
+func insideShare(r *run.Run) Cell {
+	if !r.Closed() {
+		return inapplicable("only a closed loop has it")
+	}
+	share := r.Windows.InsidePercent()
+	cell := cellOf(share, insideText)
+	if share.Known() && share.Value < enoughInside {
+		cell.Marks = append(cell.Marks, overheadMark)
+	}
+	return cell
+}
+
+func insideText(v float64) string { return fmt.Sprintf("%.1f %%", v) }
+
+// enoughInside is the share of the clients' time inside calls, in per cent, above which
+// the database set the pace of a closed loop.
+const (
+	enoughInside = 98
+	overheadMark = "client overhead: while they had a server, the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"
+)
+
+func insideShareWorst(r *run.Run) Cell {
+	steps := r.Windows.Closed()
+	if len(steps) < 2 {
+		return inapplicable("only a stepped closed loop has it")
+	}
+	worst := steps[0]
+	for _, step := range steps {
+		if !step.InsidePercent().Known() {
+			worst = step
+			break
+		}
+		if step.InsidePercent().Value < worst.InsidePercent().Value {
+			worst = step
+		}
+	}
+	share := worst.InsidePercent()
+	share.N = int64(len(steps))
+	return cellOf(share, func(v float64) string { return fmt.Sprintf("%s (%s)", insideText(v), run.ClientsText(worst.Clients)) })
+}

@@ -1,0 +1,220 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// conditionRows describe the conditions of the run.
+func conditionRows() []Row {
+	return []Row{
+		{Name: "VERSION", Definition: "what the running members reported", Cell: func(r *run.Run) Cell {
+			return words(JoinDistinct(r.Info.Versions()), "the members were not asked")
+		}},
+		{Name: "RELEASE", Definition: "how the members' binaries were obtained", Ours: true, Cell: attended(release)},
+		{Name: "MEMBERS", Definition: "members of the cluster", Ours: true, Cell: members},
+		{Name: "WORKLOAD", Definition: "the named mix that was asked for", Ours: true, Cell: func(r *run.Run) Cell {
+			if r.Info.Record.Load.Workload == "" {
+				return inapplicable("the load has no name")
+			}
+			return words(r.Info.Record.Load.Workload, "")
+		}},
+		{Name: "OPERATION", Definition: "what the requests did, by their shares, and what a read promised", Cell: operation},
+		{Name: "KEYS", Unit: "keys", Definition: "keys that existed before the load", Ours: true, Cell: keysBefore},
+		{Name: "KEY-LAW", Definition: "which of the existing keys an operation took", Ours: true, Cell: func(r *run.Run) Cell {
+			if r.Info.Record.Load.KeyLaw == "" {
+				return inapplicable("no operation takes existing keys")
+			}
+			return words(string(r.Info.Record.Load.KeyLaw), "")
+		}},
+		{Name: "RATE", Unit: "requests/s", Definition: "requests due per second over all clients, whatever the servers do, step by step, A..B where it changed evenly; in a closed loop a client sends the next request when the last one ended", Cell: rate},
+		{Name: "TIMED-FROM", Definition: "what the latencies above are counted from: due is response time, sent is service time", Cell: timedFrom},
+		{Name: "LOAD", Definition: "how much was asked for, and what was cut from the measured part", Ours: true, Cell: func(r *run.Run) Cell {
+			return words(configured(r), "a classic input does not say")
+		}},
+		{Name: "CLIENTS", Unit: "clients", Definition: "concurrent clients on connections, step by step", Cell: clientsCell},
+		{Name: "PAYLOAD", Unit: "bytes", Definition: "key size + value size", Cell: payload},
+		{Name: "RANGE-LIMIT", Unit: "keys", Definition: "most keys that a range reads", Ours: true, Cell: func(r *run.Run) Cell {
+			if r.Info.Record.Load.RangeLimit == 0 {
+				return inapplicable("no operation reads a range")
+			}
+			return count(int64(r.Info.Record.Load.RangeLimit))
+		}},
+		{Name: "LEADER", Definition: "the member that led when the load began, and those that were found to lead later in it", Ours: true, Cell: leader},
+		{Name: "TRANSPORT", Definition: "implementation of the clients: lean is dbtester's own, for less client CPU; standard is the library that other programs use", Ours: true, Cell: func(r *run.Run) Cell {
+			if t := r.Info.Transport(); t != "" {
+				return words(t, "")
+			}
+			return inapplicable("the database has one implementation alone")
+		}},
+		{Name: "FSYNC", Definition: "when a write is on disk, as the driver states it", Ours: true, Cell: func(r *run.Run) Cell {
+			return words(r.Info.Record.Fsync, "the driver does not state it")
+		}},
+		{Name: "DURABLE", Definition: "whether an answered write survives a power cut: NO if the database does not sync, or keeps its data on a memory file system, or a short fdatasync probe there before the load took less than 20 us (median shown, least..most of the members)", Ours: true, Cell: attended(durable)},
+		{Name: "SHARED-HOST", Definition: "who shares a machine, and so competes for its CPU, disk and network", Ours: true, Cell: sharedHostCell},
+		{Name: "TRIAL", Definition: "which repetition of the experiment", Ours: true, Cell: trial},
+	}
+}
+
+func release(r *run.Run) Cell {
+	started := func(m results.Member) bool { return len(m.Argv) > 0 }
+	switch {
+	case len(r.Info.Releases()) > 0:
+		return words(JoinDistinct(r.Info.Releases()), "")
+	case slices.ContainsFunc(r.Info.Record.Members, started):
+		return Cell{Text: "an executable that the agent was told of"}
+	case !r.Info.Record.Ready.IsZero():
+		return missing("not known: the cluster ran already")
+	}
+	return missing("not recorded")
+}
+
+func members(r *run.Run) Cell {
+	if len(r.Info.Record.Members) == 0 {
+		return missing("not recorded")
+	}
+	return count(int64(len(r.Info.Record.Members)))
+}
+
+func operation(r *run.Run) Cell {
+	l := r.Info.Record.Load
+	text := string(l.Operation)
+	if len(l.Mix) > 0 {
+		text = mixText(l.Mix)
+	}
+	if l.Read != "" && text != "" {
+		text += ", " + string(l.Read)
+	}
+	if l.SameKey {
+		text += ", same key"
+	}
+	return words(text, "a classic input does not say")
+}
+
+// mixText prints a mix by its shares.
+func mixText(mix []workload.Share) string {
+	var sum float64
+	for _, s := range mix {
+		sum += s.Weight
+	}
+	var parts []string
+	for _, s := range mix {
+		parts = append(parts, fmt.Sprintf("%s %s %%", s.Operation, shareText(s.Weight/sum)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func keysBefore(r *run.Run) Cell {
+	if r.Info.Record.Load.Keys == 0 {
+		return inapplicable("no operation takes existing keys")
+	}
+	return count(r.Info.Record.Load.Keys)
+}
+
+func rate(r *run.Run) Cell {
+	l := r.Info.Record.Load
+	var rates []string
+	for _, s := range r.Info.Record.Steps {
+		rates = append(rates, run.RateText(s.Rate, s.RateEnd))
+	}
+	if len(rates) == 0 {
+		rates = []string{run.RateText(l.Rate, l.RateEnd)}
+	}
+	text := JoinDistinct(rates)
+	if l.Arrival == workload.ArrivalPoisson {
+		text += ", poisson"
+	}
+	if l.Backlog == workload.BacklogShed {
+		text += ", backlog shed"
+	}
+	return Cell{Text: text}
+}
+
+// The two clocks of a latency, as TIMED-FROM names them.
+const (
+	FromDue  = "due (response time)"
+	FromSent = "sent (service time)"
+)
+
+func timedFrom(r *run.Run) Cell {
+	return clocks(r, FromDue, FromSent)
+}
+
+// clocks prints one word for loads with a rate and another for closed loops. A load of
+// both has each with its stages.
+func clocks(r *run.Run, due, sent string) Cell {
+	switch {
+	case !r.Closed():
+		return Cell{Text: due}
+	case !r.Rated():
+		return Cell{Text: sent}
+	}
+	var parts []string
+	for _, one := range []struct {
+		word  string
+		rated bool
+	}{{due, true}, {sent, false}} {
+		parts = append(parts, one.word+" in "+strings.Join(labels(r, one.rated), ", "))
+	}
+	return Cell{Text: strings.Join(parts, partSeparator)}
+}
+
+// labels returns the labels of the stages with a rate, or of the closed loops.
+func labels(r *run.Run, rated bool) (out []string) {
+	for _, g := range r.Stages {
+		if g.Latency.Rated() == rated {
+			out = append(out, g.Label)
+		}
+	}
+	return out
+}
+
+func clientsCell(r *run.Run) Cell {
+	var parts []string
+	for _, s := range r.Info.Record.Steps {
+		parts = append(parts, fmt.Sprintf("%d on %d", s.Clients, s.Connections))
+	}
+	if len(parts) == 0 {
+		for _, n := range r.Load.ClientNumbers() {
+			parts = append(parts, fmt.Sprint(n))
+		}
+	}
+	return words(JoinDistinct(parts), "no step was recorded")
+}
+
+func payload(r *run.Run) Cell {
+	l := r.Info.Record.Load
+	if l.KeySize == 0 && l.ValueSize == 0 {
+		return missing("a classic input does not say")
+	}
+	if l.ValueSizeMax > 0 {
+		return Cell{Text: fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)}
+	}
+	return number(float64(l.KeySize+l.ValueSize), 0, "%d + %d", l.KeySize, l.ValueSize)
+}
+
+func sharedHostCell(r *run.Run) Cell {
+	text, known := r.SharedHost()
+	text = strings.TrimPrefix(text, "shared by ")
+	switch {
+	case !known && slices.ContainsFunc(r.Info.Record.Validity, run.IsSharedHost):
+		return Cell{Text: "client + at least one member"}
+	case !known:
+		return missing("the records do not name the members' machines")
+	case text == "":
+		text = "no"
+	}
+	return Cell{Text: text}
+}
+
+func trial(r *run.Run) Cell {
+	if r.Info.Manifest == nil || r.Info.Manifest.Trials < 2 {
+		return inapplicable("the experiment ran once")
+	}
+	return number(float64(r.Info.Manifest.Trial), int64(r.Info.Manifest.Trials), "%d of %d", r.Info.Manifest.Trial, r.Info.Manifest.Trials)
+}

@@ -1,0 +1,124 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// latency prints a latency of each stage.
+func latency(get func(*run.Latency) run.Measure) func(*run.Run) Cell {
+	return byStage(func(g *run.Stage) Cell { return cellOf(get(&g.Latency), millisText) })
+}
+
+// bounded prints a latency of each stage that may have only a lower bound.
+func bounded(get func(*run.Latency) run.Measure) func(*run.Run) Cell {
+	return byStage(func(g *run.Stage) Cell {
+		m := get(&g.Latency)
+		return cellOf(m, func(v float64) string { return atLeast(m) + millisText(v) })
+	})
+}
+
+// atLeast is the sign of a lower bound.
+func atLeast(m run.Measure) string {
+	if m.AtLeast() {
+		return ">= "
+	}
+	return ""
+}
+
+func fastest(l *run.Latency) run.Measure { return l.Due.Min }
+func slowest(l *run.Latency) run.Measure { return l.Due.Max }
+
+// mean and deviation are of the requests that ended ok, of which classic files hold
+// no distribution of their own.
+func mean(l *run.Latency) run.Measure      { return ended(l).Mean }
+func deviation(l *run.Latency) run.Measure { return ended(l).SD }
+
+func ended(l *run.Latency) *run.Distribution {
+	if l.OK.N.Inapplicable {
+		return l.Due
+	}
+	return l.OK
+}
+
+// The populations of latencies.
+const (
+	ofDue = " of all requests that were due (closed loop: sent) in the measured window"
+	ofOK  = " of the measured requests that ended ok"
+	timed = "; timed from due with a rate, else from sent"
+	ranks = timed + "; requests that did not end ok rank above all others: >= x for an unknown or unsent one, x is the time after which it was given up, or the slowest ok one's if that is longer; not answered for a failed or shed one"
+)
+
+func latencyRows() []Row {
+	return []Row{
+		{Name: "FASTEST-LATENCY", Unit: "ms", Definition: "shortest latency" + ofDue + ranks, Cell: bounded(fastest)},
+		{Name: "AVG-LATENCY", Unit: "ms", Definition: "sum of latencies / number" + ofOK + timed, Cell: latency(mean)},
+		{Name: "SLOWEST-LATENCY", Unit: "ms", Definition: "longest latency" + ofDue + ranks, Cell: bounded(slowest)},
+	}
+}
+
+// percentiles are the quantiles of the table; the classic tables end at p99.9.
+var percentiles = [...]struct {
+	name string
+	q    float64
+}{{"p10", .10}, {"p25", .25}, {"p50", .50}, {"p75", .75}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
+
+func percentileRows() []Row {
+	var out []Row
+	for _, p := range percentiles {
+		out = append(out, Row{
+			Name: "Latency " + p.name, Unit: "ms",
+			Definition: "latency that " + p.name[1:] + " %" + ofDue + " did not exceed" + ranks + "; * fewer than ten requests lie above it",
+			Cell:       quantile(p.q, func(l *run.Latency) *run.Distribution { return l.Due }),
+		})
+	}
+	return out
+}
+
+// quantile prints a percentile of each stage.
+func quantile(q float64, of func(*run.Latency) *run.Distribution) func(*run.Run) Cell {
+	return byStage(func(g *run.Stage) Cell { return percentile(of(&g.Latency).Quantile(q)) })
+}
+
+// percentile prints a percentile with the signs of its marks.
+func percentile(m run.Measure) Cell {
+	return cellOf(m, func(v float64) string {
+		text := atLeast(m) + fmt.Sprintf("%.6f ms", v)
+		if m.Marked(run.FewMark) {
+			text += " *"
+		}
+		return text
+	})
+}
+
+// okOnly is the distribution of the requests that ended ok, where others were due too.
+func okOnly(l *run.Latency) *run.Distribution {
+	if l.OK.N.Known() && l.OK.N.Value == l.Due.N.Value {
+		return run.Unmeasured("every request ended ok: see Latency")
+	}
+	return l.OK
+}
+
+// timingRows have the parts of a latency and the percentiles of single populations.
+func timingRows() []Row {
+	out := []Row{
+		{Name: "STDDEV-LATENCY", Unit: "ms", Definition: "standard deviation of the latencies" + ofOK + timed, Cell: latency(deviation)},
+		{Name: "AVG-SERVICE", Unit: "ms", Ours: true, Definition: "mean time from sent to answered, without the wait for a free client, of the measured requests that ended ok (rate only); AVG-LATENCY is from due",
+			Cell: latency(func(l *run.Latency) run.Measure { return l.Service.Mean })},
+	}
+	for _, p := range percentiles[2:] {
+		if p.q == .75 || p.q == .95 {
+			continue
+		}
+		share := p.name[1:] + " %"
+		out = append(out,
+			Row{Name: "Latency " + p.name + ", ok only", Unit: "ms", Ours: true,
+				Definition: "latency that " + share + ofOK + " did not exceed" + timed + "; - if every request ended ok, so that it is Latency " + p.name,
+				Cell:       quantile(p.q, okOnly)},
+			Row{Name: "Service " + p.name, Unit: "ms", Ours: true,
+				Definition: "time from sent to answered that " + share + " of the measured requests that ended ok did not exceed (rate only)",
+				Cell:       quantile(p.q, func(l *run.Latency) *run.Distribution { return l.Service })})
+	}
+	return out
+}

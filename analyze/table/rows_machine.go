@@ -1,0 +1,82 @@
+package table
+
+import (
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// serverSum prints a counter's growth at the servers, each physical source once.
+func serverSum(key run.Source, get run.Counter, text func(float64) string) func(*run.Run) Cell {
+	return func(r *run.Run) Cell { return cellOf(r.ServerSum(key, get), text) }
+}
+
+// clientSum prints a counter's growth at the client.
+func clientSum(get run.Counter, text func(float64) string) func(*run.Run) Cell {
+	return func(r *run.Run) Cell { return cellOf(r.Machines.Client.Growth(r.Windows.Load, get), text) }
+}
+
+// meanPeak prints the largest mean over all servers of one second.
+func meanPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
+	return func(r *run.Run) Cell { return cellOf(r.Machines.MeanPeak(r.Windows.Load, get), text) }
+}
+
+// clientPeak prints the largest value of a gauge at the client.
+func clientPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		cell := cellOf(r.Machines.Client.Peak(r.Windows.Load, get), text)
+		if cell.Missing == "" && r.Info.Manifest != nil && r.Info.Manifest.Local {
+			cell.Marks = append(cell.Marks, "the agents ran inside the client's process, so its numbers include theirs")
+		}
+		return cell
+	}
+}
+
+func trafficRows() []Row {
+	const load = "over the load: last counter less first; an interface that several machines share is counted once"
+	var out []Row
+	for _, d := range []struct {
+		name, what string
+		get        run.Counter
+	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
+		out = append(out,
+			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-SUM", Unit: "bytes", Definition: "bytes the servers' interfaces " + d.what + " " + load, Cell: serverSum(run.Network, d.get, HumanSize)},
+			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same in full digits", Cell: serverSum(run.Network, d.get, rawText)})
+	}
+	for _, d := range []struct {
+		name, what string
+		get        run.Counter
+	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
+		out = append(out,
+			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-SUM", Unit: "bytes", Definition: "bytes the client's interface " + d.what + " over the load: last counter less first", Cell: clientSum(d.get, HumanSize)},
+			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same in full digits", Cell: clientSum(d.get, rawText)})
+	}
+	return out
+}
+
+// peakRows hold the classic maxima and the errors.
+func peakRows() []Row {
+	return []Row{
+		{Name: "SERVER-MAX-CPU-USAGE", Unit: "%", Definition: "largest mean over the servers of a second's CPU use; 100 % is one core; see MEMBER-MAX-CPU for the busiest one", Cell: meanPeak(run.Of(metric.CPUPercent), percentText)},
+		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest mean over the servers of a second's resident memory", Cell: meanPeak(run.Of(metric.RSSBytes), HumanSize)},
+		{Name: "CLIENT-MAX-CPU-USAGE", Unit: "%", Definition: "largest CPU use of the client in a second of the load; 100 % is one core", Cell: clientPeak(run.Of(metric.CPUPercent), percentText)},
+		{Name: "CLIENT-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest resident memory of the client during the load", Cell: clientPeak(run.Of(metric.RSSBytes), HumanSize)},
+		{Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests that failed or are unknown", Cell: countOf(failures)},
+	}
+}
+
+// diskRows hold the classic sums of the disks, and the data directories.
+func diskRows() []Row {
+	const load = " over the load, summed over the servers (the name says AVG): last counter less first; a disk that several members share is counted once"
+	return []Row{
+		{Name: "SERVER-AVG-READS-COMPLETED-DELTA-SUM", Unit: "reads", Definition: "reads the disks completed" + load, Cell: serverSum(run.Disk, run.Of(metric.ReadsCompleted), commaText)},
+		{Name: "SERVER-AVG-SECTORS-READS-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks read" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsRead), commaText)},
+		{Name: "SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", Unit: "writes", Definition: "writes the disks completed" + load, Cell: serverSum(run.Disk, run.Of(metric.WritesCompleted), commaText)},
+		{Name: "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks wrote" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsWritten), commaText)},
+		{Name: "SERVER-AVG-DISK-SPACE-USAGE", Unit: "bytes", Definition: "mean over the members of the sizes of the files in the data directory after the stop, apparent", Cell: diskSpace(func(m *run.Machines) run.Measure { return m.Apparent })},
+		{Name: "DISK-SPACE-ALLOCATED", Unit: "bytes", Definition: "mean over the members of the blocks allocated to the data directory after the stop", Ours: true, Cell: attended(diskSpace(func(m *run.Machines) run.Measure { return m.Allocated }))},
+	}
+}
+
+func diskSpace(get func(*run.Machines) run.Measure) func(*run.Run) Cell {
+	return func(r *run.Run) Cell { return cellOf(get(&r.Machines), HumanSize) }
+}

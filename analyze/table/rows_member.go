@@ -1,0 +1,68 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// attended prints numbers that only agents can measure.
+func attended(cell func(*run.Run) Cell) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		if r.Info.Unattended() {
+			return inapplicable(run.NoAgents)
+		}
+		return cell(r)
+	}
+}
+
+// memberRows show single members, which the classic means hide.
+func memberRows() []Row {
+	top := func(name, unit, definition string, get run.Gauge, text func(float64) string) Row {
+		return Row{Name: name, Unit: unit, Definition: definition + "; the member with the most, and which", Ours: true, Cell: attended(memberPeak(get, text))}
+	}
+	return []Row{
+		{Name: "CLIENT-CPU-SECONDS", Unit: "s", Definition: "CPU time of the client over the load", Ours: true, Cell: clientSum(run.Of(metric.CPUSeconds), secondText)},
+		{Name: "SERVER-CPU-SECONDS", Unit: "s", Definition: "CPU time of all members' processes over the load", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.CPUSeconds), secondText))},
+		top("MEMBER-MAX-CPU", "%", "largest CPU use of one member in a second of the load; 100 % is one core", run.Of(metric.CPUPercent), percentText),
+		top("MEMBER-MAX-MEMORY", "bytes", "largest resident memory of one member during the load", run.Of(metric.RSSBytes), HumanSize),
+		top("MEMBER-MAX-RSS-ANON", "bytes", "largest anonymous memory of one member during the load: what it allocated, without file pages", run.Of(metric.RSSAnonBytes), HumanSize),
+		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, by the kernel's own mark", run.Of(metric.PeakRSSBytes), HumanSize),
+		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), HumanSize))},
+		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), HumanSize))},
+		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), HumanSize))},
+		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
+		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
+	}
+}
+
+// memberPeak prints the largest peak of a member, and which member.
+func memberPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
+	return largest(text, func(r *run.Run, m run.Machine) run.Measure { return m.Peak(r.Windows.Load, get) })
+}
+
+// memberSumPeak prints the largest growth of a counter of a member, and which member.
+func memberSumPeak(get run.Counter, text func(float64) string) func(*run.Run) Cell {
+	return largest(text, func(r *run.Run, m run.Machine) run.Measure { return m.Growth(r.Windows.Load, get) })
+}
+
+func largest(text func(float64) string, of func(*run.Run, run.Machine) run.Measure) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		m, name := r.Machines.Largest(func(server run.Machine) run.Measure { return of(r, server) })
+		return cellOf(m, func(v float64) string { return text(v) + " (" + name + ")" })
+	}
+}
+
+func sampleCounts(r *run.Run) Cell {
+	n := len(r.Machines.Client.Within(r.Windows.Load))
+	total := int64(n)
+	var members []string
+	for _, m := range r.Machines.Servers {
+		n := len(m.Within(r.Windows.Load))
+		members = append(members, fmt.Sprint(n))
+		total += int64(n)
+	}
+	return number(float64(total), 0, "%d + %s", n, strings.Join(members, ", "))
+}

@@ -1,0 +1,50 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// metricRows are the rows of the metrics that are reported as they are declared:
+// the growth of a counter over all servers, and the largest value of the rest at
+// one member.
+func metricRows() (rows []Row) {
+	for _, m := range metric.System().Metrics() {
+		if m.Report {
+			rows = append(rows, metricRow(m))
+		}
+	}
+	return rows
+}
+
+func metricRow(m metric.Metric) Row {
+	if m.Kind == metric.Counter {
+		return Row{
+			Name: "SERVER-" + m.Column, Unit: m.Unit, Ours: true,
+			Definition: m.Help + " of all members, over the load: last counter less first",
+			Cell:       attended(serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m))),
+		}
+	}
+	return Row{
+		Name: "MEMBER-MAX-" + m.Column, Unit: m.Unit, Ours: true,
+		Definition: m.Help + ", the largest during the load; the member with the most, and which",
+		Cell:       attended(memberPeak(run.Of(m.Name), metricText(m))),
+	}
+}
+
+// metricText formats values of the metric.
+func metricText(m metric.Metric) func(float64) string {
+	switch {
+	case m.Unit == "bytes":
+		return HumanSize
+	case m.Unit == "s":
+		return secondText
+	case m.Unit == "%":
+		return percentText
+	case m.Whole():
+		return commaText
+	}
+	return func(v float64) string { return fmt.Sprintf("%.*f", max(m.Decimals, 2), v) }
+}

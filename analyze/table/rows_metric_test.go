@@ -1,0 +1,34 @@
+package table
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// A metric's declaration is enough for its row.
+func TestRowOfAMetric(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	for name, want := range map[metric.Name]Row{
+		metric.VoluntarySwitches: {Name: "SERVER-VOLUNTARY-CTXT-SWITCHES", Unit: "switches"},
+		metric.RSSAnonBytes:      {Name: "MEMBER-MAX-RSS-ANON-BYTES", Unit: "bytes"},
+		metric.CPUSeconds:        {Name: "SERVER-CPU-SECONDS", Unit: "s"},
+		metric.Load1:             {Name: "MEMBER-MAX-LOAD-AVERAGE-1-MINUTE", Unit: "tasks"},
+	} {
+		row := metricRow(metric.System().Must(name))
+		if row.Name != want.Name || row.Unit != want.Unit || row.Definition == "" {
+			t.Errorf("row of %s is %+v, want %s in %s with a definition", name, row, want.Name, want.Unit)
+		}
+		text := map[metric.Name]string{
+			metric.VoluntarySwitches: "18,000", metric.RSSAnonBytes: "25 MB (member 2)", metric.CPUSeconds: "45.00 sec", metric.Load1: "1.50 (member 1)",
+		}[name]
+		if cell := row.Cell(runs[0]); cell.Text != text {
+			t.Errorf("cell of %s is %q, want %q", name, cell.Text, text)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+	humanize "github.com/dustin/go-humanize"
+)
+
+// countOf prints a number of requests.
+func countOf(get func(*run.Counts) run.Measure) func(*run.Run) Cell {
+	return func(r *run.Run) Cell { return cellOf(get(&r.Load.Counts), commaText) }
+}
+
+func failures(c *run.Counts) run.Measure { return c.Failures }
+
+// outcomeRows count the requests by their end.
+func outcomeRows() []Row {
+	of := func(name, definition string, get func(*run.Counts) run.Measure) Row {
+		return Row{Name: name, Unit: "requests", Definition: definition,
+			Cell: countOf(get)}
+	}
+	return []Row{
+		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys the load added by the database's own count / least and most it may have added, by the answers; outside these bounds the run is invalid", Ours: true,
+			Cell: keysFound},
+		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
+		of("SENT", "requests whose driver call began", func(c *run.Counts) run.Measure { return c.Sent }),
+		of("OK", "requests answered with success", func(c *run.Counts) run.Measure { return c.OK }),
+		{Name: "BYTES-PER-RESPONSE", Unit: "B", Definition: "bytes of all values that reads, swaps and ranges returned / those answered ok, whole load", Ours: true, Cell: bytesPerResponse},
+		of("FAILED", "requests surely not applied", func(c *run.Counts) run.Measure { return c.Failed }),
+		of("UNKNOWN", "requests that may have been applied: time-out, connection lost", func(c *run.Counts) run.Measure { return c.Unknown }),
+		of("SHED", "requests dropped at their due time because every client was busy", func(c *run.Counts) run.Measure { return c.Shed }),
+		{Name: "MAX-BACKLOG", Unit: "requests", Definition: "most requests that were due and not sent at the end of a second (rate only)", Ours: true, Cell: maxBacklog},
+		of("UNSENT", "requests that were due and could not be sent before the drain ended", func(c *run.Counts) run.Measure { return c.Unsent }),
+		of("QUEUED", "requests sent after their due time because every client was busy", func(c *run.Counts) run.Measure { return c.Queued }),
+		of("LATE", "requests sent more than 1 ms after their due time by a free client: the client machine was slow", func(c *run.Counts) run.Measure { return c.Late }),
+		{Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened in place of those that broke or were refused, and how many they lost, in the measured window", Cell: reconnects},
+		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(c *run.Counts) run.Measure { return c.Clamped }),
+		{Name: "ERRORS", Unit: "requests", Definition: "requests that failed or are unknown, by class", Cell: errorClasses},
+		{Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out", Ours: true, Cell: logEvents},
+	}
+}
+
+func maxBacklog(r *run.Run) Cell {
+	if !r.Rated() {
+		return inapplicable("only a load with a rate has it")
+	}
+	return cellOf(r.Load.MaxBacklog, commaText)
+}
+
+func keysFound(r *run.Run) Cell {
+	k := r.Info.Record.Keys
+	switch {
+	case k == nil && !creates(r):
+		return inapplicable("keys are counted around loads that write and do not delete")
+	case k == nil:
+		return missing("the database's own count of its keys was not recorded")
+	case k.Error != "":
+		return missing("%s", k.Error)
+	case r.Info.Record.Totals == nil:
+		return missing("the database was not asked again after the load")
+	}
+	found := k.Found()
+	bounds := humanize.Comma(k.MinAdded)
+	if k.MaxAdded != k.MinAdded {
+		bounds += ".." + humanize.Comma(k.MaxAdded)
+	}
+	verdict := "ok"
+	if found < k.MinAdded || found > k.MaxAdded {
+		verdict = "INVALID"
+	}
+	return number(float64(found), 0, "%s / %s %s", humanize.Comma(found), bounds, verdict)
+}
+
+// creates reports whether the load wrote new keys and deleted none, so that the
+// database's own count shows how many it added.
+func creates(r *run.Run) bool {
+	l := r.Info.Record.Load
+	return l.Any(workload.Op.Creates) && !l.Any(workload.Op.Deletes)
+}
+
+func errorClasses(r *run.Run) Cell {
+	all := r.Load.Counts.Failures
+	if !all.Known() {
+		return cellOf(all, commaText)
+	}
+	var classes []results.ClassCount
+	unrecorded := all.Int()
+	for _, e := range r.Load.Errors {
+		classes = append(classes, results.ClassCount{Class: e.Class, Count: e.Count})
+		unrecorded -= e.Count
+	}
+	if unrecorded > 0 {
+		classes = append(classes, results.ClassCount{Class: results.ClassUnrecorded, Count: unrecorded})
+	}
+	return classesCell(classes)
+}
+
+// classesCell lists classes of errors with their counts.
+func classesCell(classes []results.ClassCount) Cell {
+	var total int64
+	var parts []string
+	for _, e := range classes {
+		total += e.Count
+		parts = append(parts, fmt.Sprintf("%s %s", e.Class, humanize.Comma(e.Count)))
+	}
+	if total == 0 {
+		return count(0)
+	}
+	return number(float64(total), 0, "%s", strings.Join(parts, ", "))
+}
+
+func logEvents(r *run.Run) Cell {
+	return cellOf(r.Machines.Logs.Total, func(float64) string {
+		var parts []string
+		for _, e := range r.Machines.Logs.Events {
+			if e.Count > 0 {
+				parts = append(parts, fmt.Sprintf("%s %s", e.Event, humanize.Comma(e.Count)))
+			}
+		}
+		if len(parts) == 0 {
+			return "none"
+		}
+		return strings.Join(parts, ", ")
+	})
+}
+
+// bytesPerResponse is the mean size of the values that reads returned.
+func bytesPerResponse(r *run.Run) Cell {
+	reads, bytes := r.Load.Counts.Reads, r.Load.Counts.BytesRead
+	text := func(v float64) string { return humanize.CommafWithDigits(math.Round(v*100)/100, 2) + " B" }
+	switch {
+	case !reads.Known():
+		return cellOf(reads, text)
+	case !bytes.Known():
+		return cellOf(bytes, text)
+	}
+	return cellOf(run.Measured(bytes.Value/reads.Value, reads.Int()), text)
+}

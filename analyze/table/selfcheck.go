@@ -1,0 +1,84 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+	humanize "github.com/dustin/go-humanize"
+)
+
+// selfCheckNotes print how exactly the clients pace, each text once.
+func selfCheckNotes(runs []*run.Run) (notes []string) {
+	var said run.PerTag
+	for _, r := range runs {
+		if s := r.Info.SelfCheck(); s != nil {
+			said.Add(r.Info.Tag, selfCheckText(s))
+		}
+	}
+	for _, text := range said.Texts() {
+		of := ""
+		if len(said.Tags(text)) < len(runs) {
+			of = " for " + strings.Join(said.Tags(text), ", ")
+		}
+		notes = append(notes, "self-check"+of+" "+text)
+	}
+	return notes
+}
+
+// selfCheckText prints a self-check in one line.
+func selfCheckText(s *results.SelfCheck) string {
+	paces := fmt.Sprintf("paces up to %s/s accurately", run.RateNumber(s.HighestRate))
+	if s.HighestRate == 0 {
+		paces = "paces no rate that was tried accurately"
+	}
+	var missed []string
+	for _, rate := range s.MissedRates {
+		missed = append(missed, run.RateNumber(rate)+"/s")
+	}
+	if len(missed) > 0 {
+		paces += " (not kept: " + strings.Join(missed, ", ") + ")"
+	}
+	p99 := func(s results.Spread) string {
+		if s.Enough(.99) {
+			return msText(s.P99)
+		}
+		return fmt.Sprintf("%s (n %s, few)", msText(s.P99), humanize.Comma(s.N))
+	}
+	return fmt.Sprintf("of %s: this client %s; a timer fires %s late at p99, a waiting client sends %s late",
+		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, p99(s.TimerLateness), p99(s.ClientLateness))
+}
+
+// SelfCheckFact adds the precision of latencies, the program that checked, and a self-
+// check of another machine.
+func SelfCheckFact(m *results.Manifest) string {
+	s := m.SelfCheck
+	if s == nil {
+		return ""
+	}
+	parts := []string{selfCheckText(s)}
+	for _, clock := range []struct {
+		name string
+		results.Compared
+	}{{"response", s.ResponseP99}, {"service", s.ServiceP99}} {
+		if clock.N == 0 {
+			continue
+		}
+		few := ""
+		if !histogram.Enough(.99, clock.N) {
+			few = ", few"
+		}
+		parts = append(parts, fmt.Sprintf("%s p99 measured %s, true %s (n %s%s)",
+			clock.name, msText(clock.Measured), msText(clock.True), humanize.Comma(clock.N), few))
+	}
+	parts = append(parts, strings.TrimSpace("by dbtester "+s.Tool.Version+" "+s.Tool.Commit))
+	if elsewhere := s.Elsewhere(m.Client); elsewhere != "" {
+		parts = append(parts, "but "+elsewhere)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// msText prints nanoseconds in ms.
+func msText(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }

@@ -1,0 +1,65 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// mostStages bounds the stages that one cell lists. The rows of each step hold the
+// numbers of more.
+const mostStages = 6
+
+// partSeparator separates the numbers of several stages in a cell's text.
+const partSeparator = "; "
+
+// byStage prints a number of each part of a load that has numbers of its own: a number
+// alone, or several with their labels. A number over stages of different kinds would
+// belong to neither.
+func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		if len(r.Stages) == 1 {
+			return get(r.Stages[0])
+		}
+		var cells []Cell
+		for _, g := range r.Stages {
+			cells = append(cells, get(g))
+		}
+		return joined(r.Stages, cells)
+	}
+}
+
+// joined makes one cell of those of several stages. Reasons that all share stay one.
+func joined(stages []*run.Stage, cells []Cell) Cell {
+	var parts []Part
+	var texts, marks []string
+	applies, same := false, true
+	for i, c := range cells {
+		applies = applies || c.applies()
+		same = same && c.Missing != "" && c.Text == cells[0].Text && c.Missing == cells[0].Missing
+		parts = append(parts, Part{stages[i].Label, c.Text, c.Value, c.N})
+		texts = append(texts, stages[i].Label+": "+c.Text)
+		marks = append(marks, c.Marks...)
+	}
+	switch {
+	case len(cells) == 0:
+		return missing("no step was recorded")
+	case same:
+		return cells[0]
+	case !applies:
+		return inapplicable("%s", cells[0].Missing)
+	case len(cells) > mostStages:
+		return Cell{Text: fmt.Sprintf("by step: %d kinds of steps", len(cells)), Marks: run.Distinct(marks)}
+	}
+	return Cell{Text: strings.Join(texts, partSeparator), Marks: run.Distinct(marks), Parts: parts}
+}
+
+// kindsNote explains cells with several numbers.
+func kindsNote(runs []*run.Run) (notes []string) {
+	if slices.ContainsFunc(runs, (*run.Run).Staged) {
+		notes = append(notes, "a load whose steps differ in clients or rate has a number for each kind of step: a number over different kinds would describe none of them")
+	}
+	return notes
+}

@@ -1,0 +1,84 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/coreos/dbtester/analyze/chart"
+)
+
+// write writes every part of the report in order.
+func (d *document) write(ctx context.Context) error {
+	steps := []func() error{d.writeTable, d.writeSeries, d.writeByClients}
+	d.drawn = d.charts.Figures()
+	for _, f := range d.drawn {
+		steps = append(steps, func() error { return d.out.figure(f) })
+	}
+	for _, step := range append(steps, d.writeReadme, d.writeHTML) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+		d.Files = d.out.files
+	}
+	return nil
+}
+
+func (d *document) writeTable() error {
+	if err := d.out.write(d.out.tableTXT, []byte(d.Text())); err != nil {
+		return err
+	}
+	data, err := d.Table.CSV()
+	if err != nil {
+		return err
+	}
+	if err := d.out.write(d.out.tableCSV, data); err != nil {
+		return err
+	}
+	if data, err = d.json(); err != nil {
+		return err
+	}
+	return d.out.write(d.out.tableJSON, data)
+}
+
+// writeSeries writes the seconds and the by-key files of each run.
+func (d *document) writeSeries() error {
+	for i, r := range d.runs {
+		s := d.charts.Series[i]
+		if len(s.Unix) == 0 {
+			continue
+		}
+		for _, f := range []struct {
+			logical string
+			records [][]string
+		}{
+			{fileAggregate, s.Records()},
+			{fileMemory, s.MemoryByKey(len(r.Machines.Servers))},
+			{fileReads, s.ReadsByKey()},
+			{fileWrites, s.WritesByKey()},
+		} {
+			if err := d.out.csv(d.out.ofRun(r, f.logical), f.records); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeByClients writes the classic files of each plot by number of clients.
+func (d *document) writeByClients() error {
+	for _, p := range d.charts.Plots {
+		base := d.out.dir + "/" + p.Column + "-BY-CLIENT-NUM"
+		if err := d.out.csv(base+".csv", chart.ByClientRecords(d.runs, d.charts.Series, p.Column)); err != nil {
+			return err
+		}
+		if !d.charts.Stepped() {
+			continue
+		}
+		if err := d.out.csv(base+"-aggregated.csv", chart.ByClientMeans(d.runs, d.charts.Series, p.Column)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
