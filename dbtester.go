@@ -1,6 +1,6 @@
 // Package dbtester benchmarks distributed, consistent key-value stores. It is the
-// library face of the dbtester command: read an experiment, run it with agents
-// that listen somewhere, analyze what was recorded.
+// library face of the dbtester command: read an experiment, run it with agents that
+// listen at given addresses, analyze the result folders.
 package dbtester
 
 import (
@@ -21,13 +21,13 @@ import (
 // before running it.
 type Config struct {
 	Experiment *config.Experiment
-	// Warnings are what is doubtful about the file, as file:line:col: text.
+	// Warnings name doubtful values of the file, as file:line:col: text.
 	Warnings []string
 	registry *database.Registry
 }
 
 // ReadConfig reads an experiment file, compact or classic. Everything that is
-// wrong with it is told at once: see [config.AsProblems].
+// wrong with it is reported at once, as *yamlfile.Problems.
 func ReadConfig(path string) (*Config, error) {
 	registry := all.Registry()
 	e, warnings, err := config.Read(path, control.Catalog(registry))
@@ -59,5 +59,12 @@ func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...g
 
 // Analyze turns result folders into a report beside the first.
 func (c *Config) Analyze(ctx context.Context, folders ...string) (*analyze.Report, error) {
-	return analyze.Run(ctx, analyze.Options{Folders: folders, Plots: c.Experiment.Plots})
+	return analyze.Run(ctx, analyze.Options{Folders: folders, Plots: plots(c.Experiment.Plots)})
+}
+
+func plots(list []config.Plot) (out []analyze.Plot) {
+	for _, p := range list {
+		out = append(out, analyze.Plot(p))
+	}
+	return out
 }

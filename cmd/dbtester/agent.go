@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,10 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
-// agentFlags are the flags of the agent. Those that the classic agent had keep
-// its names.
+// agentFlags are the agent's flags. Flags of the classic agent keep their names.
 type agentFlags struct {
 	listen      string
 	workDir     string
@@ -37,7 +38,7 @@ type agentFlags struct {
 	tools       toolFlags
 }
 
-func (a *app) newAgent() *cobra.Command {
+func newAgent(a *app) *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
@@ -52,17 +53,17 @@ func (a *app) newAgent() *cobra.Command {
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample (default: the one below --work-dir)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample (default: the one with the member's address)")
 	flags.StringVar(&f.clientNum, "client-num-path", "", "file to keep the current number of clients in")
-	flags.DurationVar(&f.lease, "lease", agent.DefaultLease, "stop a session that hears nothing from its control for so long")
-	flags.BoolVar(&f.insecure, "insecure", false, "allow an address that other machines reach, without TLS: anyone there can run databases here")
-	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run")
-	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases")
+	flags.DurationVar(&f.lease, "lease", agent.DefaultLease, "stop a session that received no heartbeat from its control for this long")
+	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS on an address that other machines can reach: anyone there can run databases here")
+	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever reaches the port")
+	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever reaches the port")
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	cmd.SetFlagErrorFunc(agentFlagError)
 	return cmd
 }
 
-// agentFlagError says what took the place of flags that the classic agent had.
+// agentFlagError names the replacement of a removed flag of the classic agent.
 func agentFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -79,15 +80,39 @@ func agentFlagError(cmd *cobra.Command, err error) error {
 	}
 }
 
-// stopTimeout is how long an agent may take to end: its deadlines and some air.
+// stopTimeout bounds an agent's shutdown: all its deadlines plus 10 s.
 func stopTimeout() time.Duration {
 	d := process.DefaultDeadlines()
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
 }
 
+// check returns every flag whose value cannot be used on this machine.
+func (f agentFlags) check() error {
+	var errs []error
+	if _, port, err := net.SplitHostPort(f.listen); err != nil {
+		errs = append(errs, fmt.Errorf("--agent-port must be HOST:PORT: %w", err))
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		errs = append(errs, fmt.Errorf("--agent-port must end in a port from 0 to 65535, got %q", port))
+	}
+	if f.lease <= 0 {
+		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
+	}
+	if f.device != "" {
+		if err := sysmetrics.CheckDevice(f.device); err != nil {
+			errs = append(errs, fmt.Errorf("--disk-device: %w", err))
+		}
+	}
+	if f.iface != "" {
+		if _, err := net.InterfaceByName(f.iface); err != nil {
+			errs = append(errs, fmt.Errorf("--network-interface must be an interface of this machine, got %q", f.iface))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 func (a *app) runAgent(ctx context.Context, f agentFlags) error {
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usageError{fmt.Errorf("--agent-port wants HOST:PORT: %w", err)}
+	if err := f.check(); err != nil {
+		return usageError{err}
 	}
 	if err := agent.CheckListen(f.listen, f.insecure); err != nil {
 		return usageError{fmt.Errorf("%w (--insecure)", err)}
@@ -141,8 +166,8 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	return cmp.Or(err, closeErr)
 }
 
-// defaultWorkDir gives agents on different addresses of one machine different
-// directories.
+// defaultWorkDir is below the user's cache directory and differs by listen address,
+// because several agents may run on one machine.
 func defaultWorkDir(listen string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

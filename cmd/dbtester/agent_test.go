@@ -74,7 +74,7 @@ func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	wantText(p.t, "table", c.out.String(), `\| +etcd \(built-in\) \| +etcd #2 \(built-in\) \|`, `KEYS-FOUND \| +5,000 / 5,000 ok \|`)
 	f, err := os.Open(p.path("both", "all-aggregated.csv"))
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("open the file: %v", err)
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
@@ -154,7 +154,7 @@ func TestSilentAgent(t *testing.T) {
 	p, hosts := newPlace(t), freeHosts(t)
 	silent, err := net.Listen("tcp", net.JoinHostPort(hosts[0], "3500"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen on the address: %v", err)
 	}
 	defer silent.Close()
 	c := p.start("control", "--config", p.experiment("silent", hosts, "{requests: 100, clients: 10}"))

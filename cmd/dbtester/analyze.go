@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -21,7 +23,7 @@ type analyzeFlags struct {
 	summary bool
 }
 
-func (a *app) newAnalyze() *cobra.Command {
+func newAnalyze(a *app) *cobra.Command {
 	var f analyzeFlags
 	cmd := &cobra.Command{
 		Use:   "analyze RUN... | --config FILE",
@@ -35,15 +37,15 @@ func (a *app) newAnalyze() *cobra.Command {
 }
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
-	o := analyze.Options{Folders: runs, Out: f.out}
+	o := analyze.Options{Folders: runs, Out: f.out, Plots: plotsOf(config.DefaultPlots())}
 	if f.config != "" {
 		e, err := a.readExperiment(f.config)
 		if err != nil {
 			return err
 		}
-		o.Plots = e.Plots
+		o.Plots = plotsOf(e.Plots)
 		if e.Classic {
-			o.Classic = e
+			o.Classic = classicOf(e)
 		}
 	}
 	if len(runs) == 0 && o.Classic == nil {
@@ -60,9 +62,9 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	return a.printReport(ctx, o, f.summary)
 }
 
-// withoutReports leaves out reports of several runs, which lie beside those runs
-// and so are named by the same patterns, and says so. Naming nothing else is an
-// error.
+// withoutReports removes reports of several runs from paths, because a shell pattern
+// that matches the runs also matches their report. It prints a note for each. If only
+// reports were named, it returns an error.
 func (a *app) withoutReports(paths []string) (runs []string, err error) {
 	var skipped []string
 	for _, path := range paths {
@@ -75,17 +77,17 @@ func (a *app) withoutReports(paths []string) (runs []string, err error) {
 			runs = append(runs, path)
 		case !slices.Contains(skipped, report):
 			skipped = append(skipped, report)
-			fmt.Fprintf(a.err, "dbtester: %s is a report and not a run: it is left out\n", report)
+			fmt.Fprintf(a.err, "dbtester: %s is a report, not a run: skipped\n", report)
 		}
 	}
 	if len(runs) == 0 && len(skipped) > 0 {
-		return nil, usageError{fmt.Errorf("%s is not a result folder but a report", skipped[0])}
+		return nil, usageError{fmt.Errorf("%s is a report, not a result folder", skipped[0])}
 	}
 	return runs, nil
 }
 
-// printReport analyzes, and prints the table, the summaries if they are asked
-// for, and where the report is.
+// printReport analyzes and prints the table, the summaries if summary is set, and the
+// report's path.
 func (a *app) printReport(ctx context.Context, o analyze.Options, summary bool) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
@@ -93,11 +95,11 @@ func (a *app) printReport(ctx context.Context, o analyze.Options, summary bool) 
 	}
 	fmt.Fprint(a.out, report.Text())
 	if summary {
-		fmt.Fprintf(a.out, "\n%s\n", report.Summary())
+		fmt.Fprintf(a.out, "\n%s\n", plaintext.Visible(report.Summary()))
 	}
 	fmt.Fprintf(a.out, "report in %s\n", relative(report.Dir))
 	if len(report.Unread) > 0 {
-		return fmt.Errorf("the report lacks what cannot be read: %s", strings.Join(report.Unread, ", "))
+		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}
 	return nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// exportServers copies the servers' samples of a run to where a classic file has
-// analyze read them. Classic agents uploaded them there by themselves. It does so
-// only for a database of which analyze reads what control exports: elsewhere lie
-// files of another run, which are not ours to replace.
+// exportServers copies the servers' samples of a run to the paths where a classic
+// file expects them for analyze; classic agents uploaded them there themselves. It
+// skips databases whose inputs are not exported by control: those paths hold files
+// of another run.
 func exportServers(e *config.Experiment, dir string) error {
 	var errs []error
 	for _, db := range e.Databases {
@@ -27,7 +27,7 @@ func exportServers(e *config.Experiment, dir string) error {
 			from := filepath.Join(dir, db.Tag, fmt.Sprintf("%d-%s", i+1, results.FileServerInterpolated))
 			data, err := os.ReadFile(from)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // the run did not come so far
+				continue // the run ended before it was sampled
 			}
 			if err == nil {
 				err = writeBelow(path, data)

@@ -22,14 +22,14 @@ func TestClassicRun(t *testing.T) {
 	p, hosts := newPlace(t), freeHosts(t)
 	data, err := os.ReadFile(filepath.Join("..", "..", "test-configs", "classic-write-local.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	text := string(data)
 	for i, host := range hosts {
 		text = strings.ReplaceAll(text, "127.0.0."+string(rune('1'+i)), host)
 	}
 	if err := os.WriteFile(p.path("classic.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	c := p.start("control", "--local", "--requests", "3000", "--results", p.path("results"), "--config", "classic.yaml")
 	c.exits(exitDone, patience)
@@ -53,7 +53,7 @@ func TestClassicRun(t *testing.T) {
 	}
 	readme, err := os.ReadFile(p.path("classic-write-local", "README.md"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	// One file less is a reason, none at all an error.
 	p.remove("classic-write-local/client-latency-distribution-percentile.csv")
@@ -71,7 +71,7 @@ func TestClassicRun(t *testing.T) {
 func (p place) remove(elem ...string) {
 	p.t.Helper()
 	if err := os.RemoveAll(p.path(elem...)); err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("remove the folder: %v", err)
 	}
 }
 
@@ -79,13 +79,13 @@ func (p place) remove(elem ...string) {
 func TestClassicFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(classicDir(), "configs", "*.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("list the files: %v", err)
 	}
 	if len(files) < 5 {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("%d classic files in %s: name their folder in DBTESTER_CLASSIC_DIR", len(files), classicDir())
 		}
-		t.Skip("no classic files here")
+		t.Skip("the classic files are not here; set DBTESTER_CLASSIC_DIR")
 	}
 	checkFiles(t, files)
 	planFiles(t, files)

@@ -85,7 +85,7 @@ func (p place) experiment(name string, hosts []string, load string) string {
 		name, p.path("results"), strings.Join(hosts, ", "), load)
 	path := p.path(name + ".yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("write a file for the test: %v", err)
 	}
 	return path
 }
@@ -96,7 +96,7 @@ func (p place) processes(word string) map[int]string {
 	found := map[int]string{}
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("list the files: %v", err)
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
@@ -125,13 +125,13 @@ func (p place) runs() []*results.Folder {
 	p.t.Helper()
 	paths, err := filepath.Glob(p.path("results", "*", "*", results.FileManifest))
 	if err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("list the files: %v", err)
 	}
 	var folders []*results.Folder
 	for _, path := range paths {
 		f, err := results.Open(filepath.Dir(path))
 		if err != nil {
-			p.t.Fatal(err)
+			p.t.Fatalf("open the result folder: %v", err)
 		}
 		folders = append(folders, f)
 	}
@@ -154,7 +154,7 @@ func manifest(t testing.TB, f *results.Folder) *results.Manifest {
 	t.Helper()
 	m, err := f.Manifest()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the manifest: %v", err)
 	}
 	return m
 }
@@ -195,7 +195,7 @@ func (p place) start(args ...string) *command {
 	}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.dir, c.out, c.err
 	if err := c.cmd.Start(); err != nil {
-		p.t.Fatal(err)
+		p.t.Fatalf("start the command: %v", err)
 	}
 	go func() {
 		defer close(c.ended)

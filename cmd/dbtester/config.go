@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-func (a *app) newConfig() *cobra.Command {
+func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check, show and start experiment files",
@@ -21,7 +22,7 @@ func (a *app) newConfig() *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "check FILE...", Short: "Say everything that is wrong with experiment files, as file:line:col",
+			Use: "check FILE...", Short: "Report every error of experiment files, as file:line:col",
 			Args: cobra.MinimumNArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args) },
 		},
@@ -29,6 +30,11 @@ func (a *app) newConfig() *cobra.Command {
 			Use: "show FILE", Short: "Print an experiment file with every default filled in",
 			Args: cobra.ExactArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigShow(args[0]) },
+		},
+		&cobra.Command{
+			Use: "schema", Short: "Print the JSON Schema of experiment files, for editors",
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return a.runConfigSchema() },
 		},
 		&cobra.Command{
 			Use: "init FILE", Short: "Write a starting experiment file",
@@ -44,7 +50,7 @@ func (a *app) runConfigCheck(paths []string) error {
 	for _, path := range paths {
 		e, err := a.readExperiment(path)
 		if err == nil {
-			fmt.Fprintf(a.out, "%s: ok, %d database%s\n", path, len(e.Databases), plural(len(e.Databases)))
+			fmt.Fprintf(a.out, "%s: ok, %s\n", path, english.Plural(len(e.Databases), "database", ""))
 		}
 		errs = append(errs, err)
 	}
@@ -64,10 +70,19 @@ func (a *app) runConfigShow(path string) error {
 	return err
 }
 
+func (a *app) runConfigSchema() error {
+	text, err := config.Schema(control.Catalog(a.registry))
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(text)
+	return err
+}
+
 func (a *app) runConfigInit(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists, and is left as it is", path)
+		return fmt.Errorf("%s already exists and was not changed", path)
 	}
 	if err != nil {
 		return fmt.Errorf("write a starting experiment file: %w", err)

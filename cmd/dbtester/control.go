@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -33,16 +34,16 @@ type controlFlags struct {
 	insecure   bool
 	requests   int64
 	cpuProfile string
-	selfcheck  string             // file
-	check      *results.SelfCheck // what it holds
+	selfcheck  string             // file, or selfcheckAuto
+	check      *results.SelfCheck // read from checkFile
 	tools      toolFlags
 }
 
-func (a *app) newControl() *cobra.Command {
+func newControl(a *app) *cobra.Command {
 	var f controlFlags
 	cmd := &cobra.Command{
 		Use:   "control --config FILE",
-		Short: "Run on the client machine: start the cluster, drive the load, bring the measurements home",
+		Short: "Run on the client machine: start the cluster, drive the load, collect the measurements",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runControl(cmd.Context(), f) },
 	}
@@ -50,17 +51,17 @@ func (a *app) newControl() *cobra.Command {
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
-	flags.Int64Var(&f.requests, "requests", 0, "send so many requests to each database instead of what the file says")
+	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file")
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
-	flags.BoolVar(&f.noUpload, "no-upload", false, "leave out an upload that the file asks for")
-	flags.BoolVar(&f.insecure, "insecure", false, "talk to agents on other machines without TLS")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
+	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
+	flags.BoolVar(&f.insecure, "insecure", false, "contact agents on other machines without TLS")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
-	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one towards the members)")
+	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
-	flags.StringVar(&f.selfcheck, "selfcheck", "", "file of dbtester selfcheck --json on this machine, for the manifest")
+	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto measures before each load what this client adds to its latencies, on a loopback server; else FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
 	f.tools.register(flags, a.registry)
 	return cmd
 }
@@ -91,37 +92,51 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
 		return err
 	}
-	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload}
+	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
-			fmt.Fprintf(a.err, "dbtester: a run would be refused: %v\n", err)
+			fmt.Fprintf(a.err, "dbtester: this run would be refused: %s\n", plaintext.Visible(err.Error()))
 		}
 		known, err := f.known(e)
 		return errors.Join(err, control.DryRun(a.out, o, known))
+	}
+	if err == nil {
+		err = reachUpload(ctx, o)
 	}
 	if err != nil {
 		return err
 	}
 	out, err := a.conduct(ctx, e, f)
 	a.printFolders(out)
+	a.printVerdicts(out)
 	for _, dir := range out.Folders {
 		err = errors.Join(err, exportServers(e, dir))
 	}
 	return err
 }
 
-// printFolders tells where the records are.
+// printFolders prints the result folders' paths.
 func (a *app) printFolders(out *control.Outcome) {
 	for _, dir := range out.Folders {
 		fmt.Fprintf(a.out, "results in %s\n", relative(dir))
 	}
 }
 
+// printVerdicts prints a line for each database of each trial.
+func (a *app) printVerdicts(out *control.Outcome) {
+	for _, v := range out.Verdicts {
+		if v.Trials > 1 {
+			fmt.Fprintf(a.out, "trial %d of %d: ", v.Trial, v.Trials)
+		}
+		fmt.Fprintln(a.out, v)
+	}
+}
+
 // readExperiment reads a file and prints its warnings.
 func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	if path == "" {
-		return nil, usageError{errors.New("an experiment file is needed: --config FILE")}
+		return nil, usageError{errors.New("--config FILE is required")}
 	}
 	e, warnings, err := config.Read(path, control.Catalog(a.registry))
 	for _, w := range warnings {
@@ -145,7 +160,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		if err != nil {
 			return &control.Outcome{}, err
 		}
-		agents := a.newLocalAgents(f.localDir(e), tools)
+		agents := newLocalAgents(a, f.localDir(e), tools)
 		agents.options.Device, agents.options.Interface = f.device, f.iface
 		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
@@ -161,18 +176,18 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		progress.report(u)
 	}
 	out, err = control.Run(ctx, control.Options{
-		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check,
-		NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
+		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
+		Upload: uploadRun, NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
 	})
-	// Agents that were there once need no hint how to start them.
+	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {
 		err = errors.Join(err, errNoAgents)
 	}
 	return out, withInvalid(err, out.Invalid)
 }
 
-// withInvalid adds the reasons why a run is not valid. What else went wrong, such
-// as measurements that did not come home, decides the exit code.
+// withInvalid adds the reasons why a run is not valid. Another error, such as
+// measurements that could not be collected, determines the exit code.
 func withInvalid(err error, reasons []string) error {
 	switch invalid := (&invalidError{reasons}); {
 	case len(reasons) == 0:
@@ -184,11 +199,11 @@ func withInvalid(err error, reasons []string) error {
 	}
 }
 
-// localDir is where agents of this process work.
+// localDir is the parent of the work directory of local agents.
 func (f controlFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
 
-// localCache is where agents of this process look for releases. Without a home
-// there is none, and only a file that names versions needs one.
+// localCache is the release cache of local agents. It is "" if there is no home
+// directory; only files that name versions need a cache.
 func (f controlFlags) localCache() string {
 	dir, err := cacheDir(f.cache)
 	if err != nil {
@@ -197,7 +212,7 @@ func (f controlFlags) localCache() string {
 	return dir
 }
 
-// known is what a dry run can know of the agents.
+// known describes the agents as far as a dry run can know them.
 func (f controlFlags) known(e *config.Experiment) (control.Agents, error) {
 	if !f.local {
 		return control.Agents{Refuse: (&remoteAgents{plain: f.insecure}).refuse}, nil
@@ -216,11 +231,11 @@ func (f controlFlags) known(e *config.Experiment) (control.Agents, error) {
 	}, err
 }
 
-// runningTimeout is how long clusters that run already may take to answer.
+// runningTimeout bounds the wait for a cluster that is already running.
 const runningTimeout = 10 * time.Second
 
-// readyTimeout is how long to wait for a quorum: nobody waits for the start of
-// clusters that are said to run.
+// readyTimeout bounds the wait for a quorum. It is shorter if no database of e is
+// started.
 func readyTimeout(e *config.Experiment) time.Duration {
 	for _, db := range e.Databases {
 		if len(db.Endpoints) == 0 && db.Steps.Start {
@@ -230,7 +245,8 @@ func readyTimeout(e *config.Experiment) time.Duration {
 	return runningTimeout
 }
 
-// owner names this control to people who find an agent taken.
+// owner identifies this control in the error that another control gets while this
+// one holds an agent.
 func owner() string {
 	name, host := "someone", "somewhere"
 	if u, err := user.Current(); err == nil {
@@ -242,7 +258,7 @@ func owner() string {
 	return fmt.Sprintf("%s@%s pid %d", name, host, os.Getpid())
 }
 
-// relative shortens a path for people, if it is below the current directory.
+// relative returns path relative to the current directory if it is below it.
 func relative(path string) string {
 	wd, err := os.Getwd()
 	if err != nil {

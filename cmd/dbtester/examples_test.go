@@ -29,13 +29,13 @@ func planFiles(t *testing.T, files []string) {
 	for _, file := range files {
 		path, err := filepath.Abs(file)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("find the absolute path: %v", err)
 		}
 		c := p.start("control", "--dry-run", "--insecure", "--no-upload", "--config", path)
 		c.exits(exitDone, patience)
 		e, _, err := config.Read(path, control.Catalog(all.Registry()))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("read the experiment: %v", err)
 		}
 		for _, db := range e.Databases {
 			wantText(t, file, c.out.String(), `(?m)^`+regexp.QuoteMeta(db.Tag)+` \(`+db.ID+`\)$`)
@@ -62,7 +62,7 @@ func checkFiles(t *testing.T, files []string) {
 	for _, file := range files {
 		path, err := filepath.Abs(file)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("find the absolute path: %v", err)
 		}
 		args = append(args, path)
 	}

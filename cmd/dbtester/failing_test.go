@@ -21,7 +21,7 @@ func TestMembersKilled(t *testing.T) {
 	c.loading()
 	for _, pid := range p.members() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+			t.Fatalf("send the signal: %v", err)
 		}
 	}
 	c.exits(exitInvalid, 45*time.Second)
@@ -29,12 +29,12 @@ func TestMembersKilled(t *testing.T) {
 	wantText(t, "control", c.err.String(), `dbtester: the run is recorded, but not valid`, `(?m)^dbtester:   etcd: server lost: member 1: .*killed by SIGKILL$`, `(?m)^dbtester:   etcd: server lost: member 3: .*killed by SIGKILL$`)
 	run := p.runs()[0]
 	db := manifest(t, run).Databases[0]
-	if tot := db.Totals; tot.Offered != 20000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown < 1000 {
-		t.Errorf("totals: %+v", tot)
+	if tot := db.Totals; tot.Offered >= 20000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown > 100 {
+		t.Errorf("a load without members must end early, and its clients must wait instead of failing requests; totals %+v", tot)
 	}
 	c = p.start("analyze", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
-	wantText(t, "table", c.out.String(), `INVALID server lost`, `etcd errors:\n`, `"unavailable" \(count [0-9]+\), first: `, `CLIENT-ERROR-COUNT \| +[0-9]+,[0-9]{3} `)
+	wantText(t, "table", c.out.String(), `INVALID server lost`, `etcd errors:\n`, `"(unavailable|connection lost)" \(count [0-9]+\), first: `, `CLIENT-ERROR-COUNT \| +[0-9]+ `)
 }
 
 // TestDeadEndpoint aims a load at a port where nobody listens.
@@ -51,7 +51,7 @@ databases:
   etcd: {endpoints: ['` + endpoint + `']}
 `
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	c := p.start("control", "--config", file)
 	c.exits(exitFailed, 20*time.Second)

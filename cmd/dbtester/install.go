@@ -23,7 +23,7 @@ type installFlags struct {
 	list  bool
 }
 
-func (a *app) newInstall() *cobra.Command {
+func newInstall(a *app) *cobra.Command {
 	var f installFlags
 	cmd := &cobra.Command{
 		Use:   "install NAME@VERSION...",
@@ -62,11 +62,11 @@ func cacheDir(named string) (string, error) {
 func (a *app) runInstall(ctx context.Context, f installFlags, args []string) error {
 	switch {
 	case f.list && (len(args) > 0 || f.from != ""):
-		return usageError{errors.New("--list stands alone")}
+		return usageError{errors.New("--list takes no releases and no --from")}
 	case !f.list && len(args) == 0:
-		return usageError{errors.New("name releases, such as etcd@v3.6.16, or say --list")}
+		return usageError{errors.New("name releases, such as etcd@v3.6.16, or pass --list")}
 	case f.from != "" && len(args) > 1:
-		return usageError{errors.New("--from is where one release is: name only that one")}
+		return usageError{errors.New("--from takes exactly one release")}
 	}
 	cache, err := cacheDir(f.cache)
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 	if f.list {
 		return a.listReleases(in)
 	}
-	// A name that is wrong is found before the minutes that the others take.
+	// All names are checked before the first install, which may take minutes.
 	wanted := make([]wantedRelease, len(args))
 	for i, arg := range args {
 		if wanted[i], err = a.wantRelease(arg, f.from); err != nil {
@@ -105,7 +105,7 @@ type wantedRelease struct {
 func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 	name, version, found := strings.Cut(arg, "@")
 	if !found || name == "" || version == "" {
-		return wantedRelease{}, fmt.Errorf("%q is no release: want NAME@VERSION, such as etcd@v3.6.16", arg)
+		return wantedRelease{}, fmt.Errorf("%q is not a release: want NAME@VERSION, such as etcd@v3.6.16", arg)
 	}
 	db, err := a.registry.Get(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 	return w, err
 }
 
-// obtain installs one release and says where it is.
+// obtain installs one release and prints its directory.
 func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease, from string) error {
 	if r, err := in.Find(w.name, w.version); err == nil && from != "" {
 		return fmt.Errorf("%s %s is in the cache already, from %s: remove %s to install another one", r.Name, r.Version, r.Source, r.Dir)
@@ -132,7 +132,7 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 	r, err := in.Get(ctx, w.name, w.version, w.recipes)
 	switch {
 	case err != nil && from == "" && ctx.Err() == nil:
-		return fmt.Errorf("%w\na release that is on this machine already is installed with --from PATH", err)
+		return fmt.Errorf("%w\nto install a release that is already on this machine, pass --from PATH", err)
 	case err != nil:
 		return err
 	}
@@ -143,7 +143,7 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 	return nil
 }
 
-// listReleases prints what the cache holds. What cannot be used is the error.
+// listReleases prints the cached releases. The error names unusable ones.
 func (a *app) listReleases(in *install.Installer) error {
 	releases, err := in.List()
 	if len(releases) == 0 {

@@ -22,7 +22,7 @@ func TestInterrupt(t *testing.T) {
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, 30*time.Second)
 	p.tidy()
-	wantText(t, "progress", c.err.String(), `dbtester: interrupt: ending in order; once more ends at once`, `stop members`, `collect measurements`)
+	wantText(t, "progress", c.err.String(), `dbtester: interrupt: stopping; repeat to exit at once`, `stop members`, `collect measurements`)
 	wantText(t, "output", c.out.String(), `results in results/`)
 	run := p.runs()[0]
 	m := manifest(t, run)
@@ -54,7 +54,7 @@ func TestInterruptTwice(t *testing.T) {
 		t.Fatalf("%d members run, want 3", got)
 	}
 	c.signal(syscall.SIGINT)
-	c.says(`ending in order`)
+	c.says(`stopping; repeat`)
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, 3*time.Second)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
@@ -98,21 +98,21 @@ func TestLeftovers(t *testing.T) {
 	folder := t.TempDir()
 	held, err := localWorkDir(folder)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the work directory: %v", err)
 	}
 	left, err := localWorkDir(folder)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("make the work directory: %v", err)
 	}
 	hold, err := holdDir(held)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("hold the directory: %v", err)
 	}
 	if got := leftovers(folder); !slices.Equal(got, []string{left}) {
 		t.Errorf("%v, want %s", got, left)
 	}
 	if err := hold.Close(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("release the directory: %v", err)
 	}
 	if got := leftovers(folder); len(got) != 2 {
 		t.Errorf("%v, want both", got)

@@ -14,17 +14,16 @@ import (
 	"github.com/coreos/dbtester/pkg/fileinspect"
 )
 
-// workDirs are the names of the directories in which local agents work.
+// workDirs is the name pattern of local agents' work directories.
 const workDirs = ".work-*"
 
-// holdDir locks a directory for as long as the returned file is open, at most as
-// long as this process lives.
+// holdDir locks a directory until the returned file is closed or this process ends.
 func holdDir(path string) (io.Closer, error) {
 	dir, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	// Whoever only looks whether it is held has it for a moment.
+	// leftovers in another process may hold a shared lock for a moment.
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
 		dir.Close()
 		return nil, err
@@ -32,8 +31,7 @@ func holdDir(path string) (io.Closer, error) {
 	return dir, nil
 }
 
-// leftovers are the work directories in a folder that nobody holds: those of
-// programs that were killed.
+// leftovers are the unlocked work directories in a folder: killed runs left them.
 func leftovers(folder string) []string {
 	found, err := filepath.Glob(filepath.Join(folder, workDirs))
 	if err != nil {
@@ -49,21 +47,21 @@ func leftovers(folder string) []string {
 	})
 }
 
-// leftBehind says what is in a work directory that nobody removes.
+// leftBehind describes a work directory that no process will remove.
 func leftBehind(dir string) string {
 	size := "data"
 	if s, err := fileinspect.Size(dir); err == nil {
 		size = humanize.Bytes(uint64(s.Allocated))
 	}
-	return fmt.Sprintf("left behind: %s (%s): the members' data, logs and samples of a run that was killed; remove it when nobody needs them", relative(dir), size)
+	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; remove it when no longer needed", relative(dir), size)
 }
 
-// lastWords are what a program says that ends at once: where the records are that
-// it leaves.
+// lastWords holds the paths that an immediate exit prints: the result folders, and the
+// work directory that it leaves.
 type lastWords struct {
 	mu      sync.Mutex
 	folders []string
-	workDir string // "" while there is none
+	workDir string // "" if there is none
 }
 
 // folder remembers a result folder.
@@ -80,8 +78,8 @@ func (l *lastWords) works(dir string) {
 	l.workDir = dir
 }
 
-// say says what is remembered.
-func (l *lastWords) say(out, errw io.Writer) {
+// print writes the result folders to out and the work directory to errw.
+func (l *lastWords) print(out, errw io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, dir := range l.folders {

@@ -26,12 +26,12 @@ import (
 // asks for. They are for loopback hosts only.
 type localAgents struct {
 	app     *app
-	options agent.Options // but for WorkDir
-	below   string        // where the work directory is made
+	options agent.Options // WorkDir is set per agent
+	below   string        // parent of the work directory
 
 	mu      sync.Mutex
 	workDir string    // "" before the first agent
-	hold    io.Closer // of workDir
+	hold    io.Closer // lock on workDir
 	agents  map[string]*localAgent
 }
 
@@ -42,7 +42,7 @@ type localAgent struct {
 	served   chan struct{}
 }
 
-func (a *app) newLocalAgents(below string, tools map[string]string) *localAgents {
+func newLocalAgents(a *app, below string, tools map[string]string) *localAgents {
 	return &localAgents{
 		app: a, below: below, agents: map[string]*localAgent{},
 		options: agent.Options{
@@ -52,8 +52,8 @@ func (a *app) newLocalAgents(below string, tools map[string]string) *localAgents
 	}
 }
 
-// connect returns a client of the agent for an address, which it makes at the
-// first call.
+// connect returns a client of the agent for an address. The first call for an
+// address creates the agent.
 func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	if err := refuseLocal(addr); err != nil {
 		return nil, nil, err
@@ -77,19 +77,19 @@ func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentC
 	return dbtesterpb.NewAgentClient(conn), conn, nil
 }
 
-// refuseLocal refuses what is not on this machine.
+// refuseLocal returns an error unless addr is a loopback address.
 func refuseLocal(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
 	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
-		return usageError{fmt.Errorf("--local runs members on loopback addresses, and %s is none", host)}
+		return usageError{fmt.Errorf("--local needs loopback addresses, got %s", host)}
 	}
 	return nil
 }
 
-// start makes the agent for an address. mu is held.
+// start creates the agent for an address. The caller holds mu.
 func (l *localAgents) start(addr string) (*localAgent, error) {
 	if l.workDir == "" {
 		dir, err := localWorkDir(l.below)
@@ -119,7 +119,7 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	return local, nil
 }
 
-// close ends all agents and what they run, and removes the work directory.
+// close stops all agents with their members and removes the work directory.
 func (l *localAgents) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
 	defer cancel()
@@ -142,8 +142,8 @@ func (l *localAgents) close(ctx context.Context) error {
 	return os.RemoveAll(l.workDir)
 }
 
-// localWorkDir makes the directory in which local agents work: a new one below
-// dir, so that nothing else is in it when it is removed.
+// localWorkDir makes a new directory below dir. It is removed whole at the end, so it
+// must contain nothing else.
 func localWorkDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make work directory: %w", err)

@@ -6,8 +6,8 @@ import (
 	"runtime/pprof"
 )
 
-// profileCPU profiles this process into a file until the function it returns is
-// called; "" profiles nothing.
+// profileCPU writes a CPU profile of this process to path until stop is called. An
+// empty path disables it.
 func profileCPU(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil

@@ -9,25 +9,27 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"golang.org/x/term"
 
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
-// progress shows how a run goes: one line that is written over on a terminal, a
-// line every few seconds elsewhere.
+// progress shows a run's progress: one line that is rewritten on a terminal, a line
+// every plainEvery elsewhere.
 type progress struct {
 	out     io.Writer
-	columns func() int // of the terminal; nil if out is none
+	columns func() int // of the terminal; nil if out is not a terminal
 	started time.Time
 
 	mu    sync.Mutex
 	width int // of the line that is on the terminal now
 	last  time.Time
-	load  loadOf        // that is shown
-	steps float64       // seconds of load in its steps that ended
-	step  int           // the one that runs
-	prev  time.Duration // how long it has been running
+	load  loadOf        // shown now
+	steps float64       // seconds of its finished steps
+	step  int           // current step
+	prev  time.Duration // elapsed in the current step
 }
 
 // loadOf names the load of one database in one trial.
@@ -36,7 +38,7 @@ type loadOf struct {
 	tag   string
 }
 
-// plainEvery is how often a line is written where lines cannot be written over.
+// plainEvery is the interval between lines if out is not a terminal.
 const plainEvery = 5 * time.Second
 
 func newProgress(out io.Writer) *progress {
@@ -53,17 +55,17 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
-// report is given to control.
+// report shows one update; control calls it, from any goroutine.
 func (p *progress) report(u control.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u.Load == nil {
 		p.clear()
-		fmt.Fprintf(p.out, "%s%s\n", p.prefix(u), u.Text)
+		fmt.Fprintf(p.out, "%s%s\n", p.prefix(u), plaintext.Visible(u.Text))
 		return
 	}
 	now := time.Now()
-	// What is said meanwhile, such as that a member is lost, ends no load.
+	// Other messages during a load (a lost member, for example) do not reset it.
 	if load := (loadOf{u.Trial, u.Tag}); load != p.load {
 		p.load, p.steps, p.prev, p.step = load, 0, 0, u.Load.Step.Index
 	}
@@ -75,7 +77,7 @@ func (p *progress) report(u control.Update) {
 	line := p.prefix(u) + p.line(u)
 	if p.columns != nil {
 		p.clear()
-		line = line[:min(len(line), p.columns()-1)] // a line that wraps can't be taken away
+		line = line[:min(len(line), p.columns()-1)] // a wrapped line cannot be cleared
 		fmt.Fprint(p.out, line)
 		p.width = len(line)
 		return
@@ -98,11 +100,11 @@ func (p *progress) prefix(u control.Update) string {
 	return b.String()
 }
 
-// line is one second of a load in words.
+// line describes one second of a load.
 func (p *progress) line(u control.Update) string {
 	l := u.Load
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d client%s, %s", l.Step.Clients, plural(l.Step.Clients), humanize.Comma(l.Done))
+	fmt.Fprintf(&b, "%s, %s", english.Plural(l.Step.Clients, "client", ""), humanize.Comma(l.Done))
 	if u.Total > 0 {
 		fmt.Fprintf(&b, "/%s", humanize.Comma(u.Total))
 	}
@@ -121,14 +123,7 @@ func (p *progress) line(u control.Update) string {
 	return b.String()
 }
 
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// left estimates how long the load will still take.
+// left estimates the load's remaining time; 0 is unknown.
 func (p *progress) left(u control.Update) time.Duration {
 	spent := p.steps + u.Load.Elapsed.Seconds()
 	switch {
@@ -141,7 +136,7 @@ func (p *progress) left(u control.Update) time.Duration {
 	}
 }
 
-// short is a latency in three or four digits.
+// short formats a latency with three or four digits.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -153,7 +148,7 @@ func short(d time.Duration) string {
 	}
 }
 
-// clear takes the line on the terminal away.
+// clear erases the line on the terminal.
 func (p *progress) clear() {
 	if p.width > 0 {
 		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.width))

@@ -16,7 +16,7 @@ import (
 //go:embed quickstart.yaml
 var quickstartFile []byte
 
-func (a *app) newQuickstart() *cobra.Command {
+func newQuickstart(a *app) *cobra.Command {
 	var results string
 	cmd := &cobra.Command{
 		Use:   "quickstart",
@@ -28,7 +28,7 @@ func (a *app) newQuickstart() *cobra.Command {
 	return cmd
 }
 
-// runQuickstart is control --local and analyze on the built-in file.
+// runQuickstart runs control --local and analyze on the built-in file.
 func (a *app) runQuickstart(ctx context.Context, results string) error {
 	e, _, err := config.Parse("quickstart.yaml", quickstartFile, control.Catalog(a.registry))
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *app) runQuickstart(ctx context.Context, results string) error {
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		return err
 	}
-	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: e.Plots}, false); analyzeErr != nil {
+	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, false); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}
 	return err

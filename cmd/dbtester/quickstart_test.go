@@ -64,7 +64,7 @@ func wantFigures(t *testing.T, report string) {
 	t.Helper()
 	for _, plot := range config.DefaultPlots() {
 		if _, err := os.Stat(filepath.Join(report, plot.Column+".svg")); err != nil {
-			t.Error(err)
+			t.Errorf("stat the file: %v", err)
 		}
 	}
 	figures, err := filepath.Glob(filepath.Join(report, "*.svg"))
@@ -86,7 +86,7 @@ func wantFilled(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	var report struct {
 		Table struct {
@@ -97,7 +97,7 @@ func wantFilled(t *testing.T, path string) {
 		}
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
-		t.Fatal(err)
+		t.Fatalf("decode the JSON: %v", err)
 	}
 	var names []string
 	for _, row := range report.Table.Rows {
@@ -136,6 +136,9 @@ Latency p95
 Latency p99
 Latency p99.9
 Latency p99.99
+SUCCESS
+WITHOUT-SERVER-SHARE
+LARGEST-GAP
 SERVER-TOTAL-NETWORK-RX-DATA-SUM
 SERVER-TOTAL-NETWORK-RX-DATA-BYTES-SUM-RAW
 SERVER-TOTAL-NETWORK-TX-DATA-SUM
@@ -175,12 +178,30 @@ SHED
 UNSENT
 QUEUED
 LATE
+RECONNECTS
 CLAMPED
 ERRORS
 LOG-EVENTS
+member 1: REQUESTS
+member 1: AVG-LATENCY
+member 1: Latency p99, ok only
+member 2: REQUESTS
+member 2: AVG-LATENCY
+member 2: Latency p99, ok only
+member 3: REQUESTS
+member 3: AVG-LATENCY
+member 3: Latency p99, ok only
+leader: REQUESTS
+leader: AVG-LATENCY
+followers: REQUESTS
+followers: AVG-LATENCY
 INSIDE-SHARE
 INSIDE-SHARE-WORST-STEP
 SCHEDULING-LAG p99
+CLIENT-STOPPED-SHARE
+CLIENT-STOPPED-LONGEST
+OTHER-CPU-SHARE
+OTHER-WRITTEN-MB
 CLIENT-CPU-SECONDS
 SERVER-CPU-SECONDS
 MEMBER-MAX-CPU
@@ -192,6 +213,7 @@ SERVER-OWN-DISK-WRITTEN
 MEMBER-MAX-DISK-WRITTEN
 CLIENT-MAX-RSS-ANON
 SAMPLES
+SERVER-RUN-DELAY-SECONDS
 VERSION
 RELEASE
 MEMBERS
@@ -202,6 +224,7 @@ LOAD
 CLIENTS
 PAYLOAD
 LEADER
+TRANSPORT
 FSYNC
 DURABLE
 SHARED-HOST
@@ -214,12 +237,12 @@ func wantMoves(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("open the file: %v", err)
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the CSV: %v", err)
 	}
 	xs, ys := map[string]bool{}, map[string]bool{}
 	for _, row := range rows[1:] {

@@ -22,7 +22,7 @@ import (
 func TestReadmeCommands(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read the file: %v", err)
 	}
 	seen := 0
 	for _, doc := range documents(t) {
@@ -73,13 +73,13 @@ func documents(t *testing.T) (list []document) {
 	root := filepath.Join("..", "..")
 	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("list the files: %v", err)
 	}
 	for _, file := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, more...) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			if os.Getenv("CI") == "true" {
-				t.Error(err)
+				t.Errorf("read the file: %v", err)
 			}
 			continue
 		}
@@ -127,7 +127,7 @@ func shellWords(line string) (words []string) {
 // parseCommand parses a command line as dbtester does, and runs nothing.
 func parseCommand(args []string) error {
 	a := &app{registry: all.Registry()}
-	root := a.newRoot()
+	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	cmd, rest, err := root.Find(args)

@@ -22,7 +22,7 @@ func TestRealRelease(t *testing.T) {
 	text := fmt.Sprintf("title: release\nresults: %s\nhosts: [%s]\nload: {requests: 1000, clients: 50}\nplots: [AVG-THROUGHPUT]\ndatabases:\n  etcd__v3_6: {version: v3.6.16, install: true}\n",
 		p.path("results"), strings.Join(hosts, ", "))
 	if err := os.WriteFile(p.path("release.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		t.Fatalf("write a file for the test: %v", err)
 	}
 	c := p.start("control", "--local", "--config", "release.yaml")
 	c.exits(exitDone, 10*time.Minute)

@@ -16,24 +16,25 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 )
 
-// remoteAgents are agents that are reached over TCP. Without TLS they must be on
-// loopback addresses, unless plain says that others are meant.
+// remoteAgents connects to agents over TCP. Plaintext is limited to loopback
+// addresses unless plain is set (--insecure).
 type remoteAgents struct {
 	plain  bool
-	absent atomic.Bool // nobody listened where an agent should
+	absent atomic.Bool // a dial to an agent failed
 }
 
-// errNoAgents is what to do when nobody listens where agents should.
-var errNoAgents = errors.New(`run "dbtester agent" on every database machine, or say --local to have all members here`)
+// errNoAgents is the hint when no agent listens.
+var errNoAgents = errors.New(`run "dbtester agent" on every database machine, or pass --local to run all members here`)
 
-// connect makes a client of the agent at an address. It waits for nothing.
+// connect returns a client of the agent at an address. It does not wait for the
+// connection.
 func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	if err := r.refuse(addr); err != nil {
 		return nil, nil, err
 	}
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		// Machines of one cluster see each other: a proxy is for what is outside.
+		// Machines of one cluster reach each other directly.
 		grpc.WithNoProxy(),
 		grpc.WithUnaryInterceptor(r.explain))
 	if err != nil {
@@ -42,15 +43,15 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 	return dbtesterpb.NewAgentClient(conn), conn, nil
 }
 
-// refuse refuses what would cross a network in plain text.
+// refuse returns an error if plaintext would cross a network.
 func (r *remoteAgents) refuse(addr string) error {
 	if err := agent.CheckListen(addr, r.plain); err != nil {
-		return usageError{errors.New("it is on another machine and would be talked to without TLS: say --insecure if that is meant")}
+		return usageError{errors.New("it is on another machine and would be contacted without TLS; pass --insecure to allow that")}
 	}
 	return nil
 }
 
-// explain puts it plainly that nobody listens.
+// explain is an interceptor that reports a failed dial as "no agent answers".
 func (r *remoteAgents) explain(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, conn, options...)
 	if s := status.Convert(err); s.Code() == codes.Unavailable {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/all"
+	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // The exit codes, as the README lists them.
@@ -26,7 +27,7 @@ const (
 	exitInterrupted = 130
 )
 
-// errInterrupted is why the context of a command ended after a signal.
+// errInterrupted is the cause of a command's context after a signal.
 var errInterrupted = errors.New("interrupted")
 
 // usageError is a wrong command line.
@@ -34,10 +35,10 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// invalidError is a run that is recorded but not valid, with every reason.
+// invalidError reports a run that is recorded but not valid (exit code 3).
 type invalidError struct{ reasons []string }
 
-// Error is a line for each reason.
+// Error has one line per reason.
 func (e *invalidError) Error() string {
 	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
 }
@@ -48,7 +49,7 @@ type streams struct {
 	out, err io.Writer
 }
 
-// app is what every command is made with.
+// app holds the dependencies of every command.
 type app struct {
 	streams
 	registry *database.Registry
@@ -59,7 +60,7 @@ type app struct {
 // run runs one command line and returns its exit code.
 func run(args []string, in io.Reader, out, errw io.Writer) int {
 	last := &lastWords{}
-	ctx, stop := interruptible(errw, func() { last.say(out, errw) })
+	ctx, stop := interruptible(errw, func() { last.print(out, errw) })
 	defer stop()
 	self, err := os.Executable()
 	if err != nil {
@@ -68,21 +69,21 @@ func run(args []string, in io.Reader, out, errw io.Writer) int {
 	}
 	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}, last: last}
 	cobra.EnablePrefixMatching = true // "dbtester ana" is an old habit
-	root := a.newRoot()
+	root := newRoot(a)
 	root.SetArgs(args)
 	return a.exitCode(root.ExecuteContext(ctx))
 }
 
-// exitCode tells the user of an error and turns it into an exit code.
+// exitCode prints an error and returns its exit code.
 func (a *app) exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	for _, line := range strings.Split(strings.TrimRight(message(err), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimRight(plaintext.Visible(message(err)), "\n"), "\n") {
 		fmt.Fprintf(a.err, "dbtester: %s\n", line)
 	}
 	var usage usageError
-	var problems *config.Problems
+	var problems *yamlfile.Problems
 	var invalid *invalidError
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -96,7 +97,7 @@ func (a *app) exitCode(err error) int {
 	}
 }
 
-// message is an error's text, each line of a joined error once.
+// message is an error's text without repeated lines.
 func message(err error) string {
 	seen := map[string]bool{}
 	var lines []string
@@ -109,9 +110,9 @@ func message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// interruptible returns a context that ends at the first interrupt. The second
-// ends the program at once, after its last words: agents in this process take their
-// children along.
+// interruptible returns a context that ends at the first INT or TERM. A second
+// signal prints the paths of lastWords and exits at once; local agents' children die
+// with this process.
 func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -120,7 +121,7 @@ func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			fmt.Fprintf(errw, "\ndbtester: %v: ending in order; once more ends at once\n", s)
+			fmt.Fprintf(errw, "\ndbtester: %v: stopping; repeat to exit at once\n", s)
 			cancel(errInterrupted)
 		case <-done:
 			return
@@ -140,7 +141,7 @@ func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 }
 
 // newRoot returns the command tree.
-func (a *app) newRoot() *cobra.Command {
+func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dbtester",
 		Short:         "Benchmark distributed, consistent key-value stores",
@@ -154,15 +155,16 @@ func (a *app) newRoot() *cobra.Command {
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		a.newQuickstart(),
-		a.newAgent(),
-		a.newControl(),
-		a.newAnalyze(),
-		a.newInstall(),
-		a.newConfig(),
-		a.newSelfcheck(),
-		a.newVersion(),
-		a.newServe(),
+		newQuickstart(a),
+		newAgent(a),
+		newControl(a),
+		newAnalyze(a),
+		newUpload(a),
+		newInstall(a),
+		newConfig(a),
+		newSelfcheck(a),
+		newVersion(a),
+		newServe(a),
 	)
 	for _, c := range withChildren(root) {
 		if c.Args != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
-func (a *app) newSelfcheck() *cobra.Command {
+func newSelfcheck(a *app) *cobra.Command {
 	var duration time.Duration
 	var file string
 	cmd := &cobra.Command{
@@ -24,29 +24,36 @@ func (a *app) newSelfcheck() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < time.Second {
-				return usageError{fmt.Errorf("--duration %v is less than a second", duration)}
+				return usageError{fmt.Errorf("--duration must be at least 1s, got %v", duration)}
 			}
 			return a.runSelfcheck(cmd.Context(), duration, file)
 		},
 	}
 	cmd.Flags().DurationVar(&duration, "duration", selfcheck.DefaultDuration, "how long each of the two loads lasts")
 	cmd.Flags().StringVar(&file, "json", "", "file to write the report to as JSON, for control --selfcheck; - prints that instead of the table")
-	cmd.AddCommand(&cobra.Command{
-		Use:                "serve [ARGS...]",
-		Short:              "Run the server whose delays are known",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return selfcheck.Serve(cmd.Context(), args) },
-	})
+	cmd.AddCommand(
+		hidden("serve [ARGS...]", "Run the server whose delays are known", selfcheck.Serve),
+		hidden("mirror [ARGS...]", "Run a server of a database's protocol whose delay is known", func(ctx context.Context, args []string) error {
+			return selfcheck.ServeMirror(ctx, a.registry, args)
+		}),
+	)
 	return cmd
 }
 
-// runSelfcheck checks this machine and prints what it found; file, if not "", gets
-// it too.
+// hidden returns a command of a child process, which gets its arguments as they are.
+func hidden(use, short string, run func(context.Context, []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+	}
+}
+
+// runSelfcheck checks this machine and prints the report. It also writes the report
+// to file unless that is "".
 func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file string) (err error) {
 	var out io.Writer = a.out
 	if file != "" && file != "-" {
-		// A file that cannot be written is told before the check, not after it.
+		// An unwritable file is reported before the check runs.
 		f, failed := os.Create(file)
 		if failed != nil {
 			return usageError{fmt.Errorf("write the report: %w", failed)}
@@ -56,7 +63,7 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	}
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
-		fmt.Fprintf(a.err, "dbtester: some facts of this machine can't be read: %v\n", err)
+		fmt.Fprintf(a.err, "dbtester: some facts of this machine cannot be read: %v\n", err)
 	}
 	report, err := selfcheck.Run(ctx, selfcheck.Options{
 		Server:   []string{a.self[0], "selfcheck", "serve"},
@@ -76,9 +83,21 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	return report.Print(a.out)
 }
 
-// readSelfcheck reads what a run takes over of a check, nil of no file.
+// selfcheckAuto is the value of control's flag that asks for a check of each load.
+const selfcheckAuto = "auto"
+
+// mirror is the command line that checks each load, nil if the flag does not ask for it.
+func (a *app) mirror(flag string) []string {
+	if flag != selfcheckAuto {
+		return nil
+	}
+	return []string{a.self[0], "selfcheck", "mirror"}
+}
+
+// readSelfcheck reads the part of a check that a run records; nil if file is "" or
+// selfcheckAuto.
 func readSelfcheck(file string) (*results.SelfCheck, error) {
-	if file == "" {
+	if file == "" || file == selfcheckAuto {
 		return nil, nil
 	}
 	report, err := selfcheck.Read(file)

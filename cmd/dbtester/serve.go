@@ -10,7 +10,7 @@ import (
 
 // newServe is the hidden command by which this binary is a database: agents run
 // it as a child process, so that it is measured like any other.
-func (a *app) newServe() *cobra.Command {
+func newServe(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "serve NAME [ARGS...]",
 		Short:              "Run one member of a built-in database",

@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// usageArgs turns wrong arguments into a usage error that says what is wanted.
+// usageArgs turns wrong arguments into a usage error with the correct usage.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -27,22 +29,28 @@ func flagError(cmd *cobra.Command, err error) error {
 	hint := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		// cobra knows distances between commands only.
-		words := &cobra.Command{}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			words.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
-		})
-		hint = didYouMean(words, "--"+unknown.GetSpecifiedName())
+		var flags []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+		hint = nearest("--"+unknown.GetSpecifiedName(), flags)
 	}
 	return usageError{fmt.Errorf("%w%s (see %s --help)", err, hint, cmd.CommandPath())}
 }
 
-// didYouMean is the command below parent that is nearest to a word, as the end of
-// a message; "" if none is near.
+// didYouMean offers the command below parent that is nearest to a word, as the end
+// of a message. It returns "" if none is near.
 func didYouMean(parent *cobra.Command, word string) string {
-	parent.SuggestionsMinimumDistance = 2
-	if near := parent.SuggestionsFor(word); len(near) > 0 {
-		return fmt.Sprintf(", did you mean %q?", near[0])
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return nearest(word, names)
+}
+
+func nearest(word string, known []string) string {
+	if near := yamlfile.Nearest(word, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""
 }

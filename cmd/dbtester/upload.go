@@ -1,23 +1,157 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/remotestorage"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errNoUpload is what to do about an upload that cannot be.
-var errNoUpload = errors.New("say --no-upload to run without it")
+// errNoUpload is the advice for a file that asks for an upload.
+var errNoUpload = errors.New("pass --no-upload to run without it")
+
+type uploadFlags struct {
+	keyFile string
+	project string
+	create  bool
+}
+
+func newUpload(a *app) *cobra.Command {
+	var f uploadFlags
+	cmd := &cobra.Command{
+		Use:   "upload RUN... URL",
+		Short: "Copy result folders to gs://, s3:// or file://, sending only what is missing there",
+		Args:  cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runUpload(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials: a service account's key for gs://, a shared credentials file for s3:// (default: those of the environment)")
+	flags.BoolVar(&f.create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
+	flags.StringVar(&f.project, "project", "", "project of a bucket that --create-bucket creates")
+	return cmd
+}
+
+func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, address string) (err error) {
+	if err := remotestorage.Check(address); err != nil {
+		return usageError{err}
+	}
+	for _, run := range runs {
+		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
+			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
+		}
+	}
+	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
+	if err != nil {
+		return withInterrupt(ctx, err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	report := func(text string) { fmt.Fprintln(a.err, text) }
+	for _, run := range runs {
+		if err := sendRun(ctx, store, run, config.Upload{URL: address, KeyFile: f.keyFile}, report); err != nil {
+			return withInterrupt(ctx, err)
+		}
+	}
+	return nil
+}
+
+// withInterrupt adds the cause of ctx to an error after its end.
+func withInterrupt(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return errors.Join(err, cause)
+	}
+	return err
+}
+
+// uploadRun copies one result folder. It is the uploader of [control.Options].
+func uploadRun(ctx context.Context, run string, to config.Upload, report func(text string)) (err error) {
+	store, err := remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile, Project: to.Project})
+	if err != nil {
+		return fmt.Errorf("%w: all records are in %s; upload them with: %s", err, relative(run), repairCommand(run, to))
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return sendRun(ctx, store, run, to, report)
+}
+
+// sendRun copies one result folder to an open store and reports what went where. The
+// manifest is sent last: who finds it finds the other records.
+func sendRun(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
+	name, err := remoteName(run)
+	if err != nil {
+		return err
+	}
+	sum, err := remotestorage.Upload(ctx, store, remotestorage.Folder{Dir: run, Name: name, Last: results.FileManifest}, func(p remotestorage.Progress) {
+		report(fmt.Sprintf("upload: %d of %s, %s of %s; now %s (%s)", p.Sent+p.Present, english.Plural(p.Files, "file", ""),
+			humanize.IBytes(uint64(p.SentBytes)), humanize.IBytes(uint64(p.Bytes)), p.Now, humanize.IBytes(uint64(p.Of))))
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %d of %s are in %s; send the others with: %s", err, sum.Sent+sum.Present, english.Plural(sum.Files, "file", ""),
+			joinURL(to.URL, name), repairCommand(run, to))
+	}
+	report(fmt.Sprintf("uploaded %s to %s: %s (%s) sent, %d already present", relative(run), joinURL(to.URL, name),
+		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
+	return nil
+}
+
+// remoteName is the folder of a run in a store: the last two elements of its path,
+// which are the experiment's title and the time of the start. The time alone may be
+// that of another experiment.
+func remoteName(run string) (string, error) {
+	abs, err := filepath.Abs(run)
+	if err != nil {
+		return "", err
+	}
+	return strings.Trim(filepath.Base(filepath.Dir(abs))+"/"+filepath.Base(abs), "/"), nil
+}
+
+func joinURL(address, name string) string { return strings.TrimRight(address, "/") + "/" + name }
+
+// repairCommand is the command that sends what an upload did not.
+func repairCommand(run string, to config.Upload) string {
+	words := []string{"dbtester", "upload"}
+	if to.KeyFile != "" {
+		words = append(words, "--key-file", to.KeyFile)
+	}
+	words = append(words, relative(run), to.URL)
+	for i, word := range words {
+		if strings.ContainsAny(word, " \t\n'\"$&;|<>()*?#`\\") {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 // checkUpload refuses an upload that is bound to fail, at the place in the file
 // that asks for it.
-func checkUpload(o control.Options) error {
-	err := control.CheckUpload(o)
+func checkUpload(o control.Options) error { return uploadProblem(o, control.CheckUpload(o)) }
+
+// reachUpload refuses an upload whose bucket cannot be listed, at the place in the
+// file that asks for it, before the hours of load that come first.
+func reachUpload(ctx context.Context, o control.Options) error {
+	if o.NoUpload || uploadPlace(o.Experiment) == "" || o.Experiment.Upload == nil {
+		return nil
+	}
+	to := o.Experiment.Upload
+	store, err := remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile})
+	if err == nil {
+		err = store.Close()
+	}
+	return uploadProblem(o, err)
+}
+
+func uploadProblem(o control.Options, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -27,49 +161,17 @@ func checkUpload(o control.Options) error {
 	return usageError{fmt.Errorf("%w: %w", err, errNoUpload)}
 }
 
-// uploadPlace is where the file of an experiment asks for an upload, as
-// file:line:col: for all databases or for one that is to run; "" if that is not
-// found.
+// uploadPlace returns where the file of an experiment asks for an upload, as
+// file:line:col: for all databases or for one that is to run. It returns "" if the
+// file does not.
 func uploadPlace(e *config.Experiment) string {
-	data, err := os.ReadFile(e.Path)
-	if err != nil {
-		return ""
+	if at := e.Place("steps.upload"); at != "" && e.Steps.Upload {
+		return at
 	}
-	var root yaml.Node
-	if err := yaml.Load(data, &root); err != nil {
-		return ""
-	}
-	ids := map[string]bool{}
 	for _, db := range e.Databases {
-		ids[db.ID] = true
-	}
-	place := ""
-	findUploads(&root, nil, func(path []string, value *yaml.Node) {
-		general := len(path) == 2             // steps, upload
-		own := len(path) == 4 && ids[path[1]] // databases, ID, steps, upload
-		if place == "" && (general || own) {
-			place = fmt.Sprintf("%s:%d:%d", e.Path, value.Line, value.Column)
+		if at := e.Place("databases." + db.ID + ".steps.upload"); at != "" && db.Steps.Upload {
+			return at
 		}
-	})
-	return place
-}
-
-// findUploads calls found for every step of an upload that is asked for, compact or
-// classic, with the keys that lead there.
-func findUploads(node *yaml.Node, path []string, found func(path []string, value *yaml.Node)) {
-	if node.Kind != yaml.MappingNode {
-		for _, child := range node.Content {
-			findUploads(child, path, found)
-		}
-		return
 	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i].Value, node.Content[i+1]
-		here := append(path[:len(path):len(path)], key)
-		step := key == "step4_upload_logs" || key == "upload" && len(path) > 0 && path[len(path)-1] == "steps"
-		if step && value.Value == "true" {
-			found(here, value)
-		}
-		findUploads(value, here, found)
-	}
+	return ""
 }

@@ -13,7 +13,8 @@ import (
 // version is set by the linker (see the Makefile).
 var version = "dev"
 
-// tool describes this program, from what the linker and the compiler left in it.
+// tool describes this program, from the variables that the linker sets and the
+// compiler's build information.
 func tool() results.Tool {
 	t := results.Tool{Version: version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -33,7 +34,7 @@ func tool() results.Tool {
 	return t
 }
 
-func (a *app) newVersion() *cobra.Command {
+func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of dbtester and of what is built into it",

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/control"
+)
+
+// A member's log, an agent or a manifest must not move the cursor of who reads it.
+func TestTerminalEscapes(t *testing.T) {
+	const hostile = "etcd: \x1b[2J\x1b]0;owned\x07 panicked"
+	var errw, status bytes.Buffer
+	a := &app{streams: streams{err: &errw}}
+	a.exitCode(errors.New(hostile))
+	newProgress(&status).report(control.Update{Text: hostile})
+	for what, got := range map[string]string{"an error": errw.String(), "progress": status.String()} {
+		if strings.ContainsAny(got, "\x1b\x07") || !strings.Contains(got, `\x1b[2J`) {
+			t.Errorf("%s is printed as %q, want its escapes made visible", what, got)
+		}
+	}
+}
