@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// key is a duration of the plan's load, 0 if the load does not give it.
+func (p Plan) key(name string) time.Duration {
+	for _, pair := range strings.Split(p.Load, ", ") {
+		if k, v, _ := strings.Cut(pair, ": "); k == name {
+			d, err := time.ParseDuration(v)
+			if err == nil {
+				return d
+			}
+		}
+	}
+	return 0
+}
+
+// length is the load's duration.
+func (r *Run) length() time.Duration { return r.Plan.key("duration") }
+
+// timeout is how long the load gives a request.
+func (r *Run) timeout() time.Duration { return r.Plan.key("timeout") }
+
+// atLeast wants a row to print a lower bound, not a value.
+func (f *Findings) atLeast(row string, r *Run) {
+	text := r.Report.Text(row)
+	f.Holds(row+" is a bound", strings.HasPrefix(text, ">="), ">= ...", text)
+}

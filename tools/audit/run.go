@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/tools/audit/standin"
+)
+
+// auditor runs cases one after the other.
+type auditor struct {
+	program string
+	dir     string
+	scale   Scale
+}
+
+// Run is one run of dbtester, and the servers' log of it.
+type Run struct {
+	Plan    Plan
+	Exit    int
+	Output  string
+	Log     Log
+	Keys    int // in the cluster after the run
+	Slammed int64
+	Record  *Record
+	Report  *Report
+	Program string
+}
+
+// Live is a run before its end.
+type Live struct {
+	Cluster *standin.Cluster
+	Process *os.Process // control
+}
+
+// Verdict holds the checks of one case.
+type Verdict struct {
+	Case   Case
+	Checks []Check
+	Error  error // the case could not be run
+}
+
+func (a *auditor) judge(ctx context.Context, c Case) Verdict {
+	v := Verdict{Case: c}
+	cluster, err := standin.Start(c.Server(a.scale))
+	if err != nil {
+		v.Error = err
+		return v
+	}
+	defer cluster.Close()
+	var runs []*Run
+	for i, p := range c.Runs(a.scale) {
+		if i > 0 {
+			cluster.Forget(p.Script)
+		}
+		r, err := a.run(ctx, cluster, p, filepath.Join(a.dir, fmt.Sprintf("%s-%d", strings.ReplaceAll(c.Name, " ", "-"), i)))
+		if err != nil {
+			v.Error = err
+			return v
+		}
+		runs = append(runs, r)
+	}
+	f := &Findings{}
+	for i, r := range runs {
+		name := ""
+		if len(runs) > 1 {
+			name = fmt.Sprintf("run %d: ", i+1)
+		}
+		if r.Plan.Exit != exitAny {
+			f.Equal(name+"exit code", float64(r.Plan.Exit), float64(r.Exit))
+		}
+		if r.Record == nil {
+			f.Holds(name+"records", false, "a result folder", lastLine(r.Output))
+			v.Checks = f.Checks
+			return v
+		}
+		accounts(f, name, r)
+	}
+	c.Check(f, runs)
+	v.Checks = f.Checks
+	return v
+}
+
+// run runs control, then analyze.
+func (a *auditor) run(ctx context.Context, cluster *standin.Cluster, p Plan, dir string) (*Run, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "experiment.yaml")
+	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  etcd: {endpoints: [%s]}\n",
+		filepath.Join(dir, "results"), p.File, p.Load, strings.Join(cluster.Endpoints(), ", "))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	r := &Run{Plan: p, Program: a.program}
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, a.program, "control", "--config", file)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	beside := make(chan error, 1)
+	go func() { beside <- during(ctx, p, &Live{cluster, cmd.Process}, ended) }()
+	err := cmd.Wait()
+	close(ended)
+	if err := errors.Join(exitOnly(err), <-beside); err != nil {
+		return nil, err
+	}
+	r.Exit, r.Output = cmd.ProcessState.ExitCode(), out.String()
+	r.Log, r.Keys = Log(cluster.Entries()), cluster.Keys()
+	r.Slammed = cluster.Slammed()
+	folder, err := newest(filepath.Join(dir, "results", "audit"))
+	if err != nil || folder == "" {
+		return r, err
+	}
+	if out, err := exec.CommandContext(ctx, a.program, "analyze", folder).CombinedOutput(); exitOnly(err) != nil || err != nil && len(out) == 0 {
+		return nil, fmt.Errorf("analyze: %w: %s", err, out)
+	}
+	if r.Record, err = readRecord(folder); err != nil {
+		return nil, err
+	}
+	r.Report, err = readReport(filepath.Join(folder, "report"))
+	return r, err
+}
+
+// during waits for the first request of the load, then runs the plan's fault.
+func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) error {
+	if p.During == nil {
+		return nil
+	}
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !live.Cluster.Loaded() {
+		select {
+		case <-tick.C:
+		case <-ended:
+			return nil
+		}
+	}
+	return p.During(ctx, live)
+}
+
+// exitOnly returns nil for an error that is only an exit code.
+func exitOnly(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		return nil
+	}
+	return err
+}
+
+// newest is the last folder by name, "" if there is none.
+func newest(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) || len(entries) == 0 {
+		return "", nil
+	}
+	return filepath.Join(dir, entries[len(entries)-1].Name()), err
+}
+
+// folderOf returns the result folder of a run.
+func folderOf(r *Run) string { return filepath.Dir(r.Record.Folder) }
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/tools/audit/standin"
+)
+
+// Log is the servers' log of one run, in order of arrival.
+type Log []standin.Entry
+
+// Count counts the requests that ended in one way.
+func (l Log) Count(end standin.End) float64 {
+	n := 0
+	for _, e := range l {
+		if e.End == end {
+			n++
+		}
+	}
+	return float64(n)
+}
+
+// AnsweredIn counts the answers sent from one time to another, both since the first
+// arrival.
+func (l Log) AnsweredIn(from, to time.Duration) float64 {
+	n := 0
+	for _, e := range l {
+		if since := e.Ended.Sub(l[0].Arrived); e.End == standin.Answered && since >= from && since < to {
+			n++
+		}
+	}
+	return float64(n)
+}
+
+// Rate is the answers a second in a stretch.
+func (l Log) Rate(from, to time.Duration) float64 {
+	return l.AnsweredIn(from, to) / (to - from).Seconds()
+}
+
+// Origin is when the first request was due, if requests are due evenly: the earliest
+// start that no arrival contradicts.
+func (l Log) Origin(rate float64) time.Time {
+	origin := l[0].Arrived
+	for i, e := range l {
+		if start := e.Arrived.Add(-dueAt(i, rate)); start.Before(origin) {
+			origin = start
+		}
+	}
+	return origin
+}
+
+// Responses are the times in milliseconds from when requests were due until they
+// were answered, if they are due evenly and sent in that order.
+func (l Log) Responses(rate float64) (times []float64) {
+	origin := l.Origin(rate)
+	for i, e := range l {
+		times = append(times, 1000*e.Ended.Sub(origin.Add(dueAt(i, rate))).Seconds())
+	}
+	return times
+}
+
+// dueAt is when request i is due, from 0.
+func dueAt(i int, rate float64) time.Duration {
+	return time.Duration(float64(i) / rate * float64(time.Second))
+}
+
+// LargestGap is the longest time between two answers.
+func (l Log) LargestGap() time.Duration {
+	var ended []time.Time
+	for _, e := range l {
+		if e.End == standin.Answered {
+			ended = append(ended, e.Ended)
+		}
+	}
+	slices.SortFunc(ended, time.Time.Compare)
+	gap := time.Duration(0)
+	for i := 1; i < len(ended); i++ {
+		gap = max(gap, ended[i].Sub(ended[i-1]))
+	}
+	return gap
+}
+
+// rank is the index of quantile q in n sorted values: ceil(q*n), from 1.
+func rank(q float64, n int) int {
+	return min(max(int(math.Ceil(q*float64(n)-1e-9)), 1), n)
+}
+
+// quantile is the value of that rank.
+func quantile(q float64, values []float64) float64 {
+	slices.Sort(values)
+	return values[rank(q, len(values))-1]
+}
+
+// stalled are the response times in milliseconds that a server has which is frozen
+// once: requests are due evenly, and those in the freeze are answered at its end.
+func stalled(rate float64, length, delay time.Duration, freeze standin.Stretch) []float64 {
+	var times []float64
+	for i := range int(rate * length.Seconds()) {
+		due := dueAt(i, rate)
+		end := due + delay
+		if end >= freeze.From && end < freeze.To {
+			end = freeze.To
+		}
+		times = append(times, (end-due).Seconds()*1000)
+	}
+	return times
+}
+
+// accounts are the checks that every run must pass: each request that was due ended
+// as exactly one thing, and the servers' log agrees.
+func accounts(f *Findings, name string, r *Run) {
+	t := r.Record.Totals
+	f.Equal(name+"due = ok + failed + unknown + shed + unsent", t["offered"], t["ok"]+t["failed"]+t["unknown"]+t["shed"]+t["unsent"])
+	var wrong []string
+	for _, c := range []string{"ok", "failed", "unknown", "shed", "unsent"} {
+		if got := r.Record.Sum(c); got != t[c] {
+			wrong = append(wrong, fmt.Sprintf("%s %s, not %s", c, number(got), number(t[c])))
+		}
+	}
+	f.Holds(name+"rows of intervals.csv add up to the totals", len(wrong) == 0, "equal", orNone(wrong))
+	answered, most := r.Log.Count(standin.Answered), t["ok"]+t["unknown"]
+	if r.Plan.Altered {
+		most += t["failed"]
+	}
+	f.Within(name+"ok <= answers logged <= ok + unknown", t["ok"], answered, most)
+	f.Within(name+"requests logged <= ok + failed + unknown", answered, float64(len(r.Log)), t["ok"]+t["failed"]+t["unknown"])
+}
+
+func orNone(lines []string) string {
+	if len(lines) == 0 {
+		return "equal"
+	}
+	return strings.Join(lines, "; ")
+}

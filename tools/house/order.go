@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"path"
+	"slices"
+)
+
+// arrow goes from a file to one that declares something which the file uses: a
+// function, type, variable, constant, method or field of the same package.
+type arrow struct{ from, to string }
+
+// arrows resolves names by go/types. Imported packages stay unread, so that a tree
+// is measured without being built; what only an import's types could resolve, such
+// as a method called on the result of a generic function, is left out.
+func arrows(fset *token.FileSet, sources []*source) map[arrow]bool {
+	var files []*ast.File
+	names := map[string]string{}
+	for _, s := range sources {
+		files = append(files, s.file)
+		names[fset.Position(s.file.Pos()).Filename] = path.Base(s.path)
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Error: func(error) {}, Importer: unread{}}
+	conf.Check("measured", fset, files, info) //nolint:errcheck // unread imports make errors
+	found := map[arrow]bool{}
+	for id, object := range info.Uses {
+		from := names[fset.Position(id.Pos()).Filename]
+		to := names[fset.Position(object.Pos()).Filename]
+		if from != "" && to != "" && from != to {
+			found[arrow{from, to}] = true
+		}
+	}
+	return found
+}
+
+type unread struct{}
+
+func (unread) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
+
+// order is how the files of a package lie on floors. A file lies one floor above the
+// highest file that it uses. Files are visited by name, depth first; an arrow to a
+// file whose visit has begun and not ended closes a cycle and runs back up.
+type order struct {
+	floors int
+	backUp int
+}
+
+func orderOf(files []string, found map[arrow]bool) order {
+	uses := map[string][]string{}
+	for _, a := range slices.SortedFunc(maps.Keys(found), func(a, b arrow) int {
+		return slices.Compare([]string{a.from, a.to}, []string{b.from, b.to})
+	}) {
+		uses[a.from] = append(uses[a.from], a.to)
+	}
+	o, floor, begun := order{}, map[string]int{}, map[string]bool{}
+	var visit func(string) int
+	visit = func(f string) int {
+		begun[f] = true
+		height := 1
+		for _, to := range uses[f] {
+			if begun[to] && floor[to] == 0 {
+				o.backUp++
+				continue
+			}
+			if !begun[to] {
+				visit(to)
+			}
+			height = max(height, floor[to]+1)
+		}
+		floor[f] = height
+		o.floors = max(o.floors, height)
+		return height
+	}
+	for _, f := range slices.Sorted(slices.Values(files)) {
+		if !begun[f] {
+			visit(f)
+		}
+	}
+	return o
+}
+
+// mutual counts arrows whose opposite exists too.
+func mutual(found map[arrow]bool) int {
+	n := 0
+	for a := range found {
+		if found[arrow{a.to, a.from}] {
+			n++
+		}
+	}
+	return n
+}
+
+func printPackages(w io.Writer, t *tree) {
+	heading(w, "Packages, without tests", "package", "files", "lines", "floors", "arrows between files", "back up", "of mutual pairs")
+	packages := t.packages()
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		sources, lines := packages[dir], 0
+		var files []string
+		for _, s := range sources {
+			files = append(files, path.Base(s.path))
+			lines += t.fset.File(s.file.Pos()).LineCount()
+		}
+		found := arrows(t.fset, sources)
+		o := orderOf(files, found)
+		row(w, "`"+dir+"`", len(files), lines, o.floors, len(found), share(o.backUp, len(found)), share(mutual(found), len(found)))
+	}
+	fmt.Fprintln(w, "\nA file lies one floor above the highest file that it uses. Files are visited by name, depth first:")
+	fmt.Fprintln(w, "an arrow that closes a cycle runs back up.")
+}
+
+func share(n, of int) string {
+	if of == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%d %%)", n, (100*n+of/2)/of)
+}

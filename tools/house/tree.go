@@ -1,0 +1,80 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// source is one Go file that people wrote, without tests.
+type source struct {
+	path string // slash-separated, relative to the tree
+	dir  string
+	file *ast.File
+}
+
+// tree is every source of one directory and those below it.
+type tree struct {
+	fset    *token.FileSet
+	sources []*source
+}
+
+// skipped are directories that hold no source of the program.
+var skipped = []string{"testdata", "vendor", "node_modules"}
+
+// built are directories at the top of the tree that the program's own runs write.
+var built = []string{"bin", "results"}
+
+func readTree(root string) (*tree, error) {
+	t := &tree{fset: token.NewFileSet()}
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			return descend(rel, d.Name())
+		}
+		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(t.fset, p, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil || ast.IsGenerated(f) {
+			return err
+		}
+		t.sources = append(t.sources, &source{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), file: f})
+		return nil
+	})
+	return t, err
+}
+
+// descend returns fs.SkipDir for a directory without source of the program.
+func descend(rel, name string) error {
+	hidden := rel != "." && strings.HasPrefix(name, ".")
+	if hidden || slices.Contains(skipped, name) || slices.Contains(built, rel) {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// packages are the sources by directory.
+func (t *tree) packages() map[string][]*source {
+	packages := map[string][]*source{}
+	for _, s := range t.sources {
+		packages[s.dir] = append(packages[s.dir], s)
+	}
+	return packages
+}
+
+// lines is the number of lines from the first to the last of a node.
+func (t *tree) lines(n ast.Node) int {
+	return t.fset.Position(n.End()).Line - t.fset.Position(n.Pos()).Line + 1
+}
