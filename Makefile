@@ -2,10 +2,12 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+# The client of gs:// buckets without its gRPC side: a smaller binary, less memory.
+TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -13,7 +15,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: tools-build ## build bin/dbtester, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dbtester ./cmd/dbtester
+	CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/dbtester ./cmd/dbtester
 
 quickstart: build ## benchmark three members of the embedded etcd on this machine
 	bin/dbtester quickstart
@@ -35,6 +37,12 @@ bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and 
 
 bench-memory: build ## RssAnon of the client over numbers of requests; about ten minutes
 	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester
+
+audit: build ## compare reports with the logs of scripted servers, at full scale: test-results/audit.md; about ten minutes
+	$(GO) run ./tools/audit -dbtester bin/dbtester >bin/audit.md; status=$$?; mv bin/audit.md test-results/audit.md && exit $$status
+
+house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
+	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)
 
 vet: ## go vet
 	$(GO) vet ./...

@@ -4,8 +4,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,34 +16,58 @@ import (
 
 const module = "github.com/coreos/dbtester"
 
-// layers say which of our packages each package may import; what is not listed
-// may import none of ours. "NAME" stands for the folder of one database.
+// layers lists for each package which of ours it may import. A package that is not
+// listed fails the test. "NAME" stands for the folder of one database.
 var layers = map[string][]string{
-	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/remotestorage", "pkg/results"},
-	"agent":                     {"dbtesterpb", "pkg/database", "pkg/install", "pkg/member", "pkg/process", "pkg/results", "pkg/sysmetrics"},
-	"analyze":                   {"analyze/figure", "pkg/config", "pkg/results"},
-	"control":                   {"dbtesterpb", "pkg/config", "pkg/database", "pkg/load", "pkg/results", "pkg/sysmetrics"},
+	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
+	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/member", "pkg/process", "pkg/results", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
+	"control":                   {"control/fleet", "control/judge", "dbtesterpb", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/run", "analyze/table", "pkg/results"},
+	"analyze/run":               {"pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
+	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
+	"analyze/table":             {"analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
+	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
+	"control/fleet":             {"dbtesterpb", "pkg/results", "pkg/wholefile"},
+	"control/fleet/fleettest":   {"dbtesterpb"},
+	"control/judge":             {"pkg/metric", "pkg/results", "pkg/workload"},
 	"pkg/install":               {"pkg/process"},
-	"pkg/sysmetrics":            {"pkg/results"},
-	"pkg/database":              {"pkg/install", "pkg/process", "pkg/results"},
+	"pkg/sysmetrics":            {"pkg/metric", "pkg/results"},
+	"pkg/database":              {"pkg/yamlfile", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/toolbox":               {"pkg/database", "pkg/install"},
 	"pkg/member":                {"pkg/database", "pkg/fileinspect", "pkg/process"},
-	"pkg/load":                  {"pkg/database", "pkg/results"},
-	"pkg/selfcheck":             {"pkg/database", "pkg/load", "pkg/process", "pkg/results"},
-	"pkg/database/databasetest": {"pkg/database", "pkg/install", "pkg/member", "pkg/process"},
-	"pkg/database/NAME":         {"pkg/database", "pkg/install", "pkg/process", "pkg/results"},
-	"pkg/database/etcd":         {"pkg/database", "pkg/database/etcd/unary", "pkg/install", "pkg/process", "pkg/results"},
+	"pkg/load":                  {"pkg/database", "pkg/generator", "pkg/histogram", "pkg/load/backoff", "pkg/load/clock", "pkg/load/stops", "pkg/load/wakeup", "pkg/results", "pkg/schedule", "pkg/workload"},
+	"pkg/load/backoff":          {},
+	"pkg/load/clock":            {},
+	"pkg/load/stops":            {"pkg/load/clock", "pkg/results"},
+	"pkg/load/wakeup":           {},
+	"pkg/selfcheck":             {"pkg/database", "pkg/histogram", "pkg/load", "pkg/process", "pkg/regularfile", "pkg/results", "pkg/wholefile", "pkg/workload"},
+	"pkg/database/databasetest": {"pkg/database", "pkg/install", "pkg/load", "pkg/member", "pkg/process", "pkg/workload"},
+	"pkg/database/NAME":         {"pkg/database", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/database/etcd":         {"pkg/database", "pkg/database/etcd/unary", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
 	"pkg/database/etcd/unary":   {},
 	"pkg/database/exchange":     {},
-	"pkg/database/consul":       {"pkg/database", "pkg/database/exchange", "pkg/install", "pkg/process", "pkg/results"},
-	"pkg/database/zookeeper":    {"pkg/database", "pkg/database/exchange", "pkg/install", "pkg/process", "pkg/results"},
-	"pkg/database/zetcd":        {"pkg/database", "pkg/database/etcd", "pkg/database/zookeeper", "pkg/install", "pkg/process", "pkg/results"},
-	"pkg/database/cetcd":        {"pkg/database", "pkg/database/consul", "pkg/database/etcd", "pkg/install", "pkg/process", "pkg/results"},
-	"pkg/config":                {},
-	"pkg/results":               {},
-	"pkg/process":               {},
-	"pkg/fileinspect":           {},
+	"pkg/database/consul":       {"pkg/database", "pkg/database/exchange", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/database/zookeeper":    {"pkg/database", "pkg/database/exchange", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/database/zetcd":        {"pkg/database", "pkg/database/etcd", "pkg/database/zookeeper", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/database/cetcd":        {"pkg/database", "pkg/database/consul", "pkg/database/etcd", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
+	"pkg/config":                {"pkg/regularfile", "pkg/address", "pkg/config/classic", "pkg/metric", "pkg/workload", "pkg/yamlfile"},
+	"pkg/config/classic":        {"pkg/yamlfile"},
+	"pkg/results":               {"pkg/histogram", "pkg/linefile", "pkg/metric", "pkg/regularfile", "pkg/wholefile", "pkg/workload"},
+	"pkg/results/sidecar":       {"pkg/linefile", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
+	"pkg/histogram":             {"pkg/linefile"},
+	"pkg/linefile":              {"pkg/regularfile"},
+	"pkg/metric":                {},
+	"pkg/wholefile":             {},
 	"pkg/remotestorage":         {},
-	"pkg/certs":                 {},
+	"pkg/process":               {},
+	"pkg/generator":             {"pkg/database", "pkg/workload"},
+	"pkg/schedule":              {},
+	"pkg/workload":              {},
+	"pkg/fileinspect":           {},
+	"pkg/address":               {},
+	"pkg/plaintext":             {},
+	"pkg/regularfile":           {},
+	"pkg/yamlfile":              {"pkg/address"},
 	"dbtesterpb":                {},
 	"analyze/figure":            {},
 }
@@ -70,6 +96,11 @@ func TestLayers(t *testing.T) {
 			}
 		}
 	}
+	for dir := range layers {
+		if info, err := os.Stat(dir); dir != "pkg/database/NAME" && (err != nil || !info.IsDir()) {
+			t.Errorf("%s is in the list of layers, but is not a folder", dir)
+		}
+	}
 	if seen < 30 {
 		t.Errorf("only %d imports were seen: the test looks in the wrong place", seen)
 	}
@@ -92,7 +123,7 @@ func sources(t *testing.T) map[string][]string {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("walk the tree: %v", err)
 	}
 	return files
 }
@@ -102,13 +133,13 @@ func importsOf(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("parse the Go file: %v", err)
 	}
 	var ours []string
 	for _, spec := range f.Imports {
 		p, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("unquote the import path: %v", err)
 		}
 		if p == module {
 			ours = append(ours, ".")
@@ -118,4 +149,29 @@ func importsOf(t *testing.T, file string) []string {
 		}
 	}
 	return ours
+}
+
+// codemapPlace is the first cell of a row of ARCHITECTURE.md's codemap.
+var codemapPlace = regexp.MustCompile("(?m)^\\| `([a-z/.0-9]+)` \\|")
+
+// TestCodemap compares ARCHITECTURE.md with the tree: every place in it exists, and
+// every package has one, except drivers and helpers of tests.
+func TestCodemap(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatalf("read the codemap: %v", err)
+	}
+	places := map[string]bool{".": true}
+	for _, m := range codemapPlace.FindAllSubmatch(text, -1) {
+		place := string(m[1])
+		places[place] = true
+		if _, err := os.Stat(place); err != nil {
+			t.Errorf("the codemap names %s, which does not exist", place)
+		}
+	}
+	for dir := range sources(t) {
+		if !places[dir] && !strings.HasPrefix(dir, "pkg/database/") && !strings.HasSuffix(dir, "test") {
+			t.Errorf("the codemap does not name %s", dir)
+		}
+	}
 }
