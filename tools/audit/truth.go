@@ -69,7 +69,10 @@ func dueAt(i int, rate float64) time.Duration {
 }
 
 // LargestGap is the longest time between two answers.
-func (l Log) LargestGap() time.Duration {
+func (l Log) LargestGap() time.Duration { return slices.Max(append(l.gaps(), 0)) }
+
+// gaps are the times between one answer and the next.
+func (l Log) gaps() (gaps []time.Duration) {
 	var ended []time.Time
 	for _, e := range l {
 		if e.End == standin.Answered {
@@ -77,11 +80,22 @@ func (l Log) LargestGap() time.Duration {
 		}
 	}
 	slices.SortFunc(ended, time.Time.Compare)
-	gap := time.Duration(0)
 	for i := 1; i < len(ended); i++ {
-		gap = max(gap, ended[i].Sub(ended[i-1]))
+		gaps = append(gaps, ended[i].Sub(ended[i-1]))
 	}
-	return gap
+	return gaps
+}
+
+// silentTenths are the fewest and the most rows of 100 ms that can lie wholly in gaps
+// between answers, wherever rows begin. Answers reach the client a little after they are
+// logged, hence the 10 ms.
+func (l Log) silentTenths() (least, most float64) {
+	const row, way = 100 * time.Millisecond, 10 * time.Millisecond
+	for _, gap := range l.gaps() {
+		least += max(float64((gap-way)/row)-1, 0)
+		most += float64((gap + way) / row)
+	}
+	return least, most
 }
 
 // rank is the index of quantile q in n sorted values: ceil(q*n), from 1.
