@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
@@ -39,7 +40,7 @@ func Serve(ctx context.Context, args []string) error {
 	if err := wholefile.Write(*address, wholefile.Bytes([]byte(listener.Addr().String()))); err != nil {
 		return errors.Join(fmt.Errorf("write the address: %w", err), listener.Close())
 	}
-	if err := s.accept(ctx, listener); err != nil {
+	if err := database.ServeConns(ctx, listener, func(conn net.Conn) error { return s.serveExactly(conn) }); err != nil {
 		return err
 	}
 	return writeLog(*log, s.entries)
@@ -62,34 +63,6 @@ func newServer(law Law) *server { return &server{law: law, base: time.Now()} }
 
 // now returns monotonic nanoseconds since the server was made.
 func (s *server) now() int64 { return int64(time.Since(s.base)) }
-
-// accept serves connections until ctx ends, and returns when the last one ended.
-func (s *server) accept(ctx context.Context, listener net.Listener) error {
-	var open sync.WaitGroup
-	defer open.Wait()
-	own, cancel := context.WithCancel(ctx)
-	defer cancel()
-	open.Go(func() {
-		<-own.Done()
-		listener.Close()
-	})
-	for {
-		conn, err := listener.Accept()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("accept a connection: %w", err)
-		}
-		open.Go(func() {
-			defer context.AfterFunc(own, func() { conn.Close() })()
-			defer conn.Close()
-			// A connection ends when its client or ctx closes it. The client sees any other
-			// error.
-			_ = s.serveExactly(conn)
-		})
-	}
-}
 
 // serveExactly serves a connection and delays replies by a timerfd of its own.
 func (s *server) serveExactly(conn io.ReadWriter) error {

@@ -14,7 +14,7 @@ import (
 // What a member's directory, a certificate's path or a level holds never becomes a
 // setting of consul.json or a flag of its own.
 func FuzzPlan(f *testing.F) {
-	for _, seed := range [][2]string{{"/work/m", "INFO"}, {`/work/"},"enable_script_checks":true`, "x\n\"ui\":1"}, {"/é\u2028", "</script>"}} {
+	for _, seed := range [][2]string{{"/data/m", "INFO"}, {`/data/"},"enable_script_checks":true`, "x\n\"ui\":1"}, {"/é\u2028", "</script>"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, path, level string) {

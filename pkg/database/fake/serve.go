@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -59,26 +58,11 @@ func (s *server) accept(ctx context.Context) error {
 		return fmt.Errorf("serve fake: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
-	defer stop()
-	for {
-		conn, err := listener.Accept()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("serve fake: %w", err)
-		}
-		wg.Go(func() {
-			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-			defer stop()
-			defer conn.Close()
-			s.serve(ctx, conn)
-		})
-	}
+	return database.ServeConns(ctx, listener, func(conn net.Conn) error {
+		s.serve(ctx, conn)
+		return nil
+	})
 }
 
 // serve answers the requests of one connection until either side ends it.

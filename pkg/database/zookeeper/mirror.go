@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -33,30 +32,10 @@ type mirror struct {
 // [database.Mirror]. All parents of keys exist.
 func ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}
-	var open sync.WaitGroup
-	defer open.Wait()
-	own, cancel := context.WithCancel(ctx)
-	defer cancel()
-	open.Go(func() {
-		<-own.Done()
-		l.Close()
-	})
-	for {
-		conn, err := l.Accept()
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("serve the mirror of ZooKeeper: %w", err)
-		}
-		open.Go(func() {
-			defer context.AfterFunc(own, func() { conn.Close() })()
-			defer conn.Close()
-			// A connection ends when its client or ctx closes it. The client sees any other
-			// error.
-			_ = m.serve(conn)
-		})
+	if err := database.ServeConns(ctx, l, func(conn net.Conn) error { return m.serve(conn) }); err != nil {
+		return fmt.Errorf("serve the mirror of ZooKeeper: %w", err)
 	}
+	return nil
 }
 
 // serve grants a session and answers its requests until it is closed.

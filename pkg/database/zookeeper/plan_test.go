@@ -10,7 +10,7 @@ import (
 
 func member(tools map[string]string) database.Member {
 	hosts := Database().Info.FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "::1"}})
-	return database.Member{Index: 1, Hosts: hosts, Dir: "/work/10.0.0.2:3500/member", Tools: tools}
+	return database.Member{Index: 1, Hosts: hosts, Dir: "/data/10.0.0.2:3500/member", Tools: tools}
 }
 
 func TestPlan(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("class path %s", got)
 	}
 	config := plan.Files[0].Content
-	for _, line := range []string{"server.2=[::1]:2888:3888", "clientPortAddress=::1", "dataDir=/work/10.0.0.2:3500/member/data", "forceSync=yes"} {
+	for _, line := range []string{"server.2=[::1]:2888:3888", "clientPortAddress=::1", "dataDir=/data/10.0.0.2:3500/member/data", "forceSync=yes"} {
 		if !strings.Contains(config, line+"\n") {
 			t.Errorf("zoo.cfg lacks %q:\n%s", line, config)
 		}

@@ -125,10 +125,10 @@ func planned(t *testing.T, m database.Member) string {
 // What a directory's name or an address holds never becomes a setting.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"/work/m", "10.0.0.1"},
-		{"/work/a b", "::1%lo\nserver.9=evil:1:2"},
-		{"/work/a\\", "x\\"},
-		{"/work/é𝄞\r\nadmin.enableServer=true\u2028", " #!=:"},
+		{"/data/m", "10.0.0.1"},
+		{"/data/a b", "::1%lo\nserver.9=evil:1:2"},
+		{"/data/a\\", "x\\"},
+		{"/data/é𝄞\r\nadmin.enableServer=true\u2028", " #!=:"},
 	} {
 		f.Add(seed[0], seed[1])
 	}
