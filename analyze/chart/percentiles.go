@@ -12,18 +12,29 @@ import (
 const mostLines = 8
 
 // percentileFigures show the latency of every percentile, so that the tail has as much
-// room as the middle. A load whose steps differ has a line for each kind of step, if
-// they are few; else only its own figure shows them.
+// room as the middle. A load whose steps differ has a line for each kind of step, of a
+// colour of its own, if those of all databases are few; else only the figures by step
+// show them.
 func percentileFigures(d *Data) []figure.Figure {
 	f := d.percentiles("LATENCY-PERCENTILES", "Latency by Percentile")
+	stages, staged := 0, false
 	for _, r := range d.Runs {
-		if len(r.Stages) > mostLines/2 {
+		stages, staged = stages+len(r.Stages), staged || r.Staged()
+	}
+	staged = staged && stages <= mostLines
+	key := 0
+	for _, r := range d.Runs {
+		if r.Staged() && !staged {
 			continue
 		}
 		for _, g := range r.Stages {
 			s := line(r)
 			if r.Staged() {
 				s.Name += ", " + g.Label
+			}
+			if staged {
+				key++
+				s.Key, s.Dash = key, figure.Solid
 			}
 			service := s
 			if g.Latency.Rated() {
