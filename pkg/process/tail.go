@@ -27,16 +27,23 @@ func Tail(path string, lines int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the end of a log: %w", err)
 	}
-	return string(lastLines(untilPanic(data, lines), lines)), nil
+	return string(lastLines(untilPanic(withoutFrames(data), lines), lines)), nil
 }
 
-// beforePanic is how many lines before a panic are kept: the program's own words.
-const beforePanic = 3
+// withoutFrames cuts a log before the stack frames of its last panic.
+func withoutFrames(data []byte) []byte {
+	at := panicAt(data)
+	if at < 0 {
+		return data
+	}
+	if i := bytes.Index(data[at:], []byte("\ngoroutine ")); i >= 0 {
+		return data[:at+i+1]
+	}
+	return data
+}
 
-// untilPanic returns the part of a log that ends n lines after the beginning of a Go
-// program's panic, less the lines kept before it. The cause is in its first lines, and
-// stack frames follow. Logs without one are returned whole.
-func untilPanic(data []byte, n int) []byte {
+// panicAt is where a Go program's last panic begins in a log, -1 if there is none.
+func panicAt(data []byte) int {
 	at := -1
 	for _, word := range []string{"panic: ", "fatal error: "} {
 		if bytes.HasPrefix(data, []byte(word)) {
@@ -46,6 +53,17 @@ func untilPanic(data []byte, n int) []byte {
 			at = max(at, i+1)
 		}
 	}
+	return at
+}
+
+// beforePanic is how many lines before a panic are kept: the program's own words.
+const beforePanic = 3
+
+// untilPanic returns the part of a log that ends n lines after the beginning of a Go
+// program's panic, less the lines kept before it. The cause is in its first lines, and
+// stack frames follow. Logs without one are returned whole.
+func untilPanic(data []byte, n int) []byte {
+	at := panicAt(data)
 	if at < 0 {
 		return data
 	}

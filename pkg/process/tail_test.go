@@ -26,6 +26,9 @@ func TestTailOfPanic(t *testing.T) {
 			t.Errorf("the tail lacks %q:\n%s", want, got)
 		}
 	}
+	if strings.Contains(got, "main.frame") || strings.Contains(got, "goroutine") {
+		t.Errorf("the tail has stack frames:\n%s", got)
+	}
 	if n := strings.Count(got, "\n") + 1; n > 20 {
 		t.Errorf("%d lines, want at most 20", n)
 	}
