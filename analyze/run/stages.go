@@ -64,16 +64,6 @@ func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) s
 // requests.
 func (r *Run) Staged() bool { return len(r.Stages) > 1 }
 
-// StageOf returns the stage of a step, nil if there is none.
-func (r *Run) StageOf(step int) *Stage {
-	for _, g := range r.Stages {
-		if slices.Contains(g.Steps, step) {
-			return g
-		}
-	}
-	return nil
-}
-
 // Rated reports whether a stage had a rate.
 func (r *Run) Rated() bool {
 	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return g.Latency.Rated() })

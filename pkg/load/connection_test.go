@@ -23,7 +23,6 @@ type servers struct {
 	down               []atomic.Bool
 	requests, attempts []atomic.Int64 // by member
 	open               atomic.Int64   // connections
-	failNext           atomic.Bool    // a request in flight loses its connection
 }
 
 var (
@@ -55,7 +54,7 @@ func (s *servers) dial(_ context.Context, member int) (database.Client, error) {
 func (s *servers) conns(n int) []database.Client {
 	conns := make([]database.Client, n)
 	for i := range conns {
-		conns[i], _ = s.dial(nil, i%len(s.down))
+		conns[i], _ = s.dial(context.Background(), i%len(s.down))
 	}
 	for m := range s.attempts {
 		s.attempts[m].Store(0)

@@ -17,9 +17,6 @@ func (m *Mapping) Add(key string, value *Node) {
 	m.content = append(m.content, TextNode(key), value)
 }
 
-// Len returns the number of keys.
-func (m Mapping) Len() int { return len(m.content) / 2 }
-
 // Node returns the mapping as a node with one key per line.
 func (m Mapping) Node() *Node {
 	return &Node{Kind: yaml.MappingNode, Tag: "!!map", Content: m.content}

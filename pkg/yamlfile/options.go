@@ -185,18 +185,6 @@ func slice(r *Reader, key string, node *Node, v reflect.Value) {
 	v.Set(list)
 }
 
-// encodeOptions is the options struct as YAML, every default filled in.
-func encodeOptions(options any) ([]byte, error) {
-	if options == nil {
-		return nil, nil
-	}
-	data, err := yaml.Dump(options)
-	if err != nil {
-		return nil, fmt.Errorf("encode options: %w", err)
-	}
-	return data, nil
-}
-
 // EncodeOptions returns an options struct as YAML with every field. It returns nil
 // for nil options.
 func EncodeOptions(options any) ([]byte, error) {
