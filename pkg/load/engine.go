@@ -203,7 +203,7 @@ func (s *step) awaitEnd() {
 // finish ends the recording of the step and returns its result.
 func (s *step) finish(ctx context.Context) (StepResult, error) {
 	c := &s.rec.clock
-	end := c.Now()
+	end := c.Now() + 1 // after the last answer, which may have ended in this very nanosecond
 	issueEnd := min(s.rec.issueEnd.at(), end)
 	res := StepResult{Start: c.Time(s.start), End: c.Time(end), IssueEnd: c.Time(issueEnd), Requests: s.schedule.Used()}
 	err := s.rec.end(end, &res)

@@ -33,7 +33,16 @@ type exhausted struct {
 	done chan struct{}
 }
 
-func (e *exhausted) set() { e.once.Do(func() { close(e.done) }) }
+// exhaust notes that no request is left to take. That ends the issuing of a closed
+// loop; a rate ends it when its last request was due.
+func (s *step) exhaust() {
+	s.exhausted.once.Do(func() {
+		if !s.rated() {
+			s.rec.endIssue(func() int64 { return s.rec.clock.Now() + 1 })
+		}
+		close(s.exhausted.done)
+	})
+}
 
 // ending replaces a step's stop time while it is being set.
 const ending = -1
@@ -91,7 +100,7 @@ func (s *step) watchStop(ctx, own context.Context) {
 	}
 	select {
 	case <-ctx.Done():
-		s.rec.offered.stop(func() int64 { return s.stop.interrupt(s.rec.clock.Now) })
+		s.rec.endIssue(func() int64 { return s.stop.interrupt(s.rec.clock.Now) })
 	case <-over:
 		s.rec.issueEnd.atMost(planned)
 	case <-own.Done():

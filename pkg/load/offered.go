@@ -11,8 +11,9 @@ import (
 // alone. The accounts count the same requests from the outcome of each one, and
 // the two must agree at a step's end.
 type offered struct {
-	clock clock.Clock
-	end   *issueEnd
+	clock  clock.Clock
+	shards *shards // no shard is locked while mu is taken
+	end    *issueEnd
 
 	// mu orders counts and a change of the end: an interrupt comes before or after
 	// the count of a second.
@@ -33,8 +34,11 @@ func (o *offered) begin(st *step, g grid) {
 	o.step, o.due, o.asked, o.at, o.grid = st, 0, 0, st.start, g
 	o.tick = make([]int64, len(o.counts)/numPhases)
 	o.end.open()
-	if st.rated() {
-		o.dueBefore(0)
+	if !st.rated() {
+		return
+	}
+	if _, last := st.schedule.Due(0); last < schedule.Never {
+		o.end.atMost(st.start + last + 1)
 	}
 }
 
@@ -81,12 +85,14 @@ func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 }
 
 // dueBefore counts the requests due before a time after the step's start. It ends
-// issuing after the schedule's last request, as soon as that is known.
+// issuing after the schedule's last request, as soon as that is known. A schedule knows
+// it ahead of time; if this process was stopped for so long that the time has passed,
+// issuing ends now.
 func (o *offered) dueBefore(t int64) int64 {
 	o.asked = max(o.asked, t)
 	before, last := o.step.schedule.Due(o.asked)
-	if last < schedule.Never {
-		o.end.atMost(o.step.start + last + 1)
+	if last < schedule.Never && o.step.start+last+1 < o.end.at() {
+		o.shards.hold(func() { o.end.atMost(max(o.step.start+last+1, o.clock.Now()+1)) })
 	}
 	return before
 }
@@ -102,9 +108,9 @@ func (o *offered) used() []int64 {
 	return counts
 }
 
-// stop ends issuing at the time that a function sets.
-func (o *offered) stop(set func() int64) {
+// stop ends issuing at the time that a function returns, as [Recorder.endIssue] does.
+func (o *offered) stop(at func() int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.end.atMost(set())
+	o.shards.hold(func() { o.end.atMost(at()) })
 }

@@ -40,7 +40,7 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	r := &Recorder{clock: clock.New(), issueEnd: &issueEnd{}}
 	r.shards = newShards(r.clock, r.issueEnd, size)
 	r.fails = &failures{open: openSeconds{clock: r.clock}, ops: ops}
-	r.offered = &offered{clock: r.clock, end: r.issueEnd, counts: make([]int64, size)}
+	r.offered = &offered{clock: r.clock, shards: r.shards, end: r.issueEnd, counts: make([]int64, size)}
 	r.accounts = newAccounts(ops)
 	r.stops = stops.New(r.clock)
 	r.flusher = &flusher{
@@ -103,6 +103,12 @@ func (r *Recorder) begin(st *step, flights []*flight) {
 	r.shards.begin(flushed, st, g, flights)
 	r.fails.begin(flushed, st.rated())
 }
+
+// endIssue ends issuing at the time that a function returns, which must be later than
+// its reading of the clock. No request is recorded meanwhile. So each request that was
+// recorded before has ended before that time, and those that end at or after that time
+// find the window closed: none is counted on the wrong side of a window's end.
+func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 
 // end flushes the last seconds of a step that ended at the given moment, writes its
 // totals, and sets the recorder's part of res. The error is the sink's, or reports that

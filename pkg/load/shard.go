@@ -213,6 +213,15 @@ func (s *shards) begin(flushed int64, st *step, g grid, flights []*flight) {
 	}
 }
 
+// hold calls a function while nothing is recorded.
+func (s *shards) hold(do func()) {
+	for _, one := range s.all {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+	}
+	do()
+}
+
 // take closes a second in every shard, adds all of them to an empty slot, adds the
 // ticks before number end and the counts by member to lists, and returns how many bytes were read. One
 // goroutine at a time calls it.

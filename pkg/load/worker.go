@@ -97,7 +97,7 @@ func (w *worker) one() bool {
 	}
 	i, due, ok := s.schedule.Next()
 	if !ok {
-		s.exhausted.set()
+		s.exhaust()
 		s.work.Skip(s.first + i)
 		return false
 	}
@@ -115,8 +115,7 @@ func (w *worker) closed() bool {
 	}
 	i, _, ok := s.schedule.Next()
 	if !ok {
-		s.rec.issueEnd.atMost(s.rec.clock.Now())
-		s.exhausted.set()
+		s.exhaust()
 		return false
 	}
 	w.apply(i, 0, 0)

@@ -22,8 +22,8 @@ func (r *DatabaseRun) Timing(step int) Timing {
 
 // Measured is a recorded step's measured window. It begins when the step's warm-up
 // ends. With a duration it ends when issuing ended or the cool-down began, whichever
-// was first, so that a straggler does not lengthen it; without one it ends with the
-// last answer.
+// was first, so that a straggler does not lengthen it; without one it ends just after
+// the last answer. It includes from and excludes to.
 //
 // Requests per second are those that ended ok in the window over its length. The
 // window is of the wall clock's time, because the same record must give the same in
