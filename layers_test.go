@@ -58,6 +58,7 @@ var layers = map[string][]string{
 	"pkg/linefile":              {"pkg/regularfile"},
 	"pkg/metric":                {},
 	"pkg/wholefile":             {},
+	"pkg/certs":                 {"pkg/address", "pkg/regularfile", "pkg/wholefile"},
 	"pkg/remotestorage":         {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},

@@ -162,6 +162,7 @@ func newRoot(a *app) *cobra.Command {
 		newUpload(a),
 		newInstall(a),
 		newConfig(a),
+		newCerts(a),
 		newSelfcheck(a),
 		newVersion(a),
 		newServe(a),

@@ -1,0 +1,215 @@
+// Package certs is a private certificate authority (CA) for agents and control. The
+// CA signs two kinds of certificates. An agent's has the machine's addresses and may
+// only serve; control's has a mark of its own and may only call. So neither can stand
+// in for the other, and nothing else that the CA's certificate is trusted for helps a
+// caller.
+//
+// Keys are ECDSA on P-256. A key file is readable by its owner alone.
+package certs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/address"
+)
+
+// Role is what a certificate is good for.
+type Role string
+
+// The roles. A certificate of neither is [RoleNone].
+const (
+	RoleCA      Role = "CA"
+	RoleAgent   Role = "agent"
+	RoleControl Role = "control"
+	RoleNone    Role = "none"
+)
+
+// The life of certificates. Every certificate is valid from an hour before its making,
+// because clocks differ.
+const (
+	// DefaultLife is that of agents' and control's certificates.
+	DefaultLife = 365 * 24 * time.Hour
+	// LongestLife bounds what may be asked for.
+	LongestLife = 10 * 365 * 24 * time.Hour
+	// authorityLife is that of a CA, unless a certificate is to live longer.
+	authorityLife = 5 * 365 * 24 * time.Hour
+	early         = time.Hour
+)
+
+// maxHosts bounds the addresses of one certificate.
+const maxHosts = 64
+
+// mark returns the URI that a certificate of an agent or of control carries.
+func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
+
+// RoleOf returns the role of a certificate. It does not check who signed it.
+func RoleOf(c *x509.Certificate) Role {
+	if c.IsCA {
+		return RoleCA
+	}
+	for _, r := range []Role{RoleAgent, RoleControl} {
+		if len(c.URIs) == 1 && c.URIs[0].String() == mark(r).String() {
+			return r
+		}
+	}
+	return RoleNone
+}
+
+// HostsOf returns the addresses of a certificate: its names, then its IP addresses.
+func HostsOf(c *x509.Certificate) []string {
+	hosts := append([]string{}, c.DNSNames...)
+	for _, ip := range c.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
+}
+
+// Authority is a CA with its key.
+type Authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// Pair is a certificate and its key, each as PEM.
+type Pair struct{ Cert, Key []byte }
+
+// NewAuthority makes a CA that lives for five years, or for life if that is longer.
+func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	template, err := blank(now, max(life, authorityLife))
+	if err != nil {
+		return nil, err
+	}
+	// Two CAs must not have one name, or a mix-up is reported as a bad signature.
+	template.Subject = pkix.Name{CommonName: "dbtester CA " + strings.ToLower(rand.Text()[:8])}
+	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
+	cert, err := sign(template, template, key, key)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+// Agent issues the certificate of an agent that is reached at each of the addresses.
+func (a *Authority) Agent(hosts []string, now time.Time, life time.Duration) (Pair, error) {
+	if len(hosts) == 0 || len(hosts) > maxHosts {
+		return Pair{}, fmt.Errorf("an agent's certificate is for 1 to %d addresses, got %d", maxHosts, len(hosts))
+	}
+	return a.issue(RoleAgent, now, life, func(c *x509.Certificate) error {
+		c.Subject.CommonName = "dbtester agent " + hosts[0]
+		if len(c.Subject.CommonName) > 64 { // the bound of X.509
+			c.Subject.CommonName = "dbtester agent"
+		}
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		for _, host := range hosts {
+			if err := address.CheckMember(host); err != nil {
+				return err
+			}
+			if ip, err := netip.ParseAddr(host); err == nil {
+				c.IPAddresses = append(c.IPAddresses, ip.Unmap().WithZone("").AsSlice())
+			} else {
+				c.DNSNames = append(c.DNSNames, strings.ToLower(host))
+			}
+		}
+		return nil
+	})
+}
+
+// Control issues a certificate with which control may call every agent that trusts
+// this CA.
+func (a *Authority) Control(now time.Time, life time.Duration) (Pair, error) {
+	return a.issue(RoleControl, now, life, func(c *x509.Certificate) error {
+		c.Subject.CommonName = "dbtester control"
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		return nil
+	})
+}
+
+func (a *Authority) issue(role Role, now time.Time, life time.Duration, fill func(*x509.Certificate) error) (Pair, error) {
+	template, err := blank(now, life)
+	if err != nil {
+		return Pair{}, err
+	}
+	if template.NotAfter.After(a.cert.NotAfter) {
+		return Pair{}, fmt.Errorf("the CA itself ends on %s, before a certificate that lives for %d days", stamp(a.cert.NotAfter), life/(24*time.Hour))
+	}
+	template.KeyUsage, template.BasicConstraintsValid = x509.KeyUsageDigitalSignature, true
+	template.URIs = []*url.URL{mark(role)}
+	if err := fill(template); err != nil {
+		return Pair{}, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Pair{}, fmt.Errorf("make key: %w", err)
+	}
+	cert, err := sign(template, a.cert, key, a.key)
+	if err != nil {
+		return Pair{}, err
+	}
+	return encode(cert, key)
+}
+
+// blank returns a certificate without name and use.
+func blank(now time.Time, life time.Duration) (*x509.Certificate, error) {
+	if life <= 0 || life > LongestLife {
+		return nil, fmt.Errorf("certificates live for up to %d days", LongestLife/(24*time.Hour))
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("draw serial number: %w", err)
+	}
+	return &x509.Certificate{SerialNumber: serial, NotBefore: now.Add(-early).UTC(), NotAfter: now.Add(life).UTC()}, nil
+}
+
+// sign makes the certificate of key that parent signs with by.
+func sign(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+	if err != nil {
+		return nil, fmt.Errorf("sign certificate: %w", err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+func encode(cert *x509.Certificate, key *ecdsa.PrivateKey) (Pair, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Pair{}, fmt.Errorf("encode key: %w", err)
+	}
+	return Pair{
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	}, nil
+}
+
+// parse returns the first certificate of a PEM text.
+func parse(text []byte) (*x509.Certificate, error) {
+	for {
+		block, rest := pem.Decode(text)
+		switch {
+		case block == nil:
+			return nil, errors.New("no certificate in PEM form")
+		case block.Type == "CERTIFICATE":
+			return x509.ParseCertificate(block.Bytes)
+		}
+		text = rest
+	}
+}
+
+// stamp is a time as messages have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,0 +1,236 @@
+package certs
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+// maxFile bounds a file of certificates or a key, in bytes.
+const maxFile = 1 << 20
+
+// Files names the PEM files of an agent or of control: the CA that it trusts, and its
+// own certificate with the key.
+type Files struct{ CA, Cert, Key string }
+
+// In returns the files of a party's folder, as [Folder] writes it.
+func In(dir string) Files {
+	return Files{CA: filepath.Join(dir, FileCA), Cert: filepath.Join(dir, FileCert), Key: filepath.Join(dir, FileKey)}
+}
+
+// complete returns an error unless every file is named.
+func (f Files) complete() error {
+	for _, file := range []struct{ what, path string }{{"CA", f.CA}, {"certificate", f.Cert}, {"key", f.Key}} {
+		if file.path == "" {
+			return fmt.Errorf("the file of the %s is missing: TLS needs a CA, a certificate and its key", file.what)
+		}
+	}
+	return nil
+}
+
+// keys is what the files hold.
+type keys struct {
+	pair   tls.Certificate // with its leaf
+	roots  *x509.CertPool
+	caName string
+}
+
+// load reads the files and checks that they are of one party and fit together. It does
+// not look at the time.
+func (f Files) load(role Role) (*keys, error) {
+	ca, err := read(f.CA)
+	if err != nil {
+		return nil, err
+	}
+	first, err := parse(ca)
+	if err != nil {
+		return nil, fmt.Errorf("read CA %s: %w", f.CA, err)
+	}
+	k := &keys{roots: x509.NewCertPool(), caName: first.Subject.CommonName}
+	k.roots.AppendCertsFromPEM(ca)
+	cert, err := read(f.Cert)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readKey(f.Key)
+	if err != nil {
+		return nil, err
+	}
+	if k.pair, err = tls.X509KeyPair(cert, key); err != nil {
+		return nil, fmt.Errorf("read certificate %s with key %s: %w", f.Cert, f.Key, err)
+	}
+	return k, f.check(k, role)
+}
+
+// check returns why the certificate is not one of the CA's for a role.
+func (f Files) check(k *keys, role Role) error {
+	leaf := k.pair.Leaf
+	if got := RoleOf(leaf); got != role {
+		return fmt.Errorf("certificate %s is for %s, not for %s", f.Cert, phrase(got), phrase(role))
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{Roots: k.roots, KeyUsages: []x509.ExtKeyUsage{usage(role)}, CurrentTime: middle(leaf)})
+	if err != nil {
+		return fmt.Errorf("certificate %s is not of the CA in %s: %w", f.Cert, f.CA, err)
+	}
+	return nil
+}
+
+// middle is a time at which a certificate is valid.
+func middle(c *x509.Certificate) time.Time { return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 2) }
+
+func usage(r Role) x509.ExtKeyUsage {
+	if r == RoleAgent {
+		return x509.ExtKeyUsageServerAuth
+	}
+	return x509.ExtKeyUsageClientAuth
+}
+
+// phrase is a role in a sentence.
+func phrase(r Role) string {
+	switch r {
+	case RoleAgent:
+		return "an agent"
+	case RoleControl:
+		return "control"
+	case RoleCA:
+		return "a CA"
+	default:
+		return "no part of dbtester"
+	}
+}
+
+func read(path string) ([]byte, error) { return regularfile.Read(path, maxFile) }
+
+// readKey is [read] of a key that other users can neither read nor write. The group may
+// read it, as services have it.
+func readKey(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&0o027 != 0 {
+		return nil, fmt.Errorf("key %s has mode %#o: other users may read or change it (chmod 600)", path, mode)
+	}
+	return read(path)
+}
+
+// version tells two versions of the files apart without reading them.
+type version [3]struct {
+	size, changed, inode int64
+}
+
+// version returns the present one of the files.
+func (f Files) version() (v version, err error) {
+	for i, path := range []string{f.CA, f.Cert, f.Key} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return version{}, err
+		}
+		v[i].size = info.Size()
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			v[i].changed, v[i].inode = s.Ctim.Nano(), int64(s.Ino)
+		}
+	}
+	return v, nil
+}
+
+// Info describes a certificate to people.
+type Info struct {
+	Path    string
+	Subject string
+	Role    Role
+	Hosts   []string
+	From    time.Time
+	Until   time.Time
+	// KeyExposed is why the key beside the certificate is no secret; nil if it is one or
+	// there is none.
+	KeyExposed error
+}
+
+// Show describes the certificates in files and folders, and in the folders below these.
+// Files without a certificate are left out of a folder. The error joins the problems of
+// all paths.
+func Show(paths ...string) ([]Info, error) {
+	var list []Info
+	var errs []error
+	for _, path := range paths {
+		found, err := show(path)
+		list, errs = append(list, found...), append(errs, err)
+	}
+	return list, errors.Join(errs...)
+}
+
+func show(path string) (list []Info, err error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		i, err := describe(path)
+		if err != nil {
+			return nil, err
+		}
+		return []Info{i}, nil
+	}
+	err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(file) != ".pem" {
+			return err
+		}
+		if text, err := read(file); err != nil || !bytes.Contains(text, []byte("BEGIN CERTIFICATE")) {
+			return err
+		}
+		i, err := describe(file)
+		list = append(list, i)
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s holds no certificates", path)
+	}
+	return list, err
+}
+
+// describe describes a certificate. A key is looked for where [Folder] writes it.
+func describe(path string) (Info, error) {
+	text, err := read(path)
+	if err != nil {
+		return Info{}, err
+	}
+	c, err := parse(text)
+	if err != nil {
+		return Info{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	i := Info{Path: path, Subject: c.Subject.CommonName, Role: RoleOf(c), Hosts: HostsOf(c), From: c.NotBefore, Until: c.NotAfter}
+	for cert, key := range map[string]string{FileCA: FileCAKey, FileCert: FileKey} {
+		if filepath.Base(path) != cert {
+			continue
+		}
+		if _, err := readKey(filepath.Join(filepath.Dir(path), key)); !errors.Is(err, fs.ErrNotExist) {
+			i.KeyExposed = err
+		}
+	}
+	return i, nil
+}
+
+// Soon is how long before its end a certificate is warned of.
+const Soon = 30 * 24 * time.Hour
+
+// Warning returns what is wrong with the time of a certificate, "" if nothing is.
+func (i Info) Warning(now time.Time) string {
+	switch left := i.Until.Sub(now); {
+	case left <= 0:
+		return fmt.Sprintf("expired on %s (this machine's time is %s)", stamp(i.Until), stamp(now))
+	case now.Before(i.From):
+		return fmt.Sprintf("is not valid before %s (this machine's time is %s)", stamp(i.From), stamp(now))
+	case left < Soon:
+		return fmt.Sprintf("expires on %s, in %d days", stamp(i.Until), int(left/(24*time.Hour)))
+	default:
+		return ""
+	}
+}
