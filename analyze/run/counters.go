@@ -60,6 +60,10 @@ func SourceOf(m metric.Metric) Source {
 		return Network
 	case metric.Host:
 		return host
+	case metric.Namespace:
+		return namespace
+	case metric.Group:
+		return controlGroup
 	}
 	return Unshared
 }
@@ -82,6 +86,20 @@ func Network(s results.Sample) string {
 }
 
 func host(s results.Sample) string { return s.BootID }
+
+func namespace(s results.Sample) string {
+	if s.BootID == "" {
+		return ""
+	}
+	return fmt.Sprintf("network of %s %s", s.BootID, s.NetNS)
+}
+
+func controlGroup(s results.Sample) string {
+	if s.BootID == "" || s.Group == "" {
+		return ""
+	}
+	return fmt.Sprintf("group %s of %s %s", s.Group, s.BootID, s.NetNS)
+}
 
 // Unshared is the source of metrics that belong to one member alone.
 func Unshared(results.Sample) string { return "" }

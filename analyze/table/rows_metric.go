@@ -23,14 +23,31 @@ func metricRow(m metric.Metric) Row {
 	if m.Kind == metric.Counter {
 		return Row{
 			Name: "SERVER-" + m.Column, Unit: m.Unit, Ours: true,
-			Definition: m.Help + " of all members, over the load: last counter less first",
-			Cell:       attended(serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m))),
+			Definition: m.Help + "; of all members, over the load: last counter less first",
+			Cell:       attended(wherePresent(m, serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m)))),
 		}
 	}
 	return Row{
 		Name: "MEMBER-MAX-" + m.Column, Unit: m.Unit, Ours: true,
 		Definition: m.Help + ", the largest during the load; the member with the most, and which",
-		Cell:       attended(memberPeak(run.Of(m.Name), metricText(m))),
+		Cell:       attended(wherePresent(m, memberPeak(run.Of(m.Name), metricText(m)))),
+	}
+}
+
+// wherePresent prints an optional metric only where a sample knows it.
+func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell {
+	if !m.Optional {
+		return cell
+	}
+	return func(r *run.Run) Cell {
+		for _, server := range r.Machines.Servers {
+			for i := range server.Samples {
+				if server.Samples[i].Get(m.Name) >= 0 {
+					return cell(r)
+				}
+			}
+		}
+		return inapplicable("no member's machine has it")
 	}
 }
 

@@ -32,3 +32,23 @@ func TestRowOfAMetric(t *testing.T) {
 		}
 	}
 }
+
+// A metric that the kernels lack has no row, which differs from one that was lost.
+func TestRowOfAnOptionalMetric(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	row := metricRow(metric.System().Must(metric.IOPressureSome))
+	if cell := row.Cell(runs[0]); cell.applies() {
+		t.Errorf("a metric that no sample knows must have no row, got %+v", cell)
+	}
+	for i, server := range runs[0].Machines.Servers {
+		for at := range server.Samples {
+			runs[0].Machines.Servers[i].Samples[at].Set(metric.IOPressureSome, float64(at))
+		}
+	}
+	if cell := row.Cell(runs[0]); !cell.applies() || cell.Value == nil || *cell.Value <= 0 {
+		t.Errorf("a metric that samples know must have its row, got %+v", cell)
+	}
+}

@@ -1,5 +1,7 @@
 package metric
 
+import "fmt"
+
 // CPUSeconds is the metric of /proc/PID/stat that is always sampled.
 const CPUSeconds Name = "cpu_seconds"
 
@@ -21,7 +23,11 @@ func cpuTime() Source {
 			if err != nil {
 				return err
 			}
-			into[0] = Reading{Value: f.Number(14) + f.Number(15), Waited: f.Number(16) + f.Number(17)}
+			own, waited := f.Number(14)+f.Number(15), f.Number(16)+f.Number(17)
+			if own < 0 || waited < 0 {
+				return fmt.Errorf("times must be 0 or more, got %g and %g ticks", own, waited)
+			}
+			into[0] = Reading{Value: own, Waited: waited}
 			return f.Err()
 		},
 	}

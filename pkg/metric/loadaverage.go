@@ -3,6 +3,7 @@ package metric
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -35,6 +36,9 @@ func parseLoadAverage(data []byte, _ string, into []Reading) error {
 		v, err := strconv.ParseFloat(string(fields[i]), 64)
 		if err != nil {
 			return fmt.Errorf("loadavg: %w", err)
+		}
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("loadavg must have numbers of 0 or more, got %q", data)
 		}
 		into[i].Value = v
 	}

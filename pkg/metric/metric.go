@@ -54,10 +54,14 @@ const (
 	Load
 	// Database is one member of the database, by its own account.
 	Database
+	// Namespace is the network namespace of the processes.
+	Namespace
+	// Group is the control group of the sampled process, of either version.
+	Group
 )
 
 func (s Scope) String() string {
-	return [...]string{"unknown", "process", "device", "interface", "host", "load", "database"}[s]
+	return [...]string{"unknown", "process", "device", "interface", "host", "load", "database", "network namespace", "control group"}[s]
 }
 
 // Unknown is the value of a metric that could not be read. Known values are 0 or
@@ -85,6 +89,9 @@ type Metric struct {
 	// reports leave it false, because their rows have names and definitions of their
 	// own.
 	Report bool
+	// Optional means that some kernels, or control groups, do not have the metric. That
+	// is no error, and reports leave out its row where no sample knows it.
+	Optional bool
 }
 
 // Whole reports whether the metric's values are whole numbers.

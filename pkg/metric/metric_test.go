@@ -41,8 +41,11 @@ A counter only grows, and reports show its growth. A gauge is a momentary value.
 // A sampler relies on these properties of every source.
 func TestSources(t *testing.T) {
 	for _, s := range Sources() {
-		if (s.File == "") != (s.Parse == nil) {
-			t.Errorf("source of %s must have both a file and a parser, or neither", s.Metrics[0].Name)
+		if (s.File == "") != (s.Parse == nil && s.Line == nil) || s.Parse != nil && s.Line != nil {
+			t.Errorf("source of %s must have both a file and one parser, or neither", s.Metrics[0].Name)
+		}
+		if (s.Scope() == Group) != (s.Controller != "" && s.OldFile != "") {
+			t.Errorf("source of %s must have a controller and a file of version 1 if it is of a control group, and only then", s.Metrics[0].Name)
 		}
 		for _, m := range s.Metrics {
 			if m.Scope != s.Scope() {

@@ -110,3 +110,60 @@ func TestNetdev(t *testing.T) {
 func TestLoadAverage(t *testing.T) {
 	check(t, loadAverage(), "", map[string][]Reading{"0.52 1.58 12.59 3/441 4242\n": values(0.52, 1.58, 12.59)}, "", "1 2", "a b c")
 }
+
+func TestHostWait(t *testing.T) {
+	check(t, hostWait(), "", map[string][]Reading{
+		"cpu  100 10 200 9999 777 30 40 50 7 8\ncpu0 1 1 1 1 1 1 1 1 1 1\n": values(50, 777),
+	}, "", "intr 5\n", "cpu 1 2 3\n", "cpu  1 1 1 9 9 1 1 x\n")
+}
+
+func TestPressure(t *testing.T) {
+	check(t, ioPressure(), "", map[string][]Reading{
+		"some avg10=0.81 avg60=3.06 avg300=4.58 total=50783697\nfull avg10=0.13 avg60=1.56 avg300=2.36 total=30510047\n": values(50783697, 30510047),
+		"some avg10=0.00 avg60=0.00 avg300=0.00 total=5\n":                                                               values(5, Unknown), // cpu before 5.13
+	}, "", "some avg10=0.00\n", "some avg10=0.00 total=x\n", "full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n")
+}
+
+func TestTCPCounters(t *testing.T) {
+	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoMin OutSegs RetransSegs\nTcp: 200 1000 7\nUdp: NoPorts\nUdp: 1\n"
+	check(t, tcpSegments(), "", map[string][]Reading{
+		snmp:                                  values(1000, 7),
+		"Tcp: RtoMin OutSegs\nTcp: 200 1000":  values(1000, Unknown),
+		"Tcp: MaxConn OutSegs\nTcp: -1 1000 ": values(1000, Unknown),
+	}, "", "Tcp: OutSegs RetransSegs\n", "Tcp: OutSegs RetransSegs\nTcp: 1\n", "Tcp: OutSegs\nTcp: 1 2\n", "Tcp: OutSegs\nTcp: x\n")
+	check(t, tcpEvents(), "", map[string][]Reading{
+		"TcpExt: ListenOverflows ListenDrops TCPTimeouts\nTcpExt: 1 2 3\nIpExt: A\nIpExt: 1\n": values(3, 2),
+	}, snmp)
+}
+
+func TestTCPQueues(t *testing.T) {
+	for line, want := range map[string][]Reading{
+		"  sl  local_address rem_address   st tx_queue rx_queue tr": values(0, 0),
+		"": values(0, 0),
+		"   1: 0100007F:094B 0100007F:AD18 01 00000400:00000020 01:00000014": values(1024, 32),
+		"   0: 0100007F:094B 00000000:0000 0A 00000000:00000003 00:00000000": values(0, 0),
+	} {
+		into := make([]Reading, 2)
+		if err := addQueues([]byte(line), into); err != nil || !cmp.Equal(into, want) {
+			t.Errorf("%q must give %v, got %v and %v", line, want, into, err)
+		}
+	}
+	for _, line := range []string{"1:", "1: a b 01 12", "1: a b 01 x:1", "1: a b 01 1:fffffffff"} {
+		if err := addQueues([]byte(line), make([]Reading, 2)); err == nil {
+			t.Errorf("%q must be an error", line)
+		}
+	}
+}
+
+func TestControlGroup(t *testing.T) {
+	check(t, groupCPU(), "", map[string][]Reading{
+		"usage_usec 1\nnr_periods 9\nnr_throttled 7\nthrottled_usec 250000\n": values(.25, 7),
+		"nr_periods 9\nnr_throttled 7\nthrottled_time 250000000\n":            values(.25, 7),
+		"usage_usec 1\nuser_usec 1\n":                                         values(Unknown, Unknown),
+	}, "nr_throttled x\n", "throttled_usec\nthrottled_time x\n")
+	check(t, groupMemory(), "", map[string][]Reading{"4096\n": values(4096)}, "", "max\n")
+	check(t, groupMemoryLimit(), "", map[string][]Reading{
+		"low 0\nhigh 2\nmax 31\noom 0\n": values(31),
+		"12\n":                           values(12),
+	}, "", "x\n", "low 0\n", "max x\n")
+}

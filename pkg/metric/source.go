@@ -1,5 +1,7 @@
 package metric
 
+import "time"
+
 // Source is a place that samplers read and the metrics that they find there.
 type Source struct {
 	// File is the path below the mount of proc; for the scope Process, below the
@@ -11,6 +13,21 @@ type Source struct {
 	// Readings that it leaves alone are unknown. of is the name of the block device
 	// or network interface to look for, for sources of those scopes.
 	Parse func(data []byte, of string, into []Reading) error
+	// Line takes the place of Parse for a file that may be too long to hold. It is
+	// called for each line and adds to the readings, which begin at 0.
+	Line func(line []byte, into []Reading) error
+	// Also is another file of the same form, whose lines are added; it may be absent.
+	Also string
+	// Every is the shortest time between two readings of a file that costs much; 0
+	// means every sample. Samples between two readings do not know the metrics.
+	Every time.Duration
+
+	// Controller names the controller of a source of the scope Group. File is in the
+	// group's directory in version 2 and OldFile in that of the controller's hierarchy
+	// in version 1. Above means that the readings of the groups above are added; else
+	// they are those of the innermost group that has any.
+	Controller, OldFile string
+	Above               bool
 
 	// The rest matters for the scope Process only.
 
@@ -23,6 +40,9 @@ type Source struct {
 	// Divisor is how many units of a reading make one unit of the metric; 0 is 1.
 	Divisor float64
 }
+
+// Optional reports whether the file may be absent.
+func (s Source) Optional() bool { return s.Metrics[0].Optional }
 
 // Scope returns the scope of the source's metrics, which is the same for all.
 func (s Source) Scope() Scope { return s.Metrics[0].Scope }
@@ -50,5 +70,15 @@ func Sources() []Source {
 		loadClients(),
 		runDelay(),
 		hostCPU(),
+		hostWait(),
+		cpuPressure(),
+		memoryPressure(),
+		ioPressure(),
+		tcpSegments(),
+		tcpEvents(),
+		tcpQueues(),
+		groupCPU(),
+		groupMemory(),
+		groupMemoryLimit(),
 	}
 }

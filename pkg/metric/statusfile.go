@@ -113,8 +113,11 @@ func parseKB(value []byte) (float64, error) {
 	return n * 1024, err
 }
 
-// parseCount parses a whole number.
+// parseCount parses a whole number of 0 or more.
 func parseCount(digits []byte) (float64, error) {
 	n, err := strconv.ParseInt(string(digits), 10, 64)
+	if err == nil && n < 0 {
+		return Unknown, fmt.Errorf("a count must be 0 or more, got %d", n)
+	}
 	return float64(n), err
 }

@@ -29,6 +29,9 @@ type Sample struct {
 	// BootID and NetNS identify the machine and the network namespace: samples that
 	// have the same ones and the same device or interface count one source.
 	BootID, NetNS string
+	// Group is the directory of the processes' control group, "" if there is none that
+	// counts anything.
+	Group string
 
 	// Values are those of the metrics of [metric.System]. Copies of a sample share
 	// them; [Sample.Set] separates the copy that it changes.

@@ -36,6 +36,9 @@ func sampleColumns() []linefile.Column[sampleRow] {
 		if !slices.ContainsFunc(columns, func(c linefile.Column[sampleRow]) bool { return c.Name == m.Column }) {
 			columns = append(columns, optional(metricColumn(m.Name)))
 		}
+		if m.Name == metric.HostCPUSeconds { // files of earlier versions end here
+			columns = append(columns, optional(linefile.TextColumn("CGROUP", func(r *sampleRow) *string { return &r.Group })))
+		}
 	}
 	return columns
 }

@@ -22,7 +22,7 @@ func (f *files) cpuQuota() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups, err := parseCgroups(data)
+	groups, err := parseCgroups(data, "cpu")
 	if err != nil {
 		return 0, err
 	}
@@ -49,15 +49,15 @@ func (f *files) cpuQuota() (float64, error) {
 }
 
 // cgroup is a group that a process is in: one of the unified hierarchy, or of that
-// of version 1 whose controllers are named.
+// of version 1 that has a controller.
 type cgroup struct {
-	controllers []string
-	path        string
+	controller string // "" for the unified hierarchy
+	path       string
 }
 
-// parseCgroups reads the groups that may limit processors from a file of
+// parseCgroups reads the groups that the controller may act on from a file of
 // cgroups(7): hierarchy:controllers:path.
-func parseCgroups(data []byte) ([]cgroup, error) {
+func parseCgroups(data []byte, controller string) ([]cgroup, error) {
 	var groups []cgroup
 	for line := range bytes.Lines(data) {
 		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
@@ -67,8 +67,8 @@ func parseCgroups(data []byte) ([]cgroup, error) {
 		switch controllers := strings.Split(fields[1], ","); {
 		case fields[0] == "0" && fields[1] == "":
 			groups = append(groups, cgroup{path: fields[2]})
-		case slices.Contains(controllers, "cpu"):
-			groups = append(groups, cgroup{controllers, fields[2]})
+		case slices.Contains(controllers, controller):
+			groups = append(groups, cgroup{controller, fields[2]})
 		}
 	}
 	return groups, nil
@@ -97,10 +97,10 @@ func (g cgroup) dirs(mounts []mount) (dirs []string) {
 
 // on reports whether the mount is of the group's hierarchy.
 func (g cgroup) on(m mount) bool {
-	if g.controllers == nil {
+	if g.controller == "" {
 		return m.fstype == "cgroup2"
 	}
-	return m.fstype == "cgroup" && slices.Contains(strings.Split(m.options, ","), "cpu")
+	return m.fstype == "cgroup" && slices.Contains(strings.Split(m.options, ","), g.controller)
 }
 
 // quotaOf returns the quota of the group at dir, 0 if it has none.

@@ -1,7 +1,9 @@
 package sysmetrics
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// bufferBytes is the size of a new buffer, which most files of proc fit into.
+const bufferBytes = 8 << 10
 
 // files reads small files below the mount of proc, reusing one buffer: hundreds
 // are read for each sample. It is not safe for concurrent use.
@@ -20,30 +25,83 @@ type files struct {
 // read returns a file's content, which is good until the next read. It uses the
 // system calls themselves, because package os would offer each file to the
 // poller first.
-func (f *files) read(elem ...string) ([]byte, error) {
-	path := f.path(elem...)
+func (f *files) read(elem ...string) ([]byte, error) { return f.readPath(f.path(elem...)) }
+
+// readPath is read for a path that need not be below the mount of proc.
+func (f *files) readPath(path string) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
 	if len(f.buf) == 0 {
-		f.buf = make([]byte, 8<<10)
+		f.buf = make([]byte, bufferBytes)
 	}
 	n := 0
 	for {
-		got, err := unix.Read(fd, f.buf[n:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		got, err := readOnce(fd, path, f.buf[n:])
 		if err != nil {
-			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+			return nil, err
 		}
 		if got == 0 {
 			return f.buf[:n], nil
 		}
 		if n += got; n == len(f.buf) {
 			f.buf = append(f.buf, make([]byte, len(f.buf))...)
+		}
+	}
+}
+
+// lines calls each for every line of a file of any length, which is never held as a
+// whole. It returns the first error of each, or one for a line that is longer than the
+// buffer.
+func (f *files) lines(each func(line []byte) error, elem ...string) error {
+	path := f.path(elem...)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	if len(f.buf) == 0 {
+		f.buf = make([]byte, bufferBytes)
+	}
+	kept := 0 // of a line whose end is still to be read
+	for {
+		got, err := readOnce(fd, path, f.buf[kept:])
+		if err != nil {
+			return err
+		}
+		rest := f.buf[:kept+got]
+		for {
+			line, after, whole := bytes.Cut(rest, []byte{'\n'})
+			if !whole && got > 0 {
+				break
+			}
+			if len(line) > 0 {
+				if err := each(line); err != nil {
+					return err
+				}
+			}
+			if rest = after; !whole {
+				return nil
+			}
+		}
+		if kept = copy(f.buf, rest); kept == len(f.buf) {
+			return fmt.Errorf("read %s: a line must be shorter than %d bytes", path, len(f.buf))
+		}
+	}
+}
+
+// readOnce reads what there is, 0 bytes at the end.
+func readOnce(fd int, path string, into []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, into)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, &fs.PathError{Op: "read", Path: path, Err: err}
+		default:
+			return n, nil
 		}
 	}
 }

@@ -42,12 +42,10 @@ type Options struct {
 // concurrent use; samples are taken one at a time.
 type Sampler struct {
 	options       Options
-	device, iface string
 	bootID, netNS string
 
 	mu       sync.Mutex
-	files    *files
-	sources  []metric.Source // of the machine
+	machine  *machine
 	tree     *tree
 	previous results.Sample
 	taken    time.Time // when previous was, with its monotonic clock
@@ -61,22 +59,21 @@ func NewSampler(o Options) (*Sampler, error) {
 		o.Root = "/proc"
 	}
 	f := &files{root: o.Root}
-	s := &Sampler{options: o, device: o.Device, iface: o.Interface, files: f, sources: machineSources(), tree: newTree(f, o.Tree)}
+	device, iface := o.Device, o.Interface
 	var err error
-	if s.device == "" && o.Dir != "" {
-		if _, s.device, err = f.filesystem(o.Dir); err != nil {
+	if device == "" && o.Dir != "" {
+		if _, device, err = f.filesystem(o.Dir); err != nil {
 			return nil, err
 		}
 	}
-	if s.iface == "" {
-		if s.iface, err = f.findInterface(o.Addr); err != nil {
+	if iface == "" {
+		if iface, err = f.findInterface(o.Addr); err != nil {
 			return nil, err
 		}
 	}
-	for _, source := range s.sources {
-		if err := s.readSource(source, metric.System().Values()); err != nil && source.Scope() != metric.Host {
-			return nil, err
-		}
+	s := &Sampler{options: o, machine: newMachine(f, device, iface), tree: newTree(f, o.Tree)}
+	if err := s.machine.check(); err != nil {
+		return nil, err
 	}
 	if s.bootID, err = f.bootID(); err != nil {
 		return nil, fmt.Errorf("identify this machine: %w", err)
@@ -89,10 +86,10 @@ func NewSampler(o Options) (*Sampler, error) {
 
 // Device is the block device that is sampled, as in /proc/diskstats; empty if
 // the data directory has none.
-func (s *Sampler) Device() string { return s.device }
+func (s *Sampler) Device() string { return s.machine.device }
 
 // Interface is the sampled one, by its name in /proc/net/dev.
-func (s *Sampler) Interface() string { return s.iface }
+func (s *Sampler) Interface() string { return s.machine.iface }
 
 // Sample reads once. Whatever could not be read is unknown in the sample and named
 // in the error; the sample is good for the rest.
@@ -105,16 +102,15 @@ func (s *Sampler) Sample() (results.Sample, error) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	sample := results.Sample{
-		UnixNano: now.UnixNano(), Device: s.device, Interface: s.iface,
+		UnixNano: now.UnixNano(), Device: s.machine.device, Interface: s.machine.iface,
 		BootID: s.bootID, NetNS: s.netNS, Values: metric.System().Values(),
 	}
 	if s.options.Clients != nil {
 		sample.Values.Set(metric.Clients, float64(s.options.Clients()))
 	}
 	problems := []error{s.readTree(&sample)}
-	for _, source := range s.sources {
-		problems = append(problems, s.readSource(source, sample.Values))
-	}
+	problems = append(problems, s.machine.sample(now, sample.PID, sample.Values)...)
+	sample.Group = s.machine.group.name
 	percent := 0.0 // of the first sample
 	if !s.taken.IsZero() {
 		period := now.Sub(s.taken)
@@ -150,46 +146,6 @@ func (s *Sampler) readTree(sample *results.Sample) error {
 	sample.Values.Set(metric.Processes, u.processes)
 	if err != nil {
 		return fmt.Errorf("sample the processes: %w", err)
-	}
-	return nil
-}
-
-// machineSources returns the sources that are read once per sample.
-func machineSources() (sources []metric.Source) {
-	for _, s := range metric.Sources() {
-		if s.File != "" && s.Scope() != metric.Process {
-			sources = append(sources, s)
-		}
-	}
-	return sources
-}
-
-// readSource sets the metrics of one source. Those of a device that the data
-// directory does not have stay unknown.
-func (s *Sampler) readSource(source metric.Source, values metric.Values) error {
-	what, of := source.File, ""
-	switch source.Scope() {
-	case metric.Device:
-		if what, of = "the disk", s.device; of == "" {
-			return nil
-		}
-	case metric.Interface:
-		what, of = "the network", s.iface
-	}
-	readings := make([]metric.Reading, len(source.Metrics))
-	data, err := s.files.read(source.File)
-	if err == nil {
-		err = parse(&source, data, of, readings)
-	}
-	if err != nil {
-		return fmt.Errorf("sample %s: %w", what, err)
-	}
-	for i, m := range source.Metrics {
-		v := readings[i].Value
-		if v >= 0 && source.Divisor > 0 {
-			v /= source.Divisor
-		}
-		values.Set(m.Name, v)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 		}
 		last, most = got, max(most, got.Get(metric.Processes))
 	}
-	data, err := s.files.read(strconv.Itoa(pid), "stat")
+	data, err := s.machine.files.read(strconv.Itoa(pid), "stat")
 	if err != nil {
 		t.Fatalf("read the file of the process: %v", err)
 	}

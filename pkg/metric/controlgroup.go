@@ -1,0 +1,108 @@
+package metric
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Metrics of the control group that the processes are in.
+const (
+	GroupThrottledSeconds Name = "group_throttled_seconds"
+	GroupThrottledPeriods Name = "group_throttled_periods"
+	GroupMemoryBytes      Name = "group_memory_bytes"
+	GroupMemoryLimitHits  Name = "group_memory_limit_hits"
+)
+
+// groupCPU is cpu.stat of a group of either version. Each group above the processes'
+// own one may have a limit too, and throttles by itself.
+func groupCPU() Source {
+	return Source{
+		File: "cpu.stat", OldFile: "cpu.stat", Controller: "cpu", Above: true,
+		Metrics: []Metric{
+			{Name: GroupThrottledSeconds, Column: "CGROUP-THROTTLED-SECONDS", Unit: "s", Kind: Counter, Scope: Group, Decimals: Exact, Report: true, Optional: true,
+				Help: "time that the control group and those above it were stopped because they had used their CPU quota"},
+			{Name: GroupThrottledPeriods, Column: "CGROUP-THROTTLED-PERIODS", Unit: "periods", Kind: Counter, Scope: Group, Report: true, Optional: true,
+				Help: "periods of the CPU quota in which the control group or one above it was stopped"},
+		},
+		Parse: parseThrottling,
+	}
+}
+
+// parseThrottling reads microseconds of version 2 and nanoseconds of version 1. A
+// group without the controller has neither.
+func parseThrottling(data []byte, _ string, into []Reading) error {
+	for key, value := range words(data) {
+		var err error
+		unit := 1.0
+		at := 0
+		switch string(key) {
+		case "throttled_usec":
+			unit = 1e6
+		case "throttled_time":
+			unit = 1e9
+		case "nr_throttled":
+			at = 1
+		default:
+			continue
+		}
+		if into[at].Value, err = parseCount(value); err != nil {
+			return fmt.Errorf("%s in cpu.stat: %w", key, err)
+		}
+		into[at].Value /= unit
+	}
+	return nil
+}
+
+// groupMemory is memory.current, or memory.usage_in_bytes in version 1.
+func groupMemory() Source {
+	return Source{
+		File: "memory.current", OldFile: "memory.usage_in_bytes", Controller: "memory",
+		Metrics: []Metric{{
+			Name: GroupMemoryBytes, Column: "CGROUP-MEMORY-BYTES", Unit: "bytes", Kind: Gauge, Scope: Group, Report: true, Optional: true,
+			Help: "memory that the control group uses, the page cache of its files included; that of the machine for the root group of version 1",
+		}},
+		Parse: func(data []byte, _ string, into []Reading) (err error) {
+			into[0].Value, err = parseCount(bytes.TrimSpace(data))
+			return err
+		},
+	}
+}
+
+// groupMemoryLimit is "max" of memory.events, or memory.failcnt in version 1.
+func groupMemoryLimit() Source {
+	return Source{
+		File: "memory.events", OldFile: "memory.failcnt", Controller: "memory",
+		Metrics: []Metric{{
+			Name: GroupMemoryLimitHits, Column: "CGROUP-MEMORY-LIMIT-HITS", Unit: "times", Kind: Counter, Scope: Group, Report: true, Optional: true,
+			Help: "times that the control group reached its memory limit, and pages of it were reclaimed or processes of it killed",
+		}},
+		Parse: parseMemoryLimit,
+	}
+}
+
+func parseMemoryLimit(data []byte, _ string, into []Reading) (err error) {
+	if !bytes.ContainsRune(data, ' ') {
+		into[0].Value, err = parseCount(bytes.TrimSpace(data))
+		return err
+	}
+	for key, value := range words(data) {
+		if string(key) == "max" {
+			into[0].Value, err = parseCount(value)
+			return err
+		}
+	}
+	return errors.New("memory.events must have a line of max")
+}
+
+// words yields the two words of each line "key value".
+func words(data []byte) func(yield func(key, value []byte) bool) {
+	return func(yield func(key, value []byte) bool) {
+		for line := range bytes.Lines(data) {
+			key, value, ok := bytes.Cut(line, []byte{' '})
+			if ok && !yield(key, bytes.TrimSpace(value)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package sysmetrics
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// groupOf is the process whose control group is sampled, and the group's name.
+type groupOf struct {
+	pid  int
+	name string
+}
+
+// groupSource is a source of the scope Group and the files that it is read from.
+type groupSource struct {
+	machineSource
+	paths []string
+	sum   []metric.Reading
+}
+
+// sampleGroup sets the metrics of the group that a process is in. A process that is
+// moved to another group later is not followed; one that is started anew is.
+func (m *machine) sampleGroup(pid int, values metric.Values) error {
+	if pid != 0 && pid != m.group.pid {
+		if err := m.findGroup(pid); err != nil {
+			if gone(err) {
+				return nil // no control groups, or the process has just ended
+			}
+			return fmt.Errorf("find the control group of pid %d: %w", pid, err)
+		}
+	}
+	for i := range m.groups {
+		g := &m.groups[i]
+		if g.read(m.files) {
+			g.store(values)
+		}
+	}
+	return nil
+}
+
+// findGroup finds the files of the group of a process.
+func (m *machine) findGroup(pid int) error {
+	data, err := m.files.read(strconv.Itoa(pid), "cgroup")
+	if err != nil {
+		return err
+	}
+	var all []cgroup
+	for i := range m.groups {
+		found, err := parseCgroups(data, m.groups[i].Controller)
+		if err != nil {
+			return err
+		}
+		all = slices.Concat(all, found)
+	}
+	if data, err = m.files.read("self", "mountinfo"); err != nil {
+		return err
+	}
+	mounts, err := parseMountinfo(data)
+	if err != nil {
+		return err
+	}
+	m.group = groupOf{pid: pid}
+	for i := range m.groups {
+		g := &m.groups[i]
+		g.find(m.files, all, mounts)
+		if m.group.name == "" && len(g.paths) > 0 {
+			m.group.name = filepath.Dir(g.paths[0])
+		}
+	}
+	return nil
+}
+
+// find chooses the files: those of the first hierarchy in which the group, or one
+// above it, has the controller.
+func (g *groupSource) find(f *files, groups []cgroup, mounts []mount) {
+	g.paths = nil
+	for _, group := range groups {
+		name := g.File
+		if group.controller != "" {
+			if name = g.OldFile; group.controller != g.Controller {
+				continue
+			}
+		}
+		for _, dir := range group.dirs(mounts) {
+			path := filepath.Join(dir, name)
+			if !g.readPath(f, path) || g.readings[0].Value < 0 {
+				continue
+			}
+			if g.paths = append(g.paths, path); !g.Above {
+				return
+			}
+		}
+		if len(g.paths) > 0 {
+			return
+		}
+	}
+}
+
+// read sets the readings to the sum over the files, and returns false if one cannot be
+// read, as after the group's removal.
+func (g *groupSource) read(f *files) bool {
+	if len(g.paths) == 0 {
+		return false
+	}
+	g.sum = append(g.sum[:0], g.readings...)
+	clear(g.sum)
+	for _, path := range g.paths {
+		if !g.readPath(f, path) {
+			return false
+		}
+		for i, r := range g.readings {
+			if r.Value < 0 {
+				return false
+			}
+			g.sum[i].Value += r.Value
+		}
+	}
+	copy(g.readings, g.sum)
+	return true
+}
+
+// readPath sets the readings to those of one file.
+func (g *groupSource) readPath(f *files, path string) bool {
+	data, err := f.readPath(path)
+	return err == nil && parse(&g.Source, data, "", g.readings) == nil
+}

@@ -1,0 +1,157 @@
+package sysmetrics
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// kernel writes the /proc of a machine, and its control groups, from testdata.
+func kernel(t testing.TB, name string) string {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	root := t.TempDir()
+	for _, f := range archive.Files {
+		path := filepath.Join(root, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatalf("make the folders: %v", err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(f.Data), "ROOT", root)), 0o600); err != nil {
+			t.Fatalf("write a file for the test: %v", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "self", "ns"), 0o750); err != nil {
+		t.Fatalf("make the folders: %v", err)
+	}
+	if err := os.Symlink("net:[1]", filepath.Join(root, "self", "ns", "net")); err != nil {
+		t.Fatalf("make a symbolic link: %v", err)
+	}
+	return root
+}
+
+// TestKernels samples machines of different kernels. What a kernel lacks is unknown,
+// which is neither 0 nor an error.
+func TestKernels(t *testing.T) {
+	both := map[metric.Name]float64{
+		metric.Processes: 1, metric.TransmitBytes: 73998197, metric.FDs: 1,
+		metric.ReadBytes: 1024, metric.WriteBytes: 2048,
+	}
+	for name, test := range map[string]struct {
+		device, group string
+		want          map[metric.Name]float64
+	}{
+		"proc-6.18.txtar": {"nvme0n1p1", "cgroup/system.slice/etcd.service", map[metric.Name]float64{
+			metric.CPUSeconds: 20, metric.RunDelay: 1.5, metric.RSSAnonBytes: 12112 << 10,
+			metric.HostStealSeconds: 12.03, metric.HostIOWaitSeconds: 29.86,
+			metric.CPUPressureSome: 421.699667, metric.CPUPressureFull: 0,
+			metric.MemoryPressureSome: 17e-6, metric.MemoryPressureFull: 5e-6,
+			metric.IOPressureSome: 50.783697, metric.IOPressureFull: 30.510047,
+			metric.TCPSentSegments: 684055, metric.TCPRetransmitted: 32, metric.TCPTimeouts: 2, metric.TCPListenDrops: 0,
+			metric.TCPSendQueue: 0x400 + 0x10, metric.TCPReceiveQueue: 0x200 + 0x20,
+			metric.GroupThrottledSeconds: .75, metric.GroupThrottledPeriods: 27,
+			metric.GroupMemoryBytes: 100 << 20, metric.GroupMemoryLimitHits: 31,
+			metric.WritesCompleted: 4900, metric.SectorsWritten: 69000,
+		}},
+		"proc-3.10.txtar": {"dm-0", "cgroup/cpu,cpuacct/system.slice/zookeeper.service", map[metric.Name]float64{
+			metric.CPUSeconds: 19.78, metric.RunDelay: metric.Unknown, metric.RSSAnonBytes: metric.Unknown,
+			metric.HostStealSeconds: 0, metric.HostIOWaitSeconds: 35.52,
+			metric.CPUPressureSome: metric.Unknown, metric.CPUPressureFull: metric.Unknown,
+			metric.MemoryPressureSome: metric.Unknown, metric.MemoryPressureFull: metric.Unknown,
+			metric.IOPressureSome: metric.Unknown, metric.IOPressureFull: metric.Unknown,
+			metric.TCPRetransmitted: 348, metric.TCPTimeouts: 0, metric.TCPListenDrops: 0,
+			metric.TCPSendQueue: 0x400, metric.TCPReceiveQueue: 0x200,
+			metric.GroupThrottledSeconds: 1.25, metric.GroupThrottledPeriods: 11,
+			metric.GroupMemoryBytes: 640e6, metric.GroupMemoryLimitHits: 3,
+			metric.WritesCompleted: 29000000,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := kernel(t, name)
+			s, err := NewSampler(Options{Root: root, PIDs: pids(4242), Tree: true, Device: test.device})
+			if err != nil {
+				t.Fatalf("start the sampler: %v", err)
+			}
+			got := sample(t, s)
+			if want := filepath.Join(root, test.group); got.Group != want {
+				t.Errorf("the control group must be %q, got %q", want, got.Group)
+			}
+			for _, values := range []map[metric.Name]float64{both, test.want} {
+				for name, want := range values {
+					if v := got.Get(name); v != want {
+						t.Errorf("%s must be %v, got %v", name, want, v)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The tables of sockets cost much, so samples soon after do not know them.
+func TestCostlyFilesAreReadSeldom(t *testing.T) {
+	s, err := NewSampler(Options{Root: kernel(t, "proc-6.18.txtar"), PIDs: pids(4242)})
+	if err != nil {
+		t.Fatalf("start the sampler: %v", err)
+	}
+	if first := sample(t, s); first.Get(metric.TCPSendQueue) < 0 {
+		t.Error("the first sample must know the queues")
+	}
+	if second := sample(t, s); second.Get(metric.TCPSendQueue) >= 0 || second.Get(metric.TCPRetransmitted) < 0 {
+		t.Errorf("a sample soon after must know the retransmissions and not the queues, got %v", second.Values)
+	}
+}
+
+// A group that is removed while its process ends leaves no values behind.
+func TestRemovedGroup(t *testing.T) {
+	root := kernel(t, "proc-6.18.txtar")
+	s, err := NewSampler(Options{Root: root, PIDs: pids(4242)})
+	if err != nil {
+		t.Fatalf("start the sampler: %v", err)
+	}
+	sample(t, s)
+	if err := os.RemoveAll(filepath.Join(root, "cgroup")); err != nil {
+		t.Fatalf("remove the groups: %v", err)
+	}
+	if got := sample(t, s); got.Get(metric.GroupMemoryBytes) >= 0 || got.Get(metric.GroupThrottledSeconds) >= 0 {
+		t.Errorf("a removed group must have no values, got %v", got.Values)
+	}
+}
+
+// Files of any length are read by line.
+func TestLines(t *testing.T) {
+	root := t.TempDir()
+	line := strings.Repeat("x", 1000)
+	for name, test := range map[string]struct {
+		content string
+		want    int
+		fails   bool
+	}{
+		"empty":          {"", 0, false},
+		"no newline":     {"a\nb", 2, false},
+		"longer":         {strings.Repeat(line+"\n", 100), 100, false},
+		"one whole":      {strings.Repeat("y", bufferBytes-1) + "\n", 1, false},
+		"one too long":   {strings.Repeat("y", bufferBytes+1) + "\n", 0, true},
+		"blank in there": {"a\n\nb\n", 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(root, "file"), []byte(test.content), 0o600); err != nil {
+				t.Fatalf("write a file for the test: %v", err)
+			}
+			var got []string
+			err := (&files{root: root}).lines(func(l []byte) error { got = append(got, string(l)); return nil }, "file")
+			if len(got) != test.want || (err != nil) != test.fails {
+				t.Errorf("want %d lines and an error %v, got %d and %v", test.want, test.fails, len(got), err)
+			}
+			if joined := strings.Join(got, "\n"); !test.fails && joined != strings.TrimSuffix(strings.ReplaceAll(test.content, "\n\n", "\n"), "\n") {
+				t.Error("the lines must be those of the file")
+			}
+		})
+	}
+}

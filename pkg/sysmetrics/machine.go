@@ -1,0 +1,175 @@
+package sysmetrics
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// machine reads the sources that are not of processes: those of the machine, of its
+// network namespace and of the processes' control group.
+type machine struct {
+	files         *files
+	device, iface string
+	sources       []machineFile
+	groups        []groupSource
+	group         groupOf
+}
+
+// machineFile is read once a sample for all its sources.
+type machineFile struct {
+	name    string
+	every   time.Duration
+	read    time.Time // when it was last, if it is not read each time
+	absent  bool      // this kernel has no such file
+	sources []machineSource
+}
+
+// machineSource is a source with the places of its metrics in a sample.
+type machineSource struct {
+	metric.Source
+	index    []int
+	readings []metric.Reading
+}
+
+func newMachineSource(s metric.Source) machineSource {
+	m := machineSource{Source: s, readings: make([]metric.Reading, len(s.Metrics))}
+	for _, declared := range s.Metrics {
+		at, _ := metric.System().Index(declared.Name)
+		m.index = append(m.index, at)
+	}
+	return m
+}
+
+// newMachine groups the sources by file, because reading one costs more than parsing
+// it.
+func newMachine(f *files, device, iface string) *machine {
+	m := &machine{files: f, device: device, iface: iface}
+	for _, s := range metric.Sources() {
+		switch {
+		case s.File == "" || s.Scope() == metric.Process:
+			continue
+		case s.Scope() == metric.Group:
+			m.groups = append(m.groups, groupSource{machineSource: newMachineSource(s)})
+			continue
+		}
+		at := slices.IndexFunc(m.sources, func(file machineFile) bool { return file.name == s.File })
+		if at < 0 {
+			at = len(m.sources)
+			m.sources = append(m.sources, machineFile{name: s.File, every: s.Every})
+		}
+		m.sources[at].sources = append(m.sources[at].sources, newMachineSource(s))
+	}
+	return m
+}
+
+// check reads every source once. It returns an error if the device or the interface is
+// unknown. Optional files that this kernel lacks are not read again.
+func (m *machine) check() error {
+	values := metric.System().Values()
+	for i := range m.sources {
+		file := &m.sources[i]
+		err := m.readFile(file, values)
+		scope := file.sources[0].Scope()
+		switch {
+		case err == nil:
+		case file.sources[0].Optional() && unsupported(err):
+			file.absent = true
+		case scope == metric.Device || scope == metric.Interface:
+			return err
+		}
+		file.read = time.Time{}
+	}
+	return nil
+}
+
+// unsupported reports whether an error means that the kernel does not have the file:
+// with pressure stall information switched off, it is there and cannot be read.
+func unsupported(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// sample sets the metrics of all sources that are due. pid is the process whose
+// control group counts, 0 for none.
+func (m *machine) sample(now time.Time, pid int, values metric.Values) []error {
+	var problems []error
+	for i := range m.sources {
+		file := &m.sources[i]
+		if file.absent || file.every > 0 && !file.read.IsZero() && now.Sub(file.read) < file.every {
+			continue
+		}
+		file.read = now
+		if err := m.readFile(file, values); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return append(problems, m.sampleGroup(pid, values))
+}
+
+// readFile sets the metrics of one file's sources. Those of a device that the data
+// directory does not have stay unknown.
+func (m *machine) readFile(file *machineFile, values metric.Values) error {
+	first := &file.sources[0]
+	what, of := file.name, ""
+	switch first.Scope() {
+	case metric.Device:
+		if what, of = "the disk", m.device; of == "" {
+			return nil
+		}
+	case metric.Interface:
+		what, of = "the network", m.iface
+	}
+	if first.Line != nil {
+		if err := m.readLines(first, values); err != nil {
+			return fmt.Errorf("sample %s: %w", what, err)
+		}
+		return nil
+	}
+	data, err := m.files.read(file.name)
+	if err != nil {
+		return fmt.Errorf("sample %s: %w", what, err)
+	}
+	var problems []error
+	for i := range file.sources {
+		s := &file.sources[i]
+		if err := parse(&s.Source, data, of, s.readings); err != nil {
+			problems = append(problems, fmt.Errorf("sample %s: %w", what, err))
+		}
+		s.store(values)
+	}
+	return errors.Join(problems...)
+}
+
+// readLines sets the metrics of a source that is parsed by line.
+func (m *machine) readLines(s *machineSource, values metric.Values) error {
+	clear(s.readings)
+	line := func(line []byte) error { return s.Line(line, s.readings) }
+	err := m.files.lines(line, s.File)
+	if s.Also != "" && err == nil {
+		if err = m.files.lines(line, s.Also); unsupported(err) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.store(values)
+	return nil
+}
+
+// store sets the source's metrics to its readings.
+func (s *machineSource) store(values metric.Values) {
+	for i, at := range s.index {
+		v := s.readings[i].Value
+		if v >= 0 && s.Divisor > 0 {
+			v /= s.Divisor
+		}
+		values.SetAt(at, v)
+	}
+}
