@@ -15,8 +15,9 @@ import (
 
 // Filesystem returns the type of the file system that dir lies on, such as
 // "ext4", "tmpfs" or "overlay", and its block device as named in
-// /proc/diskstats. device is empty if there is none. A dir that does not exist
-// yet lies where the nearest directory above it does.
+// /proc/diskstats. device is empty if there is none: an overlay has that of its upper
+// layer, if this mount namespace shows it, as it does outside of the container. A dir
+// that does not exist yet lies where the nearest directory above it does.
 func Filesystem(dir string) (fstype, device string, err error) {
 	return (&files{root: "/proc"}).filesystem(dir)
 }
@@ -27,7 +28,10 @@ func (f *files) filesystem(dir string) (fstype, device string, err error) {
 }
 
 // mounted finds the mount that dir lies on, and its block device.
-func (f *files) mounted(dir string) (m mount, device string, err error) {
+func (f *files) mounted(dir string) (m mount, device string, err error) { return f.mountedAt(dir, 0) }
+
+// mountedAt is mounted below a number of overlays.
+func (f *files) mountedAt(dir string, depth int) (m mount, device string, err error) {
 	dir, err = existing(dir)
 	if err != nil {
 		return mount{}, "", fmt.Errorf("find the file system: %w", err)
@@ -49,8 +53,35 @@ func (f *files) mounted(dir string) (m mount, device string, err error) {
 	if !ok {
 		return mount{}, "", fmt.Errorf("no mount holds %s", dir)
 	}
-	device, err = f.deviceOf(number, m)
+	if device, err = f.deviceOf(number, m); device == "" && err == nil {
+		device = f.upperDevice(m, dir, depth)
+	}
 	return m, device, err
+}
+
+// maxLayers is how many overlays may lie on one another.
+const maxLayers = 4
+
+// upperDevice returns the device that an overlay writes to, or "".
+func (f *files) upperDevice(m mount, dir string, depth int) string {
+	if m.fstype != "overlay" || depth == maxLayers {
+		return ""
+	}
+	for option := range strings.SplitSeq(m.options, ",") {
+		upper, found := strings.CutPrefix(option, "upperdir=")
+		if upper = unescape(upper); !found || !filepath.IsAbs(upper) || within(dir, upper) {
+			continue
+		}
+		if info, err := os.Stat(upper); err != nil || !info.IsDir() {
+			return ""
+		}
+		_, device, err := f.mountedAt(upper, depth+1)
+		if err != nil {
+			return ""
+		}
+		return device
+	}
+	return ""
 }
 
 // deviceNumber is how the kernel names a block device, or a file system that has
