@@ -35,20 +35,32 @@ func TestAudit(t *testing.T) {
 			if c.Together {
 				t.Parallel()
 			}
-			var err error
-			for range attempts {
-				a := &auditor{program: program, dir: t.TempDir()}
-				v := a.judge(t.Context(), c)
-				for _, line := range v.describe() {
-					t.Log(line)
-				}
-				if err = surprises([]Verdict{v}); err == nil {
-					return
-				}
-			}
-			t.Errorf("look for surprises, %d times: %v", attempts, err)
+			passes(t, program, func(a *auditor) Verdict { return a.judge(t.Context(), c) })
 		})
 	}
+	for _, c := range realCases() {
+		if c.Small {
+			t.Run(c.Name(), func(t *testing.T) {
+				passes(t, program, func(a *auditor) Verdict { return a.real(t.Context(), c) })
+			})
+		}
+	}
+}
+
+// passes runs a case until it passes once, at most so many times.
+func passes(t *testing.T, program string, judge func(*auditor) Verdict) {
+	t.Helper()
+	var err error
+	for range attempts {
+		v := judge(&auditor{program: program, dir: t.TempDir()})
+		for _, line := range v.describe() {
+			t.Log(line)
+		}
+		if err = surprises([]Verdict{v}); err == nil {
+			return
+		}
+	}
+	t.Errorf("look for surprises, %d times: %v", attempts, err)
 }
 
 // TestIndependent checks that no code of dbtester judges itself.

@@ -88,14 +88,27 @@ func (a *auditor) judge(ctx context.Context, c Case) Verdict {
 	return v
 }
 
-// run runs control, then analyze.
+// run runs control and analyze on scripted servers.
 func (a *auditor) run(ctx context.Context, cluster *standin.Cluster, p Plan, dir string) (*Run, error) {
+	r, err := a.control(ctx, p, "etcd", cluster.Endpoints(), dir, func(control *os.Process, ended <-chan struct{}) error {
+		return during(ctx, p, &Live{cluster, control}, ended)
+	})
+	if r != nil {
+		r.Log, r.Keys = Log(cluster.Entries()), cluster.Keys()
+		r.Slammed = cluster.Slammed()
+	}
+	return r, err
+}
+
+// control runs control on a cluster that runs already, and something beside it, then
+// analyze.
+func (a *auditor) control(ctx context.Context, p Plan, database string, endpoints []string, dir string, beside func(control *os.Process, ended <-chan struct{}) error) (*Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "experiment.yaml")
-	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  etcd: {endpoints: [%s]}\n",
-		filepath.Join(dir, "results"), p.File, p.Load, strings.Join(cluster.Endpoints(), ", "))
+	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s]}\n",
+		filepath.Join(dir, "results"), p.File, p.Load, database, strings.Join(endpoints, ", "))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -106,17 +119,14 @@ func (a *auditor) run(ctx context.Context, cluster *standin.Cluster, p Plan, dir
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan struct{})
-	beside := make(chan error, 1)
-	go func() { beside <- during(ctx, p, &Live{cluster, cmd.Process}, ended) }()
+	ended, result := make(chan struct{}), make(chan error, 1)
+	go func() { result <- beside(cmd.Process, ended) }()
 	err := cmd.Wait()
 	close(ended)
-	if err := errors.Join(exitOnly(err), <-beside); err != nil {
+	if err := errors.Join(exitOnly(err), <-result); err != nil {
 		return nil, err
 	}
 	r.Exit, r.Output = cmd.ProcessState.ExitCode(), out.String()
-	r.Log, r.Keys = Log(cluster.Entries()), cluster.Keys()
-	r.Slammed = cluster.Slammed()
 	folder, err := newest(filepath.Join(dir, "results", "audit"))
 	if err != nil || folder == "" {
 		return r, err
