@@ -27,7 +27,7 @@ var layers = map[string][]string{
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"analyze/table":             {"analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
-	"control/fleet":             {"dbtesterpb", "pkg/results", "pkg/wholefile"},
+	"control/fleet":             {"dbtesterpb", "pkg/address", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},
 	"control/judge":             {"pkg/metric", "pkg/results", "pkg/workload"},
 	"pkg/install":               {"pkg/process"},

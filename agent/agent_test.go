@@ -35,6 +35,7 @@ type harness struct {
 	t     *testing.T
 	agent *agent.Agent
 	dir   string
+	run   string // opened last: that of status
 	stop  func() // server and connection
 }
 
@@ -100,6 +101,7 @@ func (h *harness) close() {
 // open opens the run, which must work.
 func (h *harness) open(run string) {
 	h.t.Helper()
+	h.run = run
 	if _, err := h.Open(h.t.Context(), &pb.OpenRequest{RunId: run, Owner: "tester of " + run}); err != nil {
 		h.t.Fatalf("open the session: %v", err)
 	}
@@ -115,10 +117,10 @@ func (h *harness) start(req *pb.StartRequest) *pb.StartResponse {
 	return resp
 }
 
-// status returns the status.
+// status returns the status, as the run that was opened last sees it.
 func (h *harness) status() *pb.StatusResponse {
 	h.t.Helper()
-	resp, err := h.Status(h.t.Context(), &pb.StatusRequest{})
+	resp, err := h.Status(h.t.Context(), &pb.StatusRequest{RunId: h.run})
 	if err != nil {
 		h.t.Fatalf("ask for the status: %v", err)
 	}
@@ -255,6 +257,7 @@ func TestLifecycle(t *testing.T) {
 	if got := h.status(); got.State != pb.State_STATE_IDLE || got.Version != "v0-test" || got.Host.GetCpus() < 1 {
 		t.Errorf("idle status: %v", got)
 	}
+	h.run = "run1"
 	opened, err := h.Open(ctx, &pb.OpenRequest{RunId: "run1", Owner: "me"})
 	if err != nil {
 		t.Fatalf("open the session: %v", err)
@@ -274,7 +277,7 @@ func TestLifecycle(t *testing.T) {
 	if !strings.Contains(string(started.Plan), os.Args[0]) || strings.Contains(string(started.Plan), "hush") {
 		t.Errorf("plan: %s", started.Plan)
 	}
-	ready, err := h.Status(ctx, &pb.StatusRequest{Probe: true})
+	ready, err := h.Status(ctx, &pb.StatusRequest{Probe: true, RunId: h.run})
 	if err != nil || !ready.Ready || ready.NotReady != "" || ready.State != pb.State_STATE_RUNNING {
 		t.Errorf("probe: %v, %v", ready, err)
 	}

@@ -27,6 +27,9 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 		return err
 	}
 	now := s.snapshot()
+	if err := s.checkDir(now.dir); err != nil {
+		return err
+	}
 	if i := int(req.GetIndex()); i < 0 || i >= len(now.files) {
 		return status.Errorf(codes.OutOfRange, "file index %d must be below %d, the number of files", i, len(now.files))
 	}
@@ -47,6 +50,21 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 		return send(stream, name, excerpt(f, info.Size()))
 	}
 	return send(stream, name, io.LimitReader(f, info.Size()))
+}
+
+// checkDir returns an error if the directory of the session was removed: what was in it
+// is lost, and must not pass for empty files.
+func (s *session) checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := s.agent.checkWorkDir(); err != nil {
+		return err
+	}
+	if _, err := s.agent.root.Stat(dir); err != nil {
+		return status.Errorf(codes.DataLoss, "the session's records are lost: %v", err)
+	}
+	return nil
 }
 
 // maxLog is how much of a member's log is collected, in bytes.

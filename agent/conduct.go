@@ -190,7 +190,7 @@ func (l life) sample() (stop func(), err error) {
 	return func() {
 		cancel()
 		if err := errors.Join(<-done, w.Close()); err != nil {
-			s.log.Warn("some samples are missing", "error", err)
+			s.problem("some samples are missing", err)
 		}
 	}, nil
 }
@@ -218,7 +218,7 @@ func (l life) stop(m *member.Member) {
 	}
 	left, err := m.Measure()
 	if err != nil {
-		s.log.Warn("data directories were not measured", "error", err)
+		s.problem("data directories were not measured", err)
 		return
 	}
 	s.agent.mu.Lock()

@@ -42,7 +42,7 @@ func TestDownOnPurpose(t *testing.T) {
 	if err != nil || beat.State != pb.State_STATE_RUNNING || beat.Children[0].Running || beat.Children[0].Exit != "killed by SIGKILL after kill" {
 		t.Errorf("heartbeat while down: %v, %v; want a running session whose child was killed", beat, err)
 	}
-	probed, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true})
+	probed, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true, RunId: h.run})
 	if err != nil || probed.Ready || probed.NotReady != "the member is down on purpose" {
 		t.Errorf("probe while down: %v, %v; want a member that is not ready", probed, err)
 	}

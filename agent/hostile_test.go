@@ -143,7 +143,7 @@ func TestPanicInVerb(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
 	h.start(request(t, "run1", "haunted: true"))
-	_, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true})
+	_, err := h.Status(t.Context(), &pb.StatusRequest{Probe: true, RunId: h.run})
 	wantCode(t, err, codes.Internal, "Status panicked: boo")
 	h.stopped("run1")
 }

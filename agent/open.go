@@ -34,7 +34,7 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 			return nil, err
 		}
 		if old == nil {
-			if s, err := a.own(req.GetRunId()); err == nil && req.GetTakeOver() != "" {
+			if s, err := a.own(req.GetRunId()); err == nil && req.GetTakeOver() != nil {
 				s.record() // a restart must know the session by its new run
 			}
 			return &pb.OpenResponse{Host: hostMessage(a.host), Version: a.opts.Version}, nil
@@ -52,7 +52,7 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s, tag := a.session, req.GetTakeOver()
+	s := a.session
 	switch {
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
@@ -61,12 +61,8 @@ func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error)
 	case s != nil && !s.now.removing && s.now.run == req.GetRunId():
 		s.now.alive = time.Now()
 		return nil, nil
-	case tag != "" && s != nil && !s.now.removing && s.ctx.Err() == nil && s.now.detached && s.now.tag == tag && s.now.state == pb.State_STATE_RUNNING:
-		s.log.Info("session taken over", "by", pb.RunHash(req.GetRunId()), "owner", req.GetOwner())
-		s.now.run, s.now.owner, s.now.alive = req.GetRunId(), req.GetOwner(), time.Now()
-		return nil, nil
-	case tag != "":
-		return nil, status.Errorf(codes.FailedPrecondition, "no detached session of %q is running on this agent", tag)
+	case req.GetTakeOver() != nil:
+		return nil, s.takeOver(req)
 	case s == nil:
 		a.session = newSession(a, req.GetRunId(), req.GetOwner())
 		return nil, nil

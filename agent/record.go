@@ -40,11 +40,11 @@ type childRecord struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// record writes session.json, if the session has a directory. A failure is logged
-// and does not stop the transition.
+// record writes session.json, if the session has a directory. A failure is a problem of
+// the run and does not stop the transition.
 func (s *session) record() {
 	if err := s.writeRecord(); err != nil {
-		s.log.Warn("session was not recorded", "error", err)
+		s.problem("the session was not recorded", err)
 	}
 }
 

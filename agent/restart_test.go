@@ -28,6 +28,7 @@ func TestRestart(t *testing.T) {
 	gone(t, started.Children)
 
 	h = serve(t, in)
+	h.run = "run1"
 	got := h.status()
 	if got.State != pb.State_STATE_STOPPED || got.Reason != "agent closed" || got.Owner.RunHash != pb.RunHash("run1") {
 		t.Errorf("after a restart: %v", got)
@@ -73,6 +74,7 @@ func TestRestartEndsOnlyItsOwn(t *testing.T) {
 	}
 
 	h := serve(t, func(o *agent.Options) { o.WorkDir = dir })
+	h.run = "run1"
 	<-ours.Done()
 	if _, err := os.Stat(broken); !os.IsNotExist(err) {
 		t.Errorf("the directory of a broken record: %v, want it removed", err)

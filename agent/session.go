@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,6 +69,7 @@ type sessionState struct {
 	since      time.Time
 	alive      time.Time // last sign of the control
 	detached   bool
+	left       bool // the control has left: another may take over at once
 	expired    bool // the lease has ended: the next Open may have the agent
 	removing   bool // Close, or the next Open, is removing the directory
 	state      pb.State
@@ -81,6 +84,7 @@ type sessionState struct {
 	tails      map[string]string // the last log lines of children that died unasked, by name
 	exits      map[string]string // how children ended that an earlier agent saw end, by name
 	sizes      sizes
+	problems   []string // what could not be recorded
 }
 
 // sizes are of the data directories after the stop, in bytes; -1 if they were not
@@ -197,6 +201,16 @@ func (s *session) set(state pb.State) {
 
 // over reports whether the session has stopped. agent.mu is held.
 func (s *session) over() bool { return s.now.state == pb.State_STATE_STOPPED }
+
+// problem notes something that could not be recorded, once, for the run.
+func (s *session) problem(what string, err error) {
+	s.log.Warn(what, "error", err)
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	if text := fmt.Sprintf("%s: %v", what, err); !slices.Contains(s.now.problems, text) {
+		s.now.problems = append(s.now.problems, text)
+	}
+}
 
 // reason is why the session ended, "" if it has not.
 func (s *session) reason() string {

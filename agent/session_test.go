@@ -177,38 +177,6 @@ func (h *harness) awaitOpen(run string) {
 	})
 }
 
-func TestDetached(t *testing.T) {
-	const lease = 300 * time.Millisecond
-	h := serve(t, func(o *agent.Options) { o.Lease = lease })
-	h.open("run1")
-	req := request(t, "run1", "")
-	req.Detached = true
-	started := h.start(req)
-	time.Sleep(2 * lease)
-	if got := h.status(); got.State != pb.State_STATE_RUNNING || !got.Owner.Detached {
-		t.Fatalf("a detached session without heartbeats: %v", got)
-	}
-	_, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run2"})
-	wantCode(t, err, codes.FailedPrecondition, `"toy-v1" detached`)
-	_, err = h.Open(t.Context(), &pb.OpenRequest{RunId: "run2", TakeOver: "other"})
-	wantCode(t, err, codes.FailedPrecondition, `no detached session of "other"`)
-	for range 2 {
-		if _, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run2", TakeOver: "toy-v1"}); err != nil {
-			t.Fatalf("open the session: %v", err)
-		}
-	}
-	_, err = h.beat("run1")
-	wantCode(t, err, codes.PermissionDenied)
-	if record := string(h.collect("run2", "session.json")); !strings.Contains(record, `"run_id": "run2"`) {
-		t.Errorf("record after the takeover: %s", record)
-	}
-	if got := h.stopped("run2"); got.Reason != "asked" {
-		t.Errorf("stop by the new owner: %v", got)
-	}
-	gone(t, started.Children)
-	h.awaitOpen("run3") // its remains live for one lease
-}
-
 func TestChildDies(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
@@ -435,7 +403,7 @@ func TestThreeAgentsInOneProcess(t *testing.T) {
 func (h *harness) awaitReady() {
 	h.t.Helper()
 	h.await("readiness", func(*pb.StatusResponse) bool {
-		got, err := h.Status(h.t.Context(), &pb.StatusRequest{Probe: true})
+		got, err := h.Status(h.t.Context(), &pb.StatusRequest{Probe: true, RunId: h.run})
 		return err == nil && got.Ready
 	})
 }

@@ -29,6 +29,9 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 		return nil, err
 	}
 	s.setClients(int64(req.GetClients()))
+	if req.GetLeaving() {
+		s.leave()
+	}
 	resp := &pb.HeartbeatResponse{
 		ReceivedUnixNs: received.UnixNano(),
 		State:          s.snapshot().state,
@@ -39,7 +42,8 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 	return resp, nil
 }
 
-// Status returns the state of the agent. It needs no run id.
+// Status returns the state of the agent and its owner. What the member is, ran and
+// logged is for the session's run only. It renews no lease.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
 	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: hostMessage(a.host)}
@@ -53,7 +57,14 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 		return resp, nil
 	}
 	now := s.snapshot()
-	resp.State, resp.Owner, resp.Reason = now.state, now.owner, s.reason()
+	resp.State, resp.Owner = now.state, now.owner
+	if now.run != req.GetRunId() {
+		if req.GetProbe() {
+			resp.NotReady = "the agent belongs to another run"
+		}
+		return resp, nil
+	}
+	resp.Reason = s.reason()
 	resp.Children = s.childMessages()
 	resp.Files = fileMessages(a.root, now.dir, now.files)
 	if req.GetProbe() {
@@ -68,6 +79,7 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 
 // snapshot is the part of a session that verbs read, at one moment.
 type snapshot struct {
+	run     string
 	state   pb.State
 	owner   *pb.Owner
 	planned *planned
@@ -78,7 +90,7 @@ type snapshot struct {
 func (s *session) snapshot() snapshot {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	return snapshot{state: s.now.state, owner: s.ownerMessage(), planned: s.now.planned, dir: s.now.dir, files: s.now.files}
+	return snapshot{run: s.now.run, state: s.now.state, owner: s.ownerMessage(), planned: s.now.planned, dir: s.now.dir, files: s.now.files}
 }
 
 // ready asks the driver whether the member serves.
@@ -186,7 +198,7 @@ func (s *session) refusal(code codes.Code) error {
 	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard from %s ago",
 		s.now.owner, pb.RunHash(s.now.run), s.now.since.UTC().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
 	if s.now.detached {
-		text += fmt.Sprintf("; it runs %q detached, and can be taken over by that tag", s.now.tag)
+		text += fmt.Sprintf("; it runs %q detached, for a run that takes it over", s.now.tag)
 	}
 	st, err := status.New(code, text).WithDetails(owner)
 	if err != nil {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
@@ -23,12 +24,13 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 		return nil, err
 	}
 	v.agent.mu.Lock()
-	left := s.now.sizes
+	left, problems := s.now.sizes, slices.Clone(s.now.problems)
 	v.agent.mu.Unlock()
 	return &pb.StopResponse{
 		Children:       s.childMessages(),
 		ApparentBytes:  left.apparent,
 		AllocatedBytes: left.allocated,
 		Reason:         s.reason(),
+		Problems:       problems,
 	}, nil
 }

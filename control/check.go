@@ -54,7 +54,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if err := agents.Reach(ctx); err != nil || !db.Steps.Start {
 		return err
 	}
-	if err := agents.Open(ctx, "", nil); err != nil {
+	if err := agents.Open(ctx, nil, nil); err != nil {
 		return err
 	}
 	plans, err := agents.Check(ctx, startRequests(o.Experiment, entry, db, 0))

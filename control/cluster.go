@@ -28,6 +28,8 @@ type cluster struct {
 	run   *run
 	fleet *fleet.Fleet   // empty for a cluster without agents
 	disks []results.Disk // of the members' data, by index; zero if unknown
+	// reserved is whether all agents are this run's.
+	reserved bool
 }
 
 // open connects to the agents and reserves them.
@@ -35,18 +37,20 @@ func (c *cluster) open(ctx context.Context) error {
 	if err := c.fleet.Connect(ctx); err != nil {
 		return err
 	}
-	takeOver := ""
+	var takeOver func(member int) *dbtesterpb.StartRequest
 	if !c.run.db.Steps.Start {
-		takeOver = c.run.db.Tag
+		takeOver = startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients())
 	}
-	return c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
+	err := c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
+	c.reserved = err == nil
+	return err
 }
 
 // close gives the agents back. Members that are left running on purpose
 // stay.
 func (c *cluster) close(ctx context.Context) error {
-	if c.leavesRunning() {
-		return c.fleet.Disconnect()
+	if c.leavesRunning() || !c.reserved && !c.run.db.Steps.Start {
+		return c.fleet.Leave(ctx) // all members, or those that were taken over before another refused
 	}
 	if err := c.fleet.Close(ctx); err != nil {
 		return fmt.Errorf("close agents: %w", err)
@@ -112,7 +116,12 @@ func (c *cluster) stop(ctx context.Context) error {
 		c.run.journal.say("the cluster is left running")
 	} else {
 		c.run.journal.say("stop members")
-		errs = append(errs, c.fleet.Stop(ctx, c.recordStop))
+		errs = append(errs, c.fleet.Stop(ctx, func(member int, how fleet.Stopped) {
+			c.recordStop(member, how)
+			for _, problem := range how.Problems {
+				errs = append(errs, fmt.Errorf("member %d: %s", member+1, problem))
+			}
+		}))
 	}
 	c.run.journal.say("collect measurements")
 	names, err := c.fleet.Collect(ctx, c.run.dir)

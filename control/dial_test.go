@@ -45,7 +45,7 @@ func TestMemberDiesBetweenSteps(t *testing.T) {
 	r := newRig(t)
 	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), once(loading, func() { r.kill(2) }))
 	r.mustBeIdle()
-	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it ended by itself, fake: killed by SIGKILL")
+	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it was killed from outside, or by the kernel for want of memory, fake: killed by SIGKILL")
 	for _, i := range rec.intervals {
 		if i.Step > 0 && i.Failed+i.Unknown > 0 {
 			t.Errorf("step %d, after the loss, has %d failed and %d unknown requests, want none", i.Step, i.Failed, i.Unknown)
@@ -74,7 +74,7 @@ func TestMemberDiesUnnoticed(t *testing.T) {
 		}
 	}))
 	r.mustBeIdle()
-	rec := r.mustLose(out, err, 1, "fake: server lost: member 2: it ended by itself, fake: killed by SIGKILL")
+	rec := r.mustLose(out, err, 1, "fake: server lost: member 2: it was killed from outside, or by the kernel for want of memory, fake: killed by SIGKILL")
 	if rec.run.Totals.OK != 300 {
 		t.Errorf("totals %+v", rec.run.Totals)
 	}

@@ -316,9 +316,11 @@ type OpenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	Owner string                 `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
-	// take_over is the tag of a detached session that this run wants to own. It
-	// keeps running, and answers to this run id from then on.
-	TakeOver      string `protobuf:"bytes,3,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
+	// take_over describes the member of a detached session that this run wants to own.
+	// The session must have been started by the same request, and the control before
+	// must have left it or be silent for a lease. It keeps running, and answers to this
+	// run id from then on.
+	TakeOver      *StartRequest `protobuf:"bytes,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,11 +369,11 @@ func (x *OpenRequest) GetOwner() string {
 	return ""
 }
 
-func (x *OpenRequest) GetTakeOver() string {
+func (x *OpenRequest) GetTakeOver() *StartRequest {
 	if x != nil {
 		return x.TakeOver
 	}
-	return ""
+	return nil
 }
 
 type OpenResponse struct {
@@ -1068,10 +1070,13 @@ func (x *Child) GetTail() string {
 }
 
 type HeartbeatRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	Clients       int32                  `protobuf:"varint,2,opt,name=clients,proto3" json:"clients,omitempty"`
-	SentUnixNs    int64                  `protobuf:"varint,3,opt,name=sent_unix_ns,json=sentUnixNs,proto3" json:"sent_unix_ns,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	RunId      string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Clients    int32                  `protobuf:"varint,2,opt,name=clients,proto3" json:"clients,omitempty"`
+	SentUnixNs int64                  `protobuf:"varint,3,opt,name=sent_unix_ns,json=sentUnixNs,proto3" json:"sent_unix_ns,omitempty"`
+	// leaving is the last sign of a control that leaves its running member to another:
+	// the session is detached from then on.
+	Leaving       bool `protobuf:"varint,4,opt,name=leaving,proto3" json:"leaving,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1125,6 +1130,13 @@ func (x *HeartbeatRequest) GetSentUnixNs() int64 {
 		return x.SentUnixNs
 	}
 	return 0
+}
+
+func (x *HeartbeatRequest) GetLeaving() bool {
+	if x != nil {
+		return x.Leaving
+	}
+	return false
 }
 
 type HeartbeatResponse struct {
@@ -1256,7 +1268,9 @@ type StopResponse struct {
 	AllocatedBytes int64 `protobuf:"varint,3,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
 	// why the session stopped: "asked", "lease expired", "child died",
 	// "start failed", "agent closed", "agent restarted".
-	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// problems are what the agent could not record of the session, each in a line.
+	Problems      []string `protobuf:"bytes,5,rep,name=problems,proto3" json:"problems,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1319,11 +1333,20 @@ func (x *StopResponse) GetReason() string {
 	return ""
 }
 
+func (x *StopResponse) GetProblems() []string {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
 type StatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// probe asks the driver whether this member is ready, within the call's
 	// deadline.
-	Probe         bool `protobuf:"varint,1,opt,name=probe,proto3" json:"probe,omitempty"`
+	Probe bool `protobuf:"varint,1,opt,name=probe,proto3" json:"probe,omitempty"`
+	// run_id is that of the session, for what only its run may see.
+	RunId         string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1365,6 +1388,15 @@ func (x *StatusRequest) GetProbe() bool {
 	return false
 }
 
+func (x *StatusRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+// StatusResponse holds children, readiness, files and reason for the session's run
+// only.
 type StatusResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         State                  `protobuf:"varint,1,opt,name=state,proto3,enum=dbtesterpb.State" json:"state,omitempty"`
@@ -1739,11 +1771,11 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\rsince_unix_ns\x18\x03 \x01(\x03R\vsinceUnixNs\x123\n" +
 	"\x16last_heartbeat_unix_ns\x18\x04 \x01(\x03R\x13lastHeartbeatUnixNs\x12\x10\n" +
 	"\x03tag\x18\x05 \x01(\tR\x03tag\x12\x1a\n" +
-	"\bdetached\x18\x06 \x01(\bR\bdetached\"W\n" +
+	"\bdetached\x18\x06 \x01(\bR\bdetached\"w\n" +
 	"\vOpenRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
-	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x1b\n" +
-	"\ttake_over\x18\x03 \x01(\tR\btakeOver\"N\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x125\n" +
+	"\ttake_over\x18\x04 \x01(\v2\x18.dbtesterpb.StartRequestR\btakeOverJ\x04\b\x03\x10\x04\"N\n" +
 	"\fOpenResponse\x12$\n" +
 	"\x04host\x18\x01 \x01(\v2\x10.dbtesterpb.HostR\x04host\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"]\n" +
@@ -1811,12 +1843,13 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x04argv\x18\x03 \x03(\tR\x04argv\x12\x18\n" +
 	"\arunning\x18\x04 \x01(\bR\arunning\x12\x12\n" +
 	"\x04exit\x18\x05 \x01(\tR\x04exit\x12\x12\n" +
-	"\x04tail\x18\x06 \x01(\tR\x04tail\"e\n" +
+	"\x04tail\x18\x06 \x01(\tR\x04tail\"\x7f\n" +
 	"\x10HeartbeatRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +
 	"\fsent_unix_ns\x18\x03 \x01(\x03R\n" +
-	"sentUnixNs\"\xd5\x01\n" +
+	"sentUnixNs\x12\x18\n" +
+	"\aleaving\x18\x04 \x01(\bR\aleaving\"\xd5\x01\n" +
 	"\x11HeartbeatResponse\x12(\n" +
 	"\x10received_unix_ns\x18\x01 \x01(\x03R\x0ereceivedUnixNs\x12&\n" +
 	"\x0freplied_unix_ns\x18\x02 \x01(\x03R\rrepliedUnixNs\x12'\n" +
@@ -1824,14 +1857,16 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\"$\n" +
 	"\vStopRequest\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xa5\x01\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xc1\x01\n" +
 	"\fStopResponse\x12-\n" +
 	"\bchildren\x18\x01 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12%\n" +
 	"\x0eapparent_bytes\x18\x02 \x01(\x03R\rapparentBytes\x12'\n" +
 	"\x0fallocated_bytes\x18\x03 \x01(\x03R\x0eallocatedBytes\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"%\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bproblems\x18\x05 \x03(\tR\bproblems\"<\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05probe\x18\x01 \x01(\bR\x05probe\"\xc8\x02\n" +
+	"\x05probe\x18\x01 \x01(\bR\x05probe\x12\x15\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\"\xc8\x02\n" +
 	"\x0eStatusResponse\x12'\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x11.dbtesterpb.StateR\x05state\x12'\n" +
 	"\x05owner\x18\x02 \x01(\v2\x11.dbtesterpb.OwnerR\x05owner\x12-\n" +
@@ -1916,42 +1951,43 @@ var file_dbtesterpb_agent_proto_goTypes = []any{
 	nil,                       // 24: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
-	1,  // 0: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
-	7,  // 1: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
-	23, // 2: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
-	24, // 3: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
-	8,  // 4: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
-	11, // 5: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
-	7,  // 6: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
-	0,  // 7: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	11, // 8: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	11, // 9: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	0,  // 10: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 11: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	11, // 12: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	18, // 13: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 14: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 15: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 16: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	9,  // 17: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	12, // 18: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	14, // 19: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	16, // 20: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	19, // 21: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	21, // 22: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 23: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 24: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	10, // 25: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	13, // 26: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	15, // 27: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	17, // 28: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	20, // 29: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	22, // 30: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	23, // [23:31] is the sub-list for method output_type
-	15, // [15:23] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	9,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
+	1,  // 1: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
+	7,  // 2: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
+	23, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
+	24, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	8,  // 5: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
+	11, // 6: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	7,  // 7: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
+	0,  // 8: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	11, // 9: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	11, // 10: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	0,  // 11: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	2,  // 12: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	11, // 13: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	18, // 14: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	1,  // 15: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
+	3,  // 16: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	5,  // 17: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	9,  // 18: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	12, // 19: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	14, // 20: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	16, // 21: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	19, // 22: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	21, // 23: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	4,  // 24: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	6,  // 25: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	10, // 26: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	13, // 27: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	15, // 28: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	17, // 29: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	20, // 30: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	22, // 31: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	24, // [24:32] is the sub-list for method output_type
+	16, // [16:24] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }

@@ -55,7 +55,8 @@ type AgentClient interface {
 	// Stop ends the member's commands and measures its data. Allowed in every
 	// state, any number of times.
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
-	// Status tells the state of the session. It needs no run id.
+	// Status tells the state of the session. Without the session's run id it tells
+	// only who has the agent, and probes nothing.
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error)
 	// Collect streams one file of the session, by its index in Status.files.
 	Collect(ctx context.Context, in *CollectRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CollectChunk], error)
@@ -192,7 +193,8 @@ type AgentServer interface {
 	// Stop ends the member's commands and measures its data. Allowed in every
 	// state, any number of times.
 	Stop(context.Context, *StopRequest) (*StopResponse, error)
-	// Status tells the state of the session. It needs no run id.
+	// Status tells the state of the session. Without the session's run id it tells
+	// only who has the agent, and probes nothing.
 	Status(context.Context, *StatusRequest) (*StatusResponse, error)
 	// Collect streams one file of the session, by its index in Status.files.
 	Collect(*CollectRequest, grpc.ServerStreamingServer[CollectChunk]) error

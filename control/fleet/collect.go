@@ -47,14 +47,26 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
-	reply, err := s.client.Status(ctx, &pb.StatusRequest{})
+	reply, err := s.client.Status(ctx, &pb.StatusRequest{RunId: s.runID})
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	if owner := reply.Owner.GetRunHash(); owner != pb.RunHash(s.runID) && len(reply.Files) > 0 {
-		return nil, fmt.Errorf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())
+	if err := s.belongs(reply); err != nil {
+		return nil, err
 	}
 	return reply.Files, nil
+}
+
+// belongs returns why a status is not that of this run's session.
+func (s *session) belongs(reply *pb.StatusResponse) error {
+	switch {
+	case reply.Owner == nil:
+		return fmt.Errorf("agent %s: %s", s.addr, gone)
+	case reply.Owner.GetRunHash() != pb.RunHash(s.runID):
+		return fmt.Errorf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())
+	default:
+		return nil
+	}
 }
 
 // recordName is the name of member n's file in the folder: "logs/etcd.log" becomes

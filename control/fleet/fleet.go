@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/address"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -83,12 +85,16 @@ func (f *Fleet) Reach(ctx context.Context) error {
 }
 
 // Open reserves the agents in the order of their addresses: of two controls that
-// want the same agents, one gets them all. It returns the first error. takeOver is
-// the tag of members that an earlier run left running, or "". opened, if not nil,
-// is called with each member's machine.
-func (f *Fleet) Open(ctx context.Context, takeOver string, opened func(member int, host *results.Host)) error {
+// want the same agents, one gets them all. It returns the first error. takeOver, if not
+// nil, describes members that an earlier run left running, as for Start. opened, if not
+// nil, is called with each member's machine.
+func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartRequest, opened func(member int, host *results.Host)) error {
 	for _, s := range f.byAddress() {
-		reply, err := s.open(ctx, f.opts.Owner, takeOver)
+		var want *pb.StartRequest
+		if takeOver != nil {
+			want = takeOver(s.index)
+		}
+		reply, err := s.open(ctx, f.opts.Owner, want)
 		if err != nil {
 			return err
 		}
@@ -103,22 +109,37 @@ func (f *Fleet) Open(ctx context.Context, takeOver string, opened func(member in
 // reverse order of Open: another control that gets the first of them finds the others
 // free. An agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
+	return f.reverse(func(s *session) error { return s.release(ctx) })
+}
+
+// Leave closes the connections and leaves the members running, for a run that takes
+// them over. The order is that of Close.
+func (f *Fleet) Leave(ctx context.Context) error {
+	return f.reverse(func(s *session) error { return s.leave(ctx) })
+}
+
+// reverse calls do for one session after the other, the last that was opened first.
+func (f *Fleet) reverse(do func(*session) error) error {
 	var errs []error
 	for _, s := range slices.Backward(f.byAddress()) {
-		errs = append(errs, s.release(ctx))
+		errs = append(errs, do(s))
 	}
 	return errors.Join(errs...)
 }
 
-// Disconnect closes the connections and leaves the sessions, and with them the
-// members, as they are.
-func (f *Fleet) Disconnect() error {
-	return f.each(func(s *session) error { return s.closer.Close() })
+// byAddress returns the sessions in the order of their agents' addresses, however these
+// are written.
+func (f *Fleet) byAddress() []*session {
+	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return cmp.Compare(canonical(a.addr), canonical(b.addr)) })
 }
 
-// byAddress returns the sessions in the order of their agents' addresses.
-func (f *Fleet) byAddress() []*session {
-	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return cmp.Compare(a.addr, b.addr) })
+// canonical is the one spelling of an agent's address.
+func canonical(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(address.Canonical(host), port)
 }
 
 // each calls do for all sessions at once and joins every error, in the order of

@@ -101,7 +101,7 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	switch reply.State {
 	case pb.State_STATE_STOPPING, pb.State_STATE_STOPPED:
 		if f.watching.Load() {
-			f.opts.Losses.Add(s.index, obituary(endOf(reply.Reason), reply.Children))
+			f.opts.Losses.Add(s.index, obituary(endOf(reply.Reason, reply.Children), reply.Children))
 		}
 	}
 	return nil

@@ -92,9 +92,9 @@ func TestHeartbeatLoss(t *testing.T) {
 			want: "3 heartbeats in a row failed: agent agent-1: no answer within 5s", by: 15 * time.Second,
 		},
 		{
-			name: "stopping", want: "it ended by itself\ndb: killed by SIGKILL", by: time.Second,
+			name: "stopping", want: "it ended by itself\ndb: exit 3", by: time.Second,
 			beat: func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
-				return &pb.HeartbeatResponse{State: pb.State_STATE_STOPPING, Children: []*pb.Child{{Name: "db", Exit: "killed by SIGKILL"}}}, nil
+				return &pb.HeartbeatResponse{State: pb.State_STATE_STOPPING, Reason: "child died", Children: []*pb.Child{{Name: "db", Exit: "exit 3"}}}, nil
 			},
 		},
 	} {

@@ -72,6 +72,8 @@ type Stopped struct {
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended if it was not asked to, else "".
 	Error string
+	// Problems are what the agent could not record.
+	Problems []string
 }
 
 // Stop has the agents stop their members, one after the other: a leader that ends
@@ -102,14 +104,14 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 	if err != nil {
 		return Stopped{}, s.failed(ctx, err)
 	}
-	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes}
+	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes, Problems: reply.Problems}
 	for _, child := range reply.Children {
 		how.Exit = append(how.Exit, child.Name+": "+child.Exit)
 	}
 	if reason := cmp.Or(reply.Reason, gone); reason != reasonAsked {
 		how.Error = reason
 		if expected { // and no heartbeat noticed
-			f.opts.Losses.Add(s.index, obituary(reason, reply.Children))
+			f.opts.Losses.Add(s.index, obituary(endOf(reply.Reason, reply.Children), reply.Children))
 		}
 	}
 	return how, nil
@@ -138,7 +140,7 @@ func (e *DeadError) Error() string { return e.Text }
 // probes for a while. The caller bounds ctx, and makes one probe of a member at a time.
 func (f *Fleet) Probe(ctx context.Context, member int) error {
 	s := f.sessions[member]
-	reply, err := s.client.Status(ctx, &pb.StatusRequest{Probe: true})
+	reply, err := s.client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.runID})
 	if status.Code(err) != codes.Unavailable {
 		s.silent = time.Time{}
 	} else if s.silent.IsZero() {
@@ -149,8 +151,10 @@ func (f *Fleet) Probe(ctx context.Context, member int) error {
 		return &DeadError{fmt.Sprintf("member %d: its agent did not answer for %v: %v", member+1, silentTimeout, s.failed(ctx, err))}
 	case err != nil:
 		return s.failed(ctx, err)
-	case reply.State == pb.State_STATE_STOPPED, reply.State == pb.State_STATE_IDLE:
-		why := cmp.Or(reply.Reason, gone)
+	case s.belongs(reply) != nil:
+		return &DeadError{fmt.Sprintf("member %d is gone: %v", member+1, s.belongs(reply))}
+	case reply.State == pb.State_STATE_STOPPED:
+		why := endOf(reply.Reason, reply.Children)
 		return &DeadError{fmt.Sprintf("member %d on %s is gone: %s", member+1, s.addr, obituary(why, reply.Children))}
 	case !reply.Ready:
 		return errors.New(reply.NotReady)

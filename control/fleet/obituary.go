@@ -2,21 +2,33 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// endOf words the reason of a session that this run did not end. Only a child that died
-// ended by itself.
-func endOf(reason string) string {
+// endOf words the reason of a session that this run did not end. Only a child that
+// ended without a signal of others ended by itself.
+func endOf(reason string, children []*pb.Child) string {
 	switch reason {
-	case "", "child died":
+	case "":
+		return gone
+	case "child died":
+		for _, child := range children {
+			if signal, killed := strings.CutPrefix(child.Exit, "killed by "); killed && slices.Contains(foreign, signal) {
+				return "it was killed from outside, or by the kernel for want of memory"
+			}
+		}
 		return "it ended by itself"
 	default:
 		return "its agent stopped it: " + reason
 	}
 }
+
+// foreign are signals that no program sends itself when it fails. Exits after a signal
+// of the agent have more words.
+var foreign = []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"}
 
 // obituary is why a member ended, and how each of its processes did, with the last
 // lines of their logs.

@@ -22,7 +22,7 @@ func TestProbeOfDeadAgent(t *testing.T) {
 		tap := answers("run")
 		tap.OnStatus = func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
 			if up {
-				return &pb.StatusResponse{State: pb.State_STATE_RUNNING, NotReady: "no quorum"}, nil
+				return &pb.StatusResponse{State: pb.State_STATE_RUNNING, Owner: &pb.Owner{RunHash: pb.RunHash("run")}, NotReady: "no quorum"}, nil
 			}
 			return nil, status.Error(codes.Unavailable, "connection refused")
 		}

@@ -51,9 +51,9 @@ func Within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
 }
 
-// open reserves the agent. takeOver is the tag of a member that an earlier run
-// left running, or "".
-func (s *session) open(ctx context.Context, owner, takeOver string) (*pb.OpenResponse, error) {
+// open reserves the agent. takeOver describes a member that an earlier run left
+// running; nil for none.
+func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequest) (*pb.OpenResponse, error) {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
 	reply, err := s.client.Open(ctx, &pb.OpenRequest{RunId: s.runID, Owner: owner, TakeOver: takeOver})
@@ -83,6 +83,21 @@ func (s *session) release(ctx context.Context) error {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
 	if _, err := s.client.Close(ctx, &pb.CloseRequest{RunId: s.runID}); err != nil {
+		return s.failed(ctx, err)
+	}
+	return nil
+}
+
+// leave tells the agent that this run leaves its member running, if it was opened, and
+// closes the connection. An agent that does not hear it finds out after its lease.
+func (s *session) leave(ctx context.Context) error {
+	defer s.closer.Close()
+	if !s.opened {
+		return nil
+	}
+	ctx, cancel := Within(ctx, CallTimeout)
+	defer cancel()
+	if _, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: s.runID, Leaving: true}); err != nil {
 		return s.failed(ctx, err)
 	}
 	return nil

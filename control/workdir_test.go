@@ -1,0 +1,181 @@
+package control
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// long is a load that ends soon, but not before a test has done something to it.
+const long = "load: {rate: 200, duration: 2s, clients: 6, key_size: 32, value_size: 64, timeout: 1s}\n"
+
+// mustBeFailed fails the test unless a run ended with an error of all words, which is on
+// record beside a whole load.
+func (r *rig) mustBeFailed(out *Outcome, err error, words ...string) record {
+	r.t.Helper()
+	if err == nil {
+		r.t.Fatal("the run succeeded, want an error")
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			r.t.Errorf("error %q does not say %q", err, word)
+		}
+	}
+	rec := r.read(out.Folders[0], 0)
+	if rec.manifest.State != results.StateFailed || rec.run.State != results.StateFailed || rec.run.Error == "" {
+		r.t.Errorf("the manifest is %s, the run is %s with error %q, want both failed", rec.manifest.State, rec.run.State, rec.run.Error)
+	}
+	if rec.run.Totals == nil || rec.run.Totals.Offered != 400 {
+		r.t.Errorf("totals are %+v, want the whole load", rec.run.Totals)
+	}
+	for i, a := range r.agents {
+		if s := r.status(i); s.State != pb.State_STATE_IDLE {
+			r.t.Errorf("agent %d is %v, want it idle", i+1, s.State)
+		}
+		if pids := a.servers(r.t); len(pids) > 0 {
+			r.t.Errorf("member %d still runs: pids %v", i+1, pids)
+		}
+	}
+	return rec
+}
+
+// A work directory that is removed under a run costs that member's records, and the run
+// says so.
+func TestWorkDirRemovedInLoad(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(*testing.T, string) string{
+		"the work directory": func(t *testing.T, dir string) string {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Errorf("remove the work directory: %v", err)
+			}
+			return "was removed or replaced while the agent ran"
+		},
+		"the session's": func(t *testing.T, dir string) string {
+			sessions, err := filepath.Glob(filepath.Join(dir, "fake-*"))
+			if err != nil || len(sessions) != 1 {
+				t.Errorf("sessions %q, %v, want one", sessions, err)
+			}
+			for _, s := range sessions {
+				if err := os.RemoveAll(s); err != nil {
+					t.Errorf("remove the session's directory: %v", err)
+				}
+			}
+			return "the session's records are lost"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var want string
+			out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, func() { want = remove(t, r.agents[1].workDir) }))
+			rec := r.mustBeFailed(out, err, "member 2", want)
+			for i, m := range rec.run.Members {
+				if whole := i != 1; whole != (len(m.Files) == 2) {
+					t.Errorf("member %d has the files %q", i+1, m.Files)
+				}
+			}
+		})
+	}
+}
+
+// namespaceEnv is set in the process of a test that inNamespace runs again.
+const namespaceEnv = "CONTROL_TEST_NAMESPACE"
+
+// inNamespace runs the test again in namespaces of its own, as user uid of them, and
+// returns false; in there it returns true. Where there are no namespaces, the test is
+// skipped.
+func inNamespace(t *testing.T, flags uintptr, uid int) bool {
+	t.Helper()
+	if os.Getenv(namespaceEnv) != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), namespaceEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | flags,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Skipf("this machine gives no namespaces: %v", err)
+	}
+	if err != nil {
+		t.Errorf("in the namespace: %v\n%s", err, out)
+	}
+	return false
+}
+
+// The cause of a full disk is in the error of the run.
+func TestDiskFull(t *testing.T) {
+	if !inNamespace(t, syscall.CLONE_NEWNS, 0) {
+		return
+	}
+	r := newRig(t)
+	disk := r.agents[1]
+	disk.workDir = t.TempDir()
+	if err := unix.Mount("tmpfs", disk.workDir, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skipf("a small disk can't be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(disk.workDir, unix.MNT_DETACH) })
+	r.serve(disk)
+	fill := func() {
+		f, err := os.Create(filepath.Join(disk.workDir, "filler"))
+		if err != nil {
+			t.Errorf("make a file: %v", err)
+			return
+		}
+		defer f.Close()
+		for block := make([]byte, 4096); err == nil; {
+			_, err = f.Write(block)
+		}
+		if !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("fill the disk: %v", err)
+		}
+	}
+	out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, fill))
+	rec := r.mustBeFailed(out, err, "member 2", "the session was not recorded", "no space left on device")
+	checkFiles(t, rec.dir, rigSize)
+}
+
+// A work directory that becomes read-only can neither be written nor be cleaned, and the
+// run says both.
+func TestWorkDirReadOnly(t *testing.T) {
+	if !inNamespace(t, 0, 1000) {
+		return
+	}
+	r := newRig(t)
+	protect := func() {
+		err := filepath.WalkDir(r.agents[1].workDir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				err = os.Chmod(path, 0o555)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("protect the work directory: %v", err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = filepath.WalkDir(r.agents[1].workDir, func(path string, d fs.DirEntry, _ error) error { return os.Chmod(path, 0o755) })
+	})
+	out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, protect))
+	rec := r.mustBeFailed(out, err, "permission denied")
+	checkFiles(t, rec.dir, rigSize)
+	_, err = r.run(r.experiment(small+"databases: {fake: {}}"), nil)
+	if err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("the next run: %v, want the work directory's trouble", err)
+	}
+}
