@@ -38,7 +38,8 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 		Children:       s.childMessages(),
 		Reason:         s.reason(),
 	}
-	resp.RepliedUnixNs = time.Now().UnixNano()
+	// The clock may be set meanwhile: both stamps must be of one clock.
+	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))
 	return resp, nil
 }
 
@@ -176,6 +177,7 @@ func hostMessage(h results.Host) *pb.Host {
 		Name: h.Name, Os: h.OS, Kernel: h.Kernel, CpuModel: h.CPUModel, Cpus: int32(h.CPUs),
 		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS, OnlineCpus: int32(h.OnlineCPUs), CpuQuota: h.CPUQuota,
 		CpuGovernor: h.CPUGovernor, ClockSync: h.ClockSync,
+		ClockMaxErrorNs: int64(h.ClockMaxError), ClockEstErrorNs: int64(h.ClockEstError),
 	}
 }
 

@@ -150,28 +150,6 @@ func releaseOf(r *dbtesterpb.Release) *results.Release {
 	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.Sha256, Notes: r.Notes}
 }
 
-// heartbeats is the activity that keeps the agents' leases and records their
-// clocks.
-type heartbeats struct {
-	run   *run
-	fleet *fleet.Fleet
-}
-
-func (h *heartbeats) Name() string { return "send heartbeats" }
-
-func (h *heartbeats) Run(ctx context.Context) error {
-	h.fleet.Heartbeats(ctx)
-	return nil
-}
-
-func (h *heartbeats) record() {
-	for i, clock := range h.fleet.Clocks() {
-		if clock.N > 0 {
-			h.run.record.Members[i].Clock = &clock
-		}
-	}
-}
-
 // startRequests returns the request with which an agent starts its member, for
 // each member. clients is the number of clients of the first step.
 func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) func(member int) *dbtesterpb.StartRequest {

@@ -21,6 +21,7 @@ type parts struct {
 	run     *run
 	cluster *cluster
 	probes  *probes
+	clock   *clockFile
 	leader  *leaderWatch
 	sampler *clientSampler
 	load    *loader
@@ -31,6 +32,8 @@ type parts struct {
 // manifest.
 func newParts(o Options, r *run, save func() error) *parts {
 	f := fleetOf(o, r.db)
+	clock := &clockFile{}
+	f.Clock = clock.write
 	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.say("%s", text) }
 	agents := fleet.New(f)
 	leader := &leaderWatch{run: r}
@@ -38,6 +41,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		run:     r,
 		cluster: &cluster{run: r, fleet: agents, disks: make([]results.Disk, len(r.record.Members))},
 		probes:  &probes{run: r, fleet: agents, timeout: o.ReadyTimeout},
+		clock:   clock,
 		leader:  leader,
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients},
 		load:    &loader{run: r, fleet: agents, dialer: &dialer{run: r, fleet: agents}, leader: leader, save: save},
@@ -57,7 +61,7 @@ func (p *parts) steps() []step {
 		{name: "read credentials", gives: gives(accessKnown), do: p.run.readCredentials, skip: db.TLS == nil && db.Auth == nil},
 		{name: "check this client", needs: needs(recordsOpen), do: p.check.do, skip: p.check.server == nil || !db.Steps.Load},
 		{name: "open agents", needs: needs(recordsOpen), gives: gives(agentsReserved), do: c.open, undo: c.close, skip: !agents},
-		beside(&heartbeats{run: p.run, fleet: c.fleet}, !agents, agentsReserved),
+		beside(&heartbeats{run: p.run, fleet: c.fleet, clock: p.clock}, !agents, agentsReserved),
 		{name: "install", needs: needs(agentsReserved), do: c.install, skip: !installs(db)},
 		{name: "start members", needs: needs(agentsReserved), gives: gives(membersStarted), do: c.start, undo: c.stop, skip: !agents},
 		{name: "wait for a quorum", needs: needs(accessKnown, membersStarted), gives: gives(quorumReached), do: p.probes.waitReady},

@@ -147,6 +147,9 @@ func checkFiles(t *testing.T, dir string, members int) {
 		results.FileDisk, results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll,
 		results.FileClassicTimeseries, results.FileClassicByKey, results.FileClientInterpolated,
 	}
+	if members > 0 {
+		want = append(want, results.FileClock)
+	}
 	for n := 1; n <= members; n++ {
 		i := string(rune('0' + n))
 		want = append(want, results.ServerFile(n), i+"-"+results.FileServerInterpolated, "logs/"+i+"-fake.log")

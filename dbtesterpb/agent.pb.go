@@ -104,9 +104,13 @@ type Host struct {
 	// cpu_governor is how processors choose their frequency; empty if unknown.
 	CpuGovernor string `protobuf:"bytes,11,opt,name=cpu_governor,json=cpuGovernor,proto3" json:"cpu_governor,omitempty"`
 	// clock_sync is whether a time service keeps the clock; empty if unknown.
-	ClockSync     string `protobuf:"bytes,12,opt,name=clock_sync,json=clockSync,proto3" json:"clock_sync,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ClockSync string `protobuf:"bytes,12,opt,name=clock_sync,json=clockSync,proto3" json:"clock_sync,omitempty"`
+	// The largest and the likely error of the clock, as the kernel states them; 0 if
+	// unknown.
+	ClockMaxErrorNs int64 `protobuf:"varint,13,opt,name=clock_max_error_ns,json=clockMaxErrorNs,proto3" json:"clock_max_error_ns,omitempty"`
+	ClockEstErrorNs int64 `protobuf:"varint,14,opt,name=clock_est_error_ns,json=clockEstErrorNs,proto3" json:"clock_est_error_ns,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Host) Reset() {
@@ -221,6 +225,20 @@ func (x *Host) GetClockSync() string {
 		return x.ClockSync
 	}
 	return ""
+}
+
+func (x *Host) GetClockMaxErrorNs() int64 {
+	if x != nil {
+		return x.ClockMaxErrorNs
+	}
+	return 0
+}
+
+func (x *Host) GetClockEstErrorNs() int64 {
+	if x != nil {
+		return x.ClockEstErrorNs
+	}
+	return 0
 }
 
 // Owner names the control that holds a session.
@@ -1748,7 +1766,7 @@ var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
 const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"\x16dbtesterpb/agent.proto\x12\n" +
-	"dbtesterpb\"\xc6\x02\n" +
+	"dbtesterpb\"\xa0\x03\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02os\x18\x02 \x01(\tR\x02os\x12\x16\n" +
@@ -1764,7 +1782,9 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	" \x01(\x01R\bcpuQuota\x12!\n" +
 	"\fcpu_governor\x18\v \x01(\tR\vcpuGovernor\x12\x1d\n" +
 	"\n" +
-	"clock_sync\x18\f \x01(\tR\tclockSync\"\xbd\x01\n" +
+	"clock_sync\x18\f \x01(\tR\tclockSync\x12+\n" +
+	"\x12clock_max_error_ns\x18\r \x01(\x03R\x0fclockMaxErrorNs\x12+\n" +
+	"\x12clock_est_error_ns\x18\x0e \x01(\x03R\x0fclockEstErrorNs\"\xbd\x01\n" +
 	"\x05Owner\x12\x19\n" +
 	"\brun_hash\x18\x01 \x01(\tR\arunHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
@@ -448,7 +449,7 @@ func (c *classicReader) machine(path, name string) Machine {
 		}
 		m.Samples = append(m.Samples, s)
 	}
-	m.Samples = shifted(m.Samples, 0)
+	m.Samples = shifted(m.Samples, clocks.Track{})
 	if backwards(samples) {
 		c.gap("%s: its samples go back in time: the file holds several runs", name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -53,7 +54,7 @@ func (f *folderReader) read() {
 	f.readStages(intervals)
 	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
-	r.Machines.Client = readMachine(f.path(results.FileClient), "client", 0, gaps)
+	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
 	r.Machines.Leaders = readLeaders(f.path(results.FileEvents), r.Windows.Load, gaps)
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
@@ -162,17 +163,17 @@ func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results
 // the data directories.
 func (f *folderReader) readMembers() {
 	m := &f.run.Machines
-	for i, member := range f.record.Members {
+	tracks, err := results.Tracks(f.dir, f.record)
+	if err != nil {
+		f.run.Gaps.broken(results.FileClock, problem(results.FileClock, err))
+	}
+	for i := range f.record.Members {
 		name := fmt.Sprintf("member %d", i+1)
 		if f.run.Info.Unattended() {
 			m.Servers = append(m.Servers, Machine{Name: name, Missing: NoAgents})
 			continue
 		}
-		var offset int64
-		if member.Clock != nil {
-			offset = int64(member.Clock.Offset)
-		}
-		m.Servers = append(m.Servers, readMachine(f.path(results.ServerFile(i+1)), name, offset, &f.run.Gaps))
+		m.Servers = append(m.Servers, readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &f.run.Gaps))
 	}
 	m.setDisks(&f.run.Info, nil)
 }

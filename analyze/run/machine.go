@@ -3,6 +3,7 @@ package run
 import (
 	"sort"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -15,12 +16,11 @@ type Machine struct {
 	Missing string
 }
 
-// shifted converts samples of a clock that is offset nanoseconds ahead into the
-// client's clock, and sorts them.
-func shifted(samples []results.Sample, offset int64) []results.Sample {
+// shifted converts samples into the client's clock, and sorts them.
+func shifted(samples []results.Sample, track clocks.Track) []results.Sample {
 	out := make([]results.Sample, len(samples))
 	for i, s := range samples {
-		s.UnixNano -= offset
+		s.UnixNano = track.Client(s.UnixNano)
 		out[i] = s
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].UnixNano < out[j].UnixNano })

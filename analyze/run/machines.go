@@ -3,6 +3,7 @@ package run
 import (
 	"path/filepath"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -104,15 +105,14 @@ func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
 	return Measured(sum/float64(len(sizes)), int64(len(sizes)))
 }
 
-// readMachine reads the samples of a machine whose clock is offset nanoseconds ahead
-// of the client's.
-func readMachine(path, name string, offset int64, gaps *Gaps) Machine {
+// readMachine reads the samples of a machine and converts them into the client's clock.
+func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	m := Machine{Name: name}
 	samples, err := results.ReadSamples(path)
 	if err != nil {
 		gaps.Add("%s", problem(path, err))
 	}
-	m.Samples = shifted(samples, offset)
+	m.Samples = shifted(samples, track)
 	if len(samples) == 0 {
 		m.Missing = name + ": no samples"
 	}

@@ -16,6 +16,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -38,6 +39,9 @@ type Options struct {
 	// Losses takes the members that are found to be gone; nil makes a fleet that
 	// sends no heartbeats.
 	Losses *Losses
+	// Clock is called with the time stamps of every heartbeat that was answered, by one
+	// goroutine at a time; nil discards them.
+	Clock func(clocks.Exchange)
 }
 
 // Fleet is the sessions of one run, one for each agent. Its methods may be called
@@ -51,7 +55,7 @@ type Fleet struct {
 	watching atomic.Bool
 
 	mu     sync.Mutex
-	clocks []results.Clock // by member; N is 0 before the first heartbeat
+	clocks []clocks.Estimate // by member
 }
 
 // New returns a fleet without connections.
@@ -59,7 +63,10 @@ func New(o Options) *Fleet {
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}
-	f := &Fleet{opts: o, clocks: make([]results.Clock, len(o.Agents))}
+	if o.Clock == nil {
+		o.Clock = func(clocks.Exchange) {}
+	}
+	f := &Fleet{opts: o, clocks: make([]clocks.Estimate, len(o.Agents))}
 	f.clients.Store(int64(o.Clients))
 	return f
 }

@@ -3,11 +3,11 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -55,7 +55,15 @@ func (f *Fleet) Unwatch() { f.watching.Store(false) }
 func (f *Fleet) Clocks() []results.Clock {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.clocks)
+	list := make([]results.Clock, len(f.clocks))
+	for i := range f.clocks {
+		c, best := &f.clocks[i], f.clocks[i].Best()
+		list[i] = results.Clock{
+			Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: c.N(),
+			Moved: c.Moved(), Furthest: c.Furthest(),
+		}
+	}
+	return list
 }
 
 // Beat sends one member's agent a heartbeat now. Errors are ignored: it is for
@@ -107,17 +115,13 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	return nil
 }
 
-// clock estimates an agent's clock from one exchange (RFC 5905, section 8). The
-// exchange with the shortest round trip counts.
+// clock takes the time stamps of one exchange. The client's clock may be set meanwhile,
+// so the time of the answer is reckoned from that of the request.
 func (f *Fleet) clock(member int, sent, received time.Time, r *pb.HeartbeatResponse) {
-	trip := received.Sub(sent) - time.Duration(r.RepliedUnixNs-r.ReceivedUnixNs)
-	offset := (time.Duration(r.ReceivedUnixNs-sent.UnixNano()) + time.Duration(r.RepliedUnixNs-received.UnixNano())) / 2
+	at := sent.UnixNano()
+	e := clocks.NewExchange(member, at, r.ReceivedUnixNs, r.RepliedUnixNs, at+int64(received.Sub(sent)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	old := f.clocks[member]
-	now := results.Clock{Offset: offset, Error: max(trip/2, 0), N: old.N + 1}
-	if old.N > 0 && old.Error <= now.Error {
-		now.Offset, now.Error = old.Offset, old.Error
-	}
-	f.clocks[member] = now
+	f.clocks[member].Add(e)
+	f.opts.Clock(e)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -26,8 +27,8 @@ func TestClock(t *testing.T) {
 		want      results.Clock
 	}{
 		{"the same clock", []exchange{{0, 5 * ms, 6 * ms, 11 * ms}}, results.Clock{Offset: 0, Error: 5 * ms, N: 1}},
-		{"an agent ahead", []exchange{{0, 1005 * ms, 1006 * ms, 11 * ms}}, results.Clock{Offset: time.Second, Error: 5 * ms, N: 1}},
-		{"an agent behind", []exchange{{0, -995 * ms, -994 * ms, 11 * ms}}, results.Clock{Offset: -time.Second, Error: 5 * ms, N: 1}},
+		{"an agent ahead", []exchange{{0, 1005 * ms, 1006 * ms, 11 * ms}}, results.Clock{Offset: time.Second, Error: 5 * ms, N: 1, Furthest: time.Second - 5*ms}},
+		{"an agent behind", []exchange{{0, -995 * ms, -994 * ms, 11 * ms}}, results.Clock{Offset: -time.Second, Error: 5 * ms, N: 1, Furthest: time.Second - 5*ms}},
 		{"one way is slower", []exchange{{0, 10 * ms, 10 * ms, 10 * ms}}, results.Clock{Offset: 5 * ms, Error: 5 * ms, N: 1}},
 		{
 			"the shortest trip counts",
@@ -35,10 +36,15 @@ func TestClock(t *testing.T) {
 			results.Clock{Offset: ms / 2, Error: 3 * ms / 2, N: 3},
 		},
 		{"no time at all", []exchange{{0, 0, 0, 0}, {0, 0, 2 * ms, ms}}, results.Clock{N: 2}},
+		{
+			"a clock that was set", []exchange{{0, 2 * ms, 2 * ms, 4 * ms}, {1000 * ms, 1102 * ms, 1102 * ms, 1004 * ms}},
+			results.Clock{Error: 2 * ms, N: 2, Moved: 96 * ms, Furthest: 98 * ms},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			f := New(Options{Agents: make([]string, 2)})
+			var stamps []clocks.Exchange
+			f := New(Options{Agents: make([]string, 2), Clock: func(e clocks.Exchange) { stamps = append(stamps, e) }})
 			for _, e := range tc.exchanges {
 				f.clock(1, base.Add(e.sent), base.Add(e.back), &pb.HeartbeatResponse{
 					ReceivedUnixNs: base.Add(e.received).UnixNano(), RepliedUnixNs: base.Add(e.replied).UnixNano(),
@@ -46,6 +52,10 @@ func TestClock(t *testing.T) {
 			}
 			if diff := cmp.Diff([]results.Clock{{}, tc.want}, f.Clocks()); diff != "" {
 				t.Errorf("clocks (-want +got):\n%s", diff)
+			}
+			last := tc.exchanges[len(tc.exchanges)-1]
+			if len(stamps) != len(tc.exchanges) || stamps[len(stamps)-1].Member != 1 || stamps[len(stamps)-1].UnixNano != base.Add(last.back).UnixNano() {
+				t.Errorf("every exchange must be recorded, got %+v", stamps)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"time"
+
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -14,5 +16,6 @@ func hostOf(h *pb.Host) *results.Host {
 		Name: h.Name, OS: h.Os, Kernel: h.Kernel, CPUModel: h.CpuModel, CPUs: int(h.Cpus),
 		MemoryBytes: h.MemoryBytes, BootID: h.BootId, NetNS: h.NetNs, OnlineCPUs: int(h.OnlineCpus), CPUQuota: h.CpuQuota,
 		CPUGovernor: h.CpuGovernor, ClockSync: h.ClockSync,
+		ClockMaxError: time.Duration(h.ClockMaxErrorNs), ClockEstError: time.Duration(h.ClockEstErrorNs),
 	}
 }

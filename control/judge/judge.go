@@ -54,6 +54,7 @@ func Marks(e Evidence) []results.Mark {
 		v.otherLoad()
 	}
 	v.hosts()
+	v.clocks()
 	v.access()
 	slices.SortStableFunc(v.marks, func(a, b results.Mark) int {
 		switch {
@@ -218,10 +219,6 @@ func (v *verdict) ofClient(addr string) bool {
 	return ip.IsLoopback() || slices.ContainsFunc(v.e.ClientAddrs, ip.Equal)
 }
 
-// maxClockError is the uncertainty of a clock above which series by second may be
-// off by more than a tenth of a second.
-const maxClockError = 100 * time.Millisecond
-
 func (v *verdict) hosts() {
 	if v.sharedHost() {
 		v.mark(results.MarkSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
@@ -232,9 +229,6 @@ func (v *verdict) hosts() {
 			v.mark(results.MarkNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
 		case d.SyncsTooFast():
 			v.mark(results.MarkNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
-		}
-		if m.Clock != nil && m.Clock.Error > maxClockError {
-			v.mark(results.MarkClock, false, "member %d: its clock is known to %v only", m.Index+1, m.Clock.Error)
 		}
 	}
 }

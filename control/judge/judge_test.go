@@ -110,6 +110,28 @@ func TestJudge(t *testing.T) {
 			want:   []results.Mark{{Code: results.MarkClock, Text: "member 2: its clock is known to 101ms only"}},
 		},
 		{
+			name: "a clock that is off",
+			change: func(e *Evidence) {
+				e.Run.Members[0].Clock.Offset = -51 * time.Millisecond
+				e.Run.Members[2].Clock.Furthest = 60 * time.Millisecond
+			},
+			want: []results.Mark{
+				{Code: results.MarkClock, Text: "member 1: its clock was off by 51ms, give or take 1ms (mark above 50ms): its samples and logs are converted, its own records are not"},
+				{Code: results.MarkClock, Text: "member 3: its clock was off by 60ms, give or take 1ms (mark above 50ms): its samples and logs are converted, its own records are not"},
+			},
+		},
+		{
+			name:   "a clock that moves",
+			change: func(e *Evidence) { e.Run.Members[1].Clock.Moved = 11 * time.Millisecond },
+			want:   []results.Mark{{Code: results.MarkClock, Text: "member 2: its clock moved by at least 11ms against the client's during the run (mark above 10ms)"}},
+		},
+		{
+			name: "clocks just within the bounds",
+			change: func(e *Evidence) {
+				*e.Run.Members[1].Clock = results.Clock{Offset: 50 * time.Millisecond, Error: 100 * time.Millisecond, Moved: 10 * time.Millisecond, Furthest: 50 * time.Millisecond}
+			},
+		},
+		{
 			name: "nothing was loaded",
 			change: func(e *Evidence) {
 				e.Run.Totals, e.Run.Keys = nil, &results.Keys{Before: 5}

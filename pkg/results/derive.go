@@ -30,7 +30,7 @@ func Derive(dir string, run *DatabaseRun) error {
 	runtime.GC()
 	return errors.Join(
 		deriveLatencies(dir, run),
-		deriveSamples(dir),
+		deriveSamples(dir, run),
 		replaceFile(filepath.Join(dir, FileDisk), diskTable(run.Members)),
 	)
 }
@@ -65,8 +65,13 @@ func deriveLatencies(dir string, run *DatabaseRun) error {
 	return errors.Join(errs...)
 }
 
-// deriveSamples writes the interpolated file beside each system-metrics CSV.
-func deriveSamples(dir string) error {
+// deriveSamples writes the interpolated file beside each system-metrics CSV, all of
+// them in the client's clock.
+func deriveSamples(dir string, run *DatabaseRun) error {
+	tracks, err := Tracks(dir, run)
+	if err != nil && !errors.Is(err, ErrTruncated) {
+		return err
+	}
 	sources := map[string]string{FileClient: FileClientInterpolated}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -86,6 +91,11 @@ func deriveSamples(dir string) error {
 		case err != nil && !errors.Is(err, ErrTruncated):
 			errs = append(errs, err)
 			continue
+		}
+		if n := serverNumber(from); n > 0 && n <= len(tracks) {
+			for i := range samples {
+				samples[i].UnixNano = tracks[n-1].Client(samples[i].UnixNano)
+			}
 		}
 		errs = append(errs, WriteInterpolated(filepath.Join(dir, to), Interpolate(samples)))
 	}

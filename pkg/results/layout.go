@@ -14,8 +14,10 @@ const (
 	FileLatency        = "latency.hlog"
 	FileTotal          = "latency-total.hlog"
 	FileEvents         = "events.jsonl"
-	FileDisk           = "server-disk-space-usage-summary.csv"
-	FileClient         = "client-system-metrics.csv"
+	// FileClock holds the members' clocks against the client's, by heartbeat.
+	FileClock  = "clock.csv"
+	FileDisk   = "server-disk-space-usage-summary.csv"
+	FileClient = "client-system-metrics.csv"
 	// FileServer is the name of a server's samples on its agent; in a tag's folder
 	// it is "N-" + FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"

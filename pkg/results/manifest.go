@@ -84,8 +84,11 @@ type Host struct {
 	// machines.
 	CPUGovernor string `json:"cpu_governor,omitempty"`
 	// ClockSync is "synchronized" if a time service keeps the clock, else "not
-	// synchronized"; empty if unknown.
-	ClockSync string `json:"clock_sync,omitempty"`
+	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest
+	// and the likely error that the kernel states for it; 0 if unknown.
+	ClockSync     string        `json:"clock_sync,omitempty"`
+	ClockMaxError time.Duration `json:"clock_max_error_ns,omitempty"`
+	ClockEstError time.Duration `json:"clock_est_error_ns,omitempty"`
 	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
 	// one network namespace.
 	BootID string `json:"boot_id"`
@@ -270,11 +273,16 @@ type Release struct {
 
 // Clock is an offset from NTP's four time stamps, of the heartbeat with the
 // shortest round trip: the agent's clock is Offset ahead of the client's, give
-// or take Error (half that round trip).
+// or take Error (half that round trip). All heartbeats are in clock.csv.
 type Clock struct {
 	Offset time.Duration `json:"offset_ns"`
 	Error  time.Duration `json:"error_ns"`
 	N      int           `json:"heartbeats"`
+	// Moved is how far the offset surely moved between two heartbeats, and Furthest how
+	// far the clock surely was from the client's: what the errors do not explain. Older
+	// manifests have neither.
+	Moved    time.Duration `json:"moved_ns,omitempty"`
+	Furthest time.Duration `json:"furthest_ns,omitempty"`
 }
 
 // Disk is the size of a data directory in bytes and the file system that holds it.

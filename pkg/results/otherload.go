@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
@@ -63,20 +64,21 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 		}
 		hosts[i] = append(hosts[i], p)
 	}
-	read := func(member int, host *Host, file string) {
-		// Samples that cannot be read are left out; those before them count.
+	// Clocks and samples that cannot be read are left out; those before them count.
+	tracks, _ := Tracks(dir, run)
+	read := func(member int, host *Host, file string, track clocks.Track) {
 		all, _ := ReadSamples(filepath.Join(dir, file))
 		in := slices.DeleteFunc(all, func(s Sample) bool {
-			at := time.Unix(0, s.UnixNano)
+			at := time.Unix(0, track.Client(s.UnixNano))
 			return at.Before(run.LoadStart) || at.After(run.LoadEnd)
 		})
 		if host != nil && host.BootID != "" && len(in) > 1 {
 			add(sampledProcesses{member, *host, in})
 		}
 	}
-	read(-1, &client, FileClient)
-	for _, m := range run.Members {
-		read(m.Index, m.Host, ServerFile(m.Index+1))
+	read(-1, &client, FileClient, clocks.Track{})
+	for i, m := range run.Members {
+		read(m.Index, m.Host, ServerFile(m.Index+1), tracks[i])
 	}
 	var others []OtherLoad
 	for _, h := range hosts {

@@ -1,8 +1,12 @@
 package results
 
 import (
+	"errors"
+	"io/fs"
+	"path/filepath"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
@@ -106,3 +110,23 @@ func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 
 // Second is in unix time: the sample was taken within it.
 func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
+
+// Tracks returns the clocks of a run's members, by member, from the heartbeats in the
+// folder of a database. A run without that file has the one offset in its manifest; a
+// member without either has the client's clock. The error is of a file that cannot be
+// read; the rows before it count.
+func Tracks(dir string, run *DatabaseRun) ([]clocks.Track, error) {
+	exchanges, err := clocks.Read(filepath.Join(dir, FileClock))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	tracks := make([]clocks.Track, len(run.Members))
+	for i, m := range run.Members {
+		track, ok := clocks.NewTrack(exchanges, i)
+		if !ok && m.Clock != nil {
+			track = clocks.Fixed(m.Clock.Offset)
+		}
+		tracks[i] = track
+	}
+	return tracks, err
+}

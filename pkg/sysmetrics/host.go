@@ -9,10 +9,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/prometheus/procfs"
-	"golang.org/x/sys/unix"
-
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/prometheus/procfs"
 )
 
 // HostFacts describes this machine. A fact that can't be read is left empty and named
@@ -47,7 +45,8 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	note("boot id", err)
 	host.NetNS, err = f.netNS()
 	note("network namespace", err)
-	host.CPUGovernor, host.ClockSync = governor("/sys"), clockSync()
+	host.CPUGovernor = governor("/sys")
+	timeService(&host)
 	return host, errors.Join(problems...)
 }
 
@@ -59,19 +58,6 @@ func governor(sys string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(data))
-}
-
-// clockSync is whether a time service keeps the clock, by the kernel's account; "" in
-// a sandbox that does not allow the question.
-func clockSync() string {
-	var t unix.Timex
-	if _, err := unix.Adjtimex(&t); err != nil {
-		return ""
-	}
-	if t.Status&unix.STA_UNSYNC != 0 {
-		return "not synchronized"
-	}
-	return "synchronized"
 }
 
 // parseOSRelease returns the name for people in os-release(5).

@@ -1,0 +1,118 @@
+// Package clocks compares the clocks of members with the client's: exchanges of time
+// stamps, their record over time, and times of one clock in another.
+package clocks
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+)
+
+// Exchange is one exchange of four time stamps with the agent of a member, as NTP does
+// it (RFC 5905, section 8): one row of clock.csv.
+type Exchange struct {
+	// UnixNano is when the answer arrived, in the client's clock.
+	UnixNano int64
+	// Member is an index as in the manifest, from 0.
+	Member int
+	// OffsetNS is how far the agent's clock is ahead of the client's. The truth is at
+	// most ErrorNS away, because no way takes less than no time.
+	OffsetNS, ErrorNS int64
+	// RoundTripNS is how long request and answer were on their way.
+	RoundTripNS int64
+}
+
+// NewExchange returns the exchange of four time stamps in unix nanoseconds: sent and
+// back by the client's clock, received and replied by the agent's. A round trip below 0
+// is impossible, so its size counts as uncertainty like that of a real one.
+func NewExchange(member int, sent, received, replied, back int64) Exchange {
+	trip := (back - sent) - (replied - received)
+	bound := trip
+	if bound < 0 {
+		bound = -bound
+	}
+	return Exchange{
+		UnixNano: back, Member: member, OffsetNS: ((received - sent) + (replied - back)) / 2,
+		ErrorNS: bound/2 + bound%2, RoundTripNS: trip,
+	}
+}
+
+// least and most are the bounds of the agent's true offset, in nanoseconds.
+func (e Exchange) least() int64 { return e.OffsetNS - e.ErrorNS }
+func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
+
+// Estimate sums up the exchanges with one member in constant memory. Its zero value is
+// of none. It is not safe for concurrent use.
+type Estimate struct {
+	best Exchange
+	n    int
+	// least is the largest of the lower bounds, most the smallest of the upper ones. A
+	// clock that does not move has its offset between them.
+	least, most int64
+}
+
+// Add adds an exchange.
+func (s *Estimate) Add(e Exchange) {
+	if s.n == 0 || e.ErrorNS < s.best.ErrorNS {
+		s.best = e
+	}
+	if s.n == 0 || e.least() > s.least {
+		s.least = e.least()
+	}
+	if s.n == 0 || e.most() < s.most {
+		s.most = e.most()
+	}
+	s.n++
+}
+
+// N is the number of exchanges.
+func (s *Estimate) N() int { return s.n }
+
+// Best is the exchange with the shortest round trip.
+func (s *Estimate) Best() Exchange { return s.best }
+
+// Moved is how far the offset surely moved between two exchanges: what their errors do
+// not explain. It is 0 if one offset fits all exchanges.
+func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
+
+// Furthest is how far the clock surely was from the client's at some time: the largest
+// distance that is not within the error of its exchange.
+func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
+
+// columns declares clock.csv, in the order of its columns.
+func columns() []linefile.Column[Exchange] {
+	return []linefile.Column[Exchange]{
+		linefile.IntColumn("unix_ns", func(e *Exchange) *int64 { return &e.UnixNano }),
+		linefile.IntColumn("member", func(e *Exchange) *int { return &e.Member }),
+		linefile.IntColumn("offset_ns", func(e *Exchange) *int64 { return &e.OffsetNS }),
+		linefile.IntColumn("error_ns", func(e *Exchange) *int64 { return &e.ErrorNS }),
+		linefile.IntColumn("round_trip_ns", func(e *Exchange) *int64 { return &e.RoundTripNS }),
+	}
+}
+
+// Writer appends to clock.csv. It is not safe for concurrent use.
+type Writer struct {
+	table linefile.TableWriter[Exchange]
+}
+
+// NewWriter opens or creates the file; a new one gets its header at once.
+func NewWriter(path string) (*Writer, error) {
+	table, err := linefile.NewTableWriter(path, columns())
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{table}, nil
+}
+
+// Write appends a row and returns when the kernel has it. After an error every Write
+// returns that error.
+func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
+
+// Close closes the file.
+func (w *Writer) Close() error { return w.table.Close() }
+
+// Read reads clock.csv. The rows before an error are good; it matches
+// [linefile.ErrTruncated] if only an incomplete last line was dropped.
+func Read(path string) ([]Exchange, error) {
+	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Exchange])
+}

@@ -1,0 +1,136 @@
+package clocks
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+)
+
+const (
+	// Window is the time of which the exchange with the shortest round trip counts: the
+	// others were held up, and most of a hold-up is on one way.
+	Window = 16 * time.Second
+	// drift is how fast a clock that nothing keeps runs away at most: 100 ppm.
+	drift = 100e-6
+)
+
+// Track is how far the clock of a member was ahead of the client's, over time. Between
+// exchanges that count the offset is interpolated, unless the clock surely was set
+// between two exchanges. The zero value is of a clock that agrees. Tracks do not change.
+type Track struct {
+	points []point // by the member's time
+}
+
+// point is one moment in both clocks, in unix nanoseconds.
+type point struct{ client, agent int64 }
+
+// ahead is the offset of the member's clock.
+func (p point) ahead() int64 { return p.agent - p.client }
+
+// window is a time of one offset.
+type window struct {
+	best     Exchange // the one with the shortest round trip
+	from, to int64    // the first and the last exchange, in the client's clock
+	// set is whether the clock was set between this window and the one before it: no
+	// drift explains both.
+	set bool
+}
+
+// Fixed is the track of a clock that is always so far ahead of the client's.
+func Fixed(offset time.Duration) Track {
+	return Track{points: []point{{client: 0, agent: int64(offset)}}}
+}
+
+// NewTrack returns the track of a member; exchanges with others are left out. It is
+// false if there are none.
+func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
+	own := slices.DeleteFunc(slices.Clone(exchanges), func(e Exchange) bool { return e.Member != member })
+	if len(own) == 0 {
+		return Track{}, false
+	}
+	slices.SortStableFunc(own, func(a, b Exchange) int { return cmp.Compare(a.UnixNano, b.UnixNano) })
+	list := windows(own)
+	first, last := list[0], list[len(list)-1]
+	t.add(first.from, first.best)
+	t.add(last.to, last.best)
+	for i, w := range list {
+		if w.set {
+			t.add(list[i-1].to, list[i-1].best)
+			t.add(w.from, w.best)
+		}
+		if i > 0 && explains(list[i-1].best, w.best) || i+1 < len(list) && explains(list[i+1].best, w.best) {
+			continue
+		}
+		t.add(w.best.UnixNano, w.best)
+	}
+	// A clock that was set back has some times twice; those in between are right.
+	slices.SortStableFunc(t.points, func(a, b point) int { return cmp.Compare(a.agent, b.agent) })
+	return t, true
+}
+
+// add adds the offset of an exchange at a time of the client's clock.
+func (t *Track) add(at int64, e Exchange) {
+	t.points = append(t.points, point{client: at, agent: at + e.OffsetNS})
+}
+
+// windows parts exchanges, sorted by time, into windows of at most one [Window]; the last
+// one has up to half of one more. A clock that was set begins a window.
+func windows(sorted []Exchange) []window {
+	var list []window
+	last := sorted[len(sorted)-1].UnixNano
+	for _, e := range sorted {
+		w := window{best: e, from: e.UnixNano, to: e.UnixNano}
+		if len(list) == 0 {
+			list = append(list, w)
+			continue
+		}
+		now := &list[len(list)-1]
+		w.set = contradicts(now.best, e)
+		switch full := e.UnixNano-now.from >= int64(Window) && last-e.UnixNano >= int64(Window)/2; {
+		case w.set || full:
+			list = append(list, w)
+			continue
+		case e.ErrorNS < now.best.ErrorNS:
+			now.best = e
+		}
+		now.to = e.UnixNano
+	}
+	return list
+}
+
+// reach is how far two offsets may be apart: both errors, and the drift between them.
+func reach(a, b Exchange) int64 {
+	apart := a.UnixNano - b.UnixNano
+	return a.ErrorNS + b.ErrorNS + int64(drift*float64(max(apart, -apart)))
+}
+
+// contradicts reports whether the clock was set between two exchanges.
+func contradicts(a, b Exchange) bool {
+	differ := a.OffsetNS - b.OffsetNS
+	return max(differ, -differ) > reach(a, b)
+}
+
+// explains reports whether an exchange bounds the offset at the time of another better
+// than that does itself, even if the clock drifted, and does not contradict it.
+func explains(better, e Exchange) bool {
+	return reach(better, e)-e.ErrorNS < e.ErrorNS && !contradicts(better, e)
+}
+
+// Client converts a time of the member's clock, in unix nanoseconds, into the client's.
+// Later times stay later, unless the clock was set back.
+func (t Track) Client(agentNS int64) int64 {
+	if len(t.points) == 0 {
+		return agentNS
+	}
+	next := sort.Search(len(t.points), func(i int) bool { return t.points[i].agent >= agentNS })
+	switch {
+	case next == 0:
+		return agentNS - t.points[0].ahead()
+	case next == len(t.points):
+		return agentNS - t.points[next-1].ahead()
+	}
+	from, to := t.points[next-1], t.points[next]
+	part := float64(agentNS-from.agent) / float64(to.agent-from.agent)
+	return agentNS - from.ahead() - int64(part*float64(to.ahead()-from.ahead()))
+}
