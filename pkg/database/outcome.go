@@ -29,18 +29,19 @@ type Class string
 
 // The classes.
 const (
-	ClassTimeout      Class = "time-out"
-	ClassCancelled    Class = "cancelled"
-	ClassUnavailable  Class = "unavailable"
-	ClassConnection   Class = "connection lost"
-	ClassLeaderChange Class = "leader change"
-	ClassThrottled    Class = "throttled"
-	ClassConflict     Class = "conflict"
-	ClassNotFound     Class = "not found"
-	ClassTooLarge     Class = "too large"
-	ClassWrongValue   Class = "wrong value"
-	ClassDenied       Class = "denied"
-	ClassOther        Class = "other"
+	ClassTimeout       Class = "time-out"
+	ClassCancelled     Class = "cancelled"
+	ClassUnavailable   Class = "unavailable"
+	ClassConnection    Class = "connection lost"
+	ClassLeaderChange  Class = "leader change"
+	ClassThrottled     Class = "throttled"
+	ClassSpaceExceeded Class = "space exceeded"
+	ClassConflict      Class = "conflict"
+	ClassNotFound      Class = "not found"
+	ClassTooLarge      Class = "too large"
+	ClassWrongValue    Class = "wrong value"
+	ClassDenied        Class = "denied"
+	ClassOther         Class = "other"
 )
 
 // ErrNotFound is returned by Get for a key that does not exist.

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// refused is the answer of a server without space: the request was not applied.
-var refused = status.Error(codes.ResourceExhausted, "etcdserver: mvcc: database space exceeded")
+// refused is the answer of a server with too much to do: the request was not applied.
+var refused = status.Error(codes.ResourceExhausted, "etcdserver: too many requests")
 
 func refuseAll(standin.Request) standin.Action { return standin.Action{Refuse: refused} }
 

@@ -35,6 +35,7 @@ const (
 	saysStreamLost = "rpc error making call: stream closed" // perhaps applied
 	saysStopping   = "raft is already shutdown"             // perhaps applied
 	saysRate       = "rate limit exceeded, try again later" // surely not applied
+	saysNoSpace    = "database space exceeded"              // perhaps applied
 	saysTooLarge   = "Request body too large, max size: %d bytes"
 )
 
@@ -48,8 +49,10 @@ func answerOf(err error, sent bool) answer {
 	}
 	code, says := http.StatusInternalServerError, ""
 	switch rpctypes.Error(err) {
-	case rpctypes.ErrTooManyRequests, rpctypes.ErrNoSpace:
+	case rpctypes.ErrTooManyRequests:
 		code, says = http.StatusTooManyRequests, saysRate
+	case rpctypes.ErrNoSpace:
+		says = saysNoSpace
 	case rpctypes.ErrRequestTooLarge:
 		code, says = http.StatusRequestEntityTooLarge, fmt.Sprintf(saysTooLarge, maxValue)
 	case rpctypes.ErrNoLeader, rpctypes.ErrUnhealthy:

@@ -37,7 +37,7 @@ func TestOutcomes(t *testing.T) {
 		{"connection lost", rpctypes.ErrGRPCTimeoutDueToConnectionLost, database.Unknown, database.ClassTimeout},
 		{"stopped", rpctypes.ErrGRPCStopped, database.Unknown, database.ClassUnavailable},
 		{"too many", rpctypes.ErrGRPCRequestTooManyRequests, database.Failed, database.ClassThrottled},
-		{"no space", rpctypes.ErrGRPCNoSpace, database.Failed, database.ClassThrottled},
+		{"no space", rpctypes.ErrGRPCNoSpace, database.Unknown, database.ClassSpaceExceeded},
 		{"too large", rpctypes.ErrGRPCRequestTooLarge, database.Failed, database.ClassTooLarge},
 		{"broken", status.Error(codes.Unavailable, "transport is closing"), database.Unknown, database.ClassConnection},
 		{"deadline", status.Error(codes.DeadlineExceeded, "deadline"), database.Unknown, database.ClassTimeout},

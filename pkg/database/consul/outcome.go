@@ -130,6 +130,8 @@ func reasons() []reason {
 		// No connection to the leader, so nothing was forwarded to it; the text of a
 		// connection that broke later begins with "rpc error making call".
 		{"rpc error getting client", database.ClassUnavailable, true},
+		// Of a proxy whose store has a quota.
+		{"database space exceeded", database.ClassSpaceExceeded, false},
 		{"i/o deadline reached", database.ClassTimeout, false},
 		{"i/o timeout", database.ClassTimeout, false},
 		{"deadline exceeded", database.ClassTimeout, false},

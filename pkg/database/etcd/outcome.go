@@ -41,8 +41,13 @@ func classOf(err error) (class database.Class, refused bool) {
 	}
 	// etcd's errors are recognized by their text, as some are sent without a code.
 	switch rpctypes.Error(err) {
-	case rpctypes.ErrTooManyRequests, rpctypes.ErrNoSpace:
+	case rpctypes.ErrTooManyRequests:
 		return database.ClassThrottled, true
+	case rpctypes.ErrNoSpace:
+		// One error for two cases: the check before the proposal refuses the request, but
+		// the member that finds its quota exceeded while applying applies it and returns
+		// this error too.
+		return database.ClassSpaceExceeded, false
 	case rpctypes.ErrRequestTooLarge:
 		return database.ClassTooLarge, true
 	case rpctypes.ErrNoLeader, rpctypes.ErrUnhealthy:

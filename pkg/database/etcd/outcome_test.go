@@ -23,7 +23,7 @@ func TestClassify(t *testing.T) {
 		sent        database.Outcome // if the request was sent
 		unsentClass database.Class   // if another when it was not
 	}{
-		{err: rpctypes.ErrGRPCNoSpace, class: database.ClassThrottled, sent: database.Failed},
+		{err: rpctypes.ErrGRPCNoSpace, class: database.ClassSpaceExceeded, sent: database.Unknown},
 		{err: rpctypes.ErrGRPCRequestTooManyRequests, class: database.ClassThrottled, sent: database.Failed},
 		// As servers up to 3.7 send it.
 		{err: status(codes.Unknown, "etcdserver: too many requests"), class: database.ClassThrottled, sent: database.Failed},
