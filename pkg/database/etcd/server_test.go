@@ -84,6 +84,10 @@ func TestExactLimit(t *testing.T) {
 // quota and returns the error of refused ones, so that each of them may have been applied.
 func TestNoSpace(t *testing.T) {
 	c := startOne(t, "quota_backend_bytes: 1000000")
+	kept := []byte("kept")
+	if err := dialBy(t, database.Lean, c.Target()).Put(t.Context(), kept, nil); err != nil {
+		t.Fatalf("put: %v", err)
+	}
 	byTransport(t, func(t *testing.T, transport database.Transport) {
 		conn := dialBy(t, transport, c.Target())
 		value := make([]byte, 100_000)
@@ -110,7 +114,7 @@ func TestNoSpace(t *testing.T) {
 		if found := after - before; unknown < 10 || found < ok || found > ok+unknown {
 			t.Errorf("%d keys found, want from %d ok to %d with the %d unknown ones", found, ok, ok+unknown, unknown)
 		}
-		if _, err := conn.Get(t.Context(), []byte("0"), workload.ReadLinearizable); err != nil {
+		if _, err := conn.Get(t.Context(), kept, workload.ReadLinearizable); err != nil {
 			t.Errorf("a full store does not serve reads: %v", err)
 		}
 	})
