@@ -50,13 +50,19 @@ func TestInterruptTwice(t *testing.T) {
 	file := p.experiment("interrupted-twice", hosts, "{duration: 5m, clients: 8}")
 	c := p.start("control", "--local", "--config", file)
 	c.loading()
-	if got := len(p.members()); got != 3 {
-		t.Fatalf("%d members run, want 3", got)
+	members := p.members()
+	if len(members) != 3 {
+		t.Fatalf("%d members run, want 3", len(members))
+	}
+	// A member that stands still does not stop before the second signal.
+	if err := syscall.Kill(members[0], syscall.SIGSTOP); err != nil {
+		t.Fatalf("stop a member: %v", err)
 	}
 	c.signal(syscall.SIGINT)
 	c.says(`stopping; repeat`)
+	time.Sleep(2 * oneSignal) // a person's second signal, not the same one twice
 	c.signal(syscall.SIGINT)
-	c.exits(exitInterrupted, 3*time.Second)
+	c.exits(exitInterrupted, patience)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
 	left, err := filepath.Glob(p.path("results", ".work-*"))
 	if err != nil || len(left) != 1 {

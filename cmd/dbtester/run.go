@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -108,36 +105,6 @@ func message(err error) string {
 		seen[line] = true
 	}
 	return strings.Join(lines, "\n")
-}
-
-// interruptible returns a context that ends at the first INT or TERM. A second
-// signal prints the paths of lastWords and exits at once; local agents' children die
-// with this process.
-func interruptible(errw io.Writer, last func()) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			fmt.Fprintf(errw, "\ndbtester: %v: stopping; repeat to exit at once\n", s)
-			cancel(errInterrupted)
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			last()
-			os.Exit(exitInterrupted)
-		case <-done:
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(nil)
-	}
 }
 
 // newRoot returns the command tree.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// oneSignal is how soon after the first signal others are the same one: timeout(1) and
+// service managers send theirs to the process and then to its group.
+const oneSignal = 200 * time.Millisecond
+
+// interruptible returns a context that ends at the first INT or TERM. A second signal
+// prints the paths of lastWords and exits at once; local agents' children die with this
+// process.
+func interruptible(errw io.Writer, last func()) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go watchSignals(signals, done, func(s os.Signal) {
+		fmt.Fprintf(errw, "\ndbtester: %v: stopping; repeat to exit at once\n", s)
+		cancel(errInterrupted)
+	}, func() {
+		last()
+		os.Exit(exitInterrupted)
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// watchSignals calls first at the first signal and again at the next one that comes more
+// than oneSignal later, each once at most. It returns after again or when done is closed.
+func watchSignals(signals <-chan os.Signal, done <-chan struct{}, first func(os.Signal), again func()) {
+	select {
+	case s := <-signals:
+		first(s)
+	case <-done:
+		return
+	}
+	began := time.Now()
+	for {
+		select {
+		case <-signals:
+			if time.Since(began) > oneSignal {
+				again()
+				return
+			}
+		case <-done:
+			return
+		}
+	}
+}
