@@ -77,6 +77,7 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 			s.Queued, s.Late = m.Queued, m.Late
 			s.ClientDelay = clientDelay(run, r, m.Latency)
 			if s.Rated {
+				s.Waits = waits(progress, run, r)
 				s.Answered, s.Offered = achieved(progress, run, r, inFlightAtEnd(r, service[r.Index]))
 			}
 		}
@@ -140,17 +141,40 @@ func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
 
-// achieved returns how many requests of a step with a rate ended ok while requests
-// were due, without warm-up and cool-down, and how many were due then. Without a
-// warm-up nothing was in flight when the window began. Requests that were due within
-// inFlight of its end are then left out.
-func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
+// dueWindow is the part of a step's measured window in which requests became due, in
+// nanoseconds after the step's start.
+func dueWindow(run *results.DatabaseRun, s results.Step) (first, last int64) {
 	start := s.Start.Round(0)
 	from, end := run.Measured(s)
 	if issued := s.IssueEnd.Round(0); !s.IssueEnd.IsZero() && issued.Before(end) {
 		end = issued // a step without a duration is measured until its last answer
 	}
-	first, last := int64(from.Sub(start)), int64(end.Sub(start))
+	return int64(from.Sub(start)), int64(end.Sub(start))
+}
+
+// waits counts the requests of a step with a rate that were due and not sent when its
+// measured window ended.
+func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n int64) {
+	_, last := dueWindow(run, s)
+	inFlight := map[string]int64{}
+	for _, row := range rows {
+		if row.Step == s.Index && row.ToNS <= last {
+			n += row.Due - row.OK - row.Failed - row.Unknown - row.Shed - row.Unsent
+			inFlight[row.Operation] = row.InFlight
+		}
+	}
+	for _, sent := range inFlight {
+		n -= sent
+	}
+	return max(n, 0)
+}
+
+// achieved returns how many requests of a step with a rate ended ok while requests
+// were due, without warm-up and cool-down, and how many were due then. Without a
+// warm-up nothing was in flight when the window began. Requests that were due within
+// inFlight of its end are then left out.
+func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
+	first, last := dueWindow(run, s)
 	for _, row := range rows {
 		switch {
 		case row.Step != s.Index || row.FromNS < first || row.FromNS >= last:

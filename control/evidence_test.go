@@ -164,3 +164,27 @@ func TestInFlightAtEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestWaits: the backlog grows by two requests in each row, for 500 ms and in what
+// follows the window too.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	s := results.Step{Start: start, IssueEnd: start.Add(500 * time.Millisecond), End: start.Add(2 * time.Second),
+		Step: workload.Step{Rate: 100, Duration: 500 * time.Millisecond}}
+	run := &results.DatabaseRun{Steps: []results.Step{s}}
+	var rows []results.Progress
+	for n := range int64(8) {
+		rows = append(rows,
+			results.Progress{FromNS: n * 1e8, ToNS: (n + 1) * 1e8, Operation: "read", Due: 5, OK: 2, Failed: 1, InFlight: 0},
+			results.Progress{FromNS: n * 1e8, ToNS: (n + 1) * 1e8, Operation: "write", Due: 5, OK: 4, InFlight: n + 1},
+			results.Progress{Step: 1, FromNS: n * 1e8, ToNS: (n + 1) * 1e8, Operation: "write", Due: 100},
+		)
+	}
+	if got := waits(rows, run, s); got != 10 {
+		t.Errorf("want 10 requests that waited: 50 were due, 35 ended and 5 were in flight, got %d", got)
+	}
+	if got := waits(nil, run, s); got != 0 {
+		t.Errorf("without rows: want 0, got %d", got)
+	}
+}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
@@ -29,6 +30,18 @@ func (m *Machines) Readings() []map[int64]Reading {
 		out[i] = server.readings()
 	}
 	return out
+}
+
+// Sampled reports whether there is any sample of a server.
+func (m *Machines) Sampled() bool {
+	return m.Have(func(results.Sample) float64 { return 0 })
+}
+
+// Have reports whether any sample of a server has a value.
+func (m *Machines) Have(get Gauge) bool {
+	return slices.ContainsFunc(m.Servers, func(s Machine) bool {
+		return slices.ContainsFunc(s.Samples, func(one results.Sample) bool { return get(one) >= 0 })
+	})
 }
 
 // MeanPeak is the largest mean over all servers of a second of the load.

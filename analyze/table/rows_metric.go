@@ -24,13 +24,13 @@ func metricRow(m metric.Metric) Row {
 		return Row{
 			Name: "SERVER-" + m.Column, Unit: m.Unit, Ours: true,
 			Definition: m.Help + "; of all members, over the load: last counter less first",
-			Cell:       attended(wherePresent(m, serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m)))),
+			Cell:       attended(since(run.Of(m.Name), wherePresent(m, serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m))))),
 		}
 	}
 	return Row{
 		Name: "MEMBER-MAX-" + m.Column, Unit: m.Unit, Ours: true,
 		Definition: m.Help + ", the largest during the load; the member with the most, and which",
-		Cell:       attended(wherePresent(m, memberPeak(run.Of(m.Name), metricText(m)))),
+		Cell:       attended(since(run.Of(m.Name), wherePresent(m, memberPeak(run.Of(m.Name), metricText(m))))),
 	}
 }
 
@@ -40,14 +40,21 @@ func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell
 		return cell
 	}
 	return func(r *run.Run) Cell {
-		for _, server := range r.Machines.Servers {
-			for i := range server.Samples {
-				if server.Samples[i].Get(m.Name) >= 0 {
-					return cell(r)
-				}
-			}
+		if r.Machines.Have(run.Of(m.Name)) {
+			return cell(r)
 		}
 		return inapplicable("no member's machine has it")
+	}
+}
+
+// since replaces the cell of a metric that no sample of an older record has: the
+// version that wrote it did not sample the metric.
+func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		if then := r.Info.Unrecorded(); then.Words != "" && r.Machines.Sampled() && !r.Machines.Have(get) {
+			return cellOf(then, percentText)
+		}
+		return cell(r)
 	}
 }
 

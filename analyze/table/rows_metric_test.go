@@ -52,3 +52,29 @@ func TestRowOfAnOptionalMetric(t *testing.T) {
 		t.Errorf("a metric that samples know must have its row, got %+v", cell)
 	}
 }
+
+// TestMetricsOfOlderRecords: a version that did not sample a metric could not record
+// it, and what it did sample is there.
+func TestMetricsOfOlderRecords(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	r := runs[0]
+	cell := func(name metric.Name) string { return metricRow(metric.System().Must(name)).Cell(r).Text }
+	if got := cell(metric.RunDelay); got != "not measured" {
+		t.Errorf("run delay of a record of this format without it: want %q, got %q", "not measured", got)
+	}
+	r.Info.Manifest.Format = 1
+	if got := cell(metric.RunDelay); got != "not recorded then" {
+		t.Errorf("run delay of an older record: want %q, got %q", "not recorded then", got)
+	}
+	if got := cell(metric.CPUSeconds); got != "45.00 sec" {
+		t.Errorf("processor time of an older record: want %q, got %q", "45.00 sec", got)
+	}
+	r.Machines.Servers[1].Samples = nil
+	r.Machines.Servers[1].Missing = "member 2: no samples"
+	if got := cell(metric.CPUSeconds); got != "not measured" {
+		t.Errorf("processor time of a member without samples: want %q, got %q", "not measured", got)
+	}
+}

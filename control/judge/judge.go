@@ -103,9 +103,6 @@ func (v *verdict) counts() {
 		v.mark(results.MarkCounts, true, "offered %d is not ok %d + failed %d + unknown %d + shed %d + unsent %d",
 			t.Offered, t.OK, t.Failed, t.Unknown, t.Shed, t.Unsent)
 	}
-	if t.Unsent > 0 {
-		v.mark(results.MarkUnsent, !v.onPurpose(), "%d of %d requests were due and not sent within %v after the end", t.Unsent, t.Offered, v.e.Drain)
-	}
 }
 
 // bounds are those of the load.
@@ -114,16 +111,6 @@ func (v *verdict) bounds() workload.Judge {
 		return b
 	}
 	return workload.DefaultJudge()
-}
-
-// onPurpose reports whether only steps that overload on purpose left requests
-// unsent, or the load accepts any share of its rate.
-func (v *verdict) onPurpose() bool {
-	if v.bounds().Achieved.Invalid == 0 {
-		return true
-	}
-	overloads := slices.ContainsFunc(v.e.Steps, func(s Step) bool { return s.Overloads })
-	return overloads && !slices.ContainsFunc(v.e.Steps, func(s Step) bool { return s.Unsent > 0 && !s.Overloads })
 }
 
 func (v *verdict) keys() {

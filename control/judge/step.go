@@ -33,6 +33,9 @@ type Step struct {
 	// with a rate only.
 	Answered, Offered float64
 
+	// Waits are the requests that were due and not sent when the window ended.
+	Waits int64
+
 	// Waiting is the clients' time without a server, of all their time. ClientDelay is
 	// the delay that the client caused itself, of the response times. Nil is not
 	// recorded.
@@ -59,7 +62,9 @@ func (v *verdict) steps() {
 	for _, s := range v.e.Steps {
 		j := stepJudge{verdict: v, step: s, bounds: bounds, expect: v.e.Run.Load.Expect}
 		j.outcomes()
+		j.unsent()
 		j.achieved()
+		j.queueing()
 		j.late()
 		j.waiting()
 		j.clientDelay()
@@ -146,6 +151,17 @@ func (j *stepJudge) outcome(code string, n int64, what, noun string, b workload.
 // be sent late by a free client, without a mark.
 const busyShare = 1
 
+// unsent judges the requests that were never sent. A step that overloads on purpose
+// leaves them, and so does a load that accepts any share of its rate.
+func (j *stepJudge) unsent() {
+	s := j.step
+	if s.due() == 0 {
+		return
+	}
+	left := share{float64(s.Unsent), float64(s.due()), "%s of the requests were due and not sent", fmt.Sprintf("%d of %d within %v after the end", s.Unsent, s.due(), j.e.Drain)}
+	j.above(results.MarkUnsent, left, j.bounds.Unsent, !s.Overloads && j.bounds.Achieved.Invalid > 0)
+}
+
 // achieved judges whether a rate was sustained. Failures that the load expects are
 // no part of what could be answered.
 func (j *stepJudge) achieved() {
@@ -157,7 +173,6 @@ func (j *stepJudge) achieved() {
 	got := share{s.Answered, offered, "%s of the offered requests ended ok in the window", fmt.Sprintf("%.0f of %.0f", s.Answered, offered)}
 	switch p := got.percent(); {
 	case offered < 1 || p >= float64(b.Mark)-slack:
-		j.busy()
 	case s.Overloads:
 		j.mark(results.MarkRate, false, "%s: %s; the step overloads on purpose, so this is its result", s.name(), got.text(b.Mark))
 	case p < float64(b.Invalid)-slack:
@@ -168,12 +183,18 @@ func (j *stepJudge) achieved() {
 	}
 }
 
-// busy marks a rate that was achieved with waiting for a free client.
-func (j *stepJudge) busy() {
+// queueing marks a step whose requests waited for a free client, whether its rate was
+// achieved or not: its response times are partly those of the queue. In a step that
+// overloads on purpose that is a result.
+func (j *stepJudge) queueing() {
 	s := j.step
+	if !s.Rated || s.due() == 0 || s.Overloads {
+		return
+	}
 	n := s.Queued + s.Shed + s.Unsent
-	waited := share{float64(n), float64(s.due()), "%s of the requests found every client busy when they were due", fmt.Sprintf("%d of %d", n, s.due())}
-	j.above(results.MarkRate, waited, workload.Bounds{Mark: busyShare}, false)
+	waited := share{float64(n), float64(s.due()), "%s of the requests found every client busy when they were due",
+		fmt.Sprintf("%d of %d, and %d waited when the window ended", n, s.due(), s.Waits)}
+	j.above(results.MarkQueueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
 // late marks a client that sent late though it was free.

@@ -59,13 +59,26 @@ func TestSteps(t *testing.T) {
 		"client delay at invalid":   {delayed(250 * time.Second), nil, results.MarkSaturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4m10s of 16m40s (mark above 5%)", false},
 		"client delay invalid":      {delayed(251 * time.Second), nil, results.MarkSaturated, "step 1, 5 clients: 25.1 % of the response times is the client's own delay: 4m11s of 16m40s (invalid above 25%)", true},
 		"delay on a shared machine": {delayed(251 * time.Second), shared, results.MarkSaturated, "step 1, 5 clients: 25.1 % of the response times is the client's own delay: 4m11s of 16m40s (mark above 5%)", false},
-		"the rate is the result": {Step{Clients: 5, OK: 450, Unsent: 550, Rated: true, Overloads: true, Answered: 450, Offered: 1000}, nil, results.MarkRate,
+		"the rate is the result": {Step{Clients: 5, OK: 450, Shed: 550, Rated: true, Overloads: true, Answered: 450, Offered: 1000}, nil, results.MarkRate,
 			"step 1, 5 clients: 45 % of the offered requests ended ok in the window: 450 of 1000; the step overloads on purpose, so this is its result", false},
-		"busy at the mark": {step: Step{OK: 1000, Queued: 10, Rated: true, Answered: 1000, Offered: 1000}},
-		"busy above it": {Step{Clients: 5, OK: 1000, Queued: 11, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkRate,
-			"step 1, 5 clients: 1.1 % of the requests found every client busy when they were due: 11 of 1000 (mark above 1%)", false},
-		"busy in a closed loop": {step: Step{OK: 1000, Queued: 500}},
-		"late at the mark":      {step: Step{OK: 1000, Late: 10, Rated: true, Answered: 1000, Offered: 1000}},
+		"queueing at the mark": {step: Step{OK: 1000, Queued: 10, Rated: true, Answered: 1000, Offered: 1000}},
+		"queueing at 100 % achieved": {Step{Clients: 5, OK: 1000, Queued: 11, Waits: 7, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkQueueing,
+			"step 1, 5 clients: 1.1 % of the requests found every client busy when they were due: 11 of 1000, and 7 waited when the window ended (mark above 1%)", false},
+		"queueing on purpose":       {step: Step{OK: 1000, Queued: 500, Rated: true, Overloads: true, Answered: 1000, Offered: 1000}},
+		"queueing in a closed loop": {step: Step{OK: 1000, Queued: 500}},
+		"one request is unsent": {Step{Clients: 5, OK: n - 1, Unsent: 1, Rated: true, Answered: n, Offered: n}, nil, results.MarkUnsent,
+			"step 1, 5 clients: 0.001 % of the requests were due and not sent: 1 of 100000 within 2s after the end (mark above 0%)", false},
+		"unsent at invalid": {Step{Clients: 5, OK: 99, Unsent: 1, Rated: true, Answered: 100, Offered: 100}, nil, results.MarkUnsent,
+			"step 1, 5 clients: 1 % of the requests were due and not sent: 1 of 100 within 2s after the end (mark above 0%)", false},
+		"unsent of a load that accepts any share of its rate": {Step{Clients: 5, OK: 1, Unsent: 99, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
+			e.Run.Load.Judge = workload.DefaultJudge()
+			e.Run.Load.Judge.Achieved.Invalid = 0
+		}, results.MarkUnsent, "step 1, 5 clients: 99 % of the requests were due and not sent: 99 of 100 within 2s after the end (mark above 0%)", false},
+		"unsent within the file's bounds": {Step{Clients: 5, OK: 98, Unsent: 2, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
+			e.Run.Load.Judge = workload.DefaultJudge()
+			e.Run.Load.Judge.Unsent = workload.Bounds{Mark: 2, Invalid: 100}
+		}, "", "", false},
+		"late at the mark": {step: Step{OK: 1000, Late: 10, Rated: true, Answered: 1000, Offered: 1000}},
 		"late above it": {Step{Clients: 5, OK: 1000, Late: 11, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkLate,
 			"step 1, 5 clients: 1.1 % of the requests were sent over 1 ms late though a client was free: 11 of 1000 (mark above 1%)", false},
 		"swaps that lost a race": {step: Step{OK: 500, Failed: 500, Excused: 500, Rated: true, Answered: 500, Offered: 1000}},
@@ -98,7 +111,7 @@ func TestSteps(t *testing.T) {
 				tc.change(&e)
 			}
 			got := slices.DeleteFunc(Marks(e), func(m results.Mark) bool {
-				return m.Code == results.MarkSharedHost || m.Code == results.MarkRate && tc.code == results.MarkNothing
+				return m.Code == results.MarkSharedHost || (m.Code == results.MarkRate || m.Code == results.MarkQueueing) && tc.code == results.MarkNothing
 			})
 			var want []results.Mark
 			if tc.text != "" {
@@ -127,8 +140,24 @@ func TestMarksHideNoOther(t *testing.T) {
 	for _, m := range Marks(e) {
 		got = append(got, m.Code)
 	}
-	if want := []string{results.MarkRate, results.MarkLate, results.MarkSaturated}; !slices.Equal(got, want) {
+	if want := []string{results.MarkRate, results.MarkQueueing, results.MarkLate, results.MarkSaturated}; !slices.Equal(got, want) {
 		t.Errorf("marks: want %q, got %q", want, got)
+	}
+}
+
+// TestUnsentIsInvalid: more than 1 % of the requests were never sent. The run is
+// invalid, and so is one that says nothing about unsent requests.
+func TestUnsentIsInvalid(t *testing.T) {
+	t.Parallel()
+	e := goodRun()
+	e.Steps = []Step{
+		{Clients: 5, OK: 1000, Rated: true, Answered: 1000, Offered: 1000},
+		{Index: 1, Clients: 5, OK: 989, Unsent: 11, Rated: true, Answered: 995, Offered: 1000},
+	}
+	want := results.Mark{Code: results.MarkUnsent, Invalid: true,
+		Text: "step 2, 5 clients: 1.1 % of the requests were due and not sent: 11 of 1000 within 2s after the end (invalid above 1%)"}
+	if m := Marks(e)[0]; m != want {
+		t.Errorf("first mark: want %+v, got %+v", want, m)
 	}
 }
 

@@ -22,7 +22,7 @@ func percentKind() kind[workload.Percent] {
 
 // judgeSpec is a judge mapping as a file gives it.
 type judgeSpec struct {
-	achieved, failed, unknown, waiting, clientDelay written[workload.Bounds]
+	achieved, failed, unknown, unsent, waiting, clientDelay written[workload.Bounds]
 }
 
 // verdict declares the bounds of one share.
@@ -46,6 +46,9 @@ func verdicts() []verdict {
 		{"unknown", "requests with an unknown outcome, of all that were due", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.unknown },
 			func(j *workload.Judge) *workload.Bounds { return &j.Unknown }},
+		{"unsent", "requests that were not sent by the end of the `drain`, of all that were due", false,
+			func(j *judgeSpec) *written[workload.Bounds] { return &j.unsent },
+			func(j *workload.Judge) *workload.Bounds { return &j.Unsent }},
 		{"waiting", "time that clients had no server, of all their time", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.waiting },
 			func(j *workload.Judge) *workload.Bounds { return &j.Waiting }},

@@ -15,6 +15,7 @@ const (
 	// MarkStopped is a client that did not run for a part of the load.
 	MarkStopped  = "client stopped"
 	MarkRate     = "rate not sustained"
+	MarkQueueing = "queueing"
 	MarkFailed   = "failed requests"
 	MarkUnknown  = "unknown outcomes"
 	MarkWaiting  = "clients without a server"

@@ -24,6 +24,9 @@ type Judge struct {
 	// Failed and Unknown are of the requests that were due in the measured window.
 	Failed  Bounds `json:"failed"`
 	Unknown Bounds `json:"unknown"`
+	// Unsent is of the same requests: the share that was due and not sent by the end of
+	// the drain.
+	Unsent Bounds `json:"unsent"`
 	// Waiting is of the clients' time: the share in which they had no server.
 	Waiting Bounds `json:"waiting"`
 	// ClientDelay is of the response times: the share that the client caused itself.
@@ -37,6 +40,7 @@ func DefaultJudge() Judge {
 		Achieved:    Bounds{Mark: 99, Invalid: 95},
 		Failed:      Bounds{Mark: 0.1, Invalid: 1},
 		Unknown:     Bounds{Mark: 0.1, Invalid: 1},
+		Unsent:      Bounds{Mark: 0, Invalid: 1},
 		Waiting:     Bounds{Mark: 0.1, Invalid: 5},
 		ClientDelay: Bounds{Mark: 5, Invalid: 25},
 	}

@@ -127,7 +127,7 @@ func frozenServer() Case {
 				name := fmt.Sprintf("Latency p%g", 100*q)
 				f.Near(name+" of the servers' log, ms", quantile(q, logged), r.Report.Value(name), tolerance)
 			}
-			_, ok := r.Record.Marked("rate not sustained", "queued", "busy")
+			_, ok := r.Record.Marked("queueing")
 			f.Holds("the queue is marked", ok, "a mark", r.Record.Codes())
 		},
 	}
