@@ -20,7 +20,7 @@ const module = "github.com/coreos/dbtester"
 // listed fails the test. "NAME" stands for the folder of one database.
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
-	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/member", "pkg/process", "pkg/results", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
+	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
 	"control":                   {"control/fleet", "control/judge", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/run", "analyze/table", "pkg/results"},
 	"analyze/run":               {"pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
@@ -53,6 +53,7 @@ var layers = map[string][]string{
 	"pkg/config":                {"pkg/regularfile", "pkg/address", "pkg/config/classic", "pkg/metric", "pkg/workload", "pkg/yamlfile"},
 	"pkg/config/classic":        {"pkg/yamlfile"},
 	"pkg/clocks":                {"pkg/linefile"},
+	"pkg/logfile":               {},
 	"pkg/results":               {"pkg/clocks", "pkg/histogram", "pkg/linefile", "pkg/metric", "pkg/regularfile", "pkg/wholefile", "pkg/workload"},
 	"pkg/results/sidecar":       {"pkg/linefile", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"pkg/histogram":             {"pkg/linefile"},

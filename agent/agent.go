@@ -22,6 +22,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
@@ -58,6 +59,9 @@ type Options struct {
 	// Device and Interface are sampled; "" finds the data directory's device and
 	// the member's interface.
 	Device, Interface string
+	// LogBound is how much is kept of the log of each command of a member; zero is
+	// [logfile.DefaultBound].
+	LogBound logfile.Bound
 	// Log takes events that no verb asked for; nil discards them.
 	Log *slog.Logger
 	// Version is that of this program.
@@ -141,6 +145,9 @@ func (o Options) filled() (Options, error) {
 	}
 	if o.Deadlines == (process.Deadlines{}) {
 		o.Deadlines = process.DefaultDeadlines()
+	}
+	if o.LogBound == (logfile.Bound{}) {
+		o.LogBound = logfile.DefaultBound()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

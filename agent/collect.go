@@ -3,7 +3,6 @@ package agent
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -20,7 +19,8 @@ import (
 const chunkBytes = 64 << 10
 
 // Collect streams one file of the session up to its present length. A log of a
-// running member may grow meanwhile. A file that does not exist yet is empty.
+// running member may grow meanwhile; of one that grew past the bound of logs, what is
+// kept is sent. A file that does not exist yet is empty.
 func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServer[pb.CollectChunk]) error {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -47,7 +47,11 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 		return status.Errorf(codes.Internal, "measure %s: %v", name, err)
 	}
 	if strings.HasPrefix(name, results.DirLogs+"/") {
-		return send(stream, name, excerpt(f, info.Size()))
+		kept, err := v.agent.opts.LogBound.Reader(f, info.Size())
+		if err != nil {
+			return status.Errorf(codes.Internal, "read %s: %v", name, err)
+		}
+		return send(stream, name, kept)
 	}
 	return send(stream, name, io.LimitReader(f, info.Size()))
 }
@@ -65,20 +69,6 @@ func (s *session) checkDir(dir string) error {
 		return status.Errorf(codes.DataLoss, "the session's records are lost: %v", err)
 	}
 	return nil
-}
-
-// maxLog is how much of a member's log is collected, in bytes.
-const maxLog = 64 << 20
-
-// excerpt reads a log of size bytes: all of it, or its first and its last half of
-// maxLog with a line between them that names the cut.
-func excerpt(f io.ReaderAt, size int64) io.Reader {
-	const half = maxLog / 2
-	if size <= maxLog {
-		return io.NewSectionReader(f, 0, size)
-	}
-	cut := fmt.Sprintf("\n[dbtester: %d bytes of this log were not collected: at most %d are]\n", size-maxLog, maxLog)
-	return io.MultiReader(io.NewSectionReader(f, 0, half), strings.NewReader(cut), io.NewSectionReader(f, size-half, half))
 }
 
 // send streams r in chunks and the checksum of all of them last.

@@ -107,6 +107,7 @@ func (l life) conduct(t *attempt) {
 		return
 	}
 	defer stopSampling()
+	defer l.boundLogs()()
 	m, err := member.Start(s.ctx, l.memberOptions())
 	if err != nil {
 		s.fail(t, err)

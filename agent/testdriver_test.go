@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -46,6 +47,8 @@ type toy struct {
 	Frail bool `yaml:"frail"`
 	// Proxy adds a second command that starts once the server listens.
 	Proxy bool `yaml:"proxy"`
+	// Flood servers log 4 MiB once they listen.
+	Flood bool `yaml:"flood"`
 	// Panic makes Plan panic.
 	Panic bool `yaml:"panic"`
 	// Haunted makes Ready panic.
@@ -90,7 +93,7 @@ func (d *toy) Plan(m database.Member) (database.Plan, error) {
 	}
 	addr := net.JoinHostPort(m.Self().Addr, strconv.Itoa(m.Self().Ports["client"]))
 	server := database.Command{Name: "server", Self: true, Args: []string{"toy", addr}, WaitListen: []string{addr}}
-	for flag, on := range map[string]bool{"mute": d.Mute, "stubborn": d.Stubborn, "frail": d.Frail} {
+	for flag, on := range map[string]bool{"mute": d.Mute, "stubborn": d.Stubborn, "frail": d.Frail, "flood": d.Flood} {
 		if on {
 			server.Args = append(server.Args, flag)
 		}
@@ -178,6 +181,9 @@ func serveToy(ctx context.Context, args []string) error {
 			return err
 		}
 		go greet(listener)
+		if has["flood"] {
+			fmt.Print(strings.Repeat(strings.Repeat("blah ", 12)+"end\n", 1<<16))
+		}
 	}
 	<-ctx.Done()
 	if has["stubborn"] {
