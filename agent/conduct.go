@@ -51,6 +51,7 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 		Interface: a.opts.Interface,
 		Addr:      p.member.Self().Addr,
 		Clients:   s.clients.Load,
+		Period:    p.period,
 	})
 	if err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)

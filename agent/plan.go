@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,7 +52,8 @@ type planned struct {
 	files  []string // the files that Collect indexes, below dir
 
 	sampler *sysmetrics.Sampler
-	disk    results.Disk // what the work directory lies on
+	period  time.Duration // between two samples
+	disk    results.Disk  // what the work directory lies on
 }
 
 // planner turns requests into planned members, by the agent's options and the facts
@@ -83,6 +85,9 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	}
 	hosts, err := hostsOf(p.db.Info, req)
 	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if p.period, err = sysmetrics.Period(req.GetSamplePeriodNs()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	tls, err := tlsOf(p.db, req)

@@ -157,6 +157,7 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 		req := &dbtesterpb.StartRequest{
 			Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
 			Index: int32(member), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
+			SamplePeriodNs: e.Sample.Nanoseconds(), SkipDatabaseMetrics: !e.Metrics,
 		}
 		if t := db.TLS; t != nil {
 			req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key

@@ -43,7 +43,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		probes:  &probes{run: r, fleet: agents, timeout: o.ReadyTimeout},
 		clock:   clock,
 		leader:  leader,
-		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients},
+		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample},
 		load:    &loader{run: r, fleet: agents, dialer: &dialer{run: r, fleet: agents}, leader: leader, save: save},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}

@@ -5,17 +5,19 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
-// clientSampler is the activity that samples this process each second.
+// clientSampler is the activity that samples this process.
 type clientSampler struct {
 	run *run
 	// device and network are sampled; "" finds them.
 	device, network string
 	clients         func() int64
+	period          time.Duration
 	sampler         *sysmetrics.Sampler
 	out             *results.SampleWriter
 }
@@ -26,6 +28,7 @@ func (s *clientSampler) prepare(context.Context) (err error) {
 	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs: func() []int { return []int{os.Getpid()} }, Dir: s.run.dir, Device: s.device, Interface: s.network,
 		Addr: s.run.record.Members[0].Addr, Clients: s.clients, // the interface that leads there
+		Period: s.period,
 	})
 	if err != nil {
 		return err

@@ -729,11 +729,15 @@ type StartRequest struct {
 	// tls_ca, tls_cert and tls_key are PEM files on the agent's machine, by absolute
 	// paths, with which the member serves and the agent asks it whether it is ready.
 	// All are empty for plaintext.
-	TlsCa         string `protobuf:"bytes,13,opt,name=tls_ca,json=tlsCa,proto3" json:"tls_ca,omitempty"`
-	TlsCert       string `protobuf:"bytes,14,opt,name=tls_cert,json=tlsCert,proto3" json:"tls_cert,omitempty"`
-	TlsKey        string `protobuf:"bytes,15,opt,name=tls_key,json=tlsKey,proto3" json:"tls_key,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TlsCa   string `protobuf:"bytes,13,opt,name=tls_ca,json=tlsCa,proto3" json:"tls_ca,omitempty"`
+	TlsCert string `protobuf:"bytes,14,opt,name=tls_cert,json=tlsCert,proto3" json:"tls_cert,omitempty"`
+	TlsKey  string `protobuf:"bytes,15,opt,name=tls_key,json=tlsKey,proto3" json:"tls_key,omitempty"`
+	// sample_period_ns is the time between two samples of the machine; 0 is a second.
+	SamplePeriodNs int64 `protobuf:"varint,16,opt,name=sample_period_ns,json=samplePeriodNs,proto3" json:"sample_period_ns,omitempty"`
+	// skip_database_metrics says that the member is not asked for its own metrics.
+	SkipDatabaseMetrics bool `protobuf:"varint,17,opt,name=skip_database_metrics,json=skipDatabaseMetrics,proto3" json:"skip_database_metrics,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *StartRequest) Reset() {
@@ -869,6 +873,20 @@ func (x *StartRequest) GetTlsKey() string {
 		return x.TlsKey
 	}
 	return ""
+}
+
+func (x *StartRequest) GetSamplePeriodNs() int64 {
+	if x != nil {
+		return x.SamplePeriodNs
+	}
+	return 0
+}
+
+func (x *StartRequest) GetSkipDatabaseMetrics() bool {
+	if x != nil {
+		return x.SkipDatabaseMetrics
+	}
+	return false
 }
 
 type StartResponse struct {
@@ -1823,7 +1841,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\x97\x03\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xf5\x03\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -1840,7 +1858,9 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\ainstall\x18\f \x01(\bR\ainstall\x12\x15\n" +
 	"\x06tls_ca\x18\r \x01(\tR\x05tlsCa\x12\x19\n" +
 	"\btls_cert\x18\x0e \x01(\tR\atlsCert\x12\x17\n" +
-	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\"\x97\x03\n" +
+	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\x12(\n" +
+	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x122\n" +
+	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\"\x97\x03\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +

@@ -118,14 +118,15 @@ func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
 	return Measured(sum/float64(len(sizes)), int64(len(sizes)))
 }
 
-// readMachine reads the samples of a machine and converts them into the client's clock.
+// readMachine reads the samples of a machine, one for each second, and converts them
+// into the client's clock.
 func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	m := Machine{Name: name}
 	samples, err := results.ReadSamples(path)
 	if err != nil {
 		gaps.Add("%s", problem(path, err))
 	}
-	m.Samples = shifted(samples, track)
+	m.Samples = shifted(results.EachSecond(samples), track)
 	if len(samples) == 0 {
 		m.Missing = name + ": no samples"
 	}

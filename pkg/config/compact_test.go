@@ -33,7 +33,7 @@ func parse(t *testing.T, file string) *Experiment {
 func TestDefaultsOfAShortFile(t *testing.T) {
 	got := parse(t, "hosts: [10.0.0.1]\ndatabases:\n  etcd:\n")
 	want := &Experiment{
-		Title: "some-test", Seed: 1, Trials: 1, Settle: 5 * time.Second, Results: "results",
+		Title: "some-test", Seed: 1, Trials: 1, Settle: 5 * time.Second, Sample: time.Second, Metrics: true, Results: "results",
 		Steps: Steps{Start: true, Load: true, Stop: true},
 		Plots: DefaultPlots(),
 		Databases: []Database{{
@@ -64,6 +64,8 @@ description: |
 seed: 0x10
 trials: 3
 settle: 1m
+sample: 100ms
+metrics: false
 results: out
 agent_port: 4000
 hosts:
@@ -100,7 +102,7 @@ upload: {url: 's3://bucket/folder', project: p}
 func TestCompactFile(t *testing.T) {
 	e := parse(t, fullFile)
 	if e.Title != "Write 1M keys" || e.Description != "Two lines,\nof text.\n" || e.Seed != 16 || e.Trials != 3 ||
-		e.Settle != time.Minute || e.Results != "out" {
+		e.Settle != time.Minute || e.Sample != 100*time.Millisecond || e.Metrics || e.Results != "out" {
 		t.Errorf("head: %+v", e)
 	}
 	zoo, consul, running := e.Databases[1], e.Databases[2], e.Databases[3]

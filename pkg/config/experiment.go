@@ -28,6 +28,10 @@ type Experiment struct {
 	// of databases rotated by one. Settle is the pause between them.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
+	// Sample is the time between two samples of a machine. Metrics means that agents
+	// read what members measure themselves.
+	Sample  time.Duration `json:"sample_ns"`
+	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`

@@ -61,6 +61,15 @@ func runFields() []field[fileSpec] {
 			Row:  row{Name: "settle", Preset: "5s", Meaning: "pause between trials"},
 			Kind: yamlfile.DurationKind(), At: func(f *fileSpec) *time.Duration { return &f.Settle },
 		}.Field(),
+		fileKey[time.Duration]{
+			Row: row{Name: "sample", Preset: "1s",
+				Meaning: "time between two samples of a machine, from `100ms` to `1s` in whole parts of a second; reports and classic files have one row for each second"},
+			Kind: yamlfile.DurationKind(), At: func(f *fileSpec) *time.Duration { return &f.Sample },
+		}.Field(),
+		fileKey[bool]{
+			Row:  row{Name: "metrics", Preset: "true", Meaning: "agents read their members' own metrics each second; see [metrics](metrics.md)"},
+			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.Metrics },
+		}.Field(),
 		fileKey[string]{
 			Row:  row{Name: "results", Preset: "results", Meaning: "folder in which result folders are made"},
 			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Results },

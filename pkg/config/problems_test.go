@@ -34,6 +34,10 @@ func TestCompactProblems(t *testing.T) {
 			`3:29: unknown key "request" (did you mean "requests"?)`}},
 		{"duplicate key", body + "load:\n  clients: 1\n  rate: 1\n  clients: 2\n", []string{
 			`6:3: key "clients" is given twice (first in line 4)`}},
+		{"sampled too often", body + "sample: 10ms\n", []string{`3:9: sample must be from 100ms to 1s and a whole part of a second, got 10ms`}},
+		{"sampled too seldom", body + "sample: 2s\n", []string{`3:9: sample must be from 100ms to 1s and a whole part of a second, got 2s`}},
+		{"sampled out of step", body + "sample: 300ms\n", []string{`3:9: sample must be from 100ms to 1s and a whole part of a second, got 300ms`}},
+		{"sampled never", body + "sample: 0s\n", []string{`3:9: sample must be from 100ms to 1s and a whole part of a second, got 0s`}},
 		{"duplicate database", "hosts: [a]\ndatabases:\n  etcd:\n  etcd:\n", []string{
 			`4:3: key "etcd" is given twice (first in line 3)`}},
 		{"complex key", body + "? [a]\n: b\n", []string{`3:3: the file: want a key, got a list`}},

@@ -9,9 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
+
+// shortestSample bounds the cost of sampling on the machines that are measured.
+const shortestSample = 100 * time.Millisecond
 
 // resolve fills in every default of a file and reports values that do not fit one
 // another.
@@ -38,6 +42,9 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	}
 	if strings.TrimSpace(e.Title) == "" && w.Has("title") {
 		r.Errorf(w.NodeOf("title"), "title must not be empty")
+	}
+	if e.Sample < shortestSample || e.Sample > time.Second || time.Second%e.Sample != 0 {
+		r.Errorf(w.NodeOf("sample"), "sample must be from %v to 1s and a whole part of a second, got %v", shortestSample, e.Sample)
 	}
 	if e.Results == "" {
 		r.Errorf(w.NodeOf("results"), "results must not be empty")

@@ -29,16 +29,35 @@ func Interpolate(samples []Sample) []Sample {
 		}
 		out = append(out, kept[i])
 	}
-	// Periods were summed up so that they could be interpolated like a counter.
-	for i := len(out) - 1; i > 0; i-- {
-		if out[i].PeriodNS >= 0 {
-			out[i].PeriodNS -= out[i-1].PeriodNS
+	apart(out) // periods were summed up so that they could be interpolated like a counter
+	return out
+}
+
+// EachSecond returns one sample of each second that has any, as [Interpolate] joins
+// them, if the samples are closer than about a second; else it returns them all.
+func EachSecond(samples []Sample) []Sample {
+	if len(samples) == 0 {
+		return samples
+	}
+	seconds := samples[len(samples)-1].Second() - samples[0].Second() + 1
+	if len(samples) < 4 || float64(len(samples)) < 1.5*float64(seconds) {
+		return samples
+	}
+	kept := oneOfEachSecond(samples)
+	apart(kept)
+	return kept
+}
+
+// apart makes periods that were summed up the times since the sample before again.
+func apart(samples []Sample) {
+	for i := len(samples) - 1; i > 0; i-- {
+		if samples[i].PeriodNS >= 0 {
+			samples[i].PeriodNS -= samples[i-1].PeriodNS
 		}
 	}
-	if len(out) > 0 && out[0].PeriodNS > 0 {
-		out[0].PeriodNS = 0
+	if len(samples) > 0 && samples[0].PeriodNS > 0 {
+		samples[0].PeriodNS = 0
 	}
-	return out
 }
 
 // oneOfEachSecond keeps one sample per second, in order, with PeriodNS as the

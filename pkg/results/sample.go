@@ -59,12 +59,12 @@ func (s *Sample) Set(n metric.Name, v float64) {
 }
 
 // shortestPeriod is how far two samples must be apart for the kernel's CPU ticks
-// of 10 ms to make a percentage.
-const shortestPeriod = 100 * time.Millisecond
+// of 10 ms to make a percentage. Samples of every 100 ms are a little closer at times.
+const shortestPeriod = 80 * time.Millisecond
 
 // CPUPercent returns the growth of [metric.CPUSeconds] over a period; 100 is one
 // core. It is unknown if either reading is, if the counter fell, as it does when
-// sampling began anew, or over less than 100 ms.
+// sampling began anew, or over less than 80 ms.
 func CPUPercent(before, after float64, period time.Duration) (percent float64, known bool) {
 	if before < 0 || after < before || period < shortestPeriod {
 		return 0, false
@@ -72,9 +72,9 @@ func CPUPercent(before, after float64, period time.Duration) (percent float64, k
 	return 100 * (after - before) / period.Seconds(), true
 }
 
-// KeepGauges sets each gauge and setting that s does not know to the value in an
-// earlier sample. That is correct for samples of one second, in which the earlier
-// value was the last one seen. If no process runs any more, s takes the name of
+// KeepGauges sets each gauge, setting and counter that s does not know to the value in
+// an earlier sample. That is correct for samples of one second, in which the earlier
+// value was the last one seen: some counters are read once in a second. If no process runs any more, s takes the name of
 // those that did.
 func (s *Sample) KeepGauges(earlier *Sample) {
 	ended := s.Get(metric.Processes) == 0 && earlier.Get(metric.Processes) > 0
@@ -82,7 +82,7 @@ func (s *Sample) KeepGauges(earlier *Sample) {
 	list := s.Values.List()
 	for i := range list.Len() {
 		kind := list.At(i).Kind
-		if s.Values.At(i) < 0 && (kind == metric.Gauge || kind == metric.Setting) {
+		if s.Values.At(i) < 0 && kind != metric.Rate {
 			s.Values.SetAt(i, earlier.Values.At(i))
 		}
 	}

@@ -457,7 +457,7 @@ func TestCPUPercent(t *testing.T) {
 		"half a core":     {1, 1.5, time.Second, 50, true},
 		"idle":            {1, 1, 2 * time.Second, 0, true},
 		"three cores":     {0, .3, 100 * time.Millisecond, 300, true},
-		"too short":       {1, 1.01, 99 * time.Millisecond, 0, false},
+		"too short":       {1, 1.01, 79 * time.Millisecond, 0, false},
 		"fell":            {1, .5, time.Second, 0, false},
 		"unknown before":  {-1, .5, time.Second, 0, false},
 		"unknown after":   {1, -1, time.Second, 0, false},

@@ -92,9 +92,11 @@ func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	p := t.resume(identity{pid, s.start}, before)
 	p.stat = s
 	problem := p.take(t.processFiles[0], data)
-	tids, err := t.files.numbers(dir, "task")
-	if err != nil {
-		return p, nil, err
+	var tids []int
+	if t.whole {
+		if tids, err = t.files.numbers(dir, "task"); err != nil {
+			return p, nil, err
+		}
 	}
 	if data, err = t.files.read(dir, fileStatus); err != nil {
 		return p, tids, err
@@ -166,10 +168,14 @@ func (t *tree) otherFile(p *proc, file processFile) error {
 }
 
 // readThreads reads the counts of each thread. Those of the first thread are in
-// the process's own files; without them, the sum is unknown and stays as it was.
+// the process's own files; without them, or between two readings, the sum is unknown
+// and stays as it was.
 func (t *tree) readThreads(p *proc, tids []int) {
 	for _, s := range t.threadSources {
 		counted := &p.threads[s.thread]
+		if !t.whole {
+			p.miss(processFile{sources: []*processSource{s}})
+		}
 		if counted.first == nil {
 			continue
 		}

@@ -34,6 +34,10 @@ type Options struct {
 	// Clients returns the number of clients that control applied last, or -1; nil
 	// means that it is never known.
 	Clients func() int64
+	// Period is the time between two samples of Run, as [Period] allows it; 0 is a
+	// second. Whatever it is, the files of threads and the lists of children are read
+	// once in a second of the clock: other samples do not know what comes from threads.
+	Period time.Duration
 	// Root is where proc is mounted; empty means /proc.
 	Root string
 }
@@ -49,6 +53,7 @@ type Sampler struct {
 	tree     *tree
 	previous results.Sample
 	taken    time.Time // when previous was, with its monotonic clock
+	second   int64     // in which the threads were read last
 }
 
 // NewSampler finds the device and the interface, which stay the same for its
@@ -57,6 +62,9 @@ type Sampler struct {
 func NewSampler(o Options) (*Sampler, error) {
 	if o.Root == "" {
 		o.Root = "/proc"
+	}
+	if o.Period == 0 {
+		o.Period = time.Second
 	}
 	f := &files{root: o.Root}
 	device, iface := o.Device, o.Interface
@@ -108,6 +116,9 @@ func (s *Sampler) Sample() (results.Sample, error) {
 	if s.options.Clients != nil {
 		sample.Values.Set(metric.Clients, float64(s.options.Clients()))
 	}
+	// With a longer period each sample reads everything, also two of one second.
+	s.tree.whole = s.options.Period == time.Second || sample.Second() != s.second || s.taken.IsZero()
+	s.second = sample.Second()
 	problems := []error{s.readTree(&sample)}
 	problems = append(problems, s.machine.sample(now, sample.PID, sample.Values)...)
 	sample.Group = s.machine.group.name

@@ -10,16 +10,33 @@ import (
 )
 
 const (
-	// pastSecond is how long after a boundary of the wall clock a sample is due, so
-	// that a timer that fires early by a hair doesn't sample the second before.
+	// pastSecond is how long after a tick of the wall clock a sample is due, so that a
+	// timer that fires early by a hair doesn't sample the second before.
 	pastSecond = 2 * time.Millisecond
 	// keptErrors is the number of errors that Run keeps.
 	keptErrors = 10
 )
 
-// Run writes a sample at once, one just after each second of the wall clock, and
-// a last one when ctx ends. It waits by the monotonic clock, so setting the wall
-// clock shifts samples but never stops or repeats them. A second that was missed
+// shortestPeriod bounds the cost of sampling.
+const shortestPeriod = 100 * time.Millisecond
+
+// Period returns the time between two samples that a number of nanoseconds stands for:
+// 0 is a second. One that is not from 100 ms to a second, or no whole part of a
+// second, is an error.
+func Period(ns int64) (time.Duration, error) {
+	period := time.Duration(ns)
+	if period == 0 {
+		return time.Second, nil
+	}
+	if period < shortestPeriod || period > time.Second || time.Second%period != 0 {
+		return 0, fmt.Errorf("the time between samples must be from %v to 1s and a whole part of a second, got %v", shortestPeriod, period)
+	}
+	return period, nil
+}
+
+// Run writes a sample at once, one just after each second of the wall clock and each
+// [Options.Period] between, and a last one when ctx ends. It waits by the monotonic clock, so setting the wall
+// clock shifts samples but never stops or repeats them. A tick that was missed
 // stays a gap. The last sample may fall into the same second as the one before.
 //
 // An error of one sample or one write does not end it: the first ten are
@@ -28,7 +45,7 @@ const (
 func (s *Sampler) Run(ctx context.Context, w interface{ Write(results.Sample) error }) error {
 	var errs memory
 	s.record(w, &errs)
-	timer := time.NewTimer(untilNext(time.Now()))
+	timer := time.NewTimer(s.untilNext(time.Now()))
 	defer timer.Stop()
 	for {
 		select {
@@ -37,7 +54,7 @@ func (s *Sampler) Run(ctx context.Context, w interface{ Write(results.Sample) er
 			return errs.join()
 		case <-timer.C:
 			s.record(w, &errs)
-			timer.Reset(untilNext(time.Now()))
+			timer.Reset(s.untilNext(time.Now()))
 		}
 	}
 }
@@ -51,9 +68,11 @@ func (s *Sampler) record(w interface{ Write(results.Sample) error }, errs *memor
 	}
 }
 
-// untilNext is the time until just after the wall clock's next second.
-func untilNext(now time.Time) time.Duration {
-	return time.Second - time.Duration(now.Nanosecond()) + pastSecond
+// untilNext is the time until just after the wall clock's next tick. Ticks are counted
+// from each full second.
+func (s *Sampler) untilNext(now time.Time) time.Duration {
+	period := s.options.Period
+	return period - time.Duration(now.Nanosecond())%period + pastSecond
 }
 
 // memory keeps the first errors and counts the rest.

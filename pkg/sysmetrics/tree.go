@@ -28,13 +28,16 @@ type tree struct {
 	metrics       []treeMetric
 	threadSources []*processSource
 	children      *children // nil: no descendants
-	main          *proc
-	procs         map[identity]*proc
-	ended         []float64 // by metric, of processes that ended and left no parent in the tree
+	// whole means that the sample reads the threads and looks for new descendants. Else
+	// it reads the processes that are known.
+	whole bool
+	main  *proc
+	procs map[identity]*proc
+	ended []float64 // by metric, of processes that ended and left no parent in the tree
 }
 
 func newTree(f *files, descendants bool) *tree {
-	t := &tree{files: f, procs: map[identity]*proc{}}
+	t := &tree{files: f, whole: true, procs: map[identity]*proc{}}
 	t.processFiles, t.metrics, t.threadSources = processFiles(metric.Sources(), metric.System())
 	t.ended = make([]float64, len(t.metrics))
 	if descendants {
@@ -96,7 +99,7 @@ func (r *reading) descend(pids []int) {
 			continue
 		}
 		r.now[p.id] = p
-		if r.tree.children != nil {
+		if r.tree.children != nil && r.tree.whole {
 			queue = append(queue, r.tree.children.of(pid, threads)...)
 		}
 	}
