@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
@@ -20,6 +21,45 @@ func TestExamples(t *testing.T) {
 	}
 	checkFiles(t, files)
 	planFiles(t, files)
+}
+
+// TestSmallExamples runs the examples that are made small, on the embedded etcd.
+func TestSmallExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs six loads")
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*-local.yaml"))
+	if err != nil {
+		t.Fatalf("list the examples: %v", err)
+	}
+	ran := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("read the example: %v", err)
+		}
+		if !strings.Contains(string(text), "made small") {
+			continue
+		}
+		ran++
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			p := newPlace(t)
+			hosts := "hosts: [" + strings.Join(freeHosts(t), ", ") + "]"
+			small := regexp.MustCompile(`(?m)^hosts: .*$`).ReplaceAllString(string(text), hosts)
+			path := p.path("experiment.yaml")
+			if err := os.WriteFile(path, []byte(small), 0o600); err != nil {
+				t.Fatalf("write the example: %v", err)
+			}
+			p.start("control", "--local", "--config", path, "--database-id", "etcd").exits(exitDone, 5*time.Minute)
+			m := manifest(t, p.runs()[0])
+			if len(m.Databases) != 1 || m.Databases[0].Totals == nil || m.Databases[0].Totals.OK != m.Databases[0].Totals.Offered || m.Databases[0].Totals.OK < 1000 {
+				t.Errorf("recorded %+v, want that every request of one database ended ok", m.Databases)
+			}
+		})
+	}
+	if ran < 6 {
+		t.Errorf("%d small examples, want the twins of the classic ones", ran)
+	}
 }
 
 // planFiles runs control --dry-run over files, which all must be planned whole.
