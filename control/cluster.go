@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -30,6 +31,9 @@ type cluster struct {
 	disks []results.Disk // of the members' data, by index; zero if unknown
 	// reserved is whether all agents are this run's.
 	reserved bool
+	// mark names the sessions for a control that fetches their records after this one
+	// was lost; nil before.
+	mark *salvage.Mark
 }
 
 // open connects to the agents and reserves them.
@@ -37,11 +41,15 @@ func (c *cluster) open(ctx context.Context) error {
 	if err := c.fleet.Connect(ctx); err != nil {
 		return err
 	}
+	var err error
+	if c.mark, err = salvage.Write(c.run.dir, c.fleet.RunID(), c.fleet.Agents()); err != nil {
+		return err
+	}
 	var takeOver func(member int) *dbtesterpb.StartRequest
 	if !c.run.db.Steps.Start {
 		takeOver = startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients())
 	}
-	err := c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
+	err = c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
 	c.reserved = err == nil
 	return err
 }
@@ -49,6 +57,14 @@ func (c *cluster) open(ctx context.Context) error {
 // close gives the agents back. Members that are left running on purpose
 // stay.
 func (c *cluster) close(ctx context.Context) error {
+	err := c.release(ctx)
+	if c.mark != nil {
+		err = errors.Join(err, c.mark.Close(err == nil))
+	}
+	return err
+}
+
+func (c *cluster) release(ctx context.Context) error {
 	if c.leavesRunning() || !c.reserved && !c.run.db.Steps.Start {
 		return c.fleet.Leave(ctx) // all members, or those that were taken over before another refused
 	}

@@ -36,13 +36,14 @@ type controlFlags struct {
 	cpuProfile string
 	selfcheck  string             // file, or selfcheckAuto
 	check      *results.SelfCheck // read from checkFile
+	collect    string
 	tools      toolFlags
 }
 
 func newControl(a *app) *cobra.Command {
 	var f controlFlags
 	cmd := &cobra.Command{
-		Use:   "control --config FILE",
+		Use:   "control --config FILE | --collect RUN",
 		Short: "Run on the client machine: start the cluster, drive the load, collect the measurements",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runControl(cmd.Context(), f) },
@@ -60,6 +61,7 @@ func newControl(a *app) *cobra.Command {
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
+	flags.StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
 	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto measures before each load what this client adds to its latencies, on a loopback server; else FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
 	f.tools.register(flags, a.registry)
@@ -67,6 +69,9 @@ func newControl(a *app) *cobra.Command {
 }
 
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
+	if f.collect != "" {
+		return a.collect(ctx, f)
+	}
 	stopProfile, err := profileCPU(f.cpuProfile)
 	if err != nil {
 		return err

@@ -57,13 +57,18 @@ func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	return reply.Files, nil
 }
 
+// GoneError is that an agent holds nothing of a run, and never will.
+type GoneError struct{ Text string }
+
+func (e *GoneError) Error() string { return e.Text }
+
 // belongs returns why a status is not that of this run's session.
 func (s *session) belongs(reply *pb.StatusResponse) error {
 	switch {
 	case reply.Owner == nil:
-		return fmt.Errorf("agent %s: %s", s.addr, gone)
+		return &GoneError{fmt.Sprintf("agent %s: %s", s.addr, gone)}
 	case reply.Owner.GetRunHash() != pb.RunHash(s.runID):
-		return fmt.Errorf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())
+		return &GoneError{fmt.Sprintf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())}
 	default:
 		return nil
 	}

@@ -49,6 +49,7 @@ type Options struct {
 type Fleet struct {
 	opts     Options
 	sessions []*session // by member, after Connect
+	resumed  bool       // another process opened the sessions
 	clients  atomic.Int64
 	// watching is whether the members are known to run and no Stop was sent: a
 	// member that ends now is lost.
@@ -73,16 +74,26 @@ func New(o Options) *Fleet {
 
 // Connect dials all agents. Close closes the connections, also after an error.
 func (f *Fleet) Connect(ctx context.Context) error {
-	for i, addr := range f.opts.Agents {
-		client, closer, err := f.opts.Connect(ctx, addr)
+	for i := range f.opts.Agents {
+		s, err := f.connect(ctx, i)
 		if err != nil {
-			return fmt.Errorf("agent %s: %w", addr, err)
+			return err
 		}
-		f.sessions = append(f.sessions, &session{
-			index: i, addr: addr, client: client, closer: closer, runID: f.opts.RunID, nudge: make(chan struct{}, 1),
-		})
+		f.sessions = append(f.sessions, s)
 	}
 	return nil
+}
+
+// connect dials the agent of a member.
+func (f *Fleet) connect(ctx context.Context, member int) (*session, error) {
+	addr := f.opts.Agents[member]
+	client, closer, err := f.opts.Connect(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", addr, err)
+	}
+	return &session{
+		index: member, addr: addr, client: client, closer: closer, runID: f.opts.RunID, nudge: make(chan struct{}, 1), opened: f.resumed,
+	}, nil
 }
 
 // Reach asks all agents for their status at once and returns an error for each
@@ -148,6 +159,12 @@ func canonical(addr string) string {
 	}
 	return net.JoinHostPort(address.Canonical(host), port)
 }
+
+// RunID returns the id of the sessions.
+func (f *Fleet) RunID() string { return f.opts.RunID }
+
+// Agents returns the addresses of the agents, by member.
+func (f *Fleet) Agents() []string { return slices.Clone(f.opts.Agents) }
 
 // each calls do for all sessions at once and joins every error, in the order of
 // the members.

@@ -94,10 +94,11 @@ type transfer struct {
 	said   time.Time
 }
 
-// files lists what is to be sent and adds up its size.
+// files lists what is to be sent and adds up its size. Files whose names begin with a
+// dot are of this machine only.
 func (t *transfer) files(f Folder) (names []string, err error) {
 	err = filepath.WalkDir(f.Dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
 		info, err := d.Info()

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/salvage"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// collect fetches the records of an interrupted run from its agents. Those of --local
+// died with control, so agents in this process take their work directory over.
+func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
+	if f.config != "" || f.local || f.dryRun {
+		return usageError{errors.New("--collect takes neither --config, --local nor --dry-run: the result folder knows its run")}
+	}
+	folder, err := results.Open(f.collect)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return usageError{err}
+		}
+		return err
+	}
+	m, err := folder.Manifest()
+	if err != nil {
+		return err
+	}
+	connect := (&remoteAgents{plain: f.insecure}).connect
+	if m.Local {
+		agents, localErr := a.leftAgents(f, folder, m)
+		if localErr != nil {
+			return localErr
+		}
+		defer func() { err = agents.closeCollected(ctx, err) }()
+		connect = agents.connect
+		if agents.workDir == "" {
+			connect = nothingLeft
+		}
+	}
+	err = salvage.Run(ctx, salvage.Options{Folder: folder, Connect: connect, Report: func(text string) { fmt.Fprintln(a.err, text) }})
+	fmt.Fprintf(a.out, "results in %s\n", relative(folder.Dir()))
+	return err
+}
+
+// leftAgents returns agents for the work directory that the local agents of a run left.
+// Without one its work directory is "".
+func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Manifest) (*localAgents, error) {
+	below := cmp.Or(f.workDir, filepath.Dir(filepath.Dir(filepath.Clean(folder.Dir()))))
+	agents := newLocalAgents(a, below, nil)
+	dir := leftWorkDir(below, folder, m)
+	if dir == "" {
+		return agents, nil
+	}
+	hold, err := holdDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("hold work directory: %w", err)
+	}
+	agents.workDir, agents.hold = dir, hold
+	return agents, nil
+}
+
+// leftWorkDir returns the work directory below a folder that holds sessions of a run, ""
+// for none.
+func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) string {
+	for _, db := range m.Databases {
+		note, err := salvage.Read(folder.Path(db.Tag))
+		if err != nil {
+			continue // salvage.Run returns it
+		}
+		for _, dir := range leftovers(below) {
+			session := filepath.Join(dir, "agent-*", "*-"+dbtesterpb.RunHash(note.RunID)[:8])
+			if found, err := filepath.Glob(session); err == nil && len(found) > 0 {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// nothingLeft stands for the agents of a local run that left no work directory.
+func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
+	return nil, nil, &fleet.GoneError{Text: "no work directory holds anything of this run (--work-dir names its parent if it is not beside the results)"}
+}
+
+// closeCollected ends the agents and removes the work directory that they took over; after
+// an error it stays for another try.
+func (l *localAgents) closeCollected(ctx context.Context, err error) error {
+	if err == nil {
+		return l.close(ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	for _, local := range l.agents {
+		err = errors.Join(err, local.agent.Close(ctx))
+		local.server.Stop()
+		<-local.served
+	}
+	if l.hold != nil {
+		err = errors.Join(err, l.hold.Close())
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// mustBeCollected checks the records of a run whose control was killed in the load.
+func (p place) mustBeCollected(file string) {
+	p.t.Helper()
+	run := p.runs()[0]
+	m := manifest(p.t, run)
+	if m.State != results.StateInterrupted || m.Ended.IsZero() || len(m.Databases) != 1 || m.Databases[0].State != results.StateInterrupted {
+		p.t.Fatalf("manifest: %+v", m)
+	}
+	for _, member := range m.Databases[0].Members {
+		if len(member.Files) != 2 || len(member.Exit) != 1 || member.Error == "" {
+			p.t.Errorf("member %d: files %q, exit %q, error %q", member.Index+1, member.Files, member.Exit, member.Error)
+		}
+	}
+	if notes, err := filepath.Glob(run.Path("*", ".*")); err != nil || len(notes) > 0 {
+		p.t.Errorf("the folder still has %q, %v", notes, err)
+	}
+	c := p.start("analyze", "--config", file, run.Dir())
+	c.exits(exitDone, patience)
+	wantText(p.t, "table", c.out.String(), `gap: the run is interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
+	c = p.start("control", "--collect", run.Dir())
+	c.exits(exitDone, patience)
+	wantText(p.t, "a second collection", c.err.String(), `the run left nothing with its agents: it is interrupted`)
+}
+
+// TestCollect kills control in a load and fetches what the agents have.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	agents := p.startAgents(hosts, "--lease", "2s")
+	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
+	run := p.start("control", "--config", file)
+	run.loading()
+	folder := p.runs()[0].Dir()
+	c := p.start("control", "--collect", folder)
+	c.exits(exitFailed, patience)
+	wantText(t, "while the run goes on", c.err.String(), `is the run still going on\?`)
+	run.signal(syscall.SIGKILL)
+	<-run.ended
+	agents[0].says(`session stopped.*lease expired`)
+
+	// An agent that is not there now can be asked later.
+	agents[2].signal(syscall.SIGTERM)
+	agents[2].exits(exitDone, 30*time.Second)
+	c = p.start("control", "--collect", folder)
+	c.exits(exitFailed, patience)
+	wantText(t, "without an agent", c.err.String(), `member 3: agent `+hosts[2]+`:3500`)
+	p.startAgents(hosts[2:], "--lease", "2s")
+	c = p.start("control", "--collect", folder)
+	c.exits(exitDone, patience)
+	if strings.Contains(c.err.String(), "member 1") {
+		t.Errorf("what was fetched is fetched again:\n%s", c.err)
+	}
+	p.mustBeCollected(file)
+	c = p.start("control", "--config", p.experiment("next", hosts, "{requests: 20, clients: 2}"))
+	c.exits(exitDone, patience)
+}
+
+// TestCollectLocal does the same for agents that died with control.
+func TestCollectLocal(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
+	run := p.start("control", "--local", "--config", file)
+	run.loading()
+	run.signal(syscall.SIGKILL)
+	<-run.ended
+	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
+	c := p.start("control", "--collect", p.runs()[0].Dir())
+	c.exits(exitDone, patience)
+	p.tidy()
+	p.mustBeCollected(file)
+}

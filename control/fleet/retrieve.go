@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+)
+
+// Retrieved is what one member left with its agent.
+type Retrieved struct {
+	Stopped
+	// Files are the names of the files that were fetched whole.
+	Files []string
+}
+
+// Resume returns a fleet of sessions that another process opened.
+func Resume(o Options) *Fleet {
+	f := New(o)
+	f.resumed = true
+	return f
+}
+
+// Retrieve connects to one agent of a resumed fleet, ends its session, fetches its files
+// into dir, and gives the agent back if all of them arrived. The error is a [*GoneError]
+// if there is no session, and trying again is of no use.
+func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retrieved, err error) {
+	s, err := f.connect(ctx, member)
+	if err != nil {
+		return got, err
+	}
+	if _, err := s.files(ctx); err != nil {
+		return got, errors.Join(err, s.closer.Close())
+	}
+	if got.Stopped, err = f.stop(ctx, s, false); err != nil {
+		return got, errors.Join(err, s.closer.Close())
+	}
+	files, err := s.collect(ctx, dir)
+	if err != nil {
+		return got, errors.Join(err, s.closer.Close())
+	}
+	got.Files = files
+	return got, s.release(ctx)
+}

@@ -1,0 +1,100 @@
+// Package salvage fetches the records of a run whose control ended without a word: it was
+// killed, or its machine was. Agents keep them until another run wants the agent.
+package salvage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// fileNote is the name of the note in a tag's folder. Only its owner can read it, and
+// uploads leave it out: while the sessions last, the run id in it opens them.
+const fileNote = ".sessions.json"
+
+const (
+	noteFormat = 1
+	maxNote    = 1 << 20 // bytes
+)
+
+// Note names the sessions of a run on its agents.
+type Note struct {
+	Format int    `json:"format"`
+	RunID  string `json:"run_id"`
+	// Agents are the agents' addresses, by member.
+	Agents []string `json:"agents"`
+}
+
+// Mark is a note in a tag's folder, and a lock on the folder.
+type Mark struct {
+	dir  string
+	lock *os.File
+}
+
+// Write leaves a note in the folder of a tag, before the first session is opened. The
+// mark must be closed. [Run] refuses the folder as long as this process has it.
+func Write(dir, runID string, agents []string) (*Mark, error) {
+	lock, err := hold(dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(Note{Format: noteFormat, RunID: runID, Agents: agents})
+	if err == nil {
+		err = wholefile.WritePrivate(filepath.Join(dir, fileNote), wholefile.Bytes(append(data, '\n')))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("note the sessions: %w", err), lock.Close())
+	}
+	return &Mark{dir: dir, lock: lock}, nil
+}
+
+// Close gives the folder free, and with done removes the note: nothing is left to fetch.
+func (m *Mark) Close(done bool) error {
+	var err error
+	if done {
+		err = os.Remove(filepath.Join(m.dir, fileNote))
+	}
+	return errors.Join(err, m.lock.Close())
+}
+
+// Read returns the note in the folder of a tag. The error wraps fs.ErrNotExist if there
+// is none.
+func Read(dir string) (Note, error) {
+	data, err := regularfile.Read(filepath.Join(dir, fileNote), maxNote)
+	if err != nil {
+		return Note{}, fmt.Errorf("read the note of the sessions: %w", err)
+	}
+	var n Note
+	if err := json.Unmarshal(data, &n); err != nil {
+		return Note{}, fmt.Errorf("read the note of the sessions: %w", err)
+	}
+	if n.Format != noteFormat || n.RunID == "" {
+		return Note{}, fmt.Errorf("read the note of the sessions: format must be %d with a run id, got %d", noteFormat, n.Format)
+	}
+	return n, nil
+}
+
+// errHeld is that another process has the folder.
+var errHeld = errors.New("another dbtester works in this folder: is the run still going on?")
+
+// hold locks a folder until the file is closed or this process ends.
+func hold(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open tag folder: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errHeld
+		}
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
+	}
+	return f, nil
+}

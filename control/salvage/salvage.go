@@ -1,0 +1,113 @@
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Options are the inputs of [Run].
+type Options struct {
+	// Folder is the result folder of the run.
+	Folder *results.Folder
+	// Connect dials the agent at an address. The closer is called once.
+	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
+	// Report takes lines of progress, one at a time.
+	Report func(text string)
+}
+
+// interrupted is the error on record of a database whose control was lost.
+const interrupted = "control was lost in the run; the records of its agents were fetched later"
+
+// Run ends what the agents of an interrupted run still run, fetches their records into
+// the result folder, gives the agents back, and records the run as interrupted. Each
+// member is fetched once: after an error, such as an agent that is not reached, Run may be
+// called again for the rest. A run that left nothing is no error.
+func Run(ctx context.Context, o Options) error {
+	m, err := o.Folder.Manifest()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	found := false
+	for _, db := range m.Databases {
+		dir := o.Folder.Path(db.Tag)
+		note, err := Read(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		found = true
+		if err == nil {
+			err = o.database(ctx, dir, note, m, db)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", db.Tag, err))
+		}
+	}
+	if !found && m.State != results.StateRunning {
+		o.Report(fmt.Sprintf("the run left nothing with its agents: it is %s", m.State))
+		return nil
+	}
+	if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, errHeld) }) {
+		return errors.Join(errs...)
+	}
+	end(&m.State, &m.Ended)
+	for _, db := range m.Databases {
+		end(&db.State, &db.Ended) // one without agents, or whose agents were not opened yet
+	}
+	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
+}
+
+// end records the end of something that was still running on record.
+func end(state *results.State, ended *time.Time) bool {
+	if *state != results.StateRunning {
+		return false
+	}
+	*state, *ended = results.StateInterrupted, time.Now().UTC()
+	return true
+}
+
+// database fetches the records of one database into the folder of its tag.
+func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
+	lock, err := hold(dir)
+	if err != nil {
+		return err
+	}
+	mark := &Mark{dir: dir, lock: lock}
+	agents := fleet.Resume(fleet.Options{Connect: o.Connect, Agents: note.Agents, RunID: note.RunID})
+	var errs []error
+	again := false // what failed may be tried again
+	for i := range note.Agents {
+		if i >= len(db.Members) || len(db.Members[i].Files) > 0 {
+			continue // fetched before
+		}
+		o.Report(fmt.Sprintf("%s: fetch the records of member %d from %s", db.Tag, i+1, note.Agents[i]))
+		got, err := agents.Retrieve(ctx, i, dir)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("member %d: %w", i+1, err))
+			var gone *fleet.GoneError
+			again = again || !errors.As(err, &gone)
+			continue
+		}
+		member := &db.Members[i]
+		member.Files, member.Exit, member.Error = got.Files, got.Exit, got.Error
+		if got.ApparentBytes >= 0 {
+			member.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
+		}
+	}
+	if end(&db.State, &db.Ended) {
+		db.Error = interrupted
+	}
+	if err := o.Folder.WriteManifest(m); err != nil {
+		return errors.Join(append(errs, err, mark.Close(false))...)
+	}
+	return errors.Join(append(errs, mark.Close(!again))...)
+}
