@@ -104,9 +104,7 @@ func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
 	deletes := slices.Contains(l.Operations(), workload.OpDelete)
 	n := map[int]int64{}
 	for _, c := range counts {
-		class := database.Class(c.Class)
-		lost := class == database.ClassConflict && c.Operation == string(workload.OpSwap)
-		if c.Phase == results.PhaseMeasure && (lost || deletes && class == database.ClassNotFound) {
+		if c.Phase == results.PhaseMeasure && database.Declined(workload.Op(c.Operation), database.Class(c.Class), deletes) {
 			n[c.Step] += c.Count
 		}
 	}

@@ -6,12 +6,16 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Availability is how much of a stage the database answered.
 type Availability struct {
 	// Success is the share of the requests that were due that ended ok, in per cent.
 	Success Measure
+	// Declined counts the requests that the database answered with less than was asked,
+	// because the load's own requests made it: see [results.Declined].
+	Declined Measure
 	// WithoutServer is the share of the clients' time in the measured windows in which
 	// they had no server, in per cent.
 	WithoutServer Measure
@@ -41,19 +45,23 @@ func (i *Info) Unrecorded() Measure {
 
 // noAvailability has one reason for every number.
 func noAvailability(why Measure) Availability {
-	return Availability{Success: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
+	return Availability{Success: why, Declined: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
 }
 
 // availabilityOf returns the availability of a stage.
 func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 	a := noAvailability(info.Unrecorded())
-	if n := s.OK + s.Unanswered.N; n > 0 {
+	if n := s.OK + s.Declined.TotalCount() + s.Unanswered.N; n > 0 {
 		a.Success = Measured(100*float64(s.OK)/float64(n), n)
 	} else {
 		a.Success = Missing("no request was measured")
 	}
 	if info.older() {
 		return a
+	}
+	a.Declined = Inapplicable("only loads that swap or delete have it")
+	if record := info.Record; record.Load.Any(func(op workload.Op) bool { return op == workload.OpSwap || op.Deletes() }) {
+		a.Declined = Counted(s.Declined.TotalCount())
 	}
 	var waiting, time float64
 	var lost, again int64

@@ -34,7 +34,7 @@ func clockOf(record *results.DatabaseRun, step int) Clock {
 type Latency struct {
 	Clock Clock
 	// Due is of all requests that were due, or of a closed loop sent, in the measured
-	// window. Those that did not end ok rank above all others.
+	// window. Those that were not answered rank above all others.
 	Due *Distribution
 	// OK is of the requests that ended ok alone.
 	OK *Distribution
@@ -57,7 +57,7 @@ func unknownLatency(clock Clock, why Measure) Latency {
 // latencyOf returns the latencies of a summary. A nil service means a closed loop.
 func latencyOf(clock Clock, s *results.Summary, service *Distribution) Latency {
 	ok := DistributionOf(s.Latency, s.Histogram)
-	if s.Unanswered.N > 0 {
+	if s.Unanswered.N+s.Declined.TotalCount() > 0 {
 		for _, m := range []*Measure{&ok.Mean, &ok.SD} {
 			if m.Known() {
 				m.Marks = append(m.Marks, OKOnlyMark)
@@ -75,7 +75,7 @@ const (
 	// FewMark: with so few requests above it, the percentile is left to chance.
 	FewMark = "* fewer than ten of n lie above this percentile (n < 10/(1-q)): chance decides it"
 	// AtLeastMark: the percentile has only a lower bound.
-	AtLeastMark = ">= the rank is that of a request that was not answered in time (unknown, unsent): it ranks above every one that ended ok, so the value is the time after which it was given up, or the slowest ok one's if that is longer"
+	AtLeastMark = ">= the rank is that of a request that was not answered in time (unknown, unsent): the value is the least that the percentile can have been, had each of them been answered right after it was given up"
 	// OKOnlyMark: the number leaves out requests that have no response time.
 	OKOnlyMark = "of the requests that ended ok alone: others have no response time"
 	// ClassicOKMark: classic files have no place for the other requests.
@@ -143,15 +143,16 @@ func (d *Distribution) known() bool {
 // notAnswered is a rank of the requests that have no response time.
 var notAnswered = Measure{
 	Words:   "not answered",
-	Missing: "the rank is that of a request that failed (a swap that lost a race and a read of a deleted key too), was refused or was shed: it has no response time and ranks above every other one",
+	Missing: "the rank is that of a request that failed, was refused or was shed: it has no response time and ranks above every other one",
 }
 
 // DueDistribution returns the distribution of all requests of a summary that were due.
-// Requests that did not end ok rank above every one that did, however soon they failed.
-// A rank among them has a lower bound if they may have been answered later.
+// Those that were not answered rank above every one that was, however soon they failed:
+// see [results.Ranking].
 func DueDistribution(s *results.Summary) *Distribution {
 	n := s.Population()
-	d := unknownDistribution(Missing("a request that did not end ok has no response time"))
+	ranking := s.Ranking()
+	d := unknownDistribution(Missing("a request that was not answered has no response time"))
 	d.N = Counted(n)
 	d.Quantile = func(q float64) Measure {
 		switch {
@@ -160,7 +161,7 @@ func DueDistribution(s *results.Summary) *Distribution {
 		case s.OK > 0 && s.Histogram.TotalCount() == 0:
 			return noHistogram
 		}
-		ranked := s.Ranked(q)
+		ranked := ranking.At(q)
 		if ranked.Never {
 			return notAnswered
 		}
@@ -171,7 +172,7 @@ func DueDistribution(s *results.Summary) *Distribution {
 		}
 		return m
 	}
-	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 {
+	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 && s.Declined.TotalCount() == 0 {
 		d.Min = Measured(float64(s.Latency.MinNS)/1e6, s.Latency.Count) // exact
 	}
 	return d

@@ -47,7 +47,7 @@ const (
 	ofDue = " of all requests that were due (closed loop: sent) in the measured window"
 	ofOK  = " of the measured requests that ended ok"
 	timed = "; timed from due with a rate, else from sent"
-	ranks = timed + "; requests that did not end ok rank above all others: >= x for an unknown or unsent one, x is the time after which it was given up, or the slowest ok one's if that is longer; not answered for a failed or shed one"
+	ranks = timed + "; requests that were not answered rank above all others: >= x for an unknown or unsent one, x is the value at that rank among the latencies of all answered requests and the times after which those were given up; not answered for a failed or shed one"
 )
 
 func latencyRows() []Row {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Outcome is how one operation ended. There are three, because a write whose
@@ -85,4 +86,11 @@ func Classify(err error) (Outcome, Class) {
 	default:
 		return Unknown, ClassOther
 	}
+}
+
+// Declined reports whether a failure of a class is an answer that the load itself makes
+// likely: a swap that lost its race, or, in a load that deletes keys, a request to a key
+// that does not exist. The database has answered it, so it has a response time.
+func Declined(op workload.Op, class Class, deletes bool) bool {
+	return class == ClassConflict && op == workload.OpSwap || class == ClassNotFound && deletes
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ type step struct {
 	start    int64
 	phaseEnd [numPhases]int64 // after start
 	stop     *stopTime
+	deletes  bool // keys may be gone because the load deletes
 	// exhausted, stop and the recorder's issueEnd end the waits of clients.
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
@@ -69,6 +71,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
 	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: newStopTime(), wakeup: wake}
+	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	st.connect(conns)
 	st.phases()
 	e.rec.allocate(st)

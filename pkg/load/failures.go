@@ -65,9 +65,17 @@ func (f *failures) record(d *done) {
 		c.FirstText, c.FirstTime = d.err.Error(), f.open.clock.Time(d.end)
 	}
 	l := &s.latency[d.phase*len(f.ops)+d.op]
-	l[service][d.outcome].add(d.end - d.sent)
+	f.add(l, d.outcome, d)
+	if d.declined {
+		f.add(l, results.Declined, d)
+	}
+}
+
+// add adds the latencies of a request. The lock is held.
+func (f *failures) add(l *latencies, o database.Outcome, d *done) {
+	l[service][o].add(d.end - d.sent)
 	if f.rated {
-		l[response][d.outcome].add(d.end - d.due)
+		l[response][o].add(d.end - d.due)
 	}
 }
 

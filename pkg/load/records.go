@@ -34,6 +34,7 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 			if fails.latency != nil {
 				r.latency(&row, &fails.latency[n][c][database.Failed], n, c, database.Failed)
 				r.latency(&row, &fails.latency[n][c][database.Unknown], n, c, database.Unknown)
+				r.totals[n][c][results.Declined].merge(&fails.latency[n][c][results.Declined])
 			}
 			if t.latency[c].latency.Count > 0 {
 				second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
@@ -101,8 +102,10 @@ func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped 
 				if t.latency.Count == 0 {
 					continue
 				}
-				write(Total{Latency: Latency{Series: r.series(n, c, results.Outcomes[o]), Histogram: t.histogram}, Start: start, End: end})
-				clamped += t.clamped
+				write(Total{Latency: Latency{Series: r.series(n, c, results.LatencyOutcomes[o]), Histogram: t.histogram}, Start: start, End: end})
+				if results.LatencyOutcomes[o] != results.Declined { // counted as failed
+					clamped += t.clamped
+				}
 				t.reset()
 			}
 		}

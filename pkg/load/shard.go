@@ -20,6 +20,7 @@ type done struct {
 	member         int   // that the request went to; -1 if not known
 	outcome        database.Outcome
 	class          database.Class
+	declined       bool // a failure that is an answer; see database.Declined
 	err            error
 }
 

@@ -98,8 +98,9 @@ func (t *tally) reset() {
 	}
 }
 
-// latencies are those of one phase and operation, by clock and outcome.
-type latencies [numClocks][3]summary
+// latencies are those of one phase and operation, by clock and outcome: those of
+// declined requests are among the failed ones too.
+type latencies [numClocks][len(results.LatencyOutcomes)]summary
 
 // allocate makes the histograms of ok requests.
 func (l *latencies) allocate(rated bool) {

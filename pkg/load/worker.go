@@ -334,13 +334,15 @@ func (w *worker) oneshot(ctx context.Context) ([]byte, error) {
 	return value, errors.Join(err, client.Close())
 }
 
-// classify sets the outcome. A call that the deadline watcher canceled is a
+// classify sets the outcome, and whether a failure is an answer. A call that the deadline watcher canceled is a
 // time-out, whatever error the client returned.
 func (w *worker) classify(d *done) {
 	d.outcome, d.class = database.Classify(d.err)
 	if w.flight.word.Load()&flightExpired != 0 && d.outcome != database.OK {
 		d.class = database.ClassTimeout
 	}
+	s := w.step
+	d.declined = d.outcome == database.Failed && database.Declined(s.rec.accounts.ops[d.op], d.class, s.deletes)
 }
 
 // giveUp counts the requests that no client has taken by the end of the drain, all of

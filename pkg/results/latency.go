@@ -34,8 +34,17 @@ const (
 	Unknown
 )
 
-// Outcomes returns all, in the order of their values.
-var Outcomes = [...]Outcome{OK, Failed, Unknown}
+// Declined is of latencies only: those of the failed requests that the database
+// answered as the load makes it answer. A swap that lost its race is one, and so is a
+// read of a key that the load deletes. They are among the failed ones too.
+const Declined Outcome = Unknown + 1
+
+// Outcomes returns all, in the order of their values. LatencyOutcomes are those by which
+// latencies are recorded.
+var (
+	Outcomes        = [...]Outcome{OK, Failed, Unknown}
+	LatencyOutcomes = [...]Outcome{OK, Failed, Unknown, Declined}
+)
 
 // String returns the word used in columns and tags.
 func (o Outcome) String() string {
@@ -44,6 +53,8 @@ func (o Outcome) String() string {
 		return "ok"
 	case Failed:
 		return "failed"
+	case Declined:
+		return "declined"
 	default:
 		return "unknown"
 	}

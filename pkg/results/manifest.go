@@ -12,8 +12,8 @@ import (
 // rises when an older reader would misread a newer folder. Folders of every version
 // up to this one can be read; what an older one lacks is [NotRecorded].
 //
-// Version 2 added progress.csv, members.csv and latency-members.hlog, and counts as
-// throughput what ended inside the measured window.
+// Version 2 added progress.csv, members.csv, latency-members.hlog and the latencies of
+// declined requests, and counts as throughput what ended inside the measured window.
 const FormatVersion = 2
 
 // State is how far a run came.

@@ -40,11 +40,11 @@ func ParseSeries(tag string) (Series, error) {
 	if !slices.Contains(Timings[:], s.Timing) {
 		return Series{}, fmt.Errorf("tag %q: unknown timing %q", tag, part[0])
 	}
-	o := slices.IndexFunc(Outcomes[:], func(o Outcome) bool { return o.String() == part[2] })
+	o := slices.IndexFunc(LatencyOutcomes[:], func(o Outcome) bool { return o.String() == part[2] })
 	if o < 0 {
 		return Series{}, fmt.Errorf("tag %q: unknown outcome %q", tag, part[2])
 	}
-	s.Outcome = Outcomes[o]
+	s.Outcome = LatencyOutcomes[o]
 	number, ok := strings.CutPrefix(part[3], "step")
 	step, err := strconv.Atoi(number)
 	if !ok || err != nil || step < 0 {

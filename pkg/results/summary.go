@@ -37,8 +37,12 @@ type Summary struct {
 	Latency   Latency
 	Histogram *hdrhistogram.Histogram
 
-	// Unanswered are those that did not end ok. [Summary.Ranked] has the percentiles
-	// over both.
+	// Declined are of the requests that the database answered with less than was asked,
+	// as the load makes it answer: a part of Failed with response times of their own.
+	// Records of format 1 do not tell them from other failures.
+	Declined *hdrhistogram.Histogram
+	// Unanswered are those that neither ended ok nor were declined. [Summary.Ranked] has
+	// the percentiles over all.
 	Unanswered Unanswered
 
 	// Errors are the failed and unknown requests by class, in order of class.
@@ -129,12 +133,19 @@ func summarizeSteps(dir string, run *DatabaseRun, intervals []Interval, keep fun
 		}
 	}
 	for s, h := range totals {
-		if keep(s.Step) && s.Phase == PhaseMeasure && s.Outcome == OK && s.Timing == run.Timing(s.Step) {
+		if !keep(s.Step) || s.Phase != PhaseMeasure || s.Timing != run.Timing(s.Step) {
+			continue
+		}
+		switch s.Outcome {
+		case OK:
 			p.step(s.Step).Histogram.Merge(h)
 			p.operation(s.Operation).Histogram.Merge(h)
+		case Declined:
+			p.step(s.Step).Declined.Merge(h)
+			p.operation(s.Operation).Declined.Merge(h)
 		}
 	}
-	for at, u := range run.unanswered(intervals, totals) {
+	for at, u := range run.unanswered(intervals, rows, totals) {
 		p.step(at.step).Unanswered.merge(u)
 		p.operation(at.operation).Unanswered.merge(u)
 	}
@@ -207,6 +218,11 @@ func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
 	}
 }
 
+// newSummary returns one without requests.
+func newSummary() Summary {
+	return Summary{Histogram: histogram.New(), Declined: histogram.New()}
+}
+
 // parts are the summaries of a load by step and by operation.
 type parts struct {
 	steps      map[int]*StepSummary
@@ -215,21 +231,22 @@ type parts struct {
 
 func (p *parts) step(index int) *StepSummary {
 	if p.steps[index] == nil {
-		p.steps[index] = &StepSummary{Step: index, Summary: Summary{Histogram: histogram.New()}}
+		p.steps[index] = &StepSummary{Step: index, Summary: newSummary()}
 	}
 	return p.steps[index]
 }
 
 func (p *parts) operation(name string) *OperationSummary {
 	if p.operations[name] == nil {
-		p.operations[name] = &OperationSummary{Operation: name, Summary: Summary{Histogram: histogram.New()}}
+		p.operations[name] = &OperationSummary{Operation: name, Summary: newSummary()}
 	}
 	return p.operations[name]
 }
 
 // sum finishes every part and adds the steps up.
 func (p *parts) sum(load Load) *Summary {
-	all := &Summary{Histogram: histogram.New()}
+	sum := newSummary()
+	all := &sum
 	for _, number := range slices.Sorted(maps.Keys(p.steps)) {
 		step := p.steps[number]
 		step.finish()
@@ -310,6 +327,7 @@ func (s *Summary) add(o *Summary) {
 	s.Late += o.Late
 	s.Latency = s.Latency.Merge(o.Latency)
 	s.Histogram.Merge(o.Histogram)
+	s.Declined.Merge(o.Declined)
 	s.Unanswered.merge(&o.Unanswered)
 	for _, e := range o.Errors {
 		s.addErrors(e.Class, e.Count)

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -8,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/histogram"
 )
 
-// Unanswered are the requests of a population that did not end ok. They have no
-// response time and rank above every request that ended ok.
+// Unanswered are the requests of a population that neither ended ok nor were declined.
+// They have no response time and rank above every request that was answered.
 type Unanswered struct {
 	// N counts all of them.
 	N int64
@@ -32,32 +34,72 @@ type Ranked struct {
 	Never bool
 }
 
+// Ranking has the response times of a population by rank: those of the requests that
+// were answered, ok or declined, in their order, then of unknown and unsent ones, then
+// of failed and shed ones.
+//
+// A rank of the first kind has the time at that rank of the answered requests. A rank of
+// the second kind has a lower bound: the value at that rank among the times of the
+// answered requests and the least times of the unknown and unsent ones, all in one order.
+// It is sure, because whenever those were answered in the end, if ever, each took at
+// least its own bound; and it is the largest that is, because they may have been
+// answered right then. One slow answer does not raise it. It can be below the time of a
+// lower rank, which holds only because unanswered requests rank above it. A rank of the
+// third kind has none.
+type Ranking struct {
+	n                  int64
+	answered           *hdrhistogram.Histogram
+	fastest, slowest   int64 // of the answered ones
+	bounds             int64
+	answeredAndBounded *hdrhistogram.Histogram
+	least              int64 // of the bounds
+}
+
 // Population counts all requests that were due, or of a closed loop sent, in the
 // measured windows.
-func (s *Summary) Population() int64 { return s.Histogram.TotalCount() + s.Unanswered.N }
+func (s *Summary) Population() int64 {
+	return s.Histogram.TotalCount() + s.Declined.TotalCount() + s.Unanswered.N
+}
 
-// Ranked returns the response time that a share q of all requests of the population
-// did not exceed. Requests that ended ok come first, then unknown and unsent ones by
-// their bounds, then failed and shed ones. Without a request it is zero.
-func (s *Summary) Ranked(q float64) Ranked {
-	n := s.Population()
-	if n == 0 {
+// Ranking returns the response times of all requests of the population.
+func (s *Summary) Ranking() *Ranking {
+	r := &Ranking{n: s.Population(), answered: s.Histogram, slowest: int64(histogram.MaxLatency), least: s.Unanswered.least}
+	if s.Latency.Count > 0 {
+		r.fastest, r.slowest = s.Latency.MinNS, s.Latency.MaxNS
+	}
+	if s.Declined.TotalCount() > 0 {
+		r.answered = union(s.Histogram, s.Declined)
+		r.fastest, r.slowest = 0, max(r.slowest, s.Declined.Max())
+	}
+	if b := s.Unanswered.bounds; b != nil {
+		r.bounds, r.answeredAndBounded = b.TotalCount(), union(r.answered, b)
+	}
+	return r
+}
+
+// union is a new histogram of the values of two.
+func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	h := histogram.New()
+	h.Merge(a)
+	h.Merge(b)
+	return h
+}
+
+// At returns the response time that a share q of all requests of the population did not
+// exceed. Without a request it is zero.
+func (r *Ranking) At(q float64) Ranked {
+	if r.n == 0 {
 		return Ranked{}
 	}
-	rank, ok := histogram.Rank(q, n), s.Histogram.TotalCount()
-	u := &s.Unanswered
+	rank, answered := histogram.Rank(q, r.n), r.answered.TotalCount()
 	switch {
-	case rank <= ok:
-		ns := histogram.ValueAtRank(s.Histogram, rank)
-		if s.Latency.Count > 0 {
-			ns = min(max(ns, s.Latency.MinNS), s.Latency.MaxNS)
-		}
-		return Ranked{NS: ns}
-	case u.bounds == nil || rank-ok > u.bounds.TotalCount():
+	case rank <= answered:
+		return Ranked{NS: min(max(histogram.ValueAtRank(r.answered, rank), r.fastest), r.slowest)}
+	case rank > answered+r.bounds:
 		return Ranked{Never: true}
 	}
-	bound := histogram.BucketStart(histogram.ValueAtRank(u.bounds, rank-ok))
-	return Ranked{NS: max(bound, u.least, s.Latency.MaxNS), AtLeast: true}
+	bound := histogram.BucketStart(histogram.ValueAtRank(r.answeredAndBounded, rank))
+	return Ranked{NS: max(bound, r.least), AtLeast: true}
 }
 
 // bound adds n requests whose response times are at least ns, which is exact or
@@ -98,8 +140,8 @@ type stepOperation struct {
 	operation string
 }
 
-// unanswered finds the measured requests that did not end ok, by step and operation.
-func (r *DatabaseRun) unanswered(intervals []Interval, totals map[Series]*hdrhistogram.Histogram) map[stepOperation]*Unanswered {
+// unanswered finds the measured requests that were not answered, by step and operation.
+func (r *DatabaseRun) unanswered(intervals []Interval, progress []Progress, totals map[Series]*hdrhistogram.Histogram) map[stepOperation]*Unanswered {
 	rows := map[stepOperation][]*Interval{}
 	for i := range intervals {
 		if v := &intervals[i]; v.Phase == PhaseMeasure {
@@ -117,9 +159,12 @@ func (r *DatabaseRun) unanswered(intervals []Interval, totals map[Series]*hdrhis
 			unsent += v.Unsent
 		}
 		timing := r.Timing(at.step)
+		if declined := totals[Series{timing, at.operation, Declined, at.step, PhaseMeasure}]; declined != nil {
+			u.N -= declined.TotalCount()
+		}
 		u.unknown(unknown, totals[Series{timing, at.operation, Unknown, at.step, PhaseMeasure}], list, timing)
 		if unsent > 0 {
-			u.unsent(unsent, list, r.givenUp(at.step), int64(r.Load.Drain))
+			u.unsent(unsent, r.dueTimes(at, progress, list), r.givenUp(at.step), int64(r.Load.Drain))
 		}
 		out[at] = u
 	}
@@ -144,15 +189,44 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 	u.bound(0, n)
 }
 
+// dueBy are requests that became due before a time, in unix nanoseconds.
+type dueBy struct{ n, until int64 }
+
+// dueTimes are when the measured requests of a step and an operation became due, in
+// order: to the tick of their progress, or in records without it to the second.
+func (r *DatabaseRun) dueTimes(of stepOperation, progress []Progress, rows []*Interval) (due []dueBy) {
+	for _, s := range r.Steps {
+		if s.Index != of.step || s.Start.IsZero() || s.End.IsZero() {
+			continue
+		}
+		from, to := r.Measured(s)
+		for i := range progress {
+			p := &progress[i]
+			begins, ends := s.Start.UnixNano()+p.FromNS, s.Start.UnixNano()+p.ToNS
+			if p.Step == of.step && p.Operation == of.operation && p.Due > 0 && begins >= from.UnixNano() && ends <= to.UnixNano() {
+				due = append(due, dueBy{p.Due, ends})
+			}
+		}
+	}
+	if len(due) > 0 {
+		slices.SortStableFunc(due, func(a, b dueBy) int { return cmp.Compare(a.until, b.until) })
+		return due
+	}
+	for _, v := range rows {
+		due = append(due, dueBy{v.Due, (v.Second + 1) * int64(time.Second)})
+	}
+	return due
+}
+
 // unsent adds n requests that waited from due until stop, in unix nanoseconds. Which
-// requests of the rows they were is not recorded, so they count as those that were
-// due last. Every one was due when issuing had not ended yet, so that it waited for
-// the drain time at least.
-func (u *Unanswered) unsent(n int64, rows []*Interval, stop, drain int64) {
-	for i := len(rows) - 1; i >= 0 && n > 0 && stop > 0; i-- {
-		last := (rows[i].Second + 1) * int64(time.Second)
-		of := min(n, rows[i].Due)
-		u.bound(max(stop-last, drain), of)
+// requests they were is not recorded, so they count as those that were due last, each at
+// the end of its tick or second: a bound is lower than the time that the request waited
+// by at most that. Every one was due when issuing had not ended yet, so that it waited
+// for the drain time at least.
+func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
+	for i := len(due) - 1; i >= 0 && n > 0 && stop > 0; i-- {
+		of := min(n, due[i].n)
+		u.bound(max(stop-due[i].until, drain), of)
 		n -= of
 	}
 	u.bound(drain, n)

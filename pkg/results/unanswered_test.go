@@ -14,7 +14,7 @@ import (
 
 // summaryOf is a population of ok response times and of requests that did not end ok.
 func summaryOf(ok []time.Duration, u Unanswered) *Summary {
-	s := &Summary{Histogram: histogram.New(), Unanswered: u}
+	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: u}
 	for _, d := range ok {
 		s.Latency.Add(d)
 		histogram.Record(s.Histogram, d)
@@ -36,63 +36,115 @@ func TestRankedOverRequestsThatDidNotEndOK(t *testing.T) {
 		.951: {Never: true},
 		1:    {Never: true},
 	} {
-		if got := s.Ranked(q); got != want {
+		if got := s.Ranking().At(q); got != want {
 			t.Errorf("quantile %v of 900 ok, 50 unknown after 200 ms and 50 failed = %+v, want %+v", q, got, want)
 		}
 	}
-	if got := summaryOf(nil, Unanswered{N: 3}).Ranked(.5); !got.Never {
+	if got := summaryOf(nil, Unanswered{N: 3}).Ranking().At(.5); !got.Never {
 		t.Errorf("median of failed requests = %+v, want no time", got)
 	}
-	if got := summaryOf(nil, Unanswered{}).Ranked(.5); got != (Ranked{}) {
+	if got := summaryOf(nil, Unanswered{}).Ranking().At(.5); got != (Ranked{}) {
 		t.Errorf("median of nothing = %+v, want zero", got)
 	}
 }
 
+// Ten requests, computed by hand. One slow answer does not raise the bound of a rank
+// above it, and the bound is that of its own rank.
+func TestBoundsByHand(t *testing.T) {
+	const ms = time.Millisecond
+	type at = map[int]Ranked // by rank of ten
+	exact := func(d time.Duration) Ranked { return Ranked{NS: int64(d)} }
+	least := func(d time.Duration) Ranked { return Ranked{NS: int64(d), AtLeast: true} }
+	for name, tc := range map[string]struct {
+		ok, declined, bounds []time.Duration
+		never                int64
+		want                 at
+	}{
+		// In one order: 1 1 1 1 1 1 >=2 >=2 >=2 1024 ms.
+		"one slow answer of seven": {
+			ok: []time.Duration{ms, ms, ms, ms, ms, ms, 1024 * ms}, bounds: []time.Duration{2 * ms, 2 * ms, 2 * ms},
+			want: at{6: exact(ms), 7: exact(1024 * ms), 8: least(2 * ms), 9: least(2 * ms), 10: least(1024 * ms)},
+		},
+		// In one order: 1 1 >=2 >=3 4 4 4 >=8 >=16, then one without a bound.
+		"bounds between answers": {
+			ok: []time.Duration{ms, ms, 4 * ms, 4 * ms, 4 * ms}, bounds: []time.Duration{16 * ms, 2 * ms, 3 * ms, 8 * ms}, never: 1,
+			want: at{2: exact(ms), 5: exact(4 * ms), 6: least(4 * ms), 7: least(4 * ms), 8: least(8 * ms), 9: least(16 * ms), 10: {Never: true}},
+		},
+		// Declined requests were answered: 1 1 2 2 3 4 5 ms, then those that were not.
+		"swaps that lost their race": {
+			ok: []time.Duration{ms, 2 * ms, 3 * ms, 5 * ms}, declined: []time.Duration{ms, 2 * ms, 4 * ms}, bounds: []time.Duration{8 * ms}, never: 2,
+			want: at{2: exact(ms), 4: exact(2 * ms), 5: exact(3 * ms), 6: exact(4 * ms), 7: exact(5 * ms), 8: least(8 * ms), 9: {Never: true}},
+		},
+		"none was answered": {bounds: []time.Duration{2 * ms, 3 * ms}, never: 8, want: at{1: least(2 * ms), 2: least(3 * ms), 3: {Never: true}}},
+		"all were declined": {declined: []time.Duration{ms, ms, ms, ms, ms, ms, ms, ms, ms, 2 * ms}, want: at{1: exact(ms), 9: exact(ms), 10: exact(2 * ms)}},
+	} {
+		u := Unanswered{N: tc.never}
+		for _, b := range tc.bounds {
+			u.N++
+			u.bound(int64(b), 1)
+		}
+		s := summaryOf(tc.ok, u)
+		for _, d := range tc.declined {
+			histogram.Record(s.Declined, d)
+		}
+		if n := s.Population(); n != 10 {
+			t.Fatalf("%s: population of %d, want 10", name, n)
+		}
+		for rank, want := range tc.want {
+			got := s.Ranking().At(float64(rank) / 10)
+			if diff := got.NS - want.NS; diff > want.NS/1000 || -diff > want.NS/1000 || want.AtLeast && diff > 0 || got.AtLeast != want.AtLeast || got.Never != want.Never {
+				t.Errorf("%s: rank %d of 10 = %+v, want %+v to the histogram's three digits", name, rank, got, want)
+			}
+		}
+	}
+}
+
 // A bound is at most the true response time of the request at its rank, whenever the
-// requests that were given up had been answered later, and no rank is below one
-// before it.
+// requests that were given up had been answered later, and as large as if they had been
+// answered at once. No bound is below that of a lower rank.
 func TestRankedIsASureBound(t *testing.T) {
 	for seed := range uint64(50) {
 		draw := rand.New(rand.NewPCG(seed, 1))
-		var ok, truth []time.Duration
+		var ok, truth, least []time.Duration
 		for range draw.IntN(200) {
 			ok = append(ok, time.Duration(1+draw.Int64N(int64(time.Second))))
 		}
-		slowest := time.Duration(0)
-		if len(ok) > 0 {
-			slowest = slices.Max(ok)
-		}
-		truth = append(truth, ok...)
+		truth, least = slices.Clone(ok), slices.Clone(ok)
+		slices.Sort(ok)
 		var u Unanswered
 		for range draw.IntN(100) {
 			gaveUp := time.Duration(1 + draw.Int64N([]int64{int64(time.Second), int64(time.Minute), 1000}[seed%3]))
 			u.bound(int64(gaveUp), 1)
-			truth = append(truth, max(gaveUp+time.Duration(draw.Int64N(1000)), slowest))
+			least = append(least, gaveUp)
+			truth = append(truth, gaveUp+time.Duration(draw.Int64N(1000)))
 			u.N++
 		}
-		never := draw.IntN(30)
-		u.N += int64(never)
+		u.N += int64(draw.IntN(30))
 		slices.Sort(truth)
+		slices.Sort(least)
 		s, before := summaryOf(ok, u), int64(0)
 		for _, q := range []float64{.1, .25, .5, .75, .9, .95, .99, .999, 1} {
 			n := s.Population()
 			if n == 0 {
 				continue
 			}
-			got, rank := s.Ranked(q), int(histogram.Rank(q, n))
-			if got.Never != (rank > len(truth)) {
-				t.Fatalf("seed %d: quantile %v = %+v, rank %d of %d with a time", seed, q, got, rank, len(truth))
+			got, rank := s.Ranking().At(q), int(histogram.Rank(q, n))
+			if got.Never != (rank > len(truth)) || got.AtLeast != (rank > len(ok) && rank <= len(truth)) {
+				t.Fatalf("seed %d: quantile %v = %+v, rank %d of %d answered and %d with a time", seed, q, got, rank, len(ok), len(truth))
 			}
-			if got.Never {
-				continue
+			switch {
+			case got.Never:
+			case !got.AtLeast:
+				if want := float64(ok[rank-1]); float64(got.NS) < want || float64(got.NS) > 1.001*want {
+					t.Errorf("seed %d: quantile %v = %+v, want %v", seed, q, got, ok[rank-1])
+				}
+			case got.NS > int64(truth[rank-1]) || float64(got.NS) < 0.999*float64(least[rank-1])-1:
+				t.Errorf("seed %d: quantile %v = %+v, want at most the truth %v, and %v", seed, q, got, truth[rank-1], least[rank-1])
+			case got.NS < before:
+				t.Errorf("seed %d: quantile %v = %d ns, below the bound of a lower one, %d", seed, q, got.NS, before)
+			default:
+				before = got.NS
 			}
-			if want := float64(truth[rank-1]); got.AtLeast && float64(got.NS) > want || !got.AtLeast && float64(got.NS) > 1.001*want {
-				t.Errorf("seed %d: quantile %v = %+v, above the truth %v", seed, q, got, truth[rank-1])
-			}
-			if got.NS < before {
-				t.Errorf("seed %d: quantile %v = %d ns, below a lower one's %d", seed, q, got.NS, before)
-			}
-			before = got.NS
 		}
 	}
 }
@@ -109,8 +161,8 @@ func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 		rows = append(rows, Interval{Second: 100 + s, Phase: PhaseMeasure, Operation: "write", Due: 100})
 	}
 	rows[3].Unsent, rows[3].Shed, rows[3].Failed = 150, 3, 2
-	u := run.unanswered(rows, nil)[stepOperation{0, "write"}]
-	s := &Summary{Histogram: histogram.New(), Unanswered: *u}
+	u := run.unanswered(rows, nil, nil)[stepOperation{0, "write"}]
+	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: *u}
 	if n := s.Population(); n != 155 {
 		t.Errorf("population %d, want the 155 requests that did not end ok", n)
 	}
@@ -119,7 +171,7 @@ func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 		101: {NS: int64(3 * time.Second), AtLeast: true}, 150: {NS: int64(3 * time.Second), AtLeast: true},
 		151: {Never: true},
 	} {
-		got := s.Ranked(float64(rank) / 155)
+		got := s.Ranking().At(float64(rank) / 155)
 		if diff := want.NS - got.NS; diff < 0 || diff > want.NS/500 || got.AtLeast != want.AtLeast || got.Never != want.Never {
 			t.Errorf("rank %d = %+v, want %+v to the histogram's three digits", rank, got, want)
 		}
@@ -137,8 +189,35 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 		histogram.Record(h, d)
 	}
 	totals := map[Series]*hdrhistogram.Histogram{{TimingService, "write", Unknown, 0, PhaseMeasure}: h}
-	s := &Summary{Histogram: histogram.New(), Unanswered: *run.unanswered([]Interval{row}, totals)[stepOperation{0, "write"}]}
-	if got, want := s.Ranked(.5), (Ranked{NS: int64(200*time.Millisecond) + 1, AtLeast: true}); got != want {
+	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: *run.unanswered([]Interval{row}, nil, totals)[stepOperation{0, "write"}]}
+	if got, want := s.Ranking().At(.5), (Ranked{NS: int64(200*time.Millisecond) + 1, AtLeast: true}); got != want {
 		t.Errorf("median %+v, want %+v", got, want)
+	}
+}
+
+// With ticks of 100 ms the bounds are lower than the truth by one tick at most. Ticks of
+// other steps, operations and phases do not count.
+func TestUnsentRequestsByTick(t *testing.T) {
+	start := time.Unix(100, 333e6)
+	run := &DatabaseRun{
+		Load: Load{Load: workload.Load{Rate: 100, Drain: time.Second, WarmUp: time.Second, CoolDown: time.Second, Duration: 4 * time.Second}},
+		Steps: []Step{{Step: workload.Step{Rate: 100, Duration: 4 * time.Second}, Start: start,
+			IssueEnd: start.Add(4 * time.Second), End: start.Add(5 * time.Second)}},
+	}
+	var progress []Progress
+	for at := time.Duration(0); at < 4*time.Second; at += ProgressTick {
+		for step, operation := range []string{"write", "write", "read"} {
+			progress = append(progress, Progress{Step: step % 2, FromNS: int64(at), ToNS: int64(at + ProgressTick), Operation: operation, Due: 10})
+		}
+	}
+	row := Interval{Second: 101, Phase: PhaseMeasure, Operation: "write", Due: 200, Unsent: 25}
+	u := run.unanswered([]Interval{row}, progress, nil)[stepOperation{0, "write"}]
+	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: *u}
+	// The drain ends at 5 s. The last 25 were due from 2.75 to 3 s after the start.
+	for rank, want := range map[int64]time.Duration{1: 2 * time.Second, 10: 2 * time.Second, 11: 2100 * time.Millisecond, 20: 2100 * time.Millisecond, 21: 2200 * time.Millisecond, 25: 2200 * time.Millisecond} {
+		got := s.Ranking().At(float64(rank) / 25)
+		if diff := int64(want) - got.NS; diff < 0 || diff > int64(want)/500 || !got.AtLeast {
+			t.Errorf("rank %d of 25 = %+v, want at least %v", rank, got, want)
+		}
 	}
 }
