@@ -61,6 +61,8 @@ var layers = map[string][]string{
 	"pkg/linefile":              {"pkg/regularfile"},
 	"pkg/metric":                {},
 	"pkg/wholefile":             {},
+	"pkg/usertoken":             {"pkg/regularfile", "pkg/wholefile"},
+	"pkg/agentlink":             {"pkg/certs", "pkg/usertoken"},
 	"pkg/certs":                 {"pkg/address", "pkg/regularfile", "pkg/wholefile"},
 	"pkg/remotestorage":         {},
 	"pkg/process":               {},

@@ -22,7 +22,7 @@ func ServerOptions(log *slog.Logger) []grpc.ServerOption {
 		defer recovered(log, info.FullMethod, &err)
 		return handle(srv, ss)
 	}
-	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream)}
+	return append(limits(), grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream))
 }
 
 // recovered turns a panic into an internal error. It must be deferred itself.

@@ -27,6 +27,9 @@ type Options struct {
 	NoUpload bool
 	// Owner names this control to people, as USER@HOST pid PID.
 	Owner string
+	// Unguarded returns the addresses of the agents called so far that let in anyone; nil
+	// if there can be none. The manifest gets a mark that names them.
+	Unguarded func() []string
 	// Local is whether the agents live in this process.
 	Local bool
 	Tool  results.Tool

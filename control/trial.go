@@ -42,7 +42,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		Format: results.FormatVersion, State: results.StateRunning, Title: e.Title, Description: e.Description,
 		Started: started, RunID: newRunID(), Seed: e.Seed, Local: t.opts.Local, Trial: t.number, Trials: max(e.Trials, 1),
 		Tool: t.opts.Tool, Client: t.client, SelfCheck: t.opts.SelfCheck, Config: resolved,
-		Validity: slices.Concat(judge.SelfCheck(t.opts.SelfCheck, t.client), judgeUpload(t.opts)),
+		Validity: slices.Concat(judge.SelfCheck(t.opts.SelfCheck, t.client), judgeUpload(t.opts), judgeLinks(t.opts)),
 	}
 	if err := t.folder.WriteManifest(t.manifest); err != nil {
 		return err

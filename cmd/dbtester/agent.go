@@ -32,7 +32,7 @@ type agentFlags struct {
 	iface       string
 	clientNum   string
 	lease       time.Duration
-	insecure    bool
+	link        linkFlags
 	allowBinary bool
 	allowFlags  bool
 	tools       toolFlags
@@ -54,9 +54,9 @@ func newAgent(a *app) *cobra.Command {
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample (default: the one with the member's address)")
 	flags.StringVar(&f.clientNum, "client-num-path", "", "file to keep the current number of clients in")
 	flags.DurationVar(&f.lease, "lease", agent.DefaultLease, "stop a session that received no heartbeat from its control for this long")
-	flags.BoolVar(&f.insecure, "insecure", false, "listen without TLS on an address that other machines can reach: anyone there can run databases here")
-	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever reaches the port")
-	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever reaches the port")
+	f.link.register(flags, "this agent's certificate", "let in anyone who reaches the address, without TLS or token, also from other machines: they can run databases here")
+	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever may call")
+	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever may call")
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	cmd.SetFlagErrorFunc(agentFlagError)
@@ -114,9 +114,6 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
-	if err := agent.CheckListen(f.listen, f.insecure); err != nil {
-		return usageError{fmt.Errorf("%w (--insecure)", err)}
-	}
 	tools, err := f.tools.paths()
 	if err != nil {
 		return err
@@ -126,6 +123,10 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		return err
 	}
 	defer closeLog()
+	link, callers, err := f.link.server(a, f.listen, log)
+	if err != nil {
+		return err
+	}
 	workDir := f.workDir
 	if workDir == "" {
 		if workDir, err = defaultWorkDir(f.listen); err != nil {
@@ -149,10 +150,10 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		listener.Close()
 		return err
 	}
-	server := grpc.NewServer(agent.ServerOptions(log)...)
+	server := grpc.NewServer(append(agent.ServerOptions(log), link.Options()...)...)
 	ag.Register(server)
-	fmt.Fprintf(a.out, "agent listens on %s, works in %s\n", listener.Addr(), workDir)
-	log.Info("agent listens", "address", listener.Addr().String(), "work_dir", workDir)
+	fmt.Fprintf(a.out, "agent listens on %s, works in %s\nit lets in %s\n", listener.Addr(), workDir, callers)
+	log.Info("agent listens", "address", listener.Addr().String(), "work_dir", workDir, "lets_in", callers)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	select {

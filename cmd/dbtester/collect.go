@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/agentlink"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -33,7 +36,13 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	connect := (&remoteAgents{plain: f.insecure}).connect
+	var link agentlink.Client
+	if !m.Local {
+		if link, err = f.link.client(a, certsOf(m)); err != nil {
+			return err
+		}
+	}
+	connect := newRemoteAgents(link).connect
 	if m.Local {
 		agents, localErr := a.leftAgents(f, folder, m)
 		if localErr != nil {
@@ -48,6 +57,16 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	err = salvage.Run(ctx, salvage.Options{Folder: folder, Connect: connect, Report: func(text string) { fmt.Fprintln(a.err, text) }})
 	fmt.Fprintf(a.out, "results in %s\n", relative(folder.Dir()))
 	return err
+}
+
+// certsOf returns the folder of control's certificate that a run's experiment names, "" if
+// it names none.
+func certsOf(m *results.Manifest) string {
+	var e config.Experiment
+	if err := json.Unmarshal(m.Config, &e); err != nil {
+		return "" // a manifest of another version; --certs names the folder
+	}
+	return e.AgentCerts
 }
 
 // leftAgents returns agents for the work directory that the local agents of a run left.

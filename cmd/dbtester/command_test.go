@@ -194,6 +194,7 @@ func (p place) start(args ...string) *command {
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.dir, c.out, c.err
+	c.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.path(".config")) // of the token
 	if err := c.cmd.Start(); err != nil {
 		p.t.Fatalf("start the command: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/plaintext"
@@ -31,7 +32,7 @@ type controlFlags struct {
 	local      bool
 	dryRun     bool
 	noUpload   bool
-	insecure   bool
+	link       linkFlags
 	requests   int64
 	cpuProfile string
 	selfcheck  string             // file, or selfcheckAuto
@@ -57,7 +58,7 @@ func newControl(a *app) *cobra.Command {
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
-	flags.BoolVar(&f.insecure, "insecure", false, "contact agents on other machines without TLS")
+	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
@@ -89,6 +90,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.results != "" {
 		e.Results = f.results
 	}
+	if f.link.certs != "" {
+		e.AgentCerts = f.link.certs // recorded, so that --collect finds it
+	}
 	if f.requests > 0 {
 		if err := e.SetRequests(f.requests); err != nil {
 			return usageError{err}
@@ -103,7 +107,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		if err != nil {
 			fmt.Fprintf(a.err, "dbtester: this run would be refused: %s\n", plaintext.Visible(err.Error()))
 		}
-		known, err := f.known(e)
+		known, err := a.known(e, f)
 		return errors.Join(err, control.DryRun(a.out, o, known))
 	}
 	if err == nil {
@@ -155,7 +159,13 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
-	remote := &remoteAgents{plain: f.insecure}
+	var link agentlink.Client
+	if !f.local {
+		if link, err = f.link.client(a, e.AgentCerts); err != nil {
+			return &control.Outcome{}, err
+		}
+	}
+	remote := newRemoteAgents(link)
 	connect := remote.connect
 	if f.local {
 		for _, dir := range leftovers(f.localDir(e)) {
@@ -182,7 +192,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
+		Upload: uploadRun, NoUpload: f.noUpload, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {
@@ -218,9 +228,10 @@ func (f controlFlags) localCache() string {
 }
 
 // known describes the agents as far as a dry run can know them.
-func (f controlFlags) known(e *config.Experiment) (control.Agents, error) {
+func (a *app) known(e *config.Experiment, f controlFlags) (control.Agents, error) {
 	if !f.local {
-		return control.Agents{Refuse: (&remoteAgents{plain: f.insecure}).refuse}, nil
+		link, err := f.link.client(a, e.AgentCerts)
+		return control.Agents{Refuse: newRemoteAgents(link).refuse}, err
 	}
 	tools, err := f.tools.paths()
 	in := &install.Installer{Cache: f.localCache()}

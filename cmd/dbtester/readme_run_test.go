@@ -85,6 +85,10 @@ func (r *reader) own(arg string) string {
 		return "etcd__second"
 	case arg == "RUN", arg == "RUN1", arg == "RUN2":
 		return r.lastRun()
+	case strings.HasPrefix(arg, "10.0.0.2,"):
+		return strings.Join(r.hosts, ",")
+	case strings.HasSuffix(arg, "agent-10.0.0.2"):
+		return strings.Replace(arg, "10.0.0.2", "HOST", 1)
 	case strings.HasPrefix(arg, "10.0.0.2:"):
 		return "HOST" + strings.TrimPrefix(arg, "10.0.0.2")
 	case strings.HasPrefix(arg, "/var/lib/"):
@@ -129,7 +133,7 @@ func (r *reader) edit(file string) {
 // twoDatabases writes the file that the README calls FILE.
 func (r *reader) twoDatabases() {
 	r.t.Helper()
-	text := "title: two\nhosts: [" + strings.Join(r.hosts, ", ") + "]\nload: {requests: 500, clients: 5}\nplots: [AVG-THROUGHPUT]\n" +
+	text := "title: two\nagent_certs: certs/control\nhosts: [" + strings.Join(r.hosts, ", ") + "]\nload: {requests: 500, clients: 5}\nplots: [AVG-THROUGHPUT]\n" +
 		"databases:\n  etcd: {options: {log_level: error}}\n  etcd__second: {tag: second, options: {log_level: error}}\n"
 	if err := os.WriteFile(r.path("two.yaml"), []byte(text), 0o644); err != nil {
 		r.t.Fatalf("write a file for the test: %v", err)

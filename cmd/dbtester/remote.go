@@ -4,23 +4,34 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/agentlink"
 )
 
-// remoteAgents connects to agents over TCP. Plaintext is limited to loopback
-// addresses unless plain is set (--insecure).
+// remoteAgents connects to agents over TCP. Without certificates, other machines are
+// contacted only with --insecure.
 type remoteAgents struct {
-	plain  bool
+	link   agentlink.Client
 	absent atomic.Bool // a dial to an agent failed
+
+	mu   sync.Mutex
+	open []string // agents that let in anyone
+}
+
+func newRemoteAgents(link agentlink.Client) *remoteAgents {
+	r := &remoteAgents{link: link}
+	r.link.Opened = r.opened
+	return r
 }
 
 // errNoAgents is the hint when no agent listens.
@@ -32,8 +43,12 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 	if err := r.refuse(addr); err != nil {
 		return nil, nil, err
 	}
+	creds, err := r.link.Credentials(addr)
+	if err != nil {
+		return nil, nil, err
+	}
 	conn, err := grpc.NewClient("passthrough:///"+addr,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(creds),
 		// Machines of one cluster reach each other directly.
 		grpc.WithNoProxy(),
 		grpc.WithUnaryInterceptor(r.explain))
@@ -45,10 +60,29 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 
 // refuse returns an error if plaintext would cross a network.
 func (r *remoteAgents) refuse(addr string) error {
-	if err := agent.CheckListen(addr, r.plain); err != nil {
-		return usageError{errors.New("it is on another machine and would be contacted without TLS; pass --insecure to allow that")}
+	if r.link.Certs != nil {
+		return nil
+	}
+	if err := agent.CheckListen(addr, r.link.Insecure); err != nil {
+		return usageError{errors.New("it is on another machine and would be contacted without TLS; pass --certs (dbtester certs init makes certificates), or to allow that pass --insecure")}
 	}
 	return nil
+}
+
+// opened notes an agent that lets in anyone.
+func (r *remoteAgents) opened(addr string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.open, addr) {
+		r.open = append(r.open, addr)
+	}
+}
+
+// unguarded are the agents called so far that let in anyone.
+func (r *remoteAgents) unguarded() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(slices.Values(r.open))
 }
 
 // explain is an interceptor that reports a failed dial as "no agent answers".

@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -114,9 +114,8 @@ func (s *session) failed(ctx context.Context, err error) error {
 	if answer.Code() == codes.DeadlineExceeded { // the agent's clock ran out first
 		text = "no answer in time"
 	}
-	if dial, ok := strings.CutPrefix(text, `connection error: desc = "`); ok {
-		dial = strings.TrimPrefix(strings.TrimSuffix(dial, `"`), "transport: Error while dialing: ")
-		return fmt.Errorf("agent %s is not reached: %s", s.addr, dial)
+	if reason, ok := unreached(text); ok {
+		return fmt.Errorf("agent %s is not reached: %s", s.addr, reason)
 	}
 	return fmt.Errorf("agent %s: %s", s.addr, text)
 }

@@ -38,6 +38,9 @@ type Experiment struct {
 	Databases []Database `json:"databases"` // in the order of the file
 	Plots     []Plot     `json:"plots,omitempty"`
 	Upload    *Upload    `json:"upload,omitempty"`
+	// AgentCerts is the folder of control's certificate for agents; "" if the file names
+	// none.
+	AgentCerts string `json:"agent_certs,omitempty"`
 	// Profile is nil if members do not profile themselves.
 	Profile *Profile `json:"profile,omitempty"`
 	// Export holds the paths that control copies result files to, by their names in a

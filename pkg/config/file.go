@@ -89,6 +89,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row:  row{Name: "agent_port", Preset: "3500", Meaning: "port of the agents"},
 			Kind: yamlfile.PortKind(), At: func(f *fileSpec) *int { return &f.agentPort }, Node: leftOut[fileSpec],
 		}.Field(),
+		fileKey[string]{
+			Row:  row{Name: "agent_certs", Meaning: "folder with control's certificate for agents on other machines, such as `certs/control`, which `dbtester certs init` makes; `control --certs` precedes it"},
+			Kind: yamlfile.FilledKind(), At: func(f *fileSpec) *string { return &f.AgentCerts },
+			Shown: func(f *fileSpec) bool { return f.AgentCerts != "" },
+		}.Field(),
 		part[fileSpec, TLS]{
 			Row:     row{Name: "tls", Meaning: "encrypts connections: the [keys of tls](#keys-of-tls)"},
 			Section: tlsSection(), At: func(f *fileSpec) *written[TLS] { return &f.tls },

@@ -30,6 +30,8 @@ const (
 	MarkNotUploaded = "not uploaded"
 	MarkProfiled    = "profiled"
 	MarkNotProfiled = "not profiled"
+	// MarkInsecure is a run whose agents let in anyone.
+	MarkInsecure = "insecure"
 	// MarkGap is a part of the records that is missing.
 	MarkGap = "gap"
 )

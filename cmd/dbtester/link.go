@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/pkg/agentlink"
+	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/usertoken"
+)
+
+// linkFlags name how control and agents know each other. Both commands have them.
+type linkFlags struct {
+	certs    string
+	files    certs.Files
+	token    string
+	insecure bool
+}
+
+// register adds the flags. dir is what --certs names, insecure what --insecure does.
+func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
+	flags.StringVar(&f.certs, "certs", "", "folder of "+dir+" that dbtester certs made: "+certs.FileCA+", "+certs.FileCert+" and "+certs.FileKey+"; they are read again when they change")
+	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, in place of the one in --certs")
+	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM file of the certificate, in place of the one in --certs")
+	flags.StringVar(&f.files.Key, "tls-key", "", "PEM file of its key, in place of the one in --certs")
+	flags.StringVar(&f.token, "token", "", "file of the secret by which processes of one user know each other on loopback addresses without TLS (default: dbtester/token in the user's configuration directory)")
+	flags.BoolVar(&f.insecure, "insecure", false, insecure)
+}
+
+// pem returns the files of TLS; none means no TLS.
+func (f linkFlags) pem() (files certs.Files, given bool) {
+	if f.certs != "" {
+		files = certs.In(f.certs)
+	}
+	for _, file := range []struct{ flag, to *string }{{&f.files.CA, &files.CA}, {&f.files.Cert, &files.Cert}, {&f.files.Key, &files.Key}} {
+		if *file.flag != "" {
+			*file.to = *file.flag
+		}
+	}
+	return files, files != certs.Files{}
+}
+
+// open opens the certificates, nil if none are given. It warns of their end.
+func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Source, error) {
+	files, given := f.pem()
+	if !given {
+		return nil, nil
+	}
+	if f.insecure {
+		return nil, usageError{errors.New("--insecure goes without certificates: leave out either")}
+	}
+	source, err := certs.Open(files, role, log)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if text := source.Info().Warning(time.Now()); text != "" {
+		a.warn("certificate %s %s (dbtester certs issue --force)", files.Cert, text)
+	}
+	return source, nil
+}
+
+// warn prints a warning to standard error.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.err, "dbtester: warning: %s\n", plaintext.Visible(fmt.Sprintf(format, args...)))
+}
+
+// tokenFile is the file of the user's token.
+func (f linkFlags) tokenFile() (string, error) {
+	if f.token != "" {
+		return f.token, nil
+	}
+	path, err := usertoken.DefaultFile()
+	if err != nil {
+		return "", fmt.Errorf("find the user's token (name a file with --token): %w", err)
+	}
+	return path, nil
+}
+
+// server returns whom an agent at an address lets in, and the same in words.
+func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Server, string, error) {
+	source, err := f.open(a, certs.RoleAgent, log)
+	switch {
+	case err != nil:
+		return agentlink.Server{}, "", err
+	case source != nil:
+		i := source.Info()
+		return agentlink.Server{Certs: source, Log: log}, fmt.Sprintf("TLS as %s, for control of the same CA (certificate until %s)",
+			strings.Join(i.Hosts, ", "), i.Until.UTC().Format("2006-01-02 15:04 UTC")), nil
+	case f.insecure:
+		a.warn("--insecure: anyone who reaches %s can run databases here, and read, stop and change those of others", listen)
+		return agentlink.Server{Open: true, Log: log}, "anyone who reaches it (--insecure)", nil
+	}
+	if err := agent.CheckListen(listen, false); err != nil {
+		return agentlink.Server{}, "", usageError{fmt.Errorf("%w (--insecure)", err)}
+	}
+	path, err := f.tokenFile()
+	if err != nil {
+		return agentlink.Server{}, "", err
+	}
+	token, err := usertoken.Ensure(path)
+	if err != nil {
+		return agentlink.Server{}, "", fmt.Errorf("%w (--token names another file)", err)
+	}
+	return agentlink.Server{Token: token, Log: log}, "processes that know the token in " + path, nil
+}
+
+// client returns which agents control calls. dir is the folder of certificates that the
+// experiment names, which flags precede.
+func (f linkFlags) client(a *app, dir string) (agentlink.Client, error) {
+	if _, given := f.pem(); !given && !f.insecure {
+		f.certs = dir
+	}
+	source, err := f.open(a, certs.RoleControl, nil)
+	if err != nil {
+		return agentlink.Client{}, err
+	}
+	if f.insecure {
+		a.warn("--insecure: agents without TLS or token are called too, and anyone who reaches them can read, stop and change this run")
+	}
+	return agentlink.Client{Certs: source, Insecure: f.insecure, Token: func() (usertoken.Token, error) {
+		path, err := f.tokenFile()
+		if err != nil {
+			return usertoken.Token{}, err
+		}
+		return usertoken.Read(path)
+	}}, nil
+}

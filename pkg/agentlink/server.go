@@ -1,0 +1,202 @@
+// Package agentlink decides who may call an agent, and makes sure that control calls
+// the right one. There are three kinds of links over TCP:
+//
+//   - with certificates, both sides speak TLS 1.3 and check the other's (pkg/certs);
+//   - without, on loopback addresses, both sides prove that they are of one user
+//     (pkg/usertoken);
+//   - an open agent serves anyone who reaches it.
+//
+// A connection is either let in or closed before any message of it is read.
+package agentlink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/usertoken"
+)
+
+// Server is an agent's side: whom it lets in. One of Certs, Token and Open is set; with
+// none it lets in nobody. It does not change after its first use.
+type Server struct {
+	Certs *certs.Source
+	Token usertoken.Token
+	// Open lets anyone in, which must be meant.
+	Open bool
+	// Log takes a line for refused connections, at most one a second; nil discards them.
+	Log *slog.Logger
+}
+
+// maxHandshakes bounds the connections that were not let in yet: others wait no longer
+// than [Options] gives each of them, and cost no more memory than this many.
+const maxHandshakes = 256
+
+// Options are those of a gRPC server that lets in whom s says.
+func (s Server) Options() []grpc.ServerOption {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	creds := &serverCredentials{Server: s, slots: make(chan struct{}, maxHandshakes), refusals: &refusals{log: s.Log}}
+	options := []grpc.ServerOption{grpc.Creds(creds)}
+	if s.Certs == nil {
+		return options
+	}
+	unary := func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if err := s.stillTrusts(ctx); err != nil {
+			return nil, err
+		}
+		return handle(ctx, req)
+	}
+	stream := func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+		if err := s.stillTrusts(ss.Context()); err != nil {
+			return err
+		}
+		return handle(srv, ss)
+	}
+	return append(options, grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream))
+}
+
+// stillTrusts checks a call on a connection that may be old: certificates expire and
+// are replaced.
+func (s Server) stillTrusts(ctx context.Context) error {
+	p, _ := peer.FromContext(ctx)
+	if p == nil {
+		return status.Error(codes.Unauthenticated, "the caller is not known")
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok || len(info.State.PeerCertificates) == 0 {
+		return status.Error(codes.Unauthenticated, "the caller showed no certificate")
+	}
+	if err := s.Certs.Trusts(info.State.PeerCertificates[0]); err != nil {
+		return status.Errorf(codes.Unauthenticated, "the caller is not let in any more: %s", s.Certs.Reason(err, certs.RoleControl))
+	}
+	return nil
+}
+
+// serverCredentials are Server as gRPC wants it.
+type serverCredentials struct {
+	Server
+	slots    chan struct{}
+	refusals *refusals
+}
+
+// ServerHandshake lets a connection in or refuses it. gRPC has set the deadline.
+func (s *serverCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		return nil, nil, s.refused(conn, "too many connections that have not shown who they are")
+	}
+	// HTTP/2, the hello of a token and TLS differ in the first bytes.
+	first := make([]byte, len(usertoken.Hello))
+	if _, err := io.ReadFull(conn, first); err != nil {
+		return nil, nil, s.refused(conn, "it sent nothing that begins a connection: "+plain(err))
+	}
+	switch {
+	case s.Certs != nil:
+		return s.withCerts(&begun{Conn: conn, first: first}, string(first))
+	case first[0] == recordHandshake:
+		sayNo(conn, []byte("this agent speaks no TLS\n"))
+		return nil, nil, s.refused(conn, "it speaks TLS, and this agent has no certificates")
+	case s.Open:
+		return s.withNothing(conn, first)
+	default:
+		return s.withToken(conn, string(first))
+	}
+}
+
+func (s *serverCredentials) withCerts(conn *begun, first string) (net.Conn, credentials.AuthInfo, error) {
+	switch {
+	case first == http2Preface:
+		answerPlaintext(conn.Conn, "this agent demands TLS (control --certs)")
+		return nil, nil, s.refused(conn, "it speaks plaintext, and this agent demands TLS")
+	case first == usertoken.Hello:
+		sayNo(conn.Conn, tlsAlert)
+		return nil, nil, s.refused(conn, "it has no certificate, and this agent demands TLS")
+	}
+	conn.held = true // gRPC closes a connection that failed before the caller has read why
+	safe, info, err := credentials.NewTLS(s.Certs.Server()).ServerHandshake(conn)
+	conn.held = false
+	if err != nil {
+		refused := s.refused(conn, s.Certs.Reason(err, certs.RoleControl))
+		linger(conn.Conn) // a caller reads the alert after it has sent its first bytes
+		return nil, nil, refused
+	}
+	return safe, info, nil
+}
+
+func (s *serverCredentials) withNothing(conn net.Conn, first []byte) (net.Conn, credentials.AuthInfo, error) {
+	if string(first) != usertoken.Hello {
+		return &begun{Conn: conn, first: first}, linkInfo{}, nil
+	}
+	if err := usertoken.AnswerOpen(conn); err != nil {
+		return nil, nil, s.refused(conn, plain(err))
+	}
+	return conn, linkInfo{}, nil
+}
+
+func (s *serverCredentials) withToken(conn net.Conn, first string) (net.Conn, credentials.AuthInfo, error) {
+	if first != usertoken.Hello {
+		if first == http2Preface {
+			answerPlaintext(conn, "this agent demands a proof of its user's token (pkg/agentlink)")
+		}
+		return nil, nil, s.refused(conn, "it offers no proof of this user's token")
+	}
+	if err := usertoken.Answer(conn, s.Token); err != nil {
+		return nil, nil, s.refused(conn, plain(err))
+	}
+	return conn, linkInfo{}, nil
+}
+
+// refused logs why a connection is not let in, and returns it.
+func (s *serverCredentials) refused(conn net.Conn, reason string) error {
+	s.refusals.add(conn.RemoteAddr().String(), reason)
+	return fmt.Errorf("connection of %s refused: %s", conn.RemoteAddr(), reason)
+}
+
+// plain is an error of a connection without its addresses.
+func plain(err error) string {
+	switch {
+	case errors.Is(err, usertoken.ErrStranger):
+		return usertoken.ErrStranger.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it closed the connection"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "it took too long"
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err.Error()
+	}
+	return strings.TrimSpace(err.Error())
+}
+
+// linkInfo is what is known of a connection without TLS.
+type linkInfo struct{ credentials.CommonAuthInfo }
+
+func (linkInfo) AuthType() string { return "dbtester" }
+
+// Info, Clone, OverrideServerName and ClientHandshake complete gRPC's interface.
+func (s *serverCredentials) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "dbtester"}
+}
+
+func (s *serverCredentials) Clone() credentials.TransportCredentials { return s }
+func (s *serverCredentials) OverrideServerName(string) error         { return nil }
+func (s *serverCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("these credentials are an agent's")
+}

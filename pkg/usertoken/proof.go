@@ -1,0 +1,168 @@
+package usertoken
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+)
+
+// Hello begins a connection. It differs from the first bytes of TLS and of HTTP/2.
+//
+//	caller:   Hello, its number
+//	listener: kindProof, its number, its proof; or kindOpen alone
+//	caller:   its proof
+//	listener: kindWelcome
+const Hello = "dbtester-token1\n"
+
+const (
+	numberSize = 32
+	proofSize  = sha256.Size
+
+	kindProof   = 'p'
+	kindOpen    = 'o'
+	kindWelcome = 'w'
+)
+
+// Who makes a proof is a part of it: no proof can be sent back to its maker.
+const (
+	byListener = "dbtester listener"
+	byCaller   = "dbtester caller"
+)
+
+// The ends of a handshake that fails.
+var (
+	// ErrOpen is that the listener asks nobody for a proof. The connection can be used.
+	ErrOpen = errors.New("it takes requests from anyone")
+	// ErrOther is that the listener does not know the token.
+	ErrOther = errors.New("it does not know this user's token: another user runs it")
+	// ErrStranger is that the caller does not know the token.
+	ErrStranger = errors.New("the caller does not know this user's token")
+)
+
+// Call proves to the listener at the other end of a connection that this process knows
+// the token, after the listener has proved it. token is called when the listener asks for
+// a proof. The caller bounds the time by a deadline of the connection.
+func Call(conn net.Conn, token func() (Token, error)) error {
+	c, err := newChallenge(conn.RemoteAddr())
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(append([]byte(Hello), c.caller[:]...)); err != nil {
+		return err
+	}
+	var kind [1]byte
+	if _, err := io.ReadFull(conn, kind[:]); err != nil {
+		return err
+	}
+	switch kind[0] {
+	case kindProof:
+	case kindOpen:
+		return ErrOpen
+	default:
+		return &ForeignError{First: kind[0]}
+	}
+	var proof [proofSize]byte
+	if _, err := io.ReadFull(conn, c.listener[:]); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(conn, proof[:]); err != nil {
+		return err
+	}
+	known, err := token()
+	if err != nil {
+		return err
+	}
+	if known.secret == nil || !hmac.Equal(proof[:], c.proof(known, byListener)) {
+		return ErrOther
+	}
+	if _, err := conn.Write(c.proof(known, byCaller)); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(conn, kind[:]); err != nil {
+		return err
+	}
+	if kind[0] != kindWelcome {
+		return &ForeignError{First: kind[0]}
+	}
+	return nil
+}
+
+// Answer is the listener's side of [Call], after it has read [Hello].
+func Answer(conn net.Conn, token Token) error {
+	if token.secret == nil {
+		return errors.New("no token to compare with")
+	}
+	c, err := newChallenge(conn.LocalAddr())
+	if err != nil {
+		return err
+	}
+	c.listener = c.caller // the number just drawn is the listener's own
+	if _, err := io.ReadFull(conn, c.caller[:]); err != nil {
+		return err
+	}
+	reply := append([]byte{kindProof}, c.listener[:]...)
+	if _, err := conn.Write(append(reply, c.proof(token, byListener)...)); err != nil {
+		return err
+	}
+	var proof [proofSize]byte
+	if _, err := io.ReadFull(conn, proof[:]); err != nil {
+		return fmt.Errorf("%w: %w", ErrStranger, err)
+	}
+	if !hmac.Equal(proof[:], c.proof(token, byCaller)) {
+		return ErrStranger
+	}
+	_, err = conn.Write([]byte{kindWelcome})
+	return err
+}
+
+// AnswerOpen is [Answer] of a listener that asks for no proof.
+func AnswerOpen(conn net.Conn) error {
+	var number [numberSize]byte
+	if _, err := io.ReadFull(conn, number[:]); err != nil {
+		return err
+	}
+	_, err := conn.Write([]byte{kindOpen})
+	return err
+}
+
+// ForeignError is that the listener speaks another protocol.
+type ForeignError struct{ First byte }
+
+func (e *ForeignError) Error() string {
+	if e.First == 0x15 { // a record of TLS that holds an alert
+		return "it demands TLS"
+	}
+	return "it is no agent of this version"
+}
+
+// challenge is what both sides' proofs are about.
+type challenge struct {
+	addr             string // of the listener
+	caller, listener [numberSize]byte
+}
+
+// newChallenge draws the number of the caller. The address must be that of a socket.
+func newChallenge(addr net.Addr) (*challenge, error) {
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("a token is proved over TCP only, got %s address %q", addr.Network(), addr)
+	}
+	c := &challenge{addr: netip.AddrPortFrom(at.Addr().Unmap(), at.Port()).String()}
+	rand.Read(c.caller[:]) // never fails (crypto/rand)
+	return c, nil
+}
+
+// proof has no two inputs with one text: all parts but the address have fixed lengths
+// for each maker, and the address comes last.
+func (c *challenge) proof(token Token, by string) []byte {
+	m := hmac.New(sha256.New, token.secret[:])
+	for _, part := range [][]byte{[]byte(by), {0}, c.caller[:], c.listener[:], []byte(c.addr)} {
+		m.Write(part)
+	}
+	return m.Sum(nil)
+}
