@@ -2,6 +2,7 @@ package control
 
 import (
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -49,6 +50,22 @@ func newParts(o Options, r *run, save func() error) *parts {
 	}
 }
 
+// endings lists what becomes of the members at the end.
+func endings(db *config.Database) string {
+	if !db.Steps.Stop {
+		return "leave members running, collect measurements"
+	}
+	return "stop members, collect measurements"
+}
+
+// startName names the step after which members run.
+func startName(db *config.Database) string {
+	if !db.Steps.Start {
+		return "take over members"
+	}
+	return "start members"
+}
+
 // steps are a run, from top to bottom; then the undos from bottom to top.
 func (p *parts) steps() []step {
 	db, c := p.run.db, p.cluster
@@ -63,7 +80,7 @@ func (p *parts) steps() []step {
 		{name: "open agents", needs: needs(recordsOpen), gives: gives(agentsReserved), do: c.open, undo: c.close, skip: !agents},
 		beside(&heartbeats{run: p.run, fleet: c.fleet, clock: p.clock}, !agents, agentsReserved),
 		{name: "install", needs: needs(agentsReserved), do: c.install, skip: !installs(db)},
-		{name: "start members", needs: needs(agentsReserved), gives: gives(membersStarted), do: c.start, undo: c.stop, skip: !agents},
+		{name: startName(db), needs: needs(agentsReserved), gives: gives(membersStarted), do: c.start, undo: c.stop, ending: endings(db), skip: !agents},
 		{name: "wait for a quorum", needs: needs(accessKnown, membersStarted), gives: gives(quorumReached), do: p.probes.waitReady},
 		{name: "ask versions", needs: needs(membersStarted, quorumReached), gives: gives(leaderKnown), do: p.probes.askMembers},
 		beside(p.leader, !db.Steps.Load || !leads, leaderKnown),

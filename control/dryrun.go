@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,9 +60,15 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) e
 	}
 	fmt.Fprintf(w, "\n%s (%s)\n", db.Tag, db.ID)
 	var names []string
-	for _, s := range newParts(o, r, nil).steps() {
+	steps := newParts(o, r, nil).steps()
+	for _, s := range steps {
 		if !s.skip {
 			names = append(names, s.name)
+		}
+	}
+	for _, s := range slices.Backward(steps) {
+		if !s.skip && s.ending != "" {
+			names = append(names, s.ending)
 		}
 	}
 	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -76,4 +77,10 @@ type Outcome struct {
 	Invalid []string
 	// Verdicts are of every database that was begun, in the order of the run.
 	Verdicts []Verdict
+}
+
+// Useless reports whether every database failed before its load, so that the result
+// folders hold only what led to that.
+func (o *Outcome) Useless() bool {
+	return !slices.ContainsFunc(o.Verdicts, func(v Verdict) bool { return v.Loaded || v.State == results.StateComplete })
 }

@@ -17,7 +17,9 @@ type step struct {
 	// undo, if not nil, runs when the run ends, however it ends, if do was begun. Its
 	// context outlives an interrupt, so undo itself bounds calls that may hang.
 	undo func(context.Context) error
-	skip bool
+	// ending lists what undo does, for a plan; "" if nobody need know.
+	ending string
+	skip   bool
 }
 
 // fact is something that a step leaves for later ones.

@@ -148,7 +148,10 @@ func stateOf(ctx context.Context, err error) results.State {
 
 func (t *trial) collectVerdicts() {
 	for _, d := range t.manifest.Databases {
-		t.out.Verdicts = append(t.out.Verdicts, Verdict{t.number, t.manifest.Trials, d.Tag, d.State, d.Validity})
+		t.out.Verdicts = append(t.out.Verdicts, Verdict{
+			Trial: t.number, Trials: t.manifest.Trials, Tag: d.Tag, State: d.State, Marks: d.Validity,
+			Loaded: d.Totals != nil && d.Totals.Offered > 0,
+		})
 		for _, m := range d.Validity {
 			if m.Invalid {
 				t.out.Invalid = append(t.out.Invalid, fmt.Sprintf("%s: %s: %s", d.Tag, m.Code, m.Text))

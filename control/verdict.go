@@ -14,6 +14,8 @@ type Verdict struct {
 	Tag           string
 	State         results.State
 	Marks         []results.Mark
+	// Loaded is whether any request was due.
+	Loaded bool
 }
 
 // String is the verdict in a line: "etcd: not valid: failed requests; marks: shared

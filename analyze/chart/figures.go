@@ -40,7 +40,7 @@ func (d *Data) notes() []string {
 		switch {
 		case m.Invalid:
 			invalid.Add(m.Tag, run.Mark{Mark: m.Mark}.String())
-		case m.Code != results.MarkGap:
+		case m.Code != results.MarkGap && m.Code != results.MarkNotUploaded: // no word on the numbers
 			notes.Add(m.Tag, m.Code)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
@@ -56,10 +57,27 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	}
 	for _, run := range o.Folders {
 		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
-			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
+			return usageError{fmt.Errorf("%s is not a result folder: %w%s", run, err, runsInside(run))}
 		}
 	}
 	return a.printReport(ctx, o, f.summary)
+}
+
+// runsInside names the newest result folder below a folder, "" if there is none.
+// Folders are named by title and time.
+func runsInside(dir string) string {
+	var runs []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern, results.FileManifest)) // only patterns fail
+		runs = append(runs, found...)
+	}
+	if len(runs) == 0 {
+		return ""
+	}
+	newest := slices.MaxFunc(runs, func(a, b string) int {
+		return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
+	})
+	return fmt.Sprintf("; %s inside, the newest is %s", english.Plural(len(runs), "result folder is", "result folders are"), filepath.Dir(newest))
 }
 
 // withoutReports removes reports of several runs from paths, because a shell pattern

@@ -127,8 +127,12 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 
 // printFolders prints the result folders' paths.
 func (a *app) printFolders(out *control.Outcome) {
+	what := "results"
+	if out.Useless() {
+		what = "no load was run; logs and events are"
+	}
 	for _, dir := range out.Folders {
-		fmt.Fprintf(a.out, "results in %s\n", relative(dir))
+		fmt.Fprintf(a.out, "%s in %s\n", what, relative(dir))
 	}
 }
 

@@ -112,11 +112,13 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dbtester",
 		Short:         "Benchmark distributed, consistent key-value stores",
+		Version:       tool().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,9 @@ func newServe(a *app) *cobra.Command {
 		DisableFlagParsing: true,
 		Args:               cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains([]string{"-h", "--help"}, args[0]) {
+				return cmd.Help()
+			}
 			db, err := a.registry.Get(args[0])
 			if err != nil {
 				return usageError{err}

@@ -72,8 +72,22 @@ func readStruct(r *Reader, what string, node *Node, v reflect.Value) {
 	r.Fields(what, node, known)
 }
 
-// Read decodes one value into the field; key names it in problems.
-func (o Option) Read(r *Reader, key string, node *Node) { readValue(r, key, node, o.Value) }
+// Read decodes one value into the field; key names it in problems. A field whose tag
+// unit is "bytes" also takes a size with a unit, such as 12MB.
+func (o Option) Read(r *Reader, key string, node *Node) {
+	if o.Tag.Get("unit") == "bytes" && node.ShortTag() == "!!str" {
+		n, ok := LargeSize(r, key, node)
+		switch {
+		case !ok: // reported
+		case o.Value.OverflowInt(n):
+			r.Errorf(node, "%s: %s is too large", key, Describe(node))
+		default:
+			o.Value.SetInt(n)
+		}
+		return
+	}
+	readValue(r, key, node, o.Value)
+}
 
 func readValue(r *Reader, key string, node *Node, v reflect.Value) {
 	if decodesItself(v) {

@@ -195,9 +195,25 @@ func Duration(r *Reader, key string, node *Node) (time.Duration, bool) {
 	return d, true
 }
 
+// wantSize describes sizes.
+const wantSize = "a size such as 256, 256B or 1KiB"
+
+// LargeSize reads a number of bytes with a unit, as Size does, beyond the largest int32.
+func LargeSize(r *Reader, key string, node *Node) (int64, bool) {
+	s, ok := scalar(r, key, node, wantSize)
+	if !ok {
+		return 0, false
+	}
+	n, ok := parseSize(s)
+	if !ok {
+		r.Errorf(node, "%s: want %s, got %s", key, wantSize, Describe(node))
+	}
+	return n, ok
+}
+
 // Size reads a number of bytes: 256, 256B, 1KB (1000) or 1KiB (1024).
 func Size(r *Reader, key string, node *Node) (int, bool) {
-	const want = "a size such as 256, 256B or 1KiB"
+	const want = wantSize
 	s, ok := scalar(r, key, node, want)
 	if !ok {
 		return 0, false
@@ -214,6 +230,12 @@ func Size(r *Reader, key string, node *Node) (int, bool) {
 
 // Bytes parses a number of bytes with or without a unit, up to the largest int32.
 func Bytes(s string) (int, bool) {
+	n, ok := parseSize(s)
+	return int(n), ok && n <= math.MaxInt32
+}
+
+// parseSize parses a number of bytes, up to 2^53.
+func parseSize(s string) (int64, bool) {
 	number, unit := s, 1.0
 	if i := strings.IndexFunc(s, func(c rune) bool { return c != '.' && (c < '0' || c > '9') }); i >= 0 {
 		var known bool
@@ -224,10 +246,10 @@ func Bytes(s string) (int, bool) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	bytes := n * unit
-	if err != nil || bytes != math.Trunc(bytes) || bytes > math.MaxInt32 {
+	if err != nil || bytes != math.Trunc(bytes) || bytes > 1<<53 {
 		return 0, false
 	}
-	return int(bytes), true
+	return int64(bytes), true
 }
 
 func sizeUnits() map[string]float64 {

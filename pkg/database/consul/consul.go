@@ -52,7 +52,7 @@ type Options struct {
 	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5"`
 	HTTPMaxConnsPerClient int                `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member accepts from one address; it answers more with 429 (upstream's default: 200)"`
 	RPCMaxConnsPerClient  int                `yaml:"rpc_max_conns_per_client" doc:"RPC connections that a member accepts from one address (upstream's default: 100)"`
-	KVMaxValueSize        int                `yaml:"kv_max_value_size" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
+	KVMaxValueSize        int                `yaml:"kv_max_value_size" unit:"bytes" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
 	LogLevel              string             `yaml:"log_level" doc:"lowest level that is logged: trace, debug, info, warn, error"`
 	Transport             database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own HTTP client, for half the client CPU or less; standard is Consul's own client on net/http"`
 	EnableDebug           bool               `yaml:"enable_debug" doc:"serve Go profiles at the client port, which the experiment's profile option needs"`

@@ -14,7 +14,7 @@ import (
 // named after it.
 type Server struct {
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"committed entries between two snapshots (etcd's own default: 100000 up to 3.5, 10000 from 3.6)" classic:"snapshot_count,snap_count"`
-	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" doc:"size in bytes at which the store refuses writes; 0 is etcd's own default of 2 GiB" classic:"quota_size_bytes"`
+	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" unit:"bytes" doc:"size in bytes at which the store refuses writes; 0 is etcd's own default of 2 GiB" classic:"quota_size_bytes"`
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats of the leader, in whole milliseconds"`
 	ElectionTimeout   time.Duration `yaml:"election_timeout" doc:"time without a heartbeat after which a member starts an election; at least 5 heartbeats"`
 	LogLevel          string        `yaml:"log_level" doc:"lowest level that is logged: debug, info, warn, error"`

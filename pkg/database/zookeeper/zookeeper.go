@@ -54,7 +54,7 @@ func Operations() []workload.Op { return database.OperationsOf((*client)(nil)) }
 type Options struct {
 	JavaXms              string             `yaml:"java_xms" doc:"heap of the JVM at start, such as 512M or 8G; empty leaves it to the JVM" classic:"java_xms"`
 	JavaXmx              string             `yaml:"java_xmx" doc:"largest heap of the JVM, such as 512M or 8G, which must hold all keys and values; empty leaves it to the JVM" classic:"java_xmx"`
-	JuteMaxBuffer        int                `yaml:"jute_max_buffer" doc:"largest request in bytes: key, value and about 50 bytes (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
+	JuteMaxBuffer        int                `yaml:"jute_max_buffer" unit:"bytes" doc:"largest request in bytes: key, value and about 50 bytes (jute.maxbuffer)" classic:"java_d_jute_max_buffer"`
 	TickTime             int                `yaml:"tick_time" doc:"length of a tick in milliseconds; init_limit and sync_limit count ticks" classic:"tick_time"`
 	InitLimit            int                `yaml:"init_limit" doc:"ticks that a follower may take to connect and catch up" classic:"init_limit"`
 	SyncLimit            int                `yaml:"sync_limit" doc:"ticks that a follower may be behind or silent" classic:"sync_limit"`
