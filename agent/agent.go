@@ -52,6 +52,9 @@ type Options struct {
 	Lease time.Duration
 	// Deadlines bound the stop of a member; zero is [process.DefaultDeadlines].
 	Deadlines process.Deadlines
+	// Grace is how long a verb may take to answer after the end of its session or of the
+	// agent; 0 is [DefaultGrace].
+	Grace time.Duration
 	// AllowBinary lets a Start name the executable to run.
 	AllowBinary bool
 	// AllowFlags lets a driver's options hold extra flags for its commands.
@@ -143,6 +146,9 @@ func (o Options) filled() (Options, error) {
 	if o.Lease == 0 {
 		o.Lease = DefaultLease
 	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
 	if o.Deadlines == (process.Deadlines{}) {
 		o.Deadlines = process.DefaultDeadlines()
 	}
@@ -182,7 +188,9 @@ func holdWorkDir(dir string) (*os.Root, *os.File, error) {
 
 // Register adds the agent's service to a server. Make the server with
 // [ServerOptions], so that a panic in a verb fails that call only.
-func (a *Agent) Register(r grpc.ServiceRegistrar) { pb.RegisterAgentServer(r, service{agent: a}) }
+func (a *Agent) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterAgentServer(r, bounded{service: service{agent: a}})
+}
 
 // Close stops the session, waits for every goroutine of the agent, and gives the
 // work directory back. The session's directory stays for the next agent there.
@@ -215,7 +223,7 @@ func (a *Agent) waitAll() <-chan struct{} {
 	return done
 }
 
-// service is the agent's gRPC face: its verbs are in the files named for them.
+// service is the agent's verbs, in the files named for them. [bounded] is their gRPC face.
 type service struct {
 	pb.UnimplementedAgentServer
 	agent *Agent

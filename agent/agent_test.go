@@ -49,6 +49,7 @@ func serve(t *testing.T, change func(*agent.Options)) *harness {
 		Self:      []string{os.Args[0], "serve"},
 		Lease:     30 * time.Second,
 		Deadlines: process.Deadlines{Interrupt: 2 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
+		Grace:     time.Minute, // verbs give their own answers, on a busy machine too
 		Interface: "lo",
 		Version:   "v0-test",
 		Log:       slogTo(t),
@@ -130,14 +131,14 @@ func (h *harness) status() *pb.StatusResponse {
 // await polls the status until it is as wanted.
 func (h *harness) await(what string, ok func(*pb.StatusResponse) bool) *pb.StatusResponse {
 	h.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for {
 		resp := h.status()
 		if ok(resp) {
 			return resp
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s did not come within 10 s: %v", what, resp)
+			h.t.Fatalf("%s did not come within 30 s: %v", what, resp)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

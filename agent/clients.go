@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"sync"
@@ -13,7 +14,8 @@ type clientFile struct {
 	last int64
 }
 
-// set writes the number if it changed.
+// set writes the number if it changed. What is there and is no regular file is refused:
+// a pipe that nobody reads would hold up the verb.
 func (f *clientFile) set(n int64) error {
 	if f.path == "" {
 		return nil
@@ -22,6 +24,9 @@ func (f *clientFile) set(n int64) error {
 	defer f.mu.Unlock()
 	if f.last == n {
 		return nil
+	}
+	if info, err := os.Stat(f.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", f.path)
 	}
 	f.last = n
 	return os.WriteFile(f.path, strconv.AppendInt(nil, n, 10), 0o644)

@@ -103,6 +103,7 @@ func (a *Agent) release(ctx context.Context, s *session) error {
 	if !first {
 		return wait(ctx, "remove session", s.gone)
 	}
+	s.drop(reasonAsked)
 	// A record that is being written would come back into the directory.
 	s.recording.Lock()
 	err := a.remove(s.now.dir)

@@ -168,6 +168,7 @@ func (a *Agent) recoveredSession(l leftover) *session {
 		s.now.exits[c.Name] = c.Exit
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
+	s.kept, s.drop = context.WithCancelCause(a.ctx)
 	why := reasonAgentRestarted
 	if r.State == stateWord(pb.State_STATE_STOPPED) {
 		why = reason(r.Reason)

@@ -54,6 +54,9 @@ type session struct {
 	changes chan *change
 	ended   chan struct{} // closed once stopped
 	gone    chan struct{} // closed once the agent is free of this session
+	// kept ends, by drop, when the session's directory is to be removed.
+	kept context.Context
+	drop context.CancelCauseFunc
 	// clients is the number that control sent last, for the sampler.
 	clients   atomic.Int64
 	recording sync.Mutex // held while session.json is written
@@ -122,6 +125,7 @@ func newSession(a *Agent, run, owner string) *session {
 		},
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
+	s.kept, s.drop = context.WithCancelCause(a.ctx)
 	s.clients.Store(-1)
 	a.wg.Go(s.live)
 	a.wg.Go(func() { watchLease(s) })
@@ -154,7 +158,7 @@ func (s *session) live() {
 // try carries out one Start. After a refusal without side effects the session stays
 // open for another Start.
 func (s *session) try(t *attempt) {
-	p, err := s.prepare(t.req)
+	p, err := s.prepared(t.req)
 	if err != nil || t.req.GetDryRun() {
 		s.set(pb.State_STATE_OPEN)
 		if err != nil {
@@ -165,6 +169,28 @@ func (s *session) try(t *attempt) {
 		return
 	}
 	life{s, p}.conduct(t)
+}
+
+// prepared is prepare, or an error if the session ends first: prepare has no effects, so
+// it may be left to itself.
+func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
+	type result struct {
+		p   *planned
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() { done <- r }()
+		defer recovered(s.agent.opts.Log, "prepare", &r.err)
+		r.p, r.err = s.prepare(req)
+	}()
+	select {
+	case r := <-done:
+		return r.p, r.err
+	case <-s.ctx.Done():
+		return nil, s.abortedStart()
+	}
 }
 
 // accept returns the attempt that answers a request: a new one if the session is
