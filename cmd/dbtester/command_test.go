@@ -189,8 +189,14 @@ func (w *watched) String() string {
 // start runs dbtester in the place. It is killed if the test ends before it.
 func (p place) start(args ...string) *command {
 	p.t.Helper()
+	return p.launch("dbtester", args...)
+}
+
+// launch is [place.start] of a program that becomes dbtester.
+func (p place) launch(program string, args ...string) *command {
+	p.t.Helper()
 	c := &command{
-		t: p.t, cmd: exec.Command("dbtester", args...), out: &watched{}, err: &watched{},
+		t: p.t, cmd: exec.Command(program, args...), out: &watched{}, err: &watched{},
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.dir, c.out, c.err
