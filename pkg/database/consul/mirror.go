@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/consul/api"
 
@@ -29,6 +30,17 @@ const kvPath = "/v1/kv/"
 // ServeMirror implements [database.Mirror] on net/http, as Consul's own server does.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	server := &http.Server{Handler: &mirror{hold: hold}}
+	// Serve and Close do not wait for handlers.
+	var open sync.WaitGroup
+	defer open.Wait()
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew: // before Serve accepts the next one
+			open.Add(1)
+		case http.StateClosed: // after the last handler
+			open.Done()
+		}
+	}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the mirror of Consul: %w", err)

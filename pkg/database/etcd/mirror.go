@@ -27,7 +27,7 @@ type mirror struct {
 // ServeMirror implements [database.Mirror] on grpc-go, as etcd's own server does.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}
-	server := grpc.NewServer(grpc.MaxRecvMsgSize(math.MaxInt32))
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(math.MaxInt32), grpc.WaitForHandlers(true))
 	pb.RegisterKVServer(server, m)
 	pb.RegisterMaintenanceServer(server, m)
 	defer context.AfterFunc(ctx, server.Stop)()
