@@ -15,7 +15,7 @@ type done struct {
 	due, sent, end int64
 	phase, op      int
 	late           int64 // of sent - due, what the client caused itself
-	stopped        int64 // of end - sent, when the client was stopped
+	stopped        int64 // of end - sent, by which stops of the client delayed the answer
 	read           int64 // bytes of the value that was read
 	member         int   // that the request went to; -1 if not known
 	outcome        database.Outcome

@@ -44,11 +44,11 @@ type StepResult struct {
 	// IssueEnd is when nothing new was issued any more; it ends the population.
 	IssueEnd time.Time
 	// Inside is the clients' time inside calls, all outcomes, clipped to [Start,
-	// IssueEnd), without the time in which this process was stopped.
+	// IssueEnd), without the time by which stops of this process delayed them.
 	Inside time.Duration
 	// ClientDelay is the clients' own part of the ok requests' times in the measured
-	// phase: how late they sent, and the time inside calls in which this process was
-	// stopped.
+	// phase: how late they sent, and the time inside calls by which stops of this process
+	// delayed them.
 	ClientDelay time.Duration
 	// Waiting is the clients' time without a server, clipped to the measured window.
 	// Lost counts connections that were lost, Reconnects those opened in their place.

@@ -7,6 +7,42 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
+// now reads the clock and reports that this client runs.
+func (w *worker) now() int64 {
+	now := w.clock.Now()
+	w.stops.Seen(w.ran, now)
+	w.ran = now
+	return now
+}
+
+// returned ends a round trip of the call in flight and returns when.
+func (w *worker) returned() int64 {
+	now := w.now()
+	w.stopped += w.stops.Delayed(w.trip, now)
+	w.trip = now
+	return now
+}
+
+// lateAfter is how much later than due a request may be sent by the client's own
+// fault, in nanoseconds. A request beyond that counts as late: the delay is this
+// machine's, not the database's.
+const lateAfter = int64(time.Millisecond)
+
+// wait sleeps until a time of the recorder's clock, or until issuing ends.
+func (w *worker) wait(until int64) {
+	d := until - w.step.rec.clock.Now()
+	if d <= 0 {
+		return
+	}
+	w.timer.Reset(time.Duration(d))
+	w.step.wakeup.Add(until)
+	select {
+	case <-w.timer.C:
+		w.step.wakeup.Next()
+	case <-w.step.stop.passed:
+	}
+}
+
 // severed reports whether a request shows that its client has no server: the
 // connection broke, or a member that cannot serve refused.
 func (d *done) severed() bool {

@@ -44,6 +44,8 @@ type worker struct {
 	clock   clock.Clock
 	stops   *stops.Stops
 	ran     int64  // when this client last read the clock, as the stops need it
+	trip    int64  // when the round trip in flight began
+	stopped int64  // by how much stops delayed the call in flight
 	whole   []byte // buffer for the value that a swap should have read
 }
 
@@ -126,14 +128,15 @@ func (w *worker) closed() bool {
 // is free.
 func (w *worker) open(i, due int64) bool {
 	s := w.step
-	stopped := w.stops.Total()
+	before := w.stops.Number()
 	now := w.now()
 	var flags int64
 	if now < due {
-		w.stops.Free(stopped)
+		w.stops.Free(before)
 		w.wait(due)
 		if now = w.now(); now-due > lateAfter {
 			flags = flightLate
+			w.stops.Woke(due, now)
 		}
 	} else {
 		flags = flightQueued
@@ -168,41 +171,12 @@ func (w *worker) open(i, due int64) bool {
 	return true
 }
 
-// now reads the clock and reports that this client runs.
-func (w *worker) now() int64 {
-	now := w.clock.Now()
-	w.stops.Seen(w.ran, now)
-	w.ran = now
-	return now
-}
-
-// lateAfter is how much later than due a request may be sent by the client's own
-// fault, in nanoseconds. A request beyond that counts as late: the delay is this
-// machine's, not the database's.
-const lateAfter = int64(time.Millisecond)
-
-// wait sleeps until a time of the recorder's clock, or until issuing ends.
-func (w *worker) wait(until int64) {
-	d := until - w.step.rec.clock.Now()
-	if d <= 0 {
-		return
-	}
-	w.timer.Reset(time.Duration(d))
-	w.step.wakeup.Add(until)
-	select {
-	case <-w.timer.C:
-		w.step.wakeup.Next()
-	case <-w.step.stop.passed:
-	}
-}
-
 // apply sends request i and records its outcome.
 func (w *worker) apply(i, due, flags int64) {
 	s := w.step
 	req := w.prepare(s.first + i)
 	s.work.Sending(req)
 	call := w.ctx.Load()
-	stopped := w.stops.Total()
 	sent := w.now()
 	if s.Rate == 0 {
 		due = sent
@@ -216,9 +190,10 @@ func (w *worker) apply(i, due, flags int64) {
 	if w.member = w.link.member; w.located != nil {
 		w.member = w.located.Member()
 	}
+	w.trip, w.stopped = sent, 0
 	err := w.call(call, req)
-	d := done{member: w.member, due: due, sent: sent, end: w.now(), phase: phase, op: req.Op, err: err, late: late}
-	d.stopped = min(w.stops.Total()-stopped, d.end-sent)
+	d := done{member: w.member, due: due, sent: sent, end: w.returned(), phase: phase, op: req.Op, err: err, late: late}
+	d.stopped = w.stopped
 	if w.got.read {
 		if err == nil {
 			d.read, d.err = w.got.bytes, w.check(req)
@@ -300,6 +275,7 @@ func (w *worker) keep(value []byte, err error) error {
 // swap reads a value, checks it and replaces it. A wrong value is never replaced.
 func (w *worker) swap(ctx context.Context, req generator.Request) error {
 	old, err := w.client.Get(ctx, w.key, w.step.spec.Read)
+	w.returned()
 	if err := w.keep(old, err); err != nil {
 		return err
 	}
@@ -324,6 +300,7 @@ func (w *worker) check(req generator.Request) (err error) {
 // oneshot opens a connection, reads over it and closes it.
 func (w *worker) oneshot(ctx context.Context) ([]byte, error) {
 	client, err := w.step.Dial(ctx)
+	w.returned()
 	w.member = unknownMember
 	if w.refused = err != nil; err != nil {
 		return nil, database.NotApplied(database.ClassUnavailable, err)

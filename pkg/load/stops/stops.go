@@ -32,18 +32,23 @@ type span struct{ from, to int64 }
 // Stops finds the stretches in which this process did not run: it was stopped, or it
 // waited for a processor. A watchdog shows every Every that the process runs.
 // Where it is overdue by more than stopMin, and the goroutine that notices it has not
-// run in between either, the process was stopped from the time when the watchdog was
-// due until now. Whichever goroutine runs first after a stop records it, so that a
+// run for as long either, the process was stopped from the time when the watchdog was
+// due, or the goroutine ran if that was later, until now. Whichever goroutine runs first after a stop records it, so that a
 // client that continues before the watchdog does knows of the stop.
 type Stops struct {
 	clock clock.Clock
 	// watch is when the watchdog is due, [Never] while none runs.
 	watch atomic.Int64
-	// total is the length of all stops in nanoseconds, and freed what it was when a
-	// client was last free.
-	total, freed atomic.Int64
+	// total is the length of all stops in nanoseconds, and number how many there were.
+	total, number atomic.Int64
+	// row is the latest row of stops; nil before the first.
+	row atomic.Pointer[row]
+	// freed is the number of stops when a client was last free. Debt is the length of
+	// those since then that delayed requests.
+	freed, debt atomic.Int64
 
 	mu      sync.Mutex
+	counted int64  // number of the last stop that was added to the debt
 	pending []span // not yet taken by a flush
 	record  results.Stops
 }
@@ -69,16 +74,17 @@ func (s *Stops) Seen(since, now int64) {
 	}
 }
 
-// overdue records a stop, or that there is none because the goroutine has run since
-// the watchdog was due. Either way the process runs now, so the watchdog is not missed
-// before its next turn; else every request would change the shared word while
-// processors are busy.
+// overdue records a stop, or that there is none because the goroutine has just run.
+// Either way the process runs now, so the watchdog is not missed before its next turn;
+// else every request would change the shared word while processors are busy. Whoever ran
+// more than stopMin after the watchdog was due has moved the watch, so if the goroutine
+// ran last after it was due, nothing ran for longer since then.
 func (s *Stops) overdue(watch, since, now int64) {
-	if since > watch {
-		s.watch.CompareAndSwap(watch, now+int64(Every))
-		return
-	}
-	if now-watch <= stopMin {
+	from := max(watch, since)
+	if now-from <= stopMin {
+		if since > watch {
+			s.watch.CompareAndSwap(watch, now+int64(Every))
+		}
 		return
 	}
 	s.mu.Lock()
@@ -86,9 +92,10 @@ func (s *Stops) overdue(watch, since, now int64) {
 	if !s.watch.CompareAndSwap(watch, now+int64(Every)) {
 		return // another goroutine was first
 	}
-	s.total.Add(now - watch)
-	s.pending = append(s.pending, span{watch, now})
-	s.add(watch, time.Duration(now-watch))
+	s.total.Add(now - from)
+	s.extend(span{from, now})
+	s.pending = append(s.pending, span{from, now})
+	s.add(from, time.Duration(now-from))
 }
 
 // add adds a stop to the record. The lock is held.
@@ -105,20 +112,6 @@ func (s *Stops) add(from int64, length time.Duration) {
 	}
 }
 
-// Free reports that a client takes a request before it is due, so that none waits
-// for a client. Before is the total from before the client read the clock.
-func (s *Stops) Free(before int64) {
-	if s.freed.Load() != before {
-		s.freed.Store(before)
-	}
-}
-
-// Share is the part of a request's wait for a client that the client caused itself.
-// A queue that is served in order delays each request by at most the time that its
-// clients were stopped since one of them was last free; the rest of the wait is the
-// database's.
-func (s *Stops) Share(wait int64) int64 { return min(wait, s.total.Load()-s.freed.Load()) }
-
 // In takes the length of the stops before the end of a second, without those that
 // were taken before.
 func (s *Stops) In(sec int64) (ns int64) {
@@ -133,9 +126,6 @@ func (s *Stops) In(sec int64) (ns int64) {
 	s.pending = slices.DeleteFunc(s.pending, func(p span) bool { return p.from >= p.to })
 	return ns
 }
-
-// Total is the length of all stops in nanoseconds.
-func (s *Stops) Total() int64 { return s.total.Load() }
 
 // All returns the stops of all steps.
 func (s *Stops) All() results.Stops {

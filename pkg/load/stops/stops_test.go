@@ -27,6 +27,11 @@ func TestStops(t *testing.T) {
 			s.Seen(19*ms, 29*ms)
 			s.Beat(0, 38*ms, 48*ms)
 		}, 0},
+		"a client ran just after the watchdog was due": {func(s *Stops) {
+			s.Seen(9*ms, 15*ms)
+			s.Seen(15*ms, 515*ms)
+			s.Beat(0, 516*ms, 526*ms)
+		}, 500 * time.Millisecond},
 		"two stops": {func(s *Stops) {
 			s.Beat(0, 110*ms, 120*ms)
 			s.Beat(110*ms, 220*ms, 230*ms)
@@ -39,29 +44,6 @@ func TestStops(t *testing.T) {
 		if got := time.Duration(s.total.Load()); got != c.want {
 			t.Errorf("%s: want stops of %v, got %v", name, c.want, got)
 		}
-	}
-}
-
-// TestStopShare is the rule by which a queued request's wait counts as the client's.
-func TestStopShare(t *testing.T) {
-	s := New(clock.New())
-	s.Beat(0, 0, 10*ms)
-	if got := s.Share(300 * ms); got != 0 {
-		t.Errorf("share without a stop: want 0, because the client always ran, got %v", time.Duration(got))
-	}
-	s.Free(s.total.Load())
-	s.Beat(0, 510*ms, 520*ms)
-	for wait, want := range map[int64]int64{
-		2 * ms:   2 * ms,   // it queued in or after the stop, and would not have
-		700 * ms: 500 * ms, // it would have queued for 200 ms anyway
-	} {
-		if got := s.Share(wait); got != want {
-			t.Errorf("share of a wait of %v after a stop of 500 ms: want %v, got %v", time.Duration(wait), time.Duration(want), time.Duration(got))
-		}
-	}
-	s.Free(s.total.Load())
-	if got := s.Share(700 * ms); got != 0 {
-		t.Errorf("share after a client was free: want 0, because the stop's queue is worked off, got %v", time.Duration(got))
 	}
 }
 
