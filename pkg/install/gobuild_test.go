@@ -145,7 +145,7 @@ func TestCancelBuild(t *testing.T) {
 	begin := time.Now()
 	_, err := in.Get(ctx, "tiny", "1.2.3", []Recipe{tinyRecipe(t, nil)})
 	wantError(t, err, "context canceled")
-	if took := time.Since(begin); took > 4*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("a cancelled build took %v to end", took)
 	}
 	noLeftovers(t, in)

@@ -161,7 +161,7 @@ func TestStopByCancelledContextKillsAtOnce(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	begin := time.Now()
 	exit := h.Stop(ctx, process.Deadlines{Interrupt: time.Hour, Terminate: time.Hour})
-	if exit.After != "kill" || time.Since(begin) > 5*time.Second {
+	if exit.After != "kill" || time.Since(begin) > 30*time.Second {
 		t.Errorf("%v after %v", exit, time.Since(begin))
 	}
 }

@@ -69,7 +69,7 @@ func TestLeanCloseOfHungServer(t *testing.T) {
 	l := openLeanTo(t, target)
 	start := time.Now()
 	l.close()
-	if took := time.Since(start); took < time.Second/2 || took > 3*time.Second {
+	if took := time.Since(start); took < time.Second/2 || took > 20*time.Second {
 		t.Errorf("close took %v with a server that hangs", took)
 	}
 }

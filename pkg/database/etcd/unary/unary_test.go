@@ -449,7 +449,7 @@ func TestServerDoesNotRead(t *testing.T) {
 			defer cancel()
 			start := time.Now()
 			_, _, err := ask(ctx, c, "/s/m", Message{One: value})
-			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 3*time.Second {
+			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 20*time.Second {
 				t.Errorf("after %v: %v", took, err)
 			}
 		})
