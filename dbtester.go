@@ -43,7 +43,9 @@ func ReadConfig(path string) (*Config, error) {
 
 // Run runs the experiment with the agents at the addresses it names, dialed with
 // the given options, and returns the result folders. Folders are complete up to
-// an error or the end of ctx. Report may be nil.
+// an error or the end of ctx. Report may be nil. Agents of the dbtester command let in
+// callers with the credentials of an agentlink.Client: certificates, or the token of
+// their user.
 func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
 	return control.Run(ctx, control.Options{
 		Experiment: c.Experiment, Registry: c.registry, Owner: "dbtester library", Report: report,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -31,49 +32,49 @@ type Client struct {
 	Opened func(addr string)
 }
 
-// Credentials are those of connections to the agent at addr, HOST:PORT.
-func (c Client) Credentials(addr string) (credentials.TransportCredentials, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
-	return &clientCredentials{Client: c, host: host, addr: addr}, nil
-}
+// Credentials are those of connections to agents, whose targets must be addresses:
+// passthrough:///HOST:PORT.
+func (c Client) Credentials() credentials.TransportCredentials { return &clientCredentials{c} }
 
-// clientCredentials are Client as gRPC wants it, for one agent.
-type clientCredentials struct {
-	Client
-	host, addr string
-}
+// clientCredentials are Client as gRPC wants it.
+type clientCredentials struct{ Client }
 
 // ClientHandshake makes sure that the agent is the right one and shows it who calls.
 // The error tells why in plain words.
 func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	addr, err := url.PathUnescape(authority) // gRPC escapes the zone of an address
+	if err != nil {
+		return nil, nil, err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, nil, err
+	}
 	if c.Certs != nil {
-		return c.withCerts(ctx, authority, conn)
+		return c.withCerts(ctx, host, conn)
 	}
 	if at, err := netip.ParseAddrPort(conn.RemoteAddr().String()); !c.Insecure && (err != nil || !at.Addr().Unmap().IsLoopback()) {
-		return nil, nil, fmt.Errorf("%s is on another machine (%s) and would be contacted without TLS", c.host, conn.RemoteAddr())
+		return nil, nil, fmt.Errorf("%s is on another machine (%s) and would be contacted without TLS", host, conn.RemoteAddr())
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := c.explain(usertoken.Call(conn, c.Token)); err != nil {
+	if err := c.explain(addr, usertoken.Call(conn, c.Token)); err != nil {
 		return nil, nil, err
 	}
 	return conn, linkInfo{}, conn.SetDeadline(time.Time{})
 }
 
 // explain returns why an agent is not called, nil if it is.
-func (c *clientCredentials) explain(err error) error {
+func (c *clientCredentials) explain(addr string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, usertoken.ErrOpen) && c.Insecure:
 		if c.Opened != nil {
-			c.Opened(c.addr)
+			c.Opened(addr)
 		}
 		return nil
 	case errors.Is(err, usertoken.ErrOpen):
@@ -93,11 +94,11 @@ func closed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-func (c *clientCredentials) withCerts(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c *clientCredentials) withCerts(ctx context.Context, host string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if i := c.Certs.Info(); !i.Until.After(time.Now()) {
 		return nil, nil, fmt.Errorf("control's certificate %s %s", i.Path, i.Warning(time.Now()))
 	}
-	safe, info, err := credentials.NewTLS(c.Certs.Client(c.host)).ClientHandshake(ctx, authority, conn)
+	safe, info, err := credentials.NewTLS(c.Certs.Client(host)).ClientHandshake(ctx, host, conn)
 	if err != nil {
 		return nil, nil, c.reason(err)
 	}

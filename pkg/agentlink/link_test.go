@@ -126,15 +126,6 @@ func call(t *testing.T, addr string, creds credentials.TransportCredentials) err
 	return err
 }
 
-func (s *site) client(c agentlink.Client, addr string) credentials.TransportCredentials {
-	s.t.Helper()
-	creds, err := c.Credentials(addr)
-	if err != nil {
-		s.t.Fatalf("make credentials: %v", err)
-	}
-	return creds
-}
-
 func wantLetIn(t *testing.T, what string, err error) {
 	t.Helper()
 	if status.Code(err) != codes.Unimplemented {
@@ -156,7 +147,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	agents := s.agents()
 	plaintext := func(string) credentials.TransportCredentials { return insecure.NewCredentials() }
 	of := func(c agentlink.Client) func(string) credentials.TransportCredentials {
-		return func(addr string) credentials.TransportCredentials { return s.client(c, addr) }
+		return func(string) credentials.TransportCredentials { return c.Credentials() }
 	}
 	naked := func(string) credentials.TransportCredentials {
 		config := s.control.Client("127.0.0.1")
@@ -245,7 +236,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 func TestReplacedCA(t *testing.T) {
 	s := newSite(t)
 	addr := s.serve(s.agents()["TLS"])
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(s.client(agentlink.Client{Certs: s.control}, addr)))
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(agentlink.Client{Certs: s.control}.Credentials()))
 	if err != nil {
 		t.Fatalf("make a gRPC client: %v", err)
 	}
@@ -267,7 +258,7 @@ func TestReplacedCA(t *testing.T) {
 		_, err = stream.Recv()
 	}
 	wantRefused(t, "a stream on it", err, "the caller is not let in any more")
-	wantLetIn(t, "control of the new CA", call(t, addr, other.client(agentlink.Client{Certs: other.control}, addr)))
+	wantLetIn(t, "control of the new CA", call(t, addr, agentlink.Client{Certs: other.control}.Credentials()))
 }
 
 // Callers who send nothing, or byte by byte, cost no more than a bounded number of
@@ -309,7 +300,7 @@ func TestOtherMachine(t *testing.T) {
 	s := newSite(t)
 	s.ensure()
 	addr := s.serve(agentlink.Server{Open: true})
-	creds := s.client(agentlink.Client{Token: s.known}, "far.example:3500")
+	creds := agentlink.Client{Token: s.known}.Credentials()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatalf("dial the agent: %v", err)

@@ -46,11 +46,7 @@ const maxHandshakes = 256
 
 // Options are those of a gRPC server that lets in whom s says.
 func (s Server) Options() []grpc.ServerOption {
-	if s.Log == nil {
-		s.Log = slog.New(slog.DiscardHandler)
-	}
-	creds := &serverCredentials{Server: s, slots: make(chan struct{}, maxHandshakes), refusals: &refusals{log: s.Log}}
-	options := []grpc.ServerOption{grpc.Creds(creds)}
+	options := []grpc.ServerOption{grpc.Creds(s.credentials())}
 	if s.Certs == nil {
 		return options
 	}
@@ -91,6 +87,13 @@ type serverCredentials struct {
 	Server
 	slots    chan struct{}
 	refusals *refusals
+}
+
+func (s Server) credentials() *serverCredentials {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	return &serverCredentials{Server: s, slots: make(chan struct{}, maxHandshakes), refusals: &refusals{log: s.Log}}
 }
 
 // ServerHandshake lets a connection in or refuses it. gRPC has set the deadline.

@@ -1,0 +1,6 @@
+package agentlink
+
+import "google.golang.org/grpc/credentials"
+
+// Credentials are those that an agent's server uses.
+func (s Server) Credentials() credentials.TransportCredentials { return s.credentials() }
