@@ -200,7 +200,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {
-		err = errors.Join(err, errNoAgents)
+		err = errors.Join(err, noAgents(e))
 	}
 	return out, withInvalid(err, out.Invalid)
 }

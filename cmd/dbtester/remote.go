@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/agentlink"
+	"github.com/coreos/dbtester/pkg/config"
 )
 
 // remoteAgents connects to agents over TCP. Without certificates, other machines are
@@ -34,8 +36,19 @@ func newRemoteAgents(link agentlink.Client) *remoteAgents {
 	return r
 }
 
-// errNoAgents is the hint when no agent listens.
-var errNoAgents = errors.New(`run "dbtester agent" on every database machine, or pass --local to run all members here`)
+// noAgents is the hint when no agent answers. Only hosts on loopback addresses can be run
+// by --local.
+func noAgents(e *config.Experiment) error {
+	const hint = `run "dbtester agent" on every database machine`
+	for _, db := range e.Databases {
+		for _, h := range db.Hosts {
+			if agent.CheckListen(net.JoinHostPort(h.Addr, "0"), false) != nil {
+				return errors.New(hint)
+			}
+		}
+	}
+	return errors.New(hint + ", or pass --local to run all members here")
+}
 
 // connect returns a client of the agent at an address. It does not wait for the
 // connection.
