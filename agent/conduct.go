@@ -108,6 +108,12 @@ func (l life) conduct(t *attempt) {
 		return
 	}
 	defer stopSampling()
+	stopScraping, err := l.scrape()
+	if err != nil {
+		s.fail(t, err)
+		return
+	}
+	defer stopScraping()
 	defer l.boundLogs()()
 	m, err := member.Start(s.ctx, l.memberOptions())
 	if err != nil {
@@ -121,7 +127,9 @@ func (l life) conduct(t *attempt) {
 	}
 	t.answer(resp, err)
 
-	l.stop(l.attend(m))
+	m = l.attend(m)
+	stopScraping() // while the member can still answer
+	l.stop(m)
 }
 
 // fail ends a session whose start failed, and answers the start.

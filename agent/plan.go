@@ -53,7 +53,9 @@ type planned struct {
 
 	sampler *sysmetrics.Sampler
 	period  time.Duration // between two samples
-	disk    results.Disk  // what the work directory lies on
+	// metrics is where the member reports numbers of itself; nil if it is not asked.
+	metrics *database.MetricsSource
+	disk    results.Disk // what the work directory lies on
 }
 
 // planner turns requests into planned members, by the agent's options and the facts
@@ -110,7 +112,8 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.argv, err = a.commands(p.plan, p.tools.paths); err != nil {
 		return nil, err
 	}
-	p.files = filesOf(p.plan)
+	p.metrics = metricsOf(p.driver, p.member, req.GetSkipDatabaseMetrics())
+	p.files = p.collectable()
 	return p, nil
 }
 
@@ -271,11 +274,14 @@ func targetOf(hosts []database.Host) database.Target {
 	return t
 }
 
-// filesOf lists the files of a session that Collect serves. The list depends on the
-// plan alone, so an index means the same file for the whole session.
-func filesOf(plan database.Plan) []string {
+// collectable lists the files of a session that Collect serves. The list depends on the
+// request alone, so an index means the same file for the whole session.
+func (p *planned) collectable() []string {
 	files := []string{results.FileServer}
-	for _, c := range plan.Commands {
+	if p.metrics != nil {
+		files = append(files, results.FileDatabase)
+	}
+	for _, c := range p.plan.Commands {
 		files = append(files, logFile(c.Name))
 	}
 	return append(files, fileRecord)

@@ -5,8 +5,8 @@
 // Metrics of /proc lie in one file per source, which declares them and parses the
 // source; [Sources] lists the files. This package reads nothing itself.
 //
-// A histogram, as databases report them, fits in as its parts: a counter for its
-// sum, one for its count, and one for each bucket.
+// What members of databases report of themselves is declared in database.go: histograms
+// are a counter for their count, one for their sum, and their buckets.
 package metric
 
 import "fmt"
@@ -31,10 +31,13 @@ const (
 	// Rate is the growth of a counter over the time since the sample before, so it
 	// belongs to every second of that time.
 	Rate
+	// Histogram is a count of values by their size. It is no number: it is held as
+	// [Buckets].
+	Histogram
 )
 
 func (k Kind) String() string {
-	return [...]string{"unknown", "counter", "gauge", "setting", "rate"}[k]
+	return [...]string{"unknown", "counter", "gauge", "setting", "rate", "histogram"}[k]
 }
 
 // Scope is the thing of which each has its own value of a metric.

@@ -21,7 +21,9 @@ const (
 	// FileServer is the name of a server's samples on its agent; in a tag's folder
 	// it is "N-" + FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"
-	DirLogs    = "logs"
+	// FileDatabase is what a member reported of itself, named like FileServer.
+	FileDatabase = "database-metrics.csv"
+	DirLogs      = "logs"
 	// DirProfiles holds the members' profiles, "N-cpu.pprof".
 	DirProfiles = "profiles"
 	DirReport   = "report"
@@ -38,3 +40,7 @@ const (
 
 // ServerFile is the name of a server's samples in a tag's folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
+
+// DatabaseFile is the name of what a member reported of itself, in a tag's folder; n
+// counts from 1.
+func DatabaseFile(n int) string { return strconv.Itoa(n) + "-" + FileDatabase }

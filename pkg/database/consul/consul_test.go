@@ -21,14 +21,10 @@ func suite(t testing.TB) databasetest.Suite {
 		Database: Database(),
 		Addrs:    []string{"127.0.5.1", "127.0.5.2", "127.0.5.3"},
 		Tools:    databasetest.Release(t, Database(), "1.16.0"),
-		Options:  "{" + withMetrics + "}",
 
 		ServerCount: kvEntries,
 	}
 }
-
-// withMetrics are flags that make members count the entries of their log by kind.
-const withMetrics = `flags: ['-hcl=telemetry { prometheus_retention_time = "1h" }']`
 
 // kvEntries returns how many entries of the log changed, or could have changed, a key:
 // the most that a member has applied. The bare index also counts what members write
@@ -62,6 +58,6 @@ func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
 
 func TestConformanceStandard(t *testing.T) {
 	s := suite(t)
-	s.Options = "{transport: standard, " + withMetrics + "}"
+	s.Options = "{transport: standard}"
 	databasetest.Run(t, s)
 }

@@ -35,7 +35,7 @@ var plannedFlags = []string{
 var plannedKeys = []string{
 	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
 	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
-	"start_join_wan", "log_level", "log_file", "pid_file",
+	"start_join_wan", "log_level", "log_file", "pid_file", "telemetry",
 }
 
 var hclWord = regexp.MustCompile(`[A-Za-z0-9_]+`)
@@ -134,6 +134,7 @@ func (o *Options) config(m database.Member) map[string]any {
 		"skip_leave_on_interrupt": true,
 		"disable_update_check":    true,
 		"ui_config":               map[string]bool{"enabled": false},
+		"telemetry":               telemetry(),
 	}
 	if o.EnableDebug {
 		config["enable_debug"] = true

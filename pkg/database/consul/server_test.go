@@ -199,7 +199,7 @@ func TestSecure(t *testing.T) {
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	s.Auth = &database.Auth{Password: token}
 	for _, transport := range []database.Transport{database.Standard, database.Lean} {
-		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=telemetry { prometheus_retention_time = "1h" }', '-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
+		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)
 		t.Run(string(transport), func(t *testing.T) { databasetest.Run(t, s) })
 	}

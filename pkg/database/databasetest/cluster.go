@@ -111,12 +111,15 @@ func (c *Cluster) Addr(member int, role string) string {
 	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
 }
 
+// member returns a member as plans are made of.
+func (c *Cluster) member(index int) database.Member {
+	return database.Member{Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS}
+}
+
 // Plan returns the plan of a member.
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
-	plan, err := c.driver.Plan(database.Member{
-		Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS,
-	})
+	plan, err := c.driver.Plan(c.member(index))
 	if err != nil {
 		c.t.Fatalf("plan a member: %v", err)
 	}

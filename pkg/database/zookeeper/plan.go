@@ -120,6 +120,8 @@ func (o *Options) config(m database.Member) string {
 	// Its default binds port 8080 of every address.
 	set("admin.enableServer", false)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
+	// Time in which threads did not run is among the member's metrics.
+	set("jvm.pause.monitor", true)
 	for i, h := range m.Hosts {
 		set(fmt.Sprintf("server.%d", serverID(i)), fmt.Sprintf("%s:%d", address(h, "peer"), h.Ports["election"]))
 	}

@@ -1,0 +1,40 @@
+package consul
+
+import (
+	neturl "net/url"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+var _ database.Metered = (*Options)(nil)
+
+// telemetry makes a member keep numbers for Prometheus. They are dropped when they did
+// not change for the retention time, and would begin at 0 again; names without the
+// host's are the same on all members.
+func telemetry() map[string]any {
+	return map[string]any{"prometheus_retention_time": "24h", "disable_hostname": true}
+}
+
+// Metrics returns what a planned member serves on its client port. Numbers of the last
+// ten seconds, which Consul has besides, are not used. Planned members have no ACLs.
+func (o *Options) Metrics(m database.Member) database.MetricsSource {
+	u := neturl.URL{Scheme: "http", Host: address(m.Self(), "client"), Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
+	if m.TLS != nil {
+		u.Scheme = "https"
+	}
+	const millis = .001
+	return database.MetricsSource{
+		URL: u.String(),
+		Metrics: []database.ReportedMetric{
+			{Name: metric.Fsyncs, Raw: "consul_raft_boltdb_storeLogs_count"},
+			{Name: metric.FsyncSeconds, Raw: "consul_raft_boltdb_storeLogs_sum", Unit: millis},
+			{Name: metric.Snapshots, Raw: "consul_raft_snapshot_persist_count"},
+			{Name: metric.SnapshotSeconds, Raw: "consul_raft_snapshot_persist_sum", Unit: millis},
+			{Name: metric.IsLeader, Raw: "consul_server_isLeader"},
+			{Name: metric.ProposalsApplied, Raw: "consul_raft_applied_index"},
+			{Name: metric.PauseSeconds, Raw: "go_gc_duration_seconds_sum"},
+			{Name: metric.HeapBytes, Raw: "go_memstats_heap_alloc_bytes"},
+		},
+	}
+}

@@ -1,0 +1,173 @@
+package databasetest
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/scrape"
+)
+
+// metricsWithin bounds how long members may take to count what they did, and to be idle.
+const metricsWithin = 60 * time.Second
+
+// metricsCase: what agents read of a member's metrics is what the member counts.
+func metricsCase(t *testing.T, f *fixture) {
+	config, err := f.Target().TLS.Config()
+	if err != nil {
+		t.Fatalf("read the certificates: %v", err)
+	}
+	sources := make([]database.MetricsSource, len(f.hosts))
+	for i := range f.hosts {
+		sources[i] = f.driver.(database.Metered).Metrics(f.member(i))
+		if again := f.driver.(database.Metered).Metrics(f.member(i)); !cmp.Equal(again, sources[i]) {
+			t.Fatalf("two sources of the same member must be equal, got %+v and %+v", sources[i], again)
+		}
+	}
+	f.part(t, "known", func(t *testing.T) {
+		for i, source := range sources {
+			sample := scraped(t, source, config)
+			// An old release reports less.
+			if f.suite.Version == "" {
+				complete(t, i, source, sample)
+			}
+			if n, h := sample.Values.Get(metric.Fsyncs), sample.Histograms[metric.FsyncHistogram]; h.Known() && h.Count() != n {
+				t.Errorf("the histogram of member %d must count its %g fsyncs, got %g", i, n, h.Count())
+			}
+		}
+	})
+	f.part(t, "fsyncs", func(t *testing.T) {
+		if scraped(t, sources[0], config).Values.Get(metric.Fsyncs) < 0 {
+			return // this release does not count them
+		}
+		before := allFsyncs(t, sources, config)
+		client := f.dial(t, f.Target())
+		for range 20 {
+			put(t, client, f.key(), bytesOf(100))
+		}
+		for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
+			if grown := allFsyncs(t, sources, config) - before; grown >= float64(len(sources)) {
+				break
+			} else if time.Now().After(deadline) {
+				t.Fatalf("20 writes must have made %d members write their logs, got %g more fsyncs", len(sources), grown)
+			}
+		}
+		for i, source := range sources {
+			ownFsyncs(t, i, source, config)
+		}
+	})
+}
+
+// scraped asks a member as an agent does. A busy machine may take longer than an agent
+// waits, so it is asked again.
+func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) results.DatabaseSample {
+	t.Helper()
+	s := scrape.New(source, config)
+	defer s.Close()
+	for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
+		sample, err := s.Scrape(t.Context())
+		if err == nil {
+			return sample
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("ask for the metrics: %v", err)
+		}
+	}
+}
+
+// complete fails the test if a metric that the driver wants is unknown.
+func complete(t *testing.T, member int, source database.MetricsSource, sample results.DatabaseSample) {
+	t.Helper()
+	for _, m := range source.Metrics {
+		if metric.OfDatabase().Must(m.Name).Kind == metric.Histogram {
+			if !sample.Histograms[m.Name].Known() {
+				t.Errorf("member %d must report the histogram %s as %q", member, m.Name, m.Raw)
+			}
+		} else if sample.Values.Get(m.Name) < 0 {
+			t.Errorf("member %d must report %s as %q", member, m.Name, m.Raw)
+		}
+	}
+}
+
+func allFsyncs(t *testing.T, sources []database.MetricsSource, config *tls.Config) (sum float64) {
+	t.Helper()
+	for _, source := range sources {
+		sum += scraped(t, source, config).Values.Get(metric.Fsyncs)
+	}
+	return sum
+}
+
+// ownFsyncs compares the fsyncs that were read with those in the member's own text, which
+// it fetches itself. A member that is not idle meanwhile is asked again.
+func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *tls.Config) {
+	t.Helper()
+	raw := ""
+	for _, m := range source.Metrics {
+		if m.Name == metric.Fsyncs {
+			raw = m.Raw
+		}
+	}
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(raw) + `\s+(\S+)\s*$`)
+	for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
+		before := scraped(t, source, config).Values.Get(metric.Fsyncs)
+		text, err := ownText(source, config)
+		after := scraped(t, source, config).Values.Get(metric.Fsyncs)
+		found := line.FindStringSubmatch(text)
+		if err == nil && found != nil && before == after {
+			if own, err := strconv.ParseFloat(found[1], 64); err != nil || own != before {
+				t.Errorf("member %d counts %q fsyncs and %g were read", member, found[1], before)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("member %d was not idle, or has no %q: %g and %g fsyncs, %v", member, raw, before, after, err)
+		}
+	}
+}
+
+// ownText fetches what a member reports, without the code that is tested.
+func ownText(source database.MetricsSource, config *tls.Config) (string, error) {
+	if source.URL != "" {
+		transport := &http.Transport{TLSClientConfig: config}
+		defer transport.CloseIdleConnections()
+		resp, err := (&http.Client{Transport: transport, Timeout: opWithin}).Get(source.URL)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return string(text), err
+	}
+	var conn net.Conn
+	var err error
+	if config != nil {
+		conn, err = tls.Dial("tcp", source.Address, config)
+	} else {
+		conn, err = net.DialTimeout("tcp", source.Address, opWithin)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(opWithin)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprint(conn, source.Command); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	_, err = io.Copy(&text, conn)
+	return text.String(), err
+}

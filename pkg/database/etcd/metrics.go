@@ -1,0 +1,40 @@
+package etcd
+
+import (
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+var _ database.Metered = (*Options)(nil)
+
+// Metrics returns what every etcd from 3.4 to 3.7 serves on its client port. It needs no
+// credentials; with TLS it needs the certificate that clients need.
+func (s *Server) Metrics(m database.Member) database.MetricsSource {
+	return database.MetricsSource{
+		URL: url(m, m.Self(), "client") + "/metrics",
+		Metrics: []database.ReportedMetric{
+			{Name: metric.Fsyncs, Raw: "etcd_disk_wal_fsync_duration_seconds_count"},
+			{Name: metric.FsyncSeconds, Raw: "etcd_disk_wal_fsync_duration_seconds_sum"},
+			{Name: metric.FsyncHistogram, Raw: "etcd_disk_wal_fsync_duration_seconds_bucket"},
+			{Name: metric.Commits, Raw: "etcd_disk_backend_commit_duration_seconds_count"},
+			{Name: metric.CommitSeconds, Raw: "etcd_disk_backend_commit_duration_seconds_sum"},
+			{Name: metric.CommitHistogram, Raw: "etcd_disk_backend_commit_duration_seconds_bucket"},
+			{Name: metric.Snapshots, Raw: "etcd_debugging_snap_save_total_duration_seconds_count"},
+			{Name: metric.SnapshotSeconds, Raw: "etcd_debugging_snap_save_total_duration_seconds_sum"},
+			{Name: metric.IsLeader, Raw: "etcd_server_is_leader"},
+			{Name: metric.LeaderChanges, Raw: "etcd_server_leader_changes_seen_total"},
+			{Name: metric.ProposalsCommitted, Raw: "etcd_server_proposals_committed_total"},
+			{Name: metric.ProposalsApplied, Raw: "etcd_server_proposals_applied_total"},
+			{Name: metric.ProposalsPending, Raw: "etcd_server_proposals_pending"},
+			{Name: metric.ProposalsFailed, Raw: "etcd_server_proposals_failed_total"},
+			{Name: metric.SlowApplies, Raw: "etcd_server_slow_apply_total"},
+			{Name: metric.SlowReads, Raw: "etcd_server_slow_read_indexes_total"},
+			{Name: metric.DBBytes, Raw: "etcd_mvcc_db_total_size_in_bytes"},
+			{Name: metric.DBUsedBytes, Raw: "etcd_mvcc_db_total_size_in_use_in_bytes"},
+			{Name: metric.Keys, Raw: "etcd_debugging_mvcc_keys_total"},
+			{Name: metric.Watches, Raw: "etcd_debugging_mvcc_watcher_total"},
+			{Name: metric.PauseSeconds, Raw: "go_gc_duration_seconds_sum"},
+			{Name: metric.HeapBytes, Raw: "go_memstats_heap_alloc_bytes"},
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package metric
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Buckets is a histogram: for each bound how many values were at most that. The zero
+// Buckets has none, which is unknown. Buckets are not changed.
+type Buckets struct {
+	// Bounds rise; the last one is +Inf.
+	Bounds []float64
+	// Counts are cumulative, one for each bound.
+	Counts []float64
+}
+
+// maxBuckets bounds a histogram: databases have some twenty buckets.
+const maxBuckets = 200
+
+// Known reports whether there is a histogram.
+func (b Buckets) Known() bool { return len(b.Bounds) > 0 }
+
+// Count returns the number of all values.
+func (b Buckets) Count() float64 {
+	if !b.Known() {
+		return 0
+	}
+	return b.Counts[len(b.Counts)-1]
+}
+
+// Check returns why the buckets are no histogram.
+func (b Buckets) Check() error {
+	switch {
+	case len(b.Bounds) != len(b.Counts):
+		return fmt.Errorf("a histogram must have a count for each bound, got %d and %d", len(b.Counts), len(b.Bounds))
+	case !b.Known():
+		return nil
+	case len(b.Bounds) > maxBuckets:
+		return fmt.Errorf("a histogram must have at most %d buckets, got %d", maxBuckets, len(b.Bounds))
+	case !math.IsInf(b.Bounds[len(b.Bounds)-1], 1):
+		return errors.New("the last bound of a histogram must be +Inf")
+	case !(b.Bounds[0] >= 0):
+		return fmt.Errorf("the first bound of a histogram must be 0 or more, got %v", b.Bounds[0])
+	}
+	for i := range b.Bounds {
+		switch {
+		case !(b.Counts[i] >= 0) || math.IsInf(b.Counts[i], 0) || i > 0 && b.Counts[i] < b.Counts[i-1]:
+			return fmt.Errorf("counts of a histogram must rise from 0, got %v", b.Counts)
+		case math.IsNaN(b.Bounds[i]) || i > 0 && b.Bounds[i] <= b.Bounds[i-1]:
+			return fmt.Errorf("bounds of a histogram must rise, got %v", b.Bounds)
+		}
+	}
+	return nil
+}
+
+// Since returns the values that were added since an earlier state of the histogram. It
+// returns false if there are none to tell: a state is unknown, the bounds differ, or the
+// counts fell, as they do when the member starts again.
+func (b Buckets) Since(earlier Buckets) (Buckets, bool) {
+	if !b.Known() || !slices.Equal(b.Bounds, earlier.Bounds) {
+		return Buckets{}, false
+	}
+	d := Buckets{Bounds: b.Bounds, Counts: make([]float64, len(b.Counts))}
+	for i := range b.Counts {
+		d.Counts[i] = b.Counts[i] - earlier.Counts[i]
+	}
+	return d, d.Check() == nil
+}
+
+// Quantile returns the bucket that holds the value of rank ceil(q*n): the value is above
+// low, or 0 or more in the first bucket, and at most high, which may be +Inf. known is
+// false for a histogram without values. q lies in (0, 1].
+func (b Buckets) Quantile(q float64) (low, high float64, known bool) {
+	n := b.Count()
+	if n == 0 {
+		return 0, 0, false
+	}
+	rank := math.Ceil(q * n)
+	for i, count := range b.Counts {
+		if count >= rank {
+			if i > 0 {
+				low = b.Bounds[i-1]
+			}
+			return low, b.Bounds[i], true
+		}
+	}
+	return b.Bounds[len(b.Bounds)-1], math.Inf(1), true
+}
+
+// AppendText appends the buckets as "0.001=4 0.002=5 +Inf=7".
+func (b Buckets) AppendText(to []byte) []byte {
+	for i := range b.Bounds {
+		if i > 0 {
+			to = append(to, ' ')
+		}
+		if math.IsInf(b.Bounds[i], 1) {
+			to = append(to, "+Inf"...)
+		} else {
+			to = strconv.AppendFloat(to, b.Bounds[i], 'g', -1, 64)
+		}
+		to = strconv.AppendFloat(append(to, '='), b.Counts[i], 'f', -1, 64)
+	}
+	return to
+}
+
+// ParseBuckets reads what [Buckets.AppendText] wrote; an empty text is unknown.
+func ParseBuckets(text string) (Buckets, error) {
+	var b Buckets
+	for part := range strings.FieldsSeq(text) {
+		bound, count, ok := strings.Cut(part, "=")
+		if !ok || len(b.Bounds) == maxBuckets {
+			return Buckets{}, fmt.Errorf("a histogram must be at most %d of BOUND=COUNT, got %q", maxBuckets, part)
+		}
+		for _, number := range []struct {
+			text string
+			into *[]float64
+		}{{bound, &b.Bounds}, {count, &b.Counts}} {
+			v, err := strconv.ParseFloat(number.text, 64)
+			if err != nil {
+				return Buckets{}, fmt.Errorf("histogram: %w", err)
+			}
+			*number.into = append(*number.into, v)
+		}
+	}
+	if err := b.Check(); err != nil {
+		return Buckets{}, err
+	}
+	return b, nil
+}

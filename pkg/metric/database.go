@@ -1,0 +1,92 @@
+package metric
+
+import "sync"
+
+// Metrics that a member of a database reports of itself. The names are the same for all
+// databases; each reports those that it has.
+const (
+	Fsyncs         Name = "fsyncs"
+	FsyncSeconds   Name = "fsync_seconds"
+	FsyncHistogram Name = "fsync_histogram"
+
+	Commits         Name = "commits"
+	CommitSeconds   Name = "commit_seconds"
+	CommitHistogram Name = "commit_histogram"
+
+	Snapshots       Name = "snapshots"
+	SnapshotSeconds Name = "snapshot_seconds"
+
+	IsLeader      Name = "is_leader"
+	LeaderChanges Name = "leader_changes"
+
+	ProposalsCommitted Name = "proposals_committed"
+	ProposalsApplied   Name = "proposals_applied"
+	ProposalsPending   Name = "proposals_pending"
+	ProposalsFailed    Name = "proposals_failed"
+	SlowApplies        Name = "slow_applies"
+	SlowReads          Name = "slow_reads"
+
+	Outstanding       Name = "outstanding_requests"
+	LatencyAvgSeconds Name = "latency_avg_seconds"
+	LatencyMaxSeconds Name = "latency_max_seconds"
+	Connections       Name = "connections"
+
+	DBBytes      Name = "db_bytes"
+	DBUsedBytes  Name = "db_used_bytes"
+	Keys         Name = "keys"
+	Watches      Name = "watches"
+	PauseSeconds Name = "pause_seconds"
+	HeapBytes    Name = "heap_bytes"
+)
+
+// OfDatabase returns the metrics that members report of themselves, in the order of
+// their columns. New ones are added at the end.
+func OfDatabase() *List { return ofDatabase() }
+
+var ofDatabase = sync.OnceValue(func() *List {
+	l, err := NewList(databaseMetrics()...)
+	if err != nil {
+		panic(err) // a declaration in this package is wrong
+	}
+	return l
+})
+
+func databaseMetrics() []Metric {
+	counter := func(n Name, column, unit, help string) Metric {
+		return Metric{Name: n, Column: column, Unit: unit, Kind: Counter, Scope: Database, Decimals: Exact, Help: help}
+	}
+	gauge := func(n Name, column, unit, help string) Metric {
+		return Metric{Name: n, Column: column, Unit: unit, Kind: Gauge, Scope: Database, Decimals: Exact, Help: help}
+	}
+	histogram := func(n Name, column, help string) Metric {
+		return Metric{Name: n, Column: column, Unit: "s", Kind: Histogram, Scope: Database, Decimals: Exact, Help: help}
+	}
+	return []Metric{
+		counter(Fsyncs, "FSYNCS", "times", "times that the log was made durable; of Consul, appends to it"),
+		counter(FsyncSeconds, "FSYNC-SECONDS", "s", "time that this took; ZooKeeper counts whole milliseconds of each, so its sum is too small"),
+		histogram(FsyncHistogram, "FSYNC-HISTOGRAM", "how long each took, counted up to bounds"),
+		counter(Commits, "COMMITS", "times", "commits of the store's file"),
+		counter(CommitSeconds, "COMMIT-SECONDS", "s", "time that commits took"),
+		histogram(CommitHistogram, "COMMIT-HISTOGRAM", "how long each commit took, counted up to bounds"),
+		counter(Snapshots, "SNAPSHOTS", "times", "snapshots that were written"),
+		counter(SnapshotSeconds, "SNAPSHOT-SECONDS", "s", "time that snapshots took"),
+		gauge(IsLeader, "IS-LEADER", "members", "1 if the member leads, else 0"),
+		counter(LeaderChanges, "LEADER-CHANGES", "times", "changes of leader that the member saw"),
+		counter(ProposalsCommitted, "PROPOSALS-COMMITTED", "entries", "entries of the replicated log that are committed, as far as the member knows"),
+		counter(ProposalsApplied, "PROPOSALS-APPLIED", "entries", "entries of the replicated log that the member applied"),
+		gauge(ProposalsPending, "PROPOSALS-PENDING", "proposals", "proposals of the member that wait for their commit"),
+		counter(ProposalsFailed, "PROPOSALS-FAILED", "proposals", "proposals of the member that failed"),
+		counter(SlowApplies, "SLOW-APPLIES", "times", "requests whose application was slow by the database's own bound"),
+		counter(SlowReads, "SLOW-READS", "times", "linearizable reads that waited long by the database's own bound"),
+		gauge(Outstanding, "OUTSTANDING-REQUESTS", "requests", "requests that the member has taken and not answered"),
+		gauge(LatencyAvgSeconds, "LATENCY-AVG-SECONDS", "s", "mean time of a request since the member's start, by its own account"),
+		gauge(LatencyMaxSeconds, "LATENCY-MAX-SECONDS", "s", "longest time of a request since the member's start, by its own account"),
+		gauge(Connections, "CONNECTIONS", "connections", "connections of clients"),
+		gauge(DBBytes, "DB-BYTES", "bytes", "size of the store's file"),
+		gauge(DBUsedBytes, "DB-USED-BYTES", "bytes", "part of the store's file that is in use"),
+		gauge(Keys, "KEYS", "keys", "keys of the store, of ZooKeeper znodes"),
+		gauge(Watches, "WATCHES", "watches", "watches of clients"),
+		counter(PauseSeconds, "PAUSE-SECONDS", "s", "time in which the member's runtime stopped its threads to collect garbage; of Java, all time in which its threads did not run"),
+		gauge(HeapBytes, "HEAP-BYTES", "bytes", "memory that the member's runtime has allocated"),
+	}
+}

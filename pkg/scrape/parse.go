@@ -1,0 +1,128 @@
+package scrape
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// wanted are the metrics of a source by their raw names.
+type wanted map[string]wantedMetric
+
+type wantedMetric struct {
+	database.ReportedMetric
+	kind metric.Kind
+}
+
+func newWanted(list []database.ReportedMetric) wanted {
+	w := wanted{}
+	for _, m := range list {
+		if m.Unit == 0 {
+			m.Unit = 1
+		}
+		w[m.Raw] = wantedMetric{m, metric.OfDatabase().Must(m.Name).Kind}
+	}
+	return w
+}
+
+// parsePrometheus sets the wanted metrics from Prometheus' text format. It reads only
+// the lines of those, because a member has a thousand others: a full parser takes
+// thirty times as long. Lines that it does not understand are skipped. Numbers with
+// labels are others than those without, except for the bounds of a histogram.
+func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
+	for len(data) > 0 {
+		var line []byte
+		line, data, _ = bytes.Cut(data, []byte{'\n'})
+		line = bytes.TrimLeft(line, " \t")
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		end := bytes.IndexAny(line, "{ \t")
+		if end < 0 {
+			continue
+		}
+		m, ok := w[string(line[:end])]
+		if !ok {
+			continue
+		}
+		rest := bytes.TrimLeft(line[end:], " \t")
+		if m.kind == metric.Histogram {
+			addBucket(into, m, rest)
+		} else if len(rest) > 0 && rest[0] != '{' {
+			m.set(into, firstWord(rest))
+		}
+	}
+	for name, b := range into.Histograms {
+		if b.Check() != nil {
+			delete(into.Histograms, name)
+		}
+	}
+}
+
+// addBucket adds a line such as {le="0.001"} 4 to a histogram, whose bounds rise.
+func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
+	bound, ok := bytes.CutPrefix(rest, []byte(`{le="`))
+	if !ok {
+		return
+	}
+	bound, count, ok := bytes.Cut(bound, []byte(`"`))
+	if !ok {
+		return
+	}
+	if count = bytes.TrimLeft(count, ", \t"); len(count) == 0 || count[0] != '}' {
+		return // other labels
+	}
+	b := into.Histograms[m.Name]
+	le, okBound := number(bound)
+	n, okCount := number(firstWord(count[1:]))
+	if !okBound || !okCount {
+		le, n = math.NaN(), math.NaN() // not a histogram
+	}
+	b.Bounds, b.Counts = append(b.Bounds, le*m.Unit), append(b.Counts, n)
+	into.Histograms[m.Name] = b
+}
+
+// parsePairs sets the wanted metrics from lines of a name and a value, as ZooKeeper's
+// mntr prints them.
+func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
+	for line := range bytes.Lines(data) {
+		name, value, ok := bytes.Cut(line, []byte{'\t'})
+		if !ok {
+			continue
+		}
+		if m, ok := w[string(name)]; ok && m.kind != metric.Histogram {
+			m.set(into, bytes.TrimSpace(value))
+		}
+	}
+}
+
+// set sets the metric, if the value is a number of 0 or more or one of its words.
+func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
+	if m.Words != nil {
+		if v, ok := m.Words[string(text)]; ok {
+			into.Values.Set(m.Name, v)
+		}
+		return
+	}
+	if v, ok := number(text); ok && v >= 0 && !math.IsInf(v, 0) {
+		into.Values.Set(m.Name, v*m.Unit)
+	}
+}
+
+func number(text []byte) (float64, bool) {
+	v, err := strconv.ParseFloat(string(text), 64)
+	return v, err == nil
+}
+
+// firstWord returns the text up to the next blank.
+func firstWord(text []byte) []byte {
+	text = bytes.TrimLeft(text, " \t")
+	if end := bytes.IndexAny(text, " \t\r"); end >= 0 {
+		text = text[:end]
+	}
+	return text
+}

@@ -1,0 +1,158 @@
+// Package scrape asks members of databases for the numbers that they report of
+// themselves, once a second, and reads those that their driver wants.
+//
+// Nothing that a member does delays or fills the asker: an answer has half a second and
+// 1 MiB, is not followed elsewhere, and is read into memory that is used again.
+package scrape
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+const (
+	patience = 500 * time.Millisecond
+	// maxAnswer is the longest answer in bytes; that of etcd is 180 KB.
+	maxAnswer = 1 << 20
+	// maxError is how much of an error is recorded, in bytes.
+	maxError = 200
+)
+
+// Scraper asks one member. It is safe for concurrent use; questions are asked one at a
+// time.
+type Scraper struct {
+	source database.MetricsSource
+	wanted wanted
+	tls    *tls.Config
+	http   *http.Client
+	// patience is how long an answer may take.
+	patience time.Duration
+
+	mu     sync.Mutex
+	answer bytes.Buffer // used again for each answer
+}
+
+// New returns a scraper of a source. config is that of the member's clients, nil for
+// plaintext. Nothing is asked yet.
+func New(source database.MetricsSource, config *tls.Config) *Scraper {
+	return &Scraper{
+		source: source, wanted: newWanted(source.Metrics), tls: config, patience: patience,
+		http: &http.Client{
+			Transport: &http.Transport{
+				TLSClientConfig: config, DisableCompression: true, MaxIdleConns: 1, MaxResponseHeaderBytes: 64 << 10,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close closes the connection that is kept for the next question.
+func (s *Scraper) Close() { s.http.CloseIdleConnections() }
+
+// Scrape asks once. The sample is good for the time and the cost of the question also
+// if there is an error, which it names.
+func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	sample := results.NewDatabaseSample()
+	s.answer.Reset()
+	began := time.Now()
+	sample.UnixNano = began.UnixNano()
+	err := s.ask(ctx)
+	sample.AskedNS, sample.Bytes = time.Since(began).Nanoseconds(), int64(s.answer.Len())
+	if err != nil {
+		err = fmt.Errorf("ask a member for its metrics: %w", err)
+		sample.Error = short(err)
+		return sample, err
+	}
+	if s.source.URL != "" {
+		s.wanted.parsePrometheus(s.answer.Bytes(), &sample)
+	} else {
+		s.wanted.parsePairs(s.answer.Bytes(), &sample)
+	}
+	return sample, nil
+}
+
+// short is the text of an error for a row of a file.
+func short(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "?")
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "")
+	}
+	return text
+}
+
+// ask fills the answer.
+func (s *Scraper) ask(ctx context.Context) error {
+	if s.source.URL != "" {
+		return s.get(ctx)
+	}
+	return s.command(ctx)
+}
+
+// get asks by HTTP.
+func (s *Scraper) get(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.source.URL, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := s.http.Do(req)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the answer must be 200 OK, got %d", resp.StatusCode)
+	} else {
+		err = s.read(resp.Body)
+	}
+	return errors.Join(err, resp.Body.Close())
+}
+
+// command asks with a word on a connection of its own.
+func (s *Scraper) command(ctx context.Context) (err error) {
+	var conn net.Conn
+	if s.tls != nil {
+		conn, err = (&tls.Dialer{Config: s.tls}).DialContext(ctx, "tcp", s.source.Address)
+	} else {
+		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", s.source.Address)
+	}
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// The end of ctx, whichever way, ends the wait.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := io.WriteString(conn, s.source.Command); err != nil {
+		return err
+	}
+	return s.read(conn)
+}
+
+// read reads a whole answer.
+func (s *Scraper) read(from io.Reader) error {
+	n, err := s.answer.ReadFrom(io.LimitReader(from, maxAnswer+1))
+	switch {
+	case err != nil:
+		return err
+	case n > maxAnswer:
+		return fmt.Errorf("the answer must be at most %d bytes", maxAnswer)
+	case n == 0:
+		return errors.New("the answer is empty")
+	}
+	return nil
+}
