@@ -258,36 +258,38 @@ func TestSentIsCountedOnce(t *testing.T) {
 }
 
 func TestTimeoutEndsACallAndTheClientContinues(t *testing.T) {
-	spec := writes()
-	spec.Timeout = 20 * time.Millisecond
-	var calls atomic.Int64
-	sink, rec, _, err := run(t, t.Context(), spec, Step{Step: workload.Step{Clients: 4, Requests: 200}},
-		func(ctx context.Context, _, _ []byte) error {
-			if _, ok := ctx.Deadline(); !ok {
-				return errors.New("no deadline")
-			}
-			if calls.Add(1)%50 == 0 {
-				<-ctx.Done()
+	synctest.Test(t, func(t *testing.T) {
+		spec := writes()
+		spec.Timeout = 20 * time.Millisecond
+		var calls atomic.Int64
+		sink, rec, _, err := run(t, t.Context(), spec, Step{Step: workload.Step{Clients: 4, Requests: 200}},
+			func(ctx context.Context, _, _ []byte) error {
+				if _, ok := ctx.Deadline(); !ok {
+					return errors.New("no deadline")
+				}
+				if calls.Add(1)%50 == 0 {
+					<-ctx.Done()
+					return ctx.Err()
+				}
 				return ctx.Err()
-			}
-			return ctx.Err()
-		})
-	if err != nil {
-		t.Fatalf("run the step: %v", err)
-	}
-	if got := rec.Totals(); got.OK != 196 || got.Unknown != 4 {
-		t.Errorf("totals %+v, want 196 ok and 4 unknown", got)
-	}
-	var n int64
-	for _, e := range sink.errors {
-		if e.Class != string(database.ClassTimeout) {
-			t.Errorf("error class %q, want a time-out", e.Class)
+			})
+		if err != nil {
+			t.Fatalf("run the step: %v", err)
 		}
-		n += e.Count
-	}
-	if n != 4 {
-		t.Errorf("%d errors recorded, want 4", n)
-	}
+		if got := rec.Totals(); got.OK != 196 || got.Unknown != 4 {
+			t.Errorf("totals %+v, want 196 ok and 4 unknown", got)
+		}
+		var n int64
+		for _, e := range sink.errors {
+			if e.Class != string(database.ClassTimeout) {
+				t.Errorf("error class %q, want a time-out", e.Class)
+			}
+			n += e.Count
+		}
+		if n != 4 {
+			t.Errorf("%d errors recorded, want 4", n)
+		}
+	})
 }
 
 func TestShedAndUnsent(t *testing.T) {
