@@ -83,7 +83,7 @@ func runsInside(dir string) string {
 // withoutReports removes reports of several runs from paths, because a shell pattern
 // that matches the runs also matches their report. It prints a note for each. If only
 // reports were named, it returns an error.
-func (a *app) withoutReports(paths []string) (runs []string, err error) {
+func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	var skipped []string
 	for _, path := range paths {
 		report := path
@@ -95,7 +95,7 @@ func (a *app) withoutReports(paths []string) (runs []string, err error) {
 			runs = append(runs, path)
 		case !slices.Contains(skipped, report):
 			skipped = append(skipped, report)
-			fmt.Fprintf(a.err, "dbtester: %s is a report, not a run: skipped\n", report)
+			fmt.Fprintf(s.err, "dbtester: %s is a report, not a run: skipped\n", report)
 		}
 	}
 	if len(runs) == 0 && len(skipped) > 0 {
@@ -106,16 +106,16 @@ func (a *app) withoutReports(paths []string) (runs []string, err error) {
 
 // printReport analyzes and prints the table, the summaries if summary is set, and the
 // report's path.
-func (a *app) printReport(ctx context.Context, o analyze.Options, summary bool) error {
+func (s streams) printReport(ctx context.Context, o analyze.Options, summary bool) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.out, report.Text())
+	fmt.Fprint(s.out, report.Text())
 	if summary {
-		fmt.Fprintf(a.out, "\n%s\n", plaintext.Visible(report.Summary()))
+		fmt.Fprintf(s.out, "\n%s\n", plaintext.Visible(report.Summary()))
 	}
-	fmt.Fprintf(a.out, "report in %s\n", relative(report.Dir))
+	fmt.Fprintf(s.out, "report in %s\n", relative(report.Dir))
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}

@@ -99,7 +99,7 @@ func (f certsFlags) folder() (certs.Folder, error) {
 	return certs.Folder{Path: f.dir, Force: f.force, Life: time.Duration(f.days) * day, Now: time.Now()}, nil
 }
 
-func (a *app) runCertsInit(f certsFlags) error {
+func (s streams) runCertsInit(f certsFlags) error {
 	if len(f.hosts) == 0 {
 		return usageError{errors.New("--hosts is required: the machines of the agents, such as --hosts 10.0.0.2,10.0.0.3")}
 	}
@@ -111,21 +111,21 @@ func (a *app) runCertsInit(f certsFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "made a CA in %s; its key, %s, needs to be nowhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
+	fmt.Fprintf(s.out, "made a CA in %s; its key, %s, needs to be nowhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
 	for i, host := range f.hosts {
-		a.printAgentFolder(dirs[1+i], host)
+		s.printAgentFolder(dirs[1+i], host)
 	}
-	a.printControlFolder(dirs[0])
+	s.printControlFolder(dirs[0])
 	return nil
 }
 
 // printAgentFolder prints what to do with an agent's folder.
-func (a *app) printAgentFolder(dir, host string) {
-	fmt.Fprintf(a.out, "copy %s to %s and run there: dbtester agent --agent-port %s --certs %s\n", dir, host, hostPort(host), filepath.Base(dir))
+func (s streams) printAgentFolder(dir, host string) {
+	fmt.Fprintf(s.out, "copy %s to %s and run there: dbtester agent --agent-port %s --certs %s\n", dir, host, hostPort(host), filepath.Base(dir))
 }
 
-func (a *app) printControlFolder(dir string) {
-	fmt.Fprintf(a.out, "for control: dbtester control --certs %s --config FILE\n", dir)
+func (s streams) printControlFolder(dir string) {
+	fmt.Fprintf(s.out, "for control: dbtester control --certs %s --config FILE\n", dir)
 }
 
 // hostPort is an address with the agents' usual port.
@@ -136,7 +136,7 @@ func hostPort(host string) string {
 	return host + ":3500"
 }
 
-func (a *app) runCertsIssue(f certsFlags) error {
+func (s streams) runCertsIssue(f certsFlags) error {
 	if f.control == (len(f.hosts) > 0) {
 		return usageError{errors.New("give either --host HOST or --control")}
 	}
@@ -147,23 +147,23 @@ func (a *app) runCertsIssue(f certsFlags) error {
 	if f.control {
 		dir, err := folder.IssueControl()
 		if err == nil {
-			a.printControlFolder(dir)
+			s.printControlFolder(dir)
 		}
 		return err
 	}
 	dir, err := folder.IssueAgent(f.hosts)
 	if err == nil {
-		a.printAgentFolder(dir, f.hosts[0])
+		s.printAgentFolder(dir, f.hosts[0])
 	}
 	return err
 }
 
 // runCertsShow prints a line for each certificate, and then the warnings.
-func (a *app) runCertsShow(paths []string) error {
+func (s streams) runCertsShow(paths []string) error {
 	list, err := certs.Show(paths...)
 	now := time.Now()
 	var warnings []string
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	if len(list) > 0 {
 		fmt.Fprintln(w, "FILE\tSUBJECT\tROLE\tHOSTS\tUNTIL\tDAYS LEFT")
 	}
@@ -179,7 +179,7 @@ func (a *app) runCertsShow(paths []string) error {
 	}
 	err = errors.Join(err, w.Flush())
 	for _, text := range warnings {
-		fmt.Fprintf(a.err, "dbtester: warning: %s\n", plaintext.Visible(text))
+		fmt.Fprintf(s.err, "dbtester: warning: %s\n", plaintext.Visible(text))
 	}
 	return err
 }

@@ -126,23 +126,23 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 }
 
 // printFolders prints the result folders' paths.
-func (a *app) printFolders(out *control.Outcome) {
+func (s streams) printFolders(out *control.Outcome) {
 	what := "results"
 	if out.Useless() {
 		what = "no load was run; logs and events are"
 	}
 	for _, dir := range out.Folders {
-		fmt.Fprintf(a.out, "%s in %s\n", what, relative(dir))
+		fmt.Fprintf(s.out, "%s in %s\n", what, relative(dir))
 	}
 }
 
 // printVerdicts prints a line for each database of each trial.
-func (a *app) printVerdicts(out *control.Outcome) {
+func (s streams) printVerdicts(out *control.Outcome) {
 	for _, v := range out.Verdicts {
 		if v.Trials > 1 {
-			fmt.Fprintf(a.out, "trial %d of %d: ", v.Trial, v.Trials)
+			fmt.Fprintf(s.out, "trial %d of %d: ", v.Trial, v.Trials)
 		}
-		fmt.Fprintln(a.out, v)
+		fmt.Fprintln(s.out, v)
 	}
 }
 

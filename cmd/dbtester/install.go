@@ -144,13 +144,13 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 }
 
 // listReleases prints the cached releases. The error names unusable ones.
-func (a *app) listReleases(in *install.Installer) error {
+func (s streams) listReleases(in *install.Installer) error {
 	releases, err := in.List()
 	if len(releases) == 0 {
-		fmt.Fprintf(a.out, "no releases in %s\n", in.Cache)
+		fmt.Fprintf(s.out, "no releases in %s\n", in.Cache)
 		return err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RELEASE\tKIND\tSIZE\tOBTAINED\tSOURCE")
 	for _, r := range releases {
 		fmt.Fprintf(w, "%s@%s\t%s\t%s\t%s\t%s\n", r.Name, r.Version, r.Kind, humanize.Bytes(uint64(r.Bytes)), r.Obtained.Format("2006-01-02"), r.Source)

@@ -67,8 +67,8 @@ func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Sourc
 }
 
 // warn prints a warning to standard error.
-func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.err, "dbtester: warning: %s\n", plaintext.Visible(fmt.Sprintf(format, args...)))
+func (s streams) warn(format string, args ...any) {
+	fmt.Fprintf(s.err, "dbtester: warning: %s\n", plaintext.Visible(fmt.Sprintf(format, args...)))
 }
 
 // tokenFile is the file of the user's token.
