@@ -2,6 +2,7 @@ package control
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -17,6 +18,13 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
 		databasetest.Main(m, database.NewRegistry(fake.Database(), etcd.Database()))
+	}
+	if len(os.Args) > 2 && os.Args[1] == "play" {
+		if err := play(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	// A server built for the race detector otherwise takes a second to exit.

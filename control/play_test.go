@@ -1,0 +1,129 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/coreos/dbtester/agent"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/database/fake"
+)
+
+// play makes the test binary an agent or a control of its own process, to be killed:
+//
+//	play agent ADDRESS WORKDIR   until SIGTERM
+//	play control FILE POINT      a run that waits at a point, if it is not ""
+//
+// A point is a text that the run reports. The run writes each to standard output; at the
+// point it writes "at POINT" and waits for a line of standard input.
+func play(args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if args[0] == "agent" {
+		return playAgent(ctx, args[1], args[2])
+	}
+	return playControl(ctx, args[1], args[2])
+}
+
+// played is what is played: the fake, or etcd.
+func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
+
+// playedLease is the lease of the agents that are played: several heartbeats.
+const playedLease = 5 * time.Second
+
+func playAgent(ctx context.Context, addr, workDir string) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	ag, err := agent.New(agent.Options{
+		Registry: played(), WorkDir: workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo", Lease: playedLease, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(agent.ServerOptions(log)...)
+	ag.Register(server)
+	go func() {
+		<-ctx.Done()
+		_ = ag.Close(context.Background())
+		server.Stop()
+	}()
+	fmt.Println("listens")
+	return server.Serve(listener)
+}
+
+func playControl(ctx context.Context, file, point string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	e, _, err := config.Parse(file, text, Catalog(played()))
+	if err != nil {
+		return err
+	}
+	waited := false
+	report := func(u Update) {
+		text := pointOf(u)
+		fmt.Println(text)
+		if text == point && !waited {
+			waited = true
+			fmt.Println("at", point)
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		}
+	}
+	_, err = Run(ctx, Options{
+		Experiment: e, Registry: played(), Connect: dialTCP, Owner: "player", Interface: "lo", Report: report,
+		ReadyTimeout: 20 * time.Second, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	return err
+}
+
+func dialTCP(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return pb.NewAgentClient(conn), conn, nil
+}
+
+// pointOf is an update as a point of a run.
+func pointOf(u Update) string {
+	switch {
+	case u.Load != nil:
+		return "loading"
+	case u.Folder != "":
+		return "records open"
+	default:
+		return u.Text
+	}
+}
+
+// points are the points of a run in their order: what a whole run reported, each once,
+// without what only this run could report.
+func points(reported []string, steps []step) (list []string) {
+	for _, text := range reported {
+		fixed := slices.ContainsFunc(steps, func(s step) bool { return s.name == text }) ||
+			slices.Contains([]string{"records open", "loading", "stop members", "collect measurements"}, text)
+		if fixed && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
