@@ -116,10 +116,7 @@ func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error
 		Filesystem: reply.DataFilesystem, Device: reply.DiskDevice, FsyncP50: time.Duration(reply.FdatasyncP50Ns),
 		MountOptions: reply.MountOptions, Model: reply.DiskModel, Queue: reply.DiskQueue,
 	}
-	c.run.record.LogRules = c.run.record.LogRules[:0]
-	for _, r := range plan.LogRules {
-		c.run.record.LogRules = append(c.run.record.LogRules, results.LogRule{Event: r.Event, Pattern: r.Pattern})
-	}
+	c.run.record.LogRules, c.run.record.LogTimes = plan.LogRules, plan.LogTimes
 	return nil
 }
 
@@ -144,6 +141,7 @@ func (c *cluster) stop(ctx context.Context) error {
 	for i, list := range names {
 		c.run.record.Members[i].Files = append(c.run.record.Members[i].Files, list...)
 	}
+	errs = append(errs, noteLogs(c.run.dir, c.run.record, c.run.journal.events))
 	return errors.Join(append(errs, err)...)
 }
 

@@ -1,16 +1,14 @@
 package run
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -26,12 +24,10 @@ type Logs struct {
 type LogEvent struct {
 	Event string
 	Count int64
-}
-
-// logRule is a rule of the driver, compiled.
-type logRule struct {
-	expression *regexp.Regexp
-	event      int // index in Events
+	// Timed is how many of the lines give how long it took. Total and Longest are of
+	// these.
+	Timed          int64
+	Total, Longest time.Duration
 }
 
 // readLogs reads every log below dir.
@@ -39,19 +35,16 @@ func readLogs(dir string, record *results.DatabaseRun, gaps *Gaps) (l Logs) {
 	if len(record.LogRules) == 0 {
 		return Logs{Total: Inapplicable("there are no rules for its logs")}
 	}
-	var rules []logRule
+	var rules []logrule.Rule
 	for _, rule := range record.LogRules {
-		expression, err := regexp.Compile(rule.Pattern)
-		if err != nil {
+		if _, err := logrule.Compile([]logrule.Rule{rule}, nil); err != nil {
 			gaps.Add("log rule %q is not a regular expression", rule.Event)
 			continue
 		}
-		at := slices.IndexFunc(l.Events, func(e LogEvent) bool { return e.Event == rule.Event })
-		if at < 0 {
-			at = len(l.Events)
+		rules = append(rules, rule)
+		if !slices.ContainsFunc(l.Events, func(e LogEvent) bool { return e.Event == rule.Event }) {
 			l.Events = append(l.Events, LogEvent{Event: rule.Event})
 		}
-		rules = append(rules, logRule{expression, at})
 	}
 	uncollected := Logs{Total: Missing("no log was collected")}
 	if len(rules) == 0 {
@@ -63,8 +56,9 @@ func readLogs(dir string, record *results.DatabaseRun, gaps *Gaps) (l Logs) {
 		return uncollected
 	}
 	missingLogs(dir, files, record, gaps)
+	matcher, _ := logrule.Compile(rules, nil) // each one compiles
 	for _, path := range files {
-		if err := l.count(path, rules); err != nil {
+		if err := l.count(path, matcher, gaps); err != nil {
 			gaps.Add("%s", problem(path, err))
 		}
 	}
@@ -95,26 +89,29 @@ func logFiles(dir string) (files []string, err error) {
 	return files, err
 }
 
-func (l *Logs) count(path string, rules []logRule) error {
+// count counts the events of one log. A part that was cut is a gap.
+func (l *Logs) count(path string, rules *logrule.Matcher, gaps *Gaps) error {
 	f, err := regularfile.Open(path)
 	if err != nil {
 		return fmt.Errorf("read log: %w", err)
 	}
 	defer f.Close()
-	lines := bufio.NewReaderSize(f, 1<<16)
-	for {
-		// A line longer than the buffer is matched in pieces: no event needs so much.
-		line, _, err := lines.ReadLine()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return fmt.Errorf("read log: %w", err)
+	err = rules.Scan(f, 0, func(line *logrule.Line) error {
+		if line.Event == "" {
+			gaps.Add("%d bytes of the log %s were cut: events in them are not counted", line.Cut.Bytes, filepath.Base(path))
+			return nil
 		}
-		for _, rule := range rules {
-			if rule.expression.Match(line) {
-				l.Events[rule.event].Count++
-			}
+		e := &l.Events[slices.IndexFunc(l.Events, func(e LogEvent) bool { return e.Event == line.Event })]
+		e.Count++
+		if line.Duration > 0 {
+			e.Timed++
+			e.Total += line.Duration
+			e.Longest = max(e.Longest, line.Duration)
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
 	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
@@ -41,7 +42,7 @@ func outcomeRows() []Row {
 		{Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened in place of those that broke or were refused, and how many they lost, in the measured window", Cell: reconnects},
 		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(c *run.Counts) run.Measure { return c.Clamped }),
 		{Name: "ERRORS", Unit: "requests", Definition: "requests that failed or are unknown, by class", Cell: errorClasses},
-		{Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out", Ours: true, Cell: logEvents},
+		{Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out; longest is of the lines that give a time", Ours: true, Cell: logEvents},
 	}
 }
 
@@ -119,7 +120,7 @@ func logEvents(r *run.Run) Cell {
 		var parts []string
 		for _, e := range r.Machines.Logs.Events {
 			if e.Count > 0 {
-				parts = append(parts, fmt.Sprintf("%s %s", e.Event, humanize.Comma(e.Count)))
+				parts = append(parts, fmt.Sprintf("%s %s", e.Event, humanize.Comma(e.Count))+longestOf(e))
 			}
 		}
 		if len(parts) == 0 {
@@ -127,6 +128,14 @@ func logEvents(r *run.Run) Cell {
 		}
 		return strings.Join(parts, ", ")
 	})
+}
+
+// longestOf prints the longest of the events whose lines give how long they took.
+func longestOf(e run.LogEvent) string {
+	if e.Timed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (longest %s)", e.Longest.Round(time.Millisecond/10))
 }
 
 // bytesPerResponse is the mean size of the values that reads returned.

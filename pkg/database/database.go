@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -129,7 +130,9 @@ type Plan struct {
 	// leader, although the driver can ask: an external proxy does not pass that on.
 	Mute bool `json:"mute,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
-	LogRules []LogRule `json:"log_rules,omitempty"`
+	LogRules []logrule.Rule `json:"log_rules,omitempty"`
+	// LogTimes find the times of lines, the first that matches.
+	LogTimes []logrule.Time `json:"log_times,omitempty"`
 }
 
 // UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".
@@ -156,14 +159,6 @@ type Command struct {
 	Env []string `json:"env,omitempty"`
 	// WaitListen delays the next command until these addresses accept connections.
 	WaitListen []string `json:"wait_listen,omitempty"`
-}
-
-// LogRule turns matching log lines into events of a run.
-type LogRule struct {
-	// Event is the kind of event, such as "leader changed".
-	Event string `json:"event"`
-	// Pattern is a regular expression (RE2) matched against each line.
-	Pattern string `json:"pattern"`
 }
 
 // Validator is a driver that checks its decoded options, and that they fit the machine

@@ -17,7 +17,20 @@ type Event struct {
 	Kind   string `json:"kind"`
 	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
 	Text   string `json:"text,omitempty"`
+	// Took is how long it took, and Amount how much it was, in Unit, where a log's line
+	// gives that.
+	Took   time.Duration `json:"took_ns,omitempty"`
+	Amount float64       `json:"amount,omitempty"`
+	Unit   string        `json:"unit,omitempty"`
+	// Log is the log, below the tag's folder, that an event was found in by the driver's
+	// rules, and Line the number of its line. Its time is then the line's, converted into
+	// the client's clock.
+	Log  string `json:"log,omitempty"`
+	Line int64  `json:"line,omitempty"`
 }
+
+// EventLogCut is the kind of event that a part of a log is missing.
+const EventLogCut = "log cut"
 
 // EventLeader is the kind of event that a member was found to lead: the first one,
 // or another than before.

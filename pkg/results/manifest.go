@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/logrule"
 )
 
 // FormatVersion is the version of the result folder's layout and columns. It
@@ -132,7 +133,9 @@ type DatabaseRun struct {
 	Fsync       string          `json:"fsync,omitempty"`
 	Load        Load            `json:"load"`
 	Members     []Member        `json:"members"`
-	LogRules    []LogRule       `json:"log_rules,omitempty"`
+	// LogRules and LogTimes are how events are found in the members' logs.
+	LogRules []logrule.Rule `json:"log_rules,omitempty"`
+	LogTimes []logrule.Time `json:"log_times,omitempty"`
 	// Leader is the leading member's index when the load began, -1 if unknown.
 	Leader int `json:"leader"`
 	// Started is when the first member was asked to start, Ready when a quorum
@@ -240,9 +243,18 @@ type Member struct {
 	Exit []string `json:"exit,omitempty"`
 	// Files are the files collected from the agent, below the tag's folder.
 	Files []string `json:"files,omitempty"`
+	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
+	LogCuts []LogCut `json:"log_cuts,omitempty"`
 	// Profiles are the profiles that the member made of itself during the load.
 	Profiles []Profile `json:"profiles,omitempty"`
 	Error    string    `json:"error,omitempty"`
+}
+
+// LogCut is how much of a log is missing.
+type LogCut struct {
+	// File is below the tag's folder.
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
 }
 
 // Profile is a profile in pprof's format that a member made.
@@ -300,12 +312,6 @@ type Disk struct {
 	// FsyncP50 is the median of a short fdatasync probe in the data directory's
 	// file system before the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
-}
-
-// LogRule finds events in collected logs.
-type LogRule struct {
-	Event   string `json:"event"`
-	Pattern string `json:"pattern"`
 }
 
 // FastestFsync is the least time that a durable fdatasync takes on any disk. A faster

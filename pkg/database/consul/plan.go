@@ -82,7 +82,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		Listen: []string{
 			address(self, "client"), address(self, "server"), address(self, "serf_lan"), address(self, "serf_lan") + database.UDP,
 		},
-		LogRules: logRules(),
+		LogRules: logRules(), LogTimes: logTimes(),
 	}, nil
 }
 
@@ -146,19 +146,6 @@ func (o *Options) config(m database.Member) map[string]any {
 		}}
 	}
 	return config
-}
-
-// logRules find events in Consul's log that disturb a run.
-func logRules() []database.LogRule {
-	return []database.LogRule{
-		{Event: "leader elected", Pattern: `agent\.server: cluster leadership acquired`},
-		{Event: "leader lost", Pattern: `agent\.server: cluster leadership lost`},
-		{Event: "election", Pattern: `agent\.server\.raft: heartbeat timeout reached, starting election`},
-		{Event: "quorum lost", Pattern: `agent\.server\.raft: failed to contact quorum of nodes`},
-		{Event: "peer unreachable", Pattern: `agent\.server\.raft: failed to (contact|heartbeat to|appendEntries to)[: ]`},
-		{Event: "snapshot", Pattern: `agent\.server\.raft: starting snapshot up to`},
-		{Event: "large raft entry", Pattern: `Attempting to apply large raft entry`},
-	}
 }
 
 // memberName counts members from 1, as log names in results do.

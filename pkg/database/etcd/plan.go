@@ -45,7 +45,7 @@ func (s *Server) Plan(m database.Member) (database.Plan, error) {
 		Commands: []database.Command{cmd},
 		DataDirs: []string{dataDir},
 		Listen:   []string{address(self, "client"), address(self, "peer")},
-		LogRules: logRules(),
+		LogRules: logRules(), LogTimes: logTimes(),
 	}, nil
 }
 
@@ -89,21 +89,6 @@ func (s *Server) args(m database.Member) []string {
 		)
 	}
 	return append(args, s.Flags...)
-}
-
-// logRules find events in the logs of etcd 3.4 to 3.7 that disturb a run.
-func logRules() []database.LogRule {
-	return []database.LogRule{
-		{Event: "leader elected", Pattern: `elected leader [0-9a-f]+ at term`},
-		{Event: "leader changed", Pattern: `changed leader from [0-9a-f]+ to`},
-		{Event: "leader lost", Pattern: `lost leader [0-9a-f]+ at term`},
-		{Event: "slow fdatasync", Pattern: `"msg":"slow fdatasync"`},
-		{Event: "apply took too long", Pattern: `"msg":"apply request took too long"`},
-		{Event: "read index took too long", Pattern: `"msg":"waiting for ReadIndex response took too long`},
-		{Event: "heartbeat late", Pattern: `"msg":"leader failed to send out heartbeat on time`},
-		{Event: "snapshot", Pattern: `"msg":"triggering snapshot"`},
-		{Event: "no space", Pattern: `"msg":"message exceeded backend quota`},
-	}
 }
 
 // memberName counts members from 1, as the classic tool did.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -104,7 +105,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		}},
 		DataDirs: []string{"data"},
 		Listen:   []string{address(m.Self())},
-		LogRules: []database.LogRule{{Event: "write refused", Pattern: `^refused write `}},
+		LogRules: []logrule.Rule{{Event: "write refused", Pattern: `^refused write `, Help: "a member that does not lead was asked to write"}},
 	}, nil
 }
 

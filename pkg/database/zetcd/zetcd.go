@@ -33,6 +33,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -185,9 +186,11 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		Args: []string{"-zkaddr", listen, "-endpoints", endpoint, "-logtostderr"},
 		// It exits without a message if it can't listen. The wait makes that an error.
 		WaitListen: []string{listen},
+		Env:        []string{"TZ=UTC"}, // log lines name no zone
 	})
 	plan.Listen = append([]string{listen}, plan.Listen...)
-	plan.LogRules = append(plan.LogRules, database.LogRule{Event: "proxy panicked", Pattern: `^panic: `})
+	plan.LogRules = append(plan.LogRules, logrule.Rule{Event: "proxy panicked", Pattern: `^panic: `, Help: "the proxy died"})
+	plan.LogTimes = append(plan.LogTimes, logrule.Time{Pattern: `^[IWEF](\d{4} \d\d:\d\d:\d\d\.\d{6}) `, Layout: "0102 15:04:05.000000"})
 	return plan, nil
 }
 

@@ -94,7 +94,7 @@ func TestPlan(t *testing.T) {
 	}
 	want := database.Command{
 		Name: Name, Path: "/opt/zetcd", Args: []string{"-zkaddr", "[::1]:2181", "-endpoints", "[::1]:2379", "-logtostderr"},
-		WaitListen: []string{"[::1]:2181"},
+		WaitListen: []string{"[::1]:2181"}, Env: []string{"TZ=UTC"},
 	}
 	if diff := cmp.Diff(want, built.Commands[1]); diff != "" {
 		t.Errorf("proxy (-want +got):\n%s", diff)

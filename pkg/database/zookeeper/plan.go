@@ -56,7 +56,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		Commands: []database.Command{{Name: Name, Path: java, Args: o.args(m, jars)}},
 		DataDirs: []string{dataDir, logDir},
 		Listen:   []string{address(self, "client"), address(self, "peer"), address(self, "election")},
-		LogRules: logRules(),
+		LogRules: logRules(), LogTimes: logTimes(),
 	}, nil
 }
 
@@ -88,7 +88,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 	if o.JavaXmx != "" {
 		args = append(args, "-Xmx"+o.JavaXmx)
 	}
-	args = append(args, "-Djute.maxbuffer="+strconv.Itoa(o.JuteMaxBuffer))
+	args = append(args, "-Djute.maxbuffer="+strconv.Itoa(o.JuteMaxBuffer), "-Duser.timezone=UTC") // log lines name no zone
 	args = append(args, o.Flags...)
 	classPath := []string{confDir, filepath.Join(jars, "*"), filepath.Join(jars, "lib", "*")}
 	return append(args, "-cp", strings.Join(classPath, string(filepath.ListSeparator)),
@@ -141,22 +141,6 @@ func secure(set func(string, any), m database.Member) {
 		set(prefix+"keyStore.location", m.TLS.Cert)
 		set(prefix+"trustStore.type", "PEM")
 		set(prefix+"trustStore.location", m.TLS.CA)
-	}
-}
-
-// logRules find disturbances of a run in the logs of ZooKeeper 3.4 to 3.9.
-func logRules() []database.LogRule {
-	return []database.LogRule{
-		{Event: "leader elected", Pattern: `LEADING - LEADER ELECTION TOOK`},
-		{Event: "following", Pattern: `FOLLOWING - LEADER ELECTION TOOK`},
-		{Event: "election", Pattern: `New election\. My id`},
-		{Event: "leader lost", Pattern: `Exception when following the leader`},
-		{Event: "slow fsync", Pattern: `fsync-ing the write ahead log in .* took \d+ms`},
-		{Event: "snapshot", Pattern: `Snapshotting: 0x`},
-		{Event: "session expired", Pattern: `Expiring session 0x`},
-		{Event: "request too large", Pattern: `Len error`},
-		{Event: "too many connections", Pattern: `Too many connections from`},
-		{Event: "out of memory", Pattern: `java\.lang\.OutOfMemoryError`},
 	}
 }
 

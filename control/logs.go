@@ -1,0 +1,102 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/clocks"
+	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// maxLogEvents is how many events of one kind and member are written. The report counts
+// all of them, in the logs.
+const maxLogEvents = 1000
+
+// noteLogs writes the events that the rules find in the collected logs of a run, in the
+// order of their times by the client's clock, and records in the manifest which logs
+// are not whole. Dir is the folder of the database.
+func noteLogs(dir string, record *results.DatabaseRun, to *results.EventWriter) error {
+	rules, err := logrule.Compile(record.LogRules, record.LogTimes)
+	if err != nil {
+		return fmt.Errorf("find events in logs: %w", err)
+	}
+	// Rows of the clocks before an error count.
+	tracks, _ := results.Tracks(dir, record)
+	var all []results.Event
+	var errs []error
+	for i := range record.Members {
+		n := logNotes{member: &record.Members[i], rules: rules, track: tracks[i], began: record.Started, seen: map[string]int{}}
+		for _, name := range n.member.Files {
+			if !strings.HasPrefix(name, results.DirLogs+"/") {
+				continue
+			}
+			if err := n.read(dir, name); err != nil {
+				errs = append(errs, fmt.Errorf("find events in %s: %w", name, err))
+			}
+		}
+		all = append(all, n.events...)
+	}
+	slices.SortStableFunc(all, func(a, b results.Event) int { return a.Time.Compare(b.Time) })
+	for _, e := range all {
+		if err := to.Write(e); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// logNotes are the events in the logs of one member.
+type logNotes struct {
+	member *results.Member
+	rules  *logrule.Matcher
+	track  clocks.Track
+	began  time.Time // of events before any time of the log
+	seen   map[string]int
+	events []results.Event
+}
+
+// read adds the events of one log.
+func (n *logNotes) read(dir, name string) error {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return n.rules.Scan(f, n.began.Year(), func(l *logrule.Line) error {
+		if l.Event == "" {
+			n.cut(name, l)
+			return nil
+		}
+		n.seen[l.Event]++
+		switch seen := n.seen[l.Event]; {
+		case seen < maxLogEvents:
+			n.add(results.Event{Kind: l.Event, Took: l.Duration, Amount: l.Amount, Unit: l.Unit, Text: l.Text()}, name, l)
+		case seen == maxLogEvents:
+			n.add(results.Event{Kind: l.Event, Took: l.Duration, Amount: l.Amount, Unit: l.Unit,
+				Text: fmt.Sprintf("later events of this kind and member are in its logs only; %s", l.Text())}, name, l)
+		}
+		return nil
+	})
+}
+
+// cut notes that a part of a log is missing.
+func (n *logNotes) cut(name string, l *logrule.Line) {
+	n.member.LogCuts = append(n.member.LogCuts, results.LogCut{File: name, Bytes: l.Cut.Bytes})
+	n.add(results.Event{Kind: results.EventLogCut, Amount: float64(l.Cut.Bytes), Unit: "bytes",
+		Text: fmt.Sprintf("%d bytes of this log were cut on the member's machine", l.Cut.Bytes)}, name, l)
+}
+
+// add adds an event with its place and time.
+func (n *logNotes) add(e results.Event, name string, l *logrule.Line) {
+	e.Member, e.Log, e.Line, e.Time = n.member.Index, name, l.Number, n.began.UTC()
+	if !l.Time.IsZero() {
+		e.Time = time.Unix(0, n.track.Client(l.Time.UnixNano())).UTC()
+	}
+	n.events = append(n.events, e)
+}

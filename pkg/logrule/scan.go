@@ -1,0 +1,85 @@
+package logrule
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/logfile"
+)
+
+// maxLine is how much of a line is matched, in bytes: no event needs so much.
+const maxLine = 16 << 10
+
+// maxText is how much of a line an event keeps, in bytes.
+const maxText = 400
+
+// Line is one event, with its line. It is valid for the call that it is given to.
+type Line struct {
+	Found
+	// Number counts lines from 1.
+	Number int64
+	// Time is that of the line, or of the last line before it that has one; zero
+	// without any. It is in the clock of the machine that wrote the log.
+	Time time.Time
+	// Cut is a part of the log that is missing here. Event is then empty.
+	Cut logfile.Cut
+
+	line []byte
+}
+
+// Text is the line, shortened and safe to print.
+func (l *Line) Text() string {
+	text := strings.ToValidUTF8(string(l.line[:min(len(l.line), maxText)]), "?")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text))
+}
+
+// Scan calls each with every event of a log, in order, and with each cut. Times without
+// a year are in year. It stops at the first error.
+func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
+	lines := bufio.NewReaderSize(r, maxLine)
+	now := Line{}
+	for {
+		line, more, err := lines.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now.Number++
+		now.line = line
+		if at, ok := m.Time(line, year); ok {
+			now.Time = at
+		}
+		if err := m.scanLine(&now, each); err != nil {
+			return err
+		}
+		for more && err == nil { // the rest of a long line
+			_, more, err = lines.ReadLine()
+		}
+	}
+}
+
+// scanLine calls each with the events of a line.
+func (m *Matcher) scanLine(l *Line, each func(*Line) error) error {
+	if cut, ok := logfile.ParseCut(l.line); ok {
+		l.Found, l.Cut = Found{}, cut
+		err := each(l)
+		l.Cut = logfile.Cut{}
+		return err
+	}
+	for _, l.Found = range m.Match(l.line) {
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
