@@ -43,8 +43,13 @@ func newAgent(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run on a database machine: start, watch and stop the database there",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runAgent(cmd.Context(), f) },
+		Long: `Run on a database machine: start, watch and stop the database there.
+
+With certificates (--certs; see dbtester certs) an agent lets in only control with a
+certificate of the same CA. Without, it listens on loopback addresses only and lets in
+processes of its own user, which know the token. --insecure lets in anyone.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAgent(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:3500", "address to listen on, as HOST:PORT")

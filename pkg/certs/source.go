@@ -26,7 +26,12 @@ type Source struct {
 	at   version // of the last attempt
 	err  string  // of the last attempt, "" if it succeeded
 	held *keys
+	// warned is when the log last told of the end of the certificate.
+	warned time.Time
 }
+
+// warnEvery is how often a certificate that ends soon is logged while it is used.
+const warnEvery = 24 * time.Hour
 
 // Open reads the files of a party, which must be valid now. log takes what goes wrong
 // later; nil discards it.
@@ -66,6 +71,7 @@ func (s *Source) Info() Info {
 func (s *Source) current() *keys {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.warn()
 	at, err := s.files.version()
 	if err == nil && at == s.at {
 		return s.held
@@ -84,6 +90,17 @@ func (s *Source) current() *keys {
 		s.log.Error("certificates changed and cannot be used: the old ones stay", "error", err)
 	}
 	return s.held
+}
+
+// warn logs that the certificate ends soon or has ended. mu is held.
+func (s *Source) warn() {
+	now, leaf := s.now(), s.held.pair.Leaf
+	text := Info{From: leaf.NotBefore, Until: leaf.NotAfter}.Warning(now)
+	if text == "" || now.Sub(s.warned) < warnEvery {
+		return
+	}
+	s.warned = now
+	s.log.Warn("certificate "+text, "certificate", s.files.Cert, "hosts", strings.Join(HostsOf(leaf), ","))
 }
 
 // Server returns how an agent serves the next connection: TLS 1.3 only, for callers with

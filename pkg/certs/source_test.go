@@ -161,7 +161,7 @@ func TestExpired(t *testing.T) {
 	}
 	agent := source(t, filepath.Join(past.Path, "agent-127.0.0.2"), certs.RoleAgent, nil)
 	then := func() time.Time { return past.Now.Add(time.Hour) }
-	control, err := certs.OpenAt(certs.In(filepath.Join(past.Path, "control")), certs.RoleControl, then)
+	control, err := certs.OpenAt(certs.In(filepath.Join(past.Path, "control")), certs.RoleControl, nil, then)
 	if err != nil {
 		t.Fatalf("open control's certificate of then: %v", err)
 	}
@@ -169,7 +169,7 @@ func TestExpired(t *testing.T) {
 	config.Time = nil
 	wantRefused(t, "an expired control", agent, control, config,
 		"agent: its certificate (dbtester control) expired on ", "(this machine's time is ", "control: the certificate shown to it (", "is not valid by its clock")
-	old, err := certs.OpenAt(expired, certs.RoleAgent, then)
+	old, err := certs.OpenAt(expired, certs.RoleAgent, nil, then)
 	if err != nil {
 		t.Fatalf("open the agent's certificate of then: %v", err)
 	}
@@ -226,5 +226,25 @@ func TestReload(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "certificates were read again") {
 		t.Errorf("the change is not logged:\n%s", log)
+	}
+}
+
+// A service that runs for months tells of the end of its certificate once a day.
+func TestWarnsWhileUsed(t *testing.T) {
+	f := folder(t, time.Now())
+	now, log := time.Now(), &bytes.Buffer{}
+	s, err := certs.OpenAt(certs.In(filepath.Join(f.Path, "agent-127.0.0.1")), certs.RoleAgent, slog.New(slog.NewTextHandler(log, nil)), func() time.Time { return now })
+	if err != nil {
+		t.Fatalf("open the certificates: %v", err)
+	}
+	for hour := range 400 * 24 {
+		now = f.Now.Add(time.Duration(hour) * time.Hour)
+		s.Server()
+	}
+	if n := strings.Count(log.String(), "certificate expires on "); n != 30 {
+		t.Errorf("%d warnings in the last 30 days, want 30", n)
+	}
+	if n := strings.Count(log.String(), "certificate expired on "); n != 35 {
+		t.Errorf("%d warnings in the 35 days after, want 35", n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -37,11 +38,16 @@ func (Token) String() string { return "***" }
 // GoString is [Token.String] for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile is the file of this user's token, which may not exist.
+// DefaultFile is the file of this user's token, which may not exist. Services, which may
+// have no environment, find the one of the user's home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", err
+		u, unknown := user.Current()
+		if unknown != nil || !filepath.IsAbs(u.HomeDir) {
+			return "", err
+		}
+		dir = filepath.Join(u.HomeDir, ".config")
 	}
 	return filepath.Join(dir, "dbtester", "token"), nil
 }

@@ -39,7 +39,7 @@ var (
 	// ErrOpen is that the listener asks nobody for a proof. The connection can be used.
 	ErrOpen = errors.New("it takes requests from anyone")
 	// ErrOther is that the listener does not know the token.
-	ErrOther = errors.New("it does not know this user's token: another user runs it")
+	ErrOther = errors.New("it does not know this user's token: another user runs it, or it was started before the token was replaced")
 	// ErrStranger is that the caller does not know the token.
 	ErrStranger = errors.New("the caller does not know this user's token")
 )

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -81,10 +82,8 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s: the error holds the token: %v", name, err)
 		}
 	}
-	if os.Getuid() == 0 {
-		if err := os.Chown(path, 65534, 65534); err != nil {
-			t.Fatalf("give the token away: %v", err)
-		}
+	// Root can give the token away, unless its user namespace has no other users.
+	if os.Getuid() == 0 && os.Chown(path, 65534, 65534) == nil {
 		if _, err := usertoken.Read(path); err == nil || !strings.Contains(err.Error(), "belongs to user id 65534") {
 			t.Errorf("the token of another user: %v", err)
 		}
@@ -252,5 +251,24 @@ func TestNoToken(t *testing.T) {
 	caller, listener = pair(t, "127.0.0.1:0")
 	if atCaller, atListener := meet(caller, listener, usertoken.Token{}, token); !errors.Is(atCaller, usertoken.ErrOther) || atListener == nil {
 		t.Errorf("a caller without a token: %v, %v", atCaller, atListener)
+	}
+}
+
+// The agent of a service, which has no environment, and the control of a login of the
+// same user have one token.
+func TestDefaultFile(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", "")
+	u, err := user.Current()
+	if err != nil {
+		t.Skip("this user has no home")
+	}
+	t.Setenv("HOME", u.HomeDir)
+	atLogin, err := usertoken.DefaultFile()
+	if err != nil {
+		t.Fatalf("find the token: %v", err)
+	}
+	t.Setenv("HOME", "")
+	if asService, err := usertoken.DefaultFile(); err != nil || asService != atLogin {
+		t.Errorf("as a service %q, %v, at a login %q", asService, err, atLogin)
 	}
 }
