@@ -173,7 +173,9 @@ func (f *folderReader) readMembers() {
 			m.Servers = append(m.Servers, Machine{Name: name, Missing: NoAgents})
 			continue
 		}
-		m.Servers = append(m.Servers, readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &f.run.Gaps))
+		server := readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &f.run.Gaps)
+		server.Own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &f.run.Gaps)
+		m.Servers = append(m.Servers, server)
 	}
 	m.setDisks(&f.run.Info, nil)
 }

@@ -12,6 +12,8 @@ import (
 type Machine struct {
 	Name    string // "member 1", "client"
 	Samples []results.Sample
+	// Own is what the member reported of itself; empty for the client.
+	Own Own
 	// Missing is the reason for the lack of samples, "" if there are any.
 	Missing string
 }

@@ -23,7 +23,7 @@ func All(runs []*run.Run) []Row {
 		{"Requests by their end", outcomeRows()},
 		{"Where requests went", placeRows(runs)},
 		{"The client's own part", clientRows()},
-		{"Members", slices.Concat(memberRows(), clockRows(), metricRows())},
+		{"Members", slices.Concat(memberRows(), clockRows(), metricRows(), ownRows())},
 		{"Conditions", conditionRows()},
 	} {
 		for _, r := range part.rows {

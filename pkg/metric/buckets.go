@@ -71,6 +71,24 @@ func (b Buckets) Since(earlier Buckets) (Buckets, bool) {
 	return d, d.Check() == nil
 }
 
+// Plus returns the values of both histograms, of which one may be unknown. It returns
+// false if their bounds differ.
+func (b Buckets) Plus(other Buckets) (Buckets, bool) {
+	switch {
+	case !b.Known():
+		return other, true
+	case !other.Known():
+		return b, true
+	case !slices.Equal(b.Bounds, other.Bounds):
+		return Buckets{}, false
+	}
+	sum := Buckets{Bounds: b.Bounds, Counts: make([]float64, len(b.Counts))}
+	for i := range b.Counts {
+		sum.Counts[i] = b.Counts[i] + other.Counts[i]
+	}
+	return sum, true
+}
+
 // Quantile returns the bucket that holds the value of rank ceil(q*n): the value is above
 // low, or 0 or more in the first bucket, and at most high, which may be +Inf. known is
 // false for a histogram without values. q lies in (0, 1].

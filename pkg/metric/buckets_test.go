@@ -22,6 +22,15 @@ func TestBuckets(t *testing.T) {
 	if want := buckets(t, "0.001=50 0.01=98 +Inf=100"); !ok || !cmp.Equal(grown, want) {
 		t.Errorf("between both were %v, got %v, %t", want, grown, ok)
 	}
+	if back, ok := grown.Plus(first); !ok || !cmp.Equal(back, later) {
+		t.Errorf("the first and what grew must be %v, got %v, %t", later, back, ok)
+	}
+	if same, ok := (Buckets{}).Plus(first); !ok || !cmp.Equal(same, first) {
+		t.Errorf("nothing more must be %v, got %v, %t", first, same, ok)
+	}
+	if _, ok := first.Plus(buckets(t, "1=1 +Inf=1")); ok {
+		t.Error("histograms of different bounds have no sum")
+	}
 	if got := string(later.AppendText(nil)); got != "0.001=51 0.01=101 +Inf=104" {
 		t.Errorf("a histogram must be written as it was read, got %q", got)
 	}

@@ -1,0 +1,83 @@
+package run
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/clocks"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// ownOf is a member that had these many fsyncs in seconds from 0; each took 5 ms. A
+// negative number is a question without an answer.
+func ownOf(fsyncs ...float64) Own {
+	var own Own
+	for second, n := range fsyncs {
+		s := results.NewDatabaseSample()
+		s.UnixNano = int64(second)*1e9 + 2e6
+		if n < 0 {
+			own.lostAt = append(own.lostAt, s.UnixNano)
+			continue
+		}
+		s.Values.Set(metric.Fsyncs, n)
+		s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.001, .008, math.Inf(1)}, Counts: []float64{0, n, n}}
+		own.Samples = append(own.Samples, s)
+	}
+	return own
+}
+
+func TestOwn(t *testing.T) {
+	windows := []Span{{2e9, 4e9}, {5e9, 6e9}}
+	own := ownOf(10, 20, 30, -1, 50, 60, 100, 1000)
+	if got := own.Growth(windows, metric.Fsyncs); !got.Known() || got.Value != 20+40 {
+		t.Errorf("want 60 fsyncs in both windows: 20 from 2 s on and 40 from 5 s on, got %+v", got)
+	}
+	buckets, of := own.Histogram(windows, metric.FsyncHistogram)
+	if low, high, known := buckets.Quantile(.99); !of.Known() || of.N != 60 || !known || low != .001 || high != .008 {
+		t.Errorf("want 60 values with the 99th percentile between 1 and 8 ms, got %+v, %g, %g", of, low, high)
+	}
+	if got := own.Peak(windows, metric.Fsyncs); got.Value != 60 {
+		t.Errorf("the largest value in the windows is that of 5 s, 60, got %+v", got)
+	}
+	if got := own.Last(metric.Fsyncs); got.Value != 1000 {
+		t.Errorf("the last value is 1000, got %+v", got)
+	}
+	if n := own.LostWithin(Span{0, 9e9}); n != 1 {
+		t.Errorf("one question had no answer, got %d", n)
+	}
+	if own.Reports(metric.Commits) || !own.Reports(metric.Fsyncs) || !own.Reports(metric.FsyncHistogram) {
+		t.Error("the member reports fsyncs and no commits")
+	}
+}
+
+func TestOwnThatIsMissing(t *testing.T) {
+	windows := []Span{{1e9, 4e9}}
+	for name, test := range map[string]struct {
+		own Own
+		why string
+	}{
+		"nothing":        {Own{}, "fewer than twice"},
+		"before only":    {ownOf(10), "fewer than twice"},
+		"started again":  {ownOf(10, 20, 5, 10, 20), "started again"},
+		"not this value": {Own{Samples: []results.DatabaseSample{results.NewDatabaseSample(), results.NewDatabaseSample()}}, "fewer than twice"},
+	} {
+		got := test.own.Growth(windows, metric.Fsyncs)
+		_, of := test.own.Histogram(windows, metric.FsyncHistogram)
+		if got.Known() || of.Known() || !strings.Contains(got.Missing, test.why) || of.Missing == "" {
+			t.Errorf("%s: want no number, because of %q, got %+v and %+v", name, test.why, got, of)
+		}
+	}
+	if got := ownOf(1, 2, 3, 4, 5).Growth(windows, metric.Commits); got.Known() || !strings.Contains(got.Missing, "not reported") {
+		t.Errorf("a metric that is not reported has no growth, got %+v", got)
+	}
+}
+
+// A file that is missing or broken does not end the reading of a run.
+func TestReadOwn(t *testing.T) {
+	var gaps Gaps
+	if own := readOwn(t.TempDir()+"/none.csv", clocks.Track{}, &gaps); len(own.Samples) > 0 || len(gaps.List) > 0 {
+		t.Errorf("a file that is not there must have no rows and no gap, got %+v, %v", own, gaps.List)
+	}
+}

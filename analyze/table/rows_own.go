@@ -1,0 +1,139 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// ownRows show what members reported of themselves over the measured part of the load.
+// A database that does not report a number has no row for it.
+func ownRows() []Row {
+	row := func(name, unit, definition string, of metric.Name, cell func(*run.Run) Cell) Row {
+		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: attended(reported(of, cell))}
+	}
+	most := func(name, unit, definition string, of metric.Name, text func(float64) string, value func(*run.Run, run.Machine) run.Measure) Row {
+		return row(name, unit, definition+"; the member with the most, and which", of, largest(text, value))
+	}
+	growth := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
+		return func(r *run.Run, m run.Machine) run.Measure { return m.Own.Growth(r.Windows.MeasuredSpans(), n) }
+	}
+	peak := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
+		return func(r *run.Run, m run.Machine) run.Measure { return m.Own.Peak(r.Windows.MeasuredSpans(), n) }
+	}
+	last := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
+		return func(_ *run.Run, m run.Machine) run.Measure { return m.Own.Last(n) }
+	}
+	return []Row{
+		most("MEMBER-FSYNCS", "times", "times that a member made its log durable in the measured window", metric.Fsyncs, commaText, growth(metric.Fsyncs)),
+		most("MEMBER-FSYNC-AVG", "s", "mean time of these", metric.FsyncSeconds, millisOfSeconds, meanOf(metric.FsyncSeconds, metric.Fsyncs)),
+		row("MEMBER-FSYNC-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.FsyncHistogram, bucketCell(metric.FsyncHistogram)),
+		most("MEMBER-COMMIT-AVG", "s", "mean time of a commit of the store's file in the measured window", metric.CommitSeconds, millisOfSeconds, meanOf(metric.CommitSeconds, metric.Commits)),
+		row("MEMBER-COMMIT-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.CommitHistogram, bucketCell(metric.CommitHistogram)),
+		most("MEMBER-SNAPSHOTS", "times", "snapshots in the measured window", metric.Snapshots, commaText, growth(metric.Snapshots)),
+		most("MEMBER-PROPOSALS-APPLIED", "entries", "entries of the log that a member applied in the measured window", metric.ProposalsApplied, commaText, growth(metric.ProposalsApplied)),
+		most("MEMBER-PROPOSALS-FAILED", "proposals", "proposals that failed in the measured window", metric.ProposalsFailed, commaText, growth(metric.ProposalsFailed)),
+		most("MEMBER-MAX-PROPOSALS-PENDING", "proposals", "proposals that waited for their commit, once a second", metric.ProposalsPending, commaText, peak(metric.ProposalsPending)),
+		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were taken and not answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
+		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw in the measured window", metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
+		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
+		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads in the measured window", metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
+		{Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
+			Definition: "mean time of an answer with a member's own metrics, one each second, and its size; of the member with the longest, and which; questions without an answer are counted",
+			Cell:       attended(metricsCost)},
+	}
+}
+
+// reported prints a number of databases that report it.
+func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		for _, server := range r.Machines.Servers {
+			if server.Own.Reports(n) {
+				return cell(r)
+			}
+		}
+		return inapplicable("no member reported it")
+	}
+}
+
+// meanOf is a sum over its count.
+func meanOf(sum, count metric.Name) func(*run.Run, run.Machine) run.Measure {
+	return func(r *run.Run, m run.Machine) run.Measure {
+		windows := r.Windows.MeasuredSpans()
+		total, n := m.Own.Growth(windows, sum), m.Own.Growth(windows, count)
+		switch {
+		case !total.Known():
+			return total
+		case !n.Known():
+			return n
+		case n.Value == 0:
+			return run.Missing("there was none in the measured window")
+		}
+		return run.Measured(total.Value/n.Value, int64(n.Value))
+	}
+}
+
+// millisOfSeconds prints seconds as milliseconds.
+func millisOfSeconds(v float64) string { return millisText(v * 1e3) }
+
+// bucketCell prints the bucket of the 99th percentile of the member whose bucket is the
+// highest. Its value is the upper bound, if there is one.
+func bucketCell(n metric.Name) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		low, high, count, name := -1.0, -1.0, int64(0), ""
+		for _, server := range r.Machines.Servers {
+			buckets, of := server.Own.Histogram(r.Windows.MeasuredSpans(), n)
+			if !of.Known() {
+				return missing("%s: %s", server.Name, of.Missing)
+			}
+			l, h, known := buckets.Quantile(.99)
+			if known && h > high {
+				low, high, count, name = l, h, of.N, server.Name
+			}
+		}
+		if name == "" {
+			return missing("there was none in the measured window")
+		}
+		text := fmt.Sprintf("between %v and %v (%s)", bound(low), bound(high), name)
+		if math.IsInf(high, 1) {
+			return Cell{Text: fmt.Sprintf("above %v (%s)", bound(low), name), N: count}
+		}
+		return number(high, count, "%s", text)
+	}
+}
+
+// bound prints a bound in seconds as a duration: "8ms".
+func bound(seconds float64) time.Duration {
+	return time.Duration(math.Round(min(seconds, 1e6) * 1e9))
+}
+
+// metricsCost prints what it took to ask the member that took longest.
+func metricsCost(r *run.Run) Cell {
+	var longest, bytes float64
+	var count int64
+	lost, name := 0, ""
+	for _, server := range r.Machines.Servers {
+		lost += server.Own.LostWithin(r.Windows.Load)
+		sum, size, n := 0.0, 0.0, int64(0)
+		for _, s := range server.Own.Within(r.Windows.Load) {
+			sum, size, n = sum+float64(s.AskedNS), size+float64(s.Bytes), n+1
+		}
+		if n > 0 && (name == "" || sum/float64(n) > longest) {
+			longest, bytes, count, name = sum/float64(n), size/float64(n), n, server.Name
+		}
+	}
+	switch {
+	case name == "" && lost == 0:
+		return inapplicable("members were not asked for their metrics")
+	case name == "":
+		return missing("no member answered during the load")
+	}
+	text := fmt.Sprintf("%s, %s (%s)", millisText(longest/1e6), HumanSize(bytes), name)
+	if lost > 0 {
+		text += fmt.Sprintf(", %d without an answer", lost)
+	}
+	return number(longest/1e9, count, "%s", text)
+}

@@ -1,0 +1,65 @@
+package table
+
+import (
+	"math"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestRowsOfMembersOwnMetrics has members that reported, by their number: n fsyncs a
+// second of 4 ms, more of them slow.
+func TestRowsOfMembersOwnMetrics(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	cells := func() map[string]Cell {
+		all := map[string]Cell{}
+		for _, row := range ownRows() {
+			all[row.Name] = row.Cell(runs[0])
+		}
+		return all
+	}
+	for name, cell := range cells() {
+		if cell.applies() {
+			t.Errorf("%s must have no row without reports, got %+v", name, cell)
+		}
+	}
+	load := runs[0].Windows.Load
+	for i := range runs[0].Machines.Servers {
+		for second := range (load.To-load.From)/1e9 + 3 {
+			s := results.NewDatabaseSample()
+			s.UnixNano, s.AskedNS, s.Bytes = load.From+(second-1)*1e9, int64(i+1)*1e6, 1000
+			n := float64(100 * (int64(i) + 1) * second)
+			s.Values.Set(metric.Fsyncs, n)
+			s.Values.Set(metric.FsyncSeconds, n*.004)
+			s.Values.Set(metric.ProposalsPending, float64(i))
+			s.Values.Set(metric.DBBytes, 1e6*float64(second))
+			high := n * float64(i) / 10 // of member 1 none, of member 2 a tenth
+			s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.004, .016, math.Inf(1)}, Counts: []float64{n - high, n, n}}
+			runs[0].Machines.Servers[i].Own.Samples = append(runs[0].Machines.Servers[i].Own.Samples, s)
+		}
+	}
+	got := cells()
+	last := len(runs[0].Machines.Servers)
+	for name, want := range map[string]string{
+		"MEMBER-FSYNC-AVG":             "4.0000 ms (member 1)",
+		"MEMBER-FSYNC-p99":             "between 4ms and 16ms (member 2)",
+		"MEMBER-METRICS-COST":          map[int]string{2: "2.0000 ms, 1.0 kB (member 2)", 3: "3.0000 ms, 1.0 kB (member 3)"}[last],
+		"MEMBER-MAX-PROPOSALS-PENDING": map[int]string{2: "1 (member 2)", 3: "2 (member 3)"}[last],
+	} {
+		if got[name].Text != want {
+			t.Errorf("%s must be %q, got %+v", name, want, got[name])
+		}
+	}
+	if p99 := got["MEMBER-FSYNC-p99"]; p99.Value == nil || *p99.Value != .016 || p99.N == 0 {
+		t.Errorf("the value of a bucket must be its upper bound and have its number of fsyncs, got %+v", p99)
+	}
+	if cell := got["MEMBER-COMMIT-AVG"]; cell.applies() {
+		t.Errorf("a number that is not reported must have no row, got %+v", cell)
+	}
+}
