@@ -246,11 +246,14 @@ func TestRunRemembersErrors(t *testing.T) {
 	}
 }
 
+// BenchmarkSample reports the processor time of a sample, and what share of a core the
+// samples of a second take. With a short period nine of ten read less.
 func BenchmarkSample(b *testing.B) {
 	pid := spawn(b, "sleep 1000 & sleep 1000 & wait")
 	for name, o := range map[string]Options{
-		"self": {PIDs: pids(os.Getpid())},
-		"tree": {PIDs: pids(pid), Tree: true},
+		"self/1s":    {PIDs: pids(os.Getpid())},
+		"tree/1s":    {PIDs: pids(pid), Tree: true},
+		"tree/100ms": {PIDs: pids(pid), Tree: true, Period: 100 * time.Millisecond},
 	} {
 		b.Run(name, func(b *testing.B) {
 			o.Dir = b.TempDir()
@@ -260,12 +263,33 @@ func BenchmarkSample(b *testing.B) {
 			}
 			b.ReportAllocs()
 			var last results.Sample
-			for b.Loop() {
+			before := processorTime(b)
+			for n := 0; b.Loop(); n++ {
+				if n%10 == 0 {
+					s.second = -1 // a new second begins
+				}
+				if n%50 == 0 && o.Period != 0 || n%5 == 0 && o.Period == 0 {
+					for i := range s.machine.sources {
+						s.machine.sources[i].read = time.Time{} // what is read every 5 s is due
+					}
+				}
 				if last, err = s.Sample(); err != nil {
 					b.Fatalf("sample: %v", err)
 				}
 			}
+			each := (processorTime(b) - before).Seconds() / float64(b.N)
+			b.ReportMetric(1e6*each, "cpu-us/op")
+			b.ReportMetric(100*each*float64(time.Second/s.options.Period), "%-of-a-core")
 			b.ReportMetric(last.Get(metric.Threads), "threads")
 		})
 	}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatalf("ask for the use of this process: %v", err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
