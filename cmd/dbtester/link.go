@@ -91,7 +91,7 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 		return agentlink.Server{}, "", err
 	case source != nil:
 		i := source.Info()
-		return agentlink.Server{Certs: source, Log: log}, fmt.Sprintf("TLS as %s, for control of the same CA (certificate until %s)",
+		return agentlink.Server{Certs: source, Log: log}, fmt.Sprintf("control with a certificate of its CA (TLS as %s until %s)",
 			strings.Join(i.Hosts, ", "), i.Until.UTC().Format("2006-01-02 15:04 UTC")), nil
 	case f.insecure:
 		a.warn("--insecure: anyone who reaches %s can run databases here, and read, stop and change those of others", listen)
