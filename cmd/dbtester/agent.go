@@ -35,6 +35,7 @@ type agentFlags struct {
 	link        linkFlags
 	allowBinary bool
 	allowFlags  bool
+	dryCheck    bool
 	tools       toolFlags
 }
 
@@ -49,7 +50,12 @@ With certificates (--certs; see dbtester certs) an agent lets in only control wi
 certificate of the same CA. Without, it listens on loopback addresses only and lets in
 processes of its own user, which know the token. --insecure lets in anyone.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAgent(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.dryCheck {
+				return a.checkAgent(cmd.Context(), f)
+			}
+			return a.runAgent(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:3500", "address to listen on, as HOST:PORT")
@@ -62,6 +68,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	f.link.register(flags, "this agent's certificate", "let in anyone who reaches the address, without TLS or token, also from other machines: they can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever may call")
+	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, and end: exit code 0 if it can start")
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	cmd.SetFlagErrorFunc(agentFlagError)
@@ -132,11 +139,9 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	if err != nil {
 		return err
 	}
-	workDir := f.workDir
-	if workDir == "" {
-		if workDir, err = defaultWorkDir(f.listen); err != nil {
-			return err
-		}
+	workDir, err := f.workDirectory()
+	if err != nil {
+		return err
 	}
 	cache, err := cacheDir(f.cache)
 	if err != nil {
@@ -172,6 +177,14 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	return cmp.Or(err, closeErr)
 }
 
+// workDirectory is the one that was named, or the default.
+func (f agentFlags) workDirectory() (string, error) {
+	if f.workDir != "" {
+		return f.workDir, nil
+	}
+	return defaultWorkDir(f.listen)
+}
+
 // defaultWorkDir is below the user's cache directory and differs by listen address,
 // because several agents may run on one machine.
 func defaultWorkDir(listen string) (string, error) {
@@ -183,10 +196,11 @@ func defaultWorkDir(listen string) (string, error) {
 	return filepath.Join(cache, "dbtester-agent", name), nil
 }
 
-// openLog returns a logger to a file as JSON, or to standard error as text.
+// openLog returns a logger to a file as JSON, or to standard error as text; see
+// [logHandler].
 func openLog(a *app, path string) (*slog.Logger, func(), error) {
 	if path == "" {
-		return slog.New(slog.NewTextHandler(a.err, nil)), func() {}, nil
+		return slog.New(logHandler(a.err, os.Getenv("JOURNAL_STREAM"))), func() {}, nil
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {

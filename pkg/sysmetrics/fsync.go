@@ -18,29 +18,38 @@ const (
 )
 
 // FsyncP50 returns the median time of appending 4 KiB and fdatasync, of 50 times
-// or as many as fit into a second, to a temporary file in dir, which it removes.
-// A single fdatasync can't be interrupted, so one that hangs is waited for.
+// or as many as fit into a second, as [FsyncTimes] measures them.
 func FsyncP50(ctx context.Context, dir string) (p50 time.Duration, err error) {
+	times, err := FsyncTimes(ctx, dir, fsyncCount, fsyncLimit)
+	if err != nil {
+		return 0, err
+	}
+	return times[(len(times)-1)/2], nil
+}
+
+// FsyncTimes returns how long appending 4 KiB and fdatasync took, of count times or as
+// many as fit into limit, at least once, the shortest first. The temporary file in dir is
+// removed. A single fdatasync can't be interrupted, so one that hangs is waited for.
+func FsyncTimes(ctx context.Context, dir string, count int, limit time.Duration) (times []time.Duration, err error) {
 	f, err := os.CreateTemp(dir, ".fdatasync-probe-*")
 	if err != nil {
-		return 0, fmt.Errorf("probe fdatasync: %w", err)
+		return nil, fmt.Errorf("probe fdatasync: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	block := make([]byte, fsyncBytes)
-	times := make([]time.Duration, 0, fsyncCount)
-	for begin := time.Now(); len(times) < fsyncCount && time.Since(begin) < fsyncLimit; {
+	for begin := time.Now(); len(times) == 0 || len(times) < count && time.Since(begin) < limit; {
 		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("probe fdatasync: %w", err)
+			return nil, fmt.Errorf("probe fdatasync: %w", err)
 		}
 		start := time.Now()
 		if _, err := f.Write(block); err != nil {
-			return 0, fmt.Errorf("probe fdatasync: %w", err)
+			return nil, fmt.Errorf("probe fdatasync: %w", err)
 		}
 		if err := unix.Fdatasync(int(f.Fd())); err != nil {
-			return 0, fmt.Errorf("probe fdatasync in %s: %w", dir, err)
+			return nil, fmt.Errorf("probe fdatasync in %s: %w", dir, err)
 		}
 		times = append(times, time.Since(start))
 	}
 	slices.Sort(times)
-	return times[(len(times)-1)/2], nil
+	return times, nil
 }

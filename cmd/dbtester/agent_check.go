@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	humanize "github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+	"github.com/coreos/dbtester/pkg/usertoken"
+)
+
+const (
+	// probeCount and probeLimit bound the writes to the disk: as many as a p99 needs.
+	probeCount = 1000
+	probeLimit = 3 * time.Second
+	// javaTimeout bounds the question for its version.
+	javaTimeout = 15 * time.Second
+)
+
+// agentCheck prints what an agent would use.
+type agentCheck struct {
+	*app
+	flags agentFlags
+	tools map[string]string
+	w     *tabwriter.Writer
+	// problems are why the agent could not start.
+	problems []error
+}
+
+// checkAgent prints what an agent with these flags would use on this machine. It starts
+// nothing and leaves nothing behind. The error names everything that keeps the agent
+// from starting; a wrong flag is a usageError, as at a start.
+func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
+	if err := f.check(); err != nil {
+		return usageError{err}
+	}
+	tools, err := f.tools.paths()
+	if err != nil {
+		return err
+	}
+	c := &agentCheck{app: a, flags: f, tools: tools, w: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
+	callers, err := c.callers()
+	if err != nil {
+		return err
+	}
+	c.say("address", "%s", c.address())
+	c.say("lets in", "%s", callers)
+	c.directory(ctx)
+	c.network()
+	c.software(ctx)
+	c.ports()
+	c.machine()
+	err = errors.Join(c.problems...)
+	if err == nil {
+		c.say("usable", "yes")
+	} else {
+		c.say("usable", "no")
+	}
+	return errors.Join(c.w.Flush(), err)
+}
+
+// say prints one fact.
+func (c *agentCheck) say(name, format string, args ...any) {
+	fmt.Fprintf(c.w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+}
+
+// problem notes why the agent could not start, and returns it as text.
+func (c *agentCheck) problem(err error) string {
+	c.problems = append(c.problems, err)
+	return err.Error()
+}
+
+// callers is whom the agent would let in, as [linkFlags.server] decides.
+func (c *agentCheck) callers() (string, error) {
+	source, err := c.flags.link.open(c.app, certs.RoleAgent, slog.New(slog.DiscardHandler))
+	switch {
+	case err != nil:
+		return "", err
+	case source != nil:
+		i := source.Info()
+		return fmt.Sprintf("control of the same CA, by TLS as %s (certificate until %s)", strings.Join(i.Hosts, ", "), i.Until.UTC().Format(time.DateOnly)), nil
+	case c.flags.link.insecure:
+		return "anyone who reaches it (--insecure)", nil
+	}
+	if err := agent.CheckListen(c.flags.listen, false); err != nil {
+		return "", usageError{fmt.Errorf("%w (--insecure)", err)}
+	}
+	path, err := c.flags.link.tokenFile()
+	if err != nil {
+		return "", err
+	}
+	if _, err := usertoken.Read(path); errors.Is(err, fs.ErrNotExist) {
+		return "processes that know the token in " + path + ", which a start makes", nil
+	} else if err != nil {
+		return c.problem(err), nil
+	}
+	return "processes that know the token in " + path, nil
+}
+
+// address is the address and whether it is free.
+func (c *agentCheck) address() string {
+	listener, err := net.Listen("tcp", c.flags.listen)
+	if err != nil {
+		return fmt.Sprintf("%s: %s", c.flags.listen, c.problem(fmt.Errorf("--agent-port: %w", err)))
+	}
+	listener.Close()
+	return c.flags.listen + ", free"
+}
+
+// directory prints the work directory and the disk that it is on.
+func (c *agentCheck) directory(ctx context.Context) {
+	dir, err := c.flags.workDirectory()
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		c.say("work directory", "%s", c.problem(err))
+		return
+	}
+	there, err := nearestDir(dir)
+	if err != nil {
+		c.say("work directory", "%s: %s", dir, c.problem(err))
+		return
+	}
+	note := ""
+	if there != dir {
+		note = ", to be made"
+	}
+	disk, err := sysmetrics.DiskFacts(there)
+	var free unix.Statfs_t
+	if err == nil {
+		err = unix.Statfs(there, &free)
+	}
+	if err != nil {
+		c.say("work directory", "%s%s; its file system is not known: %v", dir, note, err)
+	} else {
+		c.say("work directory", "%s%s, on %s (%s)", dir, note, disk.Filesystem, disk.MountOptions)
+		c.say("free space", "%s of %s", humanize.IBytes(free.Bavail*uint64(free.Bsize)), humanize.IBytes(free.Blocks*uint64(free.Bsize)))
+		c.say("disk", "%s", strings.Join(slices.DeleteFunc([]string{c.device(disk.Device), disk.Model, disk.Queue}, func(s string) bool { return s == "" }), ", "))
+	}
+	times, err := sysmetrics.FsyncTimes(ctx, there, probeCount, probeLimit)
+	if err != nil {
+		c.say("disk writes", "%s", c.problem(err))
+		return
+	}
+	c.say("disk writes", "%s", writeText(times))
+}
+
+// nearestDir is the directory, or the nearest one above it that exists.
+func nearestDir(dir string) (string, error) {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && !info.IsDir():
+			return "", fmt.Errorf("%s must be a directory", dir)
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir:
+			return "", err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// device is the block device that would be sampled.
+func (c *agentCheck) device(found string) string {
+	switch {
+	case c.flags.device != "":
+		return c.flags.device + " (--disk-device)"
+	case found == "":
+		return "no block device"
+	}
+	return found
+}
+
+// writeText describes the times of writes, the shortest first.
+func writeText(times []time.Duration) string {
+	at := func(q float64) time.Duration {
+		return times[max(int(q*float64(len(times))+0.999999)-1, 0)].Round(time.Microsecond)
+	}
+	text := fmt.Sprintf("4 KiB and fdatasync: p50 %v, p99 %v of %d", at(.5), at(.99), len(times))
+	if !histogram.Enough(.99, int64(len(times))) {
+		text += " (few for a p99)"
+	}
+	return text
+}
+
+// network prints the interface that would be sampled.
+func (c *agentCheck) network() {
+	if c.flags.iface != "" {
+		c.say("interface", "%s (--network-interface)", c.flags.iface)
+		return
+	}
+	host, _, _ := net.SplitHostPort(c.flags.listen) // it was checked
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = ""
+	}
+	name, err := sysmetrics.Interface(host)
+	if err != nil {
+		c.say("interface", "not known: %v", err)
+		return
+	}
+	c.say("interface", "%s, for members with the agent's address", name)
+}
+
+// software prints the releases and executables that members could run.
+func (c *agentCheck) software(ctx context.Context) {
+	dir, err := cacheDir(c.flags.cache)
+	if err != nil {
+		c.say("cache", "%s", c.problem(err))
+	} else {
+		releases, err := (&install.Installer{Cache: dir}).List()
+		var names []string
+		for _, r := range releases {
+			names = append(names, r.Name+" "+r.Version)
+		}
+		if len(names) == 0 {
+			names = []string{"no releases"}
+		}
+		c.say("cache", "%s: %s", dir, strings.Join(names, ", "))
+		if err != nil {
+			c.say("", "unusable: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
+		c.say("executable", "%s: %s", name, c.tools[name])
+	}
+	c.say("java", "%s", javaText(ctx, c.tools["java"]))
+}
+
+// javaText is the JVM that members would run on, and its version.
+func javaText(ctx context.Context, given string) string {
+	path := given
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("java"); err != nil {
+			return "none in PATH (--java-exec names one)"
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, javaTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-version")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s, which does not run: %v", path, err)
+	}
+	version, _, _ := strings.Cut(string(out), "\n")
+	return fmt.Sprintf("%s, %s", path, strings.TrimSpace(version))
+}
+
+// ports prints whether the default ports of each database are free.
+func (c *agentCheck) ports() {
+	host, _, _ := net.SplitHostPort(c.flags.listen) // it was checked
+	for _, d := range c.registry.All() {
+		var list []string
+		for _, role := range slices.Sorted(maps.Keys(d.Info.Ports)) {
+			state := "free"
+			listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(d.Info.Ports[role])))
+			if err != nil {
+				state = "TAKEN"
+			} else {
+				listener.Close()
+			}
+			list = append(list, fmt.Sprintf("%s %d %s", role, d.Info.Ports[role], state))
+		}
+		c.say("ports of "+d.Name, "%s", strings.Join(list, ", "))
+	}
+}
+
+// machine prints the clock and the limits.
+func (c *agentCheck) machine() {
+	host, err := sysmetrics.HostFacts()
+	if err != nil {
+		c.say("machine", "some facts are not known: %v", err)
+	}
+	switch {
+	case host.ClockSync == "":
+		c.say("clock", "not known whether a time service keeps it")
+	case host.ClockMaxError > 0:
+		c.say("clock", "%s by a time service, off by at most %v, likely %v", host.ClockSync, host.ClockMaxError, host.ClockEstError)
+	default:
+		c.say("clock", "%s by a time service", host.ClockSync)
+	}
+	c.say("processors", "%g of %d may be used", host.AllowedCPUs(), max(host.OnlineCPUs, host.CPUs))
+	memory := humanize.IBytes(uint64(host.MemoryBytes))
+	if limit, err := sysmetrics.MemoryLimit(); err != nil {
+		memory += fmt.Sprintf(", its limit is not known: %v", err)
+	} else if limit > 0 {
+		memory += ", of which the control group may use " + humanize.IBytes(uint64(limit))
+	}
+	c.say("memory", "%s", memory)
+	c.say("open files", "%s", limitText(unix.RLIMIT_NOFILE))
+	c.say("processes", "%s", limitText(unix.RLIMIT_NPROC))
+}
+
+// limitText describes a limit of this process's user.
+func limitText(resource int) string {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(resource, &l); err != nil {
+		return "limit not known: " + err.Error()
+	}
+	text := func(n uint64) string {
+		if n == unix.RLIM_INFINITY {
+			return "unlimited"
+		}
+		return humanize.Comma(int64(min(n, 1<<62)))
+	}
+	return fmt.Sprintf("at most %s (hard limit %s)", text(l.Cur), text(l.Max))
+}

@@ -1,0 +1,86 @@
+package sysmetrics
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Interface returns the network interface that is sampled for a member with an address:
+// the one that carries its traffic, or that of the default route for "".
+func Interface(addr string) (string, error) { return (&files{root: "/proc"}).findInterface(addr) }
+
+// MemoryLimit returns the bytes that the control groups of this process, of either
+// version, let it use; 0 is no limit.
+func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit() }
+
+func (f *files) memoryLimit() (int64, error) {
+	data, err := f.read("self", "cgroup")
+	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	groups, err := parseCgroups(data, "memory")
+	if err != nil {
+		return 0, err
+	}
+	if data, err = f.read("self", "mountinfo"); err != nil {
+		return 0, err
+	}
+	mounts, err := parseMountinfo(data)
+	if err != nil {
+		return 0, err
+	}
+	least := int64(0)
+	for _, g := range groups {
+		for _, dir := range g.dirs(mounts) {
+			limit, err := memoryLimitOf(dir)
+			if err != nil {
+				return 0, err
+			}
+			if limit > 0 && (least == 0 || limit < least) {
+				least = limit
+			}
+		}
+	}
+	return least, nil
+}
+
+// noMemoryLimit is less than what version 1 has for no limit, and more than any machine.
+const noMemoryLimit = 1 << 60
+
+// memoryLimitOf returns the limit of the group at dir, 0 if it has none.
+func memoryLimitOf(dir string) (int64, error) {
+	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		return parseMemoryLimit(strings.TrimSpace(string(text)))
+	}
+	return 0, nil
+}
+
+// parseMemoryLimit reads a number of bytes; no limit is "max", or a huge number.
+func parseMemoryLimit(text string) (int64, error) {
+	if text == "max" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("memory limit %q: %w", text, err)
+	}
+	if n >= noMemoryLimit {
+		return 0, nil
+	}
+	return n, nil
+}
