@@ -23,6 +23,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 		backlogFigures,
 		clientFigures,
 		networkFigures,
+		fsyncFigures,
 	} {
 		all = append(all, figures(d)...)
 	}
