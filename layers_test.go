@@ -67,6 +67,7 @@ var layers = map[string][]string{
 	"pkg/agentlink":             {"pkg/certs", "pkg/usertoken"},
 	"pkg/certs":                 {"pkg/address", "pkg/regularfile", "pkg/wholefile"},
 	"pkg/remotestorage":         {},
+	"pkg/storagetest":           {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},
 	"pkg/schedule":              {},

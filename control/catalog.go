@@ -22,6 +22,10 @@ func Catalog(r *database.Registry) config.Catalog {
 		driver := d.New()
 		_, embedded := driver.(database.Embedded)
 		_, leader := driver.(database.Leader)
+		var classic func(any) string
+		if _, differs := driver.(database.Classic); differs {
+			classic = func(options any) string { return options.(database.Classic).SetClassic() }
+		}
 		c = append(c, config.Entry{
 			Name:       d.Name,
 			Options:    func() any { return d.New() },
@@ -36,6 +40,7 @@ func Catalog(r *database.Registry) config.Catalog {
 			MaxValue:   d.Info.MaxValue,
 			Leader:     leader,
 			Embedded:   embedded,
+			Classic:    classic,
 		})
 	}
 	return c

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
@@ -20,13 +22,31 @@ func Check(ctx context.Context, o Options) error {
 	for i := range o.Experiment.Databases {
 		db := &o.Experiment.Databases[i]
 		if err := check(ctx, o, db); err != nil {
-			errs = append(errs, named(db.ID, err))
+			errs = append(errs, advised(o, db, named(db.ID, err)))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// installKey is an agent's advice that classic files, which have no such key, cannot
+// follow.
+const installKey = ", or install: true in the experiment file"
+
+// advised returns an error of a database with advice that fits the file's schema.
+func advised(o Options, db *config.Database, err error) error {
+	entry, unknown := o.Registry.Get(db.Name)
+	if unknown != nil || !o.Experiment.Classic || !slices.ContainsFunc(
+		[]string{installKey, " is too old: ", " cannot be installed by dbtester"}, func(part string) bool { return strings.Contains(err.Error(), part) }) {
+		return err
+	}
+	advice := "run another release with --use-version " + db.Name + "=VERSION"
+	if tools := entry.Info.Tools; len(tools) > 0 {
+		advice += ", or start the agents with --" + tools[0] + "-exec"
+	}
+	return errors.Join(errors.New(strings.ReplaceAll(err.Error(), installKey, "")), errors.New(advice))
 }
 
 func check(ctx context.Context, o Options, db *config.Database) (err error) {

@@ -194,6 +194,9 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 // the version that ran next to the label. Agents without one must have the release
 // of that label.
 func release(e *config.Experiment, entry database.Database, db *config.Database) string {
+	if db.UseVersion != "" {
+		return db.UseVersion
+	}
 	if e.Classic && entry.Info.Embedded != "" {
 		return ""
 	}

@@ -72,6 +72,12 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) e
 		}
 	}
 	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))
+	if db.UseVersion != "" {
+		fmt.Fprintf(w, "  release: %s, in place of that of the file\n", db.UseVersion)
+	}
+	for _, note := range newExports(r).notes {
+		fmt.Fprintf(w, "  %s\n", note)
+	}
 	dryRunLoad(w, db.Load)
 	if len(db.Endpoints) > 0 {
 		fmt.Fprintf(w, "  the cluster is running already\n")

@@ -1,8 +1,12 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
@@ -15,6 +19,7 @@ type journal struct {
 	about  Update // the trial and the tag of every update
 	log    *slog.Logger
 	events *results.EventWriter // nil before open
+	text   *textLog             // nil before openText
 }
 
 // open begins the file of events.
@@ -55,5 +60,51 @@ func (j *journal) say(format string, args ...any) {
 // update reports an update of this run.
 func (j *journal) update(u Update) {
 	u.Trial, u.Trials, u.Tag = j.about.Trial, j.about.Trials, j.about.Tag
+	j.text.update(u)
 	j.report(u)
+}
+
+// textLog is a log for people: a line for each update of a run, with its time. It lies
+// among the records of the run. A nil log discards.
+type textLog struct {
+	mu   sync.Mutex
+	file *os.File
+	err  error // the first that a write returned; the log ends there
+}
+
+func openTextLog(path string) (*textLog, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("open control's log: %w", err)
+	}
+	return &textLog{file: f}, nil
+}
+
+// update writes a line of an update.
+func (l *textLog) update(u Update) {
+	if l == nil {
+		return
+	}
+	text := u.Text
+	if p := u.Load; p != nil {
+		text = fmt.Sprintf("load: step %d, clients %d, done %d, in this second %d, errors %d", p.Step.Index+1, p.Step.Clients, p.Done, p.Ended, p.Errors)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		_, l.err = fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), strings.ReplaceAll(text, "\n", "\n  "))
+	}
+}
+
+// close ends the log.
+func (l *textLog) close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := errors.Join(l.err, l.file.Close()); err != nil {
+		return fmt.Errorf("write control's log: %w", err)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -80,7 +81,7 @@ func (t *trial) databases(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// database runs one database and records how it ended.
+// database runs one database and copies its files to where the experiment wants them.
 func (t *trial) database(ctx context.Context, db *config.Database) error {
 	r, err := t.newRun(rotated(db, t.number))
 	if err != nil {
@@ -88,6 +89,26 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	}
 	if r.dir, err = t.folder.MakeTag(db.Tag); err != nil {
 		return err
+	}
+	if r.journal.text, err = openTextLog(filepath.Join(r.dir, results.FileControlLog)); err != nil {
+		return err
+	}
+	err = t.conduct(ctx, r)
+	r.journal.text.update(Update{Text: fmt.Sprintf("the run is %s", r.record.State)})
+	for _, m := range r.record.Validity {
+		r.journal.text.update(Update{Text: m.Code + ": " + m.Text})
+	}
+	if err != nil {
+		r.journal.text.update(Update{Text: "error: " + err.Error()})
+	}
+	copies := newExports(r)
+	return errors.Join(err, r.journal.text.close(), copies.copy(r, t.manifest))
+}
+
+// conduct carries out a run and records how it ended.
+func (t *trial) conduct(ctx context.Context, r *run) (err error) {
+	for _, note := range newExports(r).notes {
+		r.journal.say("%s", note)
 	}
 	t.manifest.Databases = append(t.manifest.Databases, r.record)
 	if err := t.save(); err != nil {
@@ -107,7 +128,7 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	if err != nil {
 		r.record.Error = err.Error()
 	}
-	return errors.Join(err, t.save(), r.exportSidecar(t.manifest))
+	return errors.Join(err, t.save())
 }
 
 // rotated returns a database whose members' order of hosts is moved on by one with

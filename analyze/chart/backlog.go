@@ -18,7 +18,7 @@ func backlogFigures(d *Data) []figure.Figure {
 		}
 		waiting, flying := line(r), line(r)
 		waiting.Name += ", waiting"
-		flying.Name, flying.Thin, flying.Dash = r.Info.Tag+", in flight", true, figure.Dashed
+		flying.Name, flying.Thin, flying.Dash = flying.Name+", in flight", true, figure.Dashed
 		for _, g := range r.Load.Gauges {
 			x := float64(g.Second - r.Start())
 			waiting.X, waiting.Y = append(waiting.X, x), append(waiting.Y, float64(g.Backlog))

@@ -34,7 +34,7 @@ func ByClientRecords(runs []*run.Run, all []*Series, name string) [][]string {
 	var header []string
 	longest := 0
 	for i, r := range runs {
-		header = append(header, "CONTROL-CLIENT-NUM-"+r.Info.Tag, name+"-"+r.Info.Tag)
+		header = append(header, "CONTROL-CLIENT-NUM-"+r.Info.Name(), name+"-"+r.Info.Name())
 		longest = max(longest, len(all[i].Unix))
 	}
 	out := [][]string{header}
@@ -60,7 +60,7 @@ func ByClientMeans(runs []*run.Run, all []*Series, name string) [][]string {
 	numbers := map[int]bool{}
 	stages := make([][]run.ClientStage, len(runs))
 	for i, r := range runs {
-		header = append(header, name+"-"+r.Info.Tag)
+		header = append(header, name+"-"+r.Info.Name())
 		stages[i] = r.ByClients()
 		for _, g := range stages[i] {
 			numbers[g.Clients] = true

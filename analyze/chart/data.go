@@ -42,5 +42,5 @@ func (d *Data) counted() string {
 // line returns an empty series of a run, with the colour of its database and the dash
 // of its repetition.
 func line(r *run.Run) figure.Series {
-	return figure.Series{Name: r.Info.Tag, Key: r.Info.Key, Dash: figure.Dash(r.Info.Repeat % 3)}
+	return figure.Series{Name: r.Info.Name(), Key: r.Info.Key, Dash: figure.Dash(r.Info.Repeat % 3)}
 }

@@ -21,7 +21,7 @@ func heatFigures(d *Data) (out []figure.Figure) {
 			continue
 		}
 		f := figure.Figure{
-			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Tag), Kind: figure.Heat,
+			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Name()), Kind: figure.Heat,
 			X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
 			Steps: boundaries(r),
 		}

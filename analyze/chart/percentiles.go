@@ -55,8 +55,8 @@ func percentileFigures(d *Data) []figure.Figure {
 // Their colours are those of steps or operations.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, r := range d.Runs {
-		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Tag+" by Step")
-		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Tag+" by Operation")
+		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Step")
+		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Operation")
 		for i, g := range r.Stages {
 			addSpectrum(&steps, figure.Series{Name: g.Label, Key: i + 1}, g.Latency.Due)
 			if !r.Mixed() {

@@ -42,6 +42,24 @@ func (i *Info) Versions() (out []string) {
 	return out
 }
 
+// Ran returns " (ran X)" if members reported a version that the label contradicts, or
+// several versions; else "".
+func (i *Info) Ran() string {
+	versions := Distinct(i.Versions())
+	ran := versions
+	if len(versions) == 1 && i.Record.LabelAgrees(versions[0]) {
+		ran = nil
+	}
+	if len(ran) == 0 {
+		return ""
+	}
+	return " (ran " + strings.Join(ran, ", ") + ")"
+}
+
+// Name is the tag and what ran in place of what it says: the run's name in legends and
+// in the headers of CSV files.
+func (i *Info) Name() string { return i.Tag + i.Ran() }
+
 // BuiltIn is the manifest's word for a server that is part of dbtester.
 const BuiltIn = "built-in"
 

@@ -141,15 +141,7 @@ func header(r *run.Run) Header {
 	if r.Info.Record.Built == run.BuiltIn && !r.Info.Unattended() {
 		h.Text += " (" + run.BuiltIn + ")"
 	}
-	var ran []string
-	for _, v := range run.Distinct(r.Info.Versions()) {
-		if !r.Info.Record.LabelAgrees(v) || len(run.Distinct(r.Info.Versions())) > 1 {
-			ran = append(ran, v)
-		}
-	}
-	if len(ran) > 0 {
-		h.Text += " (ran " + strings.Join(ran, ", ") + ")"
-	}
+	h.Text += r.Info.Ran()
 	return h
 }
 

@@ -22,26 +22,30 @@ type analyzeFlags struct {
 	config  string
 	out     string
 	summary bool
+	upload  string
+	keyFile string
 }
 
 func newAnalyze(a *app) *cobra.Command {
 	var f analyzeFlags
 	cmd := &cobra.Command{
-		Use:   "analyze RUN... | --config FILE",
+		Use:   "analyze RUN... | URL... | --config FILE",
 		Short: "Turn recorded runs into a table, percentiles, plots, a README and a page",
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
-	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all)")
+	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all; of a run at a URL, report in the current folder)")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
+	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
+	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
 	return cmd
 }
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
 	o := analyze.Options{Folders: runs, Out: f.out, Plots: plotsOf(config.DefaultPlots())}
+	var e *config.Experiment
 	if f.config != "" {
-		e, err := a.readExperiment(f.config)
-		if err != nil {
+		if e, err = a.readExperiment(f.config); err != nil {
 			return err
 		}
 		o.Plots = plotsOf(e.Plots)
@@ -52,7 +56,23 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if len(runs) == 0 && o.Classic == nil {
 		return usageError{errors.New("name result folders, or a classic experiment file with --config")}
 	}
-	if o.Folders, err = a.withoutReports(runs); err != nil {
+	to, err := openReportStore(ctx, f.upload, f.keyFile)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	remote, err := a.fetchRuns(ctx, f.keyFile, runs)
+	defer func() { err = errors.Join(err, remote.remove()) }()
+	if err == nil && o.Classic != nil {
+		err = a.fetchClassic(ctx, f.keyFile, e, o.Classic, remote)
+	}
+	if err != nil {
+		return err
+	}
+	if remote.remote && o.Out == "" {
+		o.Out = results.DirReport
+	}
+	if o.Folders, err = a.withoutReports(remote.runs); err != nil {
 		return err
 	}
 	for _, run := range o.Folders {
@@ -60,7 +80,7 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 			return usageError{fmt.Errorf("%s is not a result folder: %w%s", run, err, runsInside(run))}
 		}
 	}
-	return a.printReport(ctx, o, f.summary)
+	return a.printReport(ctx, o, f.summary, to)
 }
 
 // runsInside names the newest result folder below a folder, "" if there is none.
@@ -105,8 +125,8 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 }
 
 // printReport analyzes and prints the table, the summaries if summary is set, and the
-// report's path.
-func (s streams) printReport(ctx context.Context, o analyze.Options, summary bool) error {
+// report's path. It sends the report to a store.
+func (s streams) printReport(ctx context.Context, o analyze.Options, summary bool, to reportStore) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
 		return err
@@ -116,6 +136,9 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, summary boo
 		fmt.Fprintf(s.out, "\n%s\n", plaintext.Visible(report.Summary()))
 	}
 	fmt.Fprintf(s.out, "report in %s\n", relative(report.Dir))
+	if err := s.sendReport(ctx, to, report); err != nil {
+		return err
+	}
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}

@@ -1,49 +1,158 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// exportServers copies the servers' samples of a run to the paths where a classic
-// file expects them for analyze; classic agents uploaded them there themselves. It
-// skips databases whose inputs are not exported by control: those paths hold files
-// of another run.
-func exportServers(e *config.Experiment, dir string) error {
-	var errs []error
-	for _, db := range e.Databases {
-		in := e.Inputs[db.Tag]
-		ours := e.Export[results.FileClientInterpolated]
-		if ours == "" || filepath.Clean(ours) != filepath.Clean(in.Files[results.FileClientInterpolated]) {
-			continue
-		}
-		for i, path := range in.Servers {
-			from := filepath.Join(dir, db.Tag, fmt.Sprintf("%d-%s", i+1, results.FileServerInterpolated))
-			data, err := os.ReadFile(from)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // the run ended before it was sampled
-			}
-			if err == nil {
-				err = writeBelow(path, data)
-			}
-			if err != nil {
-				errs = append(errs, fmt.Errorf("export the samples of server %d: %w", i+1, err))
-			}
+// classicNames returns the files of control that the classic tool uploaded, by their
+// names in a tag's folder, with the names that an experiment file gives them, and the
+// manifest beside the summary.
+func classicNames(export map[string]string) map[string]string {
+	names := map[string]string{results.FileControlLog: results.FileControlLog}
+	for _, name := range []string{
+		results.FileClient, results.FileClientInterpolated, results.FileClassicTimeseries, results.FileClassicAll,
+		results.FileClassicPercentile, results.FileClassicSummary, results.FileClassicByKey, results.FileDisk,
+	} {
+		names[name] = name
+		if path := export[name]; path != "" {
+			names[name] = filepath.Base(path)
 		}
 	}
-	return errors.Join(errs...)
+	names[sidecar.Path(results.FileClassicSummary)] = sidecar.Path(names[results.FileClassicSummary])
+	return names
 }
 
-// writeBelow writes a file and makes its folder.
-func writeBelow(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// ofMember recognizes the files of one member: samples and logs.
+var ofMember = regexp.MustCompile(`^[0-9]+-.+\.(csv|log|log\.gz)$`)
+
+// classicFiles names the files of a run of a classic experiment file as the classic tool
+// named its uploads: TAG-FILE, and TAG-N-FILE for member N. Other runs have none.
+func classicFiles(run string) (files []remotestorage.File, err error) {
+	folder, err := results.Open(run)
+	if err != nil {
+		return nil, err
+	}
+	m, err := folder.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	var e struct {
+		Classic bool              `json:"classic"`
+		Export  map[string]string `json:"export"`
+	}
+	if err := json.Unmarshal(m.Config, &e); err != nil || !e.Classic {
+		return nil, nil // it describes itself as nothing that the classic tool could read
+	}
+	names := classicNames(e.Export)
+	for _, db := range m.Databases {
+		for _, dir := range []string{"", results.DirLogs} {
+			entries, err := os.ReadDir(filepath.Join(run, db.Tag, dir))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("list the files of %s: %w", db.Tag, err)
+			}
+			for _, entry := range entries {
+				name := names[entry.Name()]
+				if ofMember.MatchString(entry.Name()) {
+					name = entry.Name()
+				}
+				if name != "" && entry.Type().IsRegular() {
+					files = append(files, remotestorage.File{Path: filepath.Join(run, db.Tag, dir, entry.Name()), Name: db.Tag + "-" + name})
+				}
+			}
+		}
+	}
+	return files, nil
+}
+
+// fetchClassic copies the inputs of runs that have none on this machine from the bucket
+// that the experiment file names, as an upload of control left them there. Runs without
+// files there stay as they are: a report names what is missing.
+func (s streams) fetchClassic(ctx context.Context, keyFile string, e *config.Experiment, c *analyze.Classic, to *fetched) error {
+	var absent []*analyze.ClassicRun
+	for i := range c.Runs {
+		if !anyExists(c.Runs[i].ClassicFiles) {
+			absent = append(absent, &c.Runs[i])
+		}
+	}
+	if e.Upload == nil || len(absent) == 0 {
+		return nil
+	}
+	if keyFile == "" && e.Upload.KeyFile != "" && os.Getenv("STORAGE_EMULATOR_HOST") == "" {
+		keyFile = e.Upload.KeyFile
+	}
+	store, err := remotestorage.Open(ctx, e.Upload.URL, remotestorage.Options{KeyFile: keyFile})
+	if err != nil {
+		fmt.Fprintf(s.err, "dbtester: the inputs of %s are not on this machine, and cannot be fetched: %v\n", absent[0].Record.Tag, err)
+		return withInterrupt(ctx, nil)
+	}
+	for _, run := range absent {
+		err = errors.Join(err, s.fetchInputs(ctx, store, e, run, to))
+	}
+	return errors.Join(err, store.Close())
+}
+
+// fetchInputs copies the inputs of one run and makes it read the copies.
+func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
+	dir, err := to.directory()
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, data, 0o644)
+	tag, names := run.Record.Tag, classicNames(e.Export)
+	var files []remotestorage.File
+	add := func(name string) string {
+		file := remotestorage.File{Path: filepath.Join(dir, tag+"-"+name), Name: tag + "-" + name}
+		files = append(files, file)
+		return file.Path
+	}
+	in := analyze.ClassicFiles{Record: run.Record, Files: map[string]string{}}
+	for name := range run.Files {
+		in.Files[name] = add(names[name])
+	}
+	for i := range run.Servers {
+		in.Servers = append(in.Servers, add(fmt.Sprintf("%d-%s", i+1, results.FileServerInterpolated)))
+	}
+	add(names[sidecar.Path(results.FileClassicSummary)])
+	sum, err := remotestorage.DownloadFiles(ctx, store, files, func(p remotestorage.Progress) {
+		fmt.Fprintln(s.err, transferLine("download", p))
+	})
+	if err != nil {
+		return withInterrupt(ctx, fmt.Errorf("fetch the inputs of %s from %s: %w", tag, e.Upload.URL, err))
+	}
+	if sum.Sent == 0 {
+		fmt.Fprintf(s.err, "dbtester: the inputs of %s are neither on this machine nor in %s\n", tag, e.Upload.URL)
+		return nil
+	}
+	fmt.Fprintf(s.err, "downloaded the inputs of %s from %s: %s\n", tag, e.Upload.URL, english.Plural(sum.Sent, "file", ""))
+	run.ClassicFiles = in
+	return nil
+}
+
+// anyExists reports whether any input of a classic run is on this machine.
+func anyExists(in analyze.ClassicFiles) bool {
+	for _, path := range in.Files {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	for _, path := range in.Servers {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -16,21 +16,18 @@ import (
 func newConfig(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check, show and start experiment files",
+		Short: "Check, show, migrate and start experiment files",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		&cobra.Command{
-			Use: "check FILE...", Short: "Report every error of experiment files, as file:line:col",
-			Args: cobra.MinimumNArgs(1),
-			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args) },
-		},
+		newConfigCheck(a),
 		&cobra.Command{
 			Use: "show FILE", Short: "Print an experiment file with every default filled in",
 			Args: cobra.ExactArgs(1),
 			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigShow(args[0]) },
 		},
+		newConfigMigrate(a),
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of experiment files, for editors",
 			Args: cobra.NoArgs,
@@ -45,10 +42,56 @@ func newConfig(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runConfigCheck(paths []string) error {
+func newConfigCheck(a *app) *cobra.Command {
+	var use []string
+	cmd := &cobra.Command{
+		Use: "check FILE...", Short: "Report every error of experiment files, as file:line:col",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args, use) },
+	}
+	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
+	return cmd
+}
+
+func newConfigMigrate(a *app) *cobra.Command {
+	var use []string
+	cmd := &cobra.Command{
+		Use: "migrate FILE", Short: "Print a classic experiment file in the compact form, with comments where something changed",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigMigrate(args[0], use) },
+	}
+	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
+	return cmd
+}
+
+func (a *app) runConfigMigrate(path string, use []string) error {
+	e, warnings, err := config.Read(path, control.Catalog(a.registry))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usageError{err}
+	case err != nil:
+		return err
+	case !e.Classic:
+		return usageError{fmt.Errorf("%s is in the compact form already", path)}
+	}
+	if err := useVersions(e, a.registry, use); err != nil {
+		return err
+	}
+	text, err := config.Migrate(e, warnings, control.Catalog(a.registry))
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(text)
+	return err
+}
+
+func (a *app) runConfigCheck(paths, use []string) error {
 	var errs []error
 	for _, path := range paths {
 		e, err := a.readExperiment(path)
+		if err == nil {
+			err = useVersions(e, a.registry, use)
+		}
 		if err == nil {
 			fmt.Fprintf(a.out, "%s: ok, %s\n", path, english.Plural(len(e.Databases), "database", ""))
 		}

@@ -34,6 +34,7 @@ type controlFlags struct {
 	noUpload   bool
 	link       linkFlags
 	requests   int64
+	use        []string // --use-version
 	cpuProfile string
 	selfcheck  string             // file, or selfcheckAuto
 	check      *results.SelfCheck // read from checkFile
@@ -54,6 +55,7 @@ func newControl(a *app) *cobra.Command {
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
 	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file")
+	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
@@ -87,6 +89,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 			return usageError{err}
 		}
 	}
+	if err := useVersions(e, a.registry, f.use); err != nil {
+		return err
+	}
 	if f.results != "" {
 		e.Results = f.results
 	}
@@ -119,9 +124,6 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	out, err := a.conduct(ctx, e, f)
 	a.printFolders(out)
 	a.printVerdicts(out)
-	for _, dir := range out.Folders {
-		err = errors.Join(err, exportServers(e, dir))
-	}
 	return err
 }
 

@@ -43,7 +43,7 @@ func (a *app) runQuickstart(ctx context.Context, results string) error {
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		return err
 	}
-	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, false); analyzeErr != nil {
+	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, false, reportStore{}); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}
 	return err

@@ -77,8 +77,10 @@ func (r *reader) run(args []string) {
 // own is the reader's own name for what the README names.
 func (r *reader) own(arg string) string {
 	switch {
-	case arg == "gs://bucket/folder": // a bucket of the reader's own is a folder here
-		return "file://" + r.t.TempDir()
+	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // a bucket of the reader's own is a folder here
+		return "file://" + r.bucket()
+	case arg == "gs://bucket/folder/TITLE/TIME":
+		return "file://" + r.bucket() + "/" + strings.TrimPrefix(r.lastRun(), "results/")
 	case arg == "FILE":
 		return "two.yaml"
 	case arg == "ID":
@@ -100,6 +102,16 @@ func (r *reader) own(arg string) string {
 		r.t.Errorf("control printed %s, the README says %s", r.lastRun(), arg)
 	}
 	return arg
+}
+
+// bucket is the reader's bucket: a folder.
+func (r *reader) bucket() string {
+	r.t.Helper()
+	dir := r.path("bucket")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		r.t.Fatalf("make the bucket: %v", err)
+	}
+	return dir
 }
 
 // lastRun is the path that the last control printed.

@@ -8,10 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // toolFlags are --NAME-exec flags, one for each tool of each database.
@@ -60,4 +63,49 @@ func findTool(value string) (string, error) {
 		return filepath.Abs(value)
 	}
 	return "", err
+}
+
+// useVersionHelp describes --use-version.
+const useVersionHelp = "run another release than the file names, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
+
+// useVersions makes databases of an experiment run other releases than its file names.
+// Reports write which version ran.
+func useVersions(e *config.Experiment, registry *database.Registry, list []string) error {
+	for _, text := range list {
+		name, version, found := strings.Cut(text, "=")
+		version = database.PlainVersion(strings.TrimSpace(version))
+		if !found || name == "" || version == "" {
+			return usageError{fmt.Errorf("--use-version must be NAME=VERSION, got %q", text)}
+		}
+		var known []string
+		matched := false
+		for i := range e.Databases {
+			db := &e.Databases[i]
+			known = append(known, db.ID, db.Name)
+			if db.ID != name && db.Name != name {
+				continue
+			}
+			if matched = true; len(db.Endpoints) > 0 || !db.Steps.Start {
+				return usageError{fmt.Errorf("--use-version %s: %s is a cluster that runs already", text, db.ID)}
+			}
+			if err := obtainable(registry, db.Name, version); err != nil {
+				return usageError{fmt.Errorf("--use-version %s: %w", text, err)}
+			}
+			db.UseVersion = version
+		}
+		if !matched {
+			return usageError{fmt.Errorf("--use-version %s: the file has no database %q%s", text, name, yamlfile.Hint(name, known))}
+		}
+	}
+	return nil
+}
+
+// obtainable reports why a release cannot be had.
+func obtainable(registry *database.Registry, name, version string) error {
+	entry, err := registry.Get(name)
+	if err != nil || version == entry.Info.Embedded {
+		return err
+	}
+	_, err = entry.Recipes(version)
+	return err
 }

@@ -93,14 +93,30 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 		return err
 	}
 	sum, err := remotestorage.Upload(ctx, store, remotestorage.Folder{Dir: run, Name: name, Last: results.FileManifest}, func(p remotestorage.Progress) {
-		report(fmt.Sprintf("upload: %d of %s, %s of %s; now %s (%s)", p.Sent+p.Present, english.Plural(p.Files, "file", ""),
-			humanize.IBytes(uint64(p.SentBytes)), humanize.IBytes(uint64(p.Bytes)), p.Now, humanize.IBytes(uint64(p.Of))))
+		report(transferLine("upload", p))
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %d of %s are in %s; send the others with: %s", err, sum.Sent+sum.Present, english.Plural(sum.Files, "file", ""),
 			joinURL(to.URL, name), repairCommand(run, to))
 	}
 	report(fmt.Sprintf("uploaded %s to %s: %s (%s) sent, %d already present", relative(run), joinURL(to.URL, name),
+		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
+	return sendClassic(ctx, store, run, to, report)
+}
+
+// sendClassic copies the files of a run of a classic experiment file once more, under the
+// names that its analyze part gives them.
+func sendClassic(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
+	files, err := classicFiles(run)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	sum, err := remotestorage.UploadFiles(ctx, store, files, func(p remotestorage.Progress) { report(transferLine("upload", p)) })
+	if err != nil {
+		return fmt.Errorf("%w: %d of %s are in %s; send the others with: %s", err, sum.Sent+sum.Present,
+			english.Plural(sum.Files, "classic file", ""), to.URL, repairCommand(run, to))
+	}
+	report(fmt.Sprintf("uploaded the classic files to %s, such as %s: %s (%s) sent, %d already present", to.URL, files[0].Name,
 		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
 	return nil
 }

@@ -39,6 +39,9 @@ type Entry struct {
 	Leader bool
 	// Embedded needs no version.
 	Embedded bool
+	// Classic changes options, before a classic file is read into them, to those of the
+	// classic tool where they differ from today's, and describes the change. It may be nil.
+	Classic func(options any) string
 }
 
 // entry finds the database that an id names: NAME or NAME__LABEL.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"reflect"
+
 	"github.com/coreos/dbtester/pkg/config/classic"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -12,7 +14,7 @@ func (r *reader) classic(root *yamlfile.Node) written[fileSpec] {
 		entry, ok := r.catalog.entry(r.Reader, id)
 		known := classic.Known{Reads: yamlfile.Words(entry.Reads)}
 		if entry.Options != nil {
-			known.Options = entry.Options()
+			known.Options = optionsThen(entry)
 		}
 		return known, ok
 	})
@@ -41,6 +43,9 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	d := newDatabase(c.At, entry)
 	path := "databases." + c.ID
 	d.Is.Options = c.Options
+	if entry.Classic != nil && reflect.DeepEqual(c.Options, optionsThen(entry)) {
+		r.Warnf(c.At, "%s: %s; this entry may have a section %s that gives another", c.ID, entry.Classic(entry.Options()), c.ID)
+	}
 	yamlfile.Take(r.Reader, path, d, "tag", &d.Is.Tag, c.Tag)
 	yamlfile.Take(r.Reader, path, d, "version", &d.Is.Version, c.Version)
 	yamlfile.Take(r.Reader, path, d, "description", &d.Is.Description, c.Description)
@@ -58,6 +63,16 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	yamlfile.Take(r.Reader, path+".steps", &steps, "upload", &steps.Is.Upload, c.Steps.Upload)
 	d.Is.steps = steps
 	return d
+}
+
+// optionsThen returns a new options struct as the classic tool left a database's
+// settings.
+func optionsThen(entry Entry) any {
+	options := entry.Options()
+	if entry.Classic != nil {
+		entry.Classic(options)
+	}
+	return options
 }
 
 func classicHost(c classic.Host) written[hostSpec] {

@@ -5,7 +5,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -44,8 +46,8 @@ type Experiment struct {
 	// Profile is nil if members do not profile themselves.
 	Profile *Profile `json:"profile,omitempty"`
 	// Export holds the paths that control copies result files to, by their names in a
-	// tag's folder ("client-system-metrics.csv"). They have no tag: a classic file
-	// runs one database at a time.
+	// tag's folder ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf]
+	// returns those of one database.
 	Export map[string]string `json:"export,omitempty"`
 	// Inputs holds the classic files that analyze reads instead of a result folder, by
 	// tag.
@@ -55,6 +57,22 @@ type Experiment struct {
 
 	// places holds the place of every value that the file gives, by path.
 	places map[string]string
+	// several is whether the file has several databases, of which [Experiment.Select] may
+	// have left one.
+	several bool
+}
+
+// ExportOf returns the paths that control copies result files of a database to, by their
+// names in its folder. If the file has several databases, each has its tag in the name
+// of a file (TAG-client-system-metrics.csv), so that none overwrites another's.
+func (e *Experiment) ExportOf(tag string) map[string]string {
+	paths := maps.Clone(e.Export)
+	for name, path := range paths {
+		if e.several {
+			paths[name] = filepath.Join(filepath.Dir(path), tag+"-"+filepath.Base(path))
+		}
+	}
+	return paths
 }
 
 // Place returns where the file gives the value of a key, as file:line:col. The path
@@ -103,7 +121,10 @@ type Database struct {
 	Description string `json:"description,omitempty"`
 	// Version is the release to run, such as "v3.6.16"; "" leaves it to the driver.
 	Version string `json:"version,omitempty"`
-	Install bool   `json:"install,omitempty"`
+	// UseVersion is the release that runs in place of Version; "" for none. No file gives
+	// it.
+	UseVersion string `json:"use_version,omitempty"`
+	Install    bool   `json:"install,omitempty"`
 	// Binary is another executable for the driver's first tool; "" the default.
 	Binary string `json:"binary,omitempty"`
 	Hosts  []Host `json:"hosts"`

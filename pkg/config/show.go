@@ -2,6 +2,10 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -22,6 +26,61 @@ func Show(e *Experiment) ([]byte, error) {
 		return nil, fmt.Errorf("show experiment: %w", err)
 	}
 	return data, nil
+}
+
+// Migrate writes an experiment of a classic file as a compact file with every default
+// filled in. Comments above the file and above a database report what changed: the
+// warnings of reading the classic file, and what the compact form has otherwise. Read
+// again it gives the same experiment, except for files that only analyze of a classic file
+// knows, and for versions that were labels.
+func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byte, error) {
+	other := *e
+	other.Inputs, other.Report, other.Databases = nil, Report{}, slices.Clone(e.Databases)
+	top := []string{fmt.Sprintf("The experiment of %s in the compact form.", filepath.Base(e.Path))}
+	if len(e.Inputs) > 0 || !reflect.DeepEqual(e.Report, Report{}) {
+		top = append(top, "Inputs and outputs of analyze are not in it: dbtester analyze RUN reads a result folder and writes to its report folder.")
+	}
+	if e.Upload != nil {
+		top = append(top, "An upload has the result folder alone, as URL/TITLE/TIME: names such as TAG-1-FILE are those of classic files.")
+	}
+	for _, w := range warnings {
+		top = append(top, "Then: "+w.Text)
+	}
+	notes := map[string][]string{}
+	for i := range other.Databases {
+		d := &other.Databases[i]
+		at := slices.IndexFunc(catalog, func(entry Entry) bool { return entry.Name == d.Name })
+		embedded := at >= 0 && catalog[at].Embedded
+		switch was := d.Version; {
+		case d.UseVersion != "":
+			d.Version, d.UseVersion = d.UseVersion, ""
+			notes[d.ID] = []string{fmt.Sprintf("version was %s", was)}
+		case was != "" && embedded:
+			d.Version = ""
+			notes[d.ID] = []string{fmt.Sprintf("%s was a label: the built-in server ran, and does so here. For a release give version and install: true.", was)}
+		case was != "":
+			notes[d.ID] = []string{fmt.Sprintf("Agents must have the release %s; with install: true they fetch it first.", was)}
+		}
+	}
+	data, err := Show(&other)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, line := range top {
+		fmt.Fprintf(&b, "# %s\n", line)
+	}
+	for line := range strings.Lines(string(data)) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "  "), ":")
+		if strings.HasPrefix(line, "  ") && notes[id] != nil {
+			for _, note := range notes[id] {
+				fmt.Fprintf(&b, "  # %s\n", note)
+			}
+			delete(notes, id)
+		}
+		b.WriteString(line)
+	}
+	return []byte(b.String()), nil
 }
 
 func showDatabase(c Catalog, d Database) *yamlfile.Node {

@@ -167,6 +167,14 @@ type Validator interface {
 	Validate(h HostFacts) error
 }
 
+// Classic is a driver whose defaults differ from the settings of the classic tool, which
+// left them to its databases of that time.
+type Classic interface {
+	// SetClassic changes the options to those settings and describes the change, such as
+	// "raft_multiplier is 5".
+	SetClassic() string
+}
+
 // HostFacts describes the machine of a member.
 type HostFacts struct {
 	MemoryBytes int64

@@ -46,7 +46,7 @@ func inspect(file string) (_ Content, err error) {
 	if err != nil {
 		return Content{}, err
 	}
-	c := Content{Type: typeOf(file)}
+	c := Content{Type: TypeOf(file)}
 	whole := md5.New()
 	var tags []byte
 	for {
@@ -99,7 +99,8 @@ var mediaTypes = map[string]string{
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".yaml": "application/yaml",
 }
 
-func typeOf(name string) string {
+// TypeOf is the media type of a file by its name.
+func TypeOf(name string) string {
 	ext := path.Ext(name)
 	if t := mediaTypes[ext]; t != "" {
 		return t

@@ -16,19 +16,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/storagetest"
 )
 
 // stores are the stores that every test of the contract runs on.
 var stores = []struct {
 	name  string
-	start func(*testing.T) *emulator
+	start func(*testing.T) *storagetest.Emulator
 }{{"gs", newGCS}, {"s3", newS3}, {"file", newFolder}}
-
-// newFolder is a folder in place of an emulator: nothing intercepts its requests.
-func newFolder(t *testing.T) *emulator {
-	t.Helper()
-	return &emulator{scheme: "file", bucket: t.TempDir()}
-}
 
 func open(t *testing.T, address string, o Options) *Bucket {
 	t.Helper()
@@ -86,11 +82,11 @@ func TestFolder(t *testing.T) {
 	for _, store := range stores {
 		t.Run(store.name, func(t *testing.T) {
 			e := store.start(t)
-			address := e.url("")
+			address := e.URL("")
 			dir := folder(t, files)
 			b := open(t, address, Options{})
 			if store.name != "file" {
-				address = e.url("deep/er")
+				address = e.URL("deep/er")
 				b = open(t, address, Options{})
 			}
 			send := func() Summary {
@@ -149,9 +145,9 @@ func TestLargeFileOverCutConnection(t *testing.T) {
 	for _, store := range stores[:2] {
 		t.Run(store.name, func(t *testing.T) {
 			e := store.start(t)
-			b := open(t, e.url("dir"), Options{})
+			b := open(t, e.URL("dir"), Options{})
 			var cuts atomic.Int32
-			e.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+			e.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.ContentLength < 1<<20 || cuts.Add(1) != 3 {
 					return false
 				}
@@ -182,7 +178,7 @@ func TestStreams(t *testing.T) {
 	e := newFolder(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := Upload(t.Context(), open(t, e.url(""), Options{}), Folder{Dir: dir}, nil); err != nil {
+	if _, err := Upload(t.Context(), open(t, e.URL(""), Options{}), Folder{Dir: dir}, nil); err != nil {
 		t.Fatalf("upload: %v", err)
 	}
 	runtime.ReadMemStats(&after)
@@ -193,18 +189,14 @@ func TestStreams(t *testing.T) {
 
 // Stores that refuse are reported as they are, and not asked again and again.
 func TestRefusals(t *testing.T) {
-	refuse := func(status int, body string) func(*emulator) {
-		return func(e *emulator) {
-			e.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-				if r.Method == http.MethodGet || r.Method == http.MethodHead {
-					return false
-				}
-				_, _ = io.Copy(io.Discard, r.Body)
-				w.WriteHeader(status)
-				_, _ = io.WriteString(w, body)
-				return true
-			})
+	refuse := func(status int, body string, w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return false
 		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
 	}
 	denied := map[string]string{
 		"gs": `{"error": {"code": 403, "message": "a@example.com does not have storage.objects.create access", "errors": [{"reason": "forbidden"}]}}`,
@@ -214,12 +206,10 @@ func TestRefusals(t *testing.T) {
 	for _, store := range stores[:2] {
 		t.Run(store.name, func(t *testing.T) {
 			e := store.start(t)
-			b := open(t, e.url("dir"), Options{})
+			b := open(t, e.URL("dir"), Options{})
 			var asked atomic.Int32
-			refuse(http.StatusForbidden, denied[store.name])(e)
-			inner := *e.before.Load()
-			e.intercept(func(w http.ResponseWriter, r *http.Request) bool {
-				done := inner(w, r)
+			e.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				done := refuse(http.StatusForbidden, denied[store.name], w, r)
 				if done {
 					asked.Add(1)
 				}
@@ -232,7 +222,7 @@ func TestRefusals(t *testing.T) {
 			if store.name == "s3" && asked.Load() != 1 || asked.Load() > clientAttempts {
 				t.Errorf("the store was asked %d times after its refusal", asked.Load())
 			}
-			e.intercept(func(http.ResponseWriter, *http.Request) bool { return false })
+			e.Intercept(func(http.ResponseWriter, *http.Request) bool { return false })
 			if sum, err := Upload(t.Context(), b, Folder{Dir: folder(t, map[string]string{"a": "1"})}, nil); err != nil || sum.Sent != 1 {
 				t.Errorf("the upload after it: %+v, %v", sum, err)
 			}
@@ -259,23 +249,23 @@ func TestWrongCredentials(t *testing.T) {
 		}))
 		defer tokens.Close()
 		key := serviceAccount(t, tokens.URL)
-		if _, err := Open(t.Context(), e.url("dir"), Options{KeyFile: key}); err == nil || !strings.Contains(err.Error(), "Invalid JWT Signature") {
+		if _, err := Open(t.Context(), e.URL("dir"), Options{KeyFile: key}); err == nil || !strings.Contains(err.Error(), "Invalid JWT Signature") {
 			t.Errorf("open with a revoked key: %v", err)
 		}
 		reply, status = `{"access_token": "from-the-key-file", "token_type": "Bearer", "expires_in": 3600}`, http.StatusOK
 		var sent atomic.Value
-		e.intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		e.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 			sent.Store(r.Header.Get("Authorization"))
 			return false
 		})
-		open(t, e.url("dir"), Options{KeyFile: key})
+		open(t, e.URL("dir"), Options{KeyFile: key})
 		if sent.Load() != "Bearer from-the-key-file" {
 			t.Errorf("the bucket was asked with %q, want the token of the key file", sent.Load())
 		}
 	})
 	t.Run("s3", func(t *testing.T) {
 		e := newS3(t)
-		e.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		e.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 			if strings.Contains(r.Header.Get("Authorization"), "Credential=right/") {
 				return false
 			}
@@ -283,16 +273,16 @@ func TestWrongCredentials(t *testing.T) {
 			_, _ = io.WriteString(w, `<Error><Code>InvalidAccessKeyId</Code><Message>The key does not exist.</Message></Error>`)
 			return true
 		})
-		if _, err := Open(t.Context(), e.url("dir"), Options{}); err == nil || !strings.Contains(err.Error(), "InvalidAccessKeyId") {
+		if _, err := Open(t.Context(), e.URL("dir"), Options{}); err == nil || !strings.Contains(err.Error(), "InvalidAccessKeyId") {
 			t.Errorf("open with a wrong key: %v", err)
 		}
 		t.Setenv("AWS_ACCESS_KEY_ID", "")
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
-		if _, err := Open(t.Context(), e.url("dir"), Options{}); err == nil || !strings.Contains(err.Error(), "find AWS credentials") {
+		if _, err := Open(t.Context(), e.URL("dir"), Options{}); err == nil || !strings.Contains(err.Error(), "find AWS credentials") {
 			t.Errorf("open without credentials: %v", err)
 		}
 		dir := folder(t, map[string]string{"key": "[default]\naws_access_key_id = right\naws_secret_access_key = s\n"})
-		open(t, e.url("dir"), Options{KeyFile: filepath.Join(dir, "key")})
+		open(t, e.URL("dir"), Options{KeyFile: filepath.Join(dir, "key")})
 	})
 }
 
@@ -334,7 +324,7 @@ func TestDamaged(t *testing.T) {
 	dir := folder(t, map[string]string{"a": "1234"})
 	for times, want := range map[int]error{1: nil, attempts: errDiffers} {
 		e := newFolder(t)
-		_, err := Upload(t.Context(), &damaging{open(t, e.url(""), Options{}), times}, Folder{Dir: dir}, nil)
+		_, err := Upload(t.Context(), &damaging{open(t, e.URL(""), Options{}), times}, Folder{Dir: dir}, nil)
 		if !errors.Is(err, want) {
 			t.Errorf("%d damaged transfers: %v, want %v", times, err, want)
 		}

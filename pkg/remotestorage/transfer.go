@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Summary counts the files and bytes of a transfer.
@@ -44,19 +45,30 @@ type Folder struct {
 	Last string
 }
 
-// Upload sends the regular files below a folder, in the order of their names,
-// except those that the store has already. It stops at the first file that cannot be
-// sent. The summary is right up to then. Report may be nil; it is called at most
-// once a second.
+// File is a file of this machine and the name of its object in a store.
+type File struct{ Path, Name string }
+
+// Upload sends the regular files below a folder like [UploadFiles], in the order of
+// their names.
 func Upload(ctx context.Context, s Store, f Folder, report func(Progress)) (Summary, error) {
-	t := &transfer{store: s, report: report}
-	names, err := t.files(f)
+	files, err := filesOf(f)
 	if err != nil {
+		return Summary{}, err
+	}
+	return UploadFiles(ctx, s, files, report)
+}
+
+// UploadFiles sends files in their order, except those that the store has already. It
+// stops at the first file that cannot be sent. The summary is right up to then. Report
+// may be nil; it is called at most once a second.
+func UploadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
+	t := &transfer{store: s, report: report}
+	if err := t.count(files); err != nil {
 		return t.Summary, err
 	}
 	var there []Object
-	err = again(ctx, func() (err error) {
-		there, err = s.List(ctx, folderPrefix(f.Name))
+	err := again(ctx, func() (err error) {
+		there, err = s.List(ctx, commonPrefix(files))
 		return err
 	})
 	if err != nil {
@@ -66,24 +78,31 @@ func Upload(ctx context.Context, s Store, f Folder, report func(Progress)) (Summ
 	for _, o := range there {
 		known[o.Name] = o
 	}
-	for _, name := range names {
+	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return t.Summary, context.Cause(ctx)
 		}
-		to := path.Join(f.Name, name)
-		o, present := known[to]
-		if err := t.upload(ctx, filepath.Join(f.Dir, filepath.FromSlash(name)), to, o, present); err != nil {
-			return t.Summary, fmt.Errorf("upload %s: %w", name, err)
+		o, present := known[f.Name]
+		if err := t.upload(ctx, f.Path, f.Name, o, present); err != nil {
+			return t.Summary, fmt.Errorf("upload %s: %w", f.Name, err)
 		}
 	}
 	return t.Summary, nil
 }
 
-func folderPrefix(name string) string {
-	if name == "" {
+// commonPrefix is what the names of all files begin with, in whole characters.
+func commonPrefix(files []File) string {
+	if len(files) == 0 {
 		return ""
 	}
-	return name + "/"
+	prefix := files[0].Name
+	for _, f := range files[1:] {
+		for !strings.HasPrefix(f.Name, prefix) {
+			_, size := utf8.DecodeLastRuneInString(prefix)
+			prefix = prefix[:len(prefix)-size]
+		}
+	}
+	return prefix
 }
 
 // transfer is one upload or download.
@@ -94,27 +113,36 @@ type transfer struct {
 	said   time.Time
 }
 
-// files lists what is to be sent and adds up its size. Files whose names begin with a
-// dot are of this machine only.
-func (t *transfer) files(f Folder) (names []string, err error) {
+// filesOf lists the regular files of a folder. Files whose names begin with a dot are of
+// this machine only.
+func filesOf(f Folder) (files []File, err error) {
 	err = filepath.WalkDir(f.Dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
-		info, err := d.Info()
+		rel, err := filepath.Rel(f.Dir, p)
+		files = append(files, File{p, path.Join(f.Name, filepath.ToSlash(rel))})
+		return err
+	})
+	last := path.Join(f.Name, f.Last)
+	if i := slices.IndexFunc(files, func(one File) bool { return one.Name == last }); i >= 0 {
+		one := files[i]
+		files = append(slices.Delete(files, i, i+1), one)
+	}
+	return files, err
+}
+
+// count adds up what is to be sent.
+func (t *transfer) count(files []File) error {
+	for _, f := range files {
+		info, err := os.Stat(f.Path)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(f.Dir, p)
-		names = append(names, filepath.ToSlash(rel))
 		t.Files++
 		t.Bytes += info.Size()
-		return err
-	})
-	if i := slices.Index(names, f.Last); i >= 0 {
-		names = append(slices.Delete(names, i, i+1), f.Last)
 	}
-	return names, err
+	return nil
 }
 
 // upload sends one file unless o, the object of its name if present, is the same.
@@ -173,7 +201,11 @@ func (t *transfer) send(ctx context.Context, file, to string, c Content) (err er
 // compares sizes and checksums as far as the store gives them.
 func Download(ctx context.Context, s Store, dir string, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
-	objects, err := s.List(ctx, "")
+	var objects []Object
+	err := again(ctx, func() (err error) {
+		objects, err = s.List(ctx, "")
+		return err
+	})
 	if err != nil {
 		return t.Summary, err
 	}
@@ -182,7 +214,11 @@ func Download(ctx context.Context, s Store, dir string, report func(Progress)) (
 		t.Bytes += o.Size
 	}
 	for _, o := range objects {
-		if err := again(ctx, func() error { return t.fetch(ctx, o, dir) }); err != nil {
+		local := filepath.FromSlash(o.Name)
+		if !filepath.IsLocal(local) {
+			return t.Summary, fmt.Errorf("the name of an object must be a path below the folder, got %q", o.Name)
+		}
+		if err := again(ctx, func() error { return t.fetch(ctx, o, filepath.Join(dir, local)) }); err != nil {
 			return t.Summary, fmt.Errorf("download %s: %w", o.Name, err)
 		}
 		t.Sent++
@@ -191,13 +227,37 @@ func Download(ctx context.Context, s Store, dir string, report func(Progress)) (
 	return t.Summary, nil
 }
 
-// fetch fetches one object.
-func (t *transfer) fetch(ctx context.Context, o Object, dir string) (err error) {
-	local := filepath.FromSlash(o.Name)
-	if !filepath.IsLocal(local) {
-		return fmt.Errorf("the name of an object must be a path below the folder, got %q", o.Name)
+// DownloadFiles is [Download] of objects by name. Objects that the store does not have are
+// left out: they are counted as files that were not sent.
+func DownloadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
+	t := &transfer{store: s, report: report}
+	t.Files = len(files)
+	var there []Object
+	err := again(ctx, func() (err error) {
+		there, err = s.List(ctx, commonPrefix(files))
+		return err
+	})
+	if err != nil {
+		return t.Summary, err
 	}
-	file := filepath.Join(dir, local)
+	for _, f := range files {
+		i := slices.IndexFunc(there, func(o Object) bool { return o.Name == f.Name })
+		if i < 0 {
+			continue
+		}
+		o := there[i]
+		if err := again(ctx, func() error { return t.fetch(ctx, o, f.Path) }); err != nil {
+			return t.Summary, fmt.Errorf("download %s: %w", f.Name, err)
+		}
+		t.Sent++
+		t.Bytes += o.Size
+		t.SentBytes += o.Size
+	}
+	return t.Summary, nil
+}
+
+// fetch fetches one object into a file.
+func (t *transfer) fetch(ctx context.Context, o Object, file string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

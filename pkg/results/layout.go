@@ -14,6 +14,8 @@ const (
 	FileLatency        = "latency.hlog"
 	FileTotal          = "latency-total.hlog"
 	FileEvents         = "events.jsonl"
+	// FileControlLog is control's own log of one database's run, as text.
+	FileControlLog = "client-control.log"
 	// FileClock holds the members' clocks against the client's, by heartbeat.
 	FileClock  = "clock.csv"
 	FileDisk   = "server-disk-space-usage-summary.csv"

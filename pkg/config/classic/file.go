@@ -142,7 +142,10 @@ func (c client) upload() Upload {
 		return Upload{}
 	}
 	u := Upload{URL: c.bucket, Project: c.project}
-	u.URL.Is = "gs://" + strings.TrimSuffix(c.bucket.Is+"/"+strings.Trim(c.folder, "/"), "/")
+	u.URL.Is = strings.TrimSuffix(strings.TrimSuffix(c.bucket.Is, "/")+"/"+strings.Trim(c.folder, "/"), "/")
+	if !strings.Contains(u.URL.Is, "://") { // file:///folder and s3://bucket are taken too
+		u.URL.Is = "gs://" + u.URL.Is
+	}
 	if c.keyFile.Is != "" {
 		u.KeyFile = c.keyFile
 	}

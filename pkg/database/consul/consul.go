@@ -49,7 +49,7 @@ func Operations() []workload.Op { return database.OperationsOf((*client)(nil), (
 // Options are the settings of Consul's server, named as in its configuration, and of
 // its client.
 type Options struct {
-	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5"`
+	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5" classic:"raft_multiplier"`
 	HTTPMaxConnsPerClient int                `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member accepts from one address; it answers more with 429 (upstream's default: 200)"`
 	RPCMaxConnsPerClient  int                `yaml:"rpc_max_conns_per_client" doc:"RPC connections that a member accepts from one address (upstream's default: 100)"`
 	KVMaxValueSize        int                `yaml:"kv_max_value_size" unit:"bytes" doc:"largest value in bytes; 0 is Consul's own default of 524288"`
@@ -70,7 +70,14 @@ func New() *Options {
 	}
 }
 
+// SetClassic sets the raft_multiplier that the classic tool left to Consul.
+func (o *Options) SetClassic() string {
+	o.RaftMultiplier = 5
+	return "raft_multiplier is 5, Consul's own default, as in the classic set-up (1 elsewhere)"
+}
+
 var (
+	_ database.Classic    = (*Options)(nil)
 	_ database.Driver     = (*Options)(nil)
 	_ database.Validator  = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
