@@ -145,11 +145,10 @@ func TestSlowLoris(t *testing.T) {
 	listener := rawServer(t, grpc.ConnectionTimeout(200*time.Millisecond))
 	for _, begin := range []string{"", "PRI", http2.ClientPreface, http2.ClientPreface + "\x00\x00\x06\x04\x00"} {
 		conn := dialRaw(t, listener)
-		if _, err := conn.Write([]byte(begin)); err != nil {
-			t.Fatalf("begin a connection: %v", err)
-		}
-		if n, err := io.Copy(io.Discard, conn); err != nil {
-			t.Errorf("a connection that began with %q: read %d bytes, %v", begin, n, err)
+		_, _ = conn.Write([]byte(begin)) // on a busy machine the connection is closed already
+		n, err := io.Copy(io.Discard, conn)
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			t.Errorf("a connection that began with %q is still open; read %d bytes", begin, n)
 		}
 	}
 }

@@ -274,9 +274,8 @@ func TestSlowCallers(t *testing.T) {
 				t.Fatalf("dial the agent: %v", err)
 			}
 			defer conn.Close()
-			if _, err := conn.Write([]byte(usertoken.Hello + strings.Repeat("x", 40))[:i*2]); err != nil {
-				t.Fatalf("send a beginning: %v", err)
-			}
+			// On a busy machine the connection is closed already.
+			_, _ = conn.Write([]byte(usertoken.Hello + strings.Repeat("x", 40))[:i*2])
 			conns = append(conns, conn)
 		}
 		for i, conn := range conns {
