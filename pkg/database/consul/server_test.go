@@ -198,6 +198,7 @@ func TestSecure(t *testing.T) {
 	s.Addrs = []string{"127.0.5.10", "127.0.5.11", "127.0.5.12"}
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	s.Auth = &database.Auth{Password: token}
+	s.Guarded = true
 	for _, transport := range []database.Transport{database.Standard, database.Lean} {
 		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)

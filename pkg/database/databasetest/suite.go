@@ -52,6 +52,9 @@ type Suite struct {
 	// servers log for clients, whether it changed anything or not, and by nothing on an
 	// idle cluster; nil for databases that show no such number.
 	ServerCount func(testing.TB, *Cluster) int64
+	// Guarded means that members show their metrics only to credentials, which agents do
+	// not have.
+	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
 }
