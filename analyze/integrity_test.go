@@ -42,6 +42,12 @@ func TestBrokenRecords(t *testing.T) {
 		"empty log":     {results.FileLatency, func([]string) []string { return nil }, "latency.hlog and intervals.csv differ"},
 		"lost log line": {results.FileLatency, func(l []string) []string { return l[:len(l)-1] }, "latency.hlog and intervals.csv differ"},
 		"no events":     {results.FileEvents, nil, "events.jsonl is missing"},
+		"far sample": {results.ServerFile(2), func(l []string) []string {
+			second, _, _ := strings.Cut(last(l), ",")
+			l[len(l)-1] = shift(last(l), second, "1"+second)
+			return l
+		}, results.ServerFile(2)},
+		"no samples": {results.ServerFile(1), nil, results.ServerFile(1) + " is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
