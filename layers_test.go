@@ -21,7 +21,7 @@ const module = "github.com/coreos/dbtester"
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
 	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
-	"control":                   {"pkg/logrule", "control/fleet", "control/judge", "control/salvage", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"control":                   {"control/fleet", "control/judge", "control/lognotes", "control/salvage", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/run", "analyze/table", "pkg/results"},
 	"analyze/run":               {"pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
@@ -29,7 +29,8 @@ var layers = map[string][]string{
 	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"control/fleet":             {"dbtesterpb", "pkg/address", "pkg/clocks", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},
-	"control/salvage":           {"control/fleet", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
+	"control/salvage":           {"control/fleet", "control/lognotes", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
+	"control/lognotes":          {"pkg/clocks", "pkg/logrule", "pkg/results"},
 	"control/judge":             {"pkg/metric", "pkg/results", "pkg/workload"},
 	"pkg/install":               {"pkg/process"},
 	"pkg/sysmetrics":            {"pkg/metric", "pkg/results"},

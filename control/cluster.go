@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/lognotes"
 	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
@@ -141,7 +142,11 @@ func (c *cluster) stop(ctx context.Context) error {
 	for i, list := range names {
 		c.run.record.Members[i].Files = append(c.run.record.Members[i].Files, list...)
 	}
-	errs = append(errs, noteLogs(c.run.dir, c.run.record, c.run.journal.events))
+	members := make([]int, len(names))
+	for i := range members {
+		members[i] = i
+	}
+	errs = append(errs, lognotes.Write(c.run.dir, c.run.record, members, c.run.journal.events))
 	return errors.Join(append(errs, err)...)
 }
 

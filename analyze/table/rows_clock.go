@@ -35,7 +35,7 @@ func clockOffset(r *run.Run) Cell {
 			furthest = offset
 		}
 		part := fmt.Sprintf("%d: %+.2f +/-%.2f", m.Index+1, offset, millis(m.Clock.Error))
-		if m.Clock.Moved > 0 {
+		if m.Clock.Moved >= 10*time.Microsecond { // what two digits show
 			part += fmt.Sprintf(", moved %.2f", millis(m.Clock.Moved))
 		}
 		parts = append(parts, part)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/lognotes"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -85,6 +87,7 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	agents := fleet.Resume(fleet.Options{Connect: o.Connect, Agents: note.Agents, RunID: note.RunID})
 	var errs []error
 	again := false // what failed may be tried again
+	var fetched []int
 	for i := range note.Agents {
 		if i >= len(db.Members) || len(db.Members[i].Files) > 0 {
 			continue // fetched before
@@ -97,12 +100,14 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 			again = again || !errors.As(err, &gone)
 			continue
 		}
+		fetched = append(fetched, i)
 		member := &db.Members[i]
 		member.Files, member.Exit, member.Error = got.Files, got.Exit, got.Error
 		if got.ApparentBytes >= 0 {
 			member.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
 		}
 	}
+	errs = append(errs, noteLogs(dir, db, fetched))
 	if end(&db.State, &db.Ended) {
 		db.Error = interrupted
 	}
@@ -110,4 +115,13 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 		return errors.Join(append(errs, err, mark.Close(false))...)
 	}
 	return errors.Join(append(errs, mark.Close(!again))...)
+}
+
+// noteLogs adds what the logs of the members that were fetched report to the events.
+func noteLogs(dir string, db *results.DatabaseRun, fetched []int) error {
+	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
+	if err != nil {
+		return err
+	}
+	return errors.Join(lognotes.Write(dir, db, fetched, events), events.Close())
 }

@@ -1,4 +1,5 @@
-package control
+// Package lognotes writes what members' logs report into the events of a run.
+package lognotes
 
 import (
 	"errors"
@@ -18,10 +19,10 @@ import (
 // all of them, in the logs.
 const maxLogEvents = 1000
 
-// noteLogs writes the events that the rules find in the collected logs of a run, in the
-// order of their times by the client's clock, and records in the manifest which logs
-// are not whole. Dir is the folder of the database.
-func noteLogs(dir string, record *results.DatabaseRun, to *results.EventWriter) error {
+// Write writes the events that the rules of a run find in the collected logs of some
+// members, by index, in the order of their times by the client's clock, and records which
+// logs are not whole. Dir is the folder of the database.
+func Write(dir string, record *results.DatabaseRun, members []int, to *results.EventWriter) error {
 	rules, err := logrule.Compile(record.LogRules, record.LogTimes)
 	if err != nil {
 		return fmt.Errorf("find events in logs: %w", err)
@@ -30,7 +31,7 @@ func noteLogs(dir string, record *results.DatabaseRun, to *results.EventWriter) 
 	tracks, _ := results.Tracks(dir, record)
 	var all []results.Event
 	var errs []error
-	for i := range record.Members {
+	for _, i := range members {
 		n := logNotes{member: &record.Members[i], rules: rules, track: tracks[i], began: record.Started, seen: map[string]int{}}
 		for _, name := range n.member.Files {
 			if !strings.HasPrefix(name, results.DirLogs+"/") {

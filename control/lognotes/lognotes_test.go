@@ -1,4 +1,4 @@
-package control
+package lognotes
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := noteLogs(dir, record, to); err != nil {
+	if err := Write(dir, record, []int{0, 1}, to); err != nil {
 		t.Fatal(err)
 	}
 	to.Close()
@@ -67,7 +67,7 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 
 // Events of all members are in order by the client's clock, each with its place and what
 // its line gives.
-func TestNoteLogs(t *testing.T) {
+func TestWrite(t *testing.T) {
 	t.Parallel()
 	events, record := notedIn(t, map[string]string{
 		"logs/1-db.log": "large entry before any time of 7 bytes\n2026-11-22T10:00:05Z fsync took 1500ms\n\n" +
@@ -92,7 +92,7 @@ func TestNoteLogs(t *testing.T) {
 
 // A log that repeats itself gives a bounded number of events, the last of which states
 // that there are more.
-func TestNoteLogsBounded(t *testing.T) {
+func TestWriteBounded(t *testing.T) {
 	t.Parallel()
 	events, _ := notedIn(t, map[string]string{
 		"logs/1-db.log": strings.Repeat("fsync took 1ms\n", 3*maxLogEvents) + "large entry\n",
