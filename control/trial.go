@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/control/judge"
@@ -179,4 +180,18 @@ func (t *trial) collectVerdicts() {
 			}
 		}
 	}
+}
+
+// judgeLinks marks a trial whose agents let in anyone: others may have changed what was
+// measured. The agents were called before by [Check].
+func judgeLinks(o Options) []results.Mark {
+	if o.Unguarded == nil {
+		return nil
+	}
+	addrs := o.Unguarded()
+	if len(addrs) == 0 {
+		return nil
+	}
+	return []results.Mark{{Code: results.MarkInsecure, Text: fmt.Sprintf(
+		"control called agents without TLS or token (--insecure): %s; anyone who reached them could read, stop or change this run", strings.Join(addrs, ", "))}}
 }
