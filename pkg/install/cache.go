@@ -162,12 +162,16 @@ func (in *Installer) load(id id) (Release, error) {
 	if err != nil {
 		return Release{}, fmt.Errorf("find the cache: %w", err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, releaseFile))
+	record := filepath.Join(dir, releaseFile)
+	data, err := os.ReadFile(record)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(dir); err == nil {
+		if _, err := os.Lstat(dir); err != nil {
+			return Release{}, ErrAbsent
+		}
+		// An install may have put the whole directory there since the first look.
+		if data, err = os.ReadFile(record); errors.Is(err, fs.ErrNotExist) {
 			return Release{}, fmt.Errorf("%s has no %s, so it is not a release: remove it", dir, releaseFile)
 		}
-		return Release{}, ErrAbsent
 	}
 	if err != nil {
 		return Release{}, fmt.Errorf("read the cache: %w", err)
