@@ -2,6 +2,7 @@ package cetcd
 
 import (
 	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 
@@ -85,4 +86,24 @@ func TestOptions(t *testing.T) {
 	if recipes, err := o.Recipes("3.6.16"); err != nil || len(recipes) == 0 {
 		t.Errorf("%d recipes: %v", len(recipes), err)
 	}
+}
+
+// An address never becomes a flag: the proxy reads back what the plan was made of.
+func FuzzPlan(f *testing.F) {
+	for _, seed := range []string{"10.0.0.1", "::1", "fe80::1%eth0", "db-1.example.org", "-etcd=http://a:1", "a b\n"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, addr string) {
+		plan, err := New().Plan(members(addr))
+		if err != nil {
+			t.Skip("the etcd refuses it")
+		}
+		flags, err := parseFlags(plan.Commands[1].Args[1:])
+		if err != nil {
+			return // the proxy refuses it
+		}
+		if want := net.JoinHostPort(addr, "8500"); flags.addr != want || flags.tls != nil {
+			t.Errorf("the proxy listens on %q with TLS %v, want %q without", flags.addr, flags.tls, want)
+		}
+	})
 }
