@@ -14,7 +14,12 @@ import (
 
 // cpuQuota returns the processors that the control groups of this process, of
 // either version, let it use; 0 is no limit.
-func (f *files) cpuQuota() (float64, error) {
+func (f *files) cpuQuota() (float64, error) { return leastLimit(f, "cpu", quotaOf) }
+
+// leastLimit returns the lowest limit of the control groups of this process, of either
+// version, that a controller may act on, and of those above them; 0 is no limit. limitOf
+// returns that of a group's directory, 0 if it has none.
+func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir string) (T, error)) (least T, err error) {
 	data, err := f.read("self", "cgroup")
 	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
 		return 0, nil
@@ -22,7 +27,7 @@ func (f *files) cpuQuota() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups, err := parseCgroups(data, "cpu")
+	groups, err := parseCgroups(data, controller)
 	if err != nil {
 		return 0, err
 	}
@@ -33,15 +38,14 @@ func (f *files) cpuQuota() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	least := 0.0
 	for _, g := range groups {
 		for _, dir := range g.dirs(mounts) {
-			quota, err := quotaOf(dir)
+			limit, err := limitOf(dir)
 			if err != nil {
 				return 0, err
 			}
-			if quota > 0 && (least == 0 || quota < least) {
-				least = quota
+			if limit > 0 && (least == 0 || limit < least) {
+				least = limit
 			}
 		}
 	}

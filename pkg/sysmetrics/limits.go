@@ -18,39 +18,7 @@ func Interface(addr string) (string, error) { return (&files{root: "/proc"}).fin
 // version, let it use; 0 is no limit.
 func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit() }
 
-func (f *files) memoryLimit() (int64, error) {
-	data, err := f.read("self", "cgroup")
-	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	groups, err := parseCgroups(data, "memory")
-	if err != nil {
-		return 0, err
-	}
-	if data, err = f.read("self", "mountinfo"); err != nil {
-		return 0, err
-	}
-	mounts, err := parseMountinfo(data)
-	if err != nil {
-		return 0, err
-	}
-	least := int64(0)
-	for _, g := range groups {
-		for _, dir := range g.dirs(mounts) {
-			limit, err := memoryLimitOf(dir)
-			if err != nil {
-				return 0, err
-			}
-			if limit > 0 && (least == 0 || limit < least) {
-				least = limit
-			}
-		}
-	}
-	return least, nil
-}
+func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", memoryLimitOf) }
 
 // noMemoryLimit is less than what version 1 has for no limit, and more than any machine.
 const noMemoryLimit = 1 << 60
