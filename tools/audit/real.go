@@ -47,6 +47,9 @@ func (c RealCase) Name() string { return "real " + c.Database.name + ": " + c.Fa
 const (
 	realClients = 30
 	realRate    = 200
+	// election is the longest that members may need for a new leader. Consul refuses
+	// requests at once meanwhile.
+	election = 3 * time.Second
 )
 
 func leaderKilled() Fault {
@@ -60,7 +63,8 @@ func leaderKilled() Fault {
 			return 0, err
 		},
 		Check: func(f *Findings, r *Run, _ time.Duration) {
-			bounded(f, r, realClients)
+			bad := r.Record.Totals["failed"] + r.Record.Totals["unknown"]
+			f.Within("failed and unknown requests: those in flight, and those due in the election", 0, bad, 3*realClients+realRate*election.Seconds())
 			names := r.Report.Named("RECONNECT")
 			f.Holds("reconnects are a row", len(names) > 0, "a row", orMissing(names))
 			last := 0.0

@@ -68,7 +68,7 @@ func printVerdicts(w io.Writer, verdicts []Verdict, s Scale) {
 			passed++
 		}
 	}
-	fmt.Fprintf(w, "# Audit\n\nScripted servers with logs of their own, read without this program's code; %s. %d of %d cases pass.\n", scale, passed, len(verdicts))
+	fmt.Fprintf(w, "# Audit\n\nScripted servers with logs of their own, and real clusters that count their keys, read without this program's code; %s. %d of %d cases pass.\n", scale, passed, len(verdicts))
 	for _, v := range verdicts {
 		fmt.Fprintf(w, "\n## %s\n\nFound before: %s.\n\n", v.Case.Name, v.Case.Found)
 		if v.Error != nil {
