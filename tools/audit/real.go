@@ -67,11 +67,12 @@ func leaderKilled() Fault {
 			f.Within("failed and unknown requests: those in flight, and those due in the election", 0, bad, 3*realClients+realRate*election.Seconds())
 			names := r.Report.Named("RECONNECT")
 			f.Holds("reconnects are a row", len(names) > 0, "a row", orMissing(names))
-			last := 0.0
-			if n := len(r.Record.Intervals); n > 1 {
-				last = r.Record.Intervals[n-2].Num("ok") // the last whole second
+			// Followers of etcd hold what they forwarded to the dead leader for up to 7 s, which
+			// may occupy all clients to the end of a short load.
+			if n := len(r.Record.Intervals); n > 1 && r.length() > 15*time.Second {
+				last := r.Record.Intervals[n-2].Num("ok") // the last whole second
+				f.Within("answers in the last second, through the other members", 1, last, 2*realRate)
 			}
-			f.Within("answers in the last second, through the other members", 1, last, 2*realRate)
 		},
 	}
 }
