@@ -7,10 +7,11 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// keyRow is the second of the series in which a number of keys was reached.
+// keyRow is a number of keys, and the seconds in which the load came to it from the
+// row before. A second in which several rows were reached belongs to each of them.
 type keyRow struct {
-	keys   float64
-	second int // index in the series
+	keys        float64
+	first, last int // indexes in the series, both included
 }
 
 // byKey returns a row for every multiple of the unit that was reached and one for the
@@ -23,16 +24,20 @@ func (s *Series) byKey() []keyRow {
 	var rows []keyRow
 	last := total[len(total)-1]
 	unit := keyUnit(last)
-	next := unit
+	next, first := unit, 0
 	for i, reached := range total {
 		for ; next <= reached; next += unit {
-			rows = append(rows, keyRow{next, i})
+			rows = append(rows, keyRow{next, first, i})
+			first = i
 		}
 		if reached == last { // the second that the last key was reached in
 			if next-unit < last {
-				rows = append(rows, keyRow{last, i})
+				rows = append(rows, keyRow{last, first, i})
 			}
 			break
+		}
+		if len(rows) > 0 && rows[len(rows)-1].last == i {
+			first = i + 1 // the rows of this second have it
 		}
 	}
 	return rows
@@ -71,19 +76,63 @@ func (s *Series) byKeyRecords(columns ...keyColumn) [][]string {
 	return out
 }
 
-func valueColumn(name string, decimals int, values []float64) keyColumn {
-	return keyColumn{name, func(row keyRow) string { return decimal(values[row.second], decimals) }}
+func valueColumn(name string, decimals int, values []float64, merge merge) keyColumn {
+	return keyColumn{name, func(row keyRow) string { return decimal(merge(values, row), decimals) }}
 }
 
 // bytesColumn prints bytes with a unit.
 func bytesColumn(name string, values []float64) keyColumn {
 	return keyColumn{name, func(row keyRow) string {
-		v := values[row.second]
+		v := meanOf(values, row)
 		if math.IsNaN(v) {
 			return ""
 		}
 		return humanize.Bytes(uint64(v))
 	}}
+}
+
+// merge joins the values of a row's seconds. Seconds without a value are left out; a row
+// of none is a gap.
+type merge func(values []float64, row keyRow) float64
+
+func meanOf(values []float64, row keyRow) float64 {
+	return meanBy(func(int) float64 { return 1 })(values, row)
+}
+
+// meanBy weights each second.
+func meanBy(weight func(second int) float64) merge {
+	return func(values []float64, row keyRow) float64 {
+		sum, weights := 0.0, 0.0
+		for i := row.first; i <= row.last; i++ {
+			if w := weight(i); w > 0 && !math.IsNaN(values[i]) {
+				sum, weights = sum+w*values[i], weights+w
+			}
+		}
+		return sum / weights // NaN without a second
+	}
+}
+
+func leastOf(values []float64, row keyRow) float64 { return extremeOf(values, row, math.Min) }
+
+func mostOf(values []float64, row keyRow) float64 { return extremeOf(values, row, math.Max) }
+
+func extremeOf(values []float64, row keyRow, of func(a, b float64) float64) float64 {
+	found := math.NaN()
+	for _, v := range values[row.first : row.last+1] {
+		if math.IsNaN(found) {
+			found = v
+		} else if !math.IsNaN(v) {
+			found = of(found, v)
+		}
+	}
+	return found
+}
+
+// meanRequest weights seconds by their requests: the mean latency of a row is that of
+// its requests.
+func (s *Series) meanRequest() merge {
+	requests := s.column("AVG-THROUGHPUT")
+	return meanBy(func(second int) float64 { return requests[second] })
 }
 
 // memoryRange returns the least and the most memory of a server, by second.
@@ -107,17 +156,17 @@ func (s *Series) memoryRange(servers int) (least, most []float64) {
 func (s *Series) MemoryByKey(servers int) [][]string {
 	least, most := s.memoryRange(servers)
 	return s.byKeyRecords(
-		valueColumn("MIN-VMRSS-MB", 2, least),
-		valueColumn("AVG-VMRSS-MB", 2, s.column("AVG-VMRSS-MB")),
-		valueColumn("MAX-VMRSS-MB", 2, most))
+		valueColumn("MIN-VMRSS-MB", 2, least, leastOf),
+		valueColumn("AVG-VMRSS-MB", 2, s.column("AVG-VMRSS-MB"), meanOf),
+		valueColumn("MAX-VMRSS-MB", 2, most, mostOf))
 }
 
 func (s *Series) ReadsByKey() [][]string {
 	values := s.column("AVG-READ-BYTES-NUM-DELTA")
-	return s.byKeyRecords(valueColumn("AVG-READ-BYTES-NUM-DELTA", 2, values), bytesColumn("AVG-READ-BYTES", values))
+	return s.byKeyRecords(valueColumn("AVG-READ-BYTES-NUM-DELTA", 2, values, meanOf), bytesColumn("AVG-READ-BYTES", values))
 }
 
 func (s *Series) WritesByKey() [][]string {
 	values := s.column("AVG-WRITE-BYTES-NUM-DELTA")
-	return s.byKeyRecords(valueColumn("AVG-WRITE-BYTES-NUM-DELTA", 2, values), bytesColumn("AVG-WRITE-BYTES", values))
+	return s.byKeyRecords(valueColumn("AVG-WRITE-BYTES-NUM-DELTA", 2, values, meanOf), bytesColumn("AVG-WRITE-BYTES", values))
 }

@@ -13,24 +13,35 @@ func keyFigures(d *Data) []figure.Figure {
 	}
 	least := func(i int) []float64 { v, _ := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
 	most := func(i int) []float64 { _, v := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
+	mean := func(*Series) merge { return meanOf }
 	return []figure.Figure{
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY", "Latency", latency, pick("AVG-LATENCY-MS"), nil, nil, ""),
-		d.keyFigure("AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", "Latency", latency,
-			pick("AVG-LATENCY-MS"), pick("MIN-LATENCY-MS"), pick("MAX-LATENCY-MS"), "shortest to longest of the second"),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY", "Memory", memory, pick("AVG-VMRSS-MB"), nil, nil, ""),
-		d.keyFigure("AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", "Memory", memory,
-			pick("AVG-VMRSS-MB"), least, most, "least to most of the members"),
-		d.keyFigure("AVG-READ-BYTES-NUM-DELTA-BY-KEY", "Read Bytes",
-			figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, pick("AVG-READ-BYTES-NUM-DELTA"), nil, nil, ""),
-		d.keyFigure("AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", "Write Bytes",
-			figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, pick("AVG-WRITE-BYTES-NUM-DELTA"), nil, nil, ""),
+		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest}),
+		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
+			low: pick("MIN-LATENCY-MS"), high: pick("MAX-LATENCY-MS"), band: "shortest to longest since the point before"}),
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean}),
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
+			low: least, high: most, band: "least to most of the members"}),
+		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Read Bytes",
+			y: figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: mean}),
+		d.keyFigure(keyPlot{name: "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", what: "Write Bytes",
+			y: figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, value: pick("AVG-WRITE-BYTES-NUM-DELTA"), merge: mean}),
 	}
 }
 
-func (d *Data) keyFigure(name, what string, y figure.Axis, value, low, high func(int) []float64, band string) figure.Figure {
+// keyPlot is a quantity by the number of keys. Its functions return the values by second
+// of the i-th run; low and high may be nil.
+type keyPlot struct {
+	name, what       string
+	y                figure.Axis
+	value, low, high func(i int) []float64
+	merge            func(*Series) merge // the value's
+	band             string
+}
+
+func (d *Data) keyFigure(p keyPlot) figure.Figure {
 	f := figure.Figure{
-		Name: name, Title: d.titled(what + " by " + d.counted()), Kind: figure.Lines, Band: band,
-		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: y,
+		Name: p.name, Title: d.titled(p.what + " by " + d.counted()), Kind: figure.Lines, Band: p.band,
+		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: p.y,
 	}
 	for i, r := range d.Runs {
 		s := line(r)
@@ -38,9 +49,9 @@ func (d *Data) keyFigure(name, what string, y figure.Axis, value, low, high func
 		for _, row := range rows {
 			s.X = append(s.X, row.keys)
 		}
-		s.Y = at(rows, value(i))
-		if low != nil {
-			s.Low, s.High = at(rows, low(i)), at(rows, high(i))
+		s.Y = at(rows, p.value(i), p.merge(d.Series[i]))
+		if p.low != nil {
+			s.Low, s.High = at(rows, p.low(i), leastOf), at(rows, p.high(i), mostOf)
 		}
 		f.Series = append(f.Series, s)
 	}
@@ -48,10 +59,10 @@ func (d *Data) keyFigure(name, what string, y figure.Axis, value, low, high func
 }
 
 // at returns a quantity's values in the seconds of the rows.
-func at(rows []keyRow, values []float64) []float64 {
+func at(rows []keyRow, values []float64, merge merge) []float64 {
 	out := make([]float64, len(rows))
 	for i, row := range rows {
-		out[i] = values[row.second]
+		out[i] = merge(values, row)
 	}
 	return out
 }
