@@ -33,13 +33,19 @@ func shifted(samples []results.Sample, track clocks.Track) []results.Sample {
 // count as one of its end: a tenth of the second between samples.
 const closeEnough = 100e6
 
-// during returns the samples whose counters enclose the window: from the last one
-// before it to the first one after it.
-func (m Machine) during(w Span) []results.Sample {
-	first := sort.Search(len(m.Samples), func(i int) bool { return m.Samples[i].UnixNano > w.From+closeEnough })
-	last := sort.Search(len(m.Samples), func(i int) bool { return m.Samples[i].UnixNano >= w.To-closeEnough })
+// enclosing returns which of n samples, whose times rise, enclose the window: from the
+// last one before it to the first one after it. It is empty if there are none.
+func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
+	first = sort.Search(n, func(i int) bool { return at(i) > w.From+closeEnough })
+	last := sort.Search(n, func(i int) bool { return at(i) >= w.To-closeEnough })
 	first = max(first-1, 0)
-	return m.Samples[first:max(first, min(last+1, len(m.Samples)))]
+	return first, max(first, min(last+1, n))
+}
+
+// during returns the samples whose counters enclose the window.
+func (m Machine) during(w Span) []results.Sample {
+	first, end := enclosing(w, len(m.Samples), func(i int) int64 { return m.Samples[i].UnixNano })
+	return m.Samples[first:end]
 }
 
 // Within returns the samples of the seconds of the window.

@@ -34,12 +34,23 @@ func readOwn(path string, track clocks.Track, gaps *Gaps) (own Own) {
 	return own
 }
 
-// around returns the samples that enclose the window, as [Machine.during] does.
-func (o Own) around(w Span) []results.DatabaseSample {
-	first := sort.Search(len(o.Samples), func(i int) bool { return o.Samples[i].UnixNano > w.From+closeEnough })
-	last := sort.Search(len(o.Samples), func(i int) bool { return o.Samples[i].UnixNano >= w.To-closeEnough })
-	first = max(first-1, 0)
-	return o.Samples[first:max(first, min(last+1, len(o.Samples)))]
+// during returns the samples that enclose the windows, as [Machine.during] does. Windows
+// with an interval between samples in common are enclosed together, so that no interval
+// counts twice. It returns false if a window has fewer than two samples around it.
+func (o Own) during(windows []Span) (enclosed [][]results.DatabaseSample, ok bool) {
+	end := 0 // of the last range of samples
+	for _, w := range windows {
+		first, last := enclosing(w, len(o.Samples), func(i int) int64 { return o.Samples[i].UnixNano })
+		if last-first < 2 {
+			return nil, false
+		}
+		if n := len(enclosed) - 1; n >= 0 && first < end {
+			first = end - len(enclosed[n])
+			enclosed = enclosed[:n]
+		}
+		enclosed, end = append(enclosed, o.Samples[first:last]), last
+	}
+	return enclosed, true
 }
 
 // Within returns the samples inside the window.
@@ -69,14 +80,18 @@ func (o Own) Reports(n metric.Name) bool {
 	return false
 }
 
-// Growth is how much a counter grew over the windows, as in [Machine.Growth].
+// answeredTooLittle is why neither a counter nor a histogram has grown by a known amount.
+const answeredTooLittle = "the member answered fewer than twice during the load"
+
+// Growth is how much a counter grew over the windows, which rise: from the last answer
+// before each to the first one after it. What two windows share counts once.
 func (o Own) Growth(windows []Span, n metric.Name) Measure {
+	enclosed, ok := o.during(windows)
+	if !ok {
+		return Missing(answeredTooLittle)
+	}
 	sum, count := 0.0, 0
-	for _, w := range windows {
-		samples := o.around(w)
-		if len(samples) < 2 {
-			return Missing("the member answered fewer than twice during the load")
-		}
+	for _, samples := range enclosed {
 		before := samples[0].Values.Get(n)
 		for i := range samples {
 			now := samples[i].Values.Get(n)
@@ -93,15 +108,15 @@ func (o Own) Growth(windows []Span, n metric.Name) Measure {
 	return Measured(sum, int64(count))
 }
 
-// Histogram is the values that a histogram counted over the windows. The measure holds
-// their number, or the reason why they are not known.
+// Histogram is the values that a histogram counted over the windows, as in
+// [Own.Growth]. The measure holds their number, or the reason why they are not known.
 func (o Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
+	enclosed, ok := o.during(windows)
+	if !ok {
+		return metric.Buckets{}, Missing(answeredTooLittle)
+	}
 	var sum metric.Buckets
-	for _, w := range windows {
-		samples := o.around(w)
-		if len(samples) < 2 {
-			return sum, Missing("the member answered fewer than twice during the load")
-		}
+	for _, samples := range enclosed {
 		for i := 1; i < len(samples); i++ {
 			grown, ok := samples[i].Histograms[n].Since(samples[i-1].Histograms[n])
 			if !ok {

@@ -52,6 +52,28 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// The steps of a load follow each other within a second, so that one interval between
+// answers lies in two windows. Whatever the windows, a counter can't have grown by more
+// than it did from the first answer to the last one.
+func TestOwnCountsIntervalsOnce(t *testing.T) {
+	own := ownOf(0, 10, 30, 70, 150, 310, 630, 1270)
+	for name, test := range map[string]struct {
+		windows []Span
+		want    float64
+	}{
+		"one after the other":       {[]Span{{2e9, 4.4e9}, {4.41e9, 6e9}}, 630 - 30},
+		"three in a second":         {[]Span{{4.1e9, 4.3e9}, {4.3e9, 4.5e9}, {4.5e9, 4.8e9}}, 310 - 150},
+		"a sample in common":        {[]Span{{2e9, 4e9}, {4e9, 6e9}}, 630 - 30},
+		"one interval between them": {[]Span{{1e9, 3e9}, {4e9, 6e9}}, 70 - 10 + 630 - 150},
+	} {
+		got := own.Growth(test.windows, metric.Fsyncs)
+		_, of := own.Histogram(test.windows, metric.FsyncHistogram)
+		if !got.Known() || got.Value != test.want || of.N != int64(test.want) {
+			t.Errorf("%s: want %v fsyncs and as many values, got %+v and %+v", name, test.want, got, of)
+		}
+	}
+}
+
 func TestOwnThatIsMissing(t *testing.T) {
 	windows := []Span{{1e9, 4e9}}
 	for name, test := range map[string]struct {

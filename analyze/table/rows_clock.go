@@ -34,9 +34,9 @@ func clockOffset(r *run.Run) Cell {
 		if math.Abs(offset) > math.Abs(furthest) {
 			furthest = offset
 		}
-		part := fmt.Sprintf("%d: %+.2f +/-%.2f", m.Index+1, offset, millis(m.Clock.Error))
+		part := fmt.Sprintf("%d: %+.2f +/-%.2f ms", m.Index+1, offset, millis(m.Clock.Error))
 		if m.Clock.Moved >= 10*time.Microsecond { // what two digits show
-			part += fmt.Sprintf(", moved %.2f", millis(m.Clock.Moved))
+			part += fmt.Sprintf(", moved %.2f ms", millis(m.Clock.Moved))
 		}
 		parts = append(parts, part)
 	}

@@ -28,19 +28,19 @@ func ownRows() []Row {
 		return func(_ *run.Run, m run.Machine) run.Measure { return m.Own.Last(n) }
 	}
 	return []Row{
-		most("MEMBER-FSYNCS", "times", "times that a member made its log durable in the measured window", metric.Fsyncs, commaText, growth(metric.Fsyncs)),
+		most("MEMBER-FSYNCS", "times", "times that a member made its log durable"+inWindow, metric.Fsyncs, commaText, growth(metric.Fsyncs)),
 		most("MEMBER-FSYNC-AVG", "s", "mean time of these", metric.FsyncSeconds, millisOfSeconds, meanOf(metric.FsyncSeconds, metric.Fsyncs)),
 		row("MEMBER-FSYNC-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.FsyncHistogram, bucketCell(metric.FsyncHistogram)),
-		most("MEMBER-COMMIT-AVG", "s", "mean time of a commit of the store's file in the measured window", metric.CommitSeconds, millisOfSeconds, meanOf(metric.CommitSeconds, metric.Commits)),
+		most("MEMBER-COMMIT-AVG", "s", "mean time of a commit of the store's file"+inWindow, metric.CommitSeconds, millisOfSeconds, meanOf(metric.CommitSeconds, metric.Commits)),
 		row("MEMBER-COMMIT-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.CommitHistogram, bucketCell(metric.CommitHistogram)),
-		most("MEMBER-SNAPSHOTS", "times", "snapshots in the measured window", metric.Snapshots, commaText, growth(metric.Snapshots)),
-		most("MEMBER-PROPOSALS-APPLIED", "entries", "entries of the log that a member applied in the measured window", metric.ProposalsApplied, commaText, growth(metric.ProposalsApplied)),
-		most("MEMBER-PROPOSALS-FAILED", "proposals", "proposals that failed in the measured window", metric.ProposalsFailed, commaText, growth(metric.ProposalsFailed)),
+		most("MEMBER-SNAPSHOTS", "times", "snapshots"+inWindow, metric.Snapshots, commaText, growth(metric.Snapshots)),
+		most("MEMBER-PROPOSALS-APPLIED", "entries", "entries of the log that a member applied"+inWindow, metric.ProposalsApplied, commaText, growth(metric.ProposalsApplied)),
+		most("MEMBER-PROPOSALS-FAILED", "proposals", "proposals that failed"+inWindow, metric.ProposalsFailed, commaText, growth(metric.ProposalsFailed)),
 		most("MEMBER-MAX-PROPOSALS-PENDING", "proposals", "proposals that waited for their commit, once a second", metric.ProposalsPending, commaText, peak(metric.ProposalsPending)),
 		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were taken and not answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
-		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw in the measured window", metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
+		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw"+inWindow, metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
 		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
-		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads in the measured window", metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
+		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
 		{Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
 			Definition: "mean time of an answer with a member's own metrics, one each second, and its size; of the member with the longest, and which; questions without an answer are counted",
 			Cell:       attended(metricsCost)},
@@ -58,6 +58,9 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 		return inapplicable("no member reported it")
 	}
 }
+
+// inWindow says between which answers a counter grew.
+const inWindow = " in the measured window, from the member's last answer before it to its first one after it"
 
 // meanOf is a sum over its count.
 func meanOf(sum, count metric.Name) func(*run.Run, run.Machine) run.Measure {
