@@ -121,7 +121,7 @@ func (l life) conduct(t *attempt) {
 		return
 	}
 	l.running(m)
-	resp, err := p.response(s.childMessages())
+	resp, err := p.response(s.snapshot().childMessages())
 	if err == nil {
 		resp.FdatasyncP50Ns = fsync.Nanoseconds()
 	}

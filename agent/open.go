@@ -69,7 +69,7 @@ func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error)
 	case s.now.expired || s.now.removing:
 		return s, nil
 	default:
-		return nil, s.refusal(codes.FailedPrecondition)
+		return nil, s.now.refusal(codes.FailedPrecondition)
 	}
 }
 
@@ -139,7 +139,7 @@ func (a *Agent) own(run string) (*session, error) {
 	case s == nil:
 		return nil, errIdle
 	case s.now.run != run:
-		return nil, s.refusal(codes.PermissionDenied)
+		return nil, s.now.refusal(codes.PermissionDenied)
 	}
 	s.now.alive = time.Now()
 	return s, nil

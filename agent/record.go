@@ -68,8 +68,9 @@ func (s *session) writeRecord() error {
 
 // currentRecord returns the present record of the session, and its directory.
 func (s *session) currentRecord() (record, string) {
-	children := s.children()
-	messages := s.messagesOf(children)
+	now := s.snapshot()
+	children := now.children()
+	messages := now.messagesOf(children)
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
 	r := record{

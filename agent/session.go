@@ -280,7 +280,7 @@ func (s *session) takeOver(req *pb.OpenRequest) error {
 	case s == nil, s.now.removing, s.ctx.Err() != nil, s.now.state != pb.State_STATE_RUNNING, s.now.tag != want.GetTag():
 		return status.Errorf(codes.FailedPrecondition, "no detached session of %q is running on this agent", want.GetTag())
 	case !s.now.detached, !s.now.left && time.Since(s.now.alive) < s.agent.opts.Lease:
-		return s.refusal(codes.FailedPrecondition)
+		return s.now.refusal(codes.FailedPrecondition)
 	case !sameMember(s.now.attempt.req, want):
 		return status.Errorf(codes.FailedPrecondition, "the detached session of %q on this agent was started with other hosts, options or versions than this run describes", want.GetTag())
 	}

@@ -32,10 +32,11 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 	if req.GetLeaving() {
 		s.leave()
 	}
+	now := s.snapshot()
 	resp := &pb.HeartbeatResponse{
 		ReceivedUnixNs: received.UnixNano(),
-		State:          s.snapshot().state,
-		Children:       s.childMessages(),
+		State:          now.state,
+		Children:       now.childMessages(),
 		Reason:         s.reason(),
 	}
 	// The clock may be set meanwhile: both stamps must be of one clock.
@@ -66,7 +67,7 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 		return resp, nil
 	}
 	resp.Reason = s.reason()
-	resp.Children = s.childMessages()
+	resp.Children = now.childMessages()
 	resp.Files = fileMessages(a.root, now.dir, now.files)
 	if req.GetProbe() {
 		err := s.ready(ctx, now)
@@ -86,12 +87,20 @@ type snapshot struct {
 	planned *planned
 	dir     string
 	files   []string
+	member  *member.Member
+	spawned []member.Child
+	tails   map[string]string
+	exits   map[string]string
 }
 
 func (s *session) snapshot() snapshot {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	return snapshot{run: s.now.run, state: s.now.state, owner: s.ownerMessage(), planned: s.now.planned, dir: s.now.dir, files: s.now.files}
+	now := s.now
+	return snapshot{
+		run: now.run, state: now.state, owner: now.ownerMessage(), planned: now.planned, dir: now.dir, files: now.files,
+		member: now.member, spawned: now.spawned, tails: now.tails, exits: now.exits,
+	}
 }
 
 // ready asks the driver whether the member serves.
@@ -131,17 +140,14 @@ func stateWord(state pb.State) string {
 }
 
 // children returns the commands that were spawned and whether they run.
-func (s *session) children() []member.Child {
-	s.agent.mu.Lock()
-	m, spawned := s.now.member, s.now.spawned
-	s.agent.mu.Unlock()
-	if m != nil {
-		return m.Children()
+func (n snapshot) children() []member.Child {
+	if n.member != nil {
+		return n.member.Children()
 	}
 	// Before the last one is spawned, after a start that failed, and after a restart
 	// there are only the children that were noted.
-	noted := make([]member.Child, len(spawned))
-	for i, c := range spawned {
+	noted := make([]member.Child, len(n.spawned))
+	for i, c := range n.spawned {
 		noted[i] = c
 		noted[i].Running = process.Alive(c.Pid, c.StartTicks)
 	}
@@ -149,21 +155,18 @@ func (s *session) children() []member.Child {
 }
 
 // childMessages are the children for the wire.
-func (s *session) childMessages() []*pb.Child { return s.messagesOf(s.children()) }
+func (n snapshot) childMessages() []*pb.Child { return n.messagesOf(n.children()) }
 
-func (s *session) messagesOf(children []member.Child) []*pb.Child {
-	s.agent.mu.Lock()
-	known, tails, exits := s.now.member != nil, s.now.tails, s.now.exits
-	s.agent.mu.Unlock()
+func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
 	messages := make([]*pb.Child, len(children))
 	for i, c := range children {
-		messages[i] = &pb.Child{Name: c.Name, Pid: int32(c.Pid), Argv: c.Argv, Running: c.Running, Tail: tails[c.Name]}
+		messages[i] = &pb.Child{Name: c.Name, Pid: int32(c.Pid), Argv: c.Argv, Running: c.Running, Tail: n.tails[c.Name]}
 		switch {
 		case c.Running:
-		case known:
+		case n.member != nil:
 			messages[i].Exit = c.Exit.String()
-		case exits[c.Name] != "":
-			messages[i].Exit = exits[c.Name]
+		case n.exits[c.Name] != "":
+			messages[i].Exit = n.exits[c.Name]
 		default:
 			messages[i].Exit = "ended, its exit unseen"
 		}
@@ -195,12 +198,12 @@ func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 }
 
 // refusal is the error for another run: it names the owner. agent.mu is held.
-func (s *session) refusal(code codes.Code) error {
-	owner := s.ownerMessage()
+func (now *sessionState) refusal(code codes.Code) error {
+	owner := now.ownerMessage()
 	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard from %s ago",
-		s.now.owner, pb.RunHash(s.now.run), s.now.since.UTC().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
-	if s.now.detached {
-		text += fmt.Sprintf("; it runs %q detached, for a run that takes it over", s.now.tag)
+		now.owner, pb.RunHash(now.run), now.since.UTC().Format(time.RFC3339), time.Since(now.alive).Round(time.Millisecond))
+	if now.detached {
+		text += fmt.Sprintf("; it runs %q detached, for a run that takes it over", now.tag)
 	}
 	st, err := status.New(code, text).WithDetails(owner)
 	if err != nil {
@@ -210,13 +213,13 @@ func (s *session) refusal(code codes.Code) error {
 }
 
 // ownerMessage is the owner of the session for the wire. agent.mu is held.
-func (s *session) ownerMessage() *pb.Owner {
+func (now *sessionState) ownerMessage() *pb.Owner {
 	return &pb.Owner{
-		RunHash:             pb.RunHash(s.now.run),
-		Name:                s.now.owner,
-		SinceUnixNs:         s.now.since.UnixNano(),
-		LastHeartbeatUnixNs: s.now.alive.UnixNano(),
-		Tag:                 s.now.tag,
-		Detached:            s.now.detached,
+		RunHash:             pb.RunHash(now.run),
+		Name:                now.owner,
+		SinceUnixNs:         now.since.UnixNano(),
+		LastHeartbeatUnixNs: now.alive.UnixNano(),
+		Tag:                 now.tag,
+		Detached:            now.detached,
 	}
 }

@@ -27,7 +27,7 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 	left, problems := s.now.sizes, slices.Clone(s.now.problems)
 	v.agent.mu.Unlock()
 	return &pb.StopResponse{
-		Children:       s.childMessages(),
+		Children:       s.snapshot().childMessages(),
 		ApparentBytes:  left.apparent,
 		AllocatedBytes: left.allocated,
 		Reason:         s.reason(),
