@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -49,14 +50,14 @@ Agents and control read the files again when they change.`,
 		Short:   "Make a CA, a certificate for control, and one for the agent on each host",
 		Example: "  dbtester certs init --hosts 10.0.0.2,10.0.0.3,10.0.0.4",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.runCertsInit(f) },
+		RunE:    func(*cobra.Command, []string) error { return f.init(a.out) },
 	}
 	issue := &cobra.Command{
 		Use:     "issue --host HOST | --control",
 		Short:   "Issue one more certificate, or with --force a new one",
 		Example: "  dbtester certs issue --host db4,10.0.0.5    # one agent, reached by either\n  dbtester certs issue --control --force      # before the old one ends",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.runCertsIssue(f) },
+		RunE:    func(*cobra.Command, []string) error { return f.issue(a.out) },
 	}
 	show := &cobra.Command{
 		Use:   "show [FILE|DIR]...",
@@ -99,7 +100,7 @@ func (f certsFlags) folder() (certs.Folder, error) {
 	return certs.Folder{Path: f.dir, Force: f.force, Life: time.Duration(f.days) * day, Now: time.Now()}, nil
 }
 
-func (s streams) runCertsInit(f certsFlags) error {
+func (f certsFlags) init(out io.Writer) error {
 	if len(f.hosts) == 0 {
 		return usageError{errors.New("--hosts is required: the machines of the agents, such as --hosts 10.0.0.2,10.0.0.3")}
 	}
@@ -111,21 +112,21 @@ func (s streams) runCertsInit(f certsFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "made a CA in %s; its key, %s, needs to be nowhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
+	fmt.Fprintf(out, "made a CA in %s; its key, %s, needs to be nowhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
 	for i, host := range f.hosts {
-		s.printAgentFolder(dirs[1+i], host)
+		printAgentFolder(out, dirs[1+i], host)
 	}
-	s.printControlFolder(dirs[0])
+	printControlFolder(out, dirs[0])
 	return nil
 }
 
 // printAgentFolder prints what to do with an agent's folder.
-func (s streams) printAgentFolder(dir, host string) {
-	fmt.Fprintf(s.out, "copy %s to %s and run there: dbtester agent --agent-port %s --certs %s\n", dir, host, hostPort(host), filepath.Base(dir))
+func printAgentFolder(out io.Writer, dir, host string) {
+	fmt.Fprintf(out, "copy %s to %s and run there: dbtester agent --agent-port %s --certs %s\n", dir, host, hostPort(host), filepath.Base(dir))
 }
 
-func (s streams) printControlFolder(dir string) {
-	fmt.Fprintf(s.out, "for control: dbtester control --certs %s --config FILE\n", dir)
+func printControlFolder(out io.Writer, dir string) {
+	fmt.Fprintf(out, "for control: dbtester control --certs %s --config FILE\n", dir)
 }
 
 // hostPort is an address with the agents' usual port.
@@ -136,7 +137,7 @@ func hostPort(host string) string {
 	return host + ":3500"
 }
 
-func (s streams) runCertsIssue(f certsFlags) error {
+func (f certsFlags) issue(out io.Writer) error {
 	if f.control == (len(f.hosts) > 0) {
 		return usageError{errors.New("give either --host HOST or --control")}
 	}
@@ -147,13 +148,13 @@ func (s streams) runCertsIssue(f certsFlags) error {
 	if f.control {
 		dir, err := folder.IssueControl()
 		if err == nil {
-			s.printControlFolder(dir)
+			printControlFolder(out, dir)
 		}
 		return err
 	}
 	dir, err := folder.IssueAgent(f.hosts)
 	if err == nil {
-		s.printAgentFolder(dir, f.hosts[0])
+		printAgentFolder(out, dir, f.hosts[0])
 	}
 	return err
 }

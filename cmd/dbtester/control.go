@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/user"
@@ -122,29 +123,29 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return err
 	}
 	out, err := a.conduct(ctx, e, f)
-	a.printFolders(out)
-	a.printVerdicts(out)
+	printFolders(a.out, out)
+	printVerdicts(a.out, out)
 	return err
 }
 
 // printFolders prints the result folders' paths.
-func (s streams) printFolders(out *control.Outcome) {
+func printFolders(w io.Writer, out *control.Outcome) {
 	what := "results"
 	if out.Useless() {
 		what = "no load was run; logs and events are"
 	}
 	for _, dir := range out.Folders {
-		fmt.Fprintf(s.out, "%s in %s\n", what, relative(dir))
+		fmt.Fprintf(w, "%s in %s\n", what, relative(dir))
 	}
 }
 
 // printVerdicts prints a line for each database of each trial.
-func (s streams) printVerdicts(out *control.Outcome) {
+func printVerdicts(w io.Writer, out *control.Outcome) {
 	for _, v := range out.Verdicts {
 		if v.Trials > 1 {
-			fmt.Fprintf(s.out, "trial %d of %d: ", v.Trial, v.Trials)
+			fmt.Fprintf(w, "trial %d of %d: ", v.Trial, v.Trials)
 		}
-		fmt.Fprintln(s.out, v)
+		fmt.Fprintln(w, v)
 	}
 }
 

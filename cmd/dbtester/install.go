@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,7 +75,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 	}
 	in := &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
 	if f.list {
-		return a.listReleases(in)
+		return listReleases(a.out, in)
 	}
 	// All names are checked before the first install, which may take minutes.
 	wanted := make([]wantedRelease, len(args))
@@ -144,13 +145,13 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 }
 
 // listReleases prints the cached releases. The error names unusable ones.
-func (s streams) listReleases(in *install.Installer) error {
+func listReleases(out io.Writer, in *install.Installer) error {
 	releases, err := in.List()
 	if len(releases) == 0 {
-		fmt.Fprintf(s.out, "no releases in %s\n", in.Cache)
+		fmt.Fprintf(out, "no releases in %s\n", in.Cache)
 		return err
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RELEASE\tKIND\tSIZE\tOBTAINED\tSOURCE")
 	for _, r := range releases {
 		fmt.Fprintf(w, "%s@%s\t%s\t%s\t%s\t%s\n", r.Name, r.Version, r.Kind, humanize.Bytes(uint64(r.Bytes)), r.Obtained.Format("2006-01-02"), r.Source)

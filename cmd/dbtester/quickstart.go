@@ -39,7 +39,7 @@ func (a *app) runQuickstart(ctx context.Context, results string) error {
 	}
 	out, err := a.conduct(ctx, e, controlFlags{local: true})
 	var invalid *invalidError
-	a.printFolders(out)
+	printFolders(a.out, out)
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		return err
 	}
