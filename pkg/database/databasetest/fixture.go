@@ -86,20 +86,20 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	for {
-		got, err := c.Get(ctx, key, mode)
-		if err == nil && bytes.Equal(got, want) {
-			return
-		}
-		if mayLag(mode) && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		if err != nil {
-			t.Fatalf("get %q (%s): %v", clip(key), mode, err)
-		}
-		t.Fatalf("get %q (%s): %d bytes %q, want %d bytes %q", clip(key), mode, len(got), clip(got), len(want), clip(want))
+	within := time.Duration(0)
+	if mayLag(mode) {
+		within = opWithin
 	}
+	until(t, within, 10*time.Millisecond, func() error {
+		got, err := c.Get(ctx, key, mode)
+		if err != nil {
+			return fmt.Errorf("get %q (%s): %w", clip(key), mode, err)
+		}
+		if !bytes.Equal(got, want) {
+			return fmt.Errorf("get %q (%s): %d bytes %q, want %d bytes %q", clip(key), mode, len(got), clip(got), len(want), clip(want))
+		}
+		return nil
+	})
 }
 
 // mayLag reports whether a read may miss a write that was answered before. So may a read

@@ -59,22 +59,15 @@ func leaderCase(t *testing.T, f *fixture) {
 }
 
 // leader asks until a member leads.
-func leader(t *testing.T, f *fixture) int {
+func leader(t *testing.T, f *fixture) (index int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), recoverWithin)
-	defer cancel()
-	for {
-		try, stop := context.WithTimeout(ctx, 2*time.Second)
-		index, err := f.driver.(database.Leader).Leader(try, f.Target())
-		stop()
-		if err == nil {
-			return index
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("find the leader within %v: %v", recoverWithin, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	until(t, recoverWithin, 50*time.Millisecond, func() (err error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		index, err = f.driver.(database.Leader).Leader(ctx, f.Target())
+		return err
+	})
+	return index
 }
 
 // preferCase: a client can be dialed to each member, and without a preference.

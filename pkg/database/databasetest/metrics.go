@@ -23,6 +23,9 @@ import (
 // metricsWithin bounds how long members may take to count what they did, and to be idle.
 const metricsWithin = 60 * time.Second
 
+// metricsEvery is the pause before a member is asked again.
+const metricsEvery = 100 * time.Millisecond
+
 // metricsCase: what agents read of a member's metrics is what the member counts.
 func metricsCase(t *testing.T, f *fixture) {
 	config, err := f.Target().TLS.Config()
@@ -57,13 +60,12 @@ func metricsCase(t *testing.T, f *fixture) {
 		for range 20 {
 			put(t, client, f.key(), bytesOf(100))
 		}
-		for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
-			if grown := allFsyncs(t, sources, config) - before; grown >= float64(len(sources)) {
-				break
-			} else if time.Now().After(deadline) {
-				t.Fatalf("20 writes must have made %d members write their logs, got %g more fsyncs", len(sources), grown)
+		until(t, metricsWithin, metricsEvery, func() error {
+			if grown := allFsyncs(t, sources, config) - before; grown < float64(len(sources)) {
+				return fmt.Errorf("20 writes must have made %d members write their logs, got %g more fsyncs", len(sources), grown)
 			}
-		}
+			return nil
+		})
 		for i, source := range sources {
 			ownFsyncs(t, i, source, config)
 		}
@@ -72,19 +74,15 @@ func metricsCase(t *testing.T, f *fixture) {
 
 // scraped asks a member as an agent does. A busy machine may take longer than an agent
 // waits, so it is asked again.
-func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) results.DatabaseSample {
+func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) (sample results.DatabaseSample) {
 	t.Helper()
 	s := scrape.New(source, config)
 	defer s.Close()
-	for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
-		sample, err := s.Scrape(t.Context())
-		if err == nil {
-			return sample
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("ask for the metrics: %v", err)
-		}
-	}
+	until(t, metricsWithin, metricsEvery, func() (err error) {
+		sample, err = s.Scrape(t.Context())
+		return err
+	})
+	return sample
 }
 
 // complete fails the test if a metric that the driver wants is unknown.
@@ -120,21 +118,19 @@ func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *
 		}
 	}
 	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(raw) + `\s+(\S+)\s*$`)
-	for deadline := time.Now().Add(metricsWithin); ; time.Sleep(100 * time.Millisecond) {
+	until(t, metricsWithin, metricsEvery, func() error {
 		before := scraped(t, source, config).Values.Get(metric.Fsyncs)
 		text, err := ownText(source, config)
 		after := scraped(t, source, config).Values.Get(metric.Fsyncs)
 		found := line.FindStringSubmatch(text)
-		if err == nil && found != nil && before == after {
-			if own, err := strconv.ParseFloat(found[1], 64); err != nil || own != before {
-				t.Errorf("member %d counts %q fsyncs and %g were read", member, found[1], before)
-			}
-			return
+		if err != nil || found == nil || before != after {
+			return fmt.Errorf("member %d was not idle, or has no %q: %g and %g fsyncs, %v", member, raw, before, after, err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("member %d was not idle, or has no %q: %g and %g fsyncs, %v", member, raw, before, after, err)
+		if own, err := strconv.ParseFloat(found[1], 64); err != nil || own != before {
+			t.Errorf("member %d counts %q fsyncs and %g were read", member, found[1], before)
 		}
-	}
+		return nil
+	})
 }
 
 // ownText fetches what a member reports, without the code that is tested.

@@ -2,6 +2,7 @@ package databasetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -63,11 +64,12 @@ func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []me
 // await waits until a condition holds.
 func (c *Cluster) await(what string, holds func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(signalWithin); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("within %v it must hold that %s", signalWithin, what)
+	until(c.t, signalWithin, time.Millisecond, func() error {
+		if !holds() {
+			return fmt.Errorf("it must hold that %s", what)
 		}
-	}
+		return nil
+	})
 }
 
 // stopped reports whether every thread of a process is stopped.
