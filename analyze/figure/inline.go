@@ -1,0 +1,218 @@
+package figure
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+// Inline writes f as an svg element for the inside of a page: the picture of [SVG] in a
+// fifth of its bytes. It has no ids and no fonts of its own. Colours are attributes, so
+// that rules of the page's style can replace them.
+func Inline(w io.Writer, f Figure) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p := layout(f)
+	c := &compact{height: float64(p.height)}
+	c.state.color = color.Black
+	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %s %s" role="img"><title>%s</title>`, tenths(float64(p.width)), tenths(float64(p.height)), escaped(f.Title))
+	pen{c}.rectangle(paper, box{0, p.width, 0, p.height})
+	p.draw(c)
+	c.b.WriteString("</svg>")
+	if _, err := io.WriteString(w, c.b.String()); err != nil {
+		return fmt.Errorf("write figure %s as svg: %w", f.Name, err)
+	}
+	return nil
+}
+
+// Color is the colour of a key from 1 as #rrggbb: that of its lines.
+func Color(key int) string { return hex(hue(max(key, 1))) }
+
+// Marker is the marker of a key from 1 as the data of an SVG path around the origin, for
+// a circle of the given radius.
+func Marker(key int, radius float64) string {
+	return pathData(markerPath(max(key, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
+}
+
+// Shades returns the colours of a grid's cells, from the fewest counts to the most, and
+// the place among them of each cell that is not empty; of others -1.
+func (g *Grid) Shades() (colors []string, level func(n float64) int) {
+	least, most, _ := g.extent()
+	for i := range heatShades {
+		colors = append(colors, hex(shade(max(g.Key, 1), i)))
+	}
+	return colors, func(n float64) int {
+		if n <= 0 {
+			return -1
+		}
+		return shadeOf(n, least, most)
+	}
+}
+
+func hex(c color.Color) string {
+	r, g, b, _ := c.RGBA()
+	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
+}
+
+// compact is a canvas that writes short SVG: numbers to a tenth of a point, each line
+// relative to where the last one ended.
+type compact struct {
+	b      strings.Builder
+	height float64
+	state  inlineState
+	saved  []inlineState
+}
+
+// inlineState is what Push saves. Turned texts are the only things that are drawn under a
+// rotation.
+type inlineState struct {
+	color  color.Color
+	width  vg.Length
+	dashes []vg.Length
+	moved  vg.Point
+	turned float64 // radians
+}
+
+var _ vg.Canvas = (*compact)(nil)
+
+// SetLineWidth implements [vg.Canvas], as the methods below do.
+func (c *compact) SetLineWidth(w vg.Length)               { c.state.width = w }
+func (c *compact) SetLineDash(d []vg.Length, _ vg.Length) { c.state.dashes = d }
+func (c *compact) SetColor(to color.Color)                { c.state.color = to }
+func (c *compact) Rotate(radians float64)                 { c.state.turned += radians }
+func (c *compact) Translate(by vg.Point)                  { c.state.moved = c.state.moved.Add(by) }
+func (c *compact) Scale(float64, float64)                 {}
+func (c *compact) Push()                                  { c.saved = append(c.saved, c.state) }
+func (c *compact) DrawImage(vg.Rectangle, image.Image)    {}
+func (c *compact) place(at vg.Point) (x, y float64) {
+	return float64(at.X + c.state.moved.X), c.height - float64(at.Y+c.state.moved.Y)
+}
+
+func (c *compact) Pop() {
+	c.state, c.saved = c.saved[len(c.saved)-1], c.saved[:len(c.saved)-1]
+}
+
+func (c *compact) Stroke(p vg.Path) {
+	if c.state.width <= 0 {
+		return
+	}
+	fmt.Fprintf(&c.b, `<path d="%s" fill="none" stroke="%s"`, pathData(p, c.place), hex(c.state.color))
+	if c.state.width != 1 {
+		fmt.Fprintf(&c.b, ` stroke-width="%.4g"`, float64(c.state.width))
+	}
+	if len(c.state.dashes) > 0 {
+		c.b.WriteString(` stroke-dasharray="`)
+		for i, d := range c.state.dashes {
+			if i > 0 {
+				c.b.WriteByte(' ')
+			}
+			fmt.Fprintf(&c.b, "%.3g", float64(d))
+		}
+		c.b.WriteByte('"')
+	}
+	c.b.WriteString("/>")
+}
+
+func (c *compact) Fill(p vg.Path) {
+	// RGBA is premultiplied: a veil has its own colour and an opacity.
+	solid := color.NRGBAModel.Convert(c.state.color).(color.NRGBA)
+	fmt.Fprintf(&c.b, `<path d="%s" fill="#%02x%02x%02x"`, pathData(p, c.place), solid.R, solid.G, solid.B)
+	if solid.A != 0xff {
+		fmt.Fprintf(&c.b, ` fill-opacity="%.2g"`, float64(solid.A)/0xff)
+	}
+	c.b.WriteString("/>")
+}
+
+func (c *compact) FillString(face font.Face, at vg.Point, s string) {
+	turn := ""
+	if c.state.turned != 0 {
+		x, y := c.place(vg.Point{})
+		turn = fmt.Sprintf(` transform="translate(%s %s) rotate(%.4g)"`, tenths(x), tenths(y), -c.state.turned*180/math.Pi)
+		fmt.Fprintf(&c.b, `<text x="%s" y="%s"`, tenths(float64(at.X)), tenths(-float64(at.Y)))
+	} else {
+		x, y := c.place(at)
+		fmt.Fprintf(&c.b, `<text x="%s" y="%s"`, tenths(x), tenths(y))
+	}
+	weight := ""
+	if face.Font.Weight > 0 {
+		weight = ` font-weight="700"`
+	}
+	fmt.Fprintf(&c.b, `%s font-size="%.3g"%s fill="%s">%s</text>`, turn, float64(face.Font.Size), weight, hex(c.state.color), escaped(s))
+}
+
+// tenths prints a length to a tenth of a point.
+func tenths(v float64) string {
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+}
+
+// pathData returns a path as the data of an SVG path element, in places that place
+// gives.
+func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
+	var b []byte
+	var x, y int // in tenths, where the pen is
+	step := func(letter byte, at vg.Point) {
+		h, v := place(at)
+		toX, toY := int(math.Round(h*10)), int(math.Round(v*10))
+		b = append(b, letter)
+		b = appendTenths(b, toX-x)
+		if toY-y >= 0 {
+			b = append(b, ' ')
+		}
+		b = appendTenths(b, toY-y)
+		x, y = toX, toY
+	}
+	for i, c := range p {
+		switch c.Type {
+		case vg.MoveComp:
+			step('m', c.Pos)
+		case vg.LineComp:
+			step('l', c.Pos)
+		case vg.ArcComp: // only whole circles are drawn, from the pen's place on them
+			r := int(math.Round(float64(c.Radius) * 10))
+			for _, across := range []int{-2 * r, 2 * r} {
+				b = append(b, 'a')
+				b = append(appendTenths(b, r), ' ')
+				b = append(appendTenths(b, r), " 0 0 1 "...)
+				b = append(appendTenths(b, across), " 0"...)
+			}
+		case vg.CloseComp:
+			b = append(b, 'z')
+			// The pen returns to the start of the part, which only rectangles follow.
+			x, y = startOf(p[:i], place)
+		}
+	}
+	return string(b)
+}
+
+// startOf returns the place in tenths of the last move of a path.
+func startOf(p vg.Path, place func(vg.Point) (x, y float64)) (x, y int) {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i].Type == vg.MoveComp {
+			h, v := place(p[i].Pos)
+			return int(math.Round(h * 10)), int(math.Round(v * 10))
+		}
+	}
+	return 0, 0
+}
+
+// appendTenths appends a number of tenths as a decimal without a leading zero.
+func appendTenths(b []byte, n int) []byte {
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	if n >= 10 || n == 0 {
+		b = strconv.AppendInt(b, int64(n/10), 10)
+	}
+	if n%10 != 0 {
+		b = append(b, '.', byte('0'+n%10))
+	}
+	return b
+}
