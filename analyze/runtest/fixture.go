@@ -23,7 +23,7 @@ const Begin = 1_800_000_000
 
 // Fixture is a result folder being made.
 type Fixture struct {
-	t   *testing.T
+	t   testing.TB
 	Dir string
 	M   *results.Manifest
 	// rate, if not 0, makes databases that waited 1 ms for a client before each
@@ -34,7 +34,7 @@ type Fixture struct {
 	Alike bool
 }
 
-func NewFixture(t *testing.T, dir string) *Fixture {
+func NewFixture(t testing.TB, dir string) *Fixture {
 	t.Helper()
 	at := time.Unix(Begin-10, 0).UTC()
 	return &Fixture{t: t, Dir: dir, M: &results.Manifest{
@@ -227,7 +227,7 @@ func FixtureSample(n int, i, ahead, period int64, base time.Duration) results.Sa
 }
 
 // TwoDatabases is the folder that most tests read.
-func TwoDatabases(t *testing.T) string {
+func TwoDatabases(t testing.TB) string {
 	t.Helper()
 	f := NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Database("etcd-v3.6", 2*time.Millisecond)
