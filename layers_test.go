@@ -20,7 +20,7 @@ const module = "github.com/coreos/dbtester"
 // listed fails the test. "NAME" stands for the folder of one database.
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
-	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
+	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
 	"control":                   {"control/fleet", "control/judge", "control/lognotes", "control/salvage", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/run", "analyze/table", "pkg/results"},
 	"analyze/run":               {"pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
@@ -68,6 +68,7 @@ var layers = map[string][]string{
 	"pkg/agentlink":             {"pkg/certs", "pkg/usertoken"},
 	"pkg/certs":                 {"pkg/address", "pkg/regularfile", "pkg/wholefile"},
 	"pkg/remotestorage":         {},
+	"pkg/runlog":                {},
 	"pkg/storagetest":           {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},

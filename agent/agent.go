@@ -25,6 +25,7 @@ import (
 	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/runlog"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
@@ -65,7 +66,9 @@ type Options struct {
 	// LogBound is how much is kept of the log of each command of a member; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
-	// Log takes events that no verb asked for; nil discards them.
+	// Log takes events that no verb asked for; nil discards them. A session's file
+	// [results.FileAgentLog] has them too; if the log is of a [runlog.Handler], it also
+	// has what the rest of the process logs meanwhile.
 	Log *slog.Logger
 	// Version is that of this program.
 	Version string
@@ -80,8 +83,9 @@ type Agent struct {
 	opts    Options
 	host    results.Host
 	planner *planner
-	root    *os.Root // of WorkDir; sessions write and remove files through it
-	hold    *os.File // locked while this agent has WorkDir
+	runs    *runlog.Handler // of opts.Log
+	root    *os.Root        // of WorkDir; sessions write and remove files through it
+	hold    *os.File        // locked while this agent has WorkDir
 
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context
@@ -107,6 +111,8 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	var runs *runlog.Handler
+	opts.Log, runs = runlog.Wrap(opts.Log)
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
 		opts.Log.Warn("some facts of this machine can't be read", "error", err)
@@ -115,7 +121,7 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, host: host, planner: &planner{opts: opts, host: host}, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a := &Agent{opts: opts, host: host, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
 	a.ctx, a.end = context.WithCancelCause(context.Background())
 	a.done = sync.OnceValue(a.waitAll)
 	if err := a.recoverSession(); err != nil {
@@ -216,7 +222,7 @@ func (a *Agent) waitAll() <-chan struct{} {
 	go func() {
 		defer close(done)
 		a.wg.Wait()
-		if err := errors.Join(a.root.Close(), a.hold.Close()); err != nil {
+		if err := errors.Join(a.runs.End(), a.root.Close(), a.hold.Close()); err != nil {
 			a.opts.Log.Warn("close work directory", "error", err)
 		}
 	}()

@@ -332,7 +332,7 @@ func (h *harness) checkFiles(run, dataDir string) {
 	for _, f := range h.status().Files {
 		names = append(names, f.Name)
 	}
-	if got, want := strings.Join(names, " "), "server-system-metrics.csv logs/server.log logs/proxy.log session.json"; got != want {
+	if got, want := strings.Join(names, " "), "server-system-metrics.csv logs/server.log logs/proxy.log agent.log session.json"; got != want {
 		h.t.Errorf("files %q, want %q", got, want)
 	}
 	if log := string(h.collect(run, "logs/server.log")); !strings.Contains(log, "toy starts") || !strings.Contains(log, "toy stops") {

@@ -46,7 +46,7 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 	if err != nil {
 		return status.Errorf(codes.Internal, "measure %s: %v", name, err)
 	}
-	if strings.HasPrefix(name, results.DirLogs+"/") {
+	if name == results.FileAgentLog || strings.HasPrefix(name, results.DirLogs+"/") {
 		kept, err := v.agent.opts.LogBound.Reader(f, info.Size())
 		if err != nil {
 			return status.Errorf(codes.Internal, "read %s: %v", name, err)

@@ -97,6 +97,7 @@ func (l life) conduct(t *attempt) {
 		s.fail(t, err)
 		return
 	}
+	s.log.Info("member starts", "tag", p.tag, "database", p.db.Name, "member", p.member.Index+1, "tools", p.tools.paths, "dir", p.member.Dir)
 	fsync, err := sysmetrics.FsyncP50(s.ctx, p.member.Dir)
 	if err != nil {
 		s.log.Warn("fdatasync was not probed", "error", err)
@@ -156,6 +157,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	s.now.planned, s.now.tag, s.now.dir, s.now.files = p, p.tag, p.dir, p.files
 	s.now.detached = req.GetDetached()
 	s.agent.mu.Unlock()
+	s.logTo(p.dir)
 	s.setClients(int64(req.GetClients()))
 	// A directory without a record would stay for ever after a crash.
 	if err := s.writeRecord(); err != nil {

@@ -6,7 +6,24 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/results"
 )
+
+// logTo writes what this process logs to the session in a directory, until the session is
+// released. The log of an earlier agent continues. A log that cannot be written is a
+// problem of the run, and does not end it.
+func (s *session) logTo(dir string) {
+	f, err := s.agent.root.OpenFile(dir+"/"+results.FileAgentLog, os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		var w *logfile.Writer
+		if w, err = logfile.NewWriter(f, s.agent.opts.LogBound); err == nil {
+			s.agent.runs.To(w)
+			return
+		}
+		f.Close()
+	}
+	s.problem("the agent's log is not recorded", err)
+}
 
 // boundLogs keeps the logs of the member's commands within the agent's bound until the
 // returned function is called, which cuts them for the last time.

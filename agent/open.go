@@ -106,6 +106,9 @@ func (a *Agent) release(ctx context.Context, s *session) error {
 	s.drop(reasonAsked)
 	// A record that is being written would come back into the directory.
 	s.recording.Lock()
+	if err := a.runs.End(); err != nil {
+		s.log.Warn("close the log of the session", "error", err)
+	}
 	err := a.remove(s.now.dir)
 	s.recording.Unlock()
 	a.mu.Lock()

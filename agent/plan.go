@@ -31,8 +31,8 @@ const (
 	maxTag   = 128 // bytes
 )
 
-// Names of the files in a session directory, with results.FileServer and the
-// member's logs.
+// Names of the files in a session directory, with results.FileServer, the member's
+// logs and results.FileAgentLog.
 const (
 	dirData    = "data"
 	fileRecord = "session.json"
@@ -284,7 +284,7 @@ func (p *planned) collectable() []string {
 	for _, c := range p.plan.Commands {
 		files = append(files, logFile(c.Name))
 	}
-	return append(files, fileRecord)
+	return append(files, results.FileAgentLog, fileRecord)
 }
 
 // logFile is where a command's log is in the session directory.

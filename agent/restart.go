@@ -15,6 +15,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // killTimeout bounds the wait for a leftover child to be gone.
@@ -46,7 +47,11 @@ func (a *Agent) recoverSession() error {
 			return err
 		}
 	}
+	a.runs.Begin()
 	a.session = a.recoveredSession(last)
+	if slices.Contains(a.session.now.files, results.FileAgentLog) {
+		a.session.logTo(last.dir)
+	}
 	a.session.record()
 	a.opts.Log.Info("found the session of an earlier agent", "run", pb.RunHash(last.record.RunID), "tag", last.record.Tag, "was", last.record.State)
 	return nil

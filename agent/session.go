@@ -127,6 +127,8 @@ func newSession(a *Agent, run, owner string) *session {
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
 	s.kept, s.drop = context.WithCancelCause(a.ctx)
 	s.clients.Store(-1)
+	a.runs.Begin()
+	s.log.Info("session opened", "owner", owner, "version", a.opts.Version)
 	a.wg.Go(s.live)
 	a.wg.Go(func() { watchLease(s) })
 	return s
@@ -145,6 +147,9 @@ func (s *session) live() {
 	s.set(pb.State_STATE_STOPPED)
 	s.record()
 	s.log.Info("session stopped", "reason", s.reason())
+	if err := s.agent.runs.Err(); err != nil {
+		s.problem("the agent's log is not whole", err)
+	}
 	close(s.ended)
 	// A Start that was accepted as the session ended still needs its answer. None is
 	// accepted after the state changed.
@@ -162,6 +167,7 @@ func (s *session) try(t *attempt) {
 	if err != nil || t.req.GetDryRun() {
 		s.set(pb.State_STATE_OPEN)
 		if err != nil {
+			s.log.Warn("start refused", "error", err)
 			t.answer(nil, err)
 			return
 		}

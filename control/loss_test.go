@@ -67,7 +67,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 		t.Errorf("no request succeeded after the loss: %+v", rec.intervals)
 	}
 	m := rec.run.Members[2]
-	if m.Error != "child died" || !slices.Equal(m.Exit, []string{"fake: killed by SIGKILL"}) || len(m.Files) != 2 {
+	if m.Error != "child died" || !slices.Equal(m.Exit, []string{"fake: killed by SIGKILL"}) || len(m.Files) != memberFiles {
 		t.Errorf("member: %+v", m)
 	}
 	if got := rec.run.Members[0].Exit; !slices.Equal(got, []string{"fake: exit 0 after interrupt"}) {
@@ -183,7 +183,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 				}
 			},
 			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of the file that arrived is not the agent's"},
-			files: 1,
+			files: memberFiles - 1,
 		},
 		{
 			name: "no checksum",
@@ -192,7 +192,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 					return &fleettest.Chunks{List: []*pb.CollectChunk{{Data: []byte("half of it")}}, Err: io.EOF}, nil
 				}
 			},
-			want: []string{"collect server-system-metrics.csv of member 2: ", "collect logs/fake.log of member 2: "},
+			want: []string{"collect server-system-metrics.csv of member 2: ", "collect logs/fake.log of member 2: ", "collect agent.log of member 2: "},
 		},
 		{
 			name: "gone while collecting",
@@ -223,7 +223,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 				}
 			},
 			want:  []string{"close agents: agent "},
-			files: 2,
+			files: memberFiles,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 				t.Errorf("run %s in %s: %+v", rec.run.State, rec.manifest.State, rec.run.Totals)
 			}
 			for i, m := range rec.run.Members {
-				files := 2
+				files := memberFiles
 				if i == 1 {
 					files = tc.files
 				}
@@ -293,7 +293,7 @@ func TestUnwritableRecords(t *testing.T) {
 			}
 			r.mustBeIdle()
 			rec := r.read(out.Folders[0], 0)
-			if rec.run.State != results.StateFailed || rec.run.Totals != nil || len(rec.run.Members[2].Files) != 2 {
+			if rec.run.State != results.StateFailed || rec.run.Totals != nil || len(rec.run.Members[2].Files) != memberFiles {
 				t.Errorf("run %+v", rec.run)
 			}
 		})

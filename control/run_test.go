@@ -132,11 +132,15 @@ func checkMembers(t *testing.T, rec record) {
 		if diff := cmp.Diff([]string{"fake: exit 0 after interrupt"}, m.Exit); diff != "" {
 			t.Errorf("member %s: exit %s", n, diff)
 		}
-		if diff := cmp.Diff([]string{n + "-" + results.FileServer, "logs/" + n + "-fake.log"}, m.Files); diff != "" {
+		if diff := cmp.Diff([]string{n + "-" + results.FileServer, "logs/" + n + "-fake.log", n + "-" + results.FileAgentLog}, m.Files); diff != "" {
 			t.Errorf("member %s: files %s", n, diff)
 		}
 	}
 }
+
+// memberFiles is the number of files that an agent has of a member: samples, the log of
+// its command, and the agent's own log.
+const memberFiles = 3
 
 // checkFiles wants every canonical file and every classic one, and nothing that
 // is half done.
@@ -152,7 +156,7 @@ func checkFiles(t *testing.T, dir string, members int) {
 	}
 	for n := 1; n <= members; n++ {
 		i := string(rune('0' + n))
-		want = append(want, results.ServerFile(n), i+"-"+results.FileServerInterpolated, "logs/"+i+"-fake.log")
+		want = append(want, results.ServerFile(n), i+"-"+results.FileServerInterpolated, "logs/"+i+"-fake.log", i+"-"+results.FileAgentLog)
 	}
 	for _, name := range want {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -313,7 +317,7 @@ func TestLeftRunning(t *testing.T) {
 			t.Errorf("run %d is %s, keys %+v", i+1, rec.run.State, rec.run.Keys)
 		}
 		for n, m := range rec.run.Members {
-			if len(m.Exit) != tc.exits || (m.Disk != nil) != (tc.exits > 0) || len(m.Files) != 2 || m.Version != "1.0.0" || m.Error != "" {
+			if len(m.Exit) != tc.exits || (m.Disk != nil) != (tc.exits > 0) || len(m.Files) != memberFiles || m.Version != "1.0.0" || m.Error != "" {
 				t.Errorf("run %d: member %d: %+v", i+1, n+1, m)
 			}
 			if s := r.status(n); tc.exits == 0 && (s.State != pb.State_STATE_RUNNING || !s.Owner.GetDetached()) {

@@ -80,7 +80,7 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 			out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, func() { want = remove(t, r.agents[1].workDir) }))
 			rec := r.mustBeFailed(out, err, "member 2", want)
 			for i, m := range rec.run.Members {
-				if whole := i != 1; whole != (len(m.Files) == 2) {
+				if whole := i != 1; whole != (len(m.Files) == memberFiles) {
 					t.Errorf("member %d has the files %q", i+1, m.Files)
 				}
 			}

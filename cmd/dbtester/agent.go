@@ -19,6 +19,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/runlog"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
@@ -197,14 +198,14 @@ func defaultWorkDir(listen string) (string, error) {
 }
 
 // openLog returns a logger to a file as JSON, or to standard error as text; see
-// [logHandler].
+// [logHandler]. Both also go to the records of the run that the agent takes part in.
 func openLog(a *app, path string) (*slog.Logger, func(), error) {
 	if path == "" {
-		return slog.New(logHandler(a.err, os.Getenv("JOURNAL_STREAM"))), func() {}, nil
+		return slog.New(runlog.New(logHandler(a.err, os.Getenv("JOURNAL_STREAM")))), func() {}, nil
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open agent log: %w", err)
 	}
-	return slog.New(slog.NewJSONHandler(f, nil)), func() { f.Close() }, nil
+	return slog.New(runlog.New(slog.NewJSONHandler(f, nil))), func() { f.Close() }, nil
 }

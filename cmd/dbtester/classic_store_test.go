@@ -133,7 +133,7 @@ func classicObjects(tag string) (names []string) {
 		"client-control.log", "client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",
 		"client-latency-distribution-all.csv", "client-latency-distribution-percentile.csv", "client-latency-distribution-summary.csv",
 		"client-latency-by-key-number.csv", "server-disk-space-usage-summary.csv", "1-server-system-metrics.csv",
-		"1-server-system-metrics-interpolated.csv", "1-etcd.log",
+		"1-server-system-metrics-interpolated.csv", "1-etcd.log", "1-agent.log",
 	} {
 		names = append(names, tag+"-"+name)
 	}

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +25,12 @@ func (p place) mustBeCollected(file string) {
 		if len(member.Files) < 2 || len(member.Exit) != 1 || member.Error == "" {
 			p.t.Errorf("member %d: files %q, exit %q, error %q", member.Index+1, member.Files, member.Exit, member.Error)
 		}
+		name := fmt.Sprintf("%d-%s", member.Index+1, results.FileAgentLog)
+		log, err := os.ReadFile(run.Path(m.Databases[0].Tag, name))
+		if err != nil || !slices.Contains(member.Files, name) {
+			p.t.Errorf("the log of member %d's agent: %v, want it among the files %q", member.Index+1, err, member.Files)
+		}
+		wantText(p.t, "the agent's log", string(log), `msg="session opened".*\n(?s:.*)msg="member runs"`)
 	}
 	if notes, err := filepath.Glob(run.Path("*", ".*")); err != nil || len(notes) > 0 {
 		p.t.Errorf("the folder still has %q, %v", notes, err)
@@ -73,7 +82,7 @@ func TestCollectLocal(t *testing.T) {
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
 	run := p.start("control", "--local", "--config", file)
-	run.loading()
+	run.says(`\[ *([6-9]|[1-9][0-9]+)s\] etcd: 4 clients, [1-9]`) // time for samples, also on a busy machine
 	run.signal(syscall.SIGKILL)
 	<-run.ended
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/runlog"
 )
 
 // localAgents are agents inside this process, one for each address that control
@@ -103,6 +104,7 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 		l.app.last.works(dir)
 	}
 	o := l.options
+	o.Log = slog.New(runlog.New(o.Log.Handler())) // each has its own in its records
 	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
 	ag, err := agent.New(o)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
@@ -79,7 +80,7 @@ func (s *session) belongs(reply *pb.StatusResponse) error {
 // leaves the folder fails when it is written.
 func recordName(n int, name string) string {
 	dir, base := path.Split(name)
-	if dir == "" && !strings.HasSuffix(base, ".csv") {
+	if dir == "" && base != results.FileAgentLog && !strings.HasSuffix(base, ".csv") {
 		return ""
 	}
 	return path.Join(dir, fmt.Sprintf("%d-%s", n, base))

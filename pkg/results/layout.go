@@ -25,6 +25,8 @@ const (
 	FileServer = "server-system-metrics.csv"
 	// FileDatabase is what a member reported of itself, named like FileServer.
 	FileDatabase = "database-metrics.csv"
+	// FileAgentLog is what an agent logged while the run lasted, named like FileServer.
+	FileAgentLog = "agent.log"
 	DirLogs      = "logs"
 	// DirProfiles holds the members' profiles, "N-cpu.pprof".
 	DirProfiles = "profiles"
