@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )
@@ -17,13 +18,14 @@ func (r *Report) json() ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(struct {
-		Title       string         `json:"title"`
-		Description string         `json:"description,omitempty"`
-		Valid       bool           `json:"valid"`
-		Marks       []run.Mark     `json:"marks"`
-		Errors      []columnErrors `json:"errors"`
-		Table       *table.Table   `json:"table"`
-	}{r.Title, r.Description, r.Valid(), nonNil(r.Marks), nonNil(r.errors), r.Table})
+		Title       string             `json:"title"`
+		Description string             `json:"description,omitempty"`
+		Valid       bool               `json:"valid"`
+		Marks       []run.Mark         `json:"marks"`
+		Errors      []columnErrors     `json:"errors"`
+		Headline    *headline.Headline `json:"headline"`
+		Table       *table.Table       `json:"table"`
+	}{r.Title, r.Description, r.Valid(), nonNil(r.Marks), nonNil(r.errors), r.Headline, r.Table})
 	if err != nil {
 		return nil, fmt.Errorf("encode json: %w", err)
 	}

@@ -49,10 +49,8 @@ func (d *document) markdown() string {
 	if text := strings.TrimSpace(d.Description); text != "" {
 		b.WriteString(plaintext.Markdown(text) + "\n\n")
 	}
-	if !d.Valid() {
-		b.WriteString("**The numbers below are not valid; the lines marked INVALID say why.**\n\n")
-	}
-	fmt.Fprintf(&b, "```\n%s```\n\n", plaintext.Fenced(d.Text()))
+	b.WriteString(d.Headline.Markdown() + "\n## All numbers\n\n")
+	fmt.Fprintf(&b, "```\n%s```\n\n", plaintext.Fenced(d.details()))
 	b.WriteString("## How it was run\n")
 	for _, a := range d.accounts() {
 		fmt.Fprintf(&b, "\n%s:\n\n", plaintext.Markdown(a.Of))

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )
@@ -13,7 +14,9 @@ type Report struct {
 	Dir string
 	// Files were written, in this order.
 	Files []string
-	Table *table.Table
+	// Headline is the first screen.
+	Headline *headline.Headline
+	Table    *table.Table
 	// Unread are the folders and tags without a readable record, which the report lacks.
 	Unread []string
 	// Marks qualify the numbers, in the order of the columns. Gaps in the records are

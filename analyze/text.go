@@ -3,13 +3,15 @@ package analyze
 import (
 	"strings"
 
-	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
-// Text returns the table and everything below it, for a terminal.
-func (r *Report) Text() string {
+// Text returns the whole report for a terminal: the first screen, then everything else.
+func (r *Report) Text() string { return r.Headline.Text() + "\n" + r.details() }
+
+// details returns what follows the first screen: the table and everything below it.
+func (r *Report) details() string {
 	var b strings.Builder
 	b.WriteString(r.Table.Render())
 	section := func(lines []string) {
@@ -21,7 +23,6 @@ func (r *Report) Text() string {
 			b.WriteString(table.Fold(l, table.NoteWidth, "    ") + "\n")
 		}
 	}
-	section(r.markLines())
 	section(r.Table.Notes)
 	for _, c := range r.errors {
 		lines := []string{c.Tag + " errors:"}
@@ -33,17 +34,7 @@ func (r *Report) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// markLines returns the marks, those that make the run invalid first. A mark of several
-// runs is printed once.
-func (r *Report) markLines() (lines []string) {
-	for _, invalid := range []bool{true, false} {
-		var said run.PerTag
-		for _, m := range r.Marks {
-			if m.Invalid == invalid {
-				said.Add(m.Tag, run.Mark{Mark: m.Mark}.String())
-			}
-		}
-		lines = append(lines, said.Lines()...)
-	}
-	return lines
+// markLines returns the lines of the first screen besides its numbers.
+func (r *Report) markLines() []string {
+	return append(r.Headline.Top(), r.Headline.Reasons()...)
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	humanize "github.com/dustin/go-humanize"
@@ -92,6 +93,38 @@ func HumanSize(v float64) string {
 	}
 	return humanize.Bytes(uint64(math.Round(v)))
 }
+
+// Significant prints three significant digits, as many as a histogram of latencies
+// keeps: "0.0123", "18.6", "1,630".
+func Significant(v float64) string {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprint(v)
+	}
+	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	unit := math.Pow10(digits)
+	rounded := math.Round(v*unit) / unit
+	if math.Abs(rounded) >= math.Pow10(3-digits) { // 9.999 is 10.0
+		digits--
+	}
+	if digits > 0 {
+		return strconv.FormatFloat(rounded, 'f', digits, 64)
+	}
+	return humanize.Comma(int64(math.Round(rounded)))
+}
+
+// Ratio prints how many times as much: "1.06", "1.6", "23".
+func Ratio(v float64) string {
+	switch {
+	case v < 1.095:
+		return fmt.Sprintf("%.2f", v)
+	case v < 9.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return Count(int64(math.Round(v)))
+}
+
+// Count prints a whole number.
+func Count(n int64) string { return humanize.Comma(n) }
 
 func perSecondText(v float64) string { return run.RateNumber(v) + " req/sec" }
 func millisText(v float64) string    { return fmt.Sprintf("%.4f ms", v) }

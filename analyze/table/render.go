@@ -38,62 +38,98 @@ const (
 	NoteWidth                   = 100
 )
 
-// cellWidth returns the width at which cells wrap.
-func (t *Table) cellWidth() int {
-	names := 0
-	for _, row := range t.Rows {
-		if !row.Raw {
-			names = max(names, len(row.Name))
-		}
+// cellWidth returns the width at which the cells of n columns wrap, beside names of
+// rows.
+func cellWidth(names []string, n int) int {
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, utf8.RuneCountInString(name))
 	}
 	const frame = 3 // of a column: a bar and two spaces
-	room := (TableWidth-1-names-frame)/max(len(t.Columns), 1) - frame
+	room := (TableWidth-1-longest-frame)/max(n, 1) - frame
 	return min(max(room, leastWidestCell), widestCell)
 }
 
 // Render draws the table as text like the classic one: a frame of ASCII, right aligned.
 func (t *Table) Render() string {
+	header := []string{""}
+	for _, c := range t.Columns {
+		header = append(header, c.Text)
+	}
+	var parts [][][]string
+	for _, part := range t.Sections() {
+		var rows [][]string
+		for _, row := range part.Rows {
+			line := []string{row.Name}
+			for _, c := range row.Cells {
+				line = append(line, strings.Join(c.lines(), "\n"))
+			}
+			rows = append(rows, line)
+		}
+		parts = append(parts, rows)
+	}
+	return Frame(header, parts)
+}
+
+// Frame draws rows in parts, with a line between two parts. The first cell of a row is
+// its name. Cells wrap; those with several lines keep them.
+func Frame(header []string, parts [][][]string) string {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleDefault)
 	w.Style().Format.Header = text.FormatDefault
-	header := table.Row{""}
-	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}}
-	width := t.cellWidth()
-	for i, c := range t.Columns {
-		header = append(header, Fold(c.Text, width, ""))
-		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	var names []string
+	for _, rows := range parts {
+		for _, row := range rows {
+			names = append(names, row[0])
+		}
 	}
-	w.AppendHeader(header)
+	width := cellWidth(names, len(header)-1)
+	line := func(cells []string) (out table.Row) {
+		for i, c := range cells {
+			if i > 0 {
+				c = foldLines(c, width)
+			}
+			out = append(out, c)
+		}
+		return out
+	}
+	var configs []table.ColumnConfig
+	for i := range header {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	w.AppendHeader(line(header))
 	w.SetColumnConfigs(configs)
-	for i, part := range t.Sections() {
+	for i, rows := range parts {
 		if i > 0 {
 			w.AppendSeparator()
 		}
-		for _, row := range part.Rows {
-			line := table.Row{row.Name}
-			for _, c := range row.Cells {
-				line = append(line, c.fold(width))
-			}
-			w.AppendRow(line)
+		for _, row := range rows {
+			w.AppendRow(line(row))
 		}
 	}
 	return w.Render() + "\n"
 }
 
-// fold breaks the text of a cell into lines, at least one for each stage.
-func (c Cell) fold(width int) string {
+// foldLines wraps each line of a cell.
+func foldLines(s string, width int) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = Fold(lines[i], width, "")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lines returns the lines of a cell, one for each stage.
+func (c Cell) lines() []string {
 	if len(c.Parts) == 0 {
-		return Fold(c.Text, width, "")
+		return []string{c.Text}
 	}
 	var lines []string
 	for _, p := range c.Parts {
 		lines = append(lines, p.Label+": "+p.Text)
 	}
 	lines[len(lines)-1] += strings.TrimPrefix(c.Text, strings.Join(lines, partSeparator)) // footnotes
-	for i := range lines {
-		lines[i] = Fold(lines[i], width, "")
-	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // CSV returns every row, one column per database, as in the classic file.

@@ -17,7 +17,7 @@ func availabilityRows() []Row {
 		{Name: "SUCCESS", Unit: "%", Ours: true, Definition: "requests that ended ok / requests that were due (closed loop: sent), in the measured window",
 			Cell: of(func(a *run.Availability) Cell {
 				return cellOf(a.Success, func(v float64) string {
-					return fmt.Sprintf("%s of %s", percentOf(v), humanize.Comma(a.Success.N))
+					return fmt.Sprintf("%s of %s", PercentOf(v), humanize.Comma(a.Success.N))
 				})
 			})},
 		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "of those that were due in the measured window and did not end ok: a swap that lost its race, or a request to a key that the load deleted; the database answered it, so it has a latency; counted in FAILED too",
@@ -37,8 +37,8 @@ func availabilityRows() []Row {
 	}
 }
 
-// percentOf prints a share in per cent, and all of it as 100.
-func percentOf(v float64) string {
+// PercentOf prints a share in per cent, and all of it as 100.
+func PercentOf(v float64) string {
 	if v < 100 && v > 99.99 {
 		return fmt.Sprintf("%.4f %%", v)
 	}

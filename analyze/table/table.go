@@ -55,7 +55,6 @@ func New(runs []*run.Run) *Table {
 	t.Notes = append(t.Notes, clockNotes(runs)...)
 	t.Notes = append(t.Notes, selfCheckNotes(runs)...)
 	t.Notes = append(t.Notes, releaseNotes(runs)...)
-	t.Notes = append(t.Notes, differences(runs)...)
 	return t
 }
 
@@ -143,6 +142,16 @@ func header(r *run.Run) Header {
 	}
 	h.Text += r.Info.Ran()
 	return h
+}
+
+// Ran returns " (ran X)" if the runs of one column reported a version that its label
+// contradicts, or several versions; else "".
+func Ran(runs []*run.Run) string {
+	var ran []string
+	for _, r := range runs {
+		ran = append(ran, r.Info.Ran())
+	}
+	return strings.Join(run.Distinct(ran), "")
 }
 
 // Header names a column.

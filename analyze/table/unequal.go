@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,13 +21,15 @@ type aspect struct {
 	of   func(*run.Run) string
 }
 
-// differences lists the conditions in which the runs differ, so that they are hard to
-// compare. Versions are compared among the runs of one database.
-func differences(runs []*run.Run) (notes []string) {
+// Unequal lists the conditions in which the runs differ, so that they are hard to
+// compare: "fsync: A: every write; B: none". Versions are compared among the runs of one
+// database. Names are those of columns by the tags of their runs.
+func Unequal(runs []*run.Run, names map[string]string) []string {
+	notes := []string{}
 	add := func(runs []*run.Run, list []aspect) {
 		for _, a := range list {
-			if text := differing(runs, a.of); text != "" {
-				notes = append(notes, "UNEQUAL "+a.what+": "+text)
+			if text := differing(runs, a.of, names); text != "" {
+				notes = append(notes, a.what+": "+text)
 			}
 		}
 	}
@@ -121,6 +124,7 @@ func serverMachines(r *run.Run) string {
 			hosts = append(hosts, MachineText(*m.Host))
 		}
 	}
+	slices.Sort(hosts) // trials rotate the members
 	return strings.Join(run.Distinct(hosts), " and ")
 }
 
@@ -175,7 +179,7 @@ func otherParameters(runs []*run.Run) (list []aspect) {
 }
 
 // differing lists the runs by their values, "" if all have the same.
-func differing(runs []*run.Run, of func(*run.Run) string) string {
+func differing(runs []*run.Run, of func(*run.Run) string, names map[string]string) string {
 	var values []string
 	tags := map[string][]string{}
 	for _, r := range runs {
@@ -186,14 +190,14 @@ func differing(runs []*run.Run, of func(*run.Run) string) string {
 		if tags[v] == nil {
 			values = append(values, v)
 		}
-		tags[v] = append(tags[v], r.Info.Tag)
+		tags[v] = append(tags[v], cmp.Or(names[r.Info.Tag], r.Info.Tag))
 	}
 	if len(values) < 2 {
 		return ""
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, strings.Join(tags[v], ", ")+": "+v)
+		parts = append(parts, strings.Join(run.Distinct(tags[v]), ", ")+": "+v)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -25,26 +25,26 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 		return &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: record}, Machines: run.Machines{Servers: make([]run.Machine, 1)}, Stages: []*run.Stage{{Latency: run.Latency{Clock: run.FromDue}}}}
 	}
 	same := of("a", nil)
-	if got := differences([]*run.Run{same, of("b", nil)}); len(got) > 0 {
+	if got := Unequal([]*run.Run{same, of("b", nil)}, nil); len(got) > 0 {
 		t.Errorf("equal runs differ: %q", got)
 	}
 	for want, change := range map[string]func(*results.Manifest, *results.DatabaseRun){
-		"UNEQUAL client machines: a: client, 2 CPUs; b: client, 8 CPUs": func(m *results.Manifest, _ *results.DatabaseRun) { m.Client.CPUs = 8 },
-		"UNEQUAL server machines: a: server, 4 CPUs; b: other, 4 CPUs":  func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Host.Name = "other" },
-		"UNEQUAL versions: a: 3.6.16; b: 3.4.23":                        func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Version = "3.4.23" },
-		"UNEQUAL versions of dbtester: a: v1; b: v2":                    func(m *results.Manifest, _ *results.DatabaseRun) { m.Tool.Version = "v2" },
-		"UNEQUAL targets: a: all; b: leader":                            func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Target = "leader" },
-		"UNEQUAL time-outs: a: 1s; b: 2s":                               func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Timeout = 2 * time.Second },
-		"UNEQUAL drain times: a: 1s; b: 3s":                             func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Drain = 3 * time.Second },
-		"UNEQUAL loads: a: 1s; b: 2s":                                   func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Duration = 2 * time.Second },
-		"UNEQUAL transports: a: lean; b: standard":                      func(_ *results.Manifest, r *results.DatabaseRun) { r.Options = []byte(`{"Transport": "standard"}`) },
-		"UNEQUAL record formats: a: 2":                                  func(m *results.Manifest, _ *results.DatabaseRun) { m.Format = 1 },
-		`UNEQUAL load parameter failover: a: not set; b: "none"`:        func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Failover = "none" },
-		"UNEQUAL placements of the client: a: on a machine of its own; b: on a member's machine": func(_ *results.Manifest, r *results.DatabaseRun) {
+		"client machines: a: client, 2 CPUs; b: client, 8 CPUs": func(m *results.Manifest, _ *results.DatabaseRun) { m.Client.CPUs = 8 },
+		"server machines: a: server, 4 CPUs; b: other, 4 CPUs":  func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Host.Name = "other" },
+		"versions: a: 3.6.16; b: 3.4.23":                        func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Version = "3.4.23" },
+		"versions of dbtester: a: v1; b: v2":                    func(m *results.Manifest, _ *results.DatabaseRun) { m.Tool.Version = "v2" },
+		"targets: a: all; b: leader":                            func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Target = "leader" },
+		"time-outs: a: 1s; b: 2s":                               func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Timeout = 2 * time.Second },
+		"drain times: a: 1s; b: 3s":                             func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Drain = 3 * time.Second },
+		"loads: a: 1s; b: 2s":                                   func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Duration = 2 * time.Second },
+		"transports: a: lean; b: standard":                      func(_ *results.Manifest, r *results.DatabaseRun) { r.Options = []byte(`{"Transport": "standard"}`) },
+		"record formats: a: 2":                                  func(m *results.Manifest, _ *results.DatabaseRun) { m.Format = 1 },
+		`load parameter failover: a: not set; b: "none"`:        func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Failover = "none" },
+		"placements of the client: a: on a machine of its own; b: on a member's machine": func(_ *results.Manifest, r *results.DatabaseRun) {
 			r.Validity = []results.Mark{{Code: results.MarkSharedHost}}
 		},
 	} {
-		got := differences([]*run.Run{same, of("b", change)})
+		got := Unequal([]*run.Run{same, of("b", change)}, nil)
 		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("differences %q, want %q alone", got, want)
 		}
@@ -53,7 +53,7 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 	other := of("b", func(_ *results.Manifest, r *results.DatabaseRun) {
 		r.Database, r.Members[0].Version = "zookeeper", "3.9.5"
 	})
-	if got := differences([]*run.Run{same, other}); len(got) > 0 {
+	if got := Unequal([]*run.Run{same, other}, nil); len(got) > 0 {
 		t.Errorf("versions of two databases are compared: %q", got)
 	}
 }

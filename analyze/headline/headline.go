@@ -1,0 +1,201 @@
+// Package headline reduces a report to its first screen: a few numbers of each database
+// with their ratio to the best and the doubt about them, a verdict in one sentence, how
+// far to trust it, and the settings that differ. Text, JSON, README, page and the end of
+// control show the same.
+package headline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
+)
+
+// Headline is the first screen of a report.
+type Headline struct {
+	// Verdict compares the databases in one sentence.
+	Verdict string `json:"verdict"`
+	Trust   Trust  `json:"trust"`
+	// Unequal lists the settings in which the databases differ, one per entry.
+	Unequal []string `json:"unequal"`
+	Columns []Column `json:"columns"`
+	Rows    []Row    `json:"rows"`
+}
+
+// Column is one database of one experiment, all of its trials together.
+type Column struct {
+	// Name is the tag of the first run, Text what heads the column: with the version that
+	// ran if the tag contradicts it.
+	Name string `json:"name"`
+	Text string `json:"text"`
+	// Tags are the runs of the column by their names in the tables of single trials.
+	Tags []string `json:"tags"`
+	// Trials counts the runs of the column.
+	Trials int `json:"trials"`
+	// Valid is false if a mark makes a number of the column invalid.
+	Valid bool `json:"valid"`
+}
+
+// Better is the direction in which a number is good.
+type Better string
+
+// The directions.
+const (
+	More Better = "more"
+	Less Better = "less"
+)
+
+// Row is one number of every column.
+type Row struct {
+	Name       string `json:"name"`
+	Unit       string `json:"unit"`
+	Definition string `json:"definition"`
+	Better     Better `json:"better"`
+	Cells      []Cell `json:"cells"`
+}
+
+// Cell is one number of one column.
+type Cell struct {
+	// Text is the value with its unit, or why there is none.
+	Text string `json:"text"`
+	// Value is the median of the trials; nil if it was not measured.
+	Value *float64 `json:"value"`
+	// Low and High are bounds by Doubt; nil for a single trial.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// N is the number of trials behind the value.
+	N int `json:"n"`
+	// Doubt names what Low and High are, "" without bounds.
+	Doubt string `json:"doubt,omitempty"`
+	// Spread prints Low, High and N, "" for a single trial.
+	Spread string `json:"spread,omitempty"`
+	// Ratio is the value by the best one of the row: 1 for the best, below 1 in rows where
+	// more is better. Nil if the column or the row cannot be compared. RatioText prints
+	// it: "best", "0.61 x".
+	Ratio     *float64 `json:"ratio,omitempty"`
+	RatioText string   `json:"ratio_text,omitempty"`
+	// Of names the part of the load that the number is of, "" for all of it.
+	Of string `json:"of,omitempty"`
+	// Marks qualify the value.
+	Marks []string `json:"marks,omitempty"`
+	// Missing is the reason why there is no value.
+	Missing string `json:"missing,omitempty"`
+	// AtLeast: the value is only a lower bound.
+	AtLeast bool `json:"at_least,omitempty"`
+}
+
+// Of returns the headline of the runs of a report and their marks, in the order of the
+// columns.
+func Of(runs []*run.Run, marks []run.Mark) *Headline {
+	groups := trials.Groups(runs)
+	names := trials.Names(groups)
+	h := &Headline{Trust: trustOf(groups, marks), Unequal: table.Unequal(runs, names)}
+	for _, g := range groups {
+		h.Columns = append(h.Columns, columnOf(g, marks))
+	}
+	for _, d := range definitions() {
+		if row := rowOf(d, groups); slices.ContainsFunc(row.Cells, Cell.applies) {
+			row.compare(h.Columns)
+			h.Rows = append(h.Rows, row)
+		}
+	}
+	h.Verdict = h.verdict(groups)
+	return h
+}
+
+func columnOf(g trials.Group, marks []run.Mark) Column {
+	c := Column{Name: g.Name, Text: g.Name + table.Ran(g.Runs), Trials: len(g.Runs), Valid: true}
+	for _, r := range g.Runs {
+		c.Tags = append(c.Tags, r.Info.Tag)
+	}
+	for _, m := range marks {
+		if m.Invalid && (m.Tag == "" || slices.Contains(c.Tags, m.Tag)) {
+			c.Valid = false
+		}
+	}
+	return c
+}
+
+// inapplicable is the text of a cell that cannot have a value.
+const inapplicable = "-"
+
+func (c Cell) applies() bool { return c.Missing == "" || c.Text != inapplicable }
+
+// rowOf fills one row.
+func rowOf(d definition, groups []trials.Group) Row {
+	row := Row{Name: d.name, Unit: d.unit, Definition: d.definition, Better: d.better}
+	for _, g := range groups {
+		row.Cells = append(row.Cells, cellOf(d, g))
+	}
+	return row
+}
+
+func cellOf(d definition, g trials.Group) Cell {
+	spread, first := g.Measure(d.of)
+	c := Cell{N: spread.N, Doubt: spread.Doubt(), Missing: first.Missing, Marks: first.Marks}
+	switch {
+	case first.Inapplicable:
+		c.Text = inapplicable
+		return c
+	case !first.Known() && first.Words != "":
+		c.Text = first.Words
+		return c
+	case !first.Known():
+		c.Text = "not measured"
+		return c
+	}
+	c.Value, c.AtLeast = &spread.Median, first.AtLeast()
+	c.Text = d.text(spread.Median)
+	if c.AtLeast {
+		c.Text = ">= " + c.Text
+	}
+	if d.ofStage {
+		c.Of = stageOf(g.Runs[0]).Label
+	}
+	if spread.N > 1 {
+		c.Low, c.High = &spread.Low, &spread.High
+		c.Spread = spreadText(d, spread)
+	}
+	return c
+}
+
+// spreadText prints the bounds of a value, with the unit once.
+func spreadText(d definition, s trials.Spread) string {
+	kind := ", n "
+	if s.Interval() {
+		kind = ", 95 %, n "
+	}
+	return strings.TrimSuffix(d.text(s.Low), d.suffix) + " .. " + d.text(s.High) + kind + table.Count(int64(s.N))
+}
+
+// compare sets the ratios to the best valid column.
+func (r *Row) compare(columns []Column) {
+	var comparable []int
+	for i, c := range r.Cells {
+		if c.Value != nil && columns[i].Valid {
+			comparable = append(comparable, i)
+		}
+	}
+	if len(comparable) < 2 || r.Better == "" {
+		return
+	}
+	best := *r.Cells[comparable[0]].Value
+	for _, i := range comparable {
+		if v := *r.Cells[i].Value; r.Better == More && v > best || r.Better == Less && v < best {
+			best = v
+		}
+	}
+	for _, i := range comparable {
+		c := &r.Cells[i]
+		if best <= 0 {
+			continue
+		}
+		ratio := *c.Value / best
+		c.Ratio, c.RatioText = &ratio, table.Significant(ratio)+" x"
+		if *c.Value == best {
+			c.RatioText = "best"
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package headline
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// experiment makes the runs of trials: for each, a throughput and a p99 of every
+// database.
+type experiment struct {
+	rate   float64
+	trials []map[string][2]float64
+	order  []string
+}
+
+func (e experiment) runs() (runs []*run.Run) {
+	for n, trial := range e.trials {
+		m := &results.Manifest{Title: "t", Trial: n + 1, Trials: len(e.trials), Config: json.RawMessage(`{}`)}
+		for _, tag := range e.order {
+			v := trial[tag]
+			r := &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: &results.DatabaseRun{
+				Tag: tag, Database: tag, Load: results.Load{Load: workload.Load{Operation: "write", KeySize: 8, ValueSize: 92, Rate: e.rate}},
+			}}}
+			if n > 0 {
+				r.Info.Tag = fmt.Sprintf("%s #%d", tag, n+1)
+			}
+			latency := &run.Distribution{Quantile: func(q float64) run.Measure { return run.Measured(v[1]*q, 1000) }}
+			g := &run.Stage{Throughput: run.Throughput{Average: run.Measured(v[0], 1)}, Latency: run.Latency{Due: latency}}
+			g.Availability.Success = run.Measured(100, 1000)
+			if e.rate > 0 {
+				g.Latency.Clock = run.FromDue
+			}
+			r.Stages = []*run.Stage{g}
+			r.Load.Counts.OK = run.Counted(2000)
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// A reader who sees the verdict alone learns which is better, by how much and how sure.
+func TestVerdict(t *testing.T) {
+	one := func(v ...float64) (e experiment) {
+		e.order = []string{"etcd", "zookeeper", "consul"}[:len(v)]
+		e.trials = []map[string][2]float64{{}}
+		for i, tag := range e.order {
+			e.trials[0][tag] = [2]float64{v[i], 10 * float64(i+1)}
+		}
+		return e
+	}
+	three := experiment{order: []string{"etcd", "zookeeper"}, trials: []map[string][2]float64{
+		{"etcd": {1600, 5}, "zookeeper": {1000, 9}}, {"etcd": {1500, 5}, "zookeeper": {1100, 8}}, {"etcd": {1800, 6}, "zookeeper": {900, 7}},
+	}}
+	torn := experiment{order: []string{"etcd", "cetcd"}, trials: []map[string][2]float64{
+		{"etcd": {1066, 5}, "cetcd": {1112, 9}}, {"etcd": {1811, 5}, "cetcd": {2395, 8}}, {"etcd": {1536, 6}, "cetcd": {846, 7}},
+	}}
+	paced := one(1000, 998)
+	paced.rate = 1000
+	missed := one(1000, 500)
+	missed.rate = 1000
+	for _, tt := range []struct {
+		name    string
+		e       experiment
+		invalid string
+		want    string
+	}{
+		{"one", one(1234), "", "etcd answered 1,230 writes a second, 99 % of them within 9.90 ms. It ran once, so nothing shows how far a repetition would differ."},
+		{"two", one(1600, 1000), "", "etcd answered 1.6 times as many writes a second as zookeeper. Each ran once, so nothing shows how far a repetition would differ."},
+		{"three", one(1000, 1600, 500), "", "zookeeper answered the most writes a second: 1.6 times as many as etcd, 3.2 times as many as consul. Each ran once, so nothing shows how far a repetition would differ."},
+		{"alike", one(1000, 1010), "", "zookeeper and etcd are alike: 1,010/s and 1,000/s. Each ran once, so nothing shows how far a repetition would differ."},
+		{"trials agree", three, "", "etcd answered 1.6 times as many writes a second as zookeeper. All 3 trials agree."},
+		{"trials differ", torn, "", "It is not certain whether etcd or cetcd is ahead: 1,540/s and 1,110/s are the medians. etcd was ahead in 1 of 3 trials."},
+		{"rate", paced, "", "All kept up with the rate; etcd had the lowest p99 latency, 9.90 ms: zookeeper had 2.0 times as much. Each ran once, so nothing shows how far a repetition would differ."},
+		{"rate missed", missed, "", "etcd answered 2.0 times as many writes a second as zookeeper. Each ran once, so nothing shows how far a repetition would differ."},
+		{"invalid", one(1600, 1000), "etcd", "zookeeper answered 1,000 writes a second, 99 % of them within 19.8 ms. It ran once, so nothing shows how far a repetition would differ. Not valid, and so not compared: etcd."},
+		{"all invalid", one(1600), "etcd", "Nothing can be compared: etcd is not valid."},
+	} {
+		var marks []run.Mark
+		if tt.invalid != "" {
+			marks = []run.Mark{{Tag: tt.invalid, Mark: results.Mark{Code: "keys found", Invalid: true, Text: "3 keys are missing"}}}
+		}
+		if got := Of(tt.e.runs(), marks).Verdict; got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Trials of one database are one column, with the median and its spread.
+func TestTrialsAreOneColumn(t *testing.T) {
+	e := experiment{order: []string{"etcd", "zookeeper"}, trials: []map[string][2]float64{
+		{"etcd": {1600, 5}, "zookeeper": {1000, 9}}, {"etcd": {1500, 5}, "zookeeper": {1100, 8}}, {"etcd": {1800, 6}, "zookeeper": {900, 7}},
+	}}
+	h := Of(e.runs(), nil)
+	if len(h.Columns) != 2 || h.Columns[0].Trials != 3 {
+		t.Fatalf("columns are %+v, want two of three trials each", h.Columns)
+	}
+	best, second := h.Rows[0].Cells[0], h.Rows[0].Cells[1]
+	if *best.Value != 1600 || *best.Low != 1500 || *best.High != 1800 || best.N != 3 || best.RatioText != "best" || best.Spread != "1,500 .. 1,800/s, n 3" || best.Doubt != "least and most of 3 trials" {
+		t.Errorf("the best is %+v", best)
+	}
+	if *second.Value != 1000 || *second.Ratio != .625 || second.RatioText != "0.625 x" {
+		t.Errorf("the second is %+v", second)
+	}
+	text := h.Text()
+	for _, want := range []string{"1,600/s (best)", "1,500 .. 1,800/s, n 3", "1,000/s (0.625 x)"} {
+		if !strings.Contains(text, want) || !strings.Contains(h.Markdown(), want) {
+			t.Errorf("no %q in\n%s\n%s", want, text, h.Markdown())
+		}
+	}
+	if _, err := json.Marshal(h); err != nil {
+		t.Errorf("encode: %v", err)
+	}
+}
+
+// Near-identical marks of many runs are one line, with the range of what differs.
+func TestTrust(t *testing.T) {
+	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
+	mark := func(tag, code, text string, invalid bool) run.Mark {
+		return run.Mark{Tag: tag, Mark: results.Mark{Code: code, Text: text, Invalid: invalid}}
+	}
+	for _, tt := range []struct {
+		name  string
+		marks []run.Mark
+		level Level
+		text  string
+		lines []string
+	}{
+		{"none", nil, Sound, "nothing was found that weakens these numbers.", nil},
+		{"harmless", []run.Mark{mark("etcd", results.MarkExpected, "as expected", false)}, Sound, "nothing was found that weakens these numbers.", []string{"etcd: expected: as expected"}},
+		{"alike", []run.Mark{
+			mark("etcd", "other load", "others used 12.5 % of 2 processors", false), mark("etcd #2", "other load", "others used 9 % of 2 processors", false),
+			mark("", "insecure", "agents let in anyone", false),
+		}, Weakened, "valid, but weakened for 2 reasons, which follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors", "insecure: agents let in anyone"}},
+		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
+			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
+	} {
+		h := Of(runs, tt.marks)
+		if h.Trust.Level != tt.level || h.Trust.Text != tt.text {
+			t.Errorf("%s: trust is %q: %s", tt.name, h.Trust.Level, h.Trust.Text)
+		}
+		if diff := cmp.Diff(tt.lines, h.Reasons()); diff != "" {
+			t.Errorf("%s: reasons (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// Settings that differ stand above the numbers.
+func TestUnequalStandsOnTop(t *testing.T) {
+	runs := experiment{order: []string{"etcd", "zookeeper"}, trials: []map[string][2]float64{{"etcd": {1, 1}, "zookeeper": {2, 1}}}}.runs()
+	runs[1].Info.Record.Fsync = "none"
+	runs[0].Info.Record.Fsync = "every write"
+	text := Of(runs, nil).Text()
+	if at := strings.Index(text, "UNEQUAL fsync: etcd: every write; zookeeper: none"); at < 0 || at > strings.Index(text, "throughput") {
+		t.Errorf("the differing setting must stand above the numbers:\n%s", text)
+	}
+}

@@ -1,0 +1,166 @@
+package headline
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// definition is how a row is measured, and printed.
+type definition struct {
+	name, unit, definition string
+	better                 Better
+	of                     func(*run.Run) run.Measure
+	text                   func(float64) string
+	suffix                 string // the unit at the end of text
+	// ofStage: the number is of the step with the most throughput alone.
+	ofStage bool
+}
+
+// The rows by name, as the verdict uses them.
+const (
+	throughputRow = "throughput"
+	p99Row        = "p99 latency"
+)
+
+// definitions are the rows in order. To add one, add it here.
+func definitions() []definition {
+	const best = "; of a load in steps, of the one with the most throughput"
+	staged := func(get func(*run.Stage) run.Measure) func(*run.Run) run.Measure {
+		return func(r *run.Run) run.Measure { return get(stageOf(r)) }
+	}
+	percentile := func(q float64) func(*run.Run) run.Measure {
+		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
+	}
+	return []definition{
+		{name: throughputRow, unit: "requests/s", better: More, definition: "requests that ended ok per second of the measured part" + best,
+			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit("/s"), suffix: "/s", ofStage: true},
+		{name: "p50 latency", unit: "ms", better: Less, definition: "latency that half of the measured requests did not exceed" + best,
+			of: percentile(.50), text: withUnit(" ms"), suffix: " ms", ofStage: true},
+		{name: p99Row, unit: "ms", better: Less, definition: "latency that 99 % of the measured requests did not exceed; * fewer than ten requests lie above it" + best,
+			of: percentile(.99), text: withUnit(" ms"), suffix: " ms", ofStage: true},
+		{name: "success", unit: "%", definition: "measured requests that ended ok, of those that were due (closed loop: sent)" + best,
+			of: staged(func(g *run.Stage) run.Measure { return g.Availability.Success }), text: table.PercentOf, suffix: " %", ofStage: true},
+		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load / thousands of its requests that ended ok",
+			of: serverCPU, text: withUnit(" s"), suffix: " s"},
+		{name: "server memory", unit: "bytes", better: Less, definition: "largest mean over the servers of a second's resident memory, whole load",
+			of: func(r *run.Run) run.Measure {
+				return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
+			}, text: table.HumanSize},
+		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, by the kernel's count / bytes of the keys and values of its writes that ended ok; each member writes its own copy",
+			of: diskBytes, text: table.Significant},
+	}
+}
+
+func withUnit(unit string) func(float64) string {
+	return func(v float64) string { return table.Significant(v) + unit }
+}
+
+// stageOf returns the stage of a load with the most throughput, the first if none is
+// known.
+func stageOf(r *run.Run) *run.Stage {
+	best := r.Stages[0]
+	for _, g := range r.Stages {
+		if t := g.Throughput.Average; t.Known() && (!best.Throughput.Average.Known() || t.Value > best.Throughput.Average.Value) {
+			best = g
+		}
+	}
+	return best
+}
+
+// serverCPU is in seconds per 1,000 requests.
+func serverCPU(r *run.Run) run.Measure {
+	if r.Info.Unattended() {
+		return run.Missing(run.NoAgents)
+	}
+	ok := r.Load.Counts.OK
+	switch {
+	case r.Info.Limited:
+		return run.Inapplicable("classic files do not hold CPU times")
+	case !ok.Known():
+		return ok
+	case ok.Value == 0:
+		return run.Missing("no request ended ok")
+	}
+	cpu := r.ServerSum(run.Unshared, run.Of(metric.CPUSeconds))
+	return cpu.Times(1000 / ok.Value)
+}
+
+// diskBytes is what the members wrote for each byte of key and value.
+func diskBytes(r *run.Run) run.Measure {
+	if r.Info.Unattended() {
+		return run.Missing(run.NoAgents)
+	}
+	if r.Info.Limited {
+		return run.Inapplicable("classic files do not hold the bytes that processes wrote")
+	}
+	payload := payloadOf(r)
+	if !payload.Known() {
+		return payload
+	}
+	written := r.ServerSum(run.Unshared, run.Of(metric.WriteBytes))
+	return written.Times(1 / payload.Value)
+}
+
+// payloadOf is the bytes of keys and values that the whole load wrote.
+func payloadOf(r *run.Run) run.Measure {
+	share := writingShare(r)
+	ok := r.Load.Counts.OK
+	switch {
+	case share == 0:
+		return run.Inapplicable("the load sends no values")
+	case !ok.Known():
+		return ok
+	case ok.Value == 0:
+		return run.Missing("no request ended ok")
+	}
+	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
+}
+
+// meanSize is the mean size of a key and its value; sizes between two bounds are
+// uniform.
+func meanSize(l results.Load) float64 {
+	value := float64(l.ValueSize)
+	if l.ValueSizeMax > 0 {
+		value = (value + float64(l.ValueSizeMax)) / 2
+	}
+	return float64(l.KeySize) + value
+}
+
+// writingShare is the share of the requests that sent a value, of those that were
+// measured ok.
+func writingShare(r *run.Run) float64 {
+	l := r.Info.Record.Load
+	if len(l.Mix) == 0 {
+		if l.Operation.SendsValue() {
+			return 1
+		}
+		return 0
+	}
+	var writes, all int64
+	for _, g := range r.Stages {
+		for _, o := range g.Operations {
+			all += o.OK
+			if workload.Op(o.Operation).SendsValue() {
+				writes += o.OK
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(writes) / float64(all)
+}
+
+// requestsOf names the requests of a load in the plural: "writes".
+func requestsOf(r *run.Run) string {
+	l := r.Info.Record.Load
+	if len(l.Mix) > 0 || l.Operation == "" || !l.Operation.Known() {
+		return "requests"
+	}
+	return fmt.Sprintf("%ss", l.Operation)
+}
