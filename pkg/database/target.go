@@ -13,6 +13,11 @@ type Target struct {
 	// Prefer is the index in Endpoints of the only member that the connection may
 	// use; -1 lets it use all of them.
 	Prefer int
+	// Prefix is the name below which all keys of the clients lie; no operation, count or
+	// search touches others. It is made of one or more elements of letters, digits and
+	// "._-", neither "." nor "..", with "/" between them. Empty means that the cluster is
+	// the clients' own.
+	Prefix string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *TLS
 	Auth *Auth

@@ -68,6 +68,7 @@ var (
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
 	_ database.KeyFinder  = (*Options)(nil)
+	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
@@ -128,4 +129,10 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // HighestKey finds the highest numbered key in one consistent listing.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.api().HighestKey(ctx, t, keySize)
+}
+
+// Clean removes the keys below the prefix, one request for each key: the proxy has no
+// transactions.
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	return o.api().CleanOneByOne(ctx, t, removed)
 }

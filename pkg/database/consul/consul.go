@@ -44,7 +44,9 @@ func Database() database.Database {
 }
 
 // Operations returns the operations that clients of both transports can apply.
-func Operations() []workload.Op { return database.OperationsOf((*client)(nil), (*lean)(nil)) }
+func Operations() []workload.Op {
+	return database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil))
+}
 
 // Options are the settings of Consul's server, named as in its configuration, and of
 // its client.
@@ -85,6 +87,7 @@ var (
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
 	_ database.KeyFinder  = (*Options)(nil)
+	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 )

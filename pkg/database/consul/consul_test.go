@@ -23,6 +23,7 @@ func suite(t testing.TB) databasetest.Suite {
 		Tools:    databasetest.Release(t, Database(), "1.16.0"),
 
 		ServerCount: kvEntries,
+		Held:        held,
 	}
 }
 

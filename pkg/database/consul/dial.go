@@ -34,7 +34,7 @@ const (
 // the connection is closed.
 //
 // The password of the target's credentials is the ACL token, which must allow
-// key_prefix "" to be written and, to find versions and the leader, agent_prefix ""
+// key_prefix "", or that of the target, to be written and, to find versions and the leader, agent_prefix ""
 // to be read. Without credentials, and for a namespace and the like, the library
 // reads CONSUL_ variables of the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
@@ -54,9 +54,17 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 // client makes a client of the chosen transport without sending anything.
 func (o *Options) client(t database.Target, member int) (database.Client, error) {
 	if o.Transport == database.Lean {
-		return o.openLean(t, member)
+		c, err := o.openLean(t, member)
+		if err != nil {
+			return nil, err
+		}
+		return within(t, c), nil
 	}
-	return o.open(t, member)
+	c, err := o.open(t, member)
+	if err != nil {
+		return nil, err
+	}
+	return within(t, c), nil
 }
 
 // inTrouble reports whether an error is the answer of a member that cannot serve at the

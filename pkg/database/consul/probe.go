@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/consul/api"
@@ -17,7 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// probeKey is read, and never written, to find out whether a member serves requests.
+// probeKey is read, below the target's prefix, and never written, to find out whether a
+// member serves requests.
 const probeKey = "dbtester/probe"
 
 // Ready makes one consistent read through the member, which succeeds only if the member
@@ -25,6 +27,7 @@ const probeKey = "dbtester/probe"
 // itself: after a restart it does not know its access tokens for a while.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.ask(t, member, func(c *client) error {
+		probeKey := t.KeyPrefix() + probeKey
 		_, meta, err := c.kv.Get(probeKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
 		switch {
 		case err != nil:
@@ -136,7 +139,7 @@ func leaderOf(leaders, servers []string, unasked error) (int, error) {
 	return 0, errors.Join(fmt.Errorf("find the leader of consul: no endpoint answered as %s", leader), unasked)
 }
 
-// CountKeys counts all keys with one consistent listing, through the first member that
+// CountKeys counts all keys, or those below the prefix, with one consistent listing, through the first member that
 // answers. Consul has no count, so all names are transferred.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	n, err := o.list(ctx, t, func([]byte) {})
@@ -149,9 +152,9 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // HighestKey finds the highest numbered key in one consistent listing, as CountKeys
 // counts keys. Names of such keys have no escapes.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
-	highest := int64(-1)
+	highest, prefix := int64(-1), len(t.KeyPrefix())
 	_, err := o.list(ctx, t, func(name []byte) {
-		if number, ok := workload.KeyNumber(name, keySize); ok {
+		if number, ok := workload.KeyNumber(name[prefix:], keySize); ok {
 			highest = max(highest, number)
 		}
 	})
@@ -161,14 +164,14 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	return highest, nil
 }
 
-// list calls each with the name of every key, perhaps more than once, and returns how
+// list calls each with the name of every key of the target, perhaps more than once, and returns how
 // many there are.
 func (o *Options) list(ctx context.Context, t database.Target, each func(name []byte)) (int64, error) {
 	var errs []error
 	for member := range t.Endpoints {
 		var n int64
 		err := o.ask(t, member, func(c *client) (err error) {
-			n, err = c.list(ctx, each)
+			n, err = c.list(ctx, t, each)
 			return err
 		})
 		if err == nil {
@@ -183,15 +186,19 @@ func (o *Options) list(ctx context.Context, t database.Target, each func(name []
 const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 
 // list reads all names one by one, so that memory does not grow with their number.
-func (c *client) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
+func (c *client) list(ctx context.Context, t database.Target, each func(name []byte)) (n int64, err error) {
 	// Consul leaves out names that the token may not read, and without a token sends no
 	// header about it. So a client must at least be allowed to read one key.
-	_, _, err = c.kv.Get(probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
+	_, _, err = c.kv.Get(t.KeyPrefix()+probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
 	if err != nil {
 		return 0, classify(ctx, err)
 	}
-	resp, err := c.get(ctx, "/v1/kv/?keys&consistent")
-	if err != nil {
+	resp, err := c.get(ctx, "/v1/kv/"+t.KeyPrefix()+"?keys&consistent")
+	var status api.StatusError
+	switch {
+	case errors.As(err, &status) && status.Code == http.StatusNotFound:
+		return 0, nil // no key has the prefix
+	case err != nil:
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
@@ -237,6 +244,15 @@ func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
 			return 0, fmt.Errorf("read key %d: %q is not part of an array of names", n, b)
 		}
 	}
+}
+
+// unescaped returns a name that [eachString] gave.
+func unescaped(name []byte) string {
+	var text string
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, name, []byte{'"'}), &text); err != nil {
+		return string(name)
+	}
+	return text
 }
 
 // getJSON decodes an answer into out.

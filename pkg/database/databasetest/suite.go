@@ -52,6 +52,13 @@ type Suite struct {
 	// servers log for clients, whether it changed anything or not, and by nothing on an
 	// idle cluster; nil for databases that show no such number.
 	ServerCount func(testing.TB, *Cluster) int64
+	// Held returns all keys of the cluster by their stored names, each with its value and
+	// version as the servers report them, in any one text; nil: values are read by the
+	// driver's own clients.
+	Held func(testing.TB, *Cluster) map[string]string
+	// PrefixOptions are YAML over Options for the clients of the case with a prefix, which
+	// makes several key spaces.
+	PrefixOptions string
 	// Guarded means that members show their metrics only to credentials, which agents do
 	// not have.
 	Guarded bool
@@ -72,6 +79,7 @@ func (s Suite) cases() string {
 // binary was started as "serve NAME ARGS...". It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	flag.Bool("update", false, "rewrite the files that results are compared with")
+	flag.Int("neighbour-keys", neighbourKeys, "number of others' keys that a load below a prefix must not touch")
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
 		// Built with -race, every member would sleep a second before it exits.
 		if os.Getenv("GORACE") == "" {

@@ -51,7 +51,11 @@ func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 // Range reads up to limit keys with their values, from key on in byte order. The range
 // has no end, so the server also counts all keys that follow.
 func (c *client) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: []byte(toEnd), Limit: int64(limit)}, mode)
+	return c.rangeTo(ctx, key, []byte(toEnd), limit, mode)
+}
+
+func (c *client) rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: end, Limit: int64(limit)}, mode)
 	if err != nil {
 		return 0, 0, err
 	}

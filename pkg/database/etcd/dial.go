@@ -44,7 +44,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd: %w%s", err, hint(t, err))
 	}
-	return c, nil
+	return within(t, c), nil
 }
 
 // dialStandard dials with grpc-go.
@@ -59,7 +59,7 @@ func dialStandard(ctx context.Context, t database.Target) (database.Client, erro
 		err = classify(err, false)
 		return nil, errors.Join(fmt.Errorf("dial etcd: %w%s", err, hint(t, err)), conn.Close())
 	}
-	return &client{conn: conn, kv: pb.NewKVClient(conn)}, nil
+	return within(t, &client{conn: conn, kv: pb.NewKVClient(conn)}), nil
 }
 
 // hint returns a probable reason for a dial error, as a suffix. A member that wants

@@ -21,7 +21,7 @@ func Database() database.Database {
 		Name: Name,
 		Info: database.Info{
 			Reads:      []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
-			Operations: database.OperationsOf((*client)(nil), (*lean)(nil)),
+			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil)),
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			Tools:      []string{Name},
 			Embedded:   version.Version,
@@ -59,6 +59,7 @@ var (
 	_ database.Versioner     = (*Options)(nil)
 	_ database.Counter       = (*Options)(nil)
 	_ database.KeyFinder     = (*Options)(nil)
+	_ database.Cleaner       = (*Options)(nil)
 	_ database.Limiter       = (*Options)(nil)
 	_ database.Fsyncer       = (*Options)(nil)
 	_ database.ExtraFlags    = (*Options)(nil)

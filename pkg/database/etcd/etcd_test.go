@@ -22,6 +22,7 @@ func suite() databasetest.Suite {
 		Addrs:       []string{"127.0.2.1", "127.0.2.2", "127.0.2.3"},
 		ExactLimit:  exactLimit,
 		ServerCount: raftEntries,
+		Held:        held,
 	}
 }
 

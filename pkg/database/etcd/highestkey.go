@@ -21,7 +21,7 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	if err != nil {
 		return 0, fmt.Errorf("find the highest etcd key: %w", err)
 	}
-	f := keyFinder{kv: pb.NewKVClient(conn), size: keySize}
+	f := keyFinder{kv: pb.NewKVClient(conn), prefix: t.KeyPrefix(), size: keySize}
 	highest, err := f.highest(ctx)
 	if err = errors.Join(err, conn.Close()); err != nil {
 		return 0, fmt.Errorf("find the highest etcd key: %w", err)
@@ -33,8 +33,9 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 // the values, for its last key. Counts need the index only, so they find the end of the
 // keys, and only that is read: names of at most keysPerPage keys at once.
 type keyFinder struct {
-	kv   pb.KVClient
-	size int
+	kv     pb.KVClient
+	prefix string // of stored keys
+	size   int    // without the prefix
 }
 
 // keysPerPage is the number of names per read.
@@ -125,7 +126,8 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 			return 0, classify(err, false)
 		}
 		for _, kv := range resp.Kvs {
-			if n, ok := workload.KeyNumber(kv.Key, f.size); ok && len(kv.Key) == length {
+			key := kv.Key[len(f.prefix):]
+			if n, ok := workload.KeyNumber(key, f.size); ok && len(key) == length {
 				highest = max(highest, n)
 			}
 		}
@@ -136,4 +138,6 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 	}
 }
 
-func (f *keyFinder) key(number int64) []byte { return workload.AppendKey(nil, number, f.size) }
+func (f *keyFinder) key(number int64) []byte {
+	return workload.AppendKey([]byte(f.prefix), number, f.size)
+}

@@ -98,7 +98,11 @@ func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 
 // Range reads up to limit keys with their values, like [client.Range].
 func (c *lean) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	err = c.call(ctx, pathRange, unary.Message{One: key, Two: []byte(toEnd), Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
+	return c.rangeTo(ctx, key, []byte(toEnd), limit, mode)
+}
+
+func (c *lean) rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	err = c.call(ctx, pathRange, unary.Message{One: key, Two: end, Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
 		return false, values(reply, func(v []byte) { keys, size = keys+1, size+int64(len(v)) })
 	})
 	if err != nil {

@@ -115,14 +115,16 @@ func leaderOf(answers []*pb.StatusResponse, unasked error) (int, error) {
 	return 0, errors.Join(fmt.Errorf("find the leader of etcd: no endpoint answered as member %x", leader), unasked)
 }
 
-// CountKeys counts all keys with one linearizable read. Any member may answer.
+// CountKeys counts all keys, or those below the prefix, with one linearizable read. Any
+// member may answer.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	conn, err := connect(t)
 	if err != nil {
 		return 0, fmt.Errorf("count etcd keys: %w", err)
 	}
-	resp, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(toEnd), RangeEnd: []byte(toEnd), CountOnly: true})
+	first, end := span(t.KeyPrefix())
+	resp, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, CountOnly: true})
 	if err = errors.Join(classify(err, false), conn.Close()); err != nil {
 		return 0, fmt.Errorf("count etcd keys: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 // request opens another.
 type client struct {
 	endpoint string
+	prefix   string   // of stored keys
 	conn     net.Conn // nil before the first request and after a failed one
 	r        *bufio.Reader
 	w        *bufio.Writer
@@ -34,7 +35,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	if prefer >= len(t.Endpoints) {
 		return nil, fmt.Errorf("dial fake: the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, prefer)
 	}
-	c := &client{endpoint: t.Endpoints[prefer]}
+	c := &client{endpoint: t.Endpoints[prefer], prefix: t.KeyPrefix()}
 	if err := c.connect(ctx); err != nil {
 		return nil, fmt.Errorf("dial fake: %w", err)
 	}
@@ -43,19 +44,27 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 
 // Put creates or overwrites key.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
-	_, err := c.do(ctx, opPut, key, value)
+	_, err := c.do(ctx, opPut, c.below(key), value)
 	return err
 }
 
 // Get returns the value of key.
 func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
-	return c.do(ctx, opGet, key, nil)
+	return c.do(ctx, opGet, c.below(key), nil)
 }
 
 // Delete removes key.
 func (c *client) Delete(ctx context.Context, key []byte) error {
-	_, err := c.do(ctx, opDelete, key, nil)
+	_, err := c.do(ctx, opDelete, c.below(key), nil)
 	return err
+}
+
+// below returns the name under which a key is stored.
+func (c *client) below(key []byte) []byte {
+	if c.prefix == "" {
+		return key
+	}
+	return append([]byte(c.prefix), key...)
 }
 
 // Close closes the connection.

@@ -67,6 +67,7 @@ var (
 	_ database.Versioner = (*Options)(nil)
 	_ database.Counter   = (*Options)(nil)
 	_ database.KeyFinder = (*Options)(nil)
+	_ database.Cleaner   = (*Options)(nil)
 )
 
 // Validate refuses negative settings.
@@ -140,7 +141,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 
 // CountKeys asks the leader, through the first member that answers.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
-	n, err := askNumber(ctx, t, opCount, nil)
+	n, err := askNumber(ctx, t, opCount, nil, t.KeyPrefix())
 	if err != nil {
 		return 0, fmt.Errorf("count fake keys: %w", err)
 	}
@@ -149,18 +150,38 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 
 // HighestKey asks the leader, through the first member that answers.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
-	n, err := askNumber(ctx, t, opHighest, strconv.AppendInt(nil, int64(keySize), 10))
+	n, err := askNumber(ctx, t, opHighest, strconv.AppendInt(nil, int64(keySize), 10), t.KeyPrefix())
 	if err != nil {
 		return 0, fmt.Errorf("find the highest fake key: %w", err)
 	}
 	return n, nil
 }
 
-// askNumber sends one request to the members in turn until one answers with a number.
-func askNumber(ctx context.Context, t database.Target, op opcode, key []byte) (int64, error) {
+// Clean removes the keys below the prefix, at most cleanBatch per request.
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	if t.Prefix == "" {
+		return errors.New("clean fake: there is no prefix")
+	}
+	for sum := int64(0); ; removed(sum) {
+		n, err := askNumber(ctx, t, opClean, strconv.AppendInt(nil, cleanBatch, 10), t.KeyPrefix())
+		if err != nil {
+			return fmt.Errorf("clean fake: %w", err)
+		}
+		if n == 0 {
+			return nil
+		}
+		sum += n
+	}
+}
+
+const cleanBatch = 100
+
+// askNumber sends one request about the keys with a prefix to the members in turn until
+// one answers with a number.
+func askNumber(ctx context.Context, t database.Target, op opcode, key []byte, prefix string) (int64, error) {
 	var errs []error
 	for member := range t.Endpoints {
-		number, err := askFor(ctx, t, member, op, key)
+		number, err := askFor(ctx, t, member, op, key, []byte(prefix))
 		if err == nil {
 			return strconv.ParseInt(string(number), 10, 64)
 		}
@@ -171,16 +192,16 @@ func askNumber(ctx context.Context, t database.Target, op opcode, key []byte) (i
 
 // ask sends one request without key or value to one member.
 func ask(ctx context.Context, t database.Target, member int, op opcode) ([]byte, error) {
-	return askFor(ctx, t, member, op, nil)
+	return askFor(ctx, t, member, op, nil, nil)
 }
 
-// askFor sends one request without value to one member.
-func askFor(ctx context.Context, t database.Target, member int, op opcode, key []byte) ([]byte, error) {
+// askFor sends one request to one member.
+func askFor(ctx context.Context, t database.Target, member int, op opcode, key, value []byte) ([]byte, error) {
 	if member < 0 || member >= len(t.Endpoints) {
 		return nil, fmt.Errorf("the fake member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
 	c := &client{endpoint: t.Endpoints[member]}
-	answer, err := c.do(ctx, op, key, nil)
+	answer, err := c.do(ctx, op, key, value)
 	if err = errors.Join(err, c.Close()); err != nil {
 		return nil, fmt.Errorf("ask fake member %d: %w", member, err)
 	}

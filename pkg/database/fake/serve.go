@@ -119,13 +119,16 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	case opReady, opLead:
 		return codeOK, nil
 	case opCount:
-		return codeOK, fmt.Append(nil, s.store.count())
-	case opHighest:
-		size, err := strconv.Atoi(string(key))
+		return codeOK, fmt.Append(nil, s.store.count(string(value)))
+	case opHighest, opClean:
+		number, err := strconv.Atoi(string(key))
 		if err != nil {
-			return codeRefused, []byte("the key must be a size")
+			return codeRefused, []byte("the key must be a number")
 		}
-		return codeOK, fmt.Append(nil, s.store.highest(size))
+		if op == opHighest {
+			return codeOK, fmt.Append(nil, s.store.highest(number, string(value)))
+		}
+		return s.clean(number, string(value))
 	case opGet:
 		value, ok := s.store.get(key)
 		if !ok {
@@ -137,6 +140,17 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	default:
 		return codeRefused, []byte("unknown request")
 	}
+}
+
+// clean deletes at most that many keys with a prefix, and answers with their number.
+func (s *server) clean(most int, prefix string) (code, []byte) {
+	keys := s.store.some(most, prefix)
+	for _, key := range keys {
+		if err := s.store.apply(opDelete, key, nil); err != nil {
+			return codeUnknown, []byte("the deletion could not be appended to the file")
+		}
+	}
+	return codeOK, fmt.Append(nil, len(keys))
 }
 
 func (s *server) write(op opcode, key, value []byte) (code, []byte) {

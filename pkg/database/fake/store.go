@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/workload"
@@ -86,19 +88,30 @@ func (s *store) get(key []byte) ([]byte, bool) {
 	return value, ok
 }
 
-func (s *store) count() int {
+// count returns how many keys begin with a prefix.
+func (s *store) count(prefix string) int { return len(s.some(math.MaxInt, prefix)) }
+
+// some returns keys that begin with a prefix, at most that many.
+func (s *store) some(most int, prefix string) (keys [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.keys)
+	for key := range s.keys {
+		if len(keys) >= most {
+			break
+		}
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, []byte(key))
+		}
+	}
+	return keys
 }
 
-// highest returns the highest numbered key of that size, -1 without one.
-func (s *store) highest(size int) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// highest returns the highest numbered key of that size behind a prefix, -1 without
+// one.
+func (s *store) highest(size int, prefix string) int64 {
 	highest := int64(-1)
-	for key := range s.keys {
-		if n, ok := workload.KeyNumber([]byte(key), size); ok {
+	for _, key := range s.some(math.MaxInt, prefix) {
+		if n, ok := workload.KeyNumber(key[len(prefix):], size); ok {
 			highest = max(highest, n)
 		}
 	}

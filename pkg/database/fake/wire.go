@@ -20,6 +20,7 @@ const (
 	opGet
 	opDelete
 	opHighest // of the keys whose size is the request's key, in decimal
+	opClean   // as many keys as the request's key, in decimal
 )
 
 // code is how a request ended.
@@ -35,6 +36,8 @@ const (
 	codeUnknown     // may have been applied
 )
 
+// opCount, opHighest and opClean are about the keys that begin with the request's value.
+//
 // A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
 // big endian, and the fields: opcode, key and value, or code, nothing and
 // answer. The file of writes holds requests as they came.

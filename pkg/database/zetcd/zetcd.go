@@ -88,6 +88,7 @@ var (
 	_ database.Validator  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
 	_ database.KeyFinder  = (*Options)(nil)
+	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
@@ -160,6 +161,15 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 		return 0, fmt.Errorf("zetcd: %w", err)
 	}
 	return n, nil
+}
+
+// Clean removes the keys below the prefix through a proxy; see
+// [zookeeper.Protocol.Clean].
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	if err := o.protocol().Clean(ctx, t, removed); err != nil {
+		return fmt.Errorf("zetcd: %w", err)
+	}
+	return nil
 }
 
 // Plan returns etcd's plan and the proxy, which starts once etcd listens. The proxy has

@@ -22,9 +22,10 @@ func TestMain(m *testing.M) {
 
 func suite(t testing.TB) databasetest.Suite {
 	return databasetest.Suite{
-		Database: Database(),
-		Addrs:    []string{"127.0.8.1", "127.0.8.2", "127.0.8.3"},
-		Tools:    databasetest.Release(t, Database(), version),
+		PrefixOptions: "key_parents: 20\n",
+		Database:      Database(),
+		Addrs:         []string{"127.0.8.1", "127.0.8.2", "127.0.8.3"},
+		Tools:         databasetest.Release(t, Database(), version),
 	}
 }
 

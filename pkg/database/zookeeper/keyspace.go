@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -22,10 +23,21 @@ const DefaultParents = 1000
 // and etcd accepts 128 in one transaction.
 const batchSize = 16
 
-// Keyspace maps keys to znodes: "/PARENT/NAME".
+// Keyspace maps keys to znodes: "/PARENT/NAME", or "/PREFIX/PARENT/NAME".
 type Keyspace struct {
 	// Parents is the number of parents, at least 1.
 	Parents int
+	// root is "/PREFIX" or empty.
+	root string
+}
+
+// below returns the keyspace below the prefix of a target, if it has one.
+func (k Keyspace) below(t database.Target) Keyspace {
+	k.root = ""
+	if t.Prefix != "" {
+		k.root = "/" + t.Prefix
+	}
+	return k
 }
 
 // appendPath appends the path of a key. Different keys have different paths.
@@ -35,7 +47,9 @@ func (k Keyspace) appendPath(dst, key []byte) []byte {
 }
 
 // pathSize is the length of the path of a key of keySize bytes without escapes.
-func (k Keyspace) pathSize(keySize int) int { return len("/") + k.width() + len("/") + keySize }
+func (k Keyspace) pathSize(keySize int) int {
+	return len(k.root) + len("/") + k.width() + len("/") + keySize
+}
 
 // width is the number of digits of a parent.
 func (k Keyspace) width() int { return len(strconv.Itoa(k.Parents - 1)) }
@@ -45,7 +59,7 @@ func (k Keyspace) parent(i int) string { return string(k.appendParent(nil, i)) }
 func (k Keyspace) appendParent(dst []byte, i int) []byte {
 	var digits [20]byte
 	n := strconv.AppendInt(digits[:0], int64(i), 10)
-	dst = append(dst, '/')
+	dst = append(append(dst, k.root...), '/')
 	for range k.width() - len(n) {
 		dst = append(dst, '0')
 	}
@@ -53,7 +67,7 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 }
 
 // marker is the path of a znode that exists once all parents do.
-func (k Keyspace) marker() string { return markerPrefix + strconv.Itoa(k.Parents) }
+func (k Keyspace) marker() string { return k.root + markerPrefix + strconv.Itoa(k.Parents) }
 
 const markerPrefix = "/parents-"
 
@@ -93,9 +107,15 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	defer cancel()
 	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
-	for {
+	for rooted := false; ; {
 		if done, err := readable(ctx, s, k.marker()); err != nil || done {
 			return err
+		}
+		if !rooted {
+			if err := k.makeRoot(ctx, s); err != nil {
+				return err
+			}
+			rooted = true
 		}
 		mine, err := k.take(ctx, s)
 		switch {
@@ -110,6 +130,18 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 			return classify(ctx.Err(), false)
 		}
 	}
+}
+
+// makeRoot creates the znodes of the prefix that do not exist.
+func (k Keyspace) makeRoot(ctx context.Context, s *session) error {
+	for end := range k.root + "/" {
+		if path := (k.root + "/")[:end]; path != "" && (k.root + "/")[end] == '/' {
+			if err := s.create(ctx, path, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // take takes the lock, and returns false if another session has it.

@@ -69,6 +69,7 @@ func (p Protocol) MaxValue(keySize int) int {
 // Its memory follows from Target.MaxBytes: with [database.Standard] it holds the largest
 // request and the largest answer, with [database.Lean] no more than 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	p.Keys = p.Keys.below(t)
 	if p.Transport == database.Standard {
 		s, err := p.dialStandard(ctx, t)
 		if err != nil {
@@ -162,7 +163,7 @@ func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, erro
 		return 0, fmt.Errorf("count keys: %w", err)
 	}
 	defer s.close()
-	n, err := p.Keys.count(ctx, s)
+	n, err := p.Keys.below(t).count(ctx, s)
 	if err != nil {
 		return 0, fmt.Errorf("count keys: %w", err)
 	}
@@ -183,7 +184,7 @@ func (p Protocol) HighestKey(ctx context.Context, t database.Target, keySize int
 		return 0, fmt.Errorf("find the highest key: %w", err)
 	}
 	defer s.close()
-	n, err := p.Keys.highest(ctx, s, keySize)
+	n, err := p.Keys.below(t).highest(ctx, s, keySize)
 	if err != nil {
 		return 0, fmt.Errorf("find the highest key: %w", err)
 	}

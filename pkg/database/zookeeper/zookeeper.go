@@ -7,7 +7,8 @@
 // modulo the option key_parents, in decimal, with zeros in front so that all
 // have one length; NAME is the key with every byte that is not a visible ASCII
 // character, and "/" and "%", written as "%XX". The first
-// connection creates the parents, so the load never waits for one. See [Keyspace].
+// connection creates the parents, so the load never waits for one. With a prefix the
+// znode is "/PREFIX/PARENT/NAME". See [Keyspace].
 package zookeeper
 
 import (
@@ -93,6 +94,7 @@ var (
 	_ database.Versioner  = (*Options)(nil)
 	_ database.Counter    = (*Options)(nil)
 	_ database.KeyFinder  = (*Options)(nil)
+	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
@@ -138,6 +140,11 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // HighestKey finds the highest numbered key; see [Protocol.HighestKey].
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.protocol().HighestKey(ctx, t, keySize)
+}
+
+// Clean removes the keys below the prefix; see [Protocol.Clean].
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	return o.protocol().Clean(ctx, t, removed)
 }
 
 // Ready asks one member for its role, then opens a session, which needs a quorum, and

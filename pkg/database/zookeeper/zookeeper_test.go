@@ -29,6 +29,9 @@ func suite(t testing.TB, version string) databasetest.Suite {
 		Tools:    databasetest.Release(t, Database(), version),
 
 		ServerCount: newestTransaction,
+		Held:        held,
+
+		PrefixOptions: "key_parents: 20\n",
 	}
 }
 

@@ -1,0 +1,97 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// cleanBatch is the largest number of operations in a transaction of Consul.
+const cleanBatch = 64
+
+// Clean deletes the keys below the prefix, in transactions of at most cleanBatch keys,
+// through the first member that answers.
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	return o.clean(ctx, t, cleanBatch, removed)
+}
+
+// CleanOneByOne is Clean with a request for each key, for proxies without transactions.
+func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, removed func(int64)) error {
+	return o.clean(ctx, t, 1, removed)
+}
+
+func (o *Options) clean(ctx context.Context, t database.Target, most int, removed func(int64)) error {
+	if t.Prefix == "" {
+		return errors.New("clean consul: there is no prefix")
+	}
+	var errs []error
+	for member := range t.Endpoints {
+		err := o.ask(t, member, func(c *client) error { return o.cleanBy(ctx, t, member, c, most, removed) })
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return fmt.Errorf("clean consul: %w", errors.Join(errs...))
+}
+
+// cleanBy deletes, through one member, the keys that a listing names while it is read.
+func (o *Options) cleanBy(ctx context.Context, t database.Target, member int, lists *client, most int, removed func(int64)) error {
+	deletes, err := o.open(t, member)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sum := int64(0)
+	var batch []string
+	flush := func() {
+		if len(batch) == 0 || ctx.Err() != nil {
+			return
+		}
+		if err := deletes.deleteAll(ctx, batch); err != nil {
+			cancel(err) // ends the listing
+			return
+		}
+		sum += int64(len(batch))
+		batch = batch[:0]
+		removed(sum)
+	}
+	_, err = lists.list(ctx, t, func(name []byte) {
+		if batch = append(batch, unescaped(name)); len(batch) >= most {
+			flush()
+		}
+	})
+	flush()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return errors.Join(err, deletes.Close())
+}
+
+// deleteAll deletes keys by their stored names, several in one transaction.
+func (c *client) deleteAll(ctx context.Context, names []string) error {
+	if len(names) == 1 {
+		_, err := c.kv.Delete(names[0], (&api.WriteOptions{}).WithContext(ctx))
+		return classify(ctx, err)
+	}
+	ops := make(api.KVTxnOps, len(names))
+	for i, name := range names {
+		ops[i] = &api.KVTxnOp{Verb: api.KVDelete, Key: name}
+	}
+	done, resp, _, err := c.kv.Txn(ops, (&api.QueryOptions{}).WithContext(ctx))
+	switch {
+	case err != nil:
+		return classify(ctx, err)
+	case !done:
+		return fmt.Errorf("the transaction was rolled back: %v", resp.Errors)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package databasetest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// neighbourKeys is the usual number of others' keys; the flag -neighbour-keys sets
+// another.
+const neighbourKeys = 200
+
+// ourPrefix is the prefix of the load. Others' keys lie right beside it.
+const ourPrefix = "shared/run-1"
+
+// neighbours are the prefixes of others' keys; the empty one is a client without a
+// prefix.
+func neighbours() []string { return []string{"", "shared/run-10"} }
+
+// besides are keys without a prefix whose names lie right beside those of the load, where
+// a database stores them as they are.
+func besides() []string {
+	return []string{
+		"shared", "shared/run-0/zzz", "shared/run-1", "shared/run-1-", "shared/run-1.0/5", "shared/run-10", "shared/run-2/00000000005", "shared0",
+	}
+}
+
+// prefixCase: no operation on keys below a prefix, no load that is interrupted and no
+// cleanup changes another key, and counts are of the keys below the prefix alone.
+func prefixCase(t *testing.T, f *fixture) {
+	if f.suite.PrefixOptions != "" {
+		before := f.driver
+		defer func() { f.driver = before }()
+		f.driver = f.suite.Database.New()
+		if err := database.DecodeOptions([]byte(f.suite.Options+"\n"+f.suite.PrefixOptions), f.driver); err != nil {
+			t.Fatalf("decode options: %v", err)
+		}
+	}
+	ours := f.Target()
+	ours.Prefix = ourPrefix
+	w := f.inhabit(t)
+	client := f.dial(t, ours)
+	for _, op := range belowPrefix(f, client) {
+		f.part(t, op.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			op.do(ctx, t)
+		})
+	}
+	w.unchanged(t, "single operations")
+	f.part(t, "an interrupted load", func(t *testing.T) {
+		f.interruptedLoad(t, ours)
+		w.unchanged(t, "the interrupted load")
+	})
+	f.part(t, "cleanup", func(t *testing.T) {
+		f.clean(t, ours)
+		if n := countOf(t, f, ours); n != 0 {
+			t.Errorf("%d keys are left below the prefix after the cleanup", n)
+		}
+		w.unchanged(t, "the cleanup")
+		if w.held != nil {
+			for name := range w.held(t, f.Cluster) {
+				if _, was := w.was[name]; isOurs(name) && !was {
+					t.Errorf("%q is left after the cleanup", name)
+				}
+			}
+		}
+		f.clean(t, ours) // of nothing
+		none := ours
+		none.Prefix = ""
+		if err := f.driver.(database.Cleaner).Clean(t.Context(), none, func(int64) {}); err == nil {
+			t.Error("a cleanup without a prefix must be refused")
+		}
+		w.unchanged(t, "cleanups of nothing")
+	})
+}
+
+// neighbourhood is others' keys as they were before.
+type neighbourhood struct {
+	f    *fixture
+	held func(testing.TB, *Cluster) map[string]string
+	was  map[string]string
+}
+
+// inhabit writes others' keys: numbers that a load would write too, and a few words.
+func (f *fixture) inhabit(t *testing.T) *neighbourhood {
+	t.Helper()
+	n, err := strconv.Atoi(flag.Lookup("neighbour-keys").Value.String())
+	if err != nil {
+		t.Fatalf("parse the flag: %v", err)
+	}
+	all := neighbours()
+	written := make([][][]byte, len(all))
+	for _, key := range besides() {
+		written[0] = append(written[0], []byte(key))
+	}
+	var clients sync.WaitGroup
+	for i, prefix := range all {
+		target := f.Target()
+		target.Prefix = prefix
+		client := f.dial(t, target)
+		for k := range max(n/len(all), 30) {
+			written[i] = append(written[i], workload.AppendKey(nil, int64(k), prefixKeySize))
+		}
+		clients.Go(func() {
+			for k, key := range written[i] {
+				ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+				err := client.Put(ctx, key, fmt.Appendf(nil, "%s's value %d", prefix, k))
+				cancel()
+				if err != nil {
+					t.Errorf("put %q below %q: %v", key, prefix, err)
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
+	w := &neighbourhood{f: f, held: f.suite.Held}
+	if w.held == nil {
+		w.held = func(t testing.TB, _ *Cluster) map[string]string { return f.read(t.(*testing.T), all, written) }
+	}
+	w.was = w.held(t, f.Cluster)
+	if len(w.was) < n/2 {
+		t.Fatalf("others have %d keys, want about %d", len(w.was), n)
+	}
+	return w
+}
+
+// prefixKeySize is the size of the numbered keys in bytes.
+const prefixKeySize = 11
+
+// read returns the values of others' keys as the driver reads them.
+func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[string]string {
+	t.Helper()
+	held := map[string]string{}
+	for i, prefix := range prefixes {
+		target := f.Target()
+		target.Prefix = prefix
+		client := f.dial(t, target)
+		for _, key := range keys[i] {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			value, err := client.Get(ctx, key, f.info().Reads[0])
+			cancel()
+			held[prefix+"/"+string(key)] = fmt.Sprintf("%q %v", value, err)
+		}
+	}
+	return held
+}
+
+// isOurs reports whether a stored name belongs to the load. A tree has the znodes of the
+// prefix itself too.
+func isOurs(name string) bool {
+	name = strings.TrimPrefix(name, "/")
+	return name == ourPrefix || strings.HasPrefix(name, ourPrefix+"/")
+}
+
+// unchanged fails the test if a key of others changed, is gone, or is new.
+func (w *neighbourhood) unchanged(t *testing.T, after string) {
+	t.Helper()
+	now := w.held(t, w.f.Cluster)
+	wrong := 0
+	for _, name := range slices.Sorted(maps.Keys(w.was)) {
+		if now[name] != w.was[name] && wrong < 10 {
+			wrong++
+			t.Errorf("after %s the other key %q is %s, it was %s", after, name, now[name], w.was[name])
+		}
+	}
+	for name := range now {
+		if _, was := w.was[name]; !was && !isOurs(name) {
+			t.Errorf("%s wrote %q, which is not below the prefix", after, name)
+		}
+	}
+}
+
+// belowOperation is an operation on the keys below the prefix.
+type belowOperation struct {
+	name string
+	do   func(context.Context, *testing.T)
+}
+
+// belowPrefix returns the operations of a client below the prefix. Others have the same
+// keys.
+func belowPrefix(f *fixture, c database.Client) []belowOperation {
+	mode := f.info().Reads[0]
+	key := func(n int64) []byte { return workload.AppendKey(nil, n, prefixKeySize) }
+	ours := f.Target()
+	ours.Prefix = ourPrefix
+	ops := []belowOperation{
+		{"read of a key that only others have", func(ctx context.Context, t *testing.T) {
+			if value, err := c.Get(ctx, key(0), mode); !errors.Is(err, database.ErrNotFound) {
+				t.Errorf("got %q, %v; want %v", value, err, database.ErrNotFound)
+			}
+		}},
+		{"count before", func(_ context.Context, t *testing.T) {
+			if n := countOf(t, f, ours); n != 0 {
+				t.Errorf("%d keys are below a prefix without keys", n)
+			}
+			highestBelow(t, f, ours, -1)
+		}},
+		{"write", func(_ context.Context, t *testing.T) {
+			for n := range int64(12) {
+				put(t, c, key(n), []byte("ours"))
+				get(t, c, key(n), mode, []byte("ours"))
+			}
+		}},
+		{"count", func(_ context.Context, t *testing.T) {
+			if n := countOf(t, f, ours); n != 12 {
+				t.Errorf("%d keys are below the prefix, want 12", n)
+			}
+			highestBelow(t, f, ours, 11)
+		}},
+	}
+	if d, ok := c.(database.Deleter); ok {
+		ops = append(ops, belowOperation{"delete", func(ctx context.Context, t *testing.T) {
+			for _, n := range []int64{11, 11, 20} { // once more, and one that only others have
+				if err := d.Delete(ctx, key(n)); err != nil {
+					t.Errorf("delete: %v", err)
+				}
+			}
+			absent(t, f, c, key(11))
+		}})
+	}
+	if s, ok := c.(database.Swapper); ok {
+		ops = append(ops, belowOperation{"swap", func(ctx context.Context, t *testing.T) {
+			if err := s.Swap(ctx, key(1), []byte("ours"), []byte("swapped")); err != nil {
+				t.Errorf("swap: %v", err)
+			}
+			mustClass(t, s.Swap(ctx, key(21), []byte("'s value 21"), []byte("x")), database.ClassConflict, database.Failed)
+		}})
+	}
+	if r, ok := c.(database.Ranger); ok {
+		ops = append(ops, belowOperation{"range", func(ctx context.Context, t *testing.T) {
+			for _, tc := range []struct{ from, limit, want int }{{0, 5, 5}, {8, 100, 3}, {0, 0, 11}, {12, 10, 0}} {
+				n, _, err := r.Range(ctx, key(int64(tc.from)), tc.limit, mode)
+				if err != nil || n != tc.want {
+					t.Errorf("a range of %d keys from %d read %d, want %d: %v", tc.limit, tc.from, n, tc.want, err)
+				}
+			}
+		}})
+	}
+	return ops
+}
+
+// interruptedLoad runs a load of all operations below the prefix, whose context is
+// cancelled as by Ctrl-C while it runs.
+func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
+	t.Helper()
+	l := workload.Load{Keys: 20, KeySize: prefixKeySize, ValueSize: 64, Read: f.info().Reads[0], RangeLimit: 5, Timeout: opWithin}
+	for _, op := range f.info().Operations {
+		if op != workload.OpReadOneshot {
+			l.Mix = append(l.Mix, workload.Share{Operation: op, Weight: 1})
+		}
+	}
+	spec := load.Spec{Load: l, Seed: 1}
+	conns := []database.Client{f.dial(t, ours)}
+	if err := load.Preload(t.Context(), spec, 1, conns, nil); err != nil {
+		t.Fatalf("preload: %v", err)
+	}
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	defer interrupt(nil)
+	stop := errors.New("interrupted")
+	rec := load.NewRecorder(discard{}, spec.Operations(), func(p load.Progress) {
+		if p.Done > 50 {
+			interrupt(stop)
+		}
+	})
+	_, err := load.NewEngine(spec, rec).Step(ctx, load.Step{Step: workload.Step{Duration: 10 * time.Minute, Clients: 1}}, conns)
+	if !errors.Is(err, stop) {
+		t.Errorf("the load must end with the interrupt, got %v", err)
+	}
+}
+
+// discard takes no records.
+type discard struct{}
+
+func (discard) Second(load.Second) error { return nil }
+func (discard) Total(load.Total) error   { return nil }
+
+// clean removes the keys below a prefix.
+func (f *fixture) clean(t *testing.T, target database.Target) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 6*opWithin)
+	defer cancel()
+	last := int64(0)
+	err := f.driver.(database.Cleaner).Clean(ctx, target, func(n int64) {
+		if n <= last {
+			t.Errorf("the cleanup reports %d removed keys after %d", n, last)
+		}
+		last = n
+	})
+	if err != nil {
+		t.Errorf("clean: %v", err)
+	}
+}
+
+func countOf(t *testing.T, f *fixture, target database.Target) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	n, err := f.driver.(database.Counter).CountKeys(ctx, target)
+	if err != nil {
+		t.Fatalf("count the keys: %v", err)
+	}
+	return n
+}
+
+func highestBelow(t *testing.T, f *fixture, target database.Target, want int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	got, err := f.driver.(database.KeyFinder).HighestKey(ctx, target, prefixKeySize)
+	if err != nil || got != want {
+		t.Errorf("the highest key below the prefix is %d, want %d: %v", got, want, err)
+	}
+}

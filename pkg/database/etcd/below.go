@@ -1,0 +1,131 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// operations are those of the clients of both transports.
+type operations interface {
+	database.Client
+	database.Deleter
+	database.Ranger
+	database.Swapper
+	// rangeTo is Range up to a key, which is not read.
+	rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
+}
+
+// below applies operations to the keys below a prefix. Every operation is written out:
+// one that is missing here does not reach keys outside.
+type below struct {
+	on     operations
+	prefix string
+}
+
+var (
+	_ database.Client  = (*below)(nil)
+	_ database.Deleter = (*below)(nil)
+	_ database.Ranger  = (*below)(nil)
+	_ database.Swapper = (*below)(nil)
+)
+
+// within returns a client whose keys lie below the target's prefix, if it has one.
+func within(t database.Target, on operations) database.Client {
+	if t.Prefix == "" {
+		return on
+	}
+	return &below{on: on, prefix: t.KeyPrefix()}
+}
+
+func (b *below) key(key []byte) []byte {
+	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
+}
+
+// Put creates or overwrites key.
+func (b *below) Put(ctx context.Context, key, value []byte) error {
+	return b.on.Put(ctx, b.key(key), value)
+}
+
+// Get returns the value of key.
+func (b *below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return b.on.Get(ctx, b.key(key), mode)
+}
+
+// Range reads up to limit keys with their values, and none behind the prefix.
+func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	return b.on.rangeTo(ctx, b.key(key), []byte(behind(b.prefix)), limit, mode)
+}
+
+// Delete removes key.
+func (b *below) Delete(ctx context.Context, key []byte) error { return b.on.Delete(ctx, b.key(key)) }
+
+// Swap sets key to value in one transaction if it holds old.
+func (b *below) Swap(ctx context.Context, key, old, value []byte) error {
+	return b.on.Swap(ctx, b.key(key), old, value)
+}
+
+// Close closes the connection.
+func (b *below) Close() error { return b.on.Close() }
+
+// span returns the first key and the end of all keys that begin with a prefix, which
+// does not end with the largest byte. The empty prefix means all keys.
+func span(prefix string) (first, end []byte) {
+	if prefix == "" {
+		return []byte(toEnd), []byte(toEnd)
+	}
+	return []byte(prefix), []byte(behind(prefix))
+}
+
+// behind returns the first key behind all that begin with a prefix.
+func behind(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string(prefix[last]+1)
+}
+
+// cleanBatch is the number of keys that are deleted in one request.
+const cleanBatch = 1000
+
+// Clean deletes the keys below the prefix, in requests of at most cleanBatch keys that
+// are next to each other. Any member may answer.
+func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+	if t.Prefix == "" {
+		return errors.New("clean etcd: there is no prefix")
+	}
+	t.Prefer = -1
+	conn, err := connect(t)
+	if err != nil {
+		return fmt.Errorf("clean etcd: %w", err)
+	}
+	if err = errors.Join(clean(ctx, pb.NewKVClient(conn), t.KeyPrefix(), removed), conn.Close()); err != nil {
+		return fmt.Errorf("clean etcd: %w", err)
+	}
+	return nil
+}
+
+func clean(ctx context.Context, kv pb.KVClient, prefix string, removed func(int64)) error {
+	first, end := span(prefix)
+	for sum := int64(0); ; {
+		found, err := kv.Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, Limit: cleanBatch, KeysOnly: true})
+		if err != nil {
+			return classify(err, false)
+		}
+		n := len(found.Kvs)
+		if n == 0 {
+			return nil
+		}
+		last := append(found.Kvs[n-1].Key, 0)
+		deleted, err := kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: first, RangeEnd: last})
+		if err != nil {
+			return classify(err, true)
+		}
+		sum += deleted.Deleted
+		removed(sum)
+		first = last // the index keeps deleted keys until a compaction, and a range passes them
+	}
+}

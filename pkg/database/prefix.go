@@ -1,0 +1,22 @@
+package database
+
+import "context"
+
+// Cleaner is a driver that removes the keys below a prefix.
+type Cleaner interface {
+	// Clean removes every key below t.Prefix, and what the driver made for them, in
+	// bounded batches. It calls removed after each with the number of keys that were
+	// removed so far. Without a prefix it removes nothing and returns an error. It may be
+	// repeated, also after an end of ctx between two batches. Keys that others write below
+	// the prefix meanwhile may remain.
+	Clean(ctx context.Context, t Target, removed func(keys int64)) error
+}
+
+// KeyPrefix is what the stored name of every key begins with: the prefix and "/", or
+// nothing.
+func (t Target) KeyPrefix() string {
+	if t.Prefix == "" {
+		return ""
+	}
+	return t.Prefix + "/"
+}
