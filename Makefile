@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit kill cycles house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts kill cycles house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -40,6 +40,11 @@ bench-memory: build ## RssAnon of the client over numbers of requests; about ten
 
 audit: build ## compare reports with the logs of scripted servers, at full scale: test-results/audit.md; about ten minutes
 	$(GO) run ./tools/audit -dbtester bin/dbtester >bin/audit.md; status=$$?; mv bin/audit.md test-results/audit.md && exit $$status
+
+verdicts: ## simulate what is decided from measurements: test-results/verdicts.md; minutes
+	@mkdir -p bin
+	$(GO) run ./tools/verdicts >bin/verdicts.md
+	mv bin/verdicts.md test-results/verdicts.md
 
 kill: ## kill -9 of control, agents and members of etcd at every step of a run; minutes
 	DBTESTER_KILL_ETCD=1 $(GO) test -count=1 -timeout 30m -run '^TestKill$$' ./control

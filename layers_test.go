@@ -72,6 +72,7 @@ var layers = map[string][]string{
 	"pkg/remotestorage":         {},
 	"pkg/runlog":                {},
 	"pkg/storagetest":           {},
+	"pkg/abtest":                {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},
 	"pkg/schedule":              {},

@@ -1,0 +1,227 @@
+package abtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Verdict compares B with A.
+type Verdict string
+
+const (
+	Better     Verdict = "better"
+	Worse      Verdict = "worse"
+	Equivalent Verdict = "equivalent"
+	// Inconclusive is the verdict if neither a difference nor its absence is shown.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Rule is fixed before the first run.
+type Rule struct {
+	// Alpha is the chance of any false difference, over all metrics that decide and all
+	// looks: more than 0, less than 0.5.
+	Alpha float64
+	// Margin is the largest difference that does not matter, as a share: with 0.03, B is
+	// equivalent between 1/1.03 and 1.03 times A. More than 0.
+	Margin float64
+	// Looks are the numbers of pairs at which the tests look, rising. None is one look,
+	// at whatever size the samples have. Groups have one look alone.
+	Looks []int
+}
+
+// Metric is one number of the runs of both sides.
+type Metric struct {
+	Name           string
+	HigherIsBetter bool
+	// Decides is set for the metrics that were declared before. Others are estimated and
+	// have no verdict.
+	Decides bool
+	Sample  Sample
+}
+
+// Finding is what was found of one metric. Shifts are of ln B - ln A.
+type Finding struct {
+	Metric
+	// Verdict is empty for a metric that does not decide.
+	Verdict Verdict
+	// Shift has the interval from Low to High with a confidence of 1 - Alpha for this
+	// metric and this look alone. Bounds may be infinite.
+	Shift, Low, High float64
+	// P is the two-sided p-value of no shift, after all looks; Adjusted is P after Holm.
+	// Outside is the p-value of a shift outside the margin.
+	P, Adjusted, Outside float64
+	// More is about how many pairs, or runs of each group, are needed beyond the present
+	// ones to decide: 0 if the metric is decided or nothing is known of its spread.
+	More int
+}
+
+// Result is the verdict over all metrics that decide.
+type Result struct {
+	Verdict  Verdict
+	Findings []Finding // in the order of the metrics
+	// Reasons explain what the findings do not show.
+	Reasons []string
+}
+
+// Judge compares by the rule. The whole is worse if any metric is; else inconclusive if
+// any is; else better if any is; else equivalent.
+func Judge(rule Rule, metrics []Metric) Result {
+	var result Result
+	var ps []float64
+	for _, m := range metrics {
+		f := rule.find(m)
+		result.Findings = append(result.Findings, f)
+		if m.Decides {
+			ps = append(ps, f.P)
+		}
+	}
+	adjusted := Holm(ps)
+	for i := range result.Findings {
+		f := &result.Findings[i]
+		if !f.Decides {
+			f.Adjusted = math.NaN()
+			continue
+		}
+		f.Adjusted, adjusted = adjusted[0], adjusted[1:]
+		f.Verdict = rule.verdict(f)
+		if f.Verdict == Inconclusive {
+			f.More = rule.more(f.Sample, len(ps))
+			if least := f.Sample.Least(rule.Alpha / 2 / float64(len(ps))); f.Sample.Size() < least {
+				result.Reasons = append(result.Reasons, fmt.Sprintf("%s: a difference of any size needs at least %d", f.Name, least))
+			}
+		}
+	}
+	result.Verdict = overall(result.Findings)
+	return result
+}
+
+// find estimates and tests one metric.
+func (r Rule) find(m Metric) Finding {
+	f := Finding{Metric: m, Shift: m.Sample.Shift(), P: 1, Outside: 1}
+	f.Low, f.High = m.Sample.Interval(1 - r.Alpha)
+	for _, s := range r.looksAt(m.Sample) {
+		less, greater := s.Test(0)
+		_, aboveLow := s.Test(-r.bound())
+		belowHigh, _ := s.Test(r.bound())
+		f.P, f.Outside = min(f.P, 2*less, 2*greater), min(f.Outside, max(aboveLow, belowHigh))
+	}
+	if len(r.Looks) > 1 {
+		if _, paired := m.Sample.(Pairs); paired {
+			price := priceOf(r.Looks)
+			f.P, f.Outside = price.of(f.P, price.twoSided), price.of(f.Outside, price.oneSided)
+		}
+	}
+	return f
+}
+
+// bound is the margin as a difference of logarithms.
+func (r Rule) bound() float64 { return math.Log1p(r.Margin) }
+
+// looksAt returns the sample as it was at each look so far. Pairs beyond the last look
+// belong to no look.
+func (r Rule) looksAt(s Sample) []Sample {
+	pairs, ok := s.(Pairs)
+	if !ok || len(r.Looks) == 0 {
+		return []Sample{s}
+	}
+	var out []Sample
+	for _, n := range r.Looks {
+		if n <= len(pairs) {
+			out = append(out, pairs[:n])
+		}
+	}
+	return out
+}
+
+// verdict of one metric that decides.
+func (r Rule) verdict(f *Finding) Verdict {
+	switch {
+	case f.Outside <= r.Alpha:
+		return Equivalent
+	case f.Adjusted > r.Alpha || f.Shift == 0:
+		return Inconclusive
+	case f.HigherIsBetter == (f.Shift > 0):
+		return Better
+	}
+	return Worse
+}
+
+// more rounds up to whole blocks of two pairs.
+func (r Rule) more(s Sample, metrics int) int {
+	planned := Planned(s, r.Alpha, r.bound(), metrics)
+	if planned == 0 {
+		return 0
+	}
+	more := max(planned-s.Size(), 1)
+	if _, paired := s.(Pairs); paired {
+		more += more % 2
+	}
+	return more
+}
+
+// overall is the verdict of the whole.
+func overall(findings []Finding) Verdict {
+	for _, v := range []Verdict{Worse, Inconclusive, Better, Equivalent} {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Verdict == v }) {
+			return v
+		}
+	}
+	return Inconclusive // nothing decides
+}
+
+// Holm adjusts p-values so that the chance of any false one at or below alpha is at
+// most alpha, whatever their dependence. They stay in their order.
+func Holm(ps []float64) []float64 {
+	order := make([]int, len(ps))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if ps[a] < ps[b] {
+			return -1
+		}
+		if ps[a] > ps[b] {
+			return 1
+		}
+		return 0
+	})
+	out := make([]float64, len(ps))
+	highest := 0.0
+	for k, i := range order {
+		highest = max(highest, min(1, float64(len(ps)-k)*ps[i]))
+		out[i] = highest
+	}
+	return out
+}
+
+// Confirm judges a result of [Worse] again with one more block of pairs, which metrics
+// hold at their end. A metric stays worse if the mean of the block's differences is
+// worse too and the test of all pairs, at the full alpha, still finds a difference.
+// Otherwise it is inconclusive. A confirmation can only take a verdict of worse away,
+// so that it needs no share of alpha.
+func Confirm(rule Rule, before Result, metrics []Metric, block int) Result {
+	after := Result{Reasons: slices.Clone(before.Reasons)}
+	one := Rule{Alpha: rule.Alpha, Margin: rule.Margin}
+	for i, f := range before.Findings {
+		pairs, paired := metrics[i].Sample.(Pairs)
+		if f.Verdict != Worse || !paired || len(pairs) < block {
+			after.Findings = append(after.Findings, f)
+			continue
+		}
+		again := one.find(metrics[i])
+		again.Adjusted, again.Verdict = f.Adjusted, Worse
+		mean := 0.0
+		for _, d := range pairs[len(pairs)-block:] {
+			mean += d / float64(block)
+		}
+		better := mean > 0 == f.HigherIsBetter
+		if mean == 0 || better || again.P > rule.Alpha {
+			again.Verdict, again.More = Inconclusive, max(block, rule.more(pairs, 1))
+			after.Reasons = append(after.Reasons, f.Name+": worse, but one more block did not confirm it")
+		}
+		after.Findings = append(after.Findings, again)
+	}
+	after.Verdict = overall(after.Findings)
+	return after
+}

@@ -1,0 +1,52 @@
+package abtest
+
+import "math"
+
+// power is the chance that plans give to finding what they name.
+const power = .8
+
+// rankCost is how many more pairs a rank test needs than Student's where the spread is
+// normal: 3 / pi is its efficiency.
+const rankCost = math.Pi / 3
+
+// normal returns the quantile of the standard normal distribution.
+func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+// Detectable returns the shift that n pairs (or groups of n runs) find with a chance of
+// 80 %, if the spread is this: infinite if no n runs can. Metrics is how many decide.
+func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
+	alpha /= float64(max(metrics, 1))
+	if n < s.Least(alpha/2) {
+		return math.Inf(1)
+	}
+	return (normal(1-alpha/2) + normal(power)) * spread * math.Sqrt(rankCost/float64(n))
+}
+
+// Planned returns about how many pairs (or runs of each group) decide, with a chance of
+// 80 %, if the shift and the spread are those of the sample: the fewer of those that
+// find the shift, and those that show that it is inside the margin. It is 0 if the
+// sample has no spread to plan with, and at most 9,999.
+func Planned(s Sample, alpha, margin float64, metrics int) int {
+	const most = 9_999
+	spread, shift := s.Spread(), math.Abs(s.Shift())
+	if math.IsNaN(spread) {
+		return 0
+	}
+	share := alpha / float64(max(metrics, 1))
+	find := needed(normal(1-share/2)+normal(power), spread, shift)
+	inside := math.Inf(1)
+	if shift < margin {
+		inside = needed(normal(1-alpha)+normal((1+power)/2), spread, margin-shift)
+	}
+	n := max(math.Ceil(min(find, inside, most)), float64(min(s.Least(share/2), most)))
+	return int(n)
+}
+
+// needed is the size at which a shift is so many standard errors.
+func needed(errors, spread, shift float64) float64 {
+	if shift == 0 {
+		return math.Inf(1)
+	}
+	ratio := errors * spread / shift
+	return rankCost * ratio * ratio
+}

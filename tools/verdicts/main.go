@@ -1,0 +1,38 @@
+// Command verdicts simulates what dbtester decides from measurements, where the truth
+// is known, and prints how often it is right. Run it by `make verdicts`.
+//
+// Simulation number i of row r of a table draws from the seeds i and r. They were fixed
+// before the methods were.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "verdicts:", err)
+		os.Exit(1)
+	}
+}
+
+// run prints the tables as Markdown.
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("verdicts", flag.ContinueOnError)
+	comparisons := flags.Int("comparisons", 2000, "simulated comparisons per row, at least 1")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *comparisons < 1 {
+		return fmt.Errorf("comparisons must be at least 1, got %d", *comparisons)
+	}
+	fmt.Fprintf(out, "# Verdicts, simulated\n\nBy `make verdicts`: the seeds are fixed, so the numbers are the same on every machine.\n\n")
+	fmt.Fprintf(out, "## Compare\n\n%s\n\n", fmt.Sprintf(compareText, *comparisons))
+	comparisonTable(out, *comparisons)
+	return nil
+}
+
+const compareText = "Each row is %d comparisons of A and B in blocks of A B B A, at 5 %% and a margin of 3 %%, on a host whose speed drifts by up to 6 %% over the series and wanders by 3 %%. A verdict of worse is confirmed by one more block of two pairs. Of two metrics only the first one has the true change, and they are independent of each other. `until 20` looks after 8, 10, ... 20 pairs and stops at the first verdict. At a true change of 0 a verdict of worse is a false alarm. Runs that are not interleaved are compared as groups: the drift of the host looks like a change, and intervals are too narrow."
