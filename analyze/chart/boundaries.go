@@ -10,7 +10,7 @@ import (
 // boundaries returns the starts of a load's steps on the time axis of its figures.
 func boundaries(r *run.Run) (out []figure.Boundary) {
 	for _, c := range r.Windows.Changes {
-		out = append(out, figure.Boundary{X: float64(c.Unix - r.Start()), Label: c.Label})
+		out = append(out, figure.Boundary{X: elapsed(r, c.At), Label: c.Label})
 	}
 	return out
 }
@@ -18,7 +18,7 @@ func boundaries(r *run.Run) (out []figure.Boundary) {
 // mostBoundaries bounds the boundaries of several databases in one figure.
 const mostBoundaries = 9
 
-// boundaries returns those of all runs: once if all share them to the second, in each
+// boundaries returns those of all runs: once if all share them to half a second, in each
 // run's colour if they are few, else none.
 func (d *Data) boundaries() []figure.Boundary {
 	first := boundaries(d.Runs[0])
@@ -28,10 +28,10 @@ func (d *Data) boundaries() []figure.Boundary {
 		own := boundaries(r)
 		shared = shared && sameBoundaries(first, own)
 		for _, b := range own {
-			b.Key = r.Info.Key
+			b.Key = d.lookOf(r).key
 			all = append(all, b)
 		}
-		keys[r.Info.Key] = true
+		keys[d.lookOf(r).key] = true
 	}
 	switch {
 	case shared:
@@ -43,13 +43,13 @@ func (d *Data) boundaries() []figure.Boundary {
 }
 
 // sameBoundaries reports whether two loads changed in the same way and at the
-// same time, to the second that their records have.
+// same time, to half a second.
 func sameBoundaries(a, b []figure.Boundary) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if a[i].Label != b[i].Label || math.Abs(a[i].X-b[i].X) > 1 {
+		if a[i].Label != b[i].Label || math.Abs(a[i].X-b[i].X) > .5 {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ func TestBoundaries(t *testing.T) {
 		}
 		for i, s := range starts {
 			if len(starts) > 1 {
-				r.Windows.Changes = append(r.Windows.Changes, run.Change{Unix: start.Add(s).Unix(), Label: run.ClientsText(10 * (i + 1))})
+				r.Windows.Changes = append(r.Windows.Changes, run.Change{At: start.Add(s).UnixNano(), Label: run.ClientsText(10 * (i + 1))})
 			}
 		}
 		return r
@@ -31,7 +31,7 @@ func TestBoundaries(t *testing.T) {
 		}
 		return out
 	}
-	a, b := load("a", 1, 0, 8*time.Second), load("b", 2, 0, 8900*time.Millisecond)
+	a, b := load("a", 1, 0, 8*time.Second), load("b", 2, 0, 8400*time.Millisecond)
 	late, again := load("late", 3, 0, 12*time.Second), load("late", 3, 0, 20*time.Second)
 	for _, test := range []struct {
 		name    string
@@ -40,7 +40,7 @@ func TestBoundaries(t *testing.T) {
 	}{
 		{"one", []*run.Run{a}, []string{"0 10 clients 0", "8 20 clients 0"}},
 		{"shared", []*run.Run{a, b}, []string{"0 10 clients 0", "8 20 clients 0"}},
-		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 1", "8 20 clients 1", "0 10 clients 3", "12 20 clients 3"}},
+		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 1", "8 20 clients 1", "0 10 clients 2", "12 20 clients 2"}},
 		{"of one colour", []*run.Run{late, again}, nil},
 		{"of one step", []*run.Run{load("c", 1, 0)}, nil},
 	} {

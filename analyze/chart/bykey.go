@@ -81,9 +81,9 @@ func valueColumn(name string, decimals int, values []float64, merge merge) keyCo
 }
 
 // bytesColumn prints bytes with a unit.
-func bytesColumn(name string, values []float64) keyColumn {
+func bytesColumn(name string, values []float64, merge merge) keyColumn {
 	return keyColumn{name, func(row keyRow) string {
-		v := meanOf(values, row)
+		v := merge(values, row)
 		if math.IsNaN(v) {
 			return ""
 		}
@@ -128,6 +128,23 @@ func extremeOf(values []float64, row keyRow, of func(a, b float64) float64) floa
 	return found
 }
 
+// meanInside is of the seconds inside a step, or, in a row without one, of all: a part of
+// a second has less to count.
+func (s *Series) meanInside() merge {
+	whole := meanBy(func(second int) float64 {
+		if s.inside[second] {
+			return 1
+		}
+		return 0
+	})
+	return func(values []float64, row keyRow) float64 {
+		if v := whole(values, row); !math.IsNaN(v) {
+			return v
+		}
+		return meanOf(values, row)
+	}
+}
+
 // meanRequest weights seconds by their requests: the mean latency of a row is that of
 // its requests.
 func (s *Series) meanRequest() merge {
@@ -162,11 +179,11 @@ func (s *Series) MemoryByKey(servers int) [][]string {
 }
 
 func (s *Series) ReadsByKey() [][]string {
-	values := s.column("AVG-READ-BYTES-NUM-DELTA")
-	return s.byKeyRecords(valueColumn("AVG-READ-BYTES-NUM-DELTA", 2, values, meanOf), bytesColumn("AVG-READ-BYTES", values))
+	values := s.loaded("AVG-READ-BYTES-NUM-DELTA")
+	return s.byKeyRecords(valueColumn("AVG-READ-BYTES-NUM-DELTA", 2, values, s.meanInside()), bytesColumn("AVG-READ-BYTES", values, s.meanInside()))
 }
 
 func (s *Series) WritesByKey() [][]string {
-	values := s.column("AVG-WRITE-BYTES-NUM-DELTA")
-	return s.byKeyRecords(valueColumn("AVG-WRITE-BYTES-NUM-DELTA", 2, values, meanOf), bytesColumn("AVG-WRITE-BYTES", values))
+	values := s.loaded("AVG-WRITE-BYTES-NUM-DELTA")
+	return s.byKeyRecords(valueColumn("AVG-WRITE-BYTES-NUM-DELTA", 2, values, s.meanInside()), bytesColumn("AVG-WRITE-BYTES", values, s.meanInside()))
 }

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"slices"
+
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
@@ -9,7 +11,7 @@ func keyFigures(d *Data) []figure.Figure {
 	latency := figure.Axis{Label: "Latency", Unit: "millisecond"}
 	memory := figure.Axis{Label: "Memory", Unit: "MB"}
 	pick := func(name string) func(int) []float64 {
-		return func(i int) []float64 { return d.Series[i].column(name) }
+		return func(i int) []float64 { return d.Series[i].loaded(name) }
 	}
 	least := func(i int) []float64 { v, _ := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
 	most := func(i int) []float64 { _, v := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
@@ -22,9 +24,9 @@ func keyFigures(d *Data) []figure.Figure {
 		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
 			low: least, high: most, band: "least to most of the members"}),
 		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Read Bytes",
-			y: figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: mean}),
+			y: figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
 		d.keyFigure(keyPlot{name: "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", what: "Write Bytes",
-			y: figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, value: pick("AVG-WRITE-BYTES-NUM-DELTA"), merge: mean}),
+			y: figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, value: pick("AVG-WRITE-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
 	}
 }
 
@@ -36,6 +38,7 @@ type keyPlot struct {
 	value, low, high func(i int) []float64
 	merge            func(*Series) merge // the value's
 	band             string
+	rate             bool // of what happened in each second
 }
 
 func (d *Data) keyFigure(p keyPlot) figure.Figure {
@@ -44,7 +47,7 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: p.y,
 	}
 	for i, r := range d.Runs {
-		s := line(r)
+		s := d.line(r)
 		rows := d.Series[i].byKey()
 		for _, row := range rows {
 			s.X = append(s.X, row.keys)
@@ -53,8 +56,12 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 		if p.low != nil {
 			s.Low, s.High = at(rows, p.low(i), leastOf), at(rows, p.high(i), mostOf)
 		}
+		for _, row := range rows {
+			s.Partial = append(s.Partial, p.rate && !slices.Contains(d.Series[i].inside[row.first:row.last+1], true))
+		}
 		f.Series = append(f.Series, s)
 	}
+	notePartial(&f)
 	return f
 }
 

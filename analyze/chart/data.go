@@ -3,8 +3,9 @@ package chart
 import (
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Data holds the runs of a report, their series by second, and the plots that were
@@ -30,17 +31,14 @@ func (d *Data) titled(quantity string) string {
 	return d.Title + ", " + quantity
 }
 
-// counted names the unit of cumulative counts: in a mixed load a request does not
-// always write a key.
+// counted names the unit of cumulative counts: keys, if every request of every load
+// created one.
 func (d *Data) counted() string {
-	if slices.ContainsFunc(d.Runs, (*run.Run).Mixed) {
+	if slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return !creates(r.Info.Record.Load) }) {
 		return "Requests"
 	}
 	return "Keys"
 }
 
-// line returns an empty series of a run, with the colour of its database and the dash
-// of its repetition.
-func line(r *run.Run) figure.Series {
-	return figure.Series{Name: r.Info.Name(), Key: r.Info.Key, Dash: figure.Dash(r.Info.Repeat % 3)}
-}
+// creates reports whether each request of a load created a key.
+func creates(l results.Load) bool { return !l.SameKey && !l.Any(workload.Op.NeedsKey) }

@@ -14,37 +14,33 @@ import (
 // fsyncFigures show how long the members took to make their logs durable, by second and
 // by their own account: the slowest member of each second.
 func fsyncFigures(d *Data) (out []figure.Figure) {
-	mean := figure.Figure{
-		Name: "FSYNC-AVG", Title: d.titled("Time of an Fsync"), Kind: figure.Lines,
-		Subtitle: "Mean of a second at the slowest member, by the members' own metrics",
-		X:        figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Fsync", Unit: "millisecond"},
-	}
-	p99 := mean
-	p99.Name, p99.Title = "FSYNC-P99", d.titled("99th Percentile of Fsyncs")
+	y := figure.Axis{Label: "Fsync", Unit: "millisecond"}
+	mean := d.overTime("FSYNC-AVG", "Time of an Fsync", y)
+	mean.Subtitle = "Mean of a second at the slowest member, by the members' own metrics"
+	p99 := d.overTime("FSYNC-P99", "99th Percentile of Fsyncs", y)
 	p99.Subtitle = "Upper bound of the bucket in the members' own histograms, at the slowest member of each second"
 	for _, one := range []struct {
 		figure *figure.Figure
 		of     func(before, after results.DatabaseSample) float64
 	}{{&mean, fsyncMean}, {&p99, fsyncP99}} {
 		for _, r := range d.Runs {
-			s := line(r)
+			s := d.line(r)
 			worst := slowest(r, one.of)
 			for _, second := range slices.Sorted(maps.Keys(worst)) {
-				s.X, s.Y = append(s.X, float64(second)), append(s.Y, worst[second])
+				s.X, s.Y = append(s.X, middle(r, second)), append(s.Y, worst[second])
 			}
 			if len(s.X) > 0 {
 				one.figure.Series = append(one.figure.Series, s)
 			}
 		}
 		if len(one.figure.Series) > 0 {
-			one.figure.Steps = d.boundaries()
 			out = append(out, *one.figure)
 		}
 	}
 	return out
 }
 
-// slowest returns the largest number of a member by the second since the load began.
+// slowest returns the largest number of a member by unix second.
 // Between two answers lies a second, to whose end the number belongs.
 func slowest(r *run.Run, of func(before, after results.DatabaseSample) float64) map[int64]float64 {
 	worst := map[int64]float64{}
@@ -55,7 +51,7 @@ func slowest(r *run.Run, of func(before, after results.DatabaseSample) float64) 
 			if math.IsNaN(v) {
 				continue
 			}
-			second := samples[i].Second() - r.Start()
+			second := samples[i].Second()
 			if before, known := worst[second]; !known || v > before {
 				worst[second] = v
 			}

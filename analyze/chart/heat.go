@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -14,45 +15,94 @@ import (
 // rowsPerDecade is the number of rows for each power of ten.
 const rowsPerDecade = 16
 
-// heatFigures show a heat map of each database.
+// heatFigures show a heat map of each database, all on the same axes and in the same
+// shades, so that they can be compared.
 func heatFigures(d *Data) (out []figure.Figure) {
+	rows := rowRange{math.MaxInt, math.MinInt}
+	for _, r := range d.Runs {
+		rows = rows.and(rowsWith(r.Heat))
+	}
 	for _, r := range d.Runs {
 		if len(r.Heat.Bins) == 0 {
 			continue
 		}
 		f := figure.Figure{
 			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Name()), Kind: figure.Heat,
-			X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+			X: figure.Axis{Label: "Time", Unit: "seconds", Min: new(float64)}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
 			Steps: boundaries(r),
 		}
-		markStops(&f, r)
-		f.Grid, f.Series = grid(r.Heat, r.Info.Key)
+		markPhases(&f, r)
+		d.markStops(&f, r)
+		f.Grid, f.Series = grid(r.Heat, elapsed(r, r.Start()*1e9), rows)
 		if r.Heat.Seconds > 1 {
 			f.Subtitle = fmt.Sprintf("The requests answered ok in every %d seconds, by their latency", r.Heat.Seconds)
 		} else {
 			f.Subtitle = "The requests answered ok in every second, by their latency"
 		}
+		if slices.ContainsFunc(f.Series[1].Y, math.IsNaN) {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s has gaps where fewer than ten requests lie above it", f.Series[1].Name))
+		}
 		out = append(out, f)
 	}
+	shareScales(out)
 	return out
 }
 
-// grid returns the cells of a heat map, and over them the median and a high percentile
-// of each bin.
-func grid(h run.Heat, key int) (*figure.Grid, []figure.Series) {
-	first, last := span(h)
-	low, high := math.MaxInt, math.MinInt
-	for _, b := range h.Bins {
-		low, high = min(low, latencyRow(b.Min())), max(high, latencyRow(b.Max()))
+// shareScales gives all heat maps the same axes and shades. Counts of bins of different
+// lengths cannot be compared: then the shades are each one's own.
+func shareScales(all []figure.Figure) {
+	var least, most, end float64
+	same := true
+	for i, f := range all {
+		x := f.Grid.X
+		end = max(end, x[len(x)-1])
+		same = same && x[1]-x[0] == all[0].Grid.X[1]-all[0].Grid.X[0]
+		if l, m, ok := f.Grid.Extent(); ok {
+			if most = max(most, m); i == 0 || l < least {
+				least = l
+			}
+		}
 	}
-	g := &figure.Grid{Of: "requests", Key: key}
+	for i := range all {
+		f := &all[i]
+		y := f.Grid.Y
+		f.X.Max, f.Y.Min, f.Y.Max = &end, &y[0], &y[len(y)-1]
+		if same && most > 0 {
+			f.Grid.Least, f.Grid.Most = least, most
+		}
+		if len(all) > 1 && same {
+			f.Notes = append(f.Notes, "all heat maps of this report have the same axes and shades")
+		}
+	}
+}
+
+// rowRange is a range of rows, both ends included.
+type rowRange struct{ low, high int }
+
+func (a rowRange) and(b rowRange) rowRange { return rowRange{min(a.low, b.low), max(a.high, b.high)} }
+
+// rowsWith returns the rows in which a heat map has requests.
+func rowsWith(h run.Heat) rowRange {
+	rows := rowRange{math.MaxInt, math.MinInt}
+	for _, b := range h.Bins {
+		rows = rows.and(rowRange{latencyRow(b.Min()), latencyRow(b.Max())})
+	}
+	return rows
+}
+
+// grid returns the cells of a heat map, and over them the median and a high percentile
+// of each bin. The first bin's second begins at start on the time axis.
+func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series) {
+	first, last := span(h)
+	low, high := of.low, of.high
+	g := &figure.Grid{Of: "requests"}
 	for row := low; row <= high+1; row++ {
 		g.Y = append(g.Y, math.Pow(10, float64(row)/rowsPerDecade)/1e6)
 	}
 	tail, name := tail(h)
 	p50, upper := figure.Series{Name: "p50"}, figure.Series{Name: name, Dash: figure.Dashed}
 	for bin := first; bin <= last+1; bin++ {
-		g.X = append(g.X, float64(bin*h.Seconds))
+		g.X = append(g.X, start+float64(bin*h.Seconds))
 		if bin > last {
 			break
 		}

@@ -16,7 +16,7 @@ func networkFigures(d *Data) []figure.Figure {
 	}
 	var notes run.PerTag
 	for _, r := range d.Runs {
-		s := line(r)
+		s := d.line(r)
 		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
 			sum := r.ServerSum(run.Network, get)
 			s.Y = append(s.Y, sum.Float())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // NewSeries joins the records of the clients and the servers by second.
@@ -21,6 +22,8 @@ func NewSeries(r *run.Run) *Series {
 	}
 	for unix := merged[0].Unix; unix <= merged[len(merged)-1].Unix; unix++ {
 		s.Unix = append(s.Unix, unix)
+		s.inside = append(s.inside, len(r.Windows.Measured) == 0 || r.Windows.Inside(unix))
+		s.early = append(s.early, before(r, unix))
 	}
 	servers := r.Machines.Readings()
 	s.add("UNIX-SECOND", 0, func(unix int64) float64 { return float64(unix) })
@@ -69,6 +72,11 @@ func (s *Series) add(name string, decimals int, value func(unix int64) float64) 
 	s.columns = append(s.columns, c)
 }
 
+// ofPeriod marks the last column as one of what a machine did in each second.
+func (s *Series) ofPeriod(q quantity) {
+	s.columns[len(s.columns)-1].period = q.Rate || q.Metric == metric.CPUPercent
+}
+
 // average adds a mean over the servers, or the value of the largest.
 func (s *Series) average(servers []map[int64]run.Reading, name string) {
 	for _, q := range quantities() {
@@ -76,8 +84,10 @@ func (s *Series) average(servers []map[int64]run.Reading, name string) {
 		case q.Column != name:
 		case q.Largest:
 			s.add(name, 2, func(unix int64) float64 { return run.OverServers(servers, unix, q.get, slices.Max[[]float64]).Float() })
+			s.ofPeriod(q)
 		default:
 			s.add(name, 2, func(unix int64) float64 { return run.MeanOf(servers, unix, q.get).Float() })
+			s.ofPeriod(q)
 		}
 	}
 }
@@ -93,5 +103,6 @@ func (s *Series) server(n int, readings map[int64]run.Reading) {
 			}
 			return math.NaN()
 		})
+		s.ofPeriod(q)
 	}
 }

@@ -13,8 +13,8 @@ const mostLines = 8
 
 // percentileFigures show the latency of every percentile, so that the tail has as much
 // room as the middle. A load whose steps differ has a line for each kind of step, of a
-// colour of its own, if those of all databases are few; else only the figures by step
-// show them.
+// shade and a marker of its own, if those of all databases are few; else only the
+// figures by step show them.
 func percentileFigures(d *Data) []figure.Figure {
 	f := d.percentiles("LATENCY-PERCENTILES", "Latency by Percentile")
 	stages, staged := 0, false
@@ -22,19 +22,20 @@ func percentileFigures(d *Data) []figure.Figure {
 		stages, staged = stages+len(r.Stages), staged || r.Staged()
 	}
 	staged = staged && stages <= mostLines
-	key := 0
+	marker, variants := 0, map[int]int{}
 	for _, r := range d.Runs {
 		if r.Staged() && !staged {
 			continue
 		}
 		for _, g := range r.Stages {
-			s := line(r)
+			s := d.line(r)
 			if r.Staged() {
 				s.Name += ", " + g.Label
 			}
 			if staged {
-				key++
-				s.Key, s.Dash = key, figure.Solid
+				marker++
+				s.Variant, s.Marker = variants[s.Key], marker
+				variants[s.Key]++
 			}
 			service := s
 			if g.Latency.Rated() {
@@ -52,18 +53,18 @@ func percentileFigures(d *Data) []figure.Figure {
 }
 
 // partFigures show the percentiles of each database by kind of step and by operation.
-// Their colours are those of steps or operations.
+// All lines have the colour of the database.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, r := range d.Runs {
 		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Step")
 		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Operation")
 		for i, g := range r.Stages {
-			addSpectrum(&steps, figure.Series{Name: g.Label, Key: i + 1}, g.Latency.Due)
+			addSpectrum(&steps, d.part(r, g.Label, i), g.Latency.Due)
 			if !r.Mixed() {
 				continue
 			}
 			for _, o := range g.Operations {
-				s := figure.Series{Name: o.Operation, Key: len(operations.Series) + 1}
+				s := d.part(r, o.Operation, len(operations.Series))
 				if r.Staged() {
 					s.Name += ", " + g.Label
 				}

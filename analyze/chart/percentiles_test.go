@@ -20,13 +20,13 @@ func TestPercentileLinesDiffer(t *testing.T) {
 		t.Fatalf("%d figures, want one with the steps of both databases", len(figures))
 	}
 	type look struct {
-		key  int
-		dash figure.Dash
-		thin bool
+		key, variant, marker int
+		dash                 figure.Dash
+		thin                 bool
 	}
 	names := map[look]string{}
 	for _, s := range figures[0].Series {
-		l := look{s.Key, s.Dash, s.Thin}
+		l := look{s.Key, s.Variant, s.Marker, s.Dash, s.Thin}
 		if other, ok := names[l]; ok {
 			t.Errorf("%q looks like %q: %+v", s.Name, other, l)
 		}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -10,6 +11,9 @@ import (
 type Series struct {
 	Unix    []int64
 	columns []seriesColumn
+	// inside marks seconds that lie inside one step, early those that began before the
+	// load.
+	inside, early []bool
 }
 
 // seriesColumn holds one value per second.
@@ -17,6 +21,9 @@ type seriesColumn struct {
 	name     string
 	decimals int // -1: as many as the value has
 	values   []float64
+	// period: of what a machine did in the second, so that it is not the load's in a
+	// second that began before the load.
+	period bool
 }
 
 // column returns the values of one quantity, nil if the series has no such column.
@@ -27,6 +34,27 @@ func (s *Series) column(name string) []float64 {
 		}
 	}
 	return nil
+}
+
+// loaded returns the values of one quantity with gaps where they are not the load's.
+func (s *Series) loaded(name string) []float64 {
+	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
+	if at < 0 || !s.columns[at].period {
+		return s.column(name)
+	}
+	values := slices.Clone(s.columns[at].values)
+	for i, early := range s.early {
+		if early {
+			values[i] = math.NaN()
+		}
+	}
+	return values
+}
+
+// overPeriod reports whether the values of a quantity are of what happened in each
+// second, so that a part of a second has less of it.
+func (s *Series) overPeriod(name string) bool {
+	return name == "AVG-THROUGHPUT" || slices.ContainsFunc(s.columns, func(c seriesColumn) bool { return c.name == name && c.period })
 }
 
 // Records is the series as a CSV file; a gap is an empty field.

@@ -23,7 +23,7 @@ type stop struct {
 // markStops draws when the client of a run did not run, because what was measured
 // then says nothing about the database. Each stretch has a line at its beginning and,
 // from a second on, one at its end.
-func markStops(f *figure.Figure, runs ...*run.Run) {
+func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 	var all []stop
 	for _, r := range runs {
 		for _, s := range r.Info.Record.Stopped() {
@@ -35,10 +35,10 @@ func markStops(f *figure.Figure, runs ...*run.Run) {
 	}
 	slices.SortStableFunc(all, func(a, b stop) int { return cmp.Compare(b.Length, a.Length) })
 	for _, s := range all[:min(len(all), mostStops)] {
-		at := float64(s.From.UnixNano())/1e9 - float64(s.run.Start())
+		at := elapsedAt(s.run, s.From)
 		key := 0
 		if len(runs) > 1 {
-			key = s.run.Info.Key
+			key = d.lookOf(s.run).key
 		}
 		f.Steps = append(f.Steps, figure.Boundary{X: at, Label: fmt.Sprintf("client stopped %.1f s", s.Length.Seconds()), Key: key})
 		if s.Length.Seconds() >= 1 {

@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
@@ -20,33 +19,30 @@ func timeFigures(d *Data) (out []figure.Figure) {
 
 // timeFigure is a quantity by the second since the load began.
 func (d *Data) timeFigure(p Plot) figure.Figure {
-	f := figure.Figure{
-		Name: p.Column, Title: d.titled(axisOf(p).Label), Kind: figure.Lines,
-		X: figure.Axis{Label: p.XAxis}, Y: axisOf(p),
+	f := d.overTime(p.Column, axisOf(p).Label, axisOf(p))
+	if p.XAxis != "" && p.XAxis != classicTime {
+		f.X = figure.Axis{Label: p.XAxis}
 	}
-	partial := false
 	for i, r := range d.Runs {
-		s := line(r)
-		values := d.Series[i].column(p.Column)
+		s := d.line(r)
+		values := d.Series[i].loaded(p.Column)
 		if values == nil {
 			continue
 		}
-		start := r.Start()
+		over := d.Series[i].overPeriod(p.Column)
 		for n, unix := range d.Series[i].Unix {
-			s.X = append(s.X, float64(unix-start))
+			s.X = append(s.X, middle(r, unix))
 			s.Y = append(s.Y, values[n])
-			s.Uncertain = append(s.Uncertain, p.Column == "AVG-THROUGHPUT" && !r.Windows.Whole(unix))
+			s.Partial = append(s.Partial, over && !d.Series[i].inside[n])
 		}
-		partial = partial || slices.Contains(s.Uncertain, true)
 		f.Series = append(f.Series, s)
 	}
-	f.Steps = d.boundaries()
-	markStops(&f, d.Runs...)
-	if partial {
-		f.Notes = append(f.Notes, "dotted: seconds that do not lie wholly inside a step")
-	}
+	notePartial(&f)
 	return f
 }
+
+// classicTime is the time axis of the classic plots, whose seconds were counted.
+const classicTime = "Second"
 
 // axisOf splits a classic axis such as "Latency(millisecond)" into label and unit.
 // Bytes per second get binary ticks.

@@ -12,7 +12,7 @@ type slice struct{ x, low, high vg.Length }
 
 // drawBand fills between Low and High, breaking at gaps.
 func (a *plane) drawBand(d pen, s Series) {
-	color := veil(hue(s.Key))
+	color := veil(s.look().color)
 	var open []slice
 	flush := func() {
 		if len(open) == 1 {

@@ -82,7 +82,7 @@ func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
 // drawBar draws one bar with its top at y, and its value.
 func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
-	value := typeface{size: 12.5, color: dark(hue(s.Key))}
+	value := typeface{size: 12.5, color: dark(s.look().color)}
 	baseline := y - barHeight/2 - value.size*0.36
 	start := b.across(b.zero())
 	if !b.plot.y.has(v) {
@@ -97,9 +97,9 @@ func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
 	}
 	end := b.across(min(max(v, b.plot.y.min), b.plot.y.max))
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
-	d.rectangle(hue(s.Key), bar)
+	d.rectangle(s.look().color, bar)
 	if bar.width() > barHeight {
-		barMarker(d, s.Key, bar)
+		barMarker(d, s.look(), bar)
 	}
 	text, x := valueText(v, b.Y.Unit), bar.right+tickGap
 	if end < start {
@@ -108,8 +108,8 @@ func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
 	d.backed(value, x, baseline, text)
 }
 
-// barMarker draws the key's marker in white inside the left end of a bar.
-func barMarker(d pen, key int, bar box) {
+// barMarker draws the marker in white inside the left end of a bar.
+func barMarker(d pen, l look, bar box) {
 	d.SetColor(paper)
-	d.Fill(markerPath(key, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))
+	d.Fill(markerPath(l.shape, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))
 }

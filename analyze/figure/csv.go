@@ -12,7 +12,7 @@ import (
 
 // CSV writes the data of f: a header and one row per X in rising order (per
 // category of Bars, per left edge of a Heat's columns), with a column for each
-// series, for its band and its marks of uncertainty when it has them, and for
+// series, for its band and its marks of uncertainty and of parts when it has them, and for
 // each row of a grid, named by its edges. A gap is an empty field.
 func CSV(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
@@ -68,6 +68,9 @@ func (f Figure) columns() []column {
 		}
 		if s.Uncertain != nil {
 			add(s.Name+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })
+		}
+		if s.Partial != nil {
+			add(s.Name+" partial", n, func(i int) string { return strconv.FormatBool(s.Partial[i]) })
 		}
 	}
 	if f.Kind == Heat {

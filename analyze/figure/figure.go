@@ -2,9 +2,12 @@
 // the CSV table behind them.
 //
 // A [Figure] is pure data and drawing it is a pure function: the same figure
-// gives the same bytes, in every format. Colour and marker shape stand for the
-// database ([Series.Key]), dash and weight for the statistic ([Series.Dash],
-// [Series.Thin]), so that a figure can be read without seeing colour. The
+// gives the same bytes, in every format. Colour stands for a family of
+// series ([Series.Key]), its shade and the marker for the one of the family
+// ([Series.Variant], [Series.Marker]), dash and weight for the statistic ([Series.Dash],
+// [Series.Thin]), so that a figure can be read without seeing colour. Dots mean few
+// samples ([Series.Uncertain]) and a pale line a part of a second ([Series.Partial]);
+// nothing else is drawn so. The
 // legend stands above the plot, never on the data, and text is wrapped and never
 // cut off; a figure grows in height when it has much of it.
 //
@@ -66,6 +69,8 @@ type Figure struct {
 	Band string
 	// Steps are thin vertical lines where the load changed.
 	Steps []Boundary
+	// Grey are stretches of the X axis with a grey background.
+	Grey []Stretch
 	// Notes are small lines under the plot: "shared host", sample counts.
 	Notes []string
 }
@@ -86,22 +91,24 @@ type Axis struct {
 // Dash distinguishes the statistics of a database.
 type Dash int
 
-// The dash patterns.
+// The dash patterns. Dots are left to [Series.Uncertain].
 const (
 	Solid Dash = iota
 	Dashed
-	Dotted
 )
 
 // Series is one line, or one bar of each group.
 type Series struct {
 	// Name is the legend's text and the column's name in the CSV.
 	Name string
-	// Key, from 1, gives the colour and the marker: series of one database share
-	// it, in every figure of a report. 0: the series' place in Figure.Series, plus
-	// one.
-	Key  int
-	Dash Dash
+	// Key, from 1, gives the colour: series of one database share it, in every figure
+	// of a report. 0: the series' place in Figure.Series, plus one.
+	Key int
+	// Variant, from 0, gives the shade of the colour.
+	Variant int
+	// Marker, from 1, gives the shape of the marker. 0: Key plus Variant.
+	Marker int
+	Dash   Dash
 	// Thin draws the line lighter, for the secondary statistics of a database.
 	Thin bool
 	// X and Y are the points, in drawing order; they have the same length. A NaN
@@ -113,6 +120,9 @@ type Series struct {
 	// Uncertain, when not nil, marks points that too few samples support: they are
 	// drawn dotted, with hollow markers.
 	Uncertain []bool
+	// Partial, when not nil, marks points whose value is of a part of their place, such
+	// as the second in which a load ended: they are drawn pale.
+	Partial []bool
 }
 
 // Boundary marks where the load changed.
@@ -124,6 +134,9 @@ type Boundary struct {
 	// Key is the database whose step it is, as in [Series.Key]; 0: of all.
 	Key int
 }
+
+// Stretch is a part of the X axis.
+type Stretch struct{ From, To float64 }
 
 // Write draws f into dir as NAME.svg, NAME.png and NAME.csv and returns their
 // paths. The directory must exist; files of these names are replaced.
@@ -181,8 +194,11 @@ func (f Figure) check() error {
 		if s.Uncertain != nil && len(s.Uncertain) != points {
 			wrong("series %q has %d marks of uncertainty for %d %s", s.Name, len(s.Uncertain), points, what)
 		}
-		if s.Key < 0 {
-			wrong("series %q has the key %d", s.Name, s.Key)
+		if s.Partial != nil && len(s.Partial) != points {
+			wrong("series %q has %d marks of parts for %d %s", s.Name, len(s.Partial), points, what)
+		}
+		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
+			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
 		}
 	}
 	for _, axis := range []Axis{f.X, f.Y} {

@@ -5,6 +5,7 @@ import "gonum.org/v1/plot/vg"
 // drawFrame draws the lines of the ticks, a heat map over them, the axes with
 // their labels, and the steps.
 func (p *page) drawFrame(d pen) {
+	p.plot.drawGrey(d, p.Figure.Grey)
 	if !p.empty {
 		p.plot.drawVerticalTicks(d)
 		p.plot.drawHorizontalTicks(d, p.plot.x)
@@ -18,6 +19,19 @@ func (p *page) drawFrame(d pen) {
 	middle := (p.plot.top + p.plot.bottom) / 2
 	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
 	p.plot.drawHorizontalLabel(d, p.X)
+}
+
+// drawGrey draws the stretches, as far as they lie inside the plot.
+func (a *plane) drawGrey(d pen, all []Stretch) {
+	for _, s := range all {
+		if !a.x.has(s.From) || !a.x.has(s.To) {
+			continue
+		}
+		left, right := max(a.horizontal(s.From), a.left), min(a.horizontal(s.To), a.right)
+		if left < right {
+			d.rectangle(ground, box{left, right, a.bottom, a.top})
+		}
+	}
 }
 
 func (a *plane) drawHorizontalLabel(d pen, axis Axis) {

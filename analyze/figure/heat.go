@@ -18,8 +18,10 @@ type Grid struct {
 	Counts [][]float64
 	// Of is the unit of the counts, such as "requests".
 	Of string
-	// Key gives the colour, as in [Series.Key]; 0 is 1.
-	Key int
+	// Least and Most, if Most is not 0, are the counts of the lightest and the darkest
+	// shade: grids that have them in common can be compared. By default they are those
+	// of the grid.
+	Least, Most float64
 }
 
 // check returns why g is not a grid.
@@ -50,8 +52,8 @@ func (g *Grid) check() error {
 			}
 		}
 	}
-	if g.Key < 0 {
-		return fmt.Errorf("the grid has the key %d", g.Key)
+	if !finite(g.Least) || !finite(g.Most) || g.Most != 0 && (g.Least <= 0 || g.Most < g.Least) {
+		return fmt.Errorf("the grid's shades are from %v to %v", g.Least, g.Most)
 	}
 	return nil
 }
@@ -72,9 +74,9 @@ func (g *Grid) occupied() []float64 {
 	return edges
 }
 
-// extent is the least count of a cell that is not empty and the greatest; ok is
+// Extent is the least count of a cell that is not empty and the greatest; ok is
 // false when all are.
-func (g *Grid) extent() (least, most float64, ok bool) {
+func (g *Grid) Extent() (least, most float64, ok bool) {
 	var counts []float64
 	for _, rows := range g.Counts {
 		counts = append(counts, rows...)
@@ -82,21 +84,27 @@ func (g *Grid) extent() (least, most float64, ok bool) {
 	return span(func(n float64) bool { return n > 0 }, counts)
 }
 
+// extent is the range of the shades; ok is false when every cell is empty.
+func (g *Grid) extent() (least, most float64, ok bool) {
+	least, most, ok = g.Extent()
+	if g.Most != 0 {
+		least, most = g.Least, g.Most
+	}
+	return least, most, ok
+}
+
 // heatShades is the number of shades of a heat map: the eye does not distinguish more.
 const heatShades = 10
 
-// shade is the colour of the i-th shade: from a light tint of the hue over the
-// hue to nearly black, so that darker is more in print too.
-func shade(key, i int) color.RGBA {
-	c := hue(max(key, 1))
-	t := (float64(i) + 0.5) / heatShades
-	mix := func(a, b uint8, share float64) uint8 { return uint8(float64(a)*(1-share) + float64(b)*share) }
-	if t < 0.6 {
-		share := 0.12 + 0.88*t/0.6
-		return color.RGBA{mix(0xff, c.R, share), mix(0xff, c.G, share), mix(0xff, c.B, share), 0xff}
-	}
-	share := 1 - 0.8*(t-0.6)/0.4
-	return color.RGBA{mix(0, c.R, share), mix(0, c.G, share), mix(0, c.B, share), 0xff}
+// shade is the colour of the i-th shade: one scale for all databases, from light yellow
+// over green to dark violet, whose steps look equal and of which darker is more, in print
+// and to the colour-blind too. It is viridis, turned round and without its darkest part,
+// on which no line would be seen.
+func shade(i int) color.RGBA {
+	return [heatShades]color.RGBA{
+		{0xec, 0xe5, 0x1b, 0xff}, {0xb0, 0xdd, 0x2f, 0xff}, {0x75, 0xd0, 0x54, 0xff}, {0x43, 0xbf, 0x71, 0xff}, {0x22, 0xa8, 0x84, 0xff},
+		{0x20, 0x92, 0x8c, 0xff}, {0x2a, 0x78, 0x8e, 0xff}, {0x36, 0x5d, 0x8d, 0xff}, {0x43, 0x3e, 0x85, 0xff}, {0x48, 0x1c, 0x6e, 0xff},
+	}[i]
 }
 
 // shadeOf chooses the shade of a count on a logarithmic scale, so that 1 and 10 differ
@@ -132,7 +140,7 @@ func (g *Grid) draw(d pen, on *plane) {
 	}
 	for s, cells := range shades {
 		if len(cells) > 0 {
-			d.SetColor(shade(g.Key, s))
+			d.SetColor(shade(s))
 			d.Fill(cells)
 		}
 	}
@@ -172,11 +180,11 @@ func (g *Grid) unplaced(on *plane) (n float64) {
 }
 
 // drawShades draws the shades side by side in b.
-func drawShades(d pen, key int, b box) {
+func drawShades(d pen, b box) {
 	width := b.width() / heatShades
 	for i := range heatShades {
 		left := b.left + vg.Length(i)*width
-		d.rectangle(shade(key, i), box{left, left + width, b.bottom, b.top})
+		d.rectangle(shade(i), box{left, left + width, b.bottom, b.top})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // heat is latencies of so many seconds, with a pause in the middle.
 func heat(seconds int) Figure {
 	const perDecade = 15
-	g := &Grid{Of: "requests", Key: 1}
+	g := &Grid{Of: "requests"}
 	for e := range 3*perDecade + 1 {
 		g.Y = append(g.Y, math.Pow(10, float64(e)/perDecade-0.5))
 	}
@@ -50,7 +50,7 @@ func heat(seconds int) Figure {
 func TestHeatShades(t *testing.T) {
 	f := Figure{
 		Name: "HEAT", Kind: Heat, Y: Axis{Log: true},
-		Grid: &Grid{X: []float64{0, 1, 2}, Y: []float64{1, 10, 100}, Counts: [][]float64{{1, 0}, {10, 1000}}, Of: "requests", Key: 2},
+		Grid: &Grid{X: []float64{0, 1, 2}, Y: []float64{1, 10, 100}, Counts: [][]float64{{1, 0}, {10, 1000}}, Of: "requests"},
 	}
 	p := layout(f)
 	picture, err := p.picture(72)
@@ -64,7 +64,7 @@ func TestHeatShades(t *testing.T) {
 		x, y float64
 		want color.RGBA
 	}{
-		{.3, 4, shade(2, 0)}, {.3, 25, paper}, {1.3, 4, shade(2, heatShades/3)}, {1.3, 40, shade(2, heatShades-1)},
+		{.3, 4, shade(0)}, {.3, 25, paper}, {1.3, 4, shade(heatShades / 3)}, {1.3, 40, shade(heatShades - 1)},
 	} {
 		if got := at(cell.x, cell.y); got != cell.want {
 			t.Errorf("at %v, %v: %v, want %v", cell.x, cell.y, got, cell.want)
@@ -72,7 +72,7 @@ func TestHeatShades(t *testing.T) {
 	}
 	light := math.Inf(1)
 	for i := range heatShades {
-		c := shade(2, i)
+		c := shade(i)
 		luminance := .3*float64(c.R) + .59*float64(c.G) + .11*float64(c.B)
 		if luminance >= light {
 			t.Errorf("shade %d is not darker than the one before", i)
@@ -104,7 +104,7 @@ func TestHeatCheck(t *testing.T) {
 		"columns":     {X: []float64{0, 1}},
 		"rows":        {X: []float64{0, 1}, Y: []float64{1, 2}, Counts: [][]float64{{}}},
 		"counts":      {X: []float64{0, 1}, Y: []float64{1, 2}, Counts: [][]float64{{-1}}},
-		"key":         {Key: -1},
+		"shades":      {Least: 2, Most: 1},
 	} {
 		if err := (Figure{Name: "HEAT", Kind: Heat, Grid: g}).check(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -33,13 +33,21 @@ func Inline(w io.Writer, f Figure) error {
 	return nil
 }
 
-// Color is the colour of a key from 1 as #rrggbb: that of its lines.
+// Color is the colour of a key from 1 as #rrggbb: that of its family's first series.
 func Color(key int) string { return hex(hue(max(key, 1))) }
 
-// Marker is the marker of a key from 1 as the data of an SVG path around the origin, for
+// Look is the colour of a series as #rrggbb and the shape of its marker, from 1. A
+// series without a key has those of key 1.
+func (s Series) Look() (color string, shape int) {
+	s.Key = max(s.Key, 1)
+	l := s.look()
+	return hex(l.color), l.shape
+}
+
+// Marker is the marker of a shape from 1 as the data of an SVG path around the origin, for
 // a circle of the given radius.
-func Marker(key int, radius float64) string {
-	return pathData(markerPath(max(key, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
+func Marker(shape int, radius float64) string {
+	return pathData(markerPath(max(shape, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
 }
 
 // Shades returns the colours of a grid's cells, from the fewest counts to the most, and
@@ -47,7 +55,7 @@ func Marker(key int, radius float64) string {
 func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 	least, most, _ := g.extent()
 	for i := range heatShades {
-		colors = append(colors, hex(shade(max(g.Key, 1), i)))
+		colors = append(colors, hex(shade(i)))
 	}
 	return colors, func(n float64) int {
 		if n <= 0 {

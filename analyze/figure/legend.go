@@ -21,8 +21,8 @@ type entry struct {
 	lines []string
 	band  color.Color // nil: no band
 	line  bool
-	// shades is the key of a heat map's shades, 0 for none.
-	shades int
+	// shades: those of a heat map.
+	shades bool
 }
 
 const (
@@ -43,7 +43,7 @@ func (p *page) newLegend(width vg.Length) legend {
 		}
 		e := entry{Series: s, kind: p.Kind, line: true, lines: legendType.wrap(name, room)}
 		if s.Low != nil {
-			e.band = veil(hue(s.Key))
+			e.band = veil(s.look().color)
 		}
 		l.entries = append(l.entries, e)
 	}
@@ -51,7 +51,7 @@ func (p *page) newLegend(width vg.Length) legend {
 		l.entries = append(l.entries, entry{kind: p.Kind, band: veil(soft), lines: legendType.wrap(p.Band, room)})
 	}
 	if text := p.shadesText(); text != "" {
-		l.entries = append(l.entries, entry{kind: p.Kind, shades: max(p.Grid.Key, 1), lines: legendType.wrap(text, room)})
+		l.entries = append(l.entries, entry{kind: p.Kind, shades: true, lines: legendType.wrap(text, room)})
 	}
 	l.arrange(width)
 	return l
@@ -96,7 +96,7 @@ func (l *legend) group() int {
 	size, run := 0, 0
 	for i, e := range l.entries {
 		run++
-		if i+1 == len(l.entries) || l.entries[i+1].Key != e.Key {
+		if i+1 == len(l.entries) || !l.entries[i+1].sameRun(e.Series) {
 			if e.line && size != 0 && size != run {
 				return 0
 			}
@@ -146,14 +146,14 @@ func (e entry) sample(d pen, x, y vg.Length) {
 	}
 	switch {
 	case e.line && e.kind == Bars:
-		d.rectangle(hue(e.Key), swatch)
-		barMarker(d, e.Key, swatch)
-	case e.shades > 0:
-		drawShades(d, e.shades, swatch)
+		d.rectangle(e.look().color, swatch)
+		barMarker(d, e.look(), swatch)
+	case e.shades:
+		drawShades(d, swatch)
 	case e.line && e.kind == Heat:
 		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
 	case e.line:
 		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
-		d.marker(e.Key, markerRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})
+		d.marker(e.look(), markerRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})
 	}
 }

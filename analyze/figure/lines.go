@@ -29,12 +29,9 @@ func (s Series) stroke(pointsPerLength float64) stroke {
 	if s.Thin {
 		width *= 0.6
 	}
-	line := stroke{color: hue(s.Key), width: width}
-	switch s.Dash {
-	case Dashed:
+	line := stroke{color: s.look().color, width: width}
+	if s.Dash == Dashed {
 		line.dashes = []vg.Length{7, 4}
-	case Dotted:
-		line.dashes = dots()
 	}
 	return line
 }
@@ -43,8 +40,9 @@ func dots() []vg.Length { return []vg.Length{1.8, 2.6} }
 
 // run is a piece of a line without a gap.
 type run struct {
-	points    []vg.Point
-	uncertain []bool // as long as points
+	points []vg.Point
+	// uncertain and partial are as long as points.
+	uncertain, partial []bool
 }
 
 // runs splits a series at its gaps.
@@ -63,6 +61,7 @@ func (a *plane) runs(s Series) []run {
 		r := &all[len(all)-1]
 		r.points = append(r.points, vg.Point{X: a.horizontal(s.X[i]), Y: a.vertical(s.Y[i])})
 		r.uncertain = append(r.uncertain, s.Uncertain != nil && s.Uncertain[i])
+		r.partial = append(r.partial, s.Partial != nil && s.Partial[i])
 	}
 	return all
 }
@@ -96,14 +95,14 @@ func (c *curves) draw(d pen) {
 	}
 }
 
-// drawRun draws one run, its uncertain pieces dotted.
+// drawRun draws one run, its uncertain pieces dotted and its partial ones pale.
 func (c *curves) drawRun(d pen, line stroke, r run) {
-	doubtful := line
-	doubtful.dashes = dots()
+	// of the piece that begins at a point
+	doubts := func(i int) bool { return r.uncertain[i] || r.uncertain[i+1] }
+	partial := func(i int) bool { return r.partial[i] || r.partial[i+1] }
 	for first := 0; first+1 < len(r.points); {
-		doubt := r.uncertain[first] || r.uncertain[first+1]
 		last := first + 1
-		for last+1 < len(r.points) && (r.uncertain[last] || r.uncertain[last+1]) == doubt {
+		for last+1 < len(r.points) && doubts(last) == doubts(first) && partial(last) == partial(first) {
 			last++
 		}
 		points := r.points[first : last+1]
@@ -111,8 +110,11 @@ func (c *curves) drawRun(d pen, line stroke, r run) {
 			points = stairs(points)
 		}
 		style := line
-		if doubt {
-			style = doubtful
+		if doubts(first) {
+			style.dashes = dots()
+		}
+		if partial(first) {
+			style.color = pale(line.color)
 		}
 		for _, piece := range c.plot.clip(thinned(points)) {
 			if c.Kind == Heat { // a rim sets the line off the cells
@@ -173,7 +175,7 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 		points += len(r.points)
 	}
 	all := c.Kind == Points || points <= fewPoints
-	shift := vg.Length((s.Key-1)%shapes) / shapes * markerSpacing
+	shift := vg.Length((s.look().shape-1)%shapes) / shapes * markerSpacing
 	for _, r := range runs {
 		if c.Kind == Heat {
 			c.drawLone(d, s, r)
@@ -182,7 +184,11 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 		chosen := r.typical(c.plot.left + shift)
 		for i, at := range r.points {
 			if (all || len(r.points) == 1 || slices.Contains(chosen, i)) && c.plot.contains(at) {
-				d.marker(s.Key, markerRadius, r.uncertain[i], at)
+				l := s.look()
+				if r.partial[i] {
+					l.color = pale(l.color)
+				}
+				d.marker(l, markerRadius, r.uncertain[i], at)
 			}
 		}
 	}

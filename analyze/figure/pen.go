@@ -12,7 +12,7 @@ type pen struct{ vg.Canvas }
 
 // stroke is how a line is drawn.
 type stroke struct {
-	color  color.Color
+	color  color.RGBA
 	width  vg.Length
 	dashes []vg.Length
 }
@@ -96,27 +96,26 @@ func (p pen) rectangle(c color.Color, b box) {
 		vg.Point{X: b.right, Y: b.top}, vg.Point{X: b.left, Y: b.top})
 }
 
-// marker draws the marker of a key with a thin white rim, hollow for an
-// uncertain point.
-func (p pen) marker(key int, r vg.Length, hollow bool, at vg.Point) {
-	shape := markerPath(key, r, at)
+// marker draws a marker with a thin white rim, hollow for an uncertain point.
+func (p pen) marker(l look, r vg.Length, hollow bool, at vg.Point) {
+	shape := markerPath(l.shape, r, at)
 	p.SetLineDash(nil, 0)
 	p.SetColor(paper)
 	p.SetLineWidth(2)
 	p.Stroke(shape)
 	if !hollow {
-		p.SetColor(hue(key))
+		p.SetColor(l.color)
 	}
 	p.Fill(shape)
 	if hollow {
-		p.SetColor(hue(key))
+		p.SetColor(l.color)
 		p.SetLineWidth(1.2)
 		p.Stroke(shape)
 	}
 }
 
-func markerPath(key int, r vg.Length, at vg.Point) vg.Path {
-	corners := outline(key, r)
+func markerPath(shape int, r vg.Length, at vg.Point) vg.Path {
+	corners := outline(shape, r)
 	if corners == nil {
 		var circle vg.Path
 		circle.Move(vg.Point{X: at.X + r, Y: at.Y})
@@ -127,9 +126,9 @@ func markerPath(key int, r vg.Length, at vg.Point) vg.Path {
 	for i := range corners {
 		corners[i] = corners[i].Add(at)
 	}
-	shape := path(corners)
-	shape.Close()
-	return shape
+	closed := path(corners)
+	closed.Close()
+	return closed
 }
 
 func path(points []vg.Point) vg.Path {

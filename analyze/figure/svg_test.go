@@ -334,3 +334,28 @@ func TestTextsHaveTheirWidth(t *testing.T) {
 	}
 	t.Error("no such text")
 }
+
+// A part of a second is pale, few samples are dots: each word of a picture has one
+// meaning.
+func TestPartialPointsArePale(t *testing.T) {
+	f := unnamed([]float64{0, 1, 2, 3}, []float64{1, 2, 2, 1})
+	f.Series[0].Partial = []bool{true, false, false, true}
+	f.Series[0].Uncertain = []bool{false, false, false, false}
+	all := drawn(t, f)
+	if full := strokes(all, 1); len(full) != 1 || full[0].points() != 2 {
+		t.Errorf("%d lines in the full colour, want the one between the whole seconds", len(full))
+	}
+	c := pale(hue(1))
+	faint := 0
+	for _, e := range all {
+		if e.name == "path" && strings.Contains(e.attributes["style"], fmt.Sprintf("stroke:#%02X%02X%02X", c.R, c.G, c.B)) {
+			faint++
+			if strings.Contains(e.attributes["style"], "dasharray") {
+				t.Error("a part of a second is drawn with dashes")
+			}
+		}
+	}
+	if faint != 2 {
+		t.Errorf("%d pale lines, want those to the first and the last second", faint)
+	}
+}

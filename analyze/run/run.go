@@ -26,7 +26,7 @@ type Run struct {
 	Gaps         Gaps
 }
 
-// Start is the unix second that is 0 on time axes.
+// Start is the unix second in which the load began.
 func (r *Run) Start() int64 {
 	if r.Windows.Load.From != 0 {
 		return floorDiv(r.Windows.Load.From, 1e9)
@@ -35,6 +35,15 @@ func (r *Run) Start() int64 {
 		return r.Load.Seconds[0].Unix
 	}
 	return 0
+}
+
+// Origin is the moment that is 0 on time axes, in unix nanoseconds: the start of the
+// load.
+func (r *Run) Origin() int64 {
+	if r.Windows.Load.From != 0 {
+		return r.Windows.Load.From
+	}
+	return r.Start() * 1e9
 }
 
 // Empty reports whether no record of a complete run could be read.

@@ -174,12 +174,13 @@ func (r *Run) stepChanges() (out []Change) {
 		if !r.Load.Stepped() && !r.Info.SteppedRates() {
 			label = fmt.Sprintf("step %d", i+1)
 		}
-		out = append(out, Change{Unix: s.Start.Unix(), Label: label})
+		out = append(out, Change{At: s.Start.UnixNano(), Label: label})
 	}
 	return out
 }
 
-// clientChanges returns the seconds in which the number of clients changed.
+// clientChanges returns the beginnings of the seconds in which the number of clients
+// changed.
 func (r *Run) clientChanges() (out []Change) {
 	if !r.Load.Stepped() {
 		return nil
@@ -187,7 +188,7 @@ func (r *Run) clientChanges() (out []Change) {
 	before := -1
 	for _, s := range r.Load.PerSecond() {
 		if s.Clients != before {
-			out = append(out, Change{Unix: s.Unix, Label: ClientsText(s.Clients)})
+			out = append(out, Change{At: s.Unix * 1e9, Label: ClientsText(s.Clients)})
 		}
 		before = s.Clients
 	}

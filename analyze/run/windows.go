@@ -56,9 +56,9 @@ func (w Window) InsidePercent() Measure {
 
 var notInside = Missing("the time inside calls was not recorded")
 
-// Change is the unix second in which a step began.
+// Change is the start of a step in unix nanoseconds.
 type Change struct {
-	Unix  int64
+	At    int64
 	Label string
 }
 
@@ -89,6 +89,13 @@ func (w *Windows) InsidePercent() Measure {
 func (w *Windows) Whole(unix int64) bool {
 	from, to := unix*1e9, (unix+1)*1e9
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.From <= from && to <= one.To })
+}
+
+// Inside reports whether a second lies inside one step, until its last request was sent.
+// The step's warm-up and cool-down count too.
+func (w *Windows) Inside(unix int64) bool {
+	from, to := unix*1e9, (unix+1)*1e9
+	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.Issued.From <= from && to <= one.Issued.To })
 }
 
 func floorDiv(a, b int64) int64 {

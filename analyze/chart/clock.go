@@ -1,0 +1,84 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// Time axes count seconds since the load of each run began, by the client's clock.
+
+// elapsed places a moment, given in unix nanoseconds, on a run's time axis.
+func elapsed(r *run.Run, unixNano int64) float64 { return float64(unixNano-r.Origin()) / 1e9 }
+
+// elapsedAt places a time on a run's time axis.
+func elapsedAt(r *run.Run, at time.Time) float64 { return elapsed(r, at.UnixNano()) }
+
+// middle places a unix second on a run's time axis: the middle of the part of it that
+// lies inside the load.
+func middle(r *run.Run, unix int64) float64 {
+	from, to := max(unix*1e9, r.Origin()), (unix+1)*1e9
+	if end := r.Windows.Load.To; end > from {
+		to = min(to, end)
+	}
+	return (elapsed(r, from) + elapsed(r, max(to, from))) / 2
+}
+
+// before reports whether a second began before the load did, by more than a sample may
+// be late. What a machine did in it is not the load's: it may be the preload's.
+func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
+
+// overTime returns a figure over time without series.
+func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
+	f := figure.Figure{
+		Name: name, Title: d.titled(what), Kind: figure.Lines, X: figure.Axis{Label: "Time", Unit: "seconds"}, Y: y, Steps: d.boundaries(),
+	}
+	markPhases(&f, d.Runs...)
+	d.markStops(&f, d.Runs...)
+	return f
+}
+
+// partialNote explains pale lines.
+const partialNote = "pale: seconds that lie only partly inside a step, and so have less to count"
+
+// notePartial explains pale lines, if there are any.
+func notePartial(f *figure.Figure) {
+	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Partial, true) }) {
+		f.Notes = append(f.Notes, partialNote)
+	}
+}
+
+// phases returns the warm-ups and cool-downs of a run's steps on its time axis.
+func phases(r *run.Run) (out []figure.Stretch) {
+	for _, w := range r.Windows.Measured {
+		for _, s := range []run.Span{{From: w.Issued.From, To: w.From}, {From: w.To, To: w.Issued.To}} {
+			if s.To-s.From > 1e6 {
+				out = append(out, figure.Stretch{From: elapsed(r, s.From), To: elapsed(r, s.To)})
+			}
+		}
+	}
+	return out
+}
+
+// markPhases draws the warm-ups and cool-downs that all runs of a figure share.
+func markPhases(f *figure.Figure, runs ...*run.Run) {
+	first, some := phases(runs[0]), false
+	shared := true
+	for _, r := range runs {
+		own := phases(r)
+		some = some || len(own) > 0
+		shared = shared && slices.EqualFunc(first, own, func(a, b figure.Stretch) bool {
+			return math.Abs(a.From-b.From) <= 1 && math.Abs(a.To-b.To) <= 1
+		})
+	}
+	switch {
+	case some && shared:
+		f.Grey = first
+		f.Notes = append(f.Notes, "grey: warm-up and cool-down, which count in no number of the table")
+	case some:
+		f.Notes = append(f.Notes, "the lines have the warm-ups and cool-downs, which count in no number of the table and differ between the databases")
+	}
+}

@@ -1,0 +1,50 @@
+package chart
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Only loads whose every request creates a key count keys.
+func TestCounted(t *testing.T) {
+	for name, test := range map[string]struct {
+		load workload.Load
+		want string
+	}{
+		"writes":    {workload.Load{Operation: workload.OpWrite}, "Keys"},
+		"classic":   {workload.Load{}, "Keys"},
+		"reads":     {workload.Load{Operation: workload.OpRead}, "Requests"},
+		"updates":   {workload.Load{Operation: workload.OpUpdate}, "Requests"},
+		"one key":   {workload.Load{Operation: workload.OpWrite, SameKey: true}, "Requests"},
+		"mixed":     {workload.Load{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}, {Operation: workload.OpRead, Weight: 1}}}, "Requests"},
+		"of writes": {workload.Load{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}}}, "Keys"},
+	} {
+		d := &Data{Runs: []*run.Run{{Info: run.Info{Record: &results.DatabaseRun{Load: results.Load{Load: test.load}}}}}}
+		if got := d.counted(); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// A rate that a step set is not what its number of clients can do.
+func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
+	d := &Data{}
+	for i, clock := range []run.Clock{run.FromSent, run.FromDue} {
+		r := &run.Run{
+			Info:   run.Info{Tag: []string{"closed", "rated"}[i], Record: &results.DatabaseRun{}},
+			Load:   run.Load{Seconds: []run.Second{{Unix: 1, Clients: 1, OK: 5}, {Unix: 2, Clients: 5, OK: 9}}},
+			Stages: []*run.Stage{{Clients: 1, Latency: run.Latency{Clock: clock, OK: run.Unmeasured("no matter")}}, {Clients: 5, Latency: run.Latency{Clock: clock, OK: run.Unmeasured("no matter")}}},
+		}
+		d.Runs, d.Series = append(d.Runs, r), append(d.Series, NewSeries(r))
+	}
+	all := clientFigures(d)
+	if len(all) == 0 || len(all[0].Series) != 1 || all[0].Series[0].Name != "closed" || len(all[0].Notes) != 1 {
+		t.Errorf("figures %+v, want the closed loop alone and a note on the other", all)
+	}
+	if all := clientFigures(&Data{Runs: d.Runs[1:], Series: d.Series[1:]}); len(all) != 0 {
+		t.Errorf("%d figures of rated steps alone", len(all))
+	}
+}
