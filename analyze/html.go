@@ -1,69 +1,38 @@
 package analyze
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/base64"
-	"fmt"
-	"html/template"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
-	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/page"
 )
-
-//go:embed report.html.tmpl
-var htmlTemplate string
-
-// page is the data of the template.
-type page struct {
-	*Report
-	Lines    []pageLine
-	Sections []table.Section
-	Span     int // columns of the table, the names' included
-	Errors   []columnErrors
-	Pictures []picture
-	Accounts []account
-	Commands []string
-}
-
-type pageLine struct {
-	Text string
-	Bad  bool
-}
-
-// picture is a figure inside the page. Its SVG is an image, so that its ids stay its
-// own.
-type picture struct {
-	Name, Alt string
-	Source    template.URL
-}
 
 // writeHTML writes the report as one page that needs nothing else.
 func (d *document) writeHTML() error {
-	p := page{
-		Report: d.Report, Sections: d.Table.Sections(), Span: len(d.Table.Columns) + 1,
-		Errors: d.errors, Accounts: d.accounts(), Commands: d.commands(),
-	}
+	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Table: d.Table, Commands: d.commands()}
 	for _, l := range d.markLines() {
-		p.Lines = append(p.Lines, pageLine{l, strings.Contains(l, "INVALID ")})
+		p.Marks = append(p.Marks, page.Mark{Text: l, Bad: strings.Contains(l, "INVALID ")})
 	}
 	for _, f := range d.drawn {
-		var svg bytes.Buffer
-		if err := figure.SVG(&svg, f); err != nil {
-			return err
+		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
+	}
+	for _, e := range d.errors {
+		one := page.Errors{Of: e.Tag}
+		for _, kind := range e.Errors {
+			one.Kinds = append(one.Kinds, page.ErrorKind{Class: kind.Class, Count: kind.Count, First: kind.First})
 		}
-		p.Pictures = append(p.Pictures, picture{f.Name, chart.Describe(f),
-			template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg.Bytes()))})
+		p.Errors = append(p.Errors, one)
 	}
-	t, err := template.New("report").Parse(htmlTemplate)
+	for _, a := range d.accounts() {
+		one := page.Account{Of: a.Of}
+		for _, f := range a.Facts {
+			one.Facts = append(one.Facts, page.Fact(f))
+		}
+		p.Accounts = append(p.Accounts, one)
+	}
+	data, err := page.Write(p)
 	if err != nil {
-		return fmt.Errorf("read page template: %w", err)
+		return err
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return d.out.write(d.out.html, b.Bytes())
+	return d.out.write(d.out.html, data)
 }

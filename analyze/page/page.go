@@ -1,0 +1,155 @@
+// Package page writes a report as one HTML file that needs nothing besides itself: its
+// style, its script, and each figure as an svg element with the data that its points
+// stand for.
+//
+// Without the script everything can be read. The script draws the figures again from
+// their data, so that they show values, hide series, zoom and change scales; sorts,
+// searches and folds the tables; and obeys the keyboard. The page's policy lets no
+// request leave and no other script run, whatever the texts of a report hold.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// Page is the contents of a report. All its texts may come from anywhere.
+type Page struct {
+	Title, Description string
+	Valid              bool
+	// Marks qualify the numbers.
+	Marks    []Mark
+	Table    *table.Table
+	Figures  []Figure
+	Errors   []Errors
+	Accounts []Account
+	// Commands make the run and the report again.
+	Commands []string
+}
+
+// Mark is one line of what weakens the numbers.
+type Mark struct {
+	Text string
+	Bad  bool // it makes them invalid
+}
+
+// Figure is a figure with its description for readers who cannot see it.
+type Figure struct {
+	figure.Figure
+	Alt string
+}
+
+// Errors are the errors of one column.
+type Errors struct {
+	Of    string
+	Kinds []ErrorKind
+}
+
+// ErrorKind is a class of errors with the first one's text.
+type ErrorKind struct {
+	Class string
+	Count int64
+	First string
+}
+
+// Account lists facts about a run or a database.
+type Account struct {
+	Of    string
+	Facts []Fact
+}
+
+// Fact is a named text.
+type Fact struct{ Name, Text string }
+
+//go:embed page.html.tmpl
+var markup string
+
+//go:embed page.css
+var style string
+
+//go:embed script
+var scripts embed.FS
+
+// script returns the parts of the script in one function, so that they share names with
+// each other and with nothing else.
+func script() (string, error) {
+	var b strings.Builder
+	b.WriteString("(() => {\n'use strict';\n")
+	for _, name := range []string{"numbers", "chart", "plane", "pointer", "tables", "page"} {
+		part, err := scripts.ReadFile("script/" + name + ".js")
+		if err != nil {
+			return "", fmt.Errorf("read the page's script: %w", err)
+		}
+		b.Write(part)
+	}
+	b.WriteString("})();\n")
+	return b.String(), nil
+}
+
+// openSections is how many sections of the table are not folded, and leadingFigures how
+// many figures stand before the rest. What they leave is the appendix on paper.
+const (
+	openSections   = 2
+	leadingFigures = 8
+)
+
+// Write returns the page.
+func Write(p Page) ([]byte, error) {
+	t, err := template.New("page").Parse(markup)
+	if err != nil {
+		return nil, fmt.Errorf("read page template: %w", err)
+	}
+	v, err := newView(p)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, v); err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// policy lets the page run its own script and nothing else, and load nothing.
+func policy(style, script string) string {
+	return fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script))
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// slug returns a name as part of an id: lower-case letters, digits and hyphens.
+func slug(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.TrimSuffix(b.String(), "-")
+}
+
+// ids gives every name an id of its own.
+type ids map[string]int
+
+func (ids ids) of(kind, name string) string {
+	id := kind + "-" + slug(name)
+	ids[id]++
+	if n := ids[id]; n > 1 {
+		return fmt.Sprintf("%s-%d", id, n)
+	}
+	return id
+}

@@ -1,0 +1,186 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// hostile is a text that is markup wherever it is not escaped.
+const hostile = `x"'><img src=x onerror=alert(1)></script><svg onload=alert(2)>`
+
+// pageOf is a page of two databases: one has a hostile tag, and every kind of figure
+// occurs.
+func pageOf() Page {
+	value := func(v float64) table.Cell { return table.Cell{Text: fmt.Sprint(v), Value: &v} }
+	rowOf := func(section, name string, a, b float64) table.Line {
+		return table.Line{Name: name, Unit: "ms", Definition: "what " + name + " means " + hostile, Section: section, Cells: []table.Cell{value(a), value(b)}}
+	}
+	p := Page{
+		Title: "A report " + hostile, Description: "Described " + hostile, Valid: true,
+		Marks: []Mark{{Text: "shared host " + hostile}},
+		Table: &table.Table{
+			Columns: []table.Header{{Tag: "etcd", Text: "etcd"}, {Tag: hostile, Text: hostile}},
+			Rows: []table.Line{
+				rowOf("First", "THROUGHPUT", 30, 4), rowOf("First", "LATENCY", 2, 5), rowOf("First", "FAILED", 0, 0),
+				rowOf("Second", "CPU", 1, 2), rowOf("Third", "DISK", 7, 8), rowOf("Third", "DISK "+hostile, 7, 8),
+			},
+			Notes: []string{"a note " + hostile},
+		},
+		Errors:   []Errors{{Of: hostile, Kinds: []ErrorKind{{Class: hostile, Count: 3, First: hostile}}}},
+		Accounts: []Account{{Of: hostile, Facts: []Fact{{Name: hostile, Text: hostile}}}},
+		Commands: []string{"dbtester analyze '" + hostile + "'"},
+	}
+	for _, f := range figures() {
+		p.Figures = append(p.Figures, Figure{f, "About " + f.Title})
+	}
+	return p
+}
+
+// figures are two that share the time axis, and one of each other kind.
+func figures() []figure.Figure {
+	seconds, slow, fast := []float64{}, []float64{}, []float64{}
+	for i := range 60 {
+		seconds, slow, fast = append(seconds, float64(i)), append(slow, 100+float64(i)), append(fast, 2000-10*float64(i))
+	}
+	timed := func(name string, y []float64) figure.Figure {
+		return figure.Figure{
+			Name: name, Title: name + " " + hostile, Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate", Unit: "requests/s"},
+			Series: []figure.Series{{Name: "etcd", Key: 1, X: seconds, Y: y}, {Name: hostile, Key: 2, Dash: figure.Dashed, X: seconds, Y: fast, Low: slow, High: fast}},
+			Steps:  []figure.Boundary{{X: 20, Label: "10 clients " + hostile, Key: 2}}, Notes: []string{"noted " + hostile}, Band: "min to max",
+		}
+	}
+	grid := &figure.Grid{X: []float64{0, 20, 40, 60}, Y: []float64{1, 10, 100}, Counts: [][]float64{{5, 0}, {50, 3}, {0, 9}}, Of: "requests"}
+	one := []float64{1, 10, 100}
+	return []figure.Figure{
+		timed("THROUGHPUT", slow), timed("CPU", fast),
+		{Name: "HEAT", Title: "Heat", Kind: figure.Heat, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Grid: grid, Series: []figure.Series{{Name: "p50", Y: []float64{3, 8, 60}}}},
+		{Name: "BARS", Title: "Bars", Kind: figure.Bars, Y: figure.Axis{Label: "Traffic", Unit: "bytes"}, Categories: []string{"etcd", hostile}, Series: []figure.Series{{Name: "sent", Y: []float64{5e6, math.NaN()}}}},
+		{Name: "PERCENTILES", Title: "Percentiles", Kind: figure.Percentiles, X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 50, 90, 99.9}, Y: []float64{1, 2, 3, 40}}}},
+		{Name: "CLIENTS", Title: "By clients", Kind: figure.Points, X: figure.Axis{Label: "Clients", Log: true}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: one, Y: []float64{900, 8000, 20000}, Uncertain: []bool{false, true, false}}}},
+		{Name: "STAIRS", Title: "Stairs", Kind: figure.Stairs, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Clients"}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 20, 40}, Y: one}}},
+		{Name: "EMPTY", Title: "Empty", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Nothing"}, Series: []figure.Series{{Name: "etcd"}}},
+		{Name: "MORE", Title: "More", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: seconds, Y: slow}}},
+	}
+}
+
+func written(t *testing.T, p Page) string {
+	t.Helper()
+	data, err := Write(p)
+	if err != nil {
+		t.Fatalf("write the page: %v", err)
+	}
+	return string(data)
+}
+
+// TestHostileTexts reads the page as bytes: no text of a report is markup, and nothing
+// is named that a browser would load.
+func TestHostileTexts(t *testing.T) {
+	text := written(t, pageOf())
+	for _, bad := range []string{"<img", "onerror=alert(1)></script>", "<svg onload", "http://", "https://", "//cdn", "@import", "url("} {
+		if i := strings.Index(text, bad); i >= 0 {
+			t.Errorf("the page has %q: %.200q", bad, text[max(0, i-100):])
+		}
+	}
+	if n := strings.Count(text, "</script>"); n != len(figures())+1 {
+		t.Errorf("want one script and the data of %d figures, got %d ends of scripts", len(figures()), n)
+	}
+}
+
+func TestSameBytesTwice(t *testing.T) {
+	if written(t, pageOf()) != written(t, pageOf()) {
+		t.Error("a page must have the same bytes when it is written again")
+	}
+}
+
+func TestIDs(t *testing.T) {
+	all := ids{}
+	for name, want := range map[string]string{"LATENCY-MS": "row-latency-ms", "20 clients, 500/s due: Latency p99.9": "row-20-clients-500-s-due-latency-p99-9", `"><b>`: "row-b"} {
+		if got := all.of("row", name); got != want {
+			t.Errorf("want the id %q of %q, got %q", want, name, got)
+		}
+	}
+	if got := all.of("row", "latency ms"); got != "row-latency-ms-2" {
+		t.Errorf("a second name of one id must have a number, got %q", got)
+	}
+}
+
+func TestZeroRows(t *testing.T) {
+	zeroValue, other := 0.0, 2.0
+	for _, test := range []struct {
+		name  string
+		cells []table.Cell
+		want  bool
+	}{
+		{"all zero", []table.Cell{{Value: &zeroValue}, {Value: &zeroValue}}, true},
+		{"zero and not measured", []table.Cell{{Value: &zeroValue}, {Missing: "no"}}, true},
+		{"one is not", []table.Cell{{Value: &zeroValue}, {Value: &other}}, false},
+		{"words", []table.Cell{{Text: "etcd"}}, false},
+	} {
+		if got := zero(table.Line{Cells: test.cells}); got != test.want {
+			t.Errorf("%s: want %v, got %v", test.name, test.want, got)
+		}
+	}
+}
+
+// A long line keeps its extremes, which a mean or every nth point would lose.
+func TestThinnedKeepsExtremes(t *testing.T) {
+	f := figure.Figure{Kind: figure.Lines}
+	s := figure.Series{Name: "etcd"}
+	for i := range 10_000 {
+		y := 5.0
+		switch i {
+		case 3333:
+			y = 900
+		case 7777:
+			y = 0.1
+		case 8000:
+			y = math.NaN()
+		}
+		s.X, s.Y, s.Low, s.High = append(s.X, float64(i)), append(s.Y, y), append(s.Low, y-1), append(s.High, y+1)
+	}
+	f.Series = []figure.Series{s}
+	thin := thinned(f, 100)
+	got := thin.Series[0]
+	if len(got.X) > 200 || len(got.X) != len(got.Y) || len(got.Low) != len(got.X) || len(f.Series[0].X) != 10_000 {
+		t.Fatalf("want at most 200 points and the figure unchanged, got %d, %d and %d", len(got.X), len(got.Low), len(f.Series[0].X))
+	}
+	for at, want := range map[float64]float64{3333: 900, 7777: 0.1} {
+		found := false
+		for i, x := range got.X {
+			found = found || x == at && got.Y[i] == want
+		}
+		if !found {
+			t.Errorf("the point %v of %v is lost", at, want)
+		}
+	}
+	if len(thin.Notes) != 1 {
+		t.Errorf("a note must tell what the page leaves out, got %q", thin.Notes)
+	}
+}
+
+func TestNumbersAreShortAndRight(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 1234567: "1234567", 0.1 + 0.2: "0.3", 1234.56789: "1234.6", 98765.4321: "98765", 2e-7: "2e-07", math.Inf(1): "null", 1e12: "1e+12"} {
+		if got := string(appendNumber(nil, v)); got != want {
+			t.Errorf("want %s for %v, got %s", want, v, got)
+		}
+	}
+}
+
+// keep writes a file into the folder DBTESTER_PAGE_DIR, to be looked at.
+func keep(t *testing.T, name string, data []byte) {
+	t.Helper()
+	dir := os.Getenv("DBTESTER_PAGE_DIR")
+	if dir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		t.Fatalf("keep a picture: %v", err)
+	}
+}

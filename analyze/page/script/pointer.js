@@ -1,0 +1,179 @@
+/* Pointer and keys */
+
+class Live extends Drawn {
+  listen() {
+    const r = this.root;
+    r.addEventListener('keydown', e => this.key(e));
+    if (this.data.kind === 'bars') return;
+    r.addEventListener('pointermove', e => this.move(e));
+    r.addEventListener('pointerleave', () => { if (!this.drag) this.leave(); });
+    r.addEventListener('pointerdown', e => {
+      if (e.button || e.pointerType === 'touch') { this.move(e); return; }
+      this.drag = this.across(e);
+      r.setPointerCapture(e.pointerId);
+    });
+    r.addEventListener('pointerup', e => this.drop(e));
+    r.addEventListener('pointercancel', () => { this.drag = null; });
+    r.addEventListener('dblclick', () => this.zoom(null));
+    r.addEventListener('blur', () => this.leave());
+  }
+
+  // across is the place of an event in the units of the figure.
+  across(e) {
+    const b = this.root.getBoundingClientRect();
+    return (e.clientX - b.left) / b.width * this.width;
+  }
+
+  move(e) {
+    const p = this.across(e), b = this.box;
+    if (this.drag !== null && this.drag !== undefined) {
+      const from = Math.max(b.left, Math.min(p, this.drag)), to = Math.min(b.right, Math.max(p, this.drag));
+      this.live.replaceChildren(svg('rect', {'class': 'box', x: from, y: b.top, width: Math.max(0, to - from), height: b.bottom - b.top}));
+      return;
+    }
+    if (p < b.left - 4 || p > b.right + 4) { this.leave(); return; }
+    const near = this.nearest(p);
+    if (near !== null) this.point(near, true);
+  }
+
+  drop(e) {
+    const from = this.drag, to = this.across(e);
+    this.drag = null;
+    if (from === null || from === undefined || Math.abs(from - to) < 6) return;
+    const b = this.box, clip = p => Math.max(b.left, Math.min(b.right, p));
+    this.zoom([this.x.value(clip(Math.min(from, to))), this.x.value(clip(Math.max(from, to)))]);
+  }
+
+  // places are all x of the visible series, or the middles of a grid's columns.
+  places() {
+    const g = this.data.grid;
+    if (g) return g.x.slice(1).map((v, i) => (v + g.x[i]) / 2);
+    const all = new Set();
+    for (const s of this.visible()) this.xs(s).forEach((v, i) => { if (this.x.has(v) && s.y[i] !== null) all.add(v); });
+    return [...all].sort((a, b) => a - b);
+  }
+
+  nearest(p) {
+    let best = null, distance = Infinity;
+    for (const v of this.places()) {
+      if (v < this.x.low || v > this.x.high) continue;
+      const d = Math.abs(this.x.place(v) - p);
+      if (d < distance) { best = v; distance = d; }
+    }
+    return best;
+  }
+
+  // point sets the cursor on x, in all linked figures; the values show in this one.
+  point(x, spread) {
+    this.at = x;
+    const b = this.box, p = this.x.place(x);
+    this.live.replaceChildren(svg('path', {'class': 'cursor', d: 'M' + p.toFixed(1) + ' ' + b.top + 'V' + b.bottom}));
+    if (!spread) return;
+    for (const c of this.linked()) if (c !== this) c.follow(x);
+    this.showTip(x, p);
+  }
+
+  follow(x) {
+    if (!this.box || !this.root) return;
+    this.tip.hidden = true;
+    if (!(x >= this.x.low && x <= this.x.high)) { this.live.replaceChildren(); return; }
+    const p = this.x.place(x);
+    this.live.replaceChildren(svg('path', {'class': 'cursor', d: 'M' + p.toFixed(1) + ' ' + this.box.top + 'V' + this.box.bottom}));
+  }
+
+  leave() {
+    this.at = null;
+    for (const c of this.linked()) {
+      if (c.live) c.live.replaceChildren();
+      if (c.tip) c.tip.hidden = true;
+    }
+  }
+
+  showTip(x, p) {
+    const d = this.data, table = html('table', {}), at = isSeconds(d.x) ? clock(x, this.x.high) : text(x, d.x.unit, 6);
+    table.append(html('caption', {}, titleOf(d.x) + ': ' + at));
+    for (const s of this.visible()) {
+      const i = this.place(s, x, p);
+      let value = i < 0 ? '–' : withUnit(s.y[i], d.y.unit);
+      if (i >= 0 && s.low && s.low[i] !== null) value += ' (' + text(s.low[i], d.y.unit, 4) + ' to ' + text(s.high[i], d.y.unit, 4) + ')';
+      if (i >= 0 && (s.doubt || []).includes(i)) value += ' *';
+      const key = svg('svg', {width: 12, height: 10}, svg('path', {d: s.marker, transform: 'translate(6 5)', fill: s.color}));
+      table.append(html('tr', {}, html('th', {}, key, ' ' + s.name), html('td', {}, value)));
+      if (i >= 0 && this.y.has(s.y[i])) this.live.append(svg('circle', {cx: this.x.place(this.xs(s)[i]), cy: this.y.place(s.y[i]), r: 4, fill: 'none', stroke: s.color, 'stroke-width': 2}));
+    }
+    if (d.grid) {
+      const c = d.grid.x.findIndex((v, i) => x >= v && x < d.grid.x[i + 1]);
+      const sum = (d.grid.cells[c] || []).reduce((a, b) => a + b, 0);
+      table.append(html('tr', {}, html('th', {}, d.grid.of), html('td', {}, text(sum, '', 6))));
+    }
+    this.tip.replaceChildren(table);
+    this.tip.hidden = false;
+    const ratio = this.canvas.clientWidth / this.width, room = this.figure.clientWidth - this.tip.offsetWidth;
+    const right = p * ratio + 14, left = p * ratio - this.tip.offsetWidth - 14;
+    this.tip.style.left = Math.max(0, right <= room || left < 0 ? Math.min(right, room) : left) + 'px';
+    this.tip.style.top = this.canvas.offsetTop + this.box.top * ratio + 'px';
+  }
+
+  // place is the point of a series at x, or near enough to be meant; -1 for none.
+  place(s, x, p) {
+    const xs = this.xs(s);
+    let low = 0, high = xs.length - 1;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (xs[middle] < x) low = middle + 1; else high = middle;
+    }
+    let best = -1, distance = 8;
+    for (const i of [low - 1, low, low + 1]) {
+      if (i < 0 || i >= xs.length || !this.x.has(xs[i]) || s.y[i] === null) continue;
+      const d = Math.abs(this.x.place(xs[i]) - p);
+      if (d < distance) { best = i; distance = d; }
+    }
+    return best;
+  }
+
+  key(e) {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const n = Number(e.key);
+    if (n >= 1 && n <= this.data.series.length) this.toggle(n - 1, false);
+    else if (e.key === 'l') this.toggleLog();
+    else if (this.data.kind === 'bars') return;
+    else if (e.key === '0') this.zoom(null);
+    else if (e.key === 'Escape') { this.leave(); return; }
+    else if (e.key === '+' || e.key === '=') this.magnify(.5);
+    else if (e.key === '-') this.magnify(2);
+    else if (e.key === 'ArrowLeft' || e.key === 'ArrowRight') e.shiftKey ? this.pan(e.key === 'ArrowLeft' ? -.25 : .25) : this.walk(e.key === 'ArrowLeft' ? -1 : 1);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  }
+
+  walk(by) {
+    const all = this.places().filter(v => v >= this.x.low && v <= this.x.high);
+    if (!all.length) return;
+    let i = this.at === null ? (by > 0 ? -1 : all.length) : all.findIndex(v => v >= this.at);
+    i = Math.min(all.length - 1, Math.max(0, i + by));
+    this.point(all[i], true);
+  }
+
+  // magnify changes the length of what is shown around the cursor or the middle.
+  magnify(by) {
+    const b = this.box, all = this.extent();
+    const centre = this.at === null ? (b.left + b.right) / 2 : this.x.place(this.at);
+    const from = this.x.value(centre - (centre - b.left) * by), to = this.x.value(centre + (b.right - centre) * by);
+    if (from <= all[0] && to >= all[1]) this.zoom(null);
+    else this.zoom([Math.max(from, all[0]), Math.min(to, all[1])]);
+  }
+
+  pan(by) {
+    if (!this.range) return;
+    const all = this.extent(), b = this.box, width = (b.right - b.left) * by;
+    const from = this.x.value(b.left + width), to = this.x.value(b.right + width);
+    if (from >= all[0] && to <= all[1]) this.zoom([from, to]);
+  }
+}
+
+for (const figure of document.querySelectorAll('.figure')) {
+  const data = figure.querySelector('script[type="application/json"]');
+  if (data) charts.push(new Live(figure, JSON.parse(data.textContent)));
+}
+const drawAll = () => { for (const c of charts) if (c.canvas.clientWidth && Math.round(c.canvas.clientWidth) !== c.width) c.draw(); };

@@ -1,0 +1,126 @@
+package page
+
+import (
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+)
+
+// mostPoints bounds the points of all figures of a page: its size. mostBins is how many
+// bins a line has at most, of which each keeps two points; a screen shows no more.
+const (
+	mostPoints = 75_000
+	mostBins   = 600
+	leastBins  = 100
+)
+
+// binsFor returns the number of bins of each line of a page.
+func binsFor(all []Figure) int {
+	bins := mostBins
+	for ; bins > leastBins; bins -= 50 {
+		points := 0
+		for _, f := range all {
+			for _, s := range f.Series {
+				values := 1
+				if s.Low != nil {
+					values = 3
+				}
+				points += values * min(len(s.Y), 2*bins)
+			}
+		}
+		if points <= mostPoints {
+			break
+		}
+	}
+	return bins
+}
+
+// thinned keeps, of the points of long lines in each of so many equal parts of the axis,
+// the lowest and the highest, with what lies around them of a band. A note names what was
+// left out: the CSV has it.
+func thinned(f figure.Figure, bins int) figure.Figure {
+	if f.Kind != figure.Lines && f.Kind != figure.Stairs {
+		return f
+	}
+	all, most := slices.Clone(f.Series), 0
+	for i, s := range all {
+		if len(s.X) > 2*bins && slices.IsSorted(s.X) {
+			all[i] = thinnedSeries(s, bins)
+			most = max(most, len(s.X))
+		}
+	}
+	if most > 0 {
+		f.Series = all
+		f.Notes = append(slices.Clip(f.Notes), "On this page each line shows the lowest and the highest point of every part of the axis; the data has all points.")
+	}
+	return f
+}
+
+func thinnedSeries(s figure.Series, bins int) figure.Series {
+	out := s
+	out.X, out.Y, out.Low, out.High, out.Uncertain = nil, nil, nil, nil, nil
+	from, to := s.X[0], s.X[len(s.X)-1]
+	width := (to - from) / float64(bins)
+	bin := func(i int) int { return min(int((s.X[i]-from)/width), bins-1) }
+	for first := 0; first < len(s.X); {
+		last := first
+		for last+1 < len(s.X) && bin(last+1) == bin(first) {
+			last++
+		}
+		low, high := edges(s.Low, first, last, math.Min), edges(s.High, first, last, math.Max)
+		for _, i := range extremes(s.Y, first, last) {
+			out.X, out.Y = append(out.X, s.X[i]), append(out.Y, s.Y[i])
+			if s.Low != nil {
+				out.Low, out.High = append(out.Low, low), append(out.High, high)
+			}
+			if s.Uncertain != nil {
+				out.Uncertain = append(out.Uncertain, s.Uncertain[i])
+			}
+		}
+		first = last + 1
+	}
+	return out
+}
+
+// extremes returns the places of the lowest and the highest of y[first:last+1] in order,
+// and of a gap that all of it is.
+func extremes(y []float64, first, last int) []int {
+	low, high := -1, -1
+	for i := first; i <= last; i++ {
+		if math.IsNaN(y[i]) {
+			continue
+		}
+		if low < 0 || y[i] < y[low] {
+			low = i
+		}
+		if high < 0 || y[i] > y[high] {
+			high = i
+		}
+	}
+	switch {
+	case low < 0:
+		return []int{first}
+	case low == high:
+		return []int{low}
+	}
+	return []int{min(low, high), max(low, high)}
+}
+
+// edges joins the values of a part of a band's edge, which may have gaps.
+func edges(values []float64, first, last int, join func(a, b float64) float64) float64 {
+	if values == nil {
+		return 0
+	}
+	all := math.NaN()
+	for _, v := range values[first : last+1] {
+		switch {
+		case math.IsNaN(v):
+		case math.IsNaN(all):
+			all = v
+		default:
+			all = join(all, v)
+		}
+	}
+	return all
+}

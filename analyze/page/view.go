@@ -1,0 +1,186 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// view is the data of the template.
+type view struct {
+	Page
+	Policy   string
+	Style    template.CSS
+	Script   template.JS
+	Columns  []table.Header
+	Crowded  bool
+	Sections []section // the ones that are not folded
+	More     []section
+	Pictures []picture // the leading ones
+	Others   []picture
+}
+
+// rows is the data of the template of sections.
+type rows struct {
+	Columns       []table.Header
+	Crowded, Open bool
+	Sections      []section
+}
+
+// Shown are the sections that are not folded.
+func (v *view) Shown() rows { return rows{v.Columns, v.Crowded, true, v.Sections} }
+
+// Folded are the other sections.
+func (v *view) Folded() rows { return rows{v.Columns, v.Crowded, false, v.More} }
+
+// All are the sections in their order.
+func (v *view) All() []section { return slices.Concat(v.Sections, v.More) }
+
+type section struct {
+	ID, Name string
+	Rows     []row
+	Zeros    int // rows that are zero everywhere
+}
+
+// Count is the number of rows in words, as the methods below count other things.
+func (s section) Count() string    { return counted(len(s.Rows), "row") }
+func (s section) ZeroText() string { return "zero everywhere: " + counted(s.Zeros, "row") }
+func (v *view) MarkCount() string  { return counted(len(v.Marks), "line") }
+func (v *view) NoteCount() string  { return counted(len(v.Table.Notes), "note") }
+func (v *view) OtherCount() string { return counted(len(v.Others), "figure") }
+
+func counted(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
+
+type row struct {
+	table.Line
+	ID   string
+	Zero bool // no column has anything else
+}
+
+// picture is a figure inside the page.
+type picture struct {
+	ID, Name, Title, Alt string
+	CSV, PNG             string // addresses beside the page
+	Heat                 bool
+	SVG                  template.HTML
+	Data                 template.JS // "" if the script cannot draw it
+}
+
+// crowded is the number of columns from which a table is set smaller on paper.
+const crowded = 5
+
+func newView(p Page) (*view, error) {
+	css := style + palette()
+	js, err := script()
+	if err != nil {
+		return nil, err
+	}
+	v := &view{
+		Page: p, Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js),
+		Columns: p.Table.Columns, Crowded: len(p.Table.Columns) >= crowded,
+	}
+	ids := ids{}
+	for i, s := range p.Table.Sections() {
+		one := section{ID: ids.of("section", s.Name), Name: s.Name}
+		for _, l := range s.Rows {
+			r := row{Line: l, ID: ids.of("row", l.Name), Zero: zero(l)}
+			if r.Zero {
+				one.Zeros++
+			}
+			one.Rows = append(one.Rows, r)
+		}
+		if i < openSections {
+			v.Sections = append(v.Sections, one)
+		} else {
+			v.More = append(v.More, one)
+		}
+	}
+	bins := binsFor(p.Figures)
+	for i, f := range p.Figures {
+		one, err := newPicture(ids, f, bins)
+		if err != nil {
+			return nil, err
+		}
+		if i < leadingFigures {
+			v.Pictures = append(v.Pictures, one)
+		} else {
+			v.Others = append(v.Others, one)
+		}
+	}
+	return v, nil
+}
+
+// zero reports whether a row holds zeros alone, or nothing, in every column.
+func zero(l table.Line) bool {
+	for _, c := range l.Cells {
+		if c.Value == nil && c.Missing == "" || c.Value != nil && *c.Value != 0 {
+			return false
+		}
+	}
+	return len(l.Cells) > 0
+}
+
+func newPicture(ids ids, f Figure, bins int) (picture, error) {
+	thin := thinned(f.Figure, bins)
+	var svg bytes.Buffer
+	if err := figure.Inline(&svg, thin); err != nil {
+		return picture{}, err
+	}
+	p := picture{
+		ID: ids.of("figure", f.Name), Name: f.Name, Title: f.Title, Alt: f.Alt,
+		CSV: url.PathEscape(f.Name) + ".csv", PNG: url.PathEscape(f.Name) + ".png",
+		Heat: f.Kind == figure.Heat, SVG: template.HTML(svg.String()),
+	}
+	if d := dataOf(thin); d != nil {
+		encoded, err := json.Marshal(d)
+		if err != nil {
+			return picture{}, fmt.Errorf("encode figure %s: %w", f.Name, err)
+		}
+		p.Data = template.JS(encoded)
+	}
+	return p, nil
+}
+
+// palette is the part of the style that gives each colour of the pictures a variable, so
+// that darkness replaces all of them.
+func palette() string {
+	var light, dark, rules strings.Builder
+	seen := map[string]bool{}
+	for key := 1; key <= 32; key++ {
+		c := figure.Color(key)
+		if seen[c] {
+			continue
+		}
+		seen[c] = true
+		name := "--c" + strings.TrimPrefix(c, "#")
+		fmt.Fprintf(&light, "%s:%s;", name, c)
+		fmt.Fprintf(&dark, "%s:%s;", name, lighter(c))
+		fmt.Fprintf(&rules, ".themed [stroke=\"%s\"]{stroke:var(%s)}.themed [fill=\"%s\"]{fill:var(%s)}\n", c, name, c, name)
+	}
+	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root:not([data-theme=light]){%s}}\n:root[data-theme=dark]{%s}\n@media print{:root,:root[data-theme]{%s}}\n%s",
+		light.String(), dark.String(), dark.String(), light.String(), rules.String())
+}
+
+// lighter mixes a colour with white until it can be seen on a dark page.
+func lighter(c string) string {
+	var r, g, b int
+	if _, err := fmt.Sscanf(c, "#%02x%02x%02x", &r, &g, &b); err != nil {
+		return c
+	}
+	for 299*r+587*g+114*b < 1000*140 {
+		r, g, b = r+(255-r+9)/10, g+(255-g+9)/10, b+(255-b+9)/10
+	}
+	return fmt.Sprintf("#%02x%02x%02x", r, g, b)
+}
