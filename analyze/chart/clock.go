@@ -38,11 +38,17 @@ func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
 	}
 	markPhases(&f, d.Runs...)
 	d.markStops(&f, d.Runs...)
+	d.markEvents(&f, d.Runs...)
 	return f
 }
 
+// inside reports whether a second lies inside the steps of a load.
+func inside(r *run.Run, unix int64) bool {
+	return len(r.Windows.Measured) == 0 || r.Windows.Inside(unix)
+}
+
 // partialNote explains pale lines.
-const partialNote = "pale: seconds that lie only partly inside a step, and so have less to count"
+const partialNote = "pale: seconds that lie only partly inside the steps of the load, and so have less to count"
 
 // notePartial explains pale lines, if there are any.
 func notePartial(f *figure.Figure) {

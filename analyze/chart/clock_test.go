@@ -48,7 +48,7 @@ func TestTimeFiguresHaveTheLoadsClock(t *testing.T) {
 
 // Every quantity that a part of a second has less of is marked in it, and others are not.
 func TestPartsOfSecondsAreMarkedInEveryPicture(t *testing.T) {
-	yes, no := []bool{true, false, false, false, true, false, false, false, true}, make([]bool, 9)
+	yes, no := []bool{true, false, false, false, false, false, false, false, true}, make([]bool, 9)
 	for column, want := range map[string][]bool{
 		"AVG-THROUGHPUT": yes, "AVG-CPU": yes, "MAX-CPU": yes, "AVG-WRITE-BYTES-NUM-DELTA": yes, "AVG-TRANSMIT-BYTES-NUM-DELTA": yes, "WRITES-COMPLETED-DELTA-1": yes,
 		"AVG-LATENCY-MS": no, "AVG-VMRSS-MB": no,

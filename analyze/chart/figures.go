@@ -16,6 +16,7 @@ import (
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
 		timeFigures,
+		failureFigures,
 		keyFigures,
 		percentileFigures,
 		partFigures,

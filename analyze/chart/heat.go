@@ -33,6 +33,7 @@ func heatFigures(d *Data) (out []figure.Figure) {
 		}
 		markPhases(&f, r)
 		d.markStops(&f, r)
+		d.markEvents(&f, r)
 		f.Grid, f.Series = grid(r.Heat, elapsed(r, r.Start()*1e9), rows)
 		if r.Heat.Seconds > 1 {
 			f.Subtitle = fmt.Sprintf("The requests answered ok in every %d seconds, by their latency", r.Heat.Seconds)

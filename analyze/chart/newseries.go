@@ -22,7 +22,7 @@ func NewSeries(r *run.Run) *Series {
 	}
 	for unix := merged[0].Unix; unix <= merged[len(merged)-1].Unix; unix++ {
 		s.Unix = append(s.Unix, unix)
-		s.inside = append(s.inside, len(r.Windows.Measured) == 0 || r.Windows.Inside(unix))
+		s.inside = append(s.inside, inside(r, unix))
 		s.early = append(s.early, before(r, unix))
 	}
 	servers := r.Machines.Readings()

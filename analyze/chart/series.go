@@ -11,7 +11,7 @@ import (
 type Series struct {
 	Unix    []int64
 	columns []seriesColumn
-	// inside marks seconds that lie inside one step, early those that began before the
+	// inside marks seconds that lie inside the steps, early those that began before the
 	// load.
 	inside, early []bool
 }

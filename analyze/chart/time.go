@@ -37,6 +37,9 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		}
 		f.Series = append(f.Series, s)
 	}
+	if p.Column == "AVG-THROUGHPUT" {
+		d.addDue(&f)
+	}
 	notePartial(&f)
 	return f
 }

@@ -71,6 +71,9 @@ type Figure struct {
 	Steps []Boundary
 	// Grey are stretches of the X axis with a grey background.
 	Grey []Stretch
+	// Events are thin marks of what happened at a place of the X axis. The legend has
+	// their kinds.
+	Events []Event
 	// Notes are small lines under the plot: "shared host", sample counts.
 	Notes []string
 }
@@ -132,6 +135,16 @@ type Boundary struct {
 	// Label names the step that begins there, such as "10 clients".
 	Label string
 	// Key is the database whose step it is, as in [Series.Key]; 0: of all.
+	Key int
+}
+
+// Event marks that something happened.
+type Event struct {
+	X float64
+	// Kind is a short name, such as "leader lost". Kinds have symbols in the order in
+	// which they occur.
+	Kind string
+	// Key is the colour, as in [Series.Key]; 0 is that of text.
 	Key int
 }
 
@@ -199,6 +212,11 @@ func (f Figure) check() error {
 		}
 		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
 			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
+		}
+	}
+	for _, e := range f.Events {
+		if e.Key < 0 {
+			wrong("event %q has the key %d", e.Kind, e.Key)
 		}
 	}
 	for _, axis := range []Axis{f.X, f.Y} {

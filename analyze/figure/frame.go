@@ -14,6 +14,7 @@ func (p *page) drawFrame(d pen) {
 		p.Grid.draw(d, &p.plot)
 	}
 	p.drawSteps(d)
+	p.drawEvents(d)
 	base := stroke{color: ink, width: 1}
 	d.line(base, vg.Point{X: p.plot.left, Y: p.plot.bottom}, vg.Point{X: p.plot.right, Y: p.plot.bottom})
 	middle := (p.plot.top + p.plot.bottom) / 2

@@ -23,6 +23,8 @@ type entry struct {
 	line  bool
 	// shades: those of a heat map.
 	shades bool
+	// symbol is the number of a kind of event from 1, 0 for none.
+	symbol int
 }
 
 const (
@@ -53,6 +55,7 @@ func (p *page) newLegend(width vg.Length) legend {
 	if text := p.shadesText(); text != "" {
 		l.entries = append(l.entries, entry{kind: p.Kind, shades: true, lines: legendType.wrap(text, room)})
 	}
+	l.entries = append(l.entries, p.eventEntries(room)...)
 	l.arrange(width)
 	return l
 }
@@ -148,6 +151,8 @@ func (e entry) sample(d pen, x, y vg.Length) {
 	case e.line && e.kind == Bars:
 		d.rectangle(e.look().color, swatch)
 		barMarker(d, e.look(), swatch)
+	case e.symbol > 0:
+		d.symbol(e.symbol, soft, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})
 	case e.shades:
 		drawShades(d, swatch)
 	case e.line && e.kind == Heat:

@@ -359,3 +359,23 @@ func TestPartialPointsArePale(t *testing.T) {
 		t.Errorf("%d pale lines, want those to the first and the last second", faint)
 	}
 }
+
+// Kinds of events are in the legend with their numbers, and each event has a line.
+func TestEventsAreMarked(t *testing.T) {
+	f := unnamed([]float64{0, 10}, []float64{1, 2})
+	f.Events = []Event{{X: 2, Kind: "leader lost"}, {X: 2.01, Kind: "leader lost"}, {X: 5, Kind: "snapshot"}, {X: 99, Kind: "later"}}
+	all := drawn(t, f)
+	if got := texts(all); !slices.Contains(got, "leader lost (2)") || !slices.Contains(got, "snapshot (1)") || slices.Contains(got, "later (1)") {
+		t.Errorf("texts %q", got)
+	}
+	c := mixed(soft, paper, 0.45)
+	lines := 0
+	for _, e := range all {
+		if strings.Contains(e.attributes["style"], fmt.Sprintf("stroke:#%02X%02X%02X", c.R, c.G, c.B)) {
+			lines++
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d lines, want one for the two events of a moment and one for the other", lines)
+	}
+}

@@ -56,7 +56,7 @@ func (f *folderReader) read() {
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
-	r.Machines.Leaders = readLeaders(f.path(results.FileEvents), r.Windows.Load, gaps)
+	r.Machines.readEvents(f.path(results.FileEvents), r.Windows.Load, gaps)
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()
 }

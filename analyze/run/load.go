@@ -47,6 +47,9 @@ type Second struct {
 	Clients int
 	OK      float64 // requests answered ok
 	Latency Sums    // of those
+	// Due are the requests that became due; Failed and Unknown those that ended so.
+	// Classic files have none of them.
+	Due, Failed, Unknown float64
 }
 
 // Sums are latencies in ms that merge without error.
@@ -92,6 +95,7 @@ func perSecond(seconds []Second) []Second {
 			last := &out[n-1]
 			last.Clients = s.Clients
 			last.OK += s.OK
+			last.Due, last.Failed, last.Unknown = last.Due+s.Due, last.Failed+s.Failed, last.Unknown+s.Unknown
 			last.Latency.add(s.Latency)
 			continue
 		}
@@ -118,6 +122,9 @@ func secondsOf(intervals []results.Interval, timing func(step int) results.Timin
 			seconds = append(seconds, Second{Unix: iv.Second, Clients: iv.Clients})
 		}
 		seconds[n].OK += float64(iv.OK)
+		seconds[n].Due += float64(iv.Due)
+		seconds[n].Failed += float64(iv.Failed)
+		seconds[n].Unknown += float64(iv.Unknown)
 		seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), results.OK)))
 	}
 	slices.SortStableFunc(seconds, func(a, b Second) int { return int(a.Unix - b.Unix) })

@@ -19,6 +19,8 @@ type Machines struct {
 	Logs                Logs
 	// Leaders are the members by index, in the order in which they led the load.
 	Leaders []int
+	// Events happened during the load, in the client's clock, in their order.
+	Events []results.Event
 	// diskFile: the sizes of data directories came from a file of their own.
 	diskFile bool
 }
@@ -133,22 +135,26 @@ func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	return m
 }
 
-// readLeaders returns the members by index that led during the load, in order: first
-// the one that led when it began. A file that is missing is a gap:
-// every run has events.
-func readLeaders(path string, load Span, gaps *Gaps) (leaders []int) {
+// readEvents reads the events of the load, and the members by index that led it, in
+// order: first the one that led when it began. A file that is missing is a gap: every
+// run has events.
+func (m *Machines) readEvents(path string, load Span, gaps *Gaps) {
 	events, err := results.ReadEvents(path)
 	if err != nil {
 		gaps.broken(filepath.Base(path), problem(path, err))
 	}
 	for _, e := range events {
-		switch at := e.Time.UnixNano(); {
+		during := load.From <= e.Time.UnixNano() && e.Time.UnixNano() <= load.To
+		if during {
+			m.Events = append(m.Events, e)
+		}
+		switch {
 		case e.Kind != results.EventLeader:
-		case at < load.From:
-			leaders = []int{e.Member}
-		case at <= load.To:
-			leaders = append(leaders, e.Member)
+		case e.Time.UnixNano() < load.From:
+			m.Leaders = []int{e.Member}
+		case during:
+			m.Leaders = append(m.Leaders, e.Member)
 		}
 	}
-	return leaders
+	slices.SortStableFunc(m.Events, func(a, b results.Event) int { return a.Time.Compare(b.Time) })
 }

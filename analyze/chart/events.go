@@ -1,0 +1,45 @@
+package chart
+
+import (
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// shownEvents maps kinds of events to the kinds that pictures over time mark. Logs have
+// many more, and a picture room for a few.
+func shownEvents() map[string]string {
+	return map[string]string{
+		"leader lost": "leader lost", "quorum lost": "leader lost",
+		results.EventLeader: "leader elected", "leader elected": "leader elected", "leader changed": "leader elected", "election won": "leader elected",
+		"slow fsync": "slow fsync", "slow fdatasync": "slow fsync",
+		"child died": "fault", "server lost": "fault", "out of memory": "fault", "no space": "fault", "proxy panicked": "fault",
+		results.EventConnectionLost: "connection lost",
+		"paused":                    "paused",
+	}
+}
+
+// shownAs returns the kind that pictures mark an event as, "" for none.
+func shownAs(e results.Event) string {
+	if strings.HasPrefix(e.Kind, "snapshot") {
+		return "snapshot"
+	}
+	return shownEvents()[e.Kind]
+}
+
+// markEvents marks what happened during the loads of a figure's runs.
+func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
+	for _, r := range runs {
+		key := 0
+		if len(runs) > 1 {
+			key = d.lookOf(r).key
+		}
+		for _, e := range r.Machines.Events {
+			if kind := shownAs(e); kind != "" {
+				f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: kind, Key: key})
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// failureFigures show how many requests failed or had an unknown outcome in each second,
+// if any did.
+func failureFigures(d *Data) []figure.Figure {
+	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Requests", Unit: "Requests/Second"})
+	f.Subtitle = "Requests of each second that failed, and those whose outcome is not known"
+	for _, r := range d.Runs {
+		for i, kind := range []struct {
+			name string
+			of   func(run.Second) float64
+		}{{", failed", func(s run.Second) float64 { return s.Failed }}, {", unknown outcome", func(s run.Second) float64 { return s.Unknown }}} {
+			s := d.bySecond(r, kind.of)
+			if !slices.ContainsFunc(s.Y, func(v float64) bool { return v > 0 }) {
+				continue
+			}
+			s.Name += kind.name
+			if i > 0 {
+				s.Dash, s.Thin = figure.Dashed, true
+			}
+			f.Series = append(f.Series, s)
+		}
+	}
+	if len(f.Series) == 0 {
+		return nil
+	}
+	notePartial(&f)
+	return []figure.Figure{f}
+}
+
+// bySecond returns a count of each second of a run's load. A second without a record is
+// 0 if one before and one after it have records: nothing happened in it.
+func (d *Data) bySecond(r *run.Run, of func(run.Second) float64) figure.Series {
+	s := d.line(r)
+	var next int64
+	for _, second := range r.Load.PerSecond() {
+		for ; next != 0 && next < second.Unix; next++ {
+			s.X, s.Y, s.Partial = append(s.X, middle(r, next)), append(s.Y, 0), append(s.Partial, !inside(r, next))
+		}
+		s.X, s.Y, s.Partial = append(s.X, middle(r, second.Unix)), append(s.Y, of(second)), append(s.Partial, !inside(r, second.Unix))
+		next = second.Unix + 1
+	}
+	return s
+}
+
+// addDue adds the requests that became due in each second, of runs with a rate: once, if
+// those of all runs are nearly the same.
+func (d *Data) addDue(f *figure.Figure) {
+	var all []figure.Series
+	for _, r := range d.Runs {
+		if r.Rated() {
+			s := d.bySecond(r, func(s run.Second) float64 { return s.Due })
+			s.Name, s.Dash, s.Thin = s.Name+", due", figure.Dashed, true
+			all = append(all, s)
+		}
+	}
+	if len(all) > 1 && len(all) == len(d.Runs) && alike(all) {
+		all = all[:1]
+		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(d.Runs)+1
+	}
+	f.Series = append(f.Series, all...)
+}
+
+// dueKey is the colour of what is of all databases: black.
+const dueKey = 7
+
+// alike reports whether series have nearly the same values, parts of seconds aside.
+func alike(all []figure.Series) bool {
+	for _, s := range all[1:] {
+		for i := range min(len(s.Y), len(all[0].Y)) {
+			a, b := all[0].Y[i], s.Y[i]
+			if !s.Partial[i] && !all[0].Partial[i] && math.Abs(a-b) > .05*max(a, b)+1 {
+				return false
+			}
+		}
+	}
+	return true
+}

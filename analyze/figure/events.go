@@ -1,0 +1,77 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// eventRadius is the size of the symbols of events, which stand at the top of the plot.
+const eventRadius = vg.Length(3.2)
+
+// kinds are the kinds of a figure's events that have a place, in order, with the number
+// of each.
+func (p *page) kinds() (names []string, counts map[string]int) {
+	counts = map[string]int{}
+	for _, e := range p.Events {
+		if p.Kind == Bars || !p.plot.x.inside(e.X) {
+			continue
+		}
+		if counts[e.Kind]++; counts[e.Kind] == 1 {
+			names = append(names, e.Kind)
+		}
+	}
+	return names, counts
+}
+
+// eventEntries are the legend's lines of the kinds of events.
+func (p *page) eventEntries(room vg.Length) (all []entry) {
+	names, counts := p.kinds()
+	for i, name := range names {
+		all = append(all, entry{kind: p.Kind, symbol: i + 1, lines: legendType.wrap(fmt.Sprintf("%s (%d)", name, counts[name]), room)})
+	}
+	return all
+}
+
+// drawEvents draws a thin line and a symbol for each event. Events of one kind and
+// colour that would touch are drawn once.
+func (p *page) drawEvents(d pen) {
+	names, _ := p.kinds()
+	type lane struct{ kind, key int }
+	free := map[lane]vg.Length{}
+	for _, e := range p.Events {
+		kind := slices.Index(names, e.Kind)
+		if kind < 0 || !p.plot.x.inside(e.X) {
+			continue
+		}
+		at, of := p.plot.horizontal(e.X), lane{kind, e.Key}
+		if last, drawn := free[of]; drawn && at < last {
+			continue
+		}
+		free[of] = at + 1.2*eventRadius
+		c := eventColor(e.Key)
+		d.line(stroke{color: mixed(c, paper, 0.45), width: 0.7}, vg.Point{X: at, Y: p.plot.bottom}, vg.Point{X: at, Y: p.plot.top})
+		// Each kind has a height of its own, so that symbols of one moment are all seen.
+		d.symbol(kind+1, c, vg.Point{X: at, Y: p.plot.top - eventRadius - vg.Length(kind)*2.4*eventRadius})
+	}
+}
+
+func eventColor(key int) color.RGBA {
+	if key == 0 {
+		return soft
+	}
+	return hue(key)
+}
+
+// symbol draws the symbol of the n-th kind of event: hollow, so that it is no marker.
+func (p pen) symbol(n int, c color.RGBA, at vg.Point) {
+	shape := markerPath(n+2, eventRadius, at) // the first is a triangle
+	p.SetLineDash(nil, 0)
+	p.SetColor(paper)
+	p.Fill(shape)
+	p.SetColor(c)
+	p.SetLineWidth(1.1)
+	p.Stroke(shape)
+}
