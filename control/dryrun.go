@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
+	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -34,11 +35,16 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	}
 	dryRunUpload(w, o)
 	var errs []error
+	var forecasts []forecast.Forecast
 	for i := range e.Databases {
-		if err := dryRunDatabase(w, o, known, &e.Databases[i]); err != nil {
-			errs = append(errs, named(e.Databases[i].ID, err))
+		db := &e.Databases[i]
+		f := forecast.Of(e, db, known.Machine)
+		forecasts = append(forecasts, f)
+		if err := dryRunDatabase(w, o, known, db, f); err != nil {
+			errs = append(errs, named(db.ID, err))
 		}
 	}
+	fmt.Fprintf(w, "\nexpected duration in total: %s, without starts and stops\n", forecast.Total(e, forecasts))
 	return errors.Join(errs...)
 }
 
@@ -53,7 +59,7 @@ func dryRunUpload(w io.Writer, o Options) {
 	}
 }
 
-func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) error {
+func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f forecast.Forecast) error {
 	r, err := newRun(o.Experiment, o.Registry, db, &journal{})
 	if err != nil {
 		return err
@@ -79,6 +85,9 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database) e
 		fmt.Fprintf(w, "  %s\n", note)
 	}
 	dryRunLoad(w, db.Load)
+	for _, line := range f.Lines() {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 	if len(db.Endpoints) > 0 {
 		fmt.Fprintf(w, "  the cluster is running already\n")
 		return nil
@@ -112,10 +121,8 @@ func dryRunMembers(w io.Writer, r *run, known Agents) error {
 	return nil
 }
 
-// dryRunLoad writes the steps of a load and the least disk use.
+// dryRunLoad writes the steps of a load.
 func dryRunLoad(w io.Writer, l workload.Load) {
-	var requests int64
-	var duration time.Duration
 	for _, s := range l.Stretches() {
 		n := s.Requests
 		rate := s.Rate
@@ -125,13 +132,7 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 		if byRate := int64(rate * s.Duration.Seconds()); s.Rate > 0 && s.Duration > 0 && (n == 0 || byRate < n) {
 			n = byRate
 		}
-		requests += n
-		duration += s.Duration
 		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd))
-	}
-	if l.Operation.Creates() && !l.SameKey && requests > 0 {
-		bytes := uint64(requests) * uint64(l.KeySize+l.ValueSize)
-		fmt.Fprintf(w, "  disk: at least %s of keys and values on each member\n", humanize.IBytes(bytes))
 	}
 }
 
@@ -190,6 +191,9 @@ type Agents struct {
 	Release func(name, version string) map[string]string
 	// WorkDir is where they make members' directories; "" if not known.
 	WorkDir string
+	// Machine is the one that runs all members of a database whose hosts are loopback
+	// addresses; nil if it is not known.
+	Machine *forecast.Machine
 }
 
 // refuses returns the first refusal among a database's agents, which is the error

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -93,11 +95,29 @@ func (a *app) runConfigCheck(paths, use []string) error {
 			err = useVersions(e, a.registry, use)
 		}
 		if err == nil {
-			fmt.Fprintf(a.out, "%s: ok, %s\n", path, english.Plural(len(e.Databases), "database", ""))
+			err = a.checkForecast(path, e)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkForecast checks whether the data of an experiment fits, and prints about how long
+// its loads take.
+func (a *app) checkForecast(path string, e *config.Experiment) error {
+	here := forecast.Here(e.Results)
+	here.Usually = true
+	all := forecast.All(e, here)
+	if err := a.checkFill(all); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: ok, %s, expected duration %s\n", path, english.Plural(len(e.Databases), "database", ""), forecast.Total(e, all))
+	for i, f := range all {
+		if lines := f.Lines(); len(lines) > 0 {
+			fmt.Fprintf(a.out, "  %s: %s\n", e.Databases[i].Tag, strings.Join(lines, "; "))
+		}
+	}
+	return nil
 }
 
 func (a *app) runConfigShow(path string) error {

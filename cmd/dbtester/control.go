@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/install"
@@ -107,14 +108,19 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
 		return err
 	}
+	here := f.machine(e)
+	fillErr := a.checkFill(forecast.All(e, here))
+	if fillErr != nil && !f.dryRun {
+		return fillErr
+	}
 	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
 			fmt.Fprintf(a.err, "dbtester: this run would be refused: %s\n", plaintext.Visible(err.Error()))
 		}
-		known, err := a.known(e, f)
-		return errors.Join(err, control.DryRun(a.out, o, known))
+		known, err := a.known(e, f, here)
+		return errors.Join(err, fillErr, control.DryRun(a.out, o, known))
 	}
 	if err == nil {
 		err = reachUpload(ctx, o)
@@ -224,6 +230,27 @@ func withInvalid(err error, reasons []string) error {
 // localDir is the parent of the work directory of local agents.
 func (f controlFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
 
+// machine returns the facts of this machine, of which only --local knows where members'
+// directories are.
+func (f controlFlags) machine(e *config.Experiment) *forecast.Machine {
+	if !f.local {
+		return forecast.Here("")
+	}
+	return forecast.Here(f.localDir(e))
+}
+
+// checkFill prints the warnings of forecasts and returns their refusals.
+func (a *app) checkFill(all []forecast.Forecast) error {
+	warnings, err := forecast.Problems(all)
+	for _, w := range warnings {
+		fmt.Fprintln(a.err, plaintext.Visible(w))
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
 // localCache is the release cache of local agents. It is "" if there is no home
 // directory; only files that name versions need a cache.
 func (f controlFlags) localCache() string {
@@ -235,15 +262,15 @@ func (f controlFlags) localCache() string {
 }
 
 // known describes the agents as far as a dry run can know them.
-func (a *app) known(e *config.Experiment, f controlFlags) (control.Agents, error) {
+func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine) (control.Agents, error) {
 	if !f.local {
 		link, err := f.link.client(a, e.AgentCerts)
-		return control.Agents{Refuse: newRemoteAgents(link).refuse}, err
+		return control.Agents{Refuse: newRemoteAgents(link).refuse, Machine: here}, err
 	}
 	tools, err := f.tools.paths()
 	in := &install.Installer{Cache: f.localCache()}
 	return control.Agents{
-		Refuse: refuseLocal, Tools: tools, WorkDir: f.localDir(e),
+		Refuse: refuseLocal, Tools: tools, WorkDir: f.localDir(e), Machine: here,
 		Release: func(name, version string) map[string]string {
 			r, err := in.Find(name, version)
 			if in.Cache == "" || err != nil {

@@ -20,6 +20,9 @@ func (e *Experiment) SetRequests(n int64) error {
 	for i := range e.Databases {
 		l := &e.Databases[i].Load
 		l.Requests = n
+		if e.places != nil {
+			e.places["databases."+e.Databases[i].ID+".load.requests"] = "--requests"
+		}
 		for s, part := range split(n, len(l.Steps)) {
 			l.Steps[s].Requests = part
 		}

@@ -1,0 +1,97 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Parts of a limit. Sizes are measured to about a tenth, so that data of 1.1 times the
+// limit surely does not fit, and more than 0.8 may not.
+const (
+	surely  = 1.1
+	perhaps = 0.8
+)
+
+// findings compares what a member needs with its limits, and with the machine.
+func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machine) (list []Finding) {
+	key, place := cause(e, db)
+	for _, need := range f.Needs {
+		limit, by := need.Limit, need.Option
+		switch {
+		case limit > 0:
+		case here == nil:
+			continue
+		default:
+			limit, by = here.limit(need.Resource, len(db.Hosts))
+		}
+		part := float64(need.Bytes) / float64(limit)
+		if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
+			continue
+		}
+		list = append(list, Finding{
+			Place:   place,
+			Text:    key + ": " + db.Tag + ": " + text(f, need, limit, by),
+			Refused: part > surely && !f.Guessed && db.Load.Expect == (workload.Expect{}) && (need.Limit > 0 || here.surely(need.Resource)),
+		})
+	}
+	return list
+}
+
+// expected reports whether a load expects as many failures as there are once a resource
+// is full. part is the data's part of the limit.
+func expected(e workload.Expect, part float64) bool {
+	failed := max(0, 1-1/part) * 100
+	return e != (workload.Expect{}) && float64(e.Failed+e.Unknown) >= failed
+}
+
+// text describes a need that does not fit.
+func text(f Forecast, need database.Need, limit int64, by string) string {
+	of := f.Data
+	what := fmt.Sprintf("%s keys of %s + %s bytes", humanize.Comma(of.Keys), humanize.Comma(of.KeySize), humanize.Comma(of.ValueSize))
+	if of.Writes > of.Keys {
+		what += fmt.Sprintf(", written %s times,", humanize.Comma(of.Writes))
+	}
+	guess := ""
+	if f.Guessed {
+		guess = "perhaps "
+	}
+	t := fmt.Sprintf("%s need %sabout %s of %s on each member, and %s is %s", what, guess, Bytes(need.Bytes), need.Resource, cmp.Or(by, "its limit"), Bytes(limit))
+	if part := float64(need.Bytes) / float64(limit); part > 1 {
+		t += fmt.Sprintf(": room for %.0f %% of them", 100/part)
+	}
+	if need.Why != "" {
+		t += " (" + need.Why + ")"
+	}
+	return t
+}
+
+// Bytes prints a size.
+func Bytes(n int64) string { return humanize.IBytes(uint64(min(max(n, 0), math.MaxInt64))) }
+
+// cause returns the key that decides most of a load's writes, and its place: in the
+// database, else in the file.
+func cause(e *config.Experiment, db *config.Database) (key, place string) {
+	l := &db.Load
+	keys := []string{"requests", "duration", "steps", "keys"}
+	if l.Requests == 0 {
+		keys = []string{"duration", "steps", "keys"}
+	}
+	if !l.Any(workload.Op.SendsValue) || l.Requests > 0 && l.Existing() > l.Requests {
+		keys = []string{"keys"}
+	}
+	for _, key := range keys {
+		for _, path := range []string{"databases." + db.ID + ".load." + key, "load." + key} {
+			if place := e.Place(path); place != "" {
+				return key, place
+			}
+		}
+	}
+	return keys[0], e.Path
+}

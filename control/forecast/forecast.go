@@ -1,0 +1,100 @@
+// Package forecast computes before a run what the data of a load needs of each member,
+// where that fails, and about how long the load takes. What a byte costs a database is
+// known to its driver ([database.Sizer], [database.Pacer]).
+package forecast
+
+import (
+	"errors"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Forecast is of one database of an experiment.
+type Forecast struct {
+	// Data is written by the end of the load. It is a guess if Guessed is set: then it
+	// depends on a throughput that is not known before.
+	Data    database.Data
+	Guessed bool
+	// Needs are those of one member; none if the driver does not know them.
+	Needs []database.Need
+	// Length is that of the load with the keys before it. It is exact if no throughput had
+	// to be assumed, and 0 if it is not known.
+	Length time.Duration
+	Exact  bool
+	// Findings are the reasons why the data does not fit.
+	Findings []Finding
+}
+
+// Finding is a resource that the data fills, or nearly fills.
+type Finding struct {
+	// Place is where the file gives the cause, as file:line:col; "" if it does not.
+	Place string
+	// Text begins with the key of the cause.
+	Text string
+	// Refused is set if the load cannot end well. Other findings are warnings.
+	Refused bool
+}
+
+// String is the finding as config check prints problems.
+func (f Finding) String() string {
+	text := f.Text
+	if !f.Refused {
+		text = "warning: " + text
+	}
+	if f.Place == "" {
+		return text
+	}
+	return f.Place + ": " + text
+}
+
+// Of returns the forecast of one database of an experiment. here is this machine, and
+// may be nil. It matters to databases whose members all run on it.
+func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
+	if !db.Steps.Load {
+		return Forecast{Exact: true}
+	}
+	pace, _ := db.Options.(database.Pacer)
+	w := workOf(&db.Load, pace)
+	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact}
+	if sizer, ok := db.Options.(database.Sizer); ok {
+		f.Needs = sizer.Needs(f.Data)
+	}
+	if len(db.Endpoints) > 0 {
+		// The settings of a cluster that runs are its own.
+		for i := range f.Needs {
+			f.Needs[i].Limit, f.Needs[i].Option = 0, ""
+		}
+	}
+	if !local(db) {
+		here = nil
+	}
+	f.Findings = findings(e, db, f, here)
+	return f
+}
+
+// All returns the forecasts of all databases of an experiment in its order.
+func All(e *config.Experiment, here *Machine) []Forecast {
+	list := make([]Forecast, len(e.Databases))
+	for i := range e.Databases {
+		list[i] = Of(e, &e.Databases[i], here)
+	}
+	return list
+}
+
+// Problems returns the findings of several databases: the warnings, and an error with
+// a line for each refusal.
+func Problems(all []Forecast) (warnings []string, err error) {
+	var refusals []error
+	for _, f := range all {
+		for _, one := range f.Findings {
+			if one.Refused {
+				refusals = append(refusals, errors.New(one.String()))
+			} else {
+				warnings = append(warnings, one.String())
+			}
+		}
+	}
+	return warnings, errors.Join(refusals...)
+}

@@ -1,0 +1,135 @@
+package forecast_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database/all"
+)
+
+// parse reads a file whose load and databases are given.
+func parse(t *testing.T, load, databases string) *config.Experiment {
+	t.Helper()
+	text := "title: forecast\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\nload: {" + load + "}\ndatabases: {" + databases + "}\n"
+	e, _, err := config.Parse("x.yaml", []byte(text), control.Catalog(all.Registry()))
+	if err != nil {
+		t.Fatalf("parse the experiment: %v", err)
+	}
+	return e
+}
+
+// TestData adds up the data of a load: keys before it, creates, updates, and the length.
+func TestData(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, load   string
+		keys, writes int64
+		guessed      bool
+		length       string
+	}{
+		{"writes at a rate", "requests: 10000, rate: 100", 10000, 10000, false, "1m40s"},
+		{"a rate with a duration", "rate: 100, duration: 10s", 1000, 1000, false, "10s"},
+		{"a rate that changes", "rate: 100, rate_end: 300, duration: 10s", 2000, 2000, false, "10s"},
+		{"requests before the duration", "requests: 500, rate: 100, duration: 10s", 500, 500, false, "5s"},
+		{"updates", "operation: update, keys: 500, requests: 2500, rate: 100", 500, 3000, false, "about 25s"},
+		{"reads", "operation: read, keys: 500, requests: 2500, rate: 100", 500, 500, false, "about 25s"},
+		{"one key", "operation: update, same_key: true, requests: 2500, rate: 100", 1, 2501, false, "about 25s"},
+		{"a mix", "mix: {read: 3, write: 1}, keys: 100, requests: 400, rate: 100", 200, 200, false, "about 4s"},
+		{"a closed loop of requests", "requests: 56150, clients: 50", 56150, 56150, false, "about 10s"},
+		{"steps", "clients: [1, 1], requests: 1050", 1050, 1050, false, "about 2s"},
+		{"a closed loop of some time", "operation: read, keys: 100, duration: 1m", 100, 100, false, "about 1m"},
+	} {
+		e := parse(t, tt.load, "etcd: ")
+		f := forecast.Of(e, &e.Databases[0], nil)
+		if f.Data.Keys != tt.keys || f.Data.Writes != tt.writes || f.Guessed != tt.guessed || f.LengthText() != tt.length {
+			t.Errorf("%s: %d keys, %d writes, guessed %v, %s; want %d, %d, %v, %s",
+				tt.name, f.Data.Keys, f.Data.Writes, f.Guessed, f.LengthText(), tt.keys, tt.writes, tt.guessed, tt.length)
+		}
+	}
+	e := parse(t, "duration: 1m", "etcd: ")
+	if f := forecast.Of(e, &e.Databases[0], nil); !f.Guessed || f.Data.Writes < 100_000 || f.LengthText() != "1m" {
+		t.Errorf("writes of a minute: %+v, want a guess of more than 100,000 and a length of 1m", f)
+	}
+}
+
+// TestFindings: data that does not fit is refused or warned of at its place.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	tight := &forecast.Machine{MemoryBytes: 8 << 30, FreeBytes: 1 << 30, Folder: "results"}
+	usual := *tight
+	usual.Usually = true
+	const quota = "etcd: {options: {quota_backend_bytes: 2GB}}"
+	for _, tt := range []struct {
+		name, load, databases string
+		here                  *forecast.Machine
+		want                  []string // the beginning and a part of each finding, with "..." between
+	}{
+		{"room enough", "requests: 500000", quota, nil, nil},
+		{"little room", "requests: 900000", quota, nil, []string{"x.yaml:3:18: warning: requests: etcd: 900,000 keys of 256 + 1,024 bytes need about 1.7 GiB of store...quota_backend_bytes is 1.9 GiB"}},
+		{"no room", "requests: 2000000", quota, nil, []string{"x.yaml:3:18: requests: etcd: 2,000,000 keys...room for 48 % of them"}},
+		{"of one database", "requests: 10", "etcd: {load: {requests: 2000000}, options: {quota_backend_bytes: 2GB}}", nil, []string{"x.yaml:4:37: requests: ..."}},
+		{"updates", "operation: update, requests: 2000000", quota, nil, []string{"x.yaml:3:37: requests: etcd: 1,000 keys of 256 + 1,024 bytes, written 2,001,000 times, need...(every update stays in it as a revision)"}},
+		{"keys before the load", "operation: read, keys: 2000000, requests: 10", quota, nil, []string{"x.yaml:3:31: keys: ..."}},
+		{"expected", "requests: 2000000, expect: {unknown: 60%}", quota, nil, nil},
+		{"more than expected", "requests: 2000000, expect: {unknown: 1%}", quota, nil, []string{"x.yaml:3:18: warning: requests: ..."}},
+		{"a guess", "duration: 1h", quota, nil, []string{"x.yaml:3:18: warning: duration: ...need perhaps about"}},
+		{"nothing is written", "operation: read, duration: 10h", quota, nil, nil},
+		{"the default", "", "etcd: {options: {quota_backend_bytes: 100MB}}", nil, []string{"requests: etcd: 100,000 keys..."}},
+		{"etcd's own quota", "requests: 2000000", "etcd: {options: {quota_backend_bytes: 0}}", nil, []string{"x.yaml:3:18: requests: ...quota_backend_bytes is 2.0 GiB"}},
+		{"a cluster that runs", "requests: 20000000", `etcd: {endpoints: ["127.0.0.1:2379"]}`, tight, nil},
+		{"the disk", "requests: 400000", "etcd: ", tight, []string{"x.yaml:3:18: requests: ...of disk on each member, and the free space below results, shared by 3 members, is 341 MiB"}},
+		{"usually the disk", "requests: 400000", "etcd: ", &usual, []string{"x.yaml:3:18: warning: requests: ..."}},
+		{"the memory", "requests: 900000", "etcd: ", &forecast.Machine{MemoryBytes: 1 << 30}, []string{"x.yaml:3:18: requests: ...of memory on each member, and the memory of this machine, shared by 3 members, is 341 MiB"}},
+		{"the heap", "requests: 2000000", "zookeeper: {version: 3.9.5}", nil, []string{"x.yaml:3:18: requests: ...of heap on each member, and java_xmx is 2.0 GiB"}},
+		{"other machines", "requests: 400000", "etcd: {hosts: [10.0.0.1]}", tight, nil},
+	} {
+		e := parse(t, tt.load, tt.databases)
+		var got []string
+		for _, f := range forecast.Of(e, &e.Databases[0], tt.here).Findings {
+			got = append(got, f.String())
+		}
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %d findings, want %d: %q", tt.name, len(got), len(tt.want), got)
+			continue
+		}
+		for i, want := range tt.want {
+			begin, part, _ := strings.Cut(want, "...")
+			if !strings.HasPrefix(strings.TrimPrefix(got[i], ": "), begin) || !strings.Contains(got[i], part) {
+				t.Errorf("%s: finding %q, want %q and %q in it", tt.name, got[i], begin, part)
+			}
+		}
+	}
+}
+
+// TestRequestsOfTheCommandLine: a number of requests from the command line is the cause.
+func TestRequestsOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	e := parse(t, "requests: 10, clients: 1", "etcd: ")
+	if err := e.SetRequests(20_000_000); err != nil {
+		t.Fatalf("set the requests: %v", err)
+	}
+	_, err := forecast.Problems(forecast.All(e, nil))
+	if err == nil || !strings.HasPrefix(err.Error(), "--requests: requests: etcd: 20,000,000 keys") {
+		t.Errorf("%v, want a refusal that names --requests", err)
+	}
+}
+
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ load, databases, more, want string }{
+		{"requests: 6000, rate: 100", "etcd: , etcd__b: ", "", "2m"},
+		{"requests: 6000, rate: 100", "etcd: ", "trials: 3\nsettle: 30s\n", "4m"},
+	} {
+		text := tt.more + "hosts: [127.0.0.1]\nload: {" + tt.load + "}\ndatabases: {" + tt.databases + "}\n"
+		e, _, err := config.Parse("x.yaml", []byte(text), control.Catalog(all.Registry()))
+		if err != nil {
+			t.Fatalf("parse the experiment: %v", err)
+		}
+		if got := forecast.Total(e, forecast.All(e, nil)); got != tt.want {
+			t.Errorf("%s%s: %q, want %q", tt.more, tt.load, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package forecast
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// Machine is the part of this machine that data can fill. A fact that is 0 is not known.
+type Machine struct {
+	MemoryBytes int64
+	// FreeBytes are free for the members' directories, which are below Folder, or only
+	// usually are if Usually is set.
+	FreeBytes int64
+	Folder    string
+	Usually   bool
+}
+
+// Here returns the facts of this machine. Members' directories are below folder, which
+// need not exist; "" if that is not known.
+func Here(folder string) *Machine {
+	var m Machine
+	host, _ := sysmetrics.HostFacts() // a fact that can't be read is not known
+	m.MemoryBytes = host.MemoryBytes
+	if folder == "" {
+		return &m
+	}
+	m.Folder = folder
+	dir, err := filepath.Abs(folder)
+	if err != nil {
+		return &m
+	}
+	for {
+		var fs unix.Statfs_t
+		err := unix.Statfs(dir, &fs)
+		if err == nil {
+			m.FreeBytes = int64(fs.Bavail) * fs.Bsize
+		}
+		if !os.IsNotExist(err) || filepath.Dir(dir) == dir {
+			return &m
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// local reports whether all members of a database are started on this machine.
+func local(db *config.Database) bool {
+	for _, h := range db.Hosts {
+		if ip, err := netip.ParseAddr(h.Addr); err != nil || !ip.IsLoopback() {
+			return false
+		}
+	}
+	return len(db.Hosts) > 0 && len(db.Endpoints) == 0 && db.Steps.Start
+}
+
+// limit is what one of n members on a machine has of a resource, and whose it is. 0 is
+// not known.
+func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
+	switch r {
+	case database.ResourceMemory, database.ResourceHeap:
+		limit, of = m.MemoryBytes, "the memory of this machine"
+	case database.ResourceDisk:
+		limit, of = m.FreeBytes, "the free space below "+m.Folder
+	}
+	if n > 1 {
+		of += fmt.Sprintf(", shared by %d members,", n)
+	}
+	return limit / int64(max(n, 1)), of
+}
+
+// surely reports whether members will use this machine's part of a resource.
+func (m *Machine) surely(r database.Resource) bool { return r != database.ResourceDisk || !m.Usually }

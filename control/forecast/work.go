@@ -1,0 +1,119 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// work is what a load does: the data it writes and the time it takes.
+type work struct {
+	data    database.Data
+	guessed bool // data depends on an assumed throughput
+	length  time.Duration
+	exact   bool // length depends on none
+}
+
+// shares are the parts of a load's requests that write a key, and that write a new one.
+type shares struct{ writes, creates float64 }
+
+func sharesOf(l *workload.Load) (s shares) {
+	var sum float64
+	for _, one := range l.Shares() {
+		sum += one.Weight
+		if one.Operation.SendsValue() {
+			s.writes += one.Weight
+		}
+		if one.Operation.Creates() {
+			s.creates += one.Weight
+		}
+	}
+	return shares{s.writes / sum, s.creates / sum}
+}
+
+// workOf adds up the keys before a load and its stretches. pace may be nil.
+func workOf(l *workload.Load, pace database.Pacer) work {
+	w := work{exact: true}
+	keys := float64(l.Existing())
+	writes, s := keys, sharesOf(l)
+	known := w.take(keys, 0, l.Stretches()[0].Clients, shares{1, 1}, pace)
+	for _, step := range l.Stretches() {
+		n, ok := w.stretch(step, s, pace)
+		known = known && ok
+		writes += n * s.writes
+		keys += n * s.creates
+	}
+	if !known {
+		w.length, w.exact = 0, false
+	}
+	if l.SameKey {
+		keys = min(keys, 1)
+	}
+	value := l.ValueSize
+	if l.ValueSizeMax > 0 {
+		value = (l.ValueSize + l.ValueSizeMax) / 2
+	}
+	w.data = database.Data{Keys: whole(keys), Writes: whole(writes), KeySize: int64(l.KeySize), ValueSize: int64(value)}
+	return w
+}
+
+// stretch adds a step, and returns its requests and whether its length is known.
+func (w *work) stretch(s workload.Step, of shares, pace database.Pacer) (requests float64, known bool) {
+	rate := s.Rate
+	if s.RateEnd > 0 {
+		rate = (s.Rate + s.RateEnd) / 2 // it changes evenly
+	}
+	requests = float64(s.Requests)
+	switch {
+	case rate > 0 && s.Duration > 0 && (s.Requests == 0 || rate*s.Duration.Seconds() < requests):
+		w.length += s.Duration
+		return rate * s.Duration.Seconds(), true
+	case rate > 0:
+		w.length += seconds(requests / rate)
+		return requests, true
+	case s.Requests > 0:
+		return requests, w.take(requests, s.Duration, s.Clients, of, pace)
+	}
+	w.length += s.Duration
+	w.guessed = w.guessed || of.writes > 0
+	return perSecond(s.Clients, of, pace) * s.Duration.Seconds(), true
+}
+
+// take adds the time of a closed loop of some requests, at most a bound that is not 0.
+// It returns false if the pace is not known.
+func (w *work) take(requests float64, bound time.Duration, clients int, of shares, pace database.Pacer) bool {
+	if requests == 0 {
+		return true
+	}
+	w.exact = false
+	rate := perSecond(clients, of, pace)
+	if rate == 0 {
+		w.length += bound
+		return bound > 0
+	}
+	length := seconds(requests / rate)
+	if bound > 0 {
+		length = min(length, bound)
+	}
+	w.length += length
+	return true
+}
+
+// perSecond is the throughput of a mix in a closed loop; 0 if it is not known.
+func perSecond(clients int, of shares, pace database.Pacer) float64 {
+	if pace == nil {
+		return 0
+	}
+	p := pace.Pace(clients)
+	return 1 / (of.writes/p.Writes + (1-of.writes)/p.Reads)
+}
+
+// seconds is a time, at most the longest that there is.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s*float64(time.Second), math.MaxInt64/4))
+}
+
+// whole is a number of keys. A load cannot have more than its largest value.
+func whole(n float64) int64 { return int64(min(n, 1<<60)) }
