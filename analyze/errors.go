@@ -15,11 +15,21 @@ type errorLine struct {
 	Class string `json:"class"`
 	First string `json:"first,omitempty"`
 	Count int64  `json:"count"`
+	// Messages are the distinct messages of the class, if there are several.
+	Messages []messageLine `json:"messages,omitempty"`
+}
+
+type messageLine struct {
+	Text  string `json:"text"`
+	Count int64  `json:"count"`
 }
 
 // mostErrors bounds the list below the table: classic runs have an entry for every
 // message, and a message may hold a key.
 const mostErrors = 20
+
+// mostMessages bounds the messages of a class; errors.csv has more.
+const mostMessages = 10
 
 // errorsOf returns the errors of the runs that have any.
 func errorsOf(runs []*run.Run) (out []columnErrors) {
@@ -31,10 +41,10 @@ func errorsOf(runs []*run.Run) (out []columnErrors) {
 				rest += e.Count
 				continue
 			}
-			one.Errors = append(one.Errors, errorLine{e.Class, e.Text, e.Count})
+			one.Errors = append(one.Errors, errorLine{e.Class, e.Text, e.Count, messagesOf(e)})
 		}
 		if rest > 0 {
-			one.Errors = append(one.Errors, errorLine{fmt.Sprintf("%d other messages", len(r.Load.Errors)-mostErrors), "", rest})
+			one.Errors = append(one.Errors, errorLine{fmt.Sprintf("%d other messages", len(r.Load.Errors)-mostErrors), "", rest, nil})
 		}
 		if len(one.Errors) > 0 {
 			out = append(out, one)
@@ -43,10 +53,34 @@ func errorsOf(runs []*run.Run) (out []columnErrors) {
 	return out
 }
 
-func (e errorLine) line() string {
+// messagesOf returns the messages of a class that has several.
+func messagesOf(e run.ErrorCount) (lines []messageLine) {
+	if len(e.Messages) < 2 {
+		return nil
+	}
+	rest := int64(0)
+	for i, m := range e.Messages {
+		if i >= mostMessages {
+			rest += m.Count
+			continue
+		}
+		lines = append(lines, messageLine{m.Text, m.Count})
+	}
+	if rest > 0 {
+		lines = append(lines, messageLine{fmt.Sprintf("%d other messages, see errors.csv", len(e.Messages)-mostMessages), rest})
+	}
+	return lines
+}
+
+// lines are the class and, below it, its messages.
+func (e errorLine) lines() []string {
 	s := fmt.Sprintf("%q (count %d)", e.Class, e.Count)
 	if e.First != "" && e.First != e.Class {
 		s += ", first: " + e.First
 	}
-	return s
+	all := []string{s}
+	for _, m := range e.Messages {
+		all = append(all, fmt.Sprintf("- %d times: %s", m.Count, m.Text))
+	}
+	return all
 }

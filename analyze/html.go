@@ -19,7 +19,7 @@ func (d *document) writeHTML() error {
 	for _, e := range d.errors {
 		one := page.Errors{Of: e.Tag}
 		for _, kind := range e.Errors {
-			one.Kinds = append(one.Kinds, page.ErrorKind{Class: kind.Class, Count: kind.Count, First: kind.First})
+			one.Kinds = append(one.Kinds, page.ErrorKind{Class: kind.Class, Count: kind.Count, First: kind.First, Messages: kind.lines()[1:]})
 		}
 		p.Errors = append(p.Errors, one)
 	}

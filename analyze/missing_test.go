@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -136,6 +137,32 @@ func TestErrorsWithoutTheirFile(t *testing.T) {
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
 	f.Ok(os.Remove(filepath.Join(f.Dir, record.Tag, results.FileErrors)))
 	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"ERRORS": "unrecorded 59"})
+}
+
+// Below a class are its messages with their counts, the most frequent first; records from
+// before there were messages have the first text alone.
+func TestErrorMessages(t *testing.T) {
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	record := f.Database("etcd-v3.6", 2*time.Millisecond)
+	path := filepath.Join(f.Dir, record.Tag, results.FileErrors)
+	if text := tabulate(t, f.Write()).Text(); !strings.Contains(text, "\"throttled\" (count 59), first: too many requests\n") || strings.Contains(text, "times: ") {
+		t.Errorf("records without messages:\n%s", text)
+	}
+	w, err := results.NewErrorWriter(path)
+	f.Ok(err)
+	for i := range 14 {
+		f.Ok(w.Write([]results.ErrorCount{{Second: 1, Class: "throttled", Count: int64(i + 1), Message: fmt.Sprintf("reason %c of <N>", 'a'+i)}}))
+	}
+	f.Ok(w.Close())
+	r := tabulate(t, f.Dir)
+	text := r.Text()
+	var at []int
+	for _, want := range []string{`"throttled" (count 164)`, "- 14 times: reason n of <N>", "- 5 times: reason e of <N>", "- 10 times: 4 other messages, see errors.csv"} {
+		at = append(at, strings.Index(text, want))
+	}
+	if !slices.IsSorted(at) || at[0] < 0 || strings.Contains(text, "reason d") {
+		t.Errorf("messages with their counts are at %v of:\n%s", at, text)
+	}
 }
 
 // exported is a run whose classic files were exported, and the classic file that

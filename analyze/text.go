@@ -27,7 +27,7 @@ func (r *Report) details() string {
 	for _, c := range r.errors {
 		lines := []string{c.Tag + " errors:"}
 		for _, e := range c.Errors {
-			lines = append(lines, e.line())
+			lines = append(lines, e.lines()...)
 		}
 		section(lines)
 	}

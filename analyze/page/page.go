@@ -58,6 +58,8 @@ type ErrorKind struct {
 	Class string
 	Count int64
 	First string
+	// Messages are the lines that count its distinct messages.
+	Messages []string
 }
 
 // Account lists facts about a run or a database.

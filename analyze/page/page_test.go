@@ -33,7 +33,7 @@ func pageOf() Page {
 			},
 			Notes: []string{"a note " + hostile},
 		},
-		Errors:   []Errors{{Of: hostile, Kinds: []ErrorKind{{Class: hostile, Count: 3, First: hostile}}}},
+		Errors:   []Errors{{Of: hostile, Kinds: []ErrorKind{{Class: hostile, Count: 3, First: hostile, Messages: []string{hostile}}}}},
 		Accounts: []Account{{Of: hostile, Facts: []Fact{{Name: hostile, Text: hostile}}}},
 		Commands: []string{"dbtester analyze '" + hostile + "'"},
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/results"
@@ -106,6 +107,16 @@ func readsOf(intervals []results.Interval, bytes Measure, unrecorded string) Mea
 type ErrorCount struct {
 	Class, Text string
 	Count       int64
+	// Messages are those of the class, the most frequent first. Records that count none
+	// have none.
+	Messages []MessageCount
+}
+
+// MessageCount is how many errors of a class had one message, in which numbers, addresses
+// and ids have no value.
+type MessageCount struct {
+	Text  string
+	Count int64
 }
 
 // errorCounts sums the errors by class, all phases, the most frequent first.
@@ -119,10 +130,28 @@ func errorCounts(rows []results.ErrorCount) (errors []ErrorCount) {
 			errors = append(errors, ErrorCount{Class: row.Class})
 		}
 		errors[n].Count += row.Count
+		errors[n].addMessage(row.Message, row.Count)
 		if errors[n].Text == "" {
 			errors[n].Text = row.FirstText
 		}
 	}
-	slices.SortStableFunc(errors, func(a, b ErrorCount) int { return int(b.Count - a.Count) })
+	slices.SortStableFunc(errors, func(a, b ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
+	for _, e := range errors {
+		slices.SortStableFunc(e.Messages, func(a, b MessageCount) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+		})
+	}
 	return errors
+}
+
+func (e *ErrorCount) addMessage(text string, n int64) {
+	if text == "" {
+		return
+	}
+	i := slices.IndexFunc(e.Messages, func(m MessageCount) bool { return m.Text == text })
+	if i < 0 {
+		i = len(e.Messages)
+		e.Messages = append(e.Messages, MessageCount{Text: text})
+	}
+	e.Messages[i].Count += n
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/message"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -20,6 +21,7 @@ type failures struct {
 	slots [2]failed
 	// exampled are the classes of which this step's records hold an example.
 	exampled map[database.Class]bool
+	messages *message.Set // of the whole load
 
 	taken failed // the second that was taken last; of the goroutine that takes
 }
@@ -34,6 +36,7 @@ type failed struct {
 type failure struct {
 	phase, op int
 	class     database.Class
+	message   string
 }
 
 // begin prepares for a step whose first second follows flushed.
@@ -42,10 +45,14 @@ func (f *failures) begin(flushed int64, rated bool) {
 	defer f.mu.Unlock()
 	f.open.flushed, f.rated = flushed, rated
 	f.exampled = map[database.Class]bool{}
+	if f.messages == nil {
+		f.messages = message.NewSet()
+	}
 }
 
 // record counts a request that ended failed or unknown.
 func (f *failures) record(d *done) {
+	text := d.err.Error()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := &f.slots[f.open.of(d.end)&1]
@@ -53,16 +60,16 @@ func (f *failures) record(d *done) {
 		s.counts = map[failure]*results.ErrorCount{}
 		s.latency = make([]latencies, numPhases*len(f.ops))
 	}
-	by := failure{d.phase, d.op, d.class}
+	by := failure{d.phase, d.op, d.class, f.messages.Of(string(d.class), text)}
 	c := s.counts[by]
 	if c == nil {
-		c = &results.ErrorCount{Operation: string(f.ops[d.op]), Phase: phases[d.phase], Class: string(d.class)}
+		c = &results.ErrorCount{Operation: string(f.ops[d.op]), Phase: phases[d.phase], Class: string(d.class), Message: by.message}
 		s.counts[by] = c
 	}
 	c.Count++
 	if !f.exampled[d.class] {
 		f.exampled[d.class] = true
-		c.FirstText, c.FirstTime = d.err.Error(), f.open.clock.Time(d.end)
+		c.FirstText, c.FirstTime = text, f.open.clock.Time(d.end)
 	}
 	l := &s.latency[d.phase*len(f.ops)+d.op]
 	f.add(l, d.outcome, d)

@@ -78,11 +78,11 @@ func (r *records) series(n, c int, o database.Outcome) results.Series {
 	}
 }
 
-// errorCounts lists a second's failures by phase, operation and class.
+// errorCounts lists a second's failures by phase, operation, class and message.
 func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	var list []results.ErrorCount
 	order := func(a, b failure) int {
-		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.op, b.op), cmp.Compare(a.class, b.class))
+		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.op, b.op), cmp.Compare(a.class, b.class), cmp.Compare(a.message, b.message))
 	}
 	for _, by := range slices.SortedFunc(maps.Keys(f.counts), order) {
 		c := *f.counts[by]

@@ -9,7 +9,7 @@
 //
 //	manifest.json            the experiment, the machines, the marks ([Manifest])
 //	TAG/intervals.csv        a row per second, step, phase and operation ([Interval])
-//	TAG/errors.csv           a row per second and class of error ([ErrorCount])
+//	TAG/errors.csv           a row per second, class and message of errors ([ErrorCount])
 //	TAG/events.jsonl         members, leaders, boundaries of steps ([Event])
 //	TAG/latency.hlog         ok latencies, a line per second and [Series]
 //	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]

@@ -4,9 +4,11 @@ import "github.com/coreos/dbtester/pkg/linefile"
 
 import "time"
 
-// ErrorCount is one row of errors.csv: how often a class of error ended a
-// request of a phase in one second. FirstText and FirstTime are set once per
-// class and step. An empty Phase counts as measured.
+// ErrorCount is one row of errors.csv: how often errors of a class with one message
+// ended a request of a phase in one second. In Message numbers are N, addresses ADDR and
+// ids ID; a load has few of them, and "others" counts what goes beyond. It is empty in
+// files before it existed. FirstText and FirstTime are set once per class and step. An
+// empty Phase counts as measured.
 type ErrorCount struct {
 	Second    int64
 	Step      int
@@ -16,10 +18,13 @@ type ErrorCount struct {
 	Count     int64
 	FirstText string
 	FirstTime time.Time
+	Message   string
 }
 
 // errorColumns declares errors.csv, in the order of its columns.
 func errorColumns() []linefile.Column[ErrorCount] {
+	message := linefile.TextColumn("message", func(e *ErrorCount) *string { return &e.Message })
+	message.Optional = true
 	return []linefile.Column[ErrorCount]{
 		linefile.IntColumn("second", func(e *ErrorCount) *int64 { return &e.Second }),
 		linefile.IntColumn("step", func(e *ErrorCount) *int { return &e.Step }),
@@ -29,6 +34,7 @@ func errorColumns() []linefile.Column[ErrorCount] {
 		linefile.IntColumn("count", func(e *ErrorCount) *int64 { return &e.Count }),
 		linefile.TextColumn("first_text", func(e *ErrorCount) *string { return &e.FirstText }),
 		linefile.TimeColumn("first_time", func(e *ErrorCount) *time.Time { return &e.FirstTime }),
+		message,
 	}
 }
 
