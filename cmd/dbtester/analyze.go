@@ -76,12 +76,20 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if o.Folders, err = a.withoutReports(remote.runs); err != nil {
 		return err
 	}
-	for _, run := range o.Folders {
+	if err := checkRuns(o.Folders); err != nil {
+		return err
+	}
+	return a.printReport(ctx, o, f.summary, to)
+}
+
+// checkRuns returns an error if a folder holds no run.
+func checkRuns(folders []string) error {
+	for _, run := range folders {
 		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
 			return usageError{fmt.Errorf("%s is not a result folder: %w%s", run, err, runsInside(run))}
 		}
 	}
-	return a.printReport(ctx, o, f.summary, to)
+	return nil
 }
 
 // runsInside names the newest result folder below a folder, "" if there is none.

@@ -17,11 +17,13 @@ import (
 
 // The exit codes, as the README lists them.
 const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInvalid     = 3
-	exitInterrupted = 130
+	exitDone         = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitInvalid      = 3
+	exitWorse        = 4
+	exitInconclusive = 5
+	exitInterrupted  = 130
 )
 
 // errInterrupted is the cause of a command's context after a signal.
@@ -82,6 +84,8 @@ func (a *app) exitCode(err error) int {
 	var usage usageError
 	var problems *yamlfile.Problems
 	var invalid *invalidError
+	var worse *worseError
+	var inconclusive *inconclusiveError
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
@@ -89,6 +93,10 @@ func (a *app) exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &invalid):
 		return exitInvalid
+	case errors.As(err, &worse):
+		return exitWorse
+	case errors.As(err, &inconclusive):
+		return exitInconclusive
 	default:
 		return exitFailed
 	}
@@ -128,6 +136,7 @@ func newRoot(a *app) *cobra.Command {
 		newAgent(a),
 		newControl(a),
 		newAnalyze(a),
+		newCompare(a),
 		newUpload(a),
 		newInstall(a),
 		newConfig(a),

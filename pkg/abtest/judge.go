@@ -88,12 +88,20 @@ func Judge(rule Rule, metrics []Metric) Result {
 		if f.Verdict == Inconclusive {
 			f.More = rule.more(f.Sample, len(ps))
 			if least := f.Sample.Least(rule.Alpha / 2 / float64(len(ps))); f.Sample.Size() < least {
-				result.Reasons = append(result.Reasons, fmt.Sprintf("%s: a difference of any size needs at least %d", f.Name, least))
+				result.Reasons = append(result.Reasons, fmt.Sprintf("%s: a difference of any size needs at least %s", f.Name, sizeText(f.Sample, least)))
 			}
 		}
 	}
 	result.Verdict = overall(result.Findings)
 	return result
+}
+
+// sizeText is a size of the sample's kind.
+func sizeText(s Sample, n int) string {
+	if _, paired := s.(Pairs); paired {
+		return fmt.Sprintf("%d pairs", n)
+	}
+	return fmt.Sprintf("%d runs of each", n)
 }
 
 // find estimates and tests one metric.

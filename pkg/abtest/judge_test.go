@@ -87,7 +87,7 @@ func TestHolm(t *testing.T) {
 // TestTooFewSaysSo: a verdict that no data could give names the number that could.
 func TestTooFewSaysSo(t *testing.T) {
 	got := Judge(rule, []Metric{throughput(Groups{A: []float64{1, 2, 3}, B: []float64{4, 5, 6}})})
-	if got.Verdict != Inconclusive || !strings.Contains(strings.Join(got.Reasons, " "), "needs at least 4") {
+	if got.Verdict != Inconclusive || !strings.Contains(strings.Join(got.Reasons, " "), "needs at least 4 runs of each") {
 		t.Errorf("%s %q, want inconclusive and the 4 runs that are needed", got.Verdict, got.Reasons)
 	}
 	if got.Findings[0].More < 1 {

@@ -7,9 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/abtest"
 )
 
-// simulated is a quarter of what `make verdicts` simulates. Seeds are fixed, so that
+// simulated is an eighth of what `make verdicts` simulates. Seeds are fixed, so that
 // every machine gets the same numbers.
-const simulated = 500
+const simulated = 250
 
 func TestAlarms(t *testing.T) {
 	for i, kind := range hostKinds() {

@@ -1,0 +1,219 @@
+// Package compare decides from recorded runs whether B is better than A, worse,
+// equivalent, or whether the runs are too few to decide. The unit is the run: each
+// recorded run gives one value of each metric, and pkg/abtest compares the values.
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Options are fixed before any number is looked at.
+type Options struct {
+	// A and B are the result folders of the two sides.
+	A, B []string
+	// TagA and TagB choose a database of each folder; "" is its only one.
+	TagA, TagB string
+	// Metrics decide: names of [Names]. The others are shown.
+	Metrics []string
+	// Margin is the largest difference that does not matter, as a share.
+	Margin float64
+}
+
+// Alpha is the chance that a comparison of equal sides finds a difference.
+const Alpha = .05
+
+// Refusal is the error of a comparison that has no meaning.
+type Refusal struct{ Reasons []string }
+
+func (r *Refusal) Error() string {
+	return "these runs cannot be compared:\n  " + strings.Join(r.Reasons, "\n  ")
+}
+
+// Recorded is one run of one side.
+type Recorded struct {
+	Folder string
+	Run    *run.Run
+}
+
+// Report is a comparison with everything that qualifies it.
+type Report struct {
+	abtest.Result
+	Margin float64
+	A, B   Side
+	// Interleaved reports whether the runs were made in turns, so that they are pairs.
+	Interleaved bool
+	// Differences are the settings in which the sides differ.
+	Differences []string
+	// Invalid are the marks that make a run's numbers invalid: then there is no verdict.
+	Invalid []string
+	// Notes qualify the numbers.
+	Notes []string
+	rows  []row
+}
+
+// Side is A or B.
+type Side struct {
+	Name string
+	Runs []Recorded
+}
+
+// Run reads and compares. Its error is a [*Refusal] if the question has no meaning.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	a, errA := readSide(ctx, "A", o.A, o.TagA)
+	b, errB := readSide(ctx, "B", o.B, o.TagB)
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
+	}
+	return compareSides(o, a, b)
+}
+
+// readSide reads the runs of one side.
+func readSide(ctx context.Context, name string, folders []string, tag string) (Side, error) {
+	s := Side{Name: name}
+	for _, folder := range folders {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
+		runs, err := run.FromFolder(folder)
+		if err != nil {
+			return s, err
+		}
+		var tags []string
+		for _, r := range runs {
+			tags = append(tags, r.Info.Record.Tag)
+		}
+		at := slices.Index(tags, tag)
+		if tag == "" && len(runs) == 1 {
+			at = 0
+		}
+		if at < 0 {
+			return s, &Refusal{[]string{fmt.Sprintf("%s holds %s: choose one of them with --tag (of the first runs) and --to-tag (of those after --to)", folder, strings.Join(tags, ", "))}}
+		}
+		s.Runs = append(s.Runs, Recorded{folder, runs[at]})
+	}
+	for i, r := range s.Runs {
+		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and shown as the side's name
+	}
+	return s, nil
+}
+
+// compareSides compares runs that were read.
+func compareSides(o Options, a, b Side) (*Report, error) {
+	if reasons := refusals(a, b); len(reasons) > 0 {
+		return nil, &Refusal{reasons}
+	}
+	r := &Report{Margin: o.Margin, A: a, B: b, Differences: differences(a, b)}
+	all := slices.Concat(a.Runs, b.Runs)
+	r.Invalid = invalid(all)
+	r.Notes = append(r.Notes, inconsistencies(a)...)
+	r.Notes = append(r.Notes, inconsistencies(b)...)
+	pairs := pairsOf(a.Runs, b.Runs)
+	if r.Interleaved = pairs != nil; !r.Interleaved {
+		r.Notes = append(r.Notes, "not interleaved: the runs of A and B were not made in turns, so that anything that changed on the machines in between looks like a difference between A and B")
+	}
+	unknown, err := r.judge(o, pairs)
+	if err != nil {
+		return nil, err
+	}
+	r.Notes = append(r.Notes, unknown...)
+	r.Notes = append(r.Notes, r.Reasons...)
+	return r, nil
+}
+
+// pair is two runs that were made one right after the other.
+type pair struct{ a, b *run.Run }
+
+// pairsOf returns the pairs of runs that were made in turns, and in which A was first
+// about as often as B. It is nil of others.
+func pairsOf(a, b []Recorded) (pairs []pair) {
+	if len(a) != len(b) || len(a) < 2 {
+		return nil
+	}
+	isB := map[*run.Run]bool{}
+	for _, r := range b {
+		isB[r.Run] = true
+	}
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(x, y Recorded) int {
+		return x.Run.Info.Record.LoadStart.Compare(y.Run.Info.Record.LoadStart)
+	})
+	firsts := 0
+	for i := 0; i < len(all); i += 2 {
+		x, y := all[i].Run, all[i+1].Run
+		switch {
+		case isB[x] == isB[y]:
+			return nil
+		case isB[x]:
+			pairs, firsts = append(pairs, pair{y, x}), firsts-1
+		default:
+			pairs, firsts = append(pairs, pair{x, y}), firsts+1
+		}
+	}
+	if firsts < -1 || firsts > 1 {
+		return nil
+	}
+	return pairs
+}
+
+// invalid returns the marks that make runs invalid, each with its folder.
+func invalid(runs []Recorded) (list []string) {
+	for _, r := range runs {
+		marks := slices.Clone(r.Run.Info.Record.Validity)
+		if r.Run.Info.Manifest != nil {
+			marks = append(marks, r.Run.Info.Manifest.Validity...)
+		}
+		if state := r.Run.Info.Record.State; state != results.StateComplete {
+			marks = append(marks, results.Mark{Invalid: true, Code: "state", Text: fmt.Sprintf("the run is %s", state)})
+		}
+		for _, m := range marks {
+			if m.Invalid {
+				list = append(list, fmt.Sprintf("%s (%s): %s: %s", filepath.Base(r.Folder), r.Run.Info.Tag, m.Code, m.Text))
+			}
+		}
+	}
+	return list
+}
+
+// judge compares every metric and fills the rows. It returns what is not known of
+// metrics that decide.
+func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
+	if most := max(len(r.A.Runs), len(r.B.Runs)); most > abtest.MaxGroup {
+		return nil, &Refusal{[]string{fmt.Sprintf("at most %d runs a side can be compared, got %d", abtest.MaxGroup, most)}}
+	}
+	var metrics []abtest.Metric
+	undecided := false
+	for stage := range r.A.Runs[0].Run.Stages {
+		for _, def := range definitions() {
+			one := row{definition: def, stage: stage, label: r.A.Runs[0].Run.Stages[stage].Label}
+			one.a, one.b = one.values(r.A.Runs), one.values(r.B.Runs)
+			decides := slices.Contains(o.Metrics, def.name)
+			if missing := slices.Concat(one.a.missing, one.b.missing); len(missing) > 0 {
+				if decides {
+					undecided = true
+					unknown = append(unknown, fmt.Sprintf("%s is not known of %s", one.name(), strings.Join(missing, "; ")))
+				}
+				continue
+			}
+			metrics = append(metrics, abtest.Metric{Name: one.name(), HigherIsBetter: def.higher, Decides: decides, Sample: one.sample(pairs)})
+			r.rows = append(r.rows, one)
+		}
+	}
+	r.Result = abtest.Judge(abtest.Rule{Alpha: Alpha, Margin: o.Margin}, metrics)
+	if undecided && r.Verdict != abtest.Worse {
+		r.Verdict = abtest.Inconclusive
+	}
+	return unknown, nil
+}
+
+// Percent returns a shift of logarithms as a change in percent.
+func Percent(shift float64) float64 { return 100 * math.Expm1(shift) }

@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+// document is the report for programs. Shares and changes are in percent; a bound or a
+// p-value that does not exist is null.
+type document struct {
+	Verdict       string         `json:"verdict"`
+	Sentence      string         `json:"sentence"`
+	Interleaved   bool           `json:"interleaved"`
+	Alpha         float64        `json:"alpha"`
+	MarginPercent float64        `json:"margin_percent"`
+	Differences   []string       `json:"differences"`
+	Invalid       []string       `json:"invalid"`
+	Notes         []string       `json:"notes"`
+	A             []documentRun  `json:"a"`
+	B             []documentRun  `json:"b"`
+	Metrics       []documentLine `json:"metrics"`
+}
+
+type documentRun struct {
+	Folder    string    `json:"folder"`
+	Tag       string    `json:"tag"`
+	LoadStart time.Time `json:"load_start"`
+}
+
+type documentLine struct {
+	Name           string         `json:"name"`
+	Unit           string         `json:"unit"`
+	HigherIsBetter bool           `json:"higher_is_better"`
+	Decides        bool           `json:"decides"`
+	Verdict        abtest.Verdict `json:"verdict,omitempty"`
+	A              []float64      `json:"a"`
+	B              []float64      `json:"b"`
+	MedianA        float64        `json:"median_a"`
+	MedianB        float64        `json:"median_b"`
+	ChangePercent  *float64       `json:"change_percent"`
+	LowPercent     *float64       `json:"low_percent"`
+	HighPercent    *float64       `json:"high_percent"`
+	P              *float64       `json:"p"`
+	PHolm          *float64       `json:"p_holm"`
+	PMargin        *float64       `json:"p_margin"`
+	More           int            `json:"more_needed,omitempty"`
+}
+
+// finite returns a pointer to a number that JSON has, nil to others.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func (r *Report) document() document {
+	d := document{
+		Verdict: r.Word(), Sentence: r.Sentence(), Interleaved: r.Interleaved, Alpha: Alpha, MarginPercent: 100 * r.Margin,
+		Differences: nonNil(r.Differences), Invalid: nonNil(r.Invalid), Notes: nonNil(r.Notes), Metrics: []documentLine{},
+	}
+	for _, one := range r.A.Runs {
+		d.A = append(d.A, documentRun{one.Folder, one.Run.Info.Record.Tag, one.Run.Info.Record.LoadStart})
+	}
+	for _, one := range r.B.Runs {
+		d.B = append(d.B, documentRun{one.Folder, one.Run.Info.Record.Tag, one.Run.Info.Record.LoadStart})
+	}
+	for i, f := range r.Findings {
+		one := &r.rows[i]
+		d.Metrics = append(d.Metrics, documentLine{
+			Name: f.Name, Unit: one.unit, HigherIsBetter: f.HigherIsBetter, Decides: f.Decides, Verdict: f.Verdict,
+			A: one.a.list(), B: one.b.list(), MedianA: one.a.median(), MedianB: one.b.median(),
+			ChangePercent: finite(Percent(f.Shift)), LowPercent: boundPercent(f.Low), HighPercent: boundPercent(f.High),
+			P: finite(f.P), PHolm: finite(f.Adjusted), PMargin: finite(f.Outside), More: f.More,
+		})
+	}
+	return d
+}
+
+// boundPercent is nil for a bound that is infinite.
+func boundPercent(shift float64) *float64 {
+	if math.IsInf(shift, 0) {
+		return nil
+	}
+	return finite(Percent(shift))
+}
+
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// JSON is the report for programs.
+func (r *Report) JSON() (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r.document()); err != nil {
+		return "", fmt.Errorf("encode json: %w", err)
+	}
+	return b.String(), nil
+}
+
+// CSV has one line for each metric.
+func (r *Report) CSV() (string, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	lines := [][]string{{"METRIC", "UNIT", "DECIDES", "MEDIAN-A", "MEDIAN-B", "CHANGE-PERCENT", "LOW-PERCENT", "HIGH-PERCENT", "P", "P-HOLM", "P-MARGIN", "VERDICT", "MORE-NEEDED"}}
+	for _, m := range r.document().Metrics {
+		text := func(v *float64) string {
+			if v == nil {
+				return ""
+			}
+			return fmt.Sprint(*v)
+		}
+		lines = append(lines, []string{m.Name, m.Unit, fmt.Sprint(m.Decides), fmt.Sprint(m.MedianA), fmt.Sprint(m.MedianB),
+			text(m.ChangePercent), text(m.LowPercent), text(m.HighPercent), text(m.P), text(m.PHolm), text(m.PMargin), string(m.Verdict), fmt.Sprint(m.More)})
+	}
+	if err := w.WriteAll(lines); err != nil {
+		return "", fmt.Errorf("encode csv: %w", err)
+	}
+	return b.String(), nil
+}
+
+// Benchstat has the values of all runs in the format of Go's benchmarks, one line for
+// each run and step: `benchstat -col side FILE` compares them.
+func (r *Report) Benchstat() string {
+	var b strings.Builder
+	for _, s := range []Side{r.A, r.B} {
+		fmt.Fprintf(&b, "side: %s\n", s.Name)
+		for _, one := range s.Runs {
+			for i := range r.rows {
+				m := &r.rows[i]
+				if i == 0 || m.label != r.rows[i-1].label {
+					fmt.Fprintf(&b, "%sBenchmarkLoad%s 1", strings.Repeat("\n", min(i, 1)), benchstatName(m.label))
+				}
+				column, unit := m.a, m.unit
+				if s.Name == r.B.Name {
+					column = m.b
+				}
+				if unit == "ms" {
+					unit = m.definition.name + "-ms"
+				}
+				fmt.Fprintf(&b, " %g %s", column.values[one.Run], unit)
+			}
+			fmt.Fprintln(&b)
+		}
+	}
+	return b.String()
+}
+
+// benchstatName is the label of a step as a part of a benchmark's name.
+func benchstatName(label string) string {
+	if label == "" {
+		return ""
+	}
+	return "/" + strings.ReplaceAll(label, " ", "_")
+}

@@ -1,0 +1,117 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+// definition is one metric of a stage of a run.
+type definition struct {
+	name, unit string
+	higher     bool // is better
+	of         func(*run.Stage) run.Measure
+}
+
+// definitions lists the metrics in the order of the report.
+func definitions() []definition {
+	list := []definition{{"throughput", "requests/s", true, func(s *run.Stage) run.Measure { return s.Throughput.Average }}}
+	for _, p := range []struct {
+		name  string
+		share float64
+	}{{"p50", .5}, {"p90", .9}, {"p99", .99}, {"p999", .999}} {
+		list = append(list, definition{p.name, "ms", false, func(s *run.Stage) run.Measure { return s.Latency.Due.Quantile(p.share) }})
+	}
+	return list
+}
+
+// Names returns the names of all metrics.
+func Names() (names []string) {
+	for _, d := range definitions() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// Defaults are the metrics that decide unless others are declared.
+func Defaults() []string { return []string{"throughput", "p99"} }
+
+// row is one metric of one stage in all runs.
+type row struct {
+	definition
+	stage int
+	label string // of the stage
+	a, b  column
+}
+
+// name is unique in a report.
+func (r *row) name() string {
+	if r.label == "" {
+		return r.definition.name
+	}
+	return fmt.Sprintf("%s (%s)", r.definition.name, r.label)
+}
+
+// column holds the values of one side.
+type column struct {
+	values  map[*run.Run]float64
+	order   []*run.Run
+	missing []string // runs and reasons
+}
+
+func (r *row) values(runs []Recorded) column {
+	c := column{values: map[*run.Run]float64{}}
+	for _, one := range runs {
+		m := run.Missing("no such step")
+		if r.stage < len(one.Run.Stages) {
+			m = r.of(one.Run.Stages[r.stage])
+		}
+		if m.Known() && m.Value <= 0 {
+			m = run.Missing("it is %g", m.Value)
+		}
+		if !m.Known() {
+			c.missing = append(c.missing, fmt.Sprintf("%s (%s)", one.Run.Info.Tag, m.Missing))
+			continue
+		}
+		c.values[one.Run] = m.Value
+		c.order = append(c.order, one.Run)
+	}
+	return c
+}
+
+// list returns the values in the order of the runs.
+func (c *column) list() (values []float64) {
+	for _, r := range c.order {
+		values = append(values, c.values[r])
+	}
+	return values
+}
+
+// median of the values.
+func (c *column) median() float64 {
+	sorted := slices.Sorted(slices.Values(c.list()))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// sample returns the logarithms as pairs, or as groups if the runs are no pairs.
+func (r *row) sample(pairs []pair) abtest.Sample {
+	if pairs != nil {
+		var d abtest.Pairs
+		for _, p := range pairs {
+			d = append(d, math.Log(r.b.values[p.b])-math.Log(r.a.values[p.a]))
+		}
+		return d
+	}
+	var g abtest.Groups
+	for _, v := range r.a.list() {
+		g.A = append(g.A, math.Log(v))
+	}
+	for _, v := range r.b.list() {
+		g.B = append(g.B, math.Log(v))
+	}
+	return g
+}

@@ -1,0 +1,160 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// free returns the parameters of a load, by their names in the manifest, that may differ
+// between A and B: they change what happens to a request, not what is asked for.
+func free() []string {
+	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "judge", "expect"}
+}
+
+// refusals returns why the two sides cannot be compared.
+func refusals(a, b Side) (reasons []string) {
+	for _, s := range []Side{a, b} {
+		if len(s.Runs) == 0 {
+			reasons = append(reasons, s.Name+" has no run")
+		}
+	}
+	if len(reasons) > 0 {
+		return reasons
+	}
+	seen := map[string]string{}
+	first := a.Runs[0]
+	for _, r := range slices.Concat(a.Runs, b.Runs) {
+		id := r.Folder
+		if m := r.Run.Info.Manifest; m != nil && m.RunID != "" {
+			id = m.RunID
+		}
+		id += " " + r.Run.Info.Record.Tag
+		if other, twice := seen[id]; twice {
+			reasons = append(reasons, fmt.Sprintf("%s is the same run as %s", r.Run.Info.Tag, other))
+		}
+		seen[id] = r.Run.Info.Tag
+		if x, y := format(first.Run), format(r.Run); x != y {
+			reasons = append(reasons, fmt.Sprintf("the records of %s have format %d, those of %s format %d: definitions of numbers changed in between", first.Run.Info.Tag, x, r.Run.Info.Tag, y))
+		}
+	}
+	for _, name := range differingParameters(first, slices.Concat(a.Runs[1:], b.Runs)) {
+		reasons = append(reasons, "the loads differ in "+name)
+	}
+	return reasons
+}
+
+func format(r *run.Run) int {
+	if r.Info.Manifest == nil {
+		return 0
+	}
+	return r.Info.Manifest.Format
+}
+
+// differingParameters names the parameters of the load that must be equal and are not,
+// with the values of the first pair of runs that differs.
+func differingParameters(first Recorded, others []Recorded) (list []string) {
+	want := parameters(first.Run)
+	for _, r := range others {
+		got := parameters(r.Run)
+		names := maps.Clone(want)
+		maps.Copy(names, got)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			named := func(s string) bool { return strings.HasPrefix(s, name+":") }
+			if want[name] == got[name] || slices.ContainsFunc(list, named) {
+				continue
+			}
+			list = append(list, fmt.Sprintf("%s: %s in %s, %s in %s", name, orUnset(want[name]), first.Run.Info.Tag, orUnset(got[name]), r.Run.Info.Tag))
+		}
+	}
+	return list
+}
+
+func orUnset(text string) string {
+	if text == "" {
+		return "not set"
+	}
+	return text
+}
+
+// parameters returns those of the run's load that must be equal, as JSON.
+func parameters(r *run.Run) map[string]string {
+	data, err := json.Marshal(r.Info.Record.Load.Load)
+	var all map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for name, value := range all {
+		if !slices.Contains(free(), name) {
+			out[name] = string(value)
+		}
+	}
+	return out
+}
+
+// differences lists the settings in which the sides differ: this is the change whose
+// effect is compared.
+func differences(a, b Side) (list []string) {
+	names := map[string]string{}
+	for _, s := range []Side{a, b} {
+		for _, r := range s.Runs {
+			names[r.Run.Info.Tag] = s.Name
+		}
+	}
+	x, y := databases(a), databases(b)
+	if x != y {
+		list = append(list, fmt.Sprintf("database: A: %s; B: %s", x, y))
+	}
+	if x, y := executables(a), executables(b); x != y && x != "" && y != "" {
+		list = append(list, fmt.Sprintf("executables: A: %s; B: %s", x, y))
+	}
+	return append(list, table.Unequal(runsOf(a, b), names)...)
+}
+
+// inconsistencies are the settings in which the runs of one side differ from each other.
+func inconsistencies(s Side) (list []string) {
+	for _, text := range table.Unequal(runsOf(s), nil) {
+		list = append(list, fmt.Sprintf("the runs of %s differ among themselves in %s", s.Name, text))
+	}
+	return list
+}
+
+func runsOf(sides ...Side) (runs []*run.Run) {
+	for _, s := range sides {
+		for _, r := range s.Runs {
+			runs = append(runs, r.Run)
+		}
+	}
+	return runs
+}
+
+func databases(s Side) string {
+	var names []string
+	for _, r := range runsOf(s) {
+		names = append(names, r.Info.Record.Database)
+	}
+	return strings.Join(run.Distinct(names), ", ")
+}
+
+// executables are the hashes of the members' programs, shortened.
+func executables(s Side) string {
+	var all []string
+	for _, r := range runsOf(s) {
+		for _, m := range r.Info.Record.Members {
+			if m.Release == nil {
+				continue
+			}
+			for _, tool := range slices.Sorted(maps.Keys(m.Release.SHA256)) {
+				hash := m.Release.SHA256[tool]
+				all = append(all, fmt.Sprintf("%s sha256 %s", tool, hash[:min(12, len(hash))]))
+			}
+		}
+	}
+	return strings.Join(run.Distinct(all), ", ")
+}

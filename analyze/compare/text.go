@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/plaintext"
+)
+
+// Invalid is the word for a comparison without a verdict.
+const Invalid = "invalid"
+
+// Word returns the verdict, or [Invalid] if a run is.
+func (r *Report) Word() string {
+	if len(r.Invalid) > 0 {
+		return Invalid
+	}
+	return string(r.Verdict)
+}
+
+// Sentence is the verdict with the metrics that made it.
+func (r *Report) Sentence() string {
+	var parts []string
+	for _, f := range r.Findings {
+		if f.Verdict == r.Verdict {
+			parts = append(parts, f.Name+" "+changeText(&f))
+		}
+	}
+	because := ""
+	if len(parts) > 0 {
+		because = ": " + strings.Join(parts, ", ")
+	}
+	switch r.Word() {
+	case Invalid:
+		return "There is no verdict: a run is not valid."
+	case string(abtest.Inconclusive):
+		return "It is not known whether B differs from A" + because + r.moreText() + "."
+	case string(abtest.Equivalent):
+		return fmt.Sprintf("B is equivalent to A within %s%s.", percentText(100*r.Margin), because)
+	}
+	return fmt.Sprintf("B is %s than A%s.", r.Verdict, because)
+}
+
+// moreText says how many runs are missing, "" if that is not known.
+func (r *Report) moreText() string {
+	more := 0
+	for _, f := range r.Findings {
+		more = max(more, f.More)
+	}
+	switch {
+	case more == 0:
+		return ""
+	case r.Interleaved:
+		return fmt.Sprintf("; about %d more pairs would decide", more)
+	}
+	return fmt.Sprintf("; about %d more runs of each would decide", more)
+}
+
+// changeText is a change in percent with its interval.
+func changeText(f *abtest.Finding) string {
+	return fmt.Sprintf("%s %s", signed(f.Shift), intervalText(f))
+}
+
+func intervalText(f *abtest.Finding) string {
+	if math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) {
+		return "[too few runs]"
+	}
+	return fmt.Sprintf("[%s .. %s]", signed(f.Low), signed(f.High))
+}
+
+func signed(shift float64) string {
+	return strings.Replace(fmt.Sprintf("%+.1f %%", Percent(shift)), "-0.0", "+0.0", 1)
+}
+
+func percentText(v float64) string { return fmt.Sprintf("%.4g %%", v) }
+
+// number prints a value with four significant digits.
+func number(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}
+
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return ""
+	case p < .0001:
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.4f", p)
+}
+
+// header names the columns of lines.
+func header() []string {
+	return []string{"metric", "A", "B", "change", "95 % interval", "p (Holm)", "p (margin)", "verdict"}
+}
+
+// lines are the metrics as text, one row each.
+func (r *Report) lines() (out [][]string) {
+	for i, f := range r.Findings {
+		one := &r.rows[i]
+		verdict := string(f.Verdict)
+		if verdict == "" {
+			verdict = "(shown only)"
+		}
+		out = append(out, []string{fmt.Sprintf("%s, %s", f.Name, one.unit), number(one.a.median()), number(one.b.median()),
+			signed(f.Shift), intervalText(&f), pText(f.Adjusted), pText(f.Outside), verdict})
+	}
+	return out
+}
+
+// legend explains the columns of lines.
+func (r *Report) legend() string {
+	how := "of two groups: exact rank sums"
+	if r.Interleaved {
+		how = "within pairs: exact signed ranks"
+	}
+	return fmt.Sprintf("A and B are medians of runs; change is the Hodges-Lehmann estimate of B/A - 1 from logarithms %s. p (Holm) is the chance of such a difference between equal sides, over all metrics that decide; p (margin) that of so small a one if the sides differed by %s. Each counts at most at %g.", how, percentText(100*r.Margin), Alpha)
+}
+
+// sides lists the runs of both sides.
+func (r *Report) sides() (out []string) {
+	for _, s := range []Side{r.A, r.B} {
+		var names []string
+		for _, one := range s.Runs {
+			names = append(names, filepath.Base(one.Folder))
+		}
+		first := s.Runs[0].Run.Info.Record
+		out = append(out, fmt.Sprintf("%s: %s, %d run%s: %s", s.Name, first.Tag, len(s.Runs), plural(len(s.Runs)), strings.Join(names, ", ")))
+	}
+	return out
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// differenceLines are the settings that differ, or the statement that none is known.
+func (r *Report) differenceLines() []string {
+	if len(r.Differences) == 0 {
+		return []string{"no recorded setting"}
+	}
+	return r.Differences
+}
+
+// Text is the report for a terminal.
+func (r *Report) Text() string {
+	var b strings.Builder
+	for _, s := range r.sides() {
+		fmt.Fprintln(&b, s)
+	}
+	fmt.Fprintln(&b, "differing:")
+	for _, d := range r.differenceLines() {
+		fmt.Fprintf(&b, "  %s\n", d)
+	}
+	fmt.Fprintf(&b, "\n%s\n\n%s", r.Sentence(), table.Frame(header(), [][][]string{r.lines()}))
+	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	for _, m := range r.Invalid {
+		fmt.Fprintf(&b, "INVALID %s\n", m)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	return plaintext.Visible(b.String())
+}
+
+// Markdown is the report for a pull request.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Compare: %s\n\n%s\n\n", r.Word(), plaintext.Markdown(r.Sentence()))
+	for _, s := range r.sides() {
+		fmt.Fprintf(&b, "- %s\n", plaintext.Markdown(s))
+	}
+	for _, d := range r.differenceLines() {
+		fmt.Fprintf(&b, "- differing: %s\n", plaintext.Markdown(d))
+	}
+	fmt.Fprintf(&b, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
+	for _, line := range r.lines() {
+		for i := range line {
+			line[i] = plaintext.Markdown(line[i])
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
+	}
+	fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.legend()))
+	for _, m := range r.Invalid {
+		fmt.Fprintf(&b, "- INVALID %s\n", plaintext.Markdown(m))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "- %s\n", plaintext.Markdown(n))
+	}
+	return b.String()
+}

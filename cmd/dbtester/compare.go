@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+type compareFlags struct {
+	to      boundary
+	tag     string
+	toTag   string
+	metrics []string
+	margin  string
+	format  string
+	keyFile string
+}
+
+// boundary is --to: the arguments after it are those of B.
+type boundary struct {
+	flags *pflag.FlagSet
+	at    int // arguments before it, -1 without it
+	named []string
+}
+
+var _ pflag.Value = (*boundary)(nil)
+
+func (b *boundary) String() string { return "" }
+func (b *boundary) Type() string   { return "RUN..." }
+
+// here is the value of the flag if none is joined to it by "=".
+const here = " "
+
+// Set notes how many arguments there were before the flag.
+func (b *boundary) Set(value string) error {
+	if b.at >= 0 {
+		return errors.New("can be given once")
+	}
+	b.at = b.flags.NArg()
+	if value != here {
+		b.named = []string{value}
+	}
+	return nil
+}
+
+// sides splits the arguments.
+func (b *boundary) sides(args []string) (from, to []string) {
+	if b.at < 0 {
+		return args, nil
+	}
+	return args[:b.at], slices.Concat(b.named, args[b.at:])
+}
+
+func newCompare(a *app) *cobra.Command {
+	f := compareFlags{to: boundary{at: -1}}
+	cmd := &cobra.Command{
+		Use:   "compare RUN... --to RUN...",
+		Short: "Decide from recorded runs whether those after --to are better, worse or equivalent",
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.runCompare(cmd.Context(), &f, args) },
+	}
+	flags := cmd.Flags()
+	f.to.flags = flags
+	flags.Var(&f.to, "to", "the runs after it are B, those before it A")
+	flags.Lookup("to").NoOptDefVal = here
+	flags.StringVar(&f.tag, "tag", "", "folder of the database in A's runs (default: the only one)")
+	flags.StringVar(&f.toTag, "to-tag", "", "the same of B's runs (default: as --tag)")
+	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
+	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
+	flags.StringVar(&f.format, "format", "text", "text, json, csv, markdown or benchstat")
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL (default: those of the environment)")
+	return cmd
+}
+
+// worseError reports that B is worse, inconclusiveError that nothing is known.
+type (
+	worseError        struct{ text string }
+	inconclusiveError struct{ text string }
+)
+
+func (e *worseError) Error() string        { return e.text }
+func (e *inconclusiveError) Error() string { return e.text }
+
+func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (err error) {
+	o := compare.Options{TagA: f.tag, TagB: f.toTag, Metrics: f.metrics}
+	if o.TagB == "" {
+		o.TagB = o.TagA
+	}
+	if o.Margin, err = parseMargin(f.margin); err != nil {
+		return usageError{err}
+	}
+	for _, m := range f.metrics {
+		if !slices.Contains(compare.Names(), m) {
+			return usageError{fmt.Errorf("metric must be one of %s, got %q", strings.Join(compare.Names(), ", "), m)}
+		}
+	}
+	print, ok := map[string]func(*compare.Report) (string, error){
+		"text":      func(r *compare.Report) (string, error) { return r.Text(), nil },
+		"markdown":  func(r *compare.Report) (string, error) { return r.Markdown(), nil },
+		"benchstat": func(r *compare.Report) (string, error) { return r.Benchstat(), nil },
+		"json":      (*compare.Report).JSON,
+		"csv":       (*compare.Report).CSV,
+	}[f.format]
+	if !ok {
+		return usageError{fmt.Errorf("format must be text, json, csv, markdown or benchstat, got %q", f.format)}
+	}
+	from, to := f.to.sides(args)
+	if len(from) == 0 || len(to) == 0 {
+		return usageError{errors.New("name the result folders of A, then --to, then those of B")}
+	}
+	remote, err := a.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
+	defer func() { err = errors.Join(err, remote.remove()) }()
+	if err != nil {
+		return err
+	}
+	if o.A, err = a.withoutReports(remote.runs[:len(from)]); err == nil {
+		o.B, err = a.withoutReports(remote.runs[len(from):])
+	}
+	if err != nil {
+		return err
+	}
+	if err := checkRuns(slices.Concat(o.A, o.B)); err != nil {
+		return err
+	}
+	report, err := compare.Run(ctx, o)
+	if refusal := (*compare.Refusal)(nil); errors.As(err, &refusal) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	text, err := print(report)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.out, text)
+	return verdictError(report)
+}
+
+// verdictError is what the exit code of a comparison comes from.
+func verdictError(r *compare.Report) error {
+	switch {
+	case len(r.Invalid) > 0:
+		return &invalidError{reasons: r.Invalid}
+	case r.Verdict == abtest.Worse:
+		return &worseError{r.Sentence()}
+	case r.Verdict == abtest.Inconclusive:
+		return &inconclusiveError{r.Sentence()}
+	}
+	return nil
+}
+
+// parseMargin reads a share in percent.
+func parseMargin(text string) (float64, error) {
+	number, ok := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || !(v > 0 && v <= 100) {
+		return 0, fmt.Errorf("margin must be a percentage above 0%% and at most 100%%, such as 3%%, got %q", text)
+	}
+	return v / 100, nil
+}

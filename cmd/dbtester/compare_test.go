@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// recordedRuns writes n runs whose latencies are base and a little more for each.
+func recordedRuns(t *testing.T, name string, n int, base time.Duration, change func(*runtest.Fixture, *results.DatabaseRun)) (folders []string) {
+	t.Helper()
+	for i := range n {
+		f := runtest.NewFixture(t, filepath.Join(t.TempDir(), fmt.Sprintf("%s-%d", name, i+1)))
+		f.Alike, f.M.RunID = true, fmt.Sprint(name, i)
+		r := f.Database("etcd-v3.6", base+time.Duration(i)*10*time.Microsecond)
+		if change != nil {
+			change(f, r)
+		}
+		folders = append(folders, f.Write())
+	}
+	return folders
+}
+
+// TestCompare: what a comparison finds is its exit code.
+func TestCompare(t *testing.T) {
+	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
+	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
+		r.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 1"}}
+	})
+	other := recordedRuns(t, "d", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) { r.Load.ValueSize = 7 })
+	args := func(parts ...any) (list []string) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case string:
+				list = append(list, p)
+			case []string:
+				list = append(list, p...)
+			}
+		}
+		return list
+	}
+	metric := "--metric=p50"
+	for _, tt := range []struct {
+		name      string
+		args      []string
+		code      int
+		out, errs string
+	}{
+		{"worse", args(metric, a, "--to", b), exitWorse, "note: not interleaved", "B is worse than A: p50"},
+		{"better", args(b, "--to", a, metric), exitDone, "B is better than A: p50", ""},
+		{"equivalent", args("--metric", "throughput", a, "--to", b[:3]), exitDone, "B is equivalent to A within 3 %", ""},
+		{"too few", args(metric, a[:2], "--to", b[:2]), exitInconclusive, "p50: a difference of any size needs at least 4 runs of each", "It is not known"},
+		{"invalid before worse", args(metric, a, "--to", b, invalid), exitInvalid, "INVALID c-1 (B5): server lost", "not valid"},
+		{"another load", args(metric, a[:1], "--to", other), exitUsage, "", "value_size: 1024 in A1, 7 in B1"},
+		{"joined", args(metric, a[:1], "--to="+b[0], b[1:2]), exitInconclusive, "B: etcd-v3.6, 2 runs: b-1, b-2", ""},
+		{"markdown", args(metric, "--format", "markdown", a[:1], "--to", b[:1]), exitInconclusive, "### Compare: inconclusive", ""},
+		{"no side", args(a), exitUsage, "", "then --to, then those of B"},
+		{"two sides too many", args(a, "--to", b, "--to", b), exitUsage, "", "can be given once"},
+		{"unknown metric", args("--metric", "p42", a, "--to", b), exitUsage, "", `got "p42"`},
+		{"unknown format", args("--format", "xml", a, "--to", b), exitUsage, "", `got "xml"`},
+		{"margin", args("--margin", "0.03", a, "--to", b), exitUsage, "", `got "0.03"`},
+		{"no database of this name", args("--tag", "zk", a[:1], "--to", b[:1]), exitUsage, "", "holds etcd-v3.6: choose one"},
+	} {
+		code, out, errs := program(t, append([]string{"compare"}, tt.args...)...)
+		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
+			t.Errorf("%s: exit code %d, want %d with %q and %q:\n%s%s", tt.name, code, tt.code, tt.out, tt.errs, out, errs)
+		}
+	}
+}
