@@ -1,18 +1,13 @@
 package analyze
 
 import (
-	"strings"
-
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/page"
 )
 
 // writeHTML writes the report as one page that needs nothing else.
 func (d *document) writeHTML() error {
-	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Table: d.Table, Commands: d.commands()}
-	for _, l := range d.markLines() {
-		p.Marks = append(p.Marks, page.Mark{Text: l, Bad: strings.Contains(l, "INVALID ")})
-	}
+	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Table: d.Table, Commands: d.commands()}
 	for _, f := range d.drawn {
 		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
 	}

@@ -11,15 +11,17 @@ import (
 // data is a figure as the script reads it. Its numbers are those of the figure's CSV, to
 // five digits.
 type data struct {
-	Kind       string   `json:"kind"`
-	Title      string   `json:"title"`
-	Subtitle   string   `json:"subtitle,omitempty"`
-	X          axis     `json:"x"`
-	Y          axis     `json:"y"`
-	Band       string   `json:"band,omitempty"`
-	Notes      []string `json:"notes,omitempty"`
-	Steps      []step   `json:"steps,omitempty"`
-	Categories []string `json:"categories,omitempty"`
+	Kind     string   `json:"kind"`
+	Title    string   `json:"title"`
+	Subtitle string   `json:"subtitle,omitempty"`
+	X        axis     `json:"x"`
+	Y        axis     `json:"y"`
+	Band     string   `json:"band,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	Steps    []step   `json:"steps,omitempty"`
+	// Grey are stretches of the x axis with a grey background.
+	Grey       []numbers `json:"grey,omitempty"`
+	Categories []string  `json:"categories,omitempty"`
 	// Xs are the places of the points; series that share them name the same ones.
 	Xs     []numbers `json:"xs,omitempty"`
 	Series []series  `json:"series"`
@@ -50,8 +52,10 @@ type series struct {
 	Y      numbers `json:"y"`
 	Low    numbers `json:"low,omitempty"`
 	High   numbers `json:"high,omitempty"`
-	// Doubt are the places of the points that too few samples support.
-	Doubt []int `json:"doubt,omitempty"`
+	// Doubt are the places of the points that too few samples support, Partial of those
+	// whose value is of a part of their place.
+	Doubt   []int `json:"doubt,omitempty"`
+	Partial []int `json:"partial,omitempty"`
 }
 
 type grid struct {
@@ -94,6 +98,9 @@ func dataOf(f figure.Figure) *data {
 		}
 		d.Steps = append(d.Steps, one)
 	}
+	for _, g := range f.Grey {
+		d.Grey = append(d.Grey, numbers{g.From, g.To})
+	}
 	for i, s := range f.Series {
 		d.Series = append(d.Series, d.seriesOf(f, i, s))
 	}
@@ -104,11 +111,12 @@ func dataOf(f figure.Figure) *data {
 }
 
 func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
-	key, x := s.Key, s.X
-	if key == 0 {
-		key = i + 1
+	if s.Key == 0 {
+		s.Key = i + 1
 	}
-	one := series{Name: s.Name, Color: figure.Color(key), Marker: figure.Marker(key, markerSize), Dash: int(s.Dash), Thin: s.Thin, Y: s.Y, Low: s.Low, High: s.High}
+	x := s.X
+	color, shape := s.Look()
+	one := series{Name: s.Name, Color: color, Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Y: s.Y, Low: s.Low, High: s.High}
 	if f.Kind == figure.Heat {
 		one.Color, x = "#000000", nil
 		for column := range s.Y {
@@ -122,12 +130,18 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 			d.Xs = append(d.Xs, x)
 		}
 	}
-	for at, doubt := range s.Uncertain {
-		if doubt {
-			one.Doubt = append(one.Doubt, at)
+	one.Doubt, one.Partial = marked(s.Uncertain), marked(s.Partial)
+	return one
+}
+
+// marked returns the places that are true.
+func marked(all []bool) (places []int) {
+	for i, is := range all {
+		if is {
+			places = append(places, i)
 		}
 	}
-	return one
+	return places
 }
 
 func gridOf(g *figure.Grid) *grid {

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/table"
 )
 
@@ -25,20 +26,14 @@ import (
 type Page struct {
 	Title, Description string
 	Valid              bool
-	// Marks qualify the numbers.
-	Marks    []Mark
+	// Headline is the first screen, with what weakens the numbers.
+	Headline *headline.Headline
 	Table    *table.Table
 	Figures  []Figure
 	Errors   []Errors
 	Accounts []Account
 	// Commands make the run and the report again.
 	Commands []string
-}
-
-// Mark is one line of what weakens the numbers.
-type Mark struct {
-	Text string
-	Bad  bool // it makes them invalid
 }
 
 // Figure is a figure with its description for readers who cannot see it.
@@ -105,7 +100,7 @@ const (
 
 // Write returns the page.
 func Write(p Page) ([]byte, error) {
-	t, err := template.New("page").Parse(markup)
+	t, err := template.New("page").Funcs(template.FuncMap{"slug": slug}).Parse(markup)
 	if err != nil {
 		return nil, fmt.Errorf("read page template: %w", err)
 	}

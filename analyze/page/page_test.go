@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/table"
 )
 
@@ -24,7 +25,7 @@ func pageOf() Page {
 	}
 	p := Page{
 		Title: "A report " + hostile, Description: "Described " + hostile, Valid: true,
-		Marks: []Mark{{Text: "shared host " + hostile}},
+		Headline: headlineOf(),
 		Table: &table.Table{
 			Columns: []table.Header{{Tag: "etcd", Text: "etcd"}, {Tag: hostile, Text: hostile}},
 			Rows: []table.Line{
@@ -41,6 +42,18 @@ func pageOf() Page {
 		p.Figures = append(p.Figures, Figure{f, "About " + f.Title})
 	}
 	return p
+}
+
+// headlineOf is a first screen with hostile texts in every place.
+func headlineOf() *headline.Headline {
+	one, two := 1.0, 2.0
+	return &headline.Headline{
+		Verdict: "etcd answered more " + hostile, Trust: headline.Trust{Text: "weakened " + hostile, Reasons: []headline.Reason{{Code: "shared host", Text: hostile}}},
+		Unequal: []string{"fsync: " + hostile}, Columns: []headline.Column{{Text: "etcd", Trials: 3, Valid: true}, {Text: hostile, Trials: 1}},
+		Rows: []headline.Row{{Name: "throughput", Definition: hostile, Cells: []headline.Cell{
+			{Text: "2/s", Value: &two, RatioText: "best", Spread: "1 .. 3/s, n 3"}, {Text: "1/s " + hostile, Value: &one, RatioText: "0.5 x", Of: hostile},
+		}}},
+	}
 }
 
 // figures are two that share the time axis, and one of each other kind.

@@ -58,27 +58,39 @@ func thinned(f figure.Figure, bins int) figure.Figure {
 }
 
 func thinnedSeries(s figure.Series, bins int) figure.Series {
-	out := s
-	out.X, out.Y, out.Low, out.High, out.Uncertain = nil, nil, nil, nil, nil
 	from, to := s.X[0], s.X[len(s.X)-1]
 	width := (to - from) / float64(bins)
 	bin := func(i int) int { return min(int((s.X[i]-from)/width), bins-1) }
+	var kept []int
+	var low, high []float64
 	for first := 0; first < len(s.X); {
 		last := first
 		for last+1 < len(s.X) && bin(last+1) == bin(first) {
 			last++
 		}
-		low, high := edges(s.Low, first, last, math.Min), edges(s.High, first, last, math.Max)
 		for _, i := range extremes(s.Y, first, last) {
-			out.X, out.Y = append(out.X, s.X[i]), append(out.Y, s.Y[i])
-			if s.Low != nil {
-				out.Low, out.High = append(out.Low, low), append(out.High, high)
-			}
-			if s.Uncertain != nil {
-				out.Uncertain = append(out.Uncertain, s.Uncertain[i])
-			}
+			kept = append(kept, i)
+			low = append(low, edges(s.Low, first, last, math.Min))
+			high = append(high, edges(s.High, first, last, math.Max))
 		}
 		first = last + 1
+	}
+	out := s
+	out.X, out.Y, out.Uncertain, out.Partial = at(s.X, kept), at(s.Y, kept), at(s.Uncertain, kept), at(s.Partial, kept)
+	if s.Low != nil {
+		out.Low, out.High = low, high
+	}
+	return out
+}
+
+// at returns the values at some places, nil of nil.
+func at[T any](values []T, places []int) []T {
+	if values == nil {
+		return nil
+	}
+	out := make([]T, len(places))
+	for n, i := range places {
+		out[n] = values[i]
 	}
 	return out
 }

@@ -50,11 +50,11 @@ type section struct {
 }
 
 // Count is the number of rows in words, as the methods below count other things.
-func (s section) Count() string    { return counted(len(s.Rows), "row") }
-func (s section) ZeroText() string { return "zero everywhere: " + counted(s.Zeros, "row") }
-func (v *view) MarkCount() string  { return counted(len(v.Marks), "line") }
-func (v *view) NoteCount() string  { return counted(len(v.Table.Notes), "note") }
-func (v *view) OtherCount() string { return counted(len(v.Others), "figure") }
+func (s section) Count() string     { return counted(len(s.Rows), "row") }
+func (s section) ZeroText() string  { return "zero everywhere: " + counted(s.Zeros, "row") }
+func (v *view) ReasonCount() string { return counted(len(v.Headline.Trust.Reasons), "reason") }
+func (v *view) NoteCount() string   { return counted(len(v.Table.Notes), "note") }
+func (v *view) OtherCount() string  { return counted(len(v.Others), "figure") }
 
 func counted(n int, of string) string {
 	if n == 1 {
@@ -158,8 +158,9 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 func palette() string {
 	var light, dark, rules strings.Builder
 	seen := map[string]bool{}
-	for key := 1; key <= 32; key++ {
-		c := figure.Color(key)
+	// Eight keys have five shades each; a page with more of them repeats colours.
+	for n := range 40 {
+		c, _ := figure.Series{Key: n/5 + 1, Variant: n % 5}.Look()
 		if seen[c] {
 			continue
 		}

@@ -60,6 +60,10 @@ class Drawn extends Chart {
     this.box = {left, right: this.width - 12, top, bottom};
     this.drawAxes(marks);
     const area = svg('svg', {x: left, y: top, width: this.width - 12 - left, height: bottom - top, viewBox: [left, top, this.width - 12 - left, bottom - top].join(' '), overflow: 'hidden'});
+    for (const [from, to] of d.grey || []) {
+      const a = Math.max(left, this.x.place(Math.max(from, x0))), b = Math.min(this.width - 12, this.x.place(Math.min(to, x1)));
+      if (b > a) area.append(svg('rect', {'class': 'ground', x: a, y: top, width: b - a, height: bottom - top}));
+    }
     if (d.grid) this.drawCells(area);
     const shown = this.visible();
     for (const s of shown) if (s.low) this.drawBand(area, s);
@@ -120,29 +124,30 @@ class Drawn extends Chart {
     return out;
   }
 
+  // drawLine draws doubtful pieces dotted, and those that cover a part of their place pale.
   drawLine(area, s) {
-    const x = this.xs(s), doubt = new Set(s.doubt || []), stairs = this.data.kind === 'stairs';
-    let sure = '', unsure = '';
+    const x = this.xs(s), doubt = new Set(s.doubt || []), partial = new Set(s.partial || []), stairs = this.data.kind === 'stairs';
+    const pieces = ['', '', '', '']; // by 1 for dotted and 2 for pale
+    const point = (i, j) => this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[j]).toFixed(1);
     for (const part of this.parts(s)) {
-      let last = null; // whether the last segment was unsure
+      let last = null; // the look of the segment before
       part.forEach((i, n) => {
         if (!n) return;
-        const before = part[n - 1], is = doubt.has(i) || doubt.has(before);
-        const to = 'L' + (stairs ? this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[before]).toFixed(1) + 'L' : '') + this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[i]).toFixed(1);
-        const piece = (is === last ? '' : 'M' + this.x.place(x[before]).toFixed(1) + ' ' + this.y.place(s.y[before]).toFixed(1)) + to;
-        if (is) unsure += piece; else sure += piece;
+        const before = part[n - 1], is = (doubt.has(i) || doubt.has(before)) + 2 * (partial.has(i) || partial.has(before));
+        pieces[is] += (is === last ? '' : 'M' + point(before, before)) + 'L' + (stairs ? point(i, before) + 'L' : '') + point(i, i);
         last = is;
       });
     }
     const g = svg('g', {'data-series': s.name});
-    for (const [d, dotted] of [[sure, false], [unsure, true]]) {
-      if (!d) continue;
+    pieces.forEach((d, is) => {
+      if (!d) return;
       const look = this.stroke(s, d);
-      if (dotted) look['stroke-dasharray'] = '1.8 2.6';
+      if (is & 1) look['stroke-dasharray'] = '1.8 2.6';
+      if (is & 2) look['stroke-opacity'] = .38;
       if (x.length > 2 * this.width) look['stroke-width'] = s.thin ? .6 : .9;
       if (this.data.kind === 'heat') g.append(svg('path', {...look, 'class': 'rim', stroke: '#ffffff', 'stroke-width': 3.4, 'stroke-dasharray': null}));
       g.append(svg('path', look));
-    }
+    });
     area.append(g);
   }
 
@@ -174,7 +179,7 @@ class Drawn extends Chart {
         next = at + 90;
       }
       const hollow = doubt.has(i);
-      area.append(svg('path', {d: s.marker, transform: 'translate(' + at.toFixed(1) + ' ' + this.y.place(s.y[i]).toFixed(1) + ')', fill: hollow ? '#ffffff' : s.color, stroke: hollow ? s.color : '#ffffff', 'stroke-width': hollow ? 1.2 : .8}));
+      area.append(svg('path', {d: s.marker, transform: 'translate(' + at.toFixed(1) + ' ' + this.y.place(s.y[i]).toFixed(1) + ')', 'fill-opacity': (s.partial || []).includes(i) ? .38 : null, fill: hollow ? '#ffffff' : s.color, stroke: hollow ? s.color : '#ffffff', 'stroke-width': hollow ? 1.2 : .8}));
     }
   }
 

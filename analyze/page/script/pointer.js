@@ -96,7 +96,8 @@ class Live extends Drawn {
       const i = this.place(s, x, p);
       let value = i < 0 ? '–' : withUnit(s.y[i], d.y.unit);
       if (i >= 0 && s.low && s.low[i] !== null) value += ' (' + text(s.low[i], d.y.unit, 4) + ' to ' + text(s.high[i], d.y.unit, 4) + ')';
-      if (i >= 0 && (s.doubt || []).includes(i)) value += ' *';
+      if (i >= 0 && (s.doubt || []).includes(i)) value += ' (few samples)';
+      if (i >= 0 && (s.partial || []).includes(i)) value += ' (of a part)';
       const key = svg('svg', {width: 12, height: 10}, svg('path', {d: s.marker, transform: 'translate(6 5)', fill: s.color}));
       table.append(html('tr', {}, html('th', {}, key, ' ' + s.name), html('td', {}, value)));
       if (i >= 0 && this.y.has(s.y[i])) this.live.append(svg('circle', {cx: this.x.place(this.xs(s)[i]), cy: this.y.place(s.y[i]), r: 4, fill: 'none', stroke: s.color, 'stroke-width': 2}));
