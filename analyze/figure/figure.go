@@ -81,7 +81,7 @@ type Figure struct {
 // Axis describes one axis.
 type Axis struct {
 	// Label and Unit print as "Label (Unit)". The units "bytes" and "bytes/s" give
-	// ticks in KiB, MiB and so on; all others k, M, G from 10,000 on.
+	// ticks in kB, MB and so on; all others k, M, G from 10,000 on.
 	Label, Unit string
 	// Log makes the scale logarithmic. Values at or below 0 are then gaps, and a
 	// note under the plot counts them.

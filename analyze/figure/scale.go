@@ -143,12 +143,8 @@ func fixed(a Axis, low, high float64) (float64, float64) {
 }
 
 // niceStep is the smallest round step that is at least least: 1, 2 or 5 times a
-// power of ten, a power of two for bytes, a piece of a minute or hour for
-// seconds.
+// power of ten, or a piece of a minute or hour for seconds.
 func niceStep(unit string, least float64) float64 {
-	if inBytes(unit) && least >= 0.5 {
-		return math.Exp2(math.Ceil(math.Log2(least)))
-	}
 	if unit == "s" || unit == "seconds" {
 		for _, step := range []float64{10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
 			if least > 5 && step >= least {
@@ -189,20 +185,17 @@ func logScale(a Axis, values []float64) scale {
 		low, high = 1, 9
 	}
 	if a.Min == nil {
-		low = roundDown(a.Unit, low)
+		low = roundDown(low)
 	}
 	if a.Max == nil {
-		high = roundUp(a.Unit, high*1.02)
+		high = roundUp(high*1.02)
 	}
 	low, high = fixed(a, low, high)
 	return scale{min: low, max: high, warp: math.Log10, has: positive, ticks: logTicks(a.Unit, low, high)}
 }
 
 // roundDown is the greatest round number that is at most v.
-func roundDown(unit string, v float64) float64 {
-	if inBytes(unit) {
-		return math.Exp2(math.Floor(math.Log2(v)))
-	}
+func roundDown(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, digit := range []float64{5, 2} {
 		if digit*power <= v {
@@ -213,21 +206,15 @@ func roundDown(unit string, v float64) float64 {
 }
 
 // roundUp is the smallest round number that is at least v.
-func roundUp(unit string, v float64) float64 {
-	down := roundDown(unit, v)
+func roundUp(v float64) float64 {
+	down := roundDown(v)
 	if down >= v {
 		return down
-	}
-	if inBytes(unit) {
-		return 2 * down
 	}
 	return niceStep("", down*1.5)
 }
 
 func logTicks(unit string, low, high float64) []tick {
-	if inBytes(unit) {
-		return binaryTicks(unit, low, high)
-	}
 	decades := math.Log10(high / low)
 	every := int(math.Ceil(decades / 8))
 	var values []float64
@@ -250,22 +237,6 @@ func logTicks(unit string, low, high float64) []tick {
 		return evenTicks(unit, low, high, niceStep(unit, (high-low)/4))
 	}
 	return append(fine, labelled(unit, values)...)
-}
-
-func binaryTicks(unit string, low, high float64) []tick {
-	first, last := math.Ceil(math.Log2(low)-1e-9), math.Floor(math.Log2(high)+1e-9)
-	every := 1.0
-	for _, step := range []float64{1, 2, 5, 10, 20, 50} {
-		every = step
-		if (last-first)/every <= 8 {
-			break
-		}
-	}
-	var values []float64
-	for e := math.Ceil(first/every) * every; e <= last; e += every {
-		values = append(values, math.Exp2(e))
-	}
-	return labelled(unit, values)
 }
 
 // percentileScale has a tick at 50 % and at each nine.

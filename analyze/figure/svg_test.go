@@ -285,7 +285,7 @@ func TestValuesWithoutAPlaceAreCounted(t *testing.T) {
 
 func TestBarsPrintTheirValues(t *testing.T) {
 	got := texts(drawn(t, network()))
-	for _, want := range []string{"4.75 GiB", "6.71 GiB", "10.3 GiB", "1.30 GiB", "257 MiB", "no data", "Servers, received"} {
+	for _, want := range []string{"5.10 GB", "7.20 GB", "11.1 GB", "1.40 GB", "270 MB", "no data", "Servers, received"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no text %q among %q", want, got)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// inBytes reports whether a unit is counted in powers of 1024.
+// inBytes reports whether a unit is counted in kB, MB and so on, at all sizes.
 func inBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }
 
 // tickTexts are the labels of ticks at these values: all in one notation.
@@ -19,9 +19,9 @@ func tickTexts(values []float64, unit string) []string {
 	for i, v := range values {
 		switch {
 		case inBytes(unit):
-			texts[i] = prefixed(v, 1024, shortest)
+			texts[i] = prefixed(v, bytePrefixes(), shortest)
 		case most >= 10_000:
-			texts[i] = prefixed(v, 1000, shortest)
+			texts[i] = prefixed(v, prefixes(), shortest)
 		default:
 			texts[i] = grouped(shortest(v))
 		}
@@ -33,9 +33,9 @@ func tickTexts(values []float64, unit string) []string {
 func valueText(v float64, unit string) string {
 	switch {
 	case inBytes(unit):
-		return prefixed(v, 1024, threeDigits) + strings.TrimPrefix(unit, "bytes")
+		return prefixed(v, bytePrefixes(), threeDigits) + strings.TrimPrefix(unit, "bytes")
 	case math.Abs(v) >= 10_000:
-		return prefixed(v, 1000, threeDigits)
+		return prefixed(v, prefixes(), threeDigits)
 	case math.Abs(v) >= 1000:
 		return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 	default:
@@ -43,12 +43,14 @@ func valueText(v float64, unit string) string {
 	}
 }
 
-// prefixed is v with a prefix of the base: "1.5M", "64 MiB".
-func prefixed(v, base float64, digits func(float64) string) string {
-	prefixes := []string{"", "k", "M", "G", "T", "P", "E"}
-	if base == 1024 {
-		prefixes = []string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"}
-	}
+func prefixes() []string { return []string{"", "k", "M", "G", "T", "P", "E"} }
+
+// bytePrefixes are of powers of 1000, as in the table of a report.
+func bytePrefixes() []string { return []string{" B", " kB", " MB", " GB", " TB", " PB", " EB"} }
+
+// prefixed is v with one of the prefixes, for powers of 1000: "1.5M", "64 MB".
+func prefixed(v float64, prefixes []string, digits func(float64) string) string {
+	const base = 1000
 	if v == 0 || math.Abs(v) >= 1e21 {
 		return digits(v)
 	}
