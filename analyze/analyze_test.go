@@ -139,6 +139,7 @@ func TestReportOfTwoDatabases(t *testing.T) {
 		"AVG-READ-BYTES-NUM-DELTA-BY-KEY", "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY",
 		"LATENCY-PERCENTILES", "LATENCY-PERCENTILES-BY-STEP-etcd-v3.6", "LATENCY-PERCENTILES-BY-STEP-slow-v3.6",
 		"LATENCY-HEAT-etcd-v3.6", "LATENCY-HEAT-slow-v3.6", "AVG-THROUGHPUT-BY-CLIENTS", "AVG-LATENCY-MS-BY-CLIENTS", "NETWORK-TRAFFIC",
+		"AVG-CPU-BY-CLIENTS", "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS", "LATENCY-BOXES", "FAILURES",
 	} {
 		for _, extension := range []string{".svg", ".csv"} {
 			if files[name+extension] == "" {

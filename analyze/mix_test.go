@@ -83,8 +83,8 @@ func TestMixedLoads(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"LATENCY-PERCENTILES", "LATENCY-PERCENTILES-BY-STEP-mix", "LATENCY-PERCENTILES-BY-OPERATION-mix", "LATENCY-PERCENTILES-BY-STEP-plain",
-		"LATENCY-HEAT-mix", "LATENCY-HEAT-plain", "BACKLOG",
+		"LATENCY-PERCENTILES", "LATENCY-HEAT-mix", "LATENCY-HEAT-plain", "BACKLOG",
+		"LATENCY-PERCENTILES-BY-STEP-mix", "LATENCY-PERCENTILES-BY-OPERATION-mix", "LATENCY-PERCENTILES-BY-STEP-plain",
 	}, figures); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -8,27 +9,38 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// clientFigures are throughput and latency by the number of clients, of loads that had
-// several and whose clients sent as fast as they could.
+// clientFigures are quantities by the number of clients, of loads that had several and
+// whose clients sent as fast as they could.
 func clientFigures(d *Data) []figure.Figure {
 	if !slices.ContainsFunc(d.Runs, byClientsOnly) {
 		return nil
 	}
-	return []figure.Figure{
-		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "Requests/Second"}),
-		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "millisecond"}),
+	plain := func(*figure.Series) {}
+	largest := func(s *figure.Series) { s.Name, s.Dash, s.Thin = s.Name+", largest member", figure.Dashed, true }
+	all := []figure.Figure{
+		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "Requests/Second"}, of{"AVG-THROUGHPUT", plain}),
+		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "millisecond"}, of{"AVG-LATENCY-MS", plain}),
+		d.clientFigure("AVG-CPU", figure.Axis{Label: "CPU", Unit: "%"}, of{"AVG-CPU", plain}, of{"MAX-CPU", largest}),
+		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk Writes", Unit: "bytes/s"}, of{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
 	}
+	return slices.DeleteFunc(all, func(f figure.Figure) bool { return len(f.Series) == 0 })
+}
+
+// of is a column of the series, and how its line differs from that of the run.
+type of struct {
+	column string
+	style  func(*figure.Series)
 }
 
 // byClientsOnly reports whether a run's steps differ by their clients alone. Where
 // requests were due at a rate, throughput is the rate that was asked for.
 func byClientsOnly(r *run.Run) bool { return r.Load.Stepped() && !r.Rated() }
 
-// clientFigure is a quantity's true mean by the number of clients.
-func (d *Data) clientFigure(name string, y figure.Axis) figure.Figure {
+// clientFigure is the true means of columns by the number of clients.
+func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Figure {
 	f := figure.Figure{
 		Name: name + "-BY-CLIENTS", Title: d.titled(y.Label + " by Clients"), Kind: figure.Points,
-		X: figure.Axis{Label: "Concurrent Clients"}, Y: y,
+		X: figure.Axis{Label: "Concurrent Clients", Log: true}, Y: y,
 	}
 	var rated []string
 	for i, r := range d.Runs {
@@ -36,12 +48,17 @@ func (d *Data) clientFigure(name string, y figure.Axis) figure.Figure {
 			rated = append(rated, r.Info.Name())
 			continue
 		}
-		s := d.line(r)
-		for _, g := range r.ByClients() {
-			s.X = append(s.X, float64(g.Clients))
-			s.Y = append(s.Y, value(g, d.Series[i], name))
+		for _, c := range columns {
+			s := d.line(r)
+			c.style(&s)
+			for _, g := range r.ByClients() {
+				s.X = append(s.X, float64(g.Clients))
+				s.Y = append(s.Y, value(g, d.Series[i], c.column))
+			}
+			if slices.ContainsFunc(s.Y, func(v float64) bool { return !math.IsNaN(v) }) {
+				f.Series = append(f.Series, s)
+			}
 		}
-		f.Series = append(f.Series, s)
 	}
 	if len(rated) > 0 {
 		f.Notes = append(f.Notes, "left out, because requests were due at rates that the steps set: "+strings.Join(rated, ", "))

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
 )
 
 // keyFigures show the classic quantities over the number of keys.
 func keyFigures(d *Data) []figure.Figure {
-	latency := figure.Axis{Label: "Latency", Unit: "millisecond"}
+	latency := figure.Axis{Label: "Latency", Unit: "millisecond", Log: true}
 	memory := figure.Axis{Label: "Memory", Unit: "MB"}
 	pick := func(name string) func(int) []float64 {
 		return func(i int) []float64 { return d.Series[i].loaded(name) }
@@ -18,10 +19,10 @@ func keyFigures(d *Data) []figure.Figure {
 	mean := func(*Series) merge { return meanOf }
 	return []figure.Figure{
 		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest}),
-		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
+		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency, Shortest to Longest,", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
 			low: pick("MIN-LATENCY-MS"), high: pick("MAX-LATENCY-MS"), band: "shortest to longest since the point before"}),
 		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean}),
-		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory, Least to Most,", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
 			low: least, high: most, band: "least to most of the members"}),
 		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Read Bytes",
 			y: figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
@@ -60,9 +61,33 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 			s.Partial = append(s.Partial, p.rate && !slices.Contains(d.Series[i].inside[row.first:row.last+1], true))
 		}
 		f.Series = append(f.Series, s)
+		d.markFailed(&f, r, d.Series[i], rows)
 	}
 	notePartial(&f)
 	return f
+}
+
+// markFailed marks where requests failed, or their outcome is not known, since the row
+// before: they are in no latency.
+func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow) {
+	lost := map[int64]float64{}
+	for _, second := range r.Load.PerSecond() {
+		lost[second.Unix] = second.Failed + second.Unknown
+	}
+	key := 0
+	if len(d.Runs) > 1 {
+		key = d.lookOf(r).key
+	}
+	for _, row := range rows {
+		n := 0.0
+		for i := row.first; i <= row.last; i++ {
+			n += lost[s.Unix[i]]
+			delete(lost, s.Unix[i]) // a second of several rows is marked at the first
+		}
+		if n > 0 {
+			f.Events = append(f.Events, figure.Event{X: row.keys, Kind: "requests failed or of unknown outcome", Key: key, N: n})
+		}
+	}
 }
 
 // at returns a quantity's values in the seconds of the rows.

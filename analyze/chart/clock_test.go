@@ -29,7 +29,7 @@ func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (al
 	for _, c := range columns {
 		d.Plots = append(d.Plots, Plot{Column: c, XAxis: "Second"})
 	}
-	return timeFigures(d)
+	return plotted(d)
 }
 
 // The lines of steps and the values of seconds stand where the load's own clock has
@@ -116,3 +116,6 @@ func TestTrialsLookDifferent(t *testing.T) {
 		t.Error("the colour does not belong to the database")
 	}
 }
+
+// plotted returns the pictures of the options.
+func plotted(d *Data) []figure.Figure { return append(requestFigures(d), machineFigures(d)...) }

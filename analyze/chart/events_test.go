@@ -49,7 +49,7 @@ func killed(t *testing.T) *Data {
 func TestTimeFiguresMarkEvents(t *testing.T) {
 	d := killed(t)
 	want := []figure.Event{{X: 2, Kind: "fault"}, {X: 2.25, Kind: "leader lost"}, {X: 3.5, Kind: "leader elected"}, {X: 5, Kind: "slow fsync"}, {X: 6, Kind: "snapshot"}}
-	all := append(append(timeFigures(d), failureFigures(d)...), heatFigures(d)...)
+	all := append(append(plotted(d), failureFigures(d)...), heatFigures(d)...)
 	all = append(all, backlogFigures(d)...)
 	if len(all) < 4 {
 		t.Fatalf("%d figures", len(all))
@@ -77,7 +77,7 @@ func TestFailuresBySecond(t *testing.T) {
 
 // What was due stands beside what was done.
 func TestThroughputHasTheDueRate(t *testing.T) {
-	f := timeFigures(killed(t))[0]
+	f := plotted(killed(t))[0]
 	if len(f.Series) != 2 || f.Series[1].Name != "etcd, due" {
 		t.Fatalf("%d lines, want the throughput and the rate that was due", len(f.Series))
 	}

@@ -11,19 +11,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Figures returns all figures in the order of the report's pages. To add one, write its
-// function in a file of its own, and add it to the list.
+// Figures returns all figures in the order of the report's pages: those that answer which
+// database is better first, then those that explain it. To add one, write its function in
+// a file of its own, and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
-		timeFigures,
-		failureFigures,
-		keyFigures,
-		percentileFigures,
-		partFigures,
-		heatFigures,
-		backlogFigures,
 		clientFigures,
+		kneeFigures,
+		boxFigures,
+		percentileFigures,
+		requestFigures,
+		failureFigures,
+		heatFigures,
+		keyFigures,
 		networkFigures,
+		backlogFigures,
+		partFigures,
+		machineFigures,
 		fsyncFigures,
 	} {
 		all = append(all, figures(d)...)

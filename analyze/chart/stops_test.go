@@ -27,7 +27,7 @@ func TestTimeFiguresMarkStopsOfTheClient(t *testing.T) {
 	}
 	d := &Data{Runs: runs, Series: []*Series{NewSeries(runs[0])}, Plots: []Plot{{Column: "AVG-THROUGHPUT"}}}
 	want := []figure.Boundary{{X: 2, Label: "client stopped 3.0 s"}, {X: 5, Label: "client runs again"}, {X: 6, Label: "client stopped 0.2 s"}}
-	figures := append(timeFigures(d), heatFigures(d)...)
+	figures := append(plotted(d), heatFigures(d)...)
 	if len(figures) != 2 {
 		t.Fatalf("%d figures, want the throughput and the heat map", len(figures))
 	}

@@ -9,12 +9,35 @@ import (
 // Plot names a column of the series to draw by second, and its axes.
 type Plot struct{ Column, XAxis, YAxis string }
 
-// timeFigures returns the plots of the options.
-func timeFigures(d *Data) (out []figure.Figure) {
+// requestFigures returns the plots of the options that are of requests, the throughput
+// first.
+func requestFigures(d *Data) (out []figure.Figure) {
 	for _, p := range d.Plots {
-		out = append(out, d.timeFigure(p))
+		if ofRequests(p) && p.Column == "AVG-THROUGHPUT" {
+			out = append(out, d.timeFigure(p))
+		}
+	}
+	for _, p := range d.Plots {
+		if ofRequests(p) && p.Column != "AVG-THROUGHPUT" {
+			out = append(out, d.timeFigure(p))
+		}
 	}
 	return out
+}
+
+// machineFigures returns the plots of the options that are of machines.
+func machineFigures(d *Data) (out []figure.Figure) {
+	for _, p := range d.Plots {
+		if !ofRequests(p) {
+			out = append(out, d.timeFigure(p))
+		}
+	}
+	return out
+}
+
+// ofRequests reports whether a plot shows what clients measured.
+func ofRequests(p Plot) bool {
+	return strings.Contains(p.Column, "LATENCY") || strings.Contains(p.Column, "THROUGHPUT")
 }
 
 // timeFigure is a quantity by the second since the load began.

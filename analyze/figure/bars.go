@@ -45,15 +45,23 @@ func categoryWidth(f Figure) vg.Length {
 	return widest
 }
 
+// room is left beyond the longest bar.
+func (b *bars) room() vg.Length {
+	if b.boxed() {
+		return boxRoom
+	}
+	return valueRoom
+}
+
 // across returns the end of a bar of the value v, in points from the left of the
 // page.
 func (b *bars) across(v float64) vg.Length {
-	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-valueRoom)
+	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-b.room())
 }
 
 func (b *bars) draw(d pen) {
 	axis := b.plot
-	axis.right -= valueRoom
+	axis.right -= b.room()
 	if !b.empty {
 		axis.drawHorizontalTicks(d, axis.y)
 	}
@@ -68,7 +76,11 @@ func (b *bars) draw(d pen) {
 		d.lines(categoryType, margin+categoryWidth(b.Figure), middle, fromRight, lines)
 		y := top - (high-vg.Length(len(b.Series))*(barHeight+barGap))/2
 		for _, s := range b.Series {
-			b.drawBar(d, s, s.Y[i], y-barGap/2)
+			if s.Boxes != nil {
+				b.drawBox(d, s, i, y-barGap/2)
+			} else {
+				b.drawBar(d, s, s.Y[i], y-barGap/2)
+			}
 			y -= barHeight + barGap
 		}
 		top -= group

@@ -62,6 +62,16 @@ func (f Figure) columns() []column {
 	}
 	for n, s := range f.Series {
 		add(s.Name, n, func(i int) string { return number(s.Y[i]) })
+		if s.Labels != nil {
+			add(s.Name+" label", n, func(i int) string { return s.Labels[i] })
+		}
+		if s.Boxes != nil {
+			add(s.Name+" least", n, func(i int) string { return number(s.Boxes[i].Least) })
+			add(s.Name+" p25", n, func(i int) string { return number(s.Boxes[i].Low) })
+			add(s.Name+" p75", n, func(i int) string { return number(s.Boxes[i].High) })
+			add(s.Name+" p99", n, func(i int) string { return number(s.Boxes[i].P99) })
+			add(s.Name+" most", n, func(i int) string { return number(s.Boxes[i].Most) })
+		}
 		if s.Low != nil {
 			add(s.Name+" low", n, func(i int) string { return number(s.Low[i]) })
 			add(s.Name+" high", n, func(i int) string { return number(s.High[i]) })

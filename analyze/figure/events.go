@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"slices"
@@ -13,15 +14,16 @@ const eventRadius = vg.Length(3.2)
 
 // kinds are the kinds of a figure's events that have a place, in order, with the number
 // of each.
-func (p *page) kinds() (names []string, counts map[string]int) {
-	counts = map[string]int{}
+func (p *page) kinds() (names []string, counts map[string]float64) {
+	counts = map[string]float64{}
 	for _, e := range p.Events {
 		if p.Kind == Bars || !p.plot.x.inside(e.X) {
 			continue
 		}
-		if counts[e.Kind]++; counts[e.Kind] == 1 {
+		if counts[e.Kind] == 0 {
 			names = append(names, e.Kind)
 		}
+		counts[e.Kind] += cmp.Or(e.N, 1)
 	}
 	return names, counts
 }
@@ -30,7 +32,7 @@ func (p *page) kinds() (names []string, counts map[string]int) {
 func (p *page) eventEntries(room vg.Length) (all []entry) {
 	names, counts := p.kinds()
 	for i, name := range names {
-		all = append(all, entry{kind: p.Kind, symbol: i + 1, lines: legendType.wrap(fmt.Sprintf("%s (%d)", name, counts[name]), room)})
+		all = append(all, entry{kind: p.Kind, symbol: i + 1, lines: legendType.wrap(fmt.Sprintf("%s (%s)", name, valueText(counts[name], "")), room)})
 	}
 	return all
 }

@@ -43,7 +43,8 @@ const (
 	Points
 	// Bars are horizontal bars grouped by category, each with its value printed
 	// beside it. Figure.Categories name the groups, every Series has one Y for
-	// each category and no X, and Figure.Y describes the values.
+	// each category and no X, and Figure.Y describes the values. Boxes may stand in
+	// their place.
 	Bars
 	// Heat colours the cells of Figure.Grid by their counts. Series are drawn over
 	// them, in black and without markers; every one has one Y for each column of the
@@ -123,10 +124,19 @@ type Series struct {
 	// Uncertain, when not nil, marks points that too few samples support: they are
 	// drawn dotted, with hollow markers.
 	Uncertain []bool
+	// Labels, when not nil, are short texts beside the points.
+	Labels []string
+	// Boxes, when not nil, are drawn in place of the bars of Bars: one for each category,
+	// of which Y is the median.
+	Boxes []Box
 	// Partial, when not nil, marks points whose value is of a part of their place, such
 	// as the second in which a load ended: they are drawn pale.
 	Partial []bool
 }
+
+// Box holds the bounds of a distribution, its quartiles below and above the median, and
+// its 99th percentile. Only the bounds may be unknown, and are NaN then.
+type Box struct{ Least, Low, High, P99, Most float64 }
 
 // Boundary marks where the load changed.
 type Boundary struct {
@@ -146,6 +156,8 @@ type Event struct {
 	Kind string
 	// Key is the colour, as in [Series.Key]; 0 is that of text.
 	Key int
+	// N is how many the legend counts the event as; 0 is one.
+	N float64
 }
 
 // Stretch is a part of the X axis.
@@ -210,13 +222,19 @@ func (f Figure) check() error {
 		if s.Partial != nil && len(s.Partial) != points {
 			wrong("series %q has %d marks of parts for %d %s", s.Name, len(s.Partial), points, what)
 		}
+		if s.Labels != nil && len(s.Labels) != points {
+			wrong("series %q has %d labels for %d %s", s.Name, len(s.Labels), points, what)
+		}
+		if s.Boxes != nil && (len(s.Boxes) != points || f.Kind != Bars) {
+			wrong("series %q has %d boxes for %d %s", s.Name, len(s.Boxes), points, what)
+		}
 		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
 			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
 		}
 	}
 	for _, e := range f.Events {
-		if e.Key < 0 {
-			wrong("event %q has the key %d", e.Kind, e.Key)
+		if e.Key < 0 || e.N < 0 || !finite(e.N) {
+			wrong("event %q has the key %d and the number %v", e.Kind, e.Key, e.N)
 		}
 	}
 	for _, axis := range []Axis{f.X, f.Y} {

@@ -161,6 +161,10 @@ func TestCSVGolden(t *testing.T) {
 in,1,3
 out,,4
 `},
+		{"boxes", Figure{Kind: Bars, X: Axis{Label: "Part"}, Categories: []string{"all"}, Series: []Series{{Name: "a", Y: []float64{3}, Boxes: []Box{{1, 2, 4, 8, nan}}}}},
+			"Part,a,a least,a p25,a p75,a p99,a most\nall,3,1,2,4,8,\n"},
+		{"labels", Figure{Kind: Points, X: Axis{Label: "Rate"}, Series: []Series{{Name: "a", X: []float64{5}, Y: []float64{3}, Labels: []string{"10 clients"}, Partial: []bool{true}}}},
+			"Rate,a,a label,a partial\n5,3,10 clients,true\n"},
 		{"nothing", Figure{X: Axis{Label: "Time"}}, "Time\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -148,6 +148,8 @@ func (e entry) sample(d pen, x, y vg.Length) {
 		d.rectangle(e.band, swatch)
 	}
 	switch {
+	case e.line && e.Boxes != nil:
+		boxSample(d, e.look(), swatch)
 	case e.line && e.kind == Bars:
 		d.rectangle(e.look().color, swatch)
 		barMarker(d, e.look(), swatch)

@@ -93,6 +93,24 @@ func (c *curves) draw(d pen) {
 	for i, s := range c.Series {
 		c.drawMarkers(d, s, runs[i])
 	}
+	for _, s := range c.Series {
+		c.drawLabels(d, s)
+	}
+}
+
+// drawLabels sets the labels right above their points.
+func (c *curves) drawLabels(d pen, s Series) {
+	small := typeface{size: 11, color: dark(s.look().color)}
+	for i, text := range s.Labels {
+		if !c.plot.x.has(s.X[i]) || !c.plot.y.has(s.Y[i]) {
+			continue
+		}
+		at := vg.Point{X: c.plot.horizontal(s.X[i]), Y: c.plot.vertical(s.Y[i])}
+		if c.plot.contains(at) {
+			x := min(at.X+markerRadius+2, c.plot.right-small.width(printable(text)))
+			d.text(small, x, min(at.Y+markerRadius, c.plot.top-small.size), fromLeft, text)
+		}
+	}
 }
 
 // drawRun draws one run, its uncertain pieces dotted and its partial ones pale.

@@ -23,6 +23,9 @@ func newPlane(f Figure) plane {
 		ys = append(ys, s.Y...)
 		ys = append(ys, s.Low...)
 		ys = append(ys, s.High...)
+		for _, b := range s.Boxes {
+			ys = append(ys, b.values()...)
+		}
 	}
 	if f.Kind == Heat {
 		xs, ys = f.Grid.X, append(ys, f.Grid.occupied()...)

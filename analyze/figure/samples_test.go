@@ -144,11 +144,31 @@ func network() Figure {
 	}
 }
 
+// boxes is latencies by the number of clients, one of them unknown.
+func boxes() Figure {
+	f := Figure{
+		Name: "LATENCY-BOXES", Kind: Bars, Title: "Latency by number of clients", Y: Axis{Label: "Latency", Unit: "ms", Log: true},
+		Categories: []string{"1 client", "10 clients", "100 clients"},
+	}
+	for n, name := range databases {
+		s := Series{Name: name, Key: n + 1}
+		for i := range f.Categories {
+			median := []float64{2, 3, 9}[n] * math.Exp(float64(i))
+			s.Y = append(s.Y, median)
+			s.Boxes = append(s.Boxes, Box{Least: median / 3, Low: median / 1.5, High: 1.6 * median, P99: 4 * median, Most: 9 * median})
+		}
+		f.Series = append(f.Series, s)
+	}
+	f.Series[2].Y[0], f.Series[2].Boxes[0] = math.NaN(), Box{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	f.Series[1].Boxes[1].Most = math.NaN()
+	return f
+}
+
 // everyday are figures as a report has them.
 func everyday() []Figure {
 	banded := long(true)
 	banded.Name = "AVG-CPU-BAND"
-	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), crowded(), heat(60)}
+	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), boxes(), crowded(), heat(60)}
 }
 
 // samples are all figures of the tests.

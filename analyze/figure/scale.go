@@ -188,7 +188,7 @@ func logScale(a Axis, values []float64) scale {
 		low = roundDown(low)
 	}
 	if a.Max == nil {
-		high = roundUp(high*1.02)
+		high = roundUp(high * 1.02)
 	}
 	low, high = fixed(a, low, high)
 	return scale{min: low, max: high, warp: math.Log10, has: positive, ticks: logTicks(a.Unit, low, high)}

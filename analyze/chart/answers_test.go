@@ -1,0 +1,106 @@
+package chart
+
+import (
+	"math"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// stepped is the data of two databases with two steps each.
+func stepped(t *testing.T) *Data {
+	t.Helper()
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the runs: %v", err)
+	}
+	d := &Data{Runs: runs}
+	for _, r := range runs {
+		d.Series = append(d.Series, NewSeries(r))
+	}
+	return d
+}
+
+func named(t *testing.T, all []figure.Figure, name string) figure.Figure {
+	t.Helper()
+	for _, f := range all {
+		if f.Name == name {
+			return f
+		}
+	}
+	t.Fatalf("no figure %s", name)
+	return figure.Figure{}
+}
+
+// The charts of the classic comparison are all there, and by clients they have a
+// logarithmic axis.
+func TestChartsByClients(t *testing.T) {
+	all := clientFigures(stepped(t))
+	for name, lines := range map[string]int{"AVG-THROUGHPUT-BY-CLIENTS": 2, "AVG-LATENCY-MS-BY-CLIENTS": 2, "AVG-CPU-BY-CLIENTS": 4, "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS": 2} {
+		f := named(t, all, name)
+		if !f.X.Log || len(f.Series) != lines {
+			t.Errorf("%s: logarithmic %v, %d lines, want %d", name, f.X.Log, len(f.Series), lines)
+		}
+		for _, s := range f.Series {
+			if len(s.X) != 2 || s.X[0] != 10 || s.X[1] != 50 || math.IsNaN(s.Y[0]+s.Y[1]) {
+				t.Errorf("%s: %s has %v at %v clients", name, s.Name, s.Y, s.X)
+			}
+		}
+	}
+	cpu := named(t, all, "AVG-CPU-BY-CLIENTS")
+	if mean, most := cpu.Series[0], cpu.Series[1]; mean.Y[0] >= most.Y[0] || most.Dash == mean.Dash {
+		t.Errorf("the mean member has %v %% and the largest %v %%", mean.Y, most.Y)
+	}
+}
+
+// Boxes are of the histograms of all requests of a part.
+func TestLatencyBoxes(t *testing.T) {
+	d := stepped(t)
+	f := boxFigures(d)[0]
+	if len(f.Categories) != 2 || f.Categories[0] != "10 clients" || !f.Y.Log {
+		t.Errorf("groups %q, logarithmic %v", f.Categories, f.Y.Log)
+	}
+	for i, s := range f.Series {
+		base := []float64{2, 6}[i]
+		for j, b := range s.Boxes {
+			if b.Least != base || math.Abs(b.Most-base-4.9) > .1 || math.Abs(b.Low-base-1.2) > .1 || math.Abs(s.Y[j]-base-2.45) > .1 || math.Abs(b.High-base-3.7) > .1 {
+				t.Errorf("%s, %s: median %v, box %+v", s.Name, f.Categories[j], s.Y[j], b)
+			}
+		}
+	}
+}
+
+// The knee has a point for each step, named by it.
+func TestKnee(t *testing.T) {
+	d := stepped(t)
+	for _, r := range d.Runs { // the fixture's one in a hundred that fails has no latency
+		for _, g := range r.Stages {
+			g.Latency.Due = g.Latency.OK
+		}
+	}
+	f := kneeFigures(d)[0]
+	if len(f.Series) != 2 || len(f.Series[0].X) != 2 || f.Series[0].X[0] != 495.25 || f.Series[0].Labels[1] != "50 clients" {
+		t.Errorf("%+v", f.Series)
+	}
+}
+
+// Latency by keys has a logarithmic axis, and marks where requests failed: they are in no
+// latency.
+func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
+	d := stepped(t)
+	f := named(t, keyFigures(d), "AVG-LATENCY-MS-BY-KEY")
+	n := map[int]float64{}
+	for _, e := range f.Events {
+		n[e.Key] += e.N
+	}
+	if !f.Y.Log || len(n) != 1 || n[1] != 2*59 {
+		t.Errorf("logarithmic %v, failed by colour %v", f.Y.Log, n)
+	}
+	d.Runs[1].Info.Record = &results.DatabaseRun{Database: "other"}
+	if f := named(t, keyFigures(d), "AVG-LATENCY-MS-BY-KEY"); f.Events[len(f.Events)-1].Key != 2 {
+		t.Error("failures have the colour of another database")
+	}
+}

@@ -1,0 +1,62 @@
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// boxFigures show the latencies of each part of the load as boxes, of the histograms of
+// all its requests.
+func boxFigures(d *Data) []figure.Figure {
+	f := figure.Figure{
+		Name: "LATENCY-BOXES", Title: d.titled("Latency"), Kind: figure.Bars,
+		Subtitle: "Of all measured requests answered ok: box from the 25th to the 75th percentile with the median, line to the 99th, whiskers from the shortest to the longest",
+		Y:        figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+	}
+	for _, r := range d.Runs {
+		for _, g := range r.Stages {
+			if label := partLabel(g); !slices.Contains(f.Categories, label) {
+				f.Categories = append(f.Categories, label)
+			}
+		}
+	}
+	if len(f.Categories) > mostBoxes {
+		return nil
+	}
+	known := false
+	for _, r := range d.Runs {
+		s := d.line(r)
+		for _, label := range f.Categories {
+			median, box := math.NaN(), figure.Box{Least: math.NaN(), Low: math.NaN(), High: math.NaN(), P99: math.NaN(), Most: math.NaN()}
+			if at := slices.IndexFunc(r.Stages, func(g *run.Stage) bool { return partLabel(g) == label }); at >= 0 {
+				median, box = boxOf(r.Stages[at].Latency.OK)
+			}
+			known = known || !math.IsNaN(median)
+			s.Y, s.Boxes = append(s.Y, median), append(s.Boxes, box)
+		}
+		f.Series = append(f.Series, s)
+	}
+	if !known {
+		return nil
+	}
+	return []figure.Figure{f}
+}
+
+// mostBoxes bounds the groups of boxes: a page has no room for more.
+const mostBoxes = 12
+
+// partLabel names a part of a load.
+func partLabel(g *run.Stage) string {
+	if g.Label == "" {
+		return "whole load"
+	}
+	return g.Label
+}
+
+func boxOf(l *run.Distribution) (median float64, box figure.Box) {
+	q := func(q float64) float64 { return l.Quantile(q).Float() }
+	return q(.5), figure.Box{Least: l.Min.Float(), Low: q(.25), High: q(.75), P99: q(.99), Most: l.Max.Float()}
+}
