@@ -27,7 +27,7 @@ const mostBins = 120
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]*hdrhistogram.Histogram{}}
 	logged := map[int64]int64{} // by second
-	for line, err := range histogram.ReadLog(path) {
+	for line, err := range histogram.ReadBuckets(path) {
 		if err != nil {
 			if len(intervals) > 0 || !errors.Is(err, fs.ErrNotExist) {
 				gaps.Add("%s", problem(path, err))
@@ -36,7 +36,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		}
 		s, err := results.ParseSeries(line.Tag)
 		if err == nil && s.Outcome == results.OK && s.Timing == results.TimingService {
-			logged[line.Start.Unix()] += line.Histogram.TotalCount()
+			logged[line.Start.Unix()] += line.Buckets.Total()
 		}
 		if err != nil || s.Outcome != results.OK || s.Timing != record.Timing(s.Step) {
 			continue
@@ -48,7 +48,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		if h.Bins[bin] == nil {
 			h.Bins[bin] = histogram.New()
 		}
-		h.Bins[bin].Merge(line.Histogram)
+		line.Buckets.AddTo(h.Bins[bin])
 	}
 	checkLog(intervals, logged, gaps)
 	return h

@@ -133,31 +133,53 @@ func ReadLog(path string) iter.Seq2[LogLine, error] {
 	}
 }
 
-// parseLine parses [Tag=TAG,]START,LENGTH,MAX,HISTOGRAM.
+// parseLine parses a line with its histogram.
 func parseLine(text string) (LogLine, *linefile.SyntaxError) {
-	var l LogLine
+	l, encoded, err := parseFields(text)
+	if err != nil {
+		return LogLine{}, err
+	}
+	h, err := decoded(encoded)
+	if err != nil {
+		return LogLine{}, err
+	}
+	return LogLine{l.Start, l.Length, l.Tag, h}, nil
+}
+
+// parseFields parses [Tag=TAG,]START,LENGTH,MAX,HISTOGRAM, and leaves the histogram
+// encoded.
+func parseFields(text string) (l BucketLine, encoded string, problem *linefile.SyntaxError) {
 	if rest, ok := strings.CutPrefix(text, "Tag="); ok {
 		l.Tag, text, _ = strings.Cut(rest, ",")
 	}
-	field := strings.Split(text, ",")
-	if len(field) != 4 {
-		return l, &linefile.SyntaxError{Reason: fmt.Sprintf("%d fields instead of 4", len(field))}
+	if n := strings.Count(text, ",") + 1; n != 4 {
+		return l, "", &linefile.SyntaxError{Reason: fmt.Sprintf("%d fields instead of 4", n)}
 	}
+	var field [2]string
+	field[0], text, _ = strings.Cut(text, ",")
+	field[1], text, _ = strings.Cut(text, ",")
+	_, encoded, _ = strings.Cut(text, ",")
 	start, err := linefile.ParseFloat(field[0])
 	if err != nil {
-		return l, &linefile.SyntaxError{Column: "StartTimestamp", Reason: err.Error()}
+		return l, "", &linefile.SyntaxError{Column: "StartTimestamp", Reason: err.Error()}
 	}
 	length, err := linefile.ParseFloat(field[1])
 	if err != nil {
-		return l, &linefile.SyntaxError{Column: "Interval_Length", Reason: err.Error()}
+		return l, "", &linefile.SyntaxError{Column: "Interval_Length", Reason: err.Error()}
 	}
 	l.Start = time.UnixMilli(int64(math.Round(start * 1000))).UTC()
 	l.Length = time.Duration(math.Round(length*1000)) * time.Millisecond
-	if err := checkHistogram(field[3]); err != nil {
-		return l, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
+	return l, encoded, nil
+}
+
+// decoded decodes a histogram of any shape.
+func decoded(text string) (*hdrhistogram.Histogram, *linefile.SyntaxError) {
+	if err := checkHistogram(text); err != nil {
+		return nil, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
 	}
-	if l.Histogram, err = hdrhistogram.Decode([]byte(field[3])); err != nil {
-		return l, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
+	h, err := hdrhistogram.Decode([]byte(text))
+	if err != nil {
+		return nil, &linefile.SyntaxError{Column: "Interval_Compressed_Histogram", Reason: err.Error()}
 	}
-	return l, nil
+	return h, nil
 }

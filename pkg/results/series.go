@@ -62,7 +62,7 @@ const maxSeries = 4096
 // returns the totals of the lines before it.
 func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	totals := map[Series]*hdrhistogram.Histogram{}
-	for l, err := range histogram.ReadLog(path) {
+	for l, err := range histogram.ReadBuckets(path) {
 		if err != nil {
 			return totals, err
 		}
@@ -76,7 +76,7 @@ func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 			}
 			totals[s] = histogram.New()
 		}
-		if dropped := totals[s].Merge(l.Histogram); dropped > 0 {
+		if dropped := l.Buckets.AddTo(totals[s]); dropped > 0 {
 			return totals, fmt.Errorf("read %s: %s: %d values over %v", path, l.Tag, dropped, histogram.MaxLatency)
 		}
 	}
