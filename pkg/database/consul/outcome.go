@@ -83,8 +83,8 @@ func ended(ctx context.Context) error {
 // refused the request, which it then did not apply.
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		// Both come from Consul's limits, before a request is looked at.
+	case http.StatusTooManyRequests:
+		// Of Consul's limits, before a request is looked at.
 		return database.ClassThrottled, true
 	case http.StatusRequestEntityTooLarge:
 		return database.ClassTooLarge, true
@@ -97,12 +97,21 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	if s.Code < http.StatusInternalServerError {
 		return database.ClassOther, true
 	}
+	switch s.Code {
+	case http.StatusServiceUnavailable:
+		// A limit of Consul has its text. Anything else was between the client and Consul.
+		class = database.ClassUnavailable
+	case http.StatusGatewayTimeout:
+		class = database.ClassTimeout
+	default:
+		class = database.ClassOther
+	}
 	for _, r := range reasons() {
 		if strings.Contains(s.Body, r.text) {
 			return r.class, r.refused
 		}
 	}
-	return database.ClassOther, false
+	return class, false
 }
 
 // reason is a text of Consul's in an answer of 500. Only the text shows whether a
@@ -120,6 +129,11 @@ func reasons() []reason {
 		{"No cluster leader", database.ClassUnavailable, true},
 		{"Raft leader not found in server lookup mapping", database.ClassUnavailable, true},
 		{"Not ready to serve consistent reads", database.ClassUnavailable, true},
+		{"No known Consul servers", database.ClassUnavailable, true},
+		// A limit, and the check of a token, of the agent or of the leader that it asked.
+		{"rate limit exceeded", database.ClassThrottled, true},
+		{"Permission denied", database.ClassDenied, true},
+		{"ACL not found", database.ClassDenied, true},
 		// Raft returns these before it appends an entry.
 		{"node is not the leader", database.ClassLeaderChange, true},
 		{"leadership transfer in progress", database.ClassLeaderChange, true},

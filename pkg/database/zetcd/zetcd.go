@@ -15,6 +15,10 @@
 //
 // Results with different key_parents do not compare.
 //
+// A proxy passes no error of etcd on: it closes the connection. So a write that etcd
+// refused, for example because its space is exceeded, has the class connection lost and
+// is unknown. Why is in the log of the etcd, and among the events of the run.
+//
 // A proxy reports neither its version nor the leader. When the etcd behind it dies, the
 // proxy hangs and requests time out.
 package zetcd

@@ -10,8 +10,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/coreos/dbtester/pkg/database"
 )
 
 // Requests are, byte for byte, what the protocol says.
@@ -54,13 +52,12 @@ func TestErrors(t *testing.T) {
 	for code, want := range map[int32]error{
 		0: nil, -8: zk.ErrBadArguments, -100: zk.ErrAPIError, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -103: zk.ErrBadVersion, -108: zk.ErrNoChildrenForEphemerals,
 		-110: zk.ErrNodeExists, -111: zk.ErrNotEmpty, -112: zk.ErrSessionExpired, -114: zk.ErrInvalidACL, -115: zk.ErrAuthFailed,
-		-116: zk.ErrClosing, -117: zk.ErrNothing, -118: zk.ErrSessionMoved,
+		-116: zk.ErrClosing, -117: zk.ErrNothing, -118: zk.ErrSessionMoved, -123: zk.ErrReconfigDisabled,
 	} {
 		if got := errorOf(code); !errors.Is(got, want) {
 			t.Errorf("%d is %v, want %v", code, got, want)
 		}
 	}
-	mustClass(t, classify(errorOf(-127), true), database.ClassOther, database.Unknown)
 }
 
 // reading is a session that reads what a server said.

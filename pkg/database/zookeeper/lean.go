@@ -117,7 +117,7 @@ func (l *lean) finish(ctx context.Context, a header) error {
 	}
 	err := errorOf(a.code)
 	switch {
-	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrAuthFailed):
+	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, serverError{-124}):
 		l.conn.End(false) // the server accepts no more requests of this session
 	default:
 		l.conn.End(true)

@@ -46,12 +46,15 @@ func classOf(err error) (class database.Class, refused bool) {
 		return database.ClassNotFound, true
 	case errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrBadVersion):
 		return database.ClassConflict, true
-	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL), errors.Is(err, zk.ErrReconfigDisabled):
 		return database.ClassDenied, true
 	case errors.Is(err, zk.ErrShortBuffer):
 		return database.ClassTooLarge, true
-	case errors.Is(err, zk.ErrInvalidPath), errors.Is(err, zk.ErrBadArguments), errors.Is(err, zk.ErrNotEmpty):
+	case errors.Is(err, zk.ErrInvalidPath), errors.Is(err, zk.ErrBadArguments), errors.Is(err, zk.ErrNotEmpty), errors.Is(err, zk.ErrNoChildrenForEphemerals):
 		return database.ClassOther, true
+	}
+	if m, known := meaningOf(err); known {
+		return m.class, m.refused
 	}
 	var network *net.OpError
 	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errMalformed) {
