@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"analyze/headline":          {"analyze/run", "analyze/table", "analyze/trials", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"analyze/compare":           {"analyze/run", "analyze/table", "pkg/abtest", "pkg/plaintext", "pkg/results"},
-	"analyze/table":             {"analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
+	"analyze/table":             {"analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"control/fleet":             {"dbtesterpb", "pkg/address", "pkg/clocks", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},

@@ -44,7 +44,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	}
 	d := &document{
 		Report: &Report{
-			Dir: out.dir, Headline: headline.Of(in.runs, in.marks), Table: table.New(in.runs), Marks: in.marks, Unread: in.unread,
+			Dir: out.dir, Headline: headline.Of(in.runs, in.marks), Table: table.New(in.runs), Shown: table.Merged(in.runs), Marks: in.marks, Unread: in.unread,
 			errors: errorsOf(in.runs), summary: table.Summaries(in.runs),
 		},
 		runs: in.runs, folders: in.folders, out: out,

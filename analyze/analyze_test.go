@@ -278,9 +278,9 @@ func TestPartialSets(t *testing.T) {
 		{"the client's samples are missing", remove(results.FileClient), "client-system-metrics.csv is missing",
 			map[string]string{"CLIENT-MAX-CPU-USAGE": "not measured", "AVG-THROUGHPUT": served}},
 		{"no total histograms", remove(results.FileTotal), "latency-total.hlog is missing", // the seconds' are summed
-			map[string]string{"Latency p99": "10 clients: 6.900000 ms; 50 clients: 6.900000 ms", "AVG-LATENCY": means}},
+			map[string]string{"Latency p99": "10 clients: 6.90 ms; 50 clients: 6.90 ms", "AVG-LATENCY": means}},
 		{"no histograms of seconds", remove(results.FileLatency), "latency.hlog is missing",
-			map[string]string{"Latency p99": "10 clients: 6.900000 ms; 50 clients: 6.900000 ms", "AVG-LATENCY": means}},
+			map[string]string{"Latency p99": "10 clients: 6.90 ms; 50 clients: 6.90 ms", "AVG-LATENCY": means}},
 		{"no histograms", remove(results.FileTotal, results.FileLatency), "latency-total.hlog is missing",
 			map[string]string{"Latency p99": "not measured", "AVG-LATENCY": means}},
 		{"no errors", remove(results.FileErrors), "errors.csv is missing",
@@ -334,7 +334,7 @@ func TestRatedLoadsTellResponseFromService(t *testing.T) {
 	r := tabulate(t, f.Write())
 	for name, want := range map[string]string{
 		"AVG-LATENCY": "5.4294 ms", "AVG-SERVICE": "4.4294 ms", "FASTEST-LATENCY": "3.0000 ms",
-		"Latency p50": "5.4", "Latency p90": "7.5", "Latency p90, ok only": "7.4", "Service p50": "4.4", "Latency p95": "7.8", "Latency p99": ">= 10000.", "Latency p99.9": "not answered", "SLOWEST-LATENCY": "not answered",
+		"Latency p50": "5.4", "Latency p90": "7.5", "Latency p90, ok only": "7.4", "Service p50": "4.4", "Latency p95": "7.8", "Latency p99": ">= 10,000 ms", "Latency p99.9": "not answered", "SLOWEST-LATENCY": "not answered",
 		"Latency p99, ok only": "7.8", "UNSENT": "100", "OFFERED": "6,100",
 		"INSIDE-SHARE": "",
 	} {

@@ -7,7 +7,7 @@ import (
 
 // writeHTML writes the report as one page that needs nothing else.
 func (d *document) writeHTML() error {
-	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Table: d.Table, Commands: d.commands()}
+	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Table: d.Shown, Commands: d.commands()}
 	for _, f := range d.drawn {
 		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
 	}

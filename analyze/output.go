@@ -21,6 +21,7 @@ const (
 	fileMemory    = "server-memory-by-key-number.csv"
 	fileReads     = "server-read-bytes-delta-by-key-number.csv"
 	fileWrites    = "server-write-bytes-delta-by-key-number.csv"
+	fileTidy      = "numbers.csv"
 	fileReadme    = "README.md"
 	fileHTML      = "report.html"
 	fileAggregate = fileTable + ".csv"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
@@ -62,9 +63,9 @@ func (d *document) markdown() string {
 		fmt.Fprintf(&b, "\nTo run it again:\n\n```\n%s\n```\n", plaintext.Fenced(strings.Join(lines, "\n")))
 	}
 	b.WriteString("\n## What each number means\n")
-	for _, part := range d.Table.Sections() {
+	for _, part := range d.Shown.Sections() {
 		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
-		for _, row := range part.Rows {
+		for _, row := range slices.Concat(part.Rows, part.Zero) {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
 		}
 	}

@@ -16,7 +16,8 @@ type Report struct {
 	Files []string
 	// Headline is the first screen.
 	Headline *headline.Headline
-	Table    *table.Table
+	// Table has a column for each run, Shown one for all trials of a database.
+	Table, Shown *table.Table
 	// Unread are the folders and tags without a readable record, which the report lacks.
 	Unread []string
 	// Marks qualify the numbers, in the order of the columns. Gaps in the records are

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/table"
@@ -13,7 +14,7 @@ func (r *Report) Text() string { return r.Headline.Text() + "\n" + r.details() }
 // details returns what follows the first screen: the table and everything below it.
 func (r *Report) details() string {
 	var b strings.Builder
-	b.WriteString(r.Table.Render())
+	b.WriteString(r.Shown.Render())
 	section := func(lines []string) {
 		if len(lines) == 0 {
 			return
@@ -23,7 +24,7 @@ func (r *Report) details() string {
 			b.WriteString(table.Fold(l, table.NoteWidth, "    ") + "\n")
 		}
 	}
-	section(r.Table.Notes)
+	section(slices.Concat(r.Shown.ZeroNote(), r.Shown.Notes))
 	for _, c := range r.errors {
 		lines := []string{c.Tag + " errors:"}
 		for _, e := range c.Errors {
@@ -32,9 +33,4 @@ func (r *Report) details() string {
 		section(lines)
 	}
 	return plaintext.Visible(b.String())
-}
-
-// markLines returns the lines of the first screen besides its numbers.
-func (r *Report) markLines() []string {
-	return append(r.Headline.Top(), r.Headline.Reasons()...)
 }

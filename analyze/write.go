@@ -2,8 +2,10 @@ package analyze
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/table"
 )
 
 // write writes every part of the report in order.
@@ -34,6 +36,12 @@ func (d *document) writeTable() error {
 		return err
 	}
 	if err := d.out.write(d.out.tableCSV, data); err != nil {
+		return err
+	}
+	if data, err = table.Tidy(d.runs); err != nil {
+		return err
+	}
+	if err := d.out.write(filepath.Join(filepath.Dir(d.out.tableCSV), fileTidy), data); err != nil {
 		return err
 	}
 	if data, err = d.json(); err != nil {

@@ -6,7 +6,6 @@ package headline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
@@ -106,7 +105,7 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 }
 
 func columnOf(g trials.Group, marks []run.Mark) Column {
-	c := Column{Name: g.Name, Text: g.Name + table.Ran(g.Runs), Trials: len(g.Runs), Valid: true}
+	c := Column{Name: g.Name, Text: table.HeaderOf(g).Text, Trials: len(g.Runs), Valid: true}
 	for _, r := range g.Runs {
 		c.Tags = append(c.Tags, r.Info.Tag)
 	}
@@ -156,18 +155,9 @@ func cellOf(d definition, g trials.Group) Cell {
 	}
 	if spread.N > 1 {
 		c.Low, c.High = &spread.Low, &spread.High
-		c.Spread = spreadText(d, spread)
+		c.Spread = table.SpreadText(d.text(spread.Low), d.text(spread.High), spread)
 	}
 	return c
-}
-
-// spreadText prints the bounds of a value, with the unit once.
-func spreadText(d definition, s trials.Spread) string {
-	kind := ", n "
-	if s.Interval() {
-		kind = ", 95 %, n "
-	}
-	return strings.TrimSuffix(d.text(s.Low), d.suffix) + " .. " + d.text(s.High) + kind + table.Count(int64(s.N))
 }
 
 // compare sets the ratios to the best valid column.
@@ -193,7 +183,7 @@ func (r *Row) compare(columns []Column) {
 			continue
 		}
 		ratio := *c.Value / best
-		c.Ratio, c.RatioText = &ratio, table.Significant(ratio)+" x"
+		c.Ratio, c.RatioText = &ratio, table.Ratio(ratio)+" x"
 		if *c.Value == best {
 			c.RatioText = "best"
 		}

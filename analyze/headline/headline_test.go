@@ -75,9 +75,9 @@ func TestVerdict(t *testing.T) {
 		{"one", one(1234), "", "etcd answered 1,230 writes a second, 99 % of them within 9.90 ms. It ran once, so nothing shows how far a repetition would differ."},
 		{"two", one(1600, 1000), "", "etcd answered 1.6 times as many writes a second as zookeeper. Each ran once, so nothing shows how far a repetition would differ."},
 		{"three", one(1000, 1600, 500), "", "zookeeper answered the most writes a second: 1.6 times as many as etcd, 3.2 times as many as consul. Each ran once, so nothing shows how far a repetition would differ."},
-		{"alike", one(1000, 1010), "", "zookeeper and etcd are alike: 1,010/s and 1,000/s. Each ran once, so nothing shows how far a repetition would differ."},
+		{"alike", one(1000, 1010), "", "zookeeper and etcd are alike: 1,010 /s and 1,000 /s. Each ran once, so nothing shows how far a repetition would differ."},
 		{"trials agree", three, "", "etcd answered 1.6 times as many writes a second as zookeeper. All 3 trials agree."},
-		{"trials differ", torn, "", "It is not certain whether etcd or cetcd is ahead: 1,540/s and 1,110/s are the medians. etcd was ahead in 1 of 3 trials."},
+		{"trials differ", torn, "", "It is not certain whether etcd or cetcd is ahead: 1,540 /s and 1,110 /s are the medians. etcd was ahead in 1 of 3 trials."},
 		{"rate", paced, "", "All kept up with the rate; etcd had the lowest p99 latency, 9.90 ms: zookeeper had 2.0 times as much. Each ran once, so nothing shows how far a repetition would differ."},
 		{"rate missed", missed, "", "etcd answered 2.0 times as many writes a second as zookeeper. Each ran once, so nothing shows how far a repetition would differ."},
 		{"invalid", one(1600, 1000), "etcd", "zookeeper answered 1,000 writes a second, 99 % of them within 19.8 ms. It ran once, so nothing shows how far a repetition would differ. Not valid, and so not compared: etcd."},
@@ -103,14 +103,14 @@ func TestTrialsAreOneColumn(t *testing.T) {
 		t.Fatalf("columns are %+v, want two of three trials each", h.Columns)
 	}
 	best, second := h.Rows[0].Cells[0], h.Rows[0].Cells[1]
-	if *best.Value != 1600 || *best.Low != 1500 || *best.High != 1800 || best.N != 3 || best.RatioText != "best" || best.Spread != "1,500 .. 1,800/s, n 3" || best.Doubt != "least and most of 3 trials" {
+	if *best.Value != 1600 || *best.Low != 1500 || *best.High != 1800 || best.N != 3 || best.RatioText != "best" || best.Spread != "1,500 .. 1,800 /s, n 3" || best.Doubt != "least and most of 3 trials" {
 		t.Errorf("the best is %+v", best)
 	}
-	if *second.Value != 1000 || *second.Ratio != .625 || second.RatioText != "0.625 x" {
+	if *second.Value != 1000 || *second.Ratio != .625 || second.RatioText != "0.62 x" {
 		t.Errorf("the second is %+v", second)
 	}
 	text := h.Text()
-	for _, want := range []string{"1,600/s (best)", "1,500 .. 1,800/s, n 3", "1,000/s (0.625 x)"} {
+	for _, want := range []string{"1,600 /s (best)", "1,500 .. 1,800 /s, n 3", "1,000 /s (0.62 x)"} {
 		if !strings.Contains(text, want) || !strings.Contains(h.Markdown(), want) {
 			t.Errorf("no %q in\n%s\n%s", want, text, h.Markdown())
 		}
@@ -136,9 +136,9 @@ func TestTrust(t *testing.T) {
 		{"none", nil, Sound, "nothing was found that weakens these numbers.", nil},
 		{"harmless", []run.Mark{mark("etcd", results.MarkExpected, "as expected", false)}, Sound, "nothing was found that weakens these numbers.", []string{"etcd: expected: as expected"}},
 		{"alike", []run.Mark{
-			mark("etcd", "other load", "others used 12.5 % of 2 processors", false), mark("etcd #2", "other load", "others used 9 % of 2 processors", false),
+			mark("etcd", "other load", "others used 12.5 % of 2 processors from 14:20:04.092 UTC on", false), mark("etcd #2", "other load", "others used 9 % of 2 processors from 14:21:00.5 UTC on", false),
 			mark("", "insecure", "agents let in anyone", false),
-		}, Weakened, "valid, but weakened for 2 reasons, which follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors", "insecure: agents let in anyone"}},
+		}, Weakened, "valid, but weakened for 2 reasons, which follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors from 14:20:04.092..14:21:00.5 UTC on", "insecure: agents let in anyone"}},
 		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {

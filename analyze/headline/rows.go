@@ -16,7 +16,6 @@ type definition struct {
 	better                 Better
 	of                     func(*run.Run) run.Measure
 	text                   func(float64) string
-	suffix                 string // the unit at the end of text
 	// ofStage: the number is of the step with the most throughput alone.
 	ofStage bool
 }
@@ -38,15 +37,15 @@ func definitions() []definition {
 	}
 	return []definition{
 		{name: throughputRow, unit: "requests/s", better: More, definition: "requests that ended ok per second of the measured part" + best,
-			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit("/s"), suffix: "/s", ofStage: true},
+			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit(" /s"), ofStage: true},
 		{name: "p50 latency", unit: "ms", better: Less, definition: "latency that half of the measured requests did not exceed" + best,
-			of: percentile(.50), text: withUnit(" ms"), suffix: " ms", ofStage: true},
+			of: percentile(.50), text: withUnit(" ms"), ofStage: true},
 		{name: p99Row, unit: "ms", better: Less, definition: "latency that 99 % of the measured requests did not exceed; * fewer than ten requests lie above it" + best,
-			of: percentile(.99), text: withUnit(" ms"), suffix: " ms", ofStage: true},
+			of: percentile(.99), text: withUnit(" ms"), ofStage: true},
 		{name: "success", unit: "%", definition: "measured requests that ended ok, of those that were due (closed loop: sent)" + best,
-			of: staged(func(g *run.Stage) run.Measure { return g.Availability.Success }), text: table.PercentOf, suffix: " %", ofStage: true},
+			of: staged(func(g *run.Stage) run.Measure { return g.Availability.Success }), text: table.PercentOf, ofStage: true},
 		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load / thousands of its requests that ended ok",
-			of: serverCPU, text: withUnit(" s"), suffix: " s"},
+			of: serverCPU, text: withUnit(" s")},
 		{name: "server memory", unit: "bytes", better: Less, definition: "largest mean over the servers of a second's resident memory, whole load",
 			of: func(r *run.Run) run.Measure {
 				return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))

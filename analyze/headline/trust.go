@@ -92,7 +92,8 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 }
 
 // numbers match the parts of a mark's text in which the marks of two runs may differ.
-var numbers = regexp.MustCompile(`[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
+// A time of day is one part.
+var numbers = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
 
 // merged joins marks of one code whose texts differ in numbers alone.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
@@ -152,10 +153,10 @@ func mergedText(texts []string) string {
 			if at >= len(list) {
 				continue
 			}
-			if valueOf(list[at]) < valueOf(least) {
+			if less(list[at], least) {
 				least = list[at]
 			}
-			if valueOf(list[at]) > valueOf(most) {
+			if less(most, list[at]) {
 				most = list[at]
 			}
 		}
@@ -164,6 +165,14 @@ func mergedText(texts []string) string {
 		}
 		return least + ".." + most
 	})
+}
+
+// less compares two numbers, or two times of day.
+func less(a, b string) bool {
+	if strings.Contains(a, ":") || strings.Contains(b, ":") {
+		return a < b
+	}
+	return valueOf(a) < valueOf(b)
 }
 
 func valueOf(number string) float64 {

@@ -124,24 +124,6 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestZeroRows(t *testing.T) {
-	zeroValue, other := 0.0, 2.0
-	for _, test := range []struct {
-		name  string
-		cells []table.Cell
-		want  bool
-	}{
-		{"all zero", []table.Cell{{Value: &zeroValue}, {Value: &zeroValue}}, true},
-		{"zero and not measured", []table.Cell{{Value: &zeroValue}, {Missing: "no"}}, true},
-		{"one is not", []table.Cell{{Value: &zeroValue}, {Value: &other}}, false},
-		{"words", []table.Cell{{Text: "etcd"}}, false},
-	} {
-		if got := zero(table.Line{Cells: test.cells}); got != test.want {
-			t.Errorf("%s: want %v, got %v", test.name, test.want, got)
-		}
-	}
-}
-
 // A long line keeps its extremes, which a mean or every nth point would lose.
 func TestThinnedKeepsExtremes(t *testing.T) {
 	f := figure.Figure{Kind: figure.Lines}

@@ -94,13 +94,10 @@ func newView(p Page) (*view, error) {
 	ids := ids{}
 	for i, s := range p.Table.Sections() {
 		one := section{ID: ids.of("section", s.Name), Name: s.Name}
-		for _, l := range s.Rows {
-			r := row{Line: l, ID: ids.of("row", l.Name), Zero: zero(l)}
-			if r.Zero {
-				one.Zeros++
-			}
-			one.Rows = append(one.Rows, r)
+		for n, l := range slices.Concat(s.Rows, s.Zero) {
+			one.Rows = append(one.Rows, row{Line: l, ID: ids.of("row", l.Name), Zero: n >= len(s.Rows)})
 		}
+		one.Zeros = len(s.Zero)
 		if i < openSections {
 			v.Sections = append(v.Sections, one)
 		} else {
@@ -120,16 +117,6 @@ func newView(p Page) (*view, error) {
 		}
 	}
 	return v, nil
-}
-
-// zero reports whether a row holds zeros alone, or nothing, in every column.
-func zero(l table.Line) bool {
-	for _, c := range l.Cells {
-		if c.Value == nil && c.Missing == "" || c.Value != nil && *c.Value != 0 {
-			return false
-		}
-	}
-	return len(l.Cells) > 0
 }
 
 func newPicture(ids ids, f Figure, bins int) (picture, error) {

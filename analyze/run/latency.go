@@ -121,6 +121,7 @@ var noHistogram = Missing("no histogram of the whole load was recorded")
 // percentile returns a percentile of n requests, marked if they are not enough.
 func percentile(ns, n int64, enough bool) Measure {
 	m := Measured(float64(ns)/1e6, n)
+	m.Digits = histogram.Digits
 	if !enough {
 		m.Marks = append(m.Marks, FewMark)
 	}

@@ -15,6 +15,9 @@ type Measure struct {
 	// Low and High bound the true value where the records do not give it exactly. Both
 	// are 0 for an exact value; High is +Inf where only a lower bound is known.
 	Low, High float64
+	// Digits is how many significant digits Value has, 0 for all of them: those that a
+	// histogram keeps.
+	Digits int
 	// Marks are footnotes.
 	Marks []string
 	// Missing is the reason for the lack of a value, "" if there is one.

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,29 +14,80 @@ import (
 
 // Cell is one number as it is printed and as it is.
 type Cell struct {
+	// Text is the number with its unit, without signs of its marks: see [Cell.Shown].
 	Text string `json:"text"`
 	// Value is nil when the cell holds no number or was not measured.
 	Value *float64 `json:"value"`
 	// N is the number of requests, samples or members behind the value; 0 if that
 	// means nothing.
 	N int64 `json:"n,omitempty"`
-	// Marks are footnotes on this cell.
-	Marks []string `json:"marks,omitempty"`
+	// Low and High bound the true value where the records do not give it exactly; nil
+	// is no bound.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Trials is the number of trials of which Value is the median, with the bounds Low
+	// and High; 0 for a single run. Spread prints the bounds where the trials differ.
+	Trials int    `json:"trials,omitempty"`
+	Spread string `json:"spread,omitempty"`
+	// Marks are footnotes on this cell, Footnotes their numbers below the table.
+	Marks     []string `json:"marks,omitempty"`
+	Footnotes []int    `json:"footnotes,omitempty"`
 	// Missing is the reason why there is no value: Text says in which way, or, when Text
 	// is "-", there is nothing of the kind to measure.
 	Missing string `json:"missing,omitempty"`
 	// Parts are the numbers of a load whose steps differ, one for each kind of step. The
 	// text table prints each on a line of its own.
 	Parts []Part `json:"by_step,omitempty"`
+	// Format prints another value of the same kind, nil if only Text is known.
+	Format Format `json:"-"`
 }
+
+// Format prints a value with its unit.
+type Format func(float64) string
+
+// Equal holds for all formats: cells are compared by what they print.
+func (Format) Equal(Format) bool { return true }
 
 // Part is the number of the steps with a label.
 type Part struct {
-	Label string   `json:"label"`
-	Text  string   `json:"text"`
-	Value *float64 `json:"value"`
-	N     int64    `json:"n,omitempty"`
+	Label string `json:"label"`
+	Cell
 }
+
+// signs returns what follows the text of a number: the signs of its marks.
+func (c Cell) signs() string {
+	signs := ""
+	if slices.Contains(c.Marks, run.FewMark) {
+		signs = " *"
+	}
+	for _, n := range c.Footnotes {
+		signs += fmt.Sprintf(" [%d]", n)
+	}
+	return signs
+}
+
+// Lines returns what a table shows of the cell, with the signs of its marks: one line,
+// or one for each stage.
+func (c Cell) Lines() []string {
+	if len(c.Parts) == 0 && c.Spread != "" {
+		return []string{c.Text + c.signs(), c.Spread}
+	}
+	if len(c.Parts) == 0 {
+		return []string{c.Text + c.signs()}
+	}
+	var lines []string
+	for _, p := range c.Parts {
+		line := p.Label + ": " + p.Text + p.signs()
+		if p.Spread != "" {
+			line += " (" + p.Spread + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Shown returns [Cell.Lines] as one text.
+func (c Cell) Shown() string { return strings.Join(c.Lines(), partSeparator) }
 
 // noCell is the text of a cell that cannot have a value.
 const noCell = "-"
@@ -54,7 +106,20 @@ func cellOf(m run.Measure, text func(float64) string) Cell {
 		return missing("%s", m.Missing)
 	}
 	c := number(m.Value, m.N, "%s", text(m.Value))
-	c.Marks = m.Marks
+	c.Marks, c.Format = m.Marks, text
+	if m.Low != 0 || m.High != 0 {
+		c.Low = &m.Low
+		if !m.AtLeast() {
+			c.High = &m.High
+		}
+	}
+	return c
+}
+
+// verbatim marks a text that holds more than the number, so that no other number can be
+// printed like it.
+func (c Cell) verbatim() Cell {
+	c.Format = nil
 	return c
 }
 
@@ -76,7 +141,7 @@ func number(v float64, n int64, format string, args ...any) Cell {
 	return Cell{Text: fmt.Sprintf(format, args...), Value: &v, N: n}
 }
 
-func count(v int64) Cell { return number(float64(v), 0, "%s", humanize.Comma(v)) }
+func count(v int64) Cell { return cellOf(run.Counted(v), commaText) }
 
 // words is a cell without a number. Otherwise is the reason if there are no words.
 func words(s, otherwise string) Cell {
@@ -154,6 +219,9 @@ func JoinDistinct(parts []string) string {
 type Row struct {
 	section                string
 	Name, Unit, Definition string
+	// Step and Operation are the part of the load that the row is of, "" for all of it;
+	// Metric is what it measures of that part, "" for Name.
+	Step, Operation, Metric string
 	// Raw rows repeat another row in full digits; the text table leaves them out.
 	Raw bool
 	// Ours marks rows that the classic files cannot fill; their cells then show "-".

@@ -4,30 +4,80 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/coreos/dbtester/analyze/run"
 )
 
+// Section holds rows that are of the same part of the run.
 type Section struct {
 	Name string
-	Rows []Line
+	// Rows are shown; Zero are 0 in every column, and can be folded.
+	Rows, Zero []Line
 }
 
 // Sections returns the rows that are shown, by section.
 func (t *Table) Sections() (out []Section) {
+	names := sections()
 	for _, row := range t.Rows {
-		if row.Raw {
-			continue
+		names = append(names, row.Section)
+	}
+	for _, name := range run.Distinct(names) {
+		part := Section{Name: name}
+		for _, row := range t.Rows {
+			switch {
+			case row.Raw || row.Section != name:
+			case row.zero():
+				part.Zero = append(part.Zero, row)
+			default:
+				part.Rows = append(part.Rows, row)
+			}
 		}
-		if n := len(out); n == 0 || out[n-1].Name != row.Section {
-			out = append(out, Section{Name: row.Section})
+		if len(part.Rows)+len(part.Zero) > 0 {
+			out = append(out, part)
 		}
-		out[len(out)-1].Rows = append(out[len(out)-1].Rows, row)
 	}
 	return out
+}
+
+// zero reports whether the row is 0 in every column to which it applies.
+func (l Line) zero() bool {
+	counted := false
+	for _, c := range l.Cells {
+		all := []Cell{c}
+		if len(c.Parts) > 0 {
+			all = nil
+			for _, p := range c.Parts {
+				all = append(all, p.Cell)
+			}
+		}
+		for _, one := range all {
+			counted = counted || one.Value != nil
+			if one.applies() && (one.Value == nil || *one.Value != 0 || one.Low != nil && *one.Low != 0 || one.High != nil && *one.High != 0) {
+				return false
+			}
+		}
+	}
+	return counted
+}
+
+// ZeroNote lists the rows that are left out because they are 0 everywhere.
+func (t *Table) ZeroNote() []string {
+	var names []string
+	for _, part := range t.Sections() {
+		for _, row := range part.Zero {
+			names = append(names, row.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"0 in every column, and left out: " + strings.Join(names, ", ")}
 }
 
 // Widths in characters. Cells wrap so that a table of one or two databases fits a narrow
@@ -58,11 +108,14 @@ func (t *Table) Render() string {
 	}
 	var parts [][][]string
 	for _, part := range t.Sections() {
-		var rows [][]string
+		if len(part.Rows) == 0 {
+			continue
+		}
+		rows := [][]string{append([]string{part.Name}, make([]string, len(t.Columns))...)}
 		for _, row := range part.Rows {
 			line := []string{row.Name}
 			for _, c := range row.Cells {
-				line = append(line, strings.Join(c.lines(), "\n"))
+				line = append(line, strings.Join(c.Lines(), "\n"))
 			}
 			rows = append(rows, line)
 		}
@@ -87,7 +140,7 @@ func Frame(header []string, parts [][][]string) string {
 	line := func(cells []string) (out table.Row) {
 		for i, c := range cells {
 			if i > 0 {
-				c = foldLines(c, width)
+				c = foldLines(c, max(width, longestPiece(header[i])))
 			}
 			out = append(out, c)
 		}
@@ -110,6 +163,16 @@ func Frame(header []string, parts [][][]string) string {
 	return w.Render() + "\n"
 }
 
+// longestPiece is the length of the longest part of a name that Fold would have to cut
+// inside a word.
+func longestPiece(name string) int {
+	longest := 0
+	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || strings.ContainsRune(breaks, r) }) {
+		longest = max(longest, utf8.RuneCountInString(piece)+1)
+	}
+	return min(longest, widestCell)
+}
+
 // foldLines wraps each line of a cell.
 func foldLines(s string, width int) string {
 	lines := strings.Split(s, "\n")
@@ -119,46 +182,36 @@ func foldLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// lines returns the lines of a cell, one for each stage.
-func (c Cell) lines() []string {
-	if len(c.Parts) == 0 {
-		return []string{c.Text}
-	}
-	var lines []string
-	for _, p := range c.Parts {
-		lines = append(lines, p.Label+": "+p.Text)
-	}
-	lines[len(lines)-1] += strings.TrimPrefix(c.Text, strings.Join(lines, partSeparator)) // footnotes
-	return lines
-}
-
-// CSV returns every row, one column per database, as in the classic file.
-func (t *Table) CSV() ([]byte, error) {
-	header := []string{""}
-	for _, c := range t.Columns {
-		header = append(header, c.Text)
-	}
-	records := [][]string{header}
-	for _, row := range t.Rows {
-		line := []string{row.Name}
-		for _, c := range row.Cells {
-			line = append(line, c.Text)
-		}
-		records = append(records, line)
-	}
-	return EncodeCSV(records)
-}
-
+// EncodeCSV encodes records, so that no spreadsheet takes a field for a formula. It
+// changes such fields in place.
 func EncodeCSV(records [][]string) ([]byte, error) {
 	var b bytes.Buffer
+	for _, record := range records {
+		for i, field := range record {
+			record[i] = noFormula(field)
+		}
+	}
 	if err := csv.NewWriter(&b).WriteAll(records); err != nil {
 		return nil, fmt.Errorf("encode csv: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
+// noFormula returns a field that a spreadsheet shows as it is: text that begins as a
+// formula does gets an apostrophe.
+func noFormula(field string) string {
+	if len(field) < 2 || !strings.ContainsRune("=+-@\t\r", rune(field[0])) {
+		return field
+	}
+	if _, err := strconv.ParseFloat(field, 64); err == nil {
+		return field
+	}
+	return "'" + field
+}
+
 // Fold breaks s at spaces into lines of at most width characters. Lines after the first
-// are indented. A longer word, such as a key in a message, is cut.
+// are indented. A longer word is cut after its last hyphen, underscore, dot, colon, comma
+// or slash that fits; without any, such as a key in a message, at the width.
 func Fold(s string, width int, indent string) string {
 	var lines []string
 	line := ""
@@ -178,10 +231,24 @@ func Fold(s string, width int, indent string) string {
 				lines, line = append(lines, line), indent
 				continue
 			}
-			cut := []rune(joined)
-			lines, line = append(lines, string(cut[:width])), indent
-			word = string(cut[width:])
+			letters := []rune(joined)
+			at := cutAt(letters[:width], utf8.RuneCountInString(indent))
+			lines, line = append(lines, string(letters[:at])), indent
+			word = string(letters[at:])
 		}
 	}
 	return strings.Join(append(lines, line), "\n")
+}
+
+// breaks are the characters after which a long word may be cut.
+const breaks = "-_.:,/"
+
+// cutAt returns where a word that begins with letters is cut.
+func cutAt(letters []rune, indent int) int {
+	for at := len(letters); at > indent+1; at-- {
+		if strings.ContainsRune(breaks, letters[at-1]) {
+			return at
+		}
+	}
+	return len(letters)
 }

@@ -1,33 +1,65 @@
 package table
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// All returns the rows of the table by section: those of the classic tables first, in
-// their order and with their names. Operations and steps add rows of their own. To add
-// a row, add it to the list of its section.
+// The sections of a table by the requests and the time that their rows are of. The
+// measured part is the load without warm-up and cool-down, until the last request was
+// issued.
+const (
+	sectionLoad       = "Throughput and latency (measured part)"
+	sectionLatency    = "More on latency (measured part)"
+	sectionOperations = "By operation (measured part)"
+	sectionSteps      = "By step (measured part)"
+	sectionPlaces     = "Where requests went (measured part)"
+	sectionOutcomes   = "Requests by their end (whole load)"
+	sectionMachines   = "Machines (whole load)"
+	sectionClient     = "The client's own part (whole load)"
+	sectionMembers    = "Members (whole load)"
+	sectionOwn        = "Members' own metrics (measured part)"
+	sectionLogs       = "Clocks and logs (whole run)"
+	sectionData       = "Data directories (after the stop)"
+	sectionConditions = "Conditions"
+)
+
+// sections lists the sections in the order in which they are shown.
+func sections() []string {
+	return []string{
+		sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
+		sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions,
+	}
+}
+
+// All returns the rows of the table in the order of the files: those of the classic
+// tables first, in their order and with their names. Operations and steps add rows of
+// their own. To add a row, add it to its list. A row among others that is of another
+// part of the run names its own section.
 func All(runs []*run.Run) []Row {
 	var all []Row
 	for _, part := range []struct {
 		section string
 		rows    []Row
 	}{
-		{"Throughput and latency", slices.Concat(throughputRows(), latencyRows(), percentileRows(), availabilityRows())},
-		{"Machines", slices.Concat(trafficRows(), peakRows(), diskRows())},
-		{"More on latency", timingRows()},
-		{"By operation", operationRows(runs)},
-		{"By step", stepRows(runs)},
-		{"Requests by their end", outcomeRows()},
-		{"Where requests went", placeRows(runs)},
-		{"The client's own part", clientRows()},
-		{"Members", slices.Concat(memberRows(), clockRows(), metricRows(), ownRows())},
-		{"Conditions", conditionRows()},
+		{sectionLoad, slices.Concat(throughputRows(), latencyRows(), percentileRows(), availabilityRows())},
+		{sectionMachines, slices.Concat(trafficRows(), peakRows(), diskRows())},
+		{sectionLatency, timingRows()},
+		{sectionOperations, operationRows(runs)},
+		{sectionSteps, stepRows(runs)},
+		{sectionOutcomes, outcomeRows()},
+		{sectionPlaces, placeRows(runs)},
+		{sectionClient, clientRows()},
+		{sectionMembers, memberRows()},
+		{sectionLogs, clockRows()},
+		{sectionMembers, metricRows()},
+		{sectionOwn, ownRows()},
+		{sectionConditions, conditionRows()},
 	} {
 		for _, r := range part.rows {
-			r.section = part.section
+			r.section = cmp.Or(r.section, part.section)
 			all = append(all, r)
 		}
 	}

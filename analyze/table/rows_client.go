@@ -123,7 +123,7 @@ func spreadCell(q float64, ns, n int64) Cell {
 	if q == 1 || histogram.Enough(q, n) {
 		return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
 	}
-	cell := number(ms, n, "%.3f ms *, n %s", ms, humanize.Comma(n))
+	cell := number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
 	cell.Marks = []string{run.FewMark}
 	return cell
 }
@@ -166,5 +166,5 @@ func insideShareWorst(r *run.Run) Cell {
 	}
 	share := worst.InsidePercent()
 	share.N = int64(len(steps))
-	return cellOf(share, func(v float64) string { return fmt.Sprintf("%s (%s)", insideText(v), run.ClientsText(worst.Clients)) })
+	return cellOf(share, func(v float64) string { return fmt.Sprintf("%s (%s)", insideText(v), run.ClientsText(worst.Clients)) }).verbatim()
 }

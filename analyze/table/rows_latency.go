@@ -84,11 +84,10 @@ func quantile(q float64, of func(*run.Latency) *run.Distribution) func(*run.Run)
 // percentile prints a percentile with the signs of its marks.
 func percentile(m run.Measure) Cell {
 	return cellOf(m, func(v float64) string {
-		text := atLeast(m) + fmt.Sprintf("%.6f ms", v)
-		if m.Marked(run.FewMark) {
-			text += " *"
+		if m.Digits == 0 { // a classic file
+			return atLeast(m) + fmt.Sprintf("%.6f ms", v)
 		}
-		return text
+		return atLeast(m) + Significant(v) + " ms"
 	})
 }
 

@@ -44,7 +44,7 @@ func TestPercentilesOfFewRequestsAreMarked(t *testing.T) {
 			if want := p.q * float64(test.n) / 1000; math.Abs(*c.Value-want) > .001+want/500 {
 				t.Errorf("n=%d: %s = %v ms, want %v", test.n, p.name, *c.Value, want)
 			}
-			marked := strings.HasSuffix(c.Text, " *")
+			marked := strings.HasSuffix(c.Shown(), " *")
 			if marked != (len(c.Marks) == 1) {
 				t.Errorf("n=%d: %s = %+v", test.n, p.name, c)
 			}

@@ -60,7 +60,7 @@ func peakRows() []Row {
 		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest mean over the servers of a second's resident memory", Cell: meanPeak(run.Of(metric.RSSBytes), HumanSize)},
 		{Name: "CLIENT-MAX-CPU-USAGE", Unit: "%", Definition: "largest CPU use of the client in a second of the load; 100 % is one core", Cell: clientPeak(run.Of(metric.CPUPercent), percentText)},
 		{Name: "CLIENT-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest resident memory of the client during the load", Cell: clientPeak(run.Of(metric.RSSBytes), HumanSize)},
-		{Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests that failed or are unknown", Cell: countOf(failures)},
+		{section: sectionOutcomes, Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests of the whole load that failed or are unknown", Cell: countOf(failures)},
 	}
 }
 
@@ -72,8 +72,8 @@ func diskRows() []Row {
 		{Name: "SERVER-AVG-SECTORS-READS-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks read" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsRead), commaText)},
 		{Name: "SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", Unit: "writes", Definition: "writes the disks completed" + load, Cell: serverSum(run.Disk, run.Of(metric.WritesCompleted), commaText)},
 		{Name: "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks wrote" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsWritten), commaText)},
-		{Name: "SERVER-AVG-DISK-SPACE-USAGE", Unit: "bytes", Definition: "mean over the members of the sizes of the files in the data directory after the stop, apparent", Cell: diskSpace(func(m *run.Machines) run.Measure { return m.Apparent })},
-		{Name: "DISK-SPACE-ALLOCATED", Unit: "bytes", Definition: "mean over the members of the blocks allocated to the data directory after the stop", Ours: true, Cell: attended(diskSpace(func(m *run.Machines) run.Measure { return m.Allocated }))},
+		{section: sectionData, Name: "SERVER-AVG-DISK-SPACE-USAGE", Unit: "bytes", Definition: "mean over the members of the sizes of the files in the data directory after the stop, apparent", Cell: diskSpace(func(m *run.Machines) run.Measure { return m.Apparent })},
+		{section: sectionData, Name: "DISK-SPACE-ALLOCATED", Unit: "bytes", Definition: "mean over the members of the blocks allocated to the data directory after the stop", Ours: true, Cell: attended(diskSpace(func(m *run.Machines) run.Measure { return m.Allocated }))},
 	}
 }
 

@@ -51,7 +51,7 @@ func memberSumPeak(get run.Counter, text func(float64) string) func(*run.Run) Ce
 func largest(text func(float64) string, of func(*run.Run, run.Machine) run.Measure) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		m, name := r.Machines.Largest(func(server run.Machine) run.Measure { return of(r, server) })
-		return cellOf(m, func(v float64) string { return text(v) + " (" + name + ")" })
+		return cellOf(m, func(v float64) string { return text(v) + " (" + name + ")" }).verbatim()
 	}
 }
 

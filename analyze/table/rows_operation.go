@@ -2,6 +2,7 @@ package table
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
@@ -44,7 +45,7 @@ func rowsOfOperation(name string) []Row {
 		})
 	}
 	at := name + ": "
-	return []Row{
+	rows := []Row{
 		{Name: at + "REQUESTS", Unit: "requests", Definition: "measured " + name + " requests that were sent, and their share of all",
 			Cell: of(operationRequests)},
 		{Name: at + "AVG-THROUGHPUT", Unit: "requests/s", Definition: "AVG-THROUGHPUT of the " + name + " requests",
@@ -61,6 +62,10 @@ func rowsOfOperation(name string) []Row {
 		{Name: at + "ERRORS", Unit: "requests", Definition: "measured " + name + " requests that failed or are unknown, by class",
 			Cell: of(func(_ *run.Stage, o *results.OperationSummary) Cell { return classesCell(o.Errors) })},
 	}
+	for i := range rows {
+		rows[i].Operation, rows[i].Metric = name, strings.TrimPrefix(rows[i].Name, at)
+	}
+	return rows
 }
 
 func operationRequests(g *run.Stage, o *results.OperationSummary) Cell {

@@ -29,20 +29,20 @@ func outcomeRows() []Row {
 		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys the load added by the database's own count / least and most it may have added, by the answers; outside these bounds the run is invalid", Ours: true,
 			Cell: keysFound},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
-		of("SENT", "requests whose driver call began", func(c *run.Counts) run.Measure { return c.Sent }),
-		of("OK", "requests answered with success", func(c *run.Counts) run.Measure { return c.OK }),
+		of("SENT", "requests whose driver call began, whole load", func(c *run.Counts) run.Measure { return c.Sent }),
+		of("OK", "requests answered with success, whole load; SUCCESS is of the measured part", func(c *run.Counts) run.Measure { return c.OK }),
 		{Name: "BYTES-PER-RESPONSE", Unit: "B", Definition: "bytes of all values that reads, swaps and ranges returned / those answered ok, whole load", Ours: true, Cell: bytesPerResponse},
-		of("FAILED", "requests surely not applied", func(c *run.Counts) run.Measure { return c.Failed }),
-		of("UNKNOWN", "requests that may have been applied: time-out, connection lost", func(c *run.Counts) run.Measure { return c.Unknown }),
+		of("FAILED", "requests surely not applied, whole load", func(c *run.Counts) run.Measure { return c.Failed }),
+		of("UNKNOWN", "requests that may have been applied: time-out, connection lost; whole load", func(c *run.Counts) run.Measure { return c.Unknown }),
 		of("SHED", "requests dropped at their due time because every client was busy", func(c *run.Counts) run.Measure { return c.Shed }),
 		{Name: "MAX-BACKLOG", Unit: "requests", Definition: "most requests that were due and not sent at the end of a second (rate only)", Ours: true, Cell: maxBacklog},
 		of("UNSENT", "requests that were due and could not be sent before the drain ended", func(c *run.Counts) run.Measure { return c.Unsent }),
 		of("QUEUED", "requests sent after their due time because every client was busy", func(c *run.Counts) run.Measure { return c.Queued }),
 		of("LATE", "requests sent more than 1 ms after their due time by a free client: the client machine was slow", func(c *run.Counts) run.Measure { return c.Late }),
-		{Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened in place of those that broke or were refused, and how many they lost, in the measured window", Cell: reconnects},
+		{section: sectionLoad, Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened in place of those that broke or were refused, and how many they lost, in the measured window", Cell: reconnects},
 		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(c *run.Counts) run.Measure { return c.Clamped }),
-		{Name: "ERRORS", Unit: "requests", Definition: "requests that failed or are unknown, by class", Cell: errorClasses},
-		{Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out; longest is of the lines that give a time", Ours: true, Cell: logEvents},
+		{Name: "ERRORS", Unit: "requests", Definition: "requests of the whole load that failed or are unknown, by class", Cell: errorClasses},
+		{section: sectionLogs, Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out; longest is of the lines that give a time", Ours: true, Cell: logEvents},
 	}
 }
 
@@ -127,7 +127,7 @@ func logEvents(r *run.Run) Cell {
 			return "none"
 		}
 		return strings.Join(parts, ", ")
-	})
+	}).verbatim()
 }
 
 // longestOf prints the longest of the events whose lines give how long they took.

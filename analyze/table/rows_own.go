@@ -41,7 +41,7 @@ func ownRows() []Row {
 		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw"+inWindow, metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
 		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
 		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
-		{Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
+		{section: sectionMembers, Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
 			Definition: "mean time of an answer with a member's own metrics, one each second, and its size; of the member with the longest, and which; questions without an answer are counted",
 			Cell:       attended(metricsCost)},
 	}

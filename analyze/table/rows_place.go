@@ -18,7 +18,7 @@ func availabilityRows() []Row {
 			Cell: of(func(a *run.Availability) Cell {
 				return cellOf(a.Success, func(v float64) string {
 					return fmt.Sprintf("%s of %s", PercentOf(v), humanize.Comma(a.Success.N))
-				})
+				}).verbatim()
 			})},
 		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "of those that were due in the measured window and did not end ok: a swap that lost its race, or a request to a key that the load deleted; the database answered it, so it has a latency; counted in FAILED too",
 			Cell: of(func(a *run.Availability) Cell { return cellOf(a.Declined, commaText) })},
@@ -31,9 +31,9 @@ func availabilityRows() []Row {
 						return fmt.Sprintf("<= %.0f ms", v)
 					}
 					return fmt.Sprintf("%.1f ms (%s)", v, a.GapAt)
-				})
+				}).verbatim()
 			})},
-		{Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests that the experiment file expects: up to them, failures do not weaken the verdict", Cell: expectation},
+		{section: sectionConditions, Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests that the experiment file expects: up to them, failures do not weaken the verdict", Cell: expectation},
 	}
 }
 
@@ -65,7 +65,7 @@ func reconnects(r *run.Run) Cell {
 		a := &g.Availability
 		return cellOf(a.Reconnects, func(v float64) string {
 			return fmt.Sprintf("%s, %s lost", commaText(v), commaText(a.ConnectionsLost.Value))
-		})
+		}).verbatim()
 	})(r)
 }
 
@@ -107,7 +107,7 @@ func rowsOfPlace(name string) []Row {
 	return []Row{
 		{Name: at + "REQUESTS", Unit: "requests", Ours: true, Definition: "measured requests that were sent to it and ended ok, their share of all that were sent, and those that did not end ok",
 			Cell: of(func(p *run.Place) Cell {
-				return cellOf(p.Share, func(v float64) string { return placeText(p, v) })
+				return cellOf(p.Share, func(v float64) string { return placeText(p, v) }).verbatim()
 			})},
 		{Name: at + "AVG-LATENCY", Unit: "ms", Ours: true, Definition: "AVG-LATENCY of its requests", Cell: of(func(p *run.Place) Cell { return cellOf(p.Mean, millisText) })},
 		{Name: at + "Latency p99, ok only", Unit: "ms", Ours: true, Definition: "latency that 99 % of its requests that ended ok did not exceed, to two digits", Cell: of(func(p *run.Place) Cell { return percentile(p.P99) })},

@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
 )
@@ -60,9 +61,13 @@ func separated(r *run.Run) (out []*run.Stage) {
 
 func rowsOfStage(label string, of func(func(*run.Stage) Cell) func(*run.Run) Cell) []Row {
 	at := label + ": "
-	return []Row{
+	rows := []Row{
 		{Name: at + "AVG-THROUGHPUT", Unit: "requests/s", Definition: "AVG-THROUGHPUT of the steps with " + label, Cell: of(func(g *run.Stage) Cell { return cellOf(g.Throughput.Average, perSecondText) })},
 		{Name: at + "AVG-LATENCY", Unit: "ms", Definition: "AVG-LATENCY of the steps with " + label, Cell: of(func(g *run.Stage) Cell { return cellOf(mean(&g.Latency), millisText) })},
 		{Name: at + "Latency p99", Unit: "ms", Definition: "Latency p99 of the steps with " + label, Cell: of(func(g *run.Stage) Cell { return percentile(g.Latency.Due.Quantile(.99)) })},
 	}
+	for i := range rows {
+		rows[i].Step, rows[i].Metric = label, strings.TrimPrefix(rows[i].Name, at)
+	}
+	return rows
 }

@@ -11,7 +11,7 @@ func throughputRows() []Row {
 	return []Row{
 		{Name: "TOTAL-SECONDS", Unit: "s", Definition: "length of the measured window, summed over steps: from the end of the warm-up until issuing ended or the cool-down began (a step bounded by requests alone: until its last answer); connecting and closing are not in it",
 			Cell: elapsed},
-		{Name: "TOTAL-REQUEST-NUMBER", Unit: "requests", Definition: "requests that were sent, whatever became of them",
+		{section: sectionOutcomes, Name: "TOTAL-REQUEST-NUMBER", Unit: "requests", Definition: "requests that were sent in the whole load, warm-up and cool-down included, whatever became of them",
 			Cell: func(r *run.Run) Cell { return cellOf(r.Load.Counts.Sent, commaText) }},
 		{Name: "MAX-THROUGHPUT", Unit: "requests/s", Definition: "most requests per second that ended ok" + whole,
 			Cell: throughput(func(t *run.Throughput) run.Measure { return t.Most })},

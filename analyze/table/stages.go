@@ -39,7 +39,7 @@ func joined(stages []*run.Stage, cells []Cell) Cell {
 	for i, c := range cells {
 		applies = applies || c.applies()
 		same = same && c.Missing != "" && c.Text == cells[0].Text && c.Missing == cells[0].Missing
-		parts = append(parts, Part{stages[i].Label, c.Text, c.Value, c.N})
+		parts = append(parts, Part{stages[i].Label, c})
 		texts = append(texts, stages[i].Label+": "+c.Text)
 		marks = append(marks, c.Marks...)
 	}
@@ -53,7 +53,7 @@ func joined(stages []*run.Stage, cells []Cell) Cell {
 	case len(cells) > mostStages:
 		return Cell{Text: fmt.Sprintf("by step: %d kinds of steps", len(cells)), Marks: run.Distinct(marks)}
 	}
-	return Cell{Text: strings.Join(texts, partSeparator), Marks: run.Distinct(marks), Parts: parts}
+	return Cell{Text: strings.Join(texts, partSeparator), Parts: parts}
 }
 
 // kindsNote explains cells with several numbers.

@@ -65,7 +65,7 @@ func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 		}
 		cell := percentile(g.Latency.Due.Quantile(p.q))
 		marks = append(marks, cell.Marks...)
-		fmt.Fprintf(b, "  %4s %% in %s\n", p.name[1:], cell.Text)
+		fmt.Fprintf(b, "  %4s %% in %s\n", p.name[1:], cell.Shown())
 	}
 	for _, mark := range run.Distinct(marks) {
 		fmt.Fprintf(b, "  %s\n", mark)

@@ -1,11 +1,13 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Table has one column for each database of each run.
@@ -23,20 +25,36 @@ type Line struct {
 	Definition string `json:"definition"`
 	// Raw rows repeat another one in full digits; the text table leaves them out.
 	Raw bool `json:"raw,omitempty"`
-	// Section is the part of the table that the row belongs to.
+	// Section is the part of the table that the row belongs to, with the part of the run
+	// that it is of.
 	Section string `json:"section"`
-	Cells   []Cell `json:"cells"`
+	// Step and Operation are the part of the load that the row is of, "" for all of it.
+	// Metric is what it measures of that part.
+	Step      string `json:"step,omitempty"`
+	Operation string `json:"operation,omitempty"`
+	Metric    string `json:"metric"`
+	Cells     []Cell `json:"cells"`
 }
 
 // New makes the table of the runs. A row that applies to none of them is left out; a row
 // that was not measured stays, with the reason.
 func New(runs []*run.Run) *Table {
+	t := filled(runs)
+	t.annotate(runs)
+	return t
+}
+
+// filled has no footnotes and notes yet.
+func filled(runs []*run.Run) *Table {
 	t := &Table{}
 	for _, c := range runs {
 		t.Columns = append(t.Columns, header(c))
 	}
 	for _, r := range All(runs) {
-		line := Line{Name: r.Name, Unit: r.Unit, Definition: r.Definition, Raw: r.Raw, Section: r.section}
+		line := Line{
+			Name: r.Name, Unit: r.Unit, Definition: r.Definition, Raw: r.Raw, Section: r.section,
+			Step: r.Step, Operation: r.Operation, Metric: cmp.Or(r.Metric, r.Name),
+		}
 		applies := false
 		for _, c := range runs {
 			cell := r.Cell(c)
@@ -50,12 +68,16 @@ func New(runs []*run.Run) *Table {
 			t.Rows = append(t.Rows, line)
 		}
 	}
+	return t
+}
+
+// annotate numbers the footnotes and writes the notes below the table.
+func (t *Table) annotate(runs []*run.Run) {
 	t.footnotes()
 	t.Notes = append(t.Notes, kindsNote(runs)...)
 	t.Notes = append(t.Notes, clockNotes(runs)...)
 	t.Notes = append(t.Notes, selfCheckNotes(runs)...)
 	t.Notes = append(t.Notes, releaseNotes(runs)...)
-	return t
 }
 
 // footnotes numbers the marks of the cells and lists them below the table. Marks of
@@ -63,20 +85,26 @@ func New(runs []*run.Run) *Table {
 func (t *Table) footnotes() {
 	var order []string
 	signed := map[string]bool{}
+	number := func(cell *Cell) {
+		cell.Footnotes = nil
+		for _, m := range cell.Marks {
+			if m == run.FewMark || m == run.AtLeastMark {
+				signed[m] = true
+				continue
+			}
+			at := slices.Index(order, m)
+			if at < 0 {
+				at = len(order)
+				order = append(order, m)
+			}
+			cell.Footnotes = append(cell.Footnotes, at+1)
+		}
+	}
 	for _, row := range t.Rows {
 		for i := range row.Cells {
-			cell := &row.Cells[i]
-			for _, m := range cell.Marks {
-				if m == run.FewMark || m == run.AtLeastMark {
-					signed[m] = true
-					continue
-				}
-				at := slices.Index(order, m)
-				if at < 0 {
-					at = len(order)
-					order = append(order, m)
-				}
-				cell.Text += fmt.Sprintf(" [%d]", at+1)
+			number(&row.Cells[i])
+			for p := range row.Cells[i].Parts {
+				number(&row.Cells[i].Parts[p].Cell)
 			}
 		}
 	}
@@ -133,25 +161,27 @@ func (t *Table) unmeasured() (notes []string) {
 	return notes
 }
 
-// header returns the header of a run. It marks a server that is part of dbtester, and a
-// version that differs from the label.
+// header returns the header of a run.
 func header(r *run.Run) Header {
-	h := Header{Tag: r.Info.Tag, Text: r.Info.Tag}
-	if r.Info.Record.Built == run.BuiltIn && !r.Info.Unattended() {
-		h.Text += " (" + run.BuiltIn + ")"
-	}
-	h.Text += r.Info.Ran()
-	return h
+	return HeaderOf(trials.Group{Name: r.Info.Tag, Runs: []*run.Run{r}})
 }
 
-// Ran returns " (ran X)" if the runs of one column reported a version that its label
-// contradicts, or several versions; else "".
-func Ran(runs []*run.Run) string {
+// HeaderOf returns the header of a database. It marks a server that is part of dbtester,
+// and a version that differs from the label.
+func HeaderOf(g trials.Group) Header {
 	var ran []string
-	for _, r := range runs {
+	for _, r := range g.Runs {
 		ran = append(ran, r.Info.Ran())
 	}
-	return strings.Join(run.Distinct(ran), "")
+	return Header{Tag: g.Name, Text: g.Name + builtIn(g.Runs[0]) + strings.Join(run.Distinct(ran), ""), Trials: len(g.Runs)}
+}
+
+// builtIn returns what marks a server that is part of dbtester.
+func builtIn(r *run.Run) string {
+	if r.Info.Record.Built == run.BuiltIn && !r.Info.Unattended() {
+		return " (" + run.BuiltIn + ")"
+	}
+	return ""
 }
 
 // Header names a column.
@@ -160,4 +190,55 @@ type Header struct {
 	// Text is Tag, or "TAG (ran X)" when the members reported another version than the
 	// label has.
 	Text string `json:"text"`
+	// Trials is the number of runs of the column.
+	Trials int `json:"trials"`
+}
+
+// clockNotes explain from when latencies count.
+func clockNotes(runs []*run.Run) (notes []string) {
+	var closed, rated []string
+	for _, r := range runs {
+		for _, g := range r.Stages {
+			tag := r.Info.Tag
+			if r.Rated() && r.Closed() {
+				tag += " (" + g.Label + ")"
+			}
+			switch {
+			case g.Latency.Due.N.Value <= 0, g.Latency.Clock == run.FromSentAtRate: // a gap explains that clock
+			case g.Latency.Rated():
+				rated = append(rated, tag)
+			default:
+				closed = append(closed, tag)
+			}
+		}
+	}
+	rated, closed = run.Distinct(rated), run.Distinct(closed)
+	of := func(tags []string) string {
+		if len(rated) == 0 || len(closed) == 0 {
+			return ""
+		}
+		return " of " + strings.Join(tags, ", ")
+	}
+	if len(rated) > 0 {
+		notes = append(notes, "latencies"+of(rated)+" are response times: from when a request was due, so that waiting for a free client counts; the Service rows are from when it was sent")
+	}
+	if len(closed) > 0 {
+		notes = append(notes, "latencies"+of(closed)+" are service times of a closed loop, from when a request was sent: a client that waits for an answer sends nothing, so a stall is seen by few requests and its waiting is in no percentile; only a load with a rate measures that")
+	}
+	return notes
+}
+
+// releaseNotes are the notes of the releases that ran.
+func releaseNotes(runs []*run.Run) (notes []string) {
+	for _, r := range runs {
+		for _, m := range r.Info.Record.Members {
+			if m.Release == nil {
+				continue
+			}
+			for _, note := range m.Release.Notes {
+				notes = append(notes, r.Info.Tag+": "+note)
+			}
+		}
+	}
+	return run.Distinct(notes)
 }

@@ -35,7 +35,7 @@ const (
 func newEncoder() *encoder {
 	buckets := bucketIndex(int64(MaxLatency)) + 1
 	e := &encoder{
-		buckets: hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits),
+		buckets: hdrhistogram.NewPacked(1, int64(MaxLatency), Digits),
 		plain:   make([]byte, 0, encodedHeaderSize+3*buckets),
 	}
 	for i := range buckets {
@@ -53,7 +53,7 @@ func newEncoder() *encoder {
 // append appends the encoded histogram, which is not empty and has the shape of
 // [New].
 func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
-	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(MaxLatency) || h.SignificantFigures() != significantDigits {
+	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(MaxLatency) || h.SignificantFigures() != Digits {
 		return b, fmt.Errorf("it holds %d to %d with %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 	}
 	e.encode(h)
@@ -92,7 +92,7 @@ func (e *encoder) encode(h *hdrhistogram.Histogram) {
 	}
 	binary.BigEndian.PutUint32(b, encodingCookie)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-encodedHeaderSize))
-	binary.BigEndian.PutUint32(b[12:], significantDigits)
+	binary.BigEndian.PutUint32(b[12:], Digits)
 	binary.BigEndian.PutUint64(b[16:], 1)
 	binary.BigEndian.PutUint64(b[24:], uint64(MaxLatency))
 	binary.BigEndian.PutUint64(b[32:], math.Float64bits(1)) // of the conversion to doubles

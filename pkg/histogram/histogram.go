@@ -13,15 +13,15 @@ import (
 // recorded as this, and counted as clamped.
 const MaxLatency = time.Hour
 
-// significantDigits of a histogram: any recorded value is known to 0.1 %.
-const significantDigits = 3
+// Digits are the significant digits of a histogram: any recorded value is known to 0.1 %.
+const Digits = 3
 
 // New returns an empty histogram of nanoseconds from 1 ns to
 // [MaxLatency] with three significant digits. All histograms of a result
 // folder, except those of members, have this shape, so that they merge without loss.
 // It is not safe for concurrent use.
 func New() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, int64(MaxLatency), significantDigits)
+	return hdrhistogram.New(1, int64(MaxLatency), Digits)
 }
 
 // Record adds one latency to h, clamped to [0, MaxLatency], and reports whether
@@ -58,5 +58,5 @@ func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
 // Packed returns an empty histogram of the shape of [New] that keeps only buckets with
 // counts.
 func Packed() *hdrhistogram.PackedHistogram {
-	return hdrhistogram.NewPacked(1, int64(MaxLatency), significantDigits)
+	return hdrhistogram.NewPacked(1, int64(MaxLatency), Digits)
 }

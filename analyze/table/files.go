@@ -1,0 +1,92 @@
+package table
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// CSV returns every row, one column per run, as in the classic file: without footnotes,
+// which [Tidy] has.
+func (t *Table) CSV() ([]byte, error) {
+	header := []string{""}
+	for _, c := range t.Columns {
+		header = append(header, c.Text)
+	}
+	records := [][]string{header}
+	for _, row := range t.Rows {
+		line := []string{row.Name}
+		for _, c := range row.Cells {
+			if row.Raw && c.Value == nil {
+				c.Text = "" // a number or nothing
+			}
+			line = append(line, c.Text)
+		}
+		records = append(records, line)
+	}
+	return EncodeCSV(records)
+}
+
+// tidyHeader names the columns of a tidy file.
+func tidyHeader() []string {
+	return []string{"run", "trial", "database", "step", "operation", "metric", "unit", "value", "n", "low", "high", "note"}
+}
+
+// Tidy returns every number of every run as CSV, one to a row: no text is in value, and
+// what qualifies it or replaces it is in note. Run is the run's id, empty for classic
+// files; low and high bound the true value where the records do not give it exactly, and
+// are empty otherwise. Rows that repeat another row are left out.
+func Tidy(runs []*run.Run) ([]byte, error) {
+	t := filled(runs)
+	records := [][]string{tidyHeader()}
+	for _, row := range t.Rows {
+		if row.Raw {
+			continue
+		}
+		for i, cell := range row.Cells {
+			if len(cell.Parts) == 0 {
+				records = append(records, tidyRecord(runs[i], row, row.Step, cell))
+			}
+			for _, p := range cell.Parts {
+				records = append(records, tidyRecord(runs[i], row, p.Label, p.Cell))
+			}
+		}
+	}
+	return EncodeCSV(records)
+}
+
+func tidyRecord(r *run.Run, row Line, step string, c Cell) []string {
+	id, trial := "", ""
+	if m := r.Info.Manifest; m != nil {
+		id, trial = m.RunID, strconv.Itoa(m.Trial)
+	}
+	record := []string{id, trial, r.Info.Record.Tag, step, row.Operation, row.Metric, row.Unit, plain(c.Value), "", plain(c.Low), plain(c.High), tidyNote(c)}
+	if c.N > 0 {
+		record[8] = strconv.FormatInt(c.N, 10)
+	}
+	return record
+}
+
+// plain prints a number in full, "" for none.
+func plain(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}
+
+// tidyNote is what a value alone does not show: its footnotes, why there is none, or the
+// words in its place.
+func tidyNote(c Cell) string {
+	notes := c.Marks
+	switch {
+	case c.Missing != "" && c.Text != noCell:
+		notes = append([]string{c.Text + ": " + c.Missing}, notes...)
+	case c.Missing != "":
+		notes = append([]string{c.Missing}, notes...)
+	case c.Value == nil:
+		notes = append([]string{c.Text}, notes...)
+	}
+	return strings.Join(notes, "; ")
+}
