@@ -125,7 +125,7 @@ func (d *decoder) own(text string) bool {
 	}
 	b := d.plain
 	if len(b) < encodedHeaderSize || binary.BigEndian.Uint32(b) != encodingCookie || binary.BigEndian.Uint32(b[8:]) != 0 ||
-		binary.BigEndian.Uint32(b[12:]) != significantDigits || binary.BigEndian.Uint64(b[16:]) != 1 ||
+		binary.BigEndian.Uint32(b[12:]) != Digits || binary.BigEndian.Uint64(b[16:]) != 1 ||
 		binary.BigEndian.Uint64(b[24:]) != uint64(MaxLatency) || int(binary.BigEndian.Uint32(b[4:])) != len(b)-encodedHeaderSize {
 		return false
 	}
