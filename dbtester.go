@@ -23,7 +23,9 @@ type Config struct {
 	Experiment *config.Experiment
 	// Warnings name doubtful values of the file, as file:line:col: text.
 	Warnings []string
-	registry *database.Registry
+	// FullSpeed allows loads without a rate on clusters that others use.
+	FullSpeed bool
+	registry  *database.Registry
 }
 
 // ReadConfig reads an experiment file, compact or classic. Everything that is
@@ -48,7 +50,7 @@ func ReadConfig(path string) (*Config, error) {
 // their user.
 func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
 	return control.Run(ctx, control.Options{
-		Experiment: c.Experiment, Registry: c.registry, Owner: "dbtester library", Report: report,
+		Experiment: c.Experiment, Registry: c.registry, Owner: "dbtester library", Report: report, FullSpeed: c.FullSpeed,
 		Connect: func(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 			conn, err := grpc.NewClient("passthrough:///"+addr, dial...)
 			if err != nil {

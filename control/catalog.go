@@ -22,6 +22,8 @@ func Catalog(r *database.Registry) config.Catalog {
 		driver := d.New()
 		_, embedded := driver.(database.Embedded)
 		_, leader := driver.(database.Leader)
+		_, prefix := driver.(database.Cleaner)
+		_, sizes := driver.(database.FillReporter)
 		var classic func(any) string
 		if _, differs := driver.(database.Classic); differs {
 			classic = func(options any) string { return options.(database.Classic).SetClassic() }
@@ -39,6 +41,8 @@ func Catalog(r *database.Registry) config.Catalog {
 			Auth:       d.Info.Auth,
 			MaxValue:   d.Info.MaxValue,
 			Leader:     leader,
+			Prefix:     prefix,
+			Sizes:      sizes,
 			Embedded:   embedded,
 			Classic:    classic,
 		})

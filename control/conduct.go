@@ -58,6 +58,14 @@ func endings(db *config.Database) string {
 	return "stop members, collect measurements"
 }
 
+// cleanupName lists what becomes of the keys on a cluster that others use.
+func cleanupName(db *config.Database) string {
+	if db.Cleanup {
+		return "remove the keys below the prefix"
+	}
+	return "leave the keys below the prefix"
+}
+
 // startName names the step after which members run.
 func startName(db *config.Database) string {
 	if !db.Steps.Start {
@@ -85,6 +93,7 @@ func (p *parts) steps() []step {
 		{name: "ask versions", needs: needs(membersStarted, quorumReached), gives: gives(leaderKnown), do: p.probes.askMembers},
 		beside(p.leader, !db.Steps.Load || !leads, leaderKnown),
 		beside(p.sampler, !db.Steps.Load, recordsOpen),
+		{name: "keep below a prefix", needs: needs(recordsOpen, accessKnown, quorumReached), do: p.run.enterShared, undo: p.run.leaveShared, ending: cleanupName(db), skip: p.run.target.Prefix == "" || !db.Steps.Load},
 		{name: "load", needs: needs(quorumReached, leaderKnown), do: p.load.do, skip: !db.Steps.Load},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
@@ -34,7 +35,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		o.Log.Warn("some facts of this machine can't be read", "error", err)
 	}
 	out := &Outcome{}
-	if err := withCause(ctx, errors.Join(CheckUpload(o), Check(ctx, o))); err != nil {
+	if err := withCause(ctx, errors.Join(CheckUpload(o), shared.CheckSpeed(o.Experiment, o.FullSpeed), Check(ctx, o))); err != nil {
 		return out, err
 	}
 	if text := leftOut(o); text != "" {
@@ -42,6 +43,9 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	}
 	var errs []error
 	for n := 1; n <= max(o.Experiment.Trials, 1); n++ {
+		if out.Guarded {
+			break
+		}
 		if n > 1 && !settle(ctx, o.Experiment.Settle) {
 			errs = append(errs, context.Cause(ctx))
 			break

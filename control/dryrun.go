@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -34,7 +35,7 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 		fmt.Fprintf(w, "%s below %s\n", dryRunDir, known.WorkDir)
 	}
 	dryRunUpload(w, o)
-	var errs []error
+	errs := []error{shared.CheckSpeed(e, o.FullSpeed)}
 	var forecasts []forecast.Forecast
 	for i := range e.Databases {
 		db := &e.Databases[i]
@@ -64,6 +65,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	if err != nil {
 		return err
 	}
+	r.target.Prefix = prefixOf(db, r.driver, "RUN")
 	fmt.Fprintf(w, "\n%s (%s)\n", db.Tag, db.ID)
 	var names []string
 	steps := newParts(o, r, nil).steps()
@@ -89,7 +91,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if len(db.Endpoints) > 0 {
-		fmt.Fprintf(w, "  the cluster is running already\n")
+		fmt.Fprintf(w, "  the cluster is running already; all keys lie below %s/\n", r.target.Prefix)
 		return nil
 	}
 	refused := known.refuses(db)

@@ -34,7 +34,7 @@ databases:
 		t.Fatalf("parse the experiment: %v", err)
 	}
 	var out bytes.Buffer
-	if err := DryRun(&out, Options{Experiment: e, Registry: r}, Agents{}); err != nil {
+	if err := DryRun(&out, Options{Experiment: e, Registry: r, FullSpeed: true}, Agents{}); err != nil {
 		t.Fatalf("write the dry run: %v", err)
 	}
 	databasetest.Golden(t, "testdata/dryrun.txt", out.Bytes())

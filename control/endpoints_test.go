@@ -137,7 +137,7 @@ func (r *running) mustBeElsewhere(folder, target string) {
 			t.Errorf("member %d: %+v", i+1, m)
 		}
 	}
-	wantMarks(t, rec, results.MarkSharedHost, results.MarkUnmeasured)
+	wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkUnmeasured)
 	if table, err := os.ReadFile(filepath.Join(rec.dir, results.FileDisk)); err != nil || strings.Count(string(table), ",,\n") != rigSize {
 		t.Errorf("members without agents have disks %q (%v), want none", table, err)
 	}

@@ -57,14 +57,14 @@ func TestSameFileTwice(t *testing.T) {
 	}
 }
 
-// TestTimeOutsTwice runs a file twice on a cluster of etcd, with time-outs that about
+// TestTimeOutsTwice runs a file twice below one prefix on a cluster of etcd, with time-outs that about
 // one write in ten exceeds.
 func TestTimeOutsTwice(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
 	timeout := slowest(t, r, 0.9)
 	for i := range 2 {
-		out, err := r.run(r.parse(r.file(fmt.Sprintf("requests: 2000, clients: 20, key_size: 32, value_size: 64, timeout: %v", timeout))), nil)
+		out, err := r.run(r.parse(r.sharedFile(fmt.Sprintf("requests: 2000, clients: 20, key_size: 32, value_size: 64, timeout: %v", timeout), "prefix: twice")), nil)
 		if err != nil {
 			t.Fatalf("run %d: %v", i+1, err)
 		}
@@ -77,7 +77,7 @@ func TestTimeOutsTwice(t *testing.T) {
 		}
 	}
 	// Ranges reach keys of the earlier runs, whose values have other sizes.
-	out := r.mustRun(r.parse(r.file("operation: range, keys: 50, range_limit: 20, requests: 200, clients: 4, key_size: 32, value_size: 128")), nil)
+	out := r.mustRun(r.parse(r.sharedFile("operation: range, keys: 50, range_limit: 20, requests: 200, clients: 4, key_size: 32, value_size: 128", "prefix: twice")), nil)
 	if rec := r.read(out.Folders[0], 0); rec.run.Totals.OK != 200 || rec.run.Load.FirstKey < 2000 {
 		t.Errorf("ranges on a cluster that ran before: %d of 200 ok, first key %d, want all ok and a first key above the earlier runs'", rec.run.Totals.OK, rec.run.Load.FirstKey)
 	}

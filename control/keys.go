@@ -1,19 +1,128 @@
 package control
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
+
+// prefixOf returns the name below which a run's keys lie, "" on a cluster of its own.
+func prefixOf(db *config.Database, driver database.Driver, runID string) string {
+	if _, ok := driver.(database.Cleaner); !ok || len(db.Endpoints) == 0 {
+		return ""
+	}
+	return cmp.Or(db.Prefix, db.DefaultPrefix(runID))
+}
+
+// enterShared records that the load shares a cluster.
+func (r *run) enterShared(context.Context) error {
+	r.record.Shared = &results.Shared{Prefix: r.target.Prefix, Left: -1}
+	r.journal.say("all keys lie below %s/", r.target.Prefix)
+	return nil
+}
+
+// leaveShared removes the keys below the prefix, if the experiment asks for it, and
+// marks those that are left.
+func (r *run) leaveShared(ctx context.Context) error {
+	s := r.record.Shared
+	if r.db.Cleanup {
+		r.journal.event("cleanup", -1, s.Prefix)
+		done, left := shared.Clean(ctx, r.driver, r.target, r.journal.say)
+		s.Cleanup, s.Left = &done, left
+		r.journal.say("removed %d keys below %s/", done.Removed, s.Prefix)
+	} else {
+		left, err := shared.Count(ctx, r.driver, r.target)
+		if s.Left = left; err != nil {
+			r.journal.say("count the keys below %s/: %v", s.Prefix, err)
+		}
+	}
+	if s.Left == 0 && (s.Cleanup == nil || s.Cleanup.Error == "") {
+		return nil
+	}
+	many := "an unknown number of"
+	if s.Left >= 0 {
+		many = strconv.FormatInt(s.Left, 10)
+	}
+	text := fmt.Sprintf("the cluster still holds %s keys of this run below %s/; dbtester cleanup RUN removes them", many, s.Prefix)
+	if s.Cleanup != nil && s.Cleanup.Error != "" {
+		text += " (the cleanup failed: " + strings.Join(strings.Fields(s.Cleanup.Error), " ") + ")"
+	}
+	r.mark(results.MarkKeysLeft, "%s", text)
+	r.journal.say("%s", text)
+	return nil
+}
+
+// Cleanup removes what a recorded run left below its prefixes on clusters that others use,
+// and records that in its manifest. Say is called with what happens.
+func Cleanup(ctx context.Context, folder *results.Folder, registry *database.Registry, say func(format string, args ...any)) error {
+	m, err := folder.Manifest()
+	if err != nil {
+		return err
+	}
+	var e config.Experiment
+	if err := json.Unmarshal(m.Config, &e); err != nil {
+		return fmt.Errorf("decode the run's experiment: %w", err)
+	}
+	found := false
+	var errs []error
+	for _, record := range m.Databases {
+		at := slices.IndexFunc(e.Databases, func(d config.Database) bool { return d.Tag == record.Tag })
+		if record.Shared == nil || record.Shared.Prefix == "" || at < 0 {
+			continue
+		}
+		found = true
+		if err := cleanRecorded(ctx, record, &e.Databases[at], registry, say); err != nil {
+			errs = append(errs, named(record.Tag, err))
+		}
+	}
+	if !found {
+		say("the run wrote to no cluster that others use: there is nothing to remove")
+		return nil
+	}
+	return errors.Join(append(errs, folder.WriteManifest(m))...)
+}
+
+// cleanRecorded removes the keys of one database of a recorded run.
+func cleanRecorded(ctx context.Context, record *results.DatabaseRun, db *config.Database, registry *database.Registry, say func(string, ...any)) error {
+	entry, err := registry.Get(record.Database)
+	if err != nil {
+		return err
+	}
+	driver := entry.New()
+	if err := json.Unmarshal(record.Options, driver); err != nil {
+		return fmt.Errorf("decode the recorded options: %w", err)
+	}
+	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
+	if t.TLS, t.Auth, err = credentials(db); err != nil {
+		return err
+	}
+	done, left := shared.Clean(ctx, driver, t, say)
+	record.Shared.Cleanup, record.Shared.Left = &done, left
+	say("%s: removed %d keys below %s/", record.Tag, done.Removed, t.Prefix)
+	switch {
+	case done.Error != "":
+		return errors.New(done.Error)
+	case left > 0:
+		return fmt.Errorf("%d keys are still below %s/: something writes there", left, t.Prefix)
+	}
+	record.Validity = slices.DeleteFunc(record.Validity, func(m results.Mark) bool { return m.Code == results.MarkKeysLeft })
+	return nil
+}
 
 // countBefore asks the database how many keys it holds, before a load that creates
 // keys and deletes none.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/results"
@@ -18,6 +20,7 @@ type loader struct {
 	fleet  *fleet.Fleet
 	dialer *dialer
 	leader *leaderWatch
+	guard  *shared.Guard // nil without bounds
 	// save writes the manifest.
 	save func() error
 }
@@ -27,11 +30,44 @@ type loader struct {
 func (l *loader) duringLoad() []activity {
 	return []activity{
 		&profiles{run: l.run},
+		&sizeWatch{run: l.run, guard: l.guard},
 	}
 }
 
-// do counts the keys, runs every step of the load, and counts the keys again.
+// sizeWatch is the activity that compares the size of the store with a guard's bound.
+type sizeWatch struct {
+	run   *run
+	guard *shared.Guard
+}
+
+func (s *sizeWatch) Name() string { return "watch the size of the store" }
+
+func (s *sizeWatch) Run(ctx context.Context) error {
+	if sizer, ok := s.run.driver.(database.FillReporter); ok {
+		s.guard.WatchSize(ctx, func(ctx context.Context) (size, limit int64, err error) { return sizer.Fill(ctx, s.run.target) })
+	}
+	return nil
+}
+
+// do applies the load until it is over or passes a bound of its guard.
 func (l *loader) do(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	l.guard = shared.NewGuard(l.run.db.Guard, func(reason string) {
+		l.run.journal.event("guard", -1, reason)
+		l.run.journal.say("the guard ends the load: %s", reason)
+		end(shared.ErrGuard)
+	})
+	err := l.apply(ctx)
+	if reason := l.guard.Reason(); reason != "" {
+		err = shared.Without(err, shared.ErrGuard)
+		l.run.record.Validity = append(l.run.record.Validity, results.Mark{Code: results.MarkGuard, Invalid: true, Text: "the load ended early: " + reason})
+	}
+	return err
+}
+
+// apply counts the keys, runs every step of the load, and counts the keys again.
+func (l *loader) apply(ctx context.Context) error {
 	// A control that is killed during the load leaves the versions and hosts on record.
 	if err := l.save(); err != nil {
 		return err
@@ -145,7 +181,7 @@ func (l *loader) preload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(load.Preload(ctx, spec, most.Clients, conns, nil), closeAll(conns)); err != nil {
+	if err := errors.Join(load.Preload(ctx, spec, most.Clients, conns, l.guard.See), closeAll(conns)); err != nil {
 		return err
 	}
 	return awaitKeys(ctx, l.dialer, spec, most.Clients)
@@ -157,6 +193,7 @@ func (l *loader) spec() load.Spec {
 }
 
 func (l *loader) reportProgress(p load.Progress) {
+	l.guard.See(p)
 	u := Update{Load: &p}
 	for _, s := range l.run.db.Load.Stretches() {
 		u.Total += s.Requests

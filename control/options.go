@@ -40,6 +40,8 @@ type Options struct {
 	// Mirror is the command line that runs dbtester selfcheck mirror. Before each load its
 	// heaviest step is applied to that server; nil leaves that out.
 	Mirror []string
+	// FullSpeed allows loads without a rate on clusters that others use.
+	FullSpeed bool
 	// Device and Interface are sampled on the client; "" finds them.
 	Device, Interface string
 	// Report is called with the run's progress, one update at a time; nil discards
@@ -73,6 +75,8 @@ type Update struct {
 type Outcome struct {
 	// Folders are the result folders, one for each trial.
 	Folders []string
+	// Guarded is whether a guard ended a load. No database and no trial follows.
+	Guarded bool
 	// Invalid are the marks that make a run invalid, with their tag.
 	Invalid []string
 	// Verdicts are of every database that was begun, in the order of the run.

@@ -172,7 +172,7 @@ func (r *rig) parse(file string) *config.Experiment {
 
 func (r *rig) options(e *config.Experiment, report func(Update)) Options {
 	return Options{
-		Experiment: e, Registry: r.registry, Connect: r.connect, Owner: "tester of " + r.t.Name(),
+		Experiment: e, Registry: r.registry, Connect: r.connect, Owner: "tester of " + r.t.Name(), FullSpeed: true,
 		Interface: "lo", ReadyTimeout: 20 * time.Second, Report: report,
 		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}

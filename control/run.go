@@ -54,7 +54,7 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 	if r.record, err = r.newRecord(); err != nil {
 		return nil, err
 	}
-	r.target = database.Target{Prefer: -1, MaxBytes: db.Load.KeySize + max(db.Load.ValueSize, db.Load.ValueSizeMax)}
+	r.target = database.Target{Prefer: -1, MaxBytes: db.PrefixSize() + db.Load.KeySize + max(db.Load.ValueSize, db.Load.ValueSizeMax)}
 	for _, m := range r.record.Members {
 		r.target.Endpoints = append(r.target.Endpoints, m.Endpoint)
 	}

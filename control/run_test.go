@@ -423,7 +423,7 @@ func TestEndpoints(t *testing.T) {
 	if diff := cmp.Diff([]string{"ready", "leader 1", "load start", "client step", "load end"}, rec.kinds()); diff != "" {
 		t.Errorf("events %s", diff)
 	}
-	wantMarks(t, rec, results.MarkSharedHost, results.MarkUnmeasured)
+	wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkUnmeasured)
 	if rec.run.Fsync != "not known: the cluster ran already" {
 		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}

@@ -81,7 +81,7 @@ func TestSecureEndpoints(t *testing.T) {
 		if rec.run.Totals.OK != 120 || rec.run.Keys.Found() != 120 {
 			t.Errorf("totals %+v, keys %+v", rec.run.Totals, rec.run.Keys)
 		}
-		wantMarks(t, rec, results.MarkSharedHost, results.MarkSecured, results.MarkUnmeasured)
+		wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkSecured, results.MarkUnmeasured)
 	}
 }
 

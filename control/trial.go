@@ -72,7 +72,7 @@ func (t *trial) databases(ctx context.Context) error {
 	}
 	var errs []error
 	for i := range list {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || t.out.Guarded {
 			break
 		}
 		if err := t.database(ctx, &list[i]); err != nil {
@@ -124,6 +124,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	facts, unread := evidence(r, t.client, p.cluster.disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)
+	t.out.Guarded = t.out.Guarded || slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == results.MarkGuard })
 	r.record.Ended = time.Now().UTC()
 	r.record.State = stateOf(ctx, err)
 	if err != nil {
@@ -147,9 +148,13 @@ func rotated(db *config.Database, trial int) *config.Database {
 
 // newRun returns the run of a database in this trial.
 func (t *trial) newRun(db *config.Database) (*run, error) {
-	return newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
+	r, err := newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
 		report: t.opts.Report, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
 	})
+	if err == nil {
+		r.target.Prefix = prefixOf(db, r.driver, t.manifest.RunID)
+	}
+	return r, err
 }
 
 // save writes the manifest as it is.

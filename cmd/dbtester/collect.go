@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -18,6 +21,22 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 )
+
+func newCleanup(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cleanup RUN",
+		Short: "Remove the keys that a run left below its prefix on a cluster that others use",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := results.Open(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			say := func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+			return withInterrupt(cmd.Context(), control.Cleanup(cmd.Context(), folder, a.registry, say))
+		},
+	}
+}
 
 // collect fetches the records of an interrupted run from its agents. Those of --local
 // died with control, so agents in this process take their work directory over.

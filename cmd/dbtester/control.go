@@ -34,6 +34,7 @@ type controlFlags struct {
 	local      bool
 	dryRun     bool
 	noUpload   bool
+	fullSpeed  bool
 	link       linkFlags
 	requests   int64
 	use        []string // --use-version
@@ -62,6 +63,7 @@ func newControl(a *app) *cobra.Command {
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
+	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
@@ -113,7 +115,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if fillErr != nil && !f.dryRun {
 		return fillErr
 	}
-	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
+	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
@@ -205,7 +207,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
+		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

@@ -53,7 +53,7 @@ databases:
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatalf("write a file for the test: %v", err)
 	}
-	c := p.start("control", "--config", file)
+	c := p.start("control", "--full-speed", "--config", file)
 	c.exits(exitFailed, 20*time.Second)
 	wantText(t, "control", c.err.String(), endpoint+`.*connection refused`)
 	if strings.Count(c.err.String(), "connection refused") > 3 {

@@ -135,6 +135,7 @@ func newRoot(a *app) *cobra.Command {
 		newQuickstart(a),
 		newAgent(a),
 		newControl(a),
+		newCleanup(a),
 		newAnalyze(a),
 		newCompare(a),
 		newUpload(a),

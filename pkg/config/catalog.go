@@ -37,6 +37,9 @@ type Entry struct {
 	MaxValue int
 	// Leader allows connections to the leader or the followers: members report it.
 	Leader bool
+	// Prefix allows keys below a prefix of a cluster that others use, Sizes a bound of the
+	// store's size: members report it with their quota.
+	Prefix, Sizes bool
 	// Embedded needs no version.
 	Embedded bool
 	// Classic changes options, before a classic file is read into them, to those of the

@@ -61,6 +61,8 @@ func testCatalog() Catalog {
 			Auth:       true,
 			MaxValue:   1_500_000,
 			Leader:     true,
+			Prefix:     true,
+			Sizes:      true,
 			Embedded:   true,
 		},
 		{
@@ -78,6 +80,7 @@ func testCatalog() Catalog {
 		},
 		{
 			Name:       "consul",
+			Prefix:     true,
 			Options:    func() any { return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}} },
 			Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
 			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},

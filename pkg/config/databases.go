@@ -16,6 +16,7 @@ type databaseSpec struct {
 	hosts []written[hostSpec]
 	tls   written[TLS]
 	auth  written[Auth]
+	guard written[Guard]
 	load  written[loadSpec]
 	steps written[Steps]
 	// id is the id's node, the place of missing keys.
@@ -60,6 +61,18 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:  row{Name: "endpoints", Meaning: "client addresses (`host:port`) of a cluster that already runs"},
 			Kind: yamlfile.ListKind(endpoint(), true), At: func(d *databaseSpec) *[]string { return &d.Endpoints },
 			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
+		}.Field(),
+		optionalText("prefix", "name below which all keys lie, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
+			prefixKind(), func(d *databaseSpec) *string { return &d.Prefix }),
+		databaseKey[bool]{
+			Row:  row{Name: "cleanup", Usually: "the file's", Meaning: "the keys below the prefix are removed after the load, also after an interrupt"},
+			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Cleanup },
+			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
+		}.Field(),
+		part[databaseSpec, Guard]{
+			Row:     guardRow("the file's"),
+			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
+			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
 		}.Field(),
 		part[databaseSpec, TLS]{
 			Row:     row{Name: "tls", Usually: "the file's", Meaning: "`{}` turns it off"},

@@ -131,6 +131,12 @@ type Database struct {
 	// Endpoints are client addresses of a cluster that already runs; Hosts may then
 	// be empty.
 	Endpoints []string `json:"endpoints,omitempty"`
+	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" is
+	// DefaultPrefix. Cleanup means that they are removed after the load.
+	Prefix  string `json:"prefix,omitempty"`
+	Cleanup bool   `json:"cleanup,omitempty"`
+	// Guard is nil for a load without bounds.
+	Guard *Guard `json:"guard,omitempty"`
 	// TLS is nil for plaintext, Auth for clients that show no credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`

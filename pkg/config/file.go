@@ -17,6 +17,8 @@ type fileSpec struct {
 	agentPort int
 	tls       written[TLS]
 	auth      written[Auth]
+	cleanup   bool
+	guard     written[Guard]
 	load      written[loadSpec]
 	databases []*written[databaseSpec]
 	steps     written[Steps]
@@ -101,6 +103,13 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		part[fileSpec, Auth]{
 			Row:     row{Name: "auth", Meaning: "credentials of clients: the [keys of auth](#keys-of-auth)"},
 			Section: authSection(), At: func(f *fileSpec) *written[Auth] { return &f.auth },
+		}.Field(),
+		fileKey[bool]{
+			Row:  row{Name: "cleanup", Preset: "false", Meaning: "keys that a load wrote on `endpoints` are removed after it; see [clusters that others use](shared.md)"},
+			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.cleanup }, Node: leftOut[fileSpec],
+		}.Field(),
+		part[fileSpec, Guard]{
+			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},

@@ -30,8 +30,9 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	}
 	d.Hosts = r.members()
 	d.TLS, d.Auth = r.tls(), r.auth()
+	r.shared(&d)
 	d.Steps = r.steps(steps)
-	l := loadResolver{reader: r.reader, db: spec, spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
+	l := loadResolver{reader: r.reader, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
 	d.Load = l.resolve(d)
 	r.options()
 	var err error

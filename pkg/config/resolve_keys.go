@@ -91,7 +91,7 @@ func (r *loadResolver) sizes(l *workload.Load) {
 		r.Errorf(r.at("key_size"), "%s: %d bytes cannot hold %d different keys (at least %d)",
 			key, l.KeySize, numbers, digits(numbers))
 	}
-	largest, limited := r.maxValue(l.KeySize)
+	largest, limited := r.maxValue(r.prefix + l.KeySize)
 	over := func(key string, size int) {
 		if limited && size > largest {
 			r.Errorf(r.at(key), "%s: %d is more than %s takes (%d)", r.spec.Called(key), size, r.db.entry.Name, largest)

@@ -14,6 +14,8 @@ import (
 type loadResolver struct {
 	*reader
 	db *databaseSpec
+	// prefix is the size of what stored keys have in front, in bytes.
+	prefix int
 	// spec is the database's load over the file's.
 	spec written[loadSpec]
 }

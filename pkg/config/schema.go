@@ -48,6 +48,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of judge", judgeSection().Table()},
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},
+		{"Keys of guard", guardSection().Table()},
 		{"Keys of tls", tlsSection().Table()},
 		{"Keys of auth", authSection().Table()},
 		{"Keys of a plot", plotSection().Table()},

@@ -12,6 +12,14 @@ type Cleaner interface {
 	Clean(ctx context.Context, t Target, removed func(keys int64)) error
 }
 
+// FillReporter is a driver whose members report how large their store is and may become. A store
+// at its limit refuses writes.
+type FillReporter interface {
+	// Fill returns the size and the limit, in bytes, of the member whose store is fullest.
+	// It asks all members and ignores those that do not answer, unless none does.
+	Fill(ctx context.Context, t Target) (size, limit int64, err error)
+}
+
 // KeyPrefix is what the stored name of every key begins with: the prefix and "/", or
 // nothing.
 func (t Target) KeyPrefix() string {

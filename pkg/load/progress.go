@@ -5,9 +5,11 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Progress reports once a second how far a load is.
@@ -19,6 +21,9 @@ type Progress struct {
 	// Offered and Ended are requests of the last second. Errors are the failed and
 	// unknown requests of all steps.
 	Offered, Ended, Errors int64
+	// Faulty are the failed and unknown requests of the last second that the database did
+	// not decline. InFlight are requests that were sent and had not ended at its end.
+	Faulty, InFlight int64
 	// P50 and P99 are of the ok requests of the last second: response times with a
 	// rate, else service times. They are 0 if nothing was ok.
 	P50, P99 time.Duration
@@ -41,6 +46,14 @@ func (m *meter) report(st *step, counts results.Totals, s Second) {
 	for _, row := range s.Intervals {
 		p.Offered += row.Due
 		p.Ended += row.OK + row.Failed + row.Unknown
+	}
+	for _, g := range results.Gauges(s.Intervals) {
+		p.InFlight = g.InFlight
+	}
+	for _, e := range s.Errors {
+		if !database.Declined(workload.Op(e.Operation), database.Class(e.Class), st.deletes) {
+			p.Faulty += e.Count
+		}
 	}
 	m.all.Reset()
 	for _, l := range s.Latencies {

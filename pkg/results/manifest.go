@@ -147,7 +147,10 @@ type DatabaseRun struct {
 	Ended     time.Time `json:"ended,omitzero"`
 	Steps     []Step    `json:"steps"`
 	Keys      *Keys     `json:"keys,omitempty"`
-	Totals    *Totals   `json:"totals,omitempty"`
+	// Shared is the part of a cluster of others that the load used; nil for a cluster of
+	// its own.
+	Shared *Shared `json:"shared,omitempty"`
+	Totals *Totals `json:"totals,omitempty"`
 	// Backoff is that of the load's clients; nil in older manifests, whose clients had
 	// none.
 	Backoff *Backoff `json:"backoff,omitempty"`
@@ -219,6 +222,24 @@ type Keys struct {
 
 // Found is the number of keys the load added, by the database's own count.
 func (k Keys) Found() int64 { return k.After - k.Before }
+
+// Shared is the part of a cluster that a load shared with others.
+type Shared struct {
+	// Prefix is the name below which all keys of the load lie.
+	Prefix string `json:"prefix"`
+	// Cleanup is the removal of the keys; nil if it was not asked for.
+	Cleanup *Cleanup `json:"cleanup,omitempty"`
+	// Left is the number of keys below the prefix at the end, -1 if not known.
+	Left int64 `json:"left"`
+}
+
+// Cleanup is a removal of the keys below a prefix.
+type Cleanup struct {
+	Removed int64         `json:"removed"`
+	Took    time.Duration `json:"took_ns"`
+	// Error is the reason why it is not complete.
+	Error string `json:"error,omitempty"`
+}
 
 // Member records a member of a cluster as it ran.
 type Member struct {

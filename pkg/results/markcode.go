@@ -32,6 +32,10 @@ const (
 	MarkNotProfiled = "not profiled"
 	// MarkInsecure is a run whose agents let in anyone.
 	MarkInsecure = "insecure"
+	// MarkGuard is a load that ended because it passed a bound of its guard.
+	MarkGuard = "guard"
+	// MarkKeysLeft is a cluster of others that still holds keys of the load.
+	MarkKeysLeft = "keys left"
 	// MarkGap is a part of the records that is missing.
 	MarkGap = "gap"
 )

@@ -114,7 +114,7 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 	}
 	r := &Run{Plan: p, Program: a.program}
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, a.program, "control", "--config", file)
+	cmd := exec.CommandContext(ctx, a.program, "control", "--full-speed", "--config", file)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func databaseRows(ctx context.Context, o options, hosts []string) ([]row, error)
 		if err := os.WriteFile(config, []byte(databaseExperiment(o, hosts, d.name, d.settings, 1000)), 0o644); err != nil {
 			return nil, err
 		}
-		argv := []string{o.dbtester, "control", "--config", config}
+		argv := []string{o.dbtester, "control", "--full-speed", "--config", config}
 		if _, _, err := measure(ctx, o.dir, argv); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.name, err)
 		}

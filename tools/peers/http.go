@@ -71,7 +71,7 @@ func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 		if err := os.WriteFile(config, []byte(httpExperiment(o, transport)), 0o644); err != nil {
 			return nil, err
 		}
-		rows[i].argv = []string{o.dbtester, "control", "--config", config}
+		rows[i].argv = []string{o.dbtester, "control", "--full-speed", "--config", config}
 	}
 	if _, _, err := measure(ctx, o.dir, rows[1].argv); err != nil {
 		return nil, err

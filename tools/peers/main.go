@@ -130,7 +130,7 @@ func etcdRows(o options, c *cluster, tool string) ([]row, error) {
 			tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", o.clients),
 			"put", "--key-size=256", "--val-size=1024", fmt.Sprintf("--total=%d", o.requests), "--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests),
 		}},
-		{name: "dbtester control", argv: []string{o.dbtester, "control", "--config", config}},
+		{name: "dbtester control", argv: []string{o.dbtester, "control", "--full-speed", "--config", config}},
 		{name: "clientv3 alone", argv: []string{
 			self, "floor-etcd", "-endpoints", strings.Join(c.endpoints, ","), "-requests", fmt.Sprint(o.requests),
 			"-clients", fmt.Sprint(o.clients), "-connections", fmt.Sprint(o.connections),

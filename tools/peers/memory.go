@@ -144,7 +144,7 @@ databases:
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return f, err
 	}
-	samples, _, err := sampled(ctx, dir, []string{o.dbtester, "control", "--config", config})
+	samples, _, err := sampled(ctx, dir, []string{o.dbtester, "control", "--full-speed", "--config", config})
 	if err != nil {
 		return f, err
 	}

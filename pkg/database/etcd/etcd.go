@@ -60,6 +60,7 @@ var (
 	_ database.Counter       = (*Options)(nil)
 	_ database.KeyFinder     = (*Options)(nil)
 	_ database.Cleaner       = (*Options)(nil)
+	_ database.FillReporter  = (*Options)(nil)
 	_ database.Limiter       = (*Options)(nil)
 	_ database.Fsyncer       = (*Options)(nil)
 	_ database.ExtraFlags    = (*Options)(nil)

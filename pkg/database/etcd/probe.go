@@ -26,7 +26,8 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
-		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: []byte(toEnd)}); err != nil {
+		key, _ := span(t.KeyPrefix()) // which a user of the prefix may read
+		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: key}); err != nil {
 			return fmt.Errorf("linearizable read of etcd member %d: %w", member, classify(err, false))
 		}
 		return nil

@@ -19,7 +19,7 @@ func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int,
 	if member < 0 || member >= len(t.Endpoints) {
 		return fmt.Errorf("profile etcd: the member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
 	}
-	if err := profile(ctx, t, t.Endpoints[member]+database.ProfilePath(length), w); err != nil {
+	if err := fetch(ctx, t, t.Endpoints[member]+database.ProfilePath(length), w); err != nil {
 		if !o.Pprof {
 			err = fmt.Errorf("%w (the option pprof is off)", err)
 		}
@@ -28,7 +28,8 @@ func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int,
 	return nil
 }
 
-func profile(ctx context.Context, t database.Target, address string, w io.Writer) (err error) {
+// fetch copies the answer to a GET of an address without its scheme.
+func fetch(ctx context.Context, t database.Target, address string, w io.Writer) (err error) {
 	scheme := "http://"
 	transport := &http.Transport{DisableCompression: true} // profiles are compressed already
 	if t.TLS != nil {

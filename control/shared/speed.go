@@ -1,0 +1,41 @@
+package shared
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// CheckSpeed returns an error for every database of an experiment whose cluster others
+// use and whose load has a step without a rate, unless full speed is allowed. A closed
+// loop takes all that the cluster can do.
+func CheckSpeed(e *config.Experiment, allowed bool) error {
+	var errs []error
+	for i := range e.Databases {
+		if db := &e.Databases[i]; !allowed && db.FullSpeed() {
+			place := e.Place("databases." + db.ID + ".endpoints")
+			if place != "" {
+				place += ": "
+			}
+			errs = append(errs, fmt.Errorf("%s%s: a load without a rate takes all that a cluster can do, and others may use these endpoints: give a rate, or --full-speed", place, db.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Without returns an error without those of its joined parts that are or wrap another.
+func Without(err, other error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if errors.Is(err, other) {
+			return nil
+		}
+		return err
+	}
+	var rest []error
+	for _, e := range joined.Unwrap() {
+		rest = append(rest, Without(e, other))
+	}
+	return errors.Join(rest...)
+}

@@ -1,0 +1,197 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// sharedFile is an experiment of that load and those keys of a database on the members.
+func (r *running) sharedFile(load, keys string) string {
+	return fmt.Sprintf("title: shared\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s'], %s}}\n",
+		r.results, load, strings.Join(r.endpoints, "', '"), keys)
+}
+
+// keysBelow counts the keys below a prefix, or all.
+func (r *running) keysBelow(prefix string) int64 {
+	r.rig.t.Helper()
+	t := r.Target()
+	t.Prefix = prefix
+	n, err := etcd.New().CountKeys(r.rig.t.Context(), t)
+	if err != nil {
+		r.rig.t.Fatalf("count the keys: %v", err)
+	}
+	return n
+}
+
+// others writes keys that a load without a prefix would write too, and returns what
+// fails the test if one of them changed.
+func (r *running) others() (unchanged func()) {
+	t := r.rig.t
+	t.Helper()
+	client, err := etcd.New().Dial(t.Context(), r.Target())
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	const keys = 50
+	key := func(i int) []byte { return workload.AppendKey(nil, int64(i), 32) }
+	for i := range keys {
+		if err := client.Put(t.Context(), key(i), fmt.Append(nil, "theirs ", i)); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	return func() {
+		t.Helper()
+		for i := range keys {
+			value, err := client.Get(t.Context(), key(i), workload.ReadLinearizable)
+			if err != nil || string(value) != fmt.Sprint("theirs ", i) {
+				t.Errorf("the other key %d holds %q: %v", i, value, err)
+			}
+		}
+		if n := r.keysBelow(""); n != keys {
+			t.Errorf("the cluster holds %d keys, want others' %d alone", n, keys)
+		}
+	}
+}
+
+// On a cluster of others a load leaves nothing but its keys, which a cleanup removes:
+// after the load, after an interrupt, or later.
+func TestSharedCluster(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	unchanged := r.others()
+	const mix = "mix: {write: 1, update: 1, delete: 1, swap: 1, range: 1, read: 1}, keys: 20, key_size: 32, value_size: 64, clients: 4, connections: 2, expect: {failed: 100%}"
+
+	t.Run("an interrupted load", func(t *testing.T) {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		stop := errors.New("interrupted")
+		out, err := r.runCtx(ctx, r.parse(r.sharedFile("duration: 10m, "+mix, "cleanup: true, prefix: bench/run")), func(u Update) {
+			if u.Load != nil && u.Load.Done > 100 {
+				interrupt(stop)
+			}
+		})
+		if !errors.Is(err, stop) {
+			t.Errorf("want the interrupt, got %v", err)
+		}
+		rec := sharedRecord(t, out)
+		if rec.State != results.StateInterrupted || rec.Shared == nil || rec.Shared.Prefix != "bench/run" || rec.Shared.Left != 0 ||
+			rec.Shared.Cleanup == nil || rec.Shared.Cleanup.Removed < 20 {
+			t.Errorf("the run is %s, the shared part %+v, the cleanup %+v", rec.State, rec.Shared, rec.Shared.Cleanup)
+		}
+		unchanged()
+	})
+	t.Run("keys that are left", func(t *testing.T) {
+		out, err := r.run(r.parse(r.sharedFile("requests: 300, "+mix, "guard: {p99: 10m, errors: 100%, db_size: 100%}")), nil)
+		if err != nil {
+			t.Fatalf("run: %v", err)
+		}
+		rec := sharedRecord(t, out)
+		left := r.keysBelow(rec.Shared.Prefix)
+		if left == 0 || rec.Shared.Left != left || !hasMark(rec, results.MarkKeysLeft) {
+			t.Errorf("%d keys are left below %q, recorded are %d, marks %v", left, rec.Shared.Prefix, rec.Shared.Left, rec.Validity)
+		}
+		folder, err := results.Open(out.Folders[0])
+		if err != nil {
+			t.Fatalf("open the folder: %v", err)
+		}
+		if err := Cleanup(t.Context(), folder, r.registry, t.Logf); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+		if rec = sharedRecord(t, out); rec.Shared.Left != 0 || hasMark(rec, results.MarkKeysLeft) || rec.Shared.Cleanup.Removed != left {
+			t.Errorf("after the cleanup of %d keys: %+v, marks %v", left, rec.Shared, rec.Validity)
+		}
+		unchanged()
+	})
+	t.Run("guards", func(t *testing.T) { r.guarded(t, unchanged) })
+	t.Run("full speed", func(t *testing.T) {
+		e := r.parse(r.sharedFile("requests: 10, clients: 1", "cleanup: true"))
+		o := r.options(e, nil)
+		o.FullSpeed = false
+		out, err := Run(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), "--full-speed") || !strings.Contains(err.Error(), e.Place("databases.etcd.endpoints")) || len(out.Folders) > 0 {
+			t.Errorf("want a refusal before anything begins, at the endpoints: %v, folders %v", err, out.Folders)
+		}
+		var plan bytes.Buffer
+		if err := DryRun(&plan, o, Agents{}); err == nil || !strings.Contains(plan.String(), "below dbtester-RUN-etcd/") {
+			t.Errorf("the dry run must refuse and name the prefix: %v\n%s", err, plan.String())
+		}
+		o.Experiment = r.parse(r.sharedFile("requests: 10, clients: 1, rate: 100", "cleanup: true"))
+		if _, err := Run(t.Context(), o); err != nil {
+			t.Errorf("a load with a rate needs no --full-speed: %v", err)
+		}
+		unchanged()
+	})
+}
+
+// guarded runs loads of ten minutes that pass a bound in their first seconds.
+func (r *running) guarded(t *testing.T, unchanged func()) {
+	for _, tc := range []struct {
+		guard, want string
+		sent        bool // requests, before the bound is known to be passed
+	}{
+		{"p99: 1us", "p99", true},
+		{"db_size: 0.0001%", "a store has", false},
+	} {
+		e := r.parse(r.sharedFile("duration: 10m, clients: 4, connections: 2, key_size: 32, value_size: 64", "cleanup: true, guard: {"+tc.guard+"}"))
+		e.Trials = 2
+		out, err := r.run(e, nil)
+		if err != nil {
+			t.Errorf("guard %s: the records must be complete: %v", tc.guard, err)
+			continue
+		}
+		rec := sharedRecord(t, out)
+		if rec.State != results.StateComplete || !hasMark(rec, results.MarkGuard) || rec.Totals == nil || !rec.Totals.Reconcile() || tc.sent && rec.Totals.OK == 0 {
+			t.Errorf("guard %s: the run is %s with %+v and marks %v", tc.guard, rec.State, rec.Totals, rec.Validity)
+		}
+		if !out.Guarded || len(out.Folders) != 1 || len(out.Invalid) == 0 || !strings.Contains(strings.Join(out.Invalid, "\n"), tc.want) {
+			t.Errorf("guard %s: want one trial that is not valid because of %q, got %d and %q", tc.guard, tc.want, len(out.Folders), out.Invalid)
+		}
+		unchanged()
+	}
+}
+
+func sharedRecord(t *testing.T, out *Outcome) *results.DatabaseRun {
+	t.Helper()
+	folder, err := results.Open(out.Folders[0])
+	if err != nil {
+		t.Fatalf("open the folder: %v", err)
+	}
+	m, err := folder.Manifest()
+	if err != nil {
+		t.Fatalf("read the manifest: %v", err)
+	}
+	return m.Databases[0]
+}
+
+func hasMark(rec *results.DatabaseRun, code string) bool {
+	for _, m := range rec.Validity {
+		if m.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// A default prefix is of the run and the tag, and drivers without a cleanup have none.
+func TestPrefixOf(t *testing.T) {
+	db := &config.Database{Tag: "etcd-a+b", Endpoints: []string{"127.0.0.1:1"}}
+	if got, want := prefixOf(db, etcd.New(), "0123456789abcdef0123"), "dbtester-0123456789abcdef-etcd-a-b"; got != want || db.PrefixSize() != len(want)+1 {
+		t.Errorf("the prefix is %q of %d bytes, want %q", got, db.PrefixSize(), want)
+	}
+	if got := prefixOf(&config.Database{Tag: "etcd"}, etcd.New(), "0123"); got != "" {
+		t.Errorf("a cluster of the load's own has the prefix %q", got)
+	}
+	if got := prefixOf(db, struct{ database.Driver }{}, "0123"); got != "" {
+		t.Errorf("a driver without a cleanup has the prefix %q", got)
+	}
+}

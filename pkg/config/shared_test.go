@@ -1,0 +1,59 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSharedKeys(t *testing.T) {
+	for _, tc := range []struct{ name, database, top, want string }{
+		{"prefix", "endpoints: ['a:1'], prefix: bench/run-1, cleanup: true, guard: {p99: 100ms, errors: 1%, db_size: 80%}", "", ""},
+		{"of the file", "endpoints: ['a:1']", "cleanup: true\nguard: {p99: 1s}\n", ""},
+		{"no endpoints", "prefix: x", "hosts: [127.0.0.1]\n", "prefix: agents start etcd for this run alone"},
+		{"cleanup without endpoints", "cleanup: true", "hosts: [127.0.0.1]\n", "cleanup: agents start etcd for this run alone"},
+		{"slash at the end", "endpoints: ['a:1'], prefix: x/", "", `did you mean "x"?`},
+		{"slash in front", "endpoints: ['a:1'], prefix: /x", "", "each beginning with a letter or digit"},
+		{"two slashes", "endpoints: ['a:1'], prefix: x//y", "", "each beginning with a letter or digit"},
+		{"dots", "endpoints: ['a:1'], prefix: x/../y", "", "each beginning with a letter or digit"},
+		{"too long", "endpoints: ['a:1'], prefix: " + strings.Repeat("x", 201), "", "at most 200 bytes"},
+		{"unknown bound", "endpoints: ['a:1'], guard: {p90: 1s}", "", `did you mean "p99"?`},
+		{"no percent", "endpoints: ['a:1'], guard: {errors: 1}", "", "did you mean 1%?"},
+		{"zero", "endpoints: ['a:1'], guard: {p99: 0s}", "", "p99 must be positive"},
+		{"no quota", "", "  consul: {endpoints: ['a:1'], guard: {db_size: 80%}}\n", "members of consul report no quota"},
+	} {
+		text := "databases:\n"
+		if tc.database != "" {
+			text += "  etcd: {" + tc.database + "}\n"
+		}
+		if strings.HasPrefix(tc.top, " ") {
+			text += tc.top
+		} else {
+			text = tc.top + text
+		}
+		e, _, err := Parse("test.yaml", []byte(text), testCatalog())
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s: %v", tc.name, err)
+		case tc.want == "" && tc.top != "" && (!e.Databases[0].Cleanup || e.Databases[0].Guard == nil):
+			t.Errorf("%s: the file's keys do not reach the database: %+v", tc.name, e.Databases[0])
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), "test.yaml:")):
+			t.Errorf("%s: want an error with %q at its place, got %v", tc.name, tc.want, err)
+		}
+	}
+}
+
+// Values leave room for the prefix in front of the key.
+func TestPrefixTakesRoom(t *testing.T) {
+	const load = "load: {value_size: 1047964, key_size: 512, requests: 10}\n"
+	for prefix, ok := range map[string]bool{"": true, "endpoints: ['a:1'], prefix: x, ": false} {
+		text := load + "hosts: [127.0.0.1]\ndatabases:\n  zookeeper: {" + prefix + "version: v3.9.5}\n"
+		if prefix == "" {
+			text = load + "hosts: [127.0.0.1]\ndatabases:\n  zookeeper: {version: v3.9.5}\n"
+		}
+		testCatalogZoo := testCatalog()
+		testCatalogZoo[1].Prefix = true
+		if _, _, err := Parse("test.yaml", []byte(text), testCatalogZoo); (err == nil) != ok {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+}
