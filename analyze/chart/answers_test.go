@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -102,5 +103,57 @@ func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
 	d.Runs[1].Info.Record = &results.DatabaseRun{Database: "other"}
 	if f := named(t, keyFigures(d), "AVG-LATENCY-MS-BY-KEY"); f.Events[len(f.Events)-1].Key != 2 {
 		t.Error("failures have the colour of another database")
+	}
+}
+
+// Members that differ have a line each; the leader is named.
+func TestMembersThatDiffer(t *testing.T) {
+	d := stepped(t) // the second member uses one and a half times the processor time of the first
+	d.Runs[0].Machines.Leaders = []int{1}
+	f := named(t, memberFigures(d), "CPU-BY-MEMBER")
+	if len(f.Panels) != 2 || len(f.Series) != 4 || f.Series[1].Name != "etcd-v3.6, member 2, led" || f.Series[3].Panel != 1 {
+		t.Errorf("panels %q, lines %+v", f.Panels, f.Series)
+	}
+	a, b := f.Series[0], f.Series[1]
+	if a.Key != b.Key || a.Variant == b.Variant || a.Marker == b.Marker {
+		t.Error("members of one database have its colour, and shades and markers of their own")
+	}
+	if !unlike([]figure.Series{{Y: []float64{1, 1, 1, 1, 1}}, {Y: []float64{1, math.NaN(), math.NaN(), math.NaN(), 1}}}) {
+		t.Error("a member without samples is like the others")
+	}
+	if unlike([]figure.Series{{Y: []float64{10, 11}}, {Y: []float64{11, 10}}}) {
+		t.Error("members that are alike are found to differ")
+	}
+}
+
+// Databases whose steps began at different times have a panel each, with its own steps.
+func TestDifferentStepsHavePanels(t *testing.T) {
+	d := stepped(t)
+	d.Plots = []Plot{{Column: "AVG-THROUGHPUT"}}
+	if f := requestFigures(d)[0]; len(f.Panels) != 0 || len(f.Steps) != 2 {
+		t.Errorf("equal steps: panels %q, %d steps", f.Panels, len(f.Steps))
+	}
+	d.Runs[1].Windows.Changes[1].At += 3e9
+	f := requestFigures(d)[0]
+	if len(f.Panels) != 2 || len(f.Steps) != 4 || f.Steps[3].X != 7 || f.Steps[3].Panel != 1 || f.Series[1].Panel != 1 {
+		t.Errorf("different steps: panels %q, steps %+v", f.Panels, f.Steps)
+	}
+}
+
+// Durations that members log stand at their times in the picture of latency.
+func TestLoggedDurationsAreInTheLatencyPicture(t *testing.T) {
+	d := stepped(t)
+	d.Plots = []Plot{{Column: "AVG-LATENCY-MS"}}
+	at := time.Unix(0, d.Runs[0].Origin()).Add(2 * time.Second)
+	d.Runs[0].Machines.Events = []results.Event{
+		{Time: at, Kind: "slow fsync", Took: 1062 * time.Millisecond, Log: "logs/1.log"}, {Time: at, Kind: "snapshot"},
+	}
+	f := requestFigures(d)[0]
+	if len(f.Series) != 3 || !f.Y.Log {
+		t.Fatalf("%d lines, logarithmic %v", len(f.Series), f.Y.Log)
+	}
+	s := f.Series[2]
+	if !s.Loose || len(s.X) != 1 || s.X[0] != 2 || s.Y[0] != 1062 || s.Labels[0] != "slow fsync" {
+		t.Errorf("%+v", s)
 	}
 }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -15,31 +16,33 @@ func boundaries(r *run.Run) (out []figure.Boundary) {
 	return out
 }
 
-// mostBoundaries bounds the boundaries of several databases in one figure.
-const mostBoundaries = 9
+// mostPanels bounds the small multiples of a figure.
+const mostPanels = 8
 
-// boundaries returns those of all runs: once if all share them to half a second, in each
-// run's colour if they are few, else none.
-func (d *Data) boundaries() []figure.Boundary {
+// split reports whether the runs' steps began at different times, so that each run needs
+// a plot of its own to show them.
+func (d *Data) split() bool {
 	first := boundaries(d.Runs[0])
-	var all []figure.Boundary
-	shared, keys := true, map[int]bool{}
-	for _, r := range d.Runs {
-		own := boundaries(r)
-		shared = shared && sameBoundaries(first, own)
-		for _, b := range own {
-			b.Key = d.lookOf(r).key
-			all = append(all, b)
+	differ := func(r *run.Run) bool { return !sameBoundaries(first, boundaries(r)) }
+	return len(d.Runs) <= mostPanels && slices.ContainsFunc(d.Runs, differ)
+}
+
+// markSteps draws the starts of the steps: in a panel for each run, or once if all runs
+// share them to half a second.
+func (d *Data) markSteps(f *figure.Figure, panels bool) {
+	if !panels {
+		if !slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return !sameBoundaries(boundaries(d.Runs[0]), boundaries(r)) }) {
+			f.Steps = boundaries(d.Runs[0])
 		}
-		keys[d.lookOf(r).key] = true
+		return
 	}
-	switch {
-	case shared:
-		return first
-	case len(all) <= mostBoundaries && len(keys) == len(d.Runs):
-		return all
+	for i, r := range d.Runs {
+		f.Panels = append(f.Panels, r.Info.Name())
+		for _, b := range boundaries(r) {
+			b.Panel = i
+			f.Steps = append(f.Steps, b)
+		}
 	}
-	return nil
 }
 
 // sameBoundaries reports whether two loads changed in the same way and at the

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
@@ -26,8 +27,9 @@ func TestBoundaries(t *testing.T) {
 		return r
 	}
 	texts := func(runs ...*run.Run) (out []string) {
-		for _, b := range (&Data{Runs: runs}).boundaries() {
-			out = append(out, fmt.Sprintf("%v %s %d", b.X, b.Label, b.Key))
+		d := &Data{Runs: runs}
+		for _, b := range d.overTime("F", "F", figure.Axis{}).Steps {
+			out = append(out, fmt.Sprintf("%v %s %d", b.X, b.Label, b.Panel))
 		}
 		return out
 	}
@@ -40,8 +42,8 @@ func TestBoundaries(t *testing.T) {
 	}{
 		{"one", []*run.Run{a}, []string{"0 10 clients 0", "8 20 clients 0"}},
 		{"shared", []*run.Run{a, b}, []string{"0 10 clients 0", "8 20 clients 0"}},
-		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 1", "8 20 clients 1", "0 10 clients 2", "12 20 clients 2"}},
-		{"of one colour", []*run.Run{late, again}, nil},
+		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 0", "8 20 clients 0", "0 10 clients 1", "12 20 clients 1"}},
+		{"of one database", []*run.Run{late, again}, []string{"0 10 clients 0", "12 20 clients 0", "0 10 clients 1", "20 20 clients 1"}},
 		{"of one step", []*run.Run{load("c", 1, 0)}, nil},
 	} {
 		if diff := cmp.Diff(test.want, texts(test.columns...)); diff != "" {

@@ -31,12 +31,20 @@ func middle(r *run.Run, unix int64) float64 {
 // be late. What a machine did in it is not the load's: it may be the preload's.
 func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
 
-// overTime returns a figure over time without series.
+// overTime returns a figure over time without series. It has a panel for each run if
+// their steps differ.
 func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
+	return d.inPanels(name, what, y, d.split())
+}
+
+// inPanels returns a figure over time without series, with a panel for each run or with
+// one plot of all.
+func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Figure {
 	f := figure.Figure{
-		Name: name, Title: d.titled(what), Kind: figure.Lines, X: figure.Axis{Label: "Time", Unit: "seconds"}, Y: y, Steps: d.boundaries(),
+		Name: name, Title: d.titled(what), Kind: figure.Lines, X: figure.Axis{Label: "Time", Unit: "seconds"}, Y: y,
 	}
-	markPhases(&f, d.Runs...)
+	d.markSteps(&f, panels)
+	d.markPhases(&f)
 	d.markStops(&f, d.Runs...)
 	d.markEvents(&f, d.Runs...)
 	return f
@@ -69,21 +77,32 @@ func phases(r *run.Run) (out []figure.Stretch) {
 	return out
 }
 
-// markPhases draws the warm-ups and cool-downs that all runs of a figure share.
-func markPhases(f *figure.Figure, runs ...*run.Run) {
-	first, some := phases(runs[0]), false
-	shared := true
-	for _, r := range runs {
+// greyNote explains grey.
+const greyNote = "grey: warm-up and cool-down, which count in no number of the table"
+
+// markPhases draws the warm-ups and cool-downs that all runs share, or those of each run
+// in its panel.
+func (d *Data) markPhases(f *figure.Figure) {
+	first, some := phases(d.Runs[0]), false
+	shared := len(f.Panels) == 0
+	for i, r := range d.Runs {
 		own := phases(r)
+		for _, s := range own {
+			if s.Panel = i; len(f.Panels) > 0 {
+				f.Grey = append(f.Grey, s)
+			}
+		}
 		some = some || len(own) > 0
 		shared = shared && slices.EqualFunc(first, own, func(a, b figure.Stretch) bool {
 			return math.Abs(a.From-b.From) <= 1 && math.Abs(a.To-b.To) <= 1
 		})
 	}
 	switch {
+	case some && len(f.Panels) > 0:
+		f.Notes = append(f.Notes, greyNote)
 	case some && shared:
 		f.Grey = first
-		f.Notes = append(f.Notes, "grey: warm-up and cool-down, which count in no number of the table")
+		f.Notes = append(f.Notes, greyNote)
 	case some:
 		f.Notes = append(f.Notes, "the lines have the warm-ups and cool-downs, which count in no number of the table and differ between the databases")
 	}

@@ -119,3 +119,12 @@ func TestTrialsLookDifferent(t *testing.T) {
 
 // plotted returns the pictures of the options.
 func plotted(d *Data) []figure.Figure { return append(requestFigures(d), machineFigures(d)...) }
+
+// Context switches are drawn as those of each second: a sum since the start only rises.
+func TestContextSwitchesAreRates(t *testing.T) {
+	f := timed(t, func(*results.DatabaseRun) {}, "AVG-VOLUNTARY-CTXT-SWITCHES")[0]
+	y := f.Series[0].Y
+	if !math.IsNaN(y[0]) || math.Abs(y[1]-1000) > 1 || math.Abs(y[7]-1000) > 1 || f.Y.Unit != "per second" {
+		t.Errorf("%v %s, want the 1000 of each second", y, f.Y.Unit)
+	}
+}

@@ -33,12 +33,12 @@ func shownAs(e results.Event) string {
 func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	for _, r := range runs {
 		key := 0
-		if len(runs) > 1 {
+		if len(runs) > 1 && len(f.Panels) == 0 {
 			key = d.lookOf(r).key
 		}
 		for _, e := range r.Machines.Events {
 			if kind := shownAs(e); kind != "" {
-				f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: kind, Key: key})
+				f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: kind, Key: key, Panel: d.place(r)})
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func (d *Data) addDue(f *figure.Figure) {
 			all = append(all, s)
 		}
 	}
-	if len(all) > 1 && len(all) == len(d.Runs) && alike(all) {
+	if len(all) > 1 && len(all) == len(d.Runs) && len(f.Panels) == 0 && alike(all) {
 		all = all[:1]
 		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(d.Runs)+1
 	}

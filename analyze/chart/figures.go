@@ -28,6 +28,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 		backlogFigures,
 		partFigures,
 		machineFigures,
+		memberFigures,
 		fsyncFigures,
 	} {
 		all = append(all, figures(d)...)

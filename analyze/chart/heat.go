@@ -31,7 +31,9 @@ func heatFigures(d *Data) (out []figure.Figure) {
 			X: figure.Axis{Label: "Time", Unit: "seconds", Min: new(float64)}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
 			Steps: boundaries(r),
 		}
-		markPhases(&f, r)
+		if f.Grey = phases(r); len(f.Grey) > 0 {
+			f.Notes = append(f.Notes, greyNote)
+		}
 		d.markStops(&f, r)
 		d.markEvents(&f, r)
 		f.Grid, f.Series = grid(r.Heat, elapsed(r, r.Start()*1e9), rows)

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -26,14 +27,12 @@ func (d *Data) looks() []look {
 	return out
 }
 
+// place returns the index of a run, which is its panel in small multiples.
+func (d *Data) place(r *run.Run) int { return max(slices.Index(d.Runs, r), 0) }
+
 // lookOf returns the look of one run.
 func (d *Data) lookOf(r *run.Run) look {
-	for i, l := range d.looks() {
-		if d.Runs[i] == r {
-			return l
-		}
-	}
-	return look{1, 0, 1}
+	return d.looks()[d.place(r)]
 }
 
 // part returns an empty series of the i-th part of a run, in a figure of that run alone.
@@ -44,5 +43,5 @@ func (d *Data) part(r *run.Run, name string, i int) figure.Series {
 // line returns an empty series of a run.
 func (d *Data) line(r *run.Run) figure.Series {
 	l := d.lookOf(r)
-	return figure.Series{Name: r.Info.Name(), Key: l.key, Variant: l.variant, Marker: l.marker}
+	return figure.Series{Name: r.Info.Name(), Key: l.key, Variant: l.variant, Marker: l.marker, Panel: d.place(r)}
 }

@@ -36,13 +36,13 @@ func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 	slices.SortStableFunc(all, func(a, b stop) int { return cmp.Compare(b.Length, a.Length) })
 	for _, s := range all[:min(len(all), mostStops)] {
 		at := elapsedAt(s.run, s.From)
-		key := 0
-		if len(runs) > 1 {
+		key, panel := 0, d.place(s.run)
+		if len(runs) > 1 && len(f.Panels) == 0 {
 			key = d.lookOf(s.run).key
 		}
-		f.Steps = append(f.Steps, figure.Boundary{X: at, Label: fmt.Sprintf("client stopped %.1f s", s.Length.Seconds()), Key: key})
+		f.Steps = append(f.Steps, figure.Boundary{X: at, Label: fmt.Sprintf("client stopped %.1f s", s.Length.Seconds()), Key: key, Panel: panel})
 		if s.Length.Seconds() >= 1 {
-			f.Steps = append(f.Steps, figure.Boundary{X: at + s.Length.Seconds(), Label: "client runs again", Key: key})
+			f.Steps = append(f.Steps, figure.Boundary{X: at + s.Length.Seconds(), Label: "client runs again", Key: key, Panel: panel})
 		}
 	}
 	slices.SortStableFunc(f.Steps, func(a, b figure.Boundary) int { return cmp.Compare(a.X, b.X) })

@@ -40,19 +40,34 @@ func ofRequests(p Plot) bool {
 	return strings.Contains(p.Column, "LATENCY") || strings.Contains(p.Column, "THROUGHPUT")
 }
 
+// drawnColumn returns the column that a plot draws. The classic plots of context switches
+// showed sums since the members started, in which no second can be seen: they show the
+// switches of each second.
+func drawnColumn(p Plot) string {
+	switch p.Column {
+	case "AVG-VOLUNTARY-CTXT-SWITCHES", "AVG-NON-VOLUNTARY-CTXT-SWITCHES":
+		return p.Column + "-DELTA"
+	}
+	return p.Column
+}
+
 // timeFigure is a quantity by the second since the load began.
 func (d *Data) timeFigure(p Plot) figure.Figure {
+	column := drawnColumn(p)
 	f := d.overTime(p.Column, axisOf(p).Label, axisOf(p))
+	if column != p.Column {
+		f.Y.Unit = "per second"
+	}
 	if p.XAxis != "" && p.XAxis != classicTime {
 		f.X = figure.Axis{Label: p.XAxis}
 	}
 	for i, r := range d.Runs {
 		s := d.line(r)
-		values := d.Series[i].loaded(p.Column)
+		values := d.Series[i].loaded(column)
 		if values == nil {
 			continue
 		}
-		over := d.Series[i].overPeriod(p.Column)
+		over := d.Series[i].overPeriod(column)
 		for n, unix := range d.Series[i].Unix {
 			s.X = append(s.X, middle(r, unix))
 			s.Y = append(s.Y, values[n])
@@ -60,8 +75,11 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		}
 		f.Series = append(f.Series, s)
 	}
-	if p.Column == "AVG-THROUGHPUT" {
+	switch p.Column {
+	case "AVG-THROUGHPUT":
 		d.addDue(&f)
+	case "AVG-LATENCY-MS":
+		d.addLogged(&f)
 	}
 	notePartial(&f)
 	return f

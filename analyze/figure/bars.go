@@ -63,7 +63,7 @@ func (b *bars) draw(d pen) {
 	axis := b.plot
 	axis.right -= b.room()
 	if !b.empty {
-		axis.drawHorizontalTicks(d, axis.y)
+		axis.drawHorizontalTicks(d, axis.y, true)
 	}
 	axis.drawHorizontalLabel(d, b.Y)
 	p, group := b.plot, groupHeight(b.Figure)

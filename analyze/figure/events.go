@@ -40,7 +40,7 @@ func (p *page) eventEntries(room vg.Length) (all []entry) {
 // drawEvents draws a thin line and a symbol for each event. Events of one kind and
 // colour that would touch are drawn once.
 func (p *page) drawEvents(d pen) {
-	names, _ := p.kinds()
+	names := p.eventKinds
 	type lane struct{ kind, key int }
 	free := map[lane]vg.Length{}
 	for _, e := range p.Events {

@@ -68,6 +68,10 @@ type Figure struct {
 	// Band explains the bands between Low and High in the legend, such as
 	// "min to max of 3 members". Empty: the legend does not mention them.
 	Band string
+	// Panels are the titles of small multiples: plots below each other with one X axis,
+	// the same scales, and each with its own series, steps, stretches and events. Empty:
+	// one plot of all.
+	Panels []string
 	// Steps are thin vertical lines where the load changed.
 	Steps []Boundary
 	// Grey are stretches of the X axis with a grey background.
@@ -115,6 +119,10 @@ type Series struct {
 	Dash   Dash
 	// Thin draws the line lighter, for the secondary statistics of a database.
 	Thin bool
+	// Loose draws markers without a line between them: what happened now and then.
+	Loose bool
+	// Panel is the place in Figure.Panels.
+	Panel int
 	// X and Y are the points, in drawing order; they have the same length. A NaN
 	// is a gap: the line breaks.
 	X, Y []float64
@@ -124,7 +132,8 @@ type Series struct {
 	// Uncertain, when not nil, marks points that too few samples support: they are
 	// drawn dotted, with hollow markers.
 	Uncertain []bool
-	// Labels, when not nil, are short texts beside the points.
+	// Labels, when not nil, are short texts beside the points, and of a loose series beside
+	// its highest.
 	Labels []string
 	// Boxes, when not nil, are drawn in place of the bars of Bars: one for each category,
 	// of which Y is the median.
@@ -146,6 +155,8 @@ type Boundary struct {
 	Label string
 	// Key is the database whose step it is, as in [Series.Key]; 0: of all.
 	Key int
+	// Panel is the place in Figure.Panels.
+	Panel int
 }
 
 // Event marks that something happened.
@@ -158,10 +169,15 @@ type Event struct {
 	Key int
 	// N is how many the legend counts the event as; 0 is one.
 	N float64
+	// Panel is the place in Figure.Panels.
+	Panel int
 }
 
-// Stretch is a part of the X axis.
-type Stretch struct{ From, To float64 }
+// Stretch is a part of the X axis. Panel is the place in Figure.Panels.
+type Stretch struct {
+	From, To float64
+	Panel    int
+}
 
 // Write draws f into dir as NAME.svg, NAME.png and NAME.csv and returns their
 // paths. The directory must exist; files of these names are replaced.
@@ -222,6 +238,9 @@ func (f Figure) check() error {
 		if s.Partial != nil && len(s.Partial) != points {
 			wrong("series %q has %d marks of parts for %d %s", s.Name, len(s.Partial), points, what)
 		}
+		if s.Panel < 0 || len(f.Panels) > 0 && s.Panel >= len(f.Panels) {
+			wrong("series %q is in panel %d of %d", s.Name, s.Panel, len(f.Panels))
+		}
 		if s.Labels != nil && len(s.Labels) != points {
 			wrong("series %q has %d labels for %d %s", s.Name, len(s.Labels), points, what)
 		}
@@ -231,6 +250,9 @@ func (f Figure) check() error {
 		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
 			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
 		}
+	}
+	if len(f.Panels) > 0 && (f.Kind == Bars || f.Kind == Heat) {
+		wrong("a figure of this kind has no panels")
 	}
 	for _, e := range f.Events {
 		if e.Key < 0 || e.N < 0 || !finite(e.N) {

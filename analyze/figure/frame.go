@@ -5,10 +5,17 @@ import "gonum.org/v1/plot/vg"
 // drawFrame draws the lines of the ticks, a heat map over them, the axes with
 // their labels, and the steps.
 func (p *page) drawFrame(d pen) {
+	p.drawPlot(d, true)
+	p.drawAxisTitles(d)
+}
+
+// drawPlot draws all but the titles of the axes; the last of several panels has the labels of the
+// horizontal axis.
+func (p *page) drawPlot(d pen, last bool) {
 	p.plot.drawGrey(d, p.Figure.Grey)
 	if !p.empty {
 		p.plot.drawVerticalTicks(d)
-		p.plot.drawHorizontalTicks(d, p.plot.x)
+		p.plot.drawHorizontalTicks(d, p.plot.x, last)
 	}
 	if p.Kind == Heat {
 		p.Grid.draw(d, &p.plot)
@@ -17,6 +24,9 @@ func (p *page) drawFrame(d pen) {
 	p.drawEvents(d)
 	base := stroke{color: ink, width: 1}
 	d.line(base, vg.Point{X: p.plot.left, Y: p.plot.bottom}, vg.Point{X: p.plot.right, Y: p.plot.bottom})
+}
+
+func (p *page) drawAxisTitles(d pen) {
 	middle := (p.plot.top + p.plot.bottom) / 2
 	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
 	p.plot.drawHorizontalLabel(d, p.X)
@@ -52,7 +62,7 @@ func (a *plane) drawVerticalTicks(d pen) {
 }
 
 // drawHorizontalTicks leaves out labels that would touch the one before.
-func (a *plane) drawHorizontalTicks(d pen, s scale) {
+func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
 	free := vg.Length(0)
 	for _, t := range s.ticks {
 		if !s.inside(t.value) {
@@ -61,7 +71,7 @@ func (a *plane) drawHorizontalTicks(d pen, s scale) {
 		x := a.left + vg.Length(s.at(t.value))*a.width()
 		d.line(gridStroke(t), vg.Point{X: x, Y: a.bottom}, vg.Point{X: x, Y: a.top})
 		half := tickType.width(t.label) / 2
-		if t.fine || x-half < free {
+		if t.fine || !labelled || x-half < free {
 			continue
 		}
 		d.line(stroke{color: ink, width: 1}, vg.Point{X: x, Y: a.bottom}, vg.Point{X: x, Y: a.bottom - 4})

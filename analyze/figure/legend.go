@@ -159,6 +159,8 @@ func (e entry) sample(d pen, x, y vg.Length) {
 		drawShades(d, swatch)
 	case e.line && e.kind == Heat:
 		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
+	case e.line && e.Loose:
+		d.marker(e.look(), looseRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})
 	case e.line:
 		d.line(e.stroke(0), vg.Point{X: swatch.left, Y: y}, vg.Point{X: swatch.right, Y: y})
 		d.marker(e.look(), markerRadius, false, vg.Point{X: (swatch.left + swatch.right) / 2, Y: y})

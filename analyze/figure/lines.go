@@ -10,6 +10,8 @@ import (
 
 const (
 	markerRadius = vg.Length(3.6)
+	// looseRadius is that of markers without a line.
+	looseRadius = vg.Length(2.7)
 	// markerSpacing is the distance between markers on lines with many points.
 	markerSpacing = vg.Length(110)
 	// fewPoints is how many points of a line all get markers.
@@ -86,6 +88,9 @@ func (c *curves) draw(d pen) {
 			points += len(r.points)
 		}
 		line := s.stroke(float64(points) / float64(c.plot.width()))
+		if s.Loose {
+			continue
+		}
 		for _, r := range runs[i] {
 			c.drawRun(d, line, r)
 		}
@@ -98,11 +103,16 @@ func (c *curves) draw(d pen) {
 	}
 }
 
-// drawLabels sets the labels right above their points.
+// drawLabels sets the labels right above their points: of loose ones only the highest's,
+// as they are many.
 func (c *curves) drawLabels(d pen, s Series) {
 	small := typeface{size: 11, color: dark(s.look().color)}
+	highest := math.Inf(-1)
+	for _, y := range s.Y {
+		highest = max(highest, y)
+	}
 	for i, text := range s.Labels {
-		if !c.plot.x.has(s.X[i]) || !c.plot.y.has(s.Y[i]) {
+		if s.Loose && s.Y[i] < highest || !c.plot.x.has(s.X[i]) || !c.plot.y.has(s.Y[i]) {
 			continue
 		}
 		at := vg.Point{X: c.plot.horizontal(s.X[i]), Y: c.plot.vertical(s.Y[i])}
@@ -192,7 +202,11 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	for _, r := range runs {
 		points += len(r.points)
 	}
-	all := c.Kind == Points || points <= fewPoints
+	all := c.Kind == Points || s.Loose || points <= fewPoints
+	radius := markerRadius
+	if s.Loose {
+		radius = looseRadius
+	}
 	shift := vg.Length((s.look().shape-1)%shapes) / shapes * markerSpacing
 	for _, r := range runs {
 		if c.Kind == Heat {
@@ -206,7 +220,7 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 				if r.partial[i] {
 					l.color = pale(l.color)
 				}
-				d.marker(l, markerRadius, r.uncertain[i], at)
+				d.marker(l, radius, r.uncertain[i], at)
 			}
 		}
 	}

@@ -48,6 +48,10 @@ type page struct {
 	stepTop vg.Length
 	// empty: no series and no cell has a value to draw.
 	empty bool
+	// panels are the small multiples, if the figure has any.
+	panels []page
+	// eventKinds are the kinds of events that the legend has.
+	eventKinds []string
 }
 
 // layout places every block on the page. The figure must have been checked.
@@ -65,11 +69,16 @@ func layout(f Figure) page {
 	for _, note := range append(f.Notes[:len(f.Notes):len(f.Notes)], p.leftOut()...) {
 		p.notes = append(p.notes, noteType.wrap(note, inner)...)
 	}
+	p.eventKinds, _ = p.kinds()
 	p.legend = p.newLegend(inner)
 
 	p.plot.left = margin + p.leftOfPlot()
 	p.plot.right = p.width - margin - p.overhang()
-	p.steps = p.placeSteps()
+	if len(p.Panels) > 0 {
+		p.panels = p.newPanels()
+	} else {
+		p.steps = p.placeSteps()
+	}
 	above := margin + p.legend.height + p.steps.height()
 	above += vg.Length(len(p.title))*titleType.height() + vg.Length(len(p.subtitle))*subtitleType.height()
 	above += gap
@@ -84,10 +93,16 @@ func layout(f Figure) page {
 	if f.Kind == Bars {
 		high = barsHeight(f)
 	}
+	if len(p.panels) > 0 {
+		high = p.stack(pageHeight - above - below)
+	}
 	p.height = vg.Length(math.Ceil(float64(above + high + below)))
 	p.plot.top = p.height - above
 	p.plot.bottom = p.plot.top - high
 	p.stepTop = p.plot.top + p.steps.height()
+	if len(p.panels) > 0 {
+		p.placePanels()
+	}
 	return p
 }
 
@@ -198,6 +213,8 @@ func (p *page) draw(canvas vg.Canvas) {
 	if p.Kind == Bars {
 		b := bars{Figure: p.Figure, plot: p.plot, empty: p.empty}
 		b.draw(d)
+	} else if len(p.panels) > 0 {
+		p.drawPanels(d)
 	} else {
 		p.drawFrame(d)
 		c := curves{Figure: p.Figure, plot: p.plot}

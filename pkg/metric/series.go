@@ -25,6 +25,8 @@ type Series struct {
 func AllSeries() []Series {
 	all := slices.Concat(processSeries(), deviceSeries(), interfaceSeries(), []Series{
 		{Metric: Clients, Column: "AVG-CLIENT-NUM", Server: "CLIENT-NUM"},
+		{Metric: VoluntarySwitches, Rate: true, Column: "AVG-VOLUNTARY-CTXT-SWITCHES-DELTA", Server: "VOLUNTARY-CTXT-SWITCHES-DELTA"},
+		{Metric: NonvoluntarySwitches, Rate: true, Column: "AVG-NON-VOLUNTARY-CTXT-SWITCHES-DELTA", Server: "NON-VOLUNTARY-CTXT-SWITCHES-DELTA"},
 	})
 	for _, m := range System().Metrics() {
 		if m.Report {

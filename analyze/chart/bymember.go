@@ -1,0 +1,78 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// memberFigures show quantities of each member by second, of the loads whose members
+// differ: one leads, or one died. The mean over the members hides that.
+func memberFigures(d *Data) (out []figure.Figure) {
+	for _, p := range []struct {
+		name, what, column string
+		y                  figure.Axis
+	}{
+		{"CPU-BY-MEMBER", "CPU by Member", "CPU", figure.Axis{Label: "CPU", Unit: "%"}},
+		{"VMRSS-MB-BY-MEMBER", "Memory by Member", "VMRSS-MB", figure.Axis{Label: "Memory", Unit: "MB"}},
+		{"WRITE-BYTES-BY-MEMBER", "Disk Writes by Member", "WRITE-BYTES-DELTA", figure.Axis{Label: "Disk Writes", Unit: "bytes/s"}},
+	} {
+		f := d.inPanels(p.name, p.what, p.y, len(d.Runs) > 1)
+		differ := false
+		for i, r := range d.Runs {
+			lines := d.memberLines(r, d.Series[i], p.column)
+			differ = differ || unlike(lines)
+			f.Series = append(f.Series, lines...)
+		}
+		if differ && len(d.Runs) <= mostPanels {
+			notePartial(&f)
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// memberLines returns a line for each member of a run.
+func (d *Data) memberLines(r *run.Run, s *Series, column string) (lines []figure.Series) {
+	for n := range r.Machines.Servers {
+		name := fmt.Sprintf("%s-%d", column, n+1)
+		values := s.loaded(name)
+		if values == nil {
+			continue
+		}
+		one := d.line(r)
+		one.Name, one.Variant, one.Marker = fmt.Sprintf("%s, member %d", one.Name, n+1), n, n+1
+		if slices.Contains(r.Machines.Leaders, n) {
+			one.Name += ", led"
+		}
+		over := s.overPeriod(name)
+		for i, unix := range s.Unix {
+			one.X, one.Y, one.Partial = append(one.X, middle(r, unix)), append(one.Y, values[i]), append(one.Partial, over && !s.inside[i])
+		}
+		lines = append(lines, one)
+	}
+	return lines
+}
+
+// unlike reports whether members differ: the mean of one is at least a quarter above that
+// of another, or one lacks at least three seconds that another has.
+func unlike(lines []figure.Series) bool {
+	least, most := math.Inf(1), 0.0
+	fewest, many := math.MaxInt, 0
+	for _, s := range lines {
+		sum, n := 0.0, 0
+		for _, v := range s.Y {
+			if !math.IsNaN(v) {
+				sum, n = sum+v, n+1
+			}
+		}
+		fewest, many = min(fewest, n), max(many, n)
+		if n > 0 {
+			least, most = min(least, sum/float64(n)), max(most, sum/float64(n))
+		}
+	}
+	return len(lines) > 1 && (many >= fewest+3 || most >= 1.25*least && most > 0)
+}

@@ -1,0 +1,73 @@
+package figure
+
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
+
+const (
+	// panelHeight is the least height of the plot of a panel.
+	panelHeight = vg.Length(104)
+	panelGap    = vg.Length(12)
+)
+
+var panelType = typeface{size: 13, bold: true, color: ink}
+
+// newPanels makes a page of each panel, which has the scales and the sides of p.
+func (p *page) newPanels() (all []page) {
+	for i := range p.Panels {
+		one := *p
+		one.Panels, one.panels = nil, nil
+		one.Series = slices.DeleteFunc(slices.Clone(p.Series), func(s Series) bool { return s.Panel != i })
+		one.Figure.Steps = slices.DeleteFunc(slices.Clone(p.Figure.Steps), func(b Boundary) bool { return b.Panel != i })
+		one.Grey = slices.DeleteFunc(slices.Clone(p.Grey), func(s Stretch) bool { return s.Panel != i })
+		one.Events = slices.DeleteFunc(slices.Clone(p.Events), func(e Event) bool { return e.Panel != i })
+		one.steps = one.placeSteps()
+		all = append(all, one)
+	}
+	return all
+}
+
+// above is the room over the plot of a panel.
+func (p *page) abovePanel() vg.Length { return panelType.height() + p.steps.height() + panelGap }
+
+// stack places the panels below each other from the top of the plot, each with the same
+// height, and returns the height of them all.
+func (p *page) stack(room vg.Length) vg.Length {
+	var above vg.Length
+	for i := range p.panels {
+		above += p.panels[i].abovePanel()
+	}
+	each := max(panelHeight, (room-above)/vg.Length(len(p.panels)))
+	return above + each*vg.Length(len(p.panels))
+}
+
+// placePanels gives each panel its place between the top and the bottom of the plot.
+func (p *page) placePanels() {
+	var above vg.Length
+	for i := range p.panels {
+		above += p.panels[i].abovePanel()
+	}
+	each := (p.plot.height() - above) / vg.Length(len(p.panels))
+	top := p.plot.top
+	for i := range p.panels {
+		one := &p.panels[i]
+		one.height = p.height
+		one.plot.top = top - one.abovePanel()
+		one.plot.bottom = one.plot.top - each
+		top = one.plot.bottom
+	}
+}
+
+// drawPanels draws all panels, and the axes around them.
+func (p *page) drawPanels(d pen) {
+	for i := range p.panels {
+		one := &p.panels[i]
+		one.drawPlot(d, i == len(p.panels)-1)
+		c := curves{Figure: one.Figure, plot: one.plot}
+		c.draw(d)
+		d.text(panelType, one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45, fromLeft, p.Panels[i])
+	}
+	p.drawAxisTitles(d)
+}
