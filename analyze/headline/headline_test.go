@@ -138,7 +138,7 @@ func TestTrust(t *testing.T) {
 		{"alike", []run.Mark{
 			mark("etcd", "other load", "others used 12.5 % of 2 processors from 14:20:04.092 UTC on", false), mark("etcd #2", "other load", "others used 9 % of 2 processors from 14:21:00.5 UTC on", false),
 			mark("", "insecure", "agents let in anyone", false),
-		}, Weakened, "valid, but weakened for 2 reasons, which follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors from 14:20:04.092..14:21:00.5 UTC on", "insecure: agents let in anyone"}},
+		}, Weakened, "valid, but weakened: other load, insecure; the reasons follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors from 14:20:04.092..14:21:00.5 UTC on", "insecure: agents let in anyone"}},
 		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {

@@ -70,8 +70,11 @@ func (h *Headline) steps() []string {
 func (c Cell) lines() []string {
 	text := c.Text
 	for _, m := range c.Marks {
-		if m == run.FewMark {
+		switch m {
+		case run.FewMark:
 			text += " *"
+		case run.UnsteadyMark:
+			text += " not steady"
 		}
 	}
 	if c.RatioText != "" {

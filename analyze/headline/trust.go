@@ -1,7 +1,6 @@
 package headline
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,7 +63,7 @@ func (r Reason) String() string {
 func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	t := Trust{Level: Sound, Reasons: merged(marks, trials.Names(groups))}
 	var invalid []string
-	weak := 0
+	var codes []string
 	for _, r := range t.Reasons {
 		switch {
 		case r.Invalid && len(r.Of) == 0:
@@ -72,7 +71,7 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 		case r.Invalid:
 			invalid = append(invalid, r.Of...)
 		case r.Weakens:
-			weak++
+			codes = append(codes, r.Code)
 		}
 	}
 	t.Text = string(Sound) + "."
@@ -80,13 +79,9 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	case len(invalid) > 0:
 		t.Level = NotValid
 		t.Text = "NOT VALID: do not use the numbers of " + strings.Join(run.Distinct(invalid), ", ") + "; the lines marked INVALID say why."
-	case weak > 0:
+	case len(codes) > 0:
 		t.Level = Weakened
-		what := "reasons, which follow"
-		if weak == 1 {
-			what = "reason, which follows"
-		}
-		t.Text = fmt.Sprintf("valid, but weakened for %d %s.", weak, what)
+		t.Text = "valid, but weakened: " + strings.Join(run.Distinct(codes), ", ") + "; the reasons follow."
 	}
 	return t
 }

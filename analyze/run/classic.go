@@ -45,6 +45,7 @@ func FromClassic(in ClassicFiles) *Run {
 	c.readLoad()
 	c.readMachines()
 	c.run.Windows.Changes = c.run.clientChanges()
+	c.run.setSteadiness()
 	return c.run
 }
 

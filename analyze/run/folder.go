@@ -59,6 +59,7 @@ func (f *folderReader) read() {
 	r.Machines.readEvents(f.path(results.FileEvents), r.Windows.Load, gaps)
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()
+	r.setSteadiness()
 }
 
 func (f *folderReader) path(name string) string { return filepath.Join(f.dir, name) }

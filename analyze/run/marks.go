@@ -14,7 +14,8 @@ type Mark struct {
 	results.Mark
 }
 
-// Marks returns the marks that control recorded, then those found here.
+// Marks returns the marks that control recorded, then those found here: a shared host, a
+// rate above the self-check's, a level that changed, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m})
@@ -23,6 +24,9 @@ func (r *Run) Marks() (marks []Mark) {
 		if m != nil {
 			marks = append(marks, Mark{r.Info.Tag, *m})
 		}
+	}
+	for _, m := range r.Unsteady {
+		marks = append(marks, Mark{r.Info.Tag, m})
 	}
 	for _, g := range r.Gaps.List {
 		marks = append(marks, Mark{r.Info.Tag, results.Mark{Code: results.MarkGap, Text: g}})

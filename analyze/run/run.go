@@ -23,7 +23,9 @@ type Run struct {
 	PooledStages bool
 	Heat         Heat
 	Machines     Machines
-	Gaps         Gaps
+	// Unsteady are the marks of measured windows in which the level changed.
+	Unsteady []results.Mark
+	Gaps     Gaps
 }
 
 // Start is the unix second in which the load began.

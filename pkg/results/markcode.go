@@ -1,7 +1,7 @@
 package results
 
 // The codes of marks. Control sets most of them; analyze adds shared host,
-// self-check and gap. Invalid marks end a run with exit code 3.
+// self-check, not steady and gap. Invalid marks end a run with exit code 3.
 const (
 	MarkCounts      = "counts"
 	MarkUnsent      = "unsent"
@@ -36,6 +36,8 @@ const (
 	MarkGuard = "guard"
 	// MarkKeysLeft is a cluster of others that still holds keys of the load.
 	MarkKeysLeft = "keys left"
+	// MarkUnsteady is a load whose throughput or response time changed its level.
+	MarkUnsteady = "not steady"
 	// MarkGap is a part of the records that is missing.
 	MarkGap = "gap"
 )

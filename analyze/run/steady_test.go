@@ -1,0 +1,72 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// climbing is a run of one step of 60 s whose first 20 s answered half as much, in twice
+// the time.
+func climbing(rate float64) *Run {
+	start := time.Unix(1000, 0)
+	record := &results.DatabaseRun{
+		Load: results.Load{Load: workload.Load{Clients: 10, Rate: rate}}, LoadStart: start, LoadEnd: start.Add(60 * time.Second),
+		Steps: []results.Step{{Step: workload.Step{Clients: 10, Rate: rate}, Start: start, End: start.Add(60 * time.Second)}},
+	}
+	r := &Run{Info: Info{Tag: "zookeeper", Record: record}}
+	r.Windows = recordedWindows(record, Span{}, &r.Gaps)
+	for i := range int64(60) {
+		s := Second{Unix: 1000 + i, Clients: 10, OK: 2000, Latency: Sums{Count: 2000, Sum: 2000}}
+		if i < 20 {
+			s.OK, s.Latency = 1000, Sums{Count: 1000, Sum: 4000}
+		}
+		r.Load.Seconds = append(r.Load.Seconds, s)
+	}
+	r.Stages = stagesOf(record.Steps)
+	r.Stages[0].Throughput.Average = Measured(1667, 1)
+	r.Stages[0].Latency = unknownLatency(clockOf(record, 0), Missing("not recorded"))
+	return r
+}
+
+func TestUnsteadyLoadsAreMarked(t *testing.T) {
+	for _, tt := range []struct {
+		rate float64
+		want string
+	}{
+		{0, "the throughput stepped from 1,000/s to 2,000/s at second 20 (Pettitt's test, p < 0.001); steady from second 20 to 60 with 2,000/s"},
+		{5000, "the mean response time stepped from 4 ms to 1 ms at second 20 (Pettitt's test, p < 0.001); steady from second 20 to 60 with 1 ms"},
+	} {
+		r := climbing(tt.rate)
+		r.setSteadiness()
+		if len(r.Unsteady) != 1 || r.Unsteady[0].Text != tt.want || r.Unsteady[0].Code != results.MarkUnsteady || r.Unsteady[0].Invalid {
+			t.Errorf("marks %+v, want %q", r.Unsteady, tt.want)
+		}
+		if !r.Stages[0].Throughput.Average.Marked(UnsteadyMark) {
+			t.Errorf("the throughput has the marks %q", r.Stages[0].Throughput.Average.Marks)
+		}
+	}
+	steady := climbing(0)
+	for i := range steady.Load.Seconds {
+		steady.Load.Seconds[i].OK = 1000
+	}
+	if steady.setSteadiness(); len(steady.Unsteady) > 0 {
+		t.Errorf("a steady load has the marks %v", steady.Unsteady)
+	}
+	// What warms up outside the measured part is no change.
+	warmed := climbing(0)
+	warmed.Info.Record.Load.WarmUp = 20 * time.Second
+	if warmed.setSteadiness(); len(warmed.Unsteady) > 0 {
+		t.Errorf("after its warm-up the load is steady, got %v", warmed.Unsteady)
+	}
+	stalled := climbing(0)
+	for i := range stalled.Load.Seconds {
+		stalled.Load.Seconds[i].OK = 1000 + 50*float64(i)
+	}
+	if stalled.setSteadiness(); len(stalled.Unsteady) != 1 || !strings.Contains(stalled.Unsteady[0].Text, "drifted from 1,000/s to 3,950/s") {
+		t.Errorf("a climb has the marks %v", stalled.Unsteady)
+	}
+}

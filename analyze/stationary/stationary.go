@@ -1,0 +1,205 @@
+// Package stationary finds out whether a series of equal intervals, such as the
+// throughput of each second, keeps its level.
+//
+// A change of level is found by Pettitt's test (A. N. Pettitt, "A non-parametric approach
+// to the change-point problem", 1979), which compares ranks, so that neither the
+// distribution of the values nor single outliers matter. It assumes that the values are
+// independent; seconds of a load are not quite. So a change must also be large: see
+// [Series.Change]. Whether the series steps or drifts is decided by which describes it
+// better, two levels or the line of Theil and Sen. The steady part is the longest one in
+// which the test finds no further change.
+package stationary
+
+import (
+	"math"
+	"slices"
+)
+
+// Level is the probability, by Pettitt's test, below which a change is not by chance.
+const Level = 0.001
+
+// Shortest is the least number of values in which a change can be found: of fewer even
+// the clearest step has a higher probability than [Level].
+const Shortest = 22
+
+// mostBins bounds the values that are compared: more are averaged, since a change of one
+// per cent of a series is no change of its level.
+const mostBins = 120
+
+// Kind is how a series changes.
+type Kind string
+
+// The kinds.
+const (
+	Steady Kind = ""
+	Steps  Kind = "steps"
+	Drifts Kind = "drifts"
+)
+
+// Series are the values of equal intervals.
+type Series struct {
+	Values []float64
+	// Change is the least change of the medians, as a share of the larger one, that
+	// counts: 0.1 is 10 %.
+	Change float64
+}
+
+// Finding is what was found out about a series.
+type Finding struct {
+	Kind Kind
+	// At is the first interval after the change, P its probability by chance.
+	At int
+	P  float64
+	// Before and After are the levels: of a step the medians of both sides, of a drift
+	// the ends of the line.
+	Before, After float64
+	// From and To bound the steady part, half open; equal if no quarter of the series is
+	// steady. Median is its level.
+	From, To int
+	Median   float64
+}
+
+// Find tests a series. One that is too short is steady.
+func (s Series) Find() Finding {
+	width := (len(s.Values) + mostBins - 1) / mostBins
+	if len(s.Values) < Shortest {
+		return Finding{To: len(s.Values), Median: median(s.Values)}
+	}
+	values := binned(s.Values, width)
+	at, p, changed := s.split(values)
+	if !changed {
+		return Finding{To: len(s.Values), Median: median(s.Values), P: p}
+	}
+	f := Finding{Kind: Steps, At: at * width, P: p, Before: median(values[:at]), After: median(values[at:])}
+	if first, last, apart := line(values); apart < spreadOf(values[:at])+spreadOf(values[at:]) {
+		f.Kind, f.Before, f.After = Drifts, first, last
+	}
+	from, to := s.longest(values, 0)
+	if 4*(to-from) >= len(values) {
+		f.From, f.To = from*width, min(to*width, len(s.Values))
+		f.Median = median(s.Values[f.From:f.To])
+	}
+	return f
+}
+
+// longest returns the longest part without a change, which begins at offset at the
+// earliest.
+func (s Series) longest(values []float64, offset int) (from, to int) {
+	at, _, changed := s.split(values)
+	if !changed {
+		return offset, offset + len(values)
+	}
+	from, to = s.longest(values[:at], offset)
+	if a, b := s.longest(values[at:], offset+at); b-a > to-from {
+		from, to = a, b
+	}
+	return from, to
+}
+
+// split returns the place of the largest change, its probability by chance, and whether
+// it counts.
+func (s Series) split(values []float64) (at int, p float64, changed bool) {
+	if len(values) < Shortest {
+		return 0, 1, false
+	}
+	at, p = pettitt(values)
+	if p >= Level {
+		return at, p, false
+	}
+	before, after := median(values[:at]), median(values[at:])
+	return at, p, math.Abs(after-before) >= s.Change*max(math.Abs(before), math.Abs(after))
+}
+
+// pettitt returns where the ranks change most, and how probable such a change is in
+// values of one distribution.
+func pettitt(values []float64) (at int, p float64) {
+	n := float64(len(values))
+	most, sum := 0.0, 0.0
+	for i, rank := range ranks(values) {
+		sum += rank
+		if u := math.Abs(2*sum - float64(i+1)*(n+1)); u > most {
+			most, at = u, i+1
+		}
+	}
+	return at, min(1, 2*math.Exp(-6*most*most/(n*n*n+n*n)))
+}
+
+// ranks returns the rank of each value from 1; equal values share the mean of theirs.
+func ranks(values []float64) []float64 {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case values[a] < values[b]:
+			return -1
+		case values[a] > values[b]:
+			return 1
+		}
+		return 0
+	})
+	out := make([]float64, len(values))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && values[order[j]] == values[order[i]] {
+			j++
+		}
+		for k := i; k < j; k++ {
+			out[order[k]] = float64(i+j+1) / 2
+		}
+		i = j
+	}
+	return out
+}
+
+// line returns the ends of the line of Theil and Sen, whose slope is the median of the
+// slopes between all pairs, and how far the values lie from it in all.
+func line(values []float64) (first, last, apart float64) {
+	var slopes []float64
+	for i := range values {
+		for j := i + 1; j < len(values); j++ {
+			slopes = append(slopes, (values[j]-values[i])/float64(j-i))
+		}
+	}
+	slope := median(slopes)
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		rest[i] = v - slope*float64(i)
+	}
+	first = median(rest)
+	for _, v := range rest {
+		apart += math.Abs(v - first)
+	}
+	return first, first + slope*float64(len(values)-1), apart
+}
+
+// spreadOf is how far the values lie from their median in all.
+func spreadOf(values []float64) (apart float64) {
+	m := median(values)
+	for _, v := range values {
+		apart += math.Abs(v - m)
+	}
+	return apart
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return 0
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// binned returns the means of width values each; the last bin may have fewer.
+func binned(values []float64, width int) (out []float64) {
+	for part := range slices.Chunk(values, width) {
+		sum := 0.0
+		for _, v := range part {
+			sum += v
+		}
+		out = append(out, sum/float64(len(part)))
+	}
+	return out
+}
