@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/histogram"
@@ -125,7 +123,7 @@ func tail(h run.Heat) (q float64, name string) {
 	}{{.99, "p99"}, {.95, "p95"}} {
 		supported := 0
 		for _, b := range h.Bins {
-			if histogram.Enough(p.q, b.TotalCount()) {
+			if histogram.Enough(p.q, b.Total()) {
 				supported++
 			}
 		}
@@ -137,23 +135,21 @@ func tail(h run.Heat) (q float64, name string) {
 }
 
 // percentileOf returns a percentile in ms, a gap if too few requests support it.
-func percentileOf(b *hdrhistogram.Histogram, q float64) float64 {
-	if b == nil || !histogram.Enough(q, b.TotalCount()) {
+func percentileOf(b histogram.Buckets, q float64) float64 {
+	if b == nil || !histogram.Enough(q, b.Total()) {
 		return math.NaN()
 	}
-	return float64(histogram.Quantile(b, q)) / 1e6
+	return float64(b.Quantile(q)) / 1e6
 }
 
 // rowsOf counts the latencies of a bin in the rows from low to high.
-func rowsOf(b *hdrhistogram.Histogram, low, high int) []float64 {
+func rowsOf(b histogram.Buckets, low, high int) []float64 {
 	rows := make([]float64, high-low+1)
 	if b == nil {
 		return rows
 	}
-	for _, bar := range b.Distribution() {
-		if bar.Count > 0 {
-			rows[max(latencyRow(bar.From)-low, 0)] += float64(bar.Count)
-		}
+	for _, one := range b {
+		rows[max(latencyRow(one.Value)-low, 0)] += float64(one.Count)
 	}
 	return rows
 }

@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -25,7 +24,7 @@ func NewSeries(r *run.Run) *Series {
 		s.inside = append(s.inside, inside(r, unix))
 		s.early = append(s.early, before(r, unix))
 	}
-	servers := r.Machines.Readings()
+	servers := r.Machines.Rows(s.Unix[0], len(s.Unix))
 	s.add("UNIX-SECOND", 0, func(unix int64) float64 { return float64(unix) })
 	s.add("SECOND", 0, func(unix int64) float64 { return float64(unix - s.Unix[0]) })
 	s.average(servers, clientNumber)
@@ -39,8 +38,8 @@ func NewSeries(r *run.Run) *Series {
 	for _, name := range averagesInOrder() {
 		s.average(servers, name)
 	}
-	for i, readings := range servers {
-		s.server(i+1, readings)
+	for i := range r.Machines.Servers {
+		s.server(i, servers)
 	}
 	return s
 }
@@ -65,11 +64,16 @@ func ofLatency(at map[int64]run.Second, get func(run.Sums) float64) func(int64) 
 }
 
 func (s *Series) add(name string, decimals int, value func(unix int64) float64) {
-	c := seriesColumn{name: name, decimals: decimals}
-	for _, unix := range s.Unix {
-		c.values = append(c.values, value(unix))
+	c := seriesColumn{name: name, decimals: decimals, values: make([]float64, len(s.Unix))}
+	for i, unix := range s.Unix {
+		c.values[i] = value(unix)
 	}
 	s.columns = append(s.columns, c)
+}
+
+// addRows adds a column of what the servers did.
+func (s *Series) addRows(name string, decimals int, servers []run.Row, value func(run.Row) float64) {
+	s.add(name, decimals, func(unix int64) float64 { return value(servers[unix-s.Unix[0]]) })
 }
 
 // ofPeriod marks the last column as one of what a machine did in each second.
@@ -78,30 +82,31 @@ func (s *Series) ofPeriod(q quantity) {
 }
 
 // average adds a mean over the servers, or the value of the largest.
-func (s *Series) average(servers []map[int64]run.Reading, name string) {
+func (s *Series) average(servers []run.Row, name string) {
 	for _, q := range quantities() {
 		switch {
 		case q.Column != name:
 		case q.Largest:
-			s.add(name, 2, func(unix int64) float64 { return run.OverServers(servers, unix, q.get, slices.Max[[]float64]).Float() })
+			s.addRows(name, 2, servers, func(row run.Row) float64 { return row.Largest(q.get).Float() })
 			s.ofPeriod(q)
 		default:
-			s.add(name, 2, func(unix int64) float64 { return run.MeanOf(servers, unix, q.get).Float() })
+			s.addRows(name, 2, servers, func(row run.Row) float64 { return row.Mean(q.get).Float() })
 			s.ofPeriod(q)
 		}
 	}
 }
 
-func (s *Series) server(n int, readings map[int64]run.Reading) {
+// server adds the columns of the nth server, from 0.
+func (s *Series) server(n int, servers []run.Row) {
 	for _, q := range quantities() {
 		if q.Server == "" {
 			continue
 		}
-		s.add(fmt.Sprintf("%s-%d", q.Server, n), q.decimals, func(unix int64) float64 {
-			if r, known := readings[unix]; known {
-				return q.get(r).Float()
+		s.addRows(fmt.Sprintf("%s-%d", q.Server, n+1), q.decimals, servers, func(row run.Row) float64 {
+			if row[n] == nil {
+				return math.NaN()
 			}
-			return math.NaN()
+			return q.get(row[n]).Float()
 		})
 		s.ofPeriod(q)
 	}

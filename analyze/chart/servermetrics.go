@@ -11,7 +11,7 @@ import (
 // quantity is a series of the servers and how it is read.
 type quantity struct {
 	metric.Series
-	get func(run.Reading) run.Measure
+	get func(*run.Reading) run.Measure
 	// decimals are the digits after the point in the columns of one server.
 	decimals int
 }
@@ -21,8 +21,8 @@ func quantities() (all []quantity) {
 	for _, s := range metric.AllSeries() {
 		q := quantity{Series: s, decimals: 2}
 		get := scaled(run.Of(s.Metric), s.Scale)
-		if q.get = (func(r run.Reading) run.Measure { return r.Value(get) }); s.Rate {
-			q.get = func(r run.Reading) run.Measure { return r.Rate(get) }
+		if q.get = (func(r *run.Reading) run.Measure { return r.Value(get) }); s.Rate {
+			q.get = func(r *run.Reading) run.Measure { return r.Rate(get) }
 		}
 		if !s.Rate && s.Scale == 0 && metric.System().Must(s.Metric).Whole() {
 			q.decimals = 0

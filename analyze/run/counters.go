@@ -29,7 +29,14 @@ func Of(n metric.Name) func(results.Sample) float64 {
 			return s.Get(n)
 		}
 	}
-	return func(s results.Sample) float64 { return s.Get(n) }
+	all := metric.System()
+	at, known := all.Index(n)
+	return func(s results.Sample) float64 {
+		if known && s.Values.List() == all {
+			return s.Values.At(at)
+		}
+		return s.Get(n)
+	}
 }
 
 // cpuPercent is the share of a core over a sample's period. The first sample has

@@ -14,7 +14,7 @@ import (
 // operations and phases together, in bins of equal length.
 type Heat struct {
 	Seconds int64 // of a bin
-	Bins    map[int64]*hdrhistogram.Histogram
+	Bins    map[int64]histogram.Buckets
 }
 
 // mostBins bounds the columns of a heat map: more would look alike.
@@ -25,13 +25,17 @@ const mostBins = 120
 // unix second start. A log that is missing is a gap only if there are
 // rows. Lines that the rows contradict are a gap.
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
-	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]*hdrhistogram.Histogram{}}
+	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.Buckets{}}
 	logged := map[int64]int64{} // by second
+	// Lines are in the order of time, so that one bin at a time is a whole histogram: an
+	// empty one takes as much memory as a full one.
+	sum, open := histogram.New(), int64(-1)
 	for line, err := range histogram.ReadBuckets(path) {
 		if err != nil {
 			if len(intervals) > 0 || !errors.Is(err, fs.ErrNotExist) {
 				gaps.Add("%s", problem(path, err))
 			}
+			h.close(open, sum)
 			return h
 		}
 		s, err := results.ParseSeries(line.Tag)
@@ -45,13 +49,24 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		if bin < 0 || bin > mostBins {
 			continue // far from the load; the comparison with the rows reports it
 		}
-		if h.Bins[bin] == nil {
-			h.Bins[bin] = histogram.New()
+		if bin != open {
+			h.close(open, sum)
+			h.Bins[bin].AddTo(sum)
+			open = bin
 		}
-		line.Buckets.AddTo(h.Bins[bin])
+		line.Buckets.AddTo(sum)
 	}
+	h.close(open, sum)
 	checkLog(intervals, logged, gaps)
 	return h
+}
+
+// close keeps what was counted of a bin, and empties the histogram.
+func (h Heat) close(bin int64, sum *hdrhistogram.Histogram) {
+	if sum.TotalCount() > 0 {
+		h.Bins[bin] = histogram.BucketsOf(sum)
+		sum.Reset()
+	}
 }
 
 // binSeconds returns the smallest round number of seconds that divides length seconds

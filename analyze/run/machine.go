@@ -54,8 +54,8 @@ func (m Machine) Within(w Span) []results.Sample {
 		return nil
 	}
 	first, last := floorDiv(w.From, 1e9), floorDiv(w.To-1, 1e9)
-	from := sort.Search(len(m.Samples), func(i int) bool { return secondOf(m.Samples[i]) >= first })
-	to := sort.Search(len(m.Samples), func(i int) bool { return secondOf(m.Samples[i]) > last })
+	from := sort.Search(len(m.Samples), func(i int) bool { return secondOf(&m.Samples[i]) >= first })
+	to := sort.Search(len(m.Samples), func(i int) bool { return secondOf(&m.Samples[i]) > last })
 	return m.Samples[from:max(from, to)]
 }
 

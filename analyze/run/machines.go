@@ -25,13 +25,21 @@ type Machines struct {
 	diskFile bool
 }
 
-// Readings returns the servers' readings by second.
-func (m *Machines) Readings() []map[int64]Reading {
-	out := make([]map[int64]Reading, len(m.Servers))
-	for i, server := range m.Servers {
-		out[i] = server.readings()
+// Rows returns the servers' readings of each second from the first one on, so many.
+func (m *Machines) Rows(first int64, seconds int) []Row {
+	rows := make([]Row, max(seconds, 0))
+	all := make([]*Reading, len(rows)*len(m.Servers))
+	for i := range rows {
+		rows[i] = all[i*len(m.Servers) : (i+1)*len(m.Servers)]
 	}
-	return out
+	for n, server := range m.Servers {
+		for second, r := range server.readings() {
+			if at := second - first; at >= 0 && at < int64(len(rows)) {
+				rows[at][n] = r
+			}
+		}
+	}
+	return rows
 }
 
 // Sampled reports whether there is any sample of a server.
@@ -57,9 +65,19 @@ func (m *Machines) MeanPeak(load Span, get Gauge) Measure {
 		}
 	}
 	peak := Missing("no second of the load was sampled on every server")
-	servers := m.Readings()
-	for second := floorDiv(load.From, 1e9); second*1e9 < load.To; second++ {
-		v := MeanOf(servers, second, func(r Reading) Measure { return r.Value(get) })
+	servers := make([]map[int64]*Reading, len(m.Servers))
+	for i, server := range m.Servers {
+		servers[i] = server.readings()
+	}
+	row := make(Row, len(servers))
+	for second := range servers[0] {
+		if second < floorDiv(load.From, 1e9) || second*1e9 >= load.To {
+			continue
+		}
+		for i, readings := range servers {
+			row[i] = readings[second]
+		}
+		v := row.Mean(func(r *Reading) Measure { return r.Value(get) })
 		switch {
 		case !v.Known():
 		case !peak.Known() || v.Value > peak.Value:

@@ -43,6 +43,47 @@ func (b Buckets) AddTo(h *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
+// BucketsOf returns the buckets of a histogram.
+func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
+	for _, bar := range h.Distribution() {
+		if bar.Count > 0 {
+			b = append(b, Bucket{bar.From, bar.Count})
+		}
+	}
+	return b
+}
+
+// Min and Max are the least and the greatest value that the buckets may hold, 0 if
+// there are none. The buckets have the shape of [New].
+func (b Buckets) Min() int64 {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[0].Value
+}
+
+// Max is the other end of Min.
+func (b Buckets) Max() int64 {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[len(b)-1].last()
+}
+
+// last is the greatest value of a bucket.
+func (b Bucket) last() int64 { return b.Value + BucketWidth(b.Value) - 1 }
+
+// Quantile is [Quantile] of the histogram.
+func (b Buckets) Quantile(q float64) int64 {
+	rank := Rank(q, b.Total())
+	for _, one := range b {
+		if rank -= one.Count; rank <= 0 {
+			return one.last()
+		}
+	}
+	return 0
+}
+
 // BucketLine is a line of a log.
 type BucketLine struct {
 	Start  time.Time
@@ -102,13 +143,7 @@ func (d *decoder) decode(text string) (Buckets, *linefile.SyntaxError) {
 	if err != nil {
 		return nil, err
 	}
-	d.buckets = d.buckets[:0]
-	for _, bar := range h.Distribution() {
-		if bar.Count > 0 {
-			d.buckets = append(d.buckets, Bucket{bar.From, bar.Count})
-		}
-	}
-	return d.buckets, nil
+	return BucketsOf(h), nil
 }
 
 // own fills d.buckets, and reports whether the histogram has our shape and is whole.

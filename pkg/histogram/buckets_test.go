@@ -69,6 +69,14 @@ func TestBucketsAreTheHistogram(t *testing.T) {
 		if dropped, want := l.Buckets.AddTo(got), merged.Merge(want.Histogram); dropped != want || !got.Equals(merged) {
 			t.Fatalf("line %d: the buckets are another histogram (%d dropped, want %d)", n, dropped, want)
 		}
+		if b := BucketsOf(got); b.Min() != got.Min() || b.Max() != got.Max() {
+			t.Fatalf("line %d: from %d to %d, want %d to %d", n, b.Min(), b.Max(), got.Min(), got.Max())
+		}
+		for _, q := range []float64{.001, .1, .5, .9, .99, .999, 1} {
+			if v, want := BucketsOf(got).Quantile(q), Quantile(got, q); v != want {
+				t.Fatalf("line %d: quantile %v is %d, want %d", n, q, v, want)
+			}
+		}
 		n++
 	}
 	if n != len(lines) || n != 50 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/regularfile"
@@ -86,11 +87,21 @@ var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
 // TextColumn holds a string.
 func TextColumn[T any, S ~string](name string, at func(*T) *S) Column[T] {
+	var last atomic.Pointer[string] // most rows have the text of the row before
 	return Column[T]{
 		Name:   name,
 		Format: func(b []byte, row *T) []byte { return AppendText(b, string(*at(row))) },
 		// The reader's fields share one string per line; a clone keeps only this one.
-		Parse: func(row *T, field string) error { *at(row) = S(strings.Clone(field)); return nil },
+		Parse: func(row *T, field string) error {
+			same := last.Load()
+			if same == nil || *same != field {
+				field = strings.Clone(field)
+				same = &field
+				last.Store(same)
+			}
+			*at(row) = S(*same)
+			return nil
+		},
 	}
 }
 

@@ -78,15 +78,20 @@ func CPUPercent(before, after float64, period time.Duration) (percent float64, k
 // those that did.
 func (s *Sample) KeepGauges(earlier *Sample) {
 	ended := s.Get(metric.Processes) == 0 && earlier.Get(metric.Processes) > 0
-	s.Values = s.Values.Clone()
-	list := s.Values.List()
+	list, own := s.Values.List(), false
 	for i := range list.Len() {
-		kind := list.At(i).Kind
-		if s.Values.At(i) < 0 && kind != metric.Rate {
-			s.Values.SetAt(i, earlier.Values.At(i))
+		if s.Values.At(i) >= 0 || earlier.Values.At(i) < 0 || list.At(i).Kind == metric.Rate {
+			continue
 		}
+		if !own { // copies of a sample share their values
+			s.Values, own = s.Values.Clone(), true
+		}
+		s.Values.SetAt(i, earlier.Values.At(i))
 	}
 	if ended {
+		if !own {
+			s.Values = s.Values.Clone()
+		}
 		s.Program, s.State, s.PID, s.PPID = earlier.Program, earlier.State, earlier.PID, earlier.PPID
 		s.Values.Set(metric.Processes, earlier.Get(metric.Processes))
 	}
