@@ -95,7 +95,7 @@ func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 }
 
 // excusedFailures counts, by step, the failures of the measured window that are part
-// of the workload: swaps that lost a race, and reads of keys that the load deletes.
+// of the workload: swaps and txns that lost a race, and reads of keys that the load deletes.
 func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
 	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
 	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {

@@ -54,12 +54,21 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 	if r.record, err = r.newRecord(); err != nil {
 		return nil, err
 	}
-	r.target = database.Target{Prefer: -1, MaxBytes: db.PrefixSize() + db.Load.KeySize + max(db.Load.ValueSize, db.Load.ValueSizeMax)}
+	r.target = database.Target{Prefer: -1, MaxBytes: maxBytes(db)}
 	for _, m := range r.record.Members {
 		r.target.Endpoints = append(r.target.Endpoints, m.Endpoint)
 	}
 	r.losses = fleet.NewLosses(len(r.record.Members), r.reportLoss)
 	return r, nil
+}
+
+// maxBytes bounds the keys and values of one request of a load, in bytes, with what the
+// protocols add to each key of a transaction.
+func maxBytes(db *config.Database) int {
+	const perKey = 128
+	l := &db.Load
+	one := db.PrefixSize() + l.KeySize + max(l.ValueSize, l.ValueSizeMax)
+	return one + max(l.TxnKeys-1, 0)*(one+perKey)
 }
 
 // newDriver returns a driver with the options of the experiment.

@@ -60,7 +60,7 @@ func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 		return a
 	}
 	a.Declined = Inapplicable("only loads that swap or delete have it")
-	if record := info.Record; record.Load.Any(func(op workload.Op) bool { return op == workload.OpSwap || op.Deletes() }) {
+	if record := info.Record; record.Load.Any(func(op workload.Op) bool { return op.Contends() || op.Deletes() }) {
 		a.Declined = Counted(s.Declined.TotalCount())
 	}
 	var waiting, time float64

@@ -20,7 +20,7 @@ func availabilityRows() []Row {
 					return fmt.Sprintf("%s of %s", PercentOf(v), humanize.Comma(a.Success.N))
 				}).verbatim()
 			})},
-		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "of those that were due in the measured window and did not end ok: a swap that lost its race, or a request to a key that the load deleted; the database answered it, so it has a latency; counted in FAILED too",
+		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "of those that were due in the measured window and did not end ok: a swap or txn that lost its race, or a request to a key that the load deleted; the database answered it, so it has a latency; counted in FAILED too",
 			Cell: of(func(a *run.Availability) Cell { return cellOf(a.Declined, commaText) })},
 		{Name: "WITHOUT-SERVER-SHARE", Unit: "%", Ours: true, Definition: "time in which clients had no server to send to, because their connection was refused or broken / clients x measured window; a client waits before it connects again, and sends nothing meanwhile",
 			Cell: of(func(a *run.Availability) Cell { return cellOf(a.WithoutServer, percentText) })},

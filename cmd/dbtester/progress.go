@@ -117,6 +117,9 @@ func (p *progress) line(u control.Update) string {
 		fmt.Fprintf(&b, ", p50 %s p99 %s", short(l.P50), short(l.P99))
 	}
 	fmt.Fprintf(&b, ", %s errors", humanize.Comma(l.Errors))
+	if l.Declined > 0 {
+		fmt.Fprintf(&b, ", %s declined", humanize.Comma(l.Declined))
+	}
 	if left := p.left(u); left > 0 {
 		fmt.Fprintf(&b, ", %v left", left.Round(time.Second))
 	}

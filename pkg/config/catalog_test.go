@@ -16,6 +16,14 @@ type etcdOptions struct {
 	Transport         string        `yaml:"transport,omitempty" doc:"what carries requests"`
 }
 
+// MaxTxnValue allows 8 keys in a transaction, and a million bytes.
+func (*etcdOptions) MaxTxnValue(_, keys int) int {
+	if keys > 8 {
+		return 0
+	}
+	return 1_000_000 / keys
+}
+
 type zooOptions struct {
 	Heap          heapOptions `yaml:",inline"`
 	TickTime      uint32      `yaml:"tick_time" doc:"milliseconds of a tick" classic:"tick_time"`
@@ -53,7 +61,7 @@ func testCatalog() Catalog {
 				return &etcdOptions{SnapshotCount: 100_000, QuotaBackendBytes: 8_000_000_000, HeartbeatInterval: 100 * time.Millisecond}
 			},
 			Reads:      []workload.ReadMode{"linearizable", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create"},
 			Failover:   "next",
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			SharedConn: true,
@@ -72,7 +80,7 @@ func testCatalog() Catalog {
 					SyncLimit: 5, SnapCount: 100_000, MaxClientConn: 5000, Jute: 1 << 20}
 			},
 			Reads:      []workload.ReadMode{"sync+get", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
 			Failover:   "next",
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			MaxValue:   1_000_000,
@@ -83,7 +91,7 @@ func testCatalog() Catalog {
 			Prefix:     true,
 			Options:    func() any { return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}} },
 			Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
 			Failover:   "none",
 			Ports:      map[string]int{"client": 8500, "server": 8300},
 			TLS:        true,
@@ -94,7 +102,7 @@ func testCatalog() Catalog {
 		{
 			Name:       "zetcd",
 			Reads:      []workload.ReadMode{"stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
 			Failover:   "next",
 			Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
 			MaxValue:   1_000_000,
@@ -102,7 +110,7 @@ func testCatalog() Catalog {
 		{
 			Name:       "cetcd",
 			Reads:      []workload.ReadMode{"linearizable"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap"},
+			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
 			Failover:   "none",
 			Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
 			MaxValue:   512 << 10,

@@ -71,6 +71,12 @@ func operationFields(c Catalog) []field[loadSpec] {
 			Kind: yamlfile.SmallKind(), At: func(l *loadSpec) *int { return &l.RangeLimit },
 			Shown: func(l *loadSpec) bool { return l.RangeLimit > 0 },
 		}.Field(),
+		loadKey[int]{
+			Row: row{Name: "txn_keys", Unit: "keys", Preset: "1",
+				Meaning: "how many keys a `txn` writes: its own and those with the next lower numbers ([transactions](#transactions))"},
+			Kind: yamlfile.SmallKind(), At: func(l *loadSpec) *int { return &l.TxnKeys },
+			Shown: func(l *loadSpec) bool { return l.TxnKeys > 0 },
+		}.Field(),
 	}
 }
 

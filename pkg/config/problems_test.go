@@ -132,7 +132,7 @@ databases: {etcd: , etcd__again: , consul: }
 			`3:55: arrival: unknown value "gauss" (known: constant, poisson)`,
 			`3:71: backlog: unknown value "drop" (known: keep, shed)`}},
 		{"what a database lacks", "hosts: [a]\nload: {operation: range, read: leader}\ndatabases:\n  etcd:\n  zookeeper:\n", []string{
-			`2:19: operation: zookeeper does not support "range" (it supports write, update, read, read-oneshot, delete, swap)`,
+			`2:19: operation: zookeeper does not support "range" (it supports write, update, read, read-oneshot, delete, swap, txn, create)`,
 			`2:32: read: etcd does not support the mode "leader" (it supports linearizable, stale)`,
 			`2:32: read: zookeeper does not support the mode "leader" (it supports sync+get, stale)`}},
 		{"clients cannot share", "hosts: [a]\ndatabases:\n  zookeeper: {load: {clients: 10, connections: 5}}\n", []string{

@@ -80,6 +80,40 @@ func (r *loadResolver) keys(l *workload.Load) {
 	}
 }
 
+// transactions resolves how many keys a txn writes.
+func (r *loadResolver) transactions(l *workload.Load) {
+	p := r.spec.Place("txn_keys")
+	if !slices.Contains(l.Operations(), workload.OpTxn) {
+		if p.Set() {
+			r.idle(p, "no operation of the load is a txn")
+		}
+		l.TxnKeys = 0
+		return
+	}
+	switch n := l.TxnKeys; {
+	case n < 1:
+		r.Errorf(p.At, "%s must be positive, got %d", p.Key, n)
+	case n == 1:
+	case r.db.txnLimit() == nil:
+		r.Errorf(p.At, "%s: %s has no transactions of several keys, got %d", p.Key, r.db.entry.Name, n)
+	case l.SameKey:
+		r.Errorf(p.At, "%s: same_key (line %d) leaves a transaction one key, got %d", p.Key, r.spec.NodeOf("same_key").Line, n)
+	case l.KeyLaw == workload.KeysLatest:
+		r.Errorf(p.At, "%s: key_law latest takes keys whose neighbors may not exist, so a transaction has one key, got %d", p.Key, n)
+	case int64(n) > l.Keys:
+		r.Errorf(p.At, "%s: %d are more than the %d keys that exist", p.Key, n, l.Keys)
+	}
+}
+
+// txnLimit returns what bounds values in transactions of several keys, nil if the
+// database has none of those.
+func (d *databaseSpec) txnLimit() func(keySize, keys int) int {
+	if options, ok := d.Options.(interface{ MaxTxnValue(keySize, keys int) int }); ok {
+		return options.MaxTxnValue
+	}
+	return nil
+}
+
 // sizes resolves and checks keys and values against the database and the number
 // of keys.
 func (r *loadResolver) sizes(l *workload.Load) {
@@ -92,6 +126,16 @@ func (r *loadResolver) sizes(l *workload.Load) {
 			key, l.KeySize, numbers, digits(numbers))
 	}
 	largest, limited := r.maxValue(r.prefix + l.KeySize)
+	if limit := r.db.txnLimit(); limit != nil && l.Any(workload.Op.Guarded) {
+		keys := max(l.TxnKeys, 1)
+		if fits := limit(r.prefix+l.KeySize, keys); !limited || fits < largest {
+			largest, limited = fits, true
+		}
+		if largest == 0 && keys > 1 {
+			r.Errorf(r.at("txn_keys"), "txn_keys: %d are more keys than %s takes in one transaction", keys, r.db.entry.Name)
+			return
+		}
+	}
 	over := func(key string, size int) {
 		if limited && size > largest {
 			r.Errorf(r.at(key), "%s: %d is more than %s takes (%d)", r.spec.Called(key), size, r.db.entry.Name, largest)

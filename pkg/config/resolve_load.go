@@ -32,6 +32,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	}
 	r.meaning(&l)
 	r.keys(&l)
+	r.transactions(&l)
 	if !r.spec.Has("requests") && r.spec.Has("duration") {
 		l.Requests = 0
 	}

@@ -243,6 +243,22 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:73: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
 		{"a ramp beside a rate", "{rate: 1, ramp: 1s}", []string{
 			`3:23: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
+		{"a transaction of no key", "{operation: txn, txn_keys: 0}", []string{`3:34: txn_keys must be positive, got 0`}},
+		{"a transaction of more keys than there are", "{operation: txn, keys: 3, txn_keys: 4}", []string{
+			`3:43: txn_keys: 4 are more than the 3 keys that exist`}},
+		{"a transaction of one key's neighbors", "{operation: txn, same_key: true, txn_keys: 2}", []string{
+			`3:50: txn_keys: same_key (line 3) leaves a transaction one key, got 2`}},
+		{"a transaction of keys that come", "{mix: {txn: 1, create: 1}, key_law: latest, txn_keys: 2}", []string{
+			`3:61: txn_keys: key_law latest takes keys whose neighbors may not exist, so a transaction has one key, got 2`}},
+		{"a transaction of too many keys", "{operation: txn, txn_keys: 9}", []string{
+			`3:34: txn_keys: 9 are more keys than etcd takes in one transaction`}},
+		{"a transaction that is too large", "{operation: txn, txn_keys: 4, value_size: 300KB}", []string{
+			`3:49: value_size: 300000 is more than etcd takes (250000)`}},
+		{"a create that is too large", "{operation: create, value_size: 1.2MB}", []string{
+			`3:39: value_size: 1200000 is more than etcd takes (1000000)`}},
+		{"two ways to create keys", "{mix: {write: 1, create: 1}}", []string{
+			`3:13: mix: write and create both create keys; give one of the two`}},
+		{"a misspelt number of keys", "{operation: txn, txn_key: 2}", []string{`3:24: unknown key "txn_key" (did you mean "txn_keys"?)`}},
 		{"a ramp that does not end", "{steps: [{clients: 1, duration: 2s, ramp: 3s}]}", []string{
 			`3:49: ramp: 3s is longer than the 2s in which clients send`}},
 		{"a ramp beside one step's rate", "{ramp: 1s, steps: [{clients: 1, requests: 9}, {clients: 1, requests: 9, rate: 5}]}", []string{
@@ -254,10 +270,11 @@ func TestWorkloadProblems(t *testing.T) {
 
 // TestWhatADatabaseLacks reports operations where the file asks for them.
 func TestWhatADatabaseLacks(t *testing.T) {
-	const does = "(it supports write, update, read, read-oneshot, delete, swap)"
+	const does = "(it supports write, update, read, read-oneshot, delete, swap, txn, create)"
 	for load, want := range map[string]string{
-		"{mix: {update: 1, range: 1}}": `2:25: mix: zookeeper does not support "range" ` + does,
-		"{workload: ycsb-e}":           `2:18: workload: ycsb-e has "range", which zookeeper does not support ` + does,
+		"{mix: {update: 1, range: 1}}":  `2:25: mix: zookeeper does not support "range" ` + does,
+		"{operation: txn, txn_keys: 2}": `2:34: txn_keys: zookeeper has no transactions of several keys, got 2`,
+		"{workload: ycsb-e}":            `2:18: workload: ycsb-e has "range", which zookeeper does not support ` + does,
 	} {
 		t.Run(load, func(t *testing.T) {
 			wantProblems(t, "hosts: [a]\nload: "+load+"\ndatabases: {etcd: , zookeeper: }\n", []string{want})

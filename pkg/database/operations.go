@@ -2,11 +2,13 @@ package database
 
 import (
 	"context"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Deleter is optional on a [Client], as are [Ranger] and [Swapper]. The conformance
+// Deleter is optional on a [Client], as are [Ranger], [Swapper] and
+// [Transactor]. The conformance
 // suite proves that they agree with Info.Operations.
 type Deleter interface {
 	// Delete removes key; a missing key is not an error.
@@ -28,6 +30,58 @@ type Swapper interface {
 	Swap(ctx context.Context, key, old, value []byte) error
 }
 
+// Transactor writes keys in one transaction if they have the versions that the caller
+// expects.
+//
+// A version changes with every write of its key and is a number of the database: etcd's
+// mod revision, ZooKeeper's data version plus one, Consul's modify index.
+type Transactor interface {
+	// Txn makes all puts or none, in one round trip. The keys differ. If a key has another
+	// version than expected, the error's class is [ClassConflict]. Txn replaces the
+	// versions in puts: by the new ones after success, by the keys' own after a conflict,
+	// or by [UnknownVersion] where the answer does not have them. After other errors the
+	// versions are unchanged.
+	Txn(ctx context.Context, puts []GuardedPut) error
+	// Version returns the version of key, [NoVersion] if it does not exist. It misses no
+	// write that was answered before the call.
+	Version(ctx context.Context, key []byte) (int64, error)
+}
+
+// GuardedPut is one key of a transaction, its new value, and the version that it must
+// have; [NoVersion] means that the key must not exist.
+type GuardedPut struct {
+	Key, Value []byte
+	Version    int64
+}
+
+// Versions that no existing key has.
+const (
+	NoVersion      = 0
+	UnknownVersion = -1
+)
+
+// TxnOf makes a transaction of the keys that a function returns for those of puts, and
+// sets the versions in puts as [Transactor] does.
+func TxnOf(ctx context.Context, on Transactor, key func([]byte) []byte, puts []GuardedPut) error {
+	own := slices.Clone(puts)
+	for i := range own {
+		own[i].Key = key(own[i].Key)
+	}
+	err := on.Txn(ctx, own)
+	for i := range own {
+		puts[i].Version = own[i].Version
+	}
+	return err
+}
+
+// TxnLimiter is a driver whose members take transactions of several keys.
+type TxnLimiter interface {
+	// MaxTxnValue returns the largest value in bytes of each key in a transaction of so
+	// many keys of keySize bytes: what every member surely accepts, 0 if no value fits or
+	// there are too many keys.
+	MaxTxnValue(keySize, keys int) int
+}
+
 // supports reports whether a client can apply an operation: by the methods of
 // [Client], or by a method of its own.
 func supports(c Client, op workload.Op) (ok bool) {
@@ -40,6 +94,8 @@ func supports(c Client, op workload.Op) (ok bool) {
 		_, ok = c.(Ranger)
 	case workload.OpSwap:
 		_, ok = c.(Swapper)
+	case workload.OpTxn, workload.OpCreate:
+		_, ok = c.(Transactor)
 	}
 	return ok
 }

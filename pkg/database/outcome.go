@@ -89,8 +89,8 @@ func Classify(err error) (Outcome, Class) {
 }
 
 // Declined reports whether a failure of a class is an answer that the load itself makes
-// likely: a swap that lost its race, or, in a load that deletes keys, a request to a key
-// that does not exist. The database has answered it, so it has a response time.
+// likely: a swap or a txn that lost its race, or, in a load that deletes keys, a request to
+// a key that does not exist. The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
-	return class == ClassConflict && op == workload.OpSwap || class == ClassNotFound && deletes
+	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes
 }

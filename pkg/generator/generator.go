@@ -77,6 +77,15 @@ func (g *Generator) Request(number int64) Request {
 	return r
 }
 
+// Neighbor returns the part of a txn with several keys that writes the n-th key below its
+// own, and after the lowest the highest that existed before the load.
+func (g *Generator) Neighbor(r Request, n int) Request {
+	if r.Key -= int64(n); r.Key < 0 {
+		r.Key += g.load.Keys
+	}
+	return r
+}
+
 // Operation returns the operation of a request.
 func (g *Generator) Operation(r Request) workload.Op { return g.ops[r.Op] }
 

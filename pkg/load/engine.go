@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
 	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -23,6 +25,9 @@ type Engine struct {
 	rec  *Recorder
 	next int64 // the number of the next step's first request
 	last *generator.Generator
+	// versions are of the keys that transactions write; nil in a load without any, and
+	// before the first step.
+	versions *versions.Table
 }
 
 // NewEngine returns an engine that records into rec.
@@ -46,6 +51,10 @@ type step struct {
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
 	conns     []*connection
+	// versions is nil in a load without transactions. versionReads counts the reads of
+	// versions since the step began.
+	versions     *versions.Table
+	versionReads atomic.Int64
 }
 
 // rated reports whether requests are due at times, and not when a client is free.
@@ -72,6 +81,9 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	}
 	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: newStopTime(), wakeup: wake}
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
+	if st.versions, err = e.learn(ctx, st, conns); err != nil {
+		return StepResult{}, errors.Join(err, wake.Close())
+	}
 	st.connect(conns)
 	st.phases()
 	e.rec.allocate(st)
@@ -93,6 +105,20 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	res, err := st.finish(ctx)
 	e.next += res.Requests
 	return res, errors.Join(err, wake.Close())
+}
+
+// learn returns the versions of the load's keys, which the first step reads. They are of
+// no use to a load without transactions.
+func (e *Engine) learn(ctx context.Context, st *step, conns []database.Client) (*versions.Table, error) {
+	if e.versions != nil || !slices.ContainsFunc(e.rec.accounts.ops, workload.Op.Guarded) {
+		return e.versions, nil
+	}
+	table, err := learn(ctx, st, conns)
+	if err != nil {
+		return nil, fmt.Errorf("read the versions of %d keys before the load: %w", table.Keys(), err)
+	}
+	e.versions = table
+	return table, nil
 }
 
 // connect makes the connections of the step, which are open.
@@ -210,6 +236,7 @@ func (s *step) finish(ctx context.Context) (StepResult, error) {
 	issueEnd := min(s.rec.issueEnd.at(), end)
 	res := StepResult{Start: c.Time(s.start), End: c.Time(end), IssueEnd: c.Time(issueEnd), Requests: s.schedule.Used()}
 	err := s.rec.end(end, &res)
+	res.VersionReads = s.versionReads.Load()
 	for _, c := range s.conns {
 		res.Lost += c.losses
 		res.Reconnects += c.reopens

@@ -19,8 +19,8 @@ type Progress struct {
 	// Done counts the requests of all steps that ended or were shed.
 	Done int64
 	// Offered and Ended are requests of the last second. Errors are the failed and
-	// unknown requests of all steps.
-	Offered, Ended, Errors int64
+	// unknown requests of all steps, without the declined ones.
+	Offered, Ended, Errors, Declined int64
 	// Faulty are the failed and unknown requests of the last second that the database did
 	// not decline. InFlight are requests that were sent and had not ended at its end.
 	Faulty, InFlight int64
@@ -34,6 +34,8 @@ type meter struct {
 	clock clock.Clock
 	show  func(Progress)
 	all   *hdrhistogram.Histogram
+	// declined are requests of all steps.
+	declined int64
 }
 
 // report shows the progress after a second.
@@ -53,8 +55,11 @@ func (m *meter) report(st *step, counts results.Totals, s Second) {
 	for _, e := range s.Errors {
 		if !database.Declined(workload.Op(e.Operation), database.Class(e.Class), st.deletes) {
 			p.Faulty += e.Count
+		} else {
+			m.declined += e.Count
 		}
 	}
+	p.Errors, p.Declined = p.Errors-m.declined, m.declined
 	m.all.Reset()
 	for _, l := range s.Latencies {
 		if l.Series.Timing == results.TimingResponse || !st.rated() {

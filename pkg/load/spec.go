@@ -54,6 +54,9 @@ type StepResult struct {
 	// Lost counts connections that were lost, Reconnects those opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
+	// VersionReads are the reads of versions that transactions of the step needed: a
+	// conflict or a lost answer had made them unknown. They are no requests of the load.
+	VersionReads int64
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if the step ended before its window began.
 	LargestGap *results.Gap

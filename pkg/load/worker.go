@@ -43,10 +43,11 @@ type worker struct {
 	got     reply // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
-	ran     int64  // when this client last read the clock, as the stops need it
-	trip    int64  // when the round trip in flight began
-	stopped int64  // by how much stops delayed the call in flight
-	whole   []byte // buffer for the value that a swap should have read
+	ran     int64    // when this client last read the clock, as the stops need it
+	trip    int64    // when the round trip in flight began
+	stopped int64    // by how much stops delayed the call in flight
+	whole   []byte   // buffer for the value that a swap should have read
+	guarded *guarded // nil in a load without transactions
 }
 
 // reply is a call's result until it is checked.
@@ -67,6 +68,7 @@ func newWorker(s *step, n int, conn *connection) *worker {
 		w.ramp = int64(s.Ramp) * int64(n) / int64(s.Clients)
 	}
 	w.ctx.Store(newCallContext(w))
+	w.guarded = newGuarded(s)
 	return w
 }
 
@@ -175,13 +177,19 @@ func (w *worker) open(i, due int64) bool {
 func (w *worker) apply(i, due, flags int64) {
 	s := w.step
 	req := w.prepare(s.first + i)
+	read := int64(0) // how long it took to read what the request must know
+	if w.guarded != nil {
+		if read = w.guard(req); read > 0 && flags == 0 {
+			flags = flightQueued
+		}
+	}
 	s.work.Sending(req)
 	call := w.ctx.Load()
 	sent := w.now()
 	if s.Rate == 0 {
 		due = sent
 	}
-	late := sent - due
+	late := sent - due - read
 	if flags&flightQueued != 0 {
 		late = w.stops.Share(late)
 	}
@@ -213,6 +221,20 @@ func (w *worker) apply(i, due, flags int64) {
 		s.rec.fails.record(&d)
 	}
 	w.heed(&d, req)
+	if w.guarded != nil {
+		w.guarded.refresh(w)
+	}
+}
+
+// guard prepares a transaction, and returns how long it took to read the versions of its
+// keys that were not known.
+func (w *worker) guard(req generator.Request) int64 {
+	op := w.step.work.Operation(req)
+	if !op.Guarded() {
+		return 0
+	}
+	w.guarded.prepare(req, w.key, w.value)
+	return w.guarded.look(w, op)
 }
 
 // heed has the client's connection replaced after a request that found no server. A
@@ -259,6 +281,8 @@ func (w *worker) call(ctx context.Context, req generator.Request) (err error) {
 		return err
 	case workload.OpSwap:
 		return w.swap(ctx, req)
+	case workload.OpTxn, workload.OpCreate:
+		return w.guarded.send(ctx, w.client)
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}

@@ -45,6 +45,9 @@ type Step struct {
 	WaitingNS       int64 `json:"waiting_ns,omitempty"`
 	ConnectionsLost int64 `json:"connections_lost,omitempty"`
 	Reconnects      int64 `json:"reconnects,omitempty"`
+	// VersionReads counts the reads of versions that transactions needed after a conflict
+	// or a lost answer. They are no requests of the load.
+	VersionReads int64 `json:"version_reads,omitempty"`
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if not recorded.
 	LargestGap *Gap `json:"largest_gap,omitempty"`

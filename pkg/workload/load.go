@@ -50,6 +50,8 @@ type Load struct {
 	// RangeLimit is the largest number of keys that one range reads; 0 if no
 	// operation reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
+	// TxnKeys is how many keys one txn writes; 0 if no operation is one.
+	TxnKeys int `json:"txn_keys,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
 	// Read is the read mode; "" if no operation reads.

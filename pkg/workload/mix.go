@@ -53,6 +53,10 @@ func CheckMix(mix []Share) []MixProblem {
 			report(i, "%s is given twice", s.Operation)
 		}
 	}
+	creating := slices.DeleteFunc(slices.Clone(mix), func(s Share) bool { return !s.Operation.Creates() })
+	if len(problems) == 0 && len(creating) > 1 {
+		report(-1, "%s and %s both create keys; give one of the two", creating[0].Operation, creating[1].Operation)
+	}
 	if len(problems) > 0 {
 		return problems
 	}

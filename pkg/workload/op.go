@@ -5,8 +5,8 @@ import "slices"
 // Op names one kind of operation. The set is closed.
 type Op string
 
-// The operations. Write creates a key that did not exist. All others need a key
-// that exists.
+// The operations. Write and create create a key that did not exist. All others need a
+// key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -15,6 +15,8 @@ const (
 	OpDelete      Op = "delete"       // delete a key, which may be missing
 	OpRange       Op = "range"        // read neighbouring keys
 	OpSwap        Op = "swap"         // read a key, replace the value if it is still the same
+	OpTxn         Op = "txn"          // overwrite keys in one transaction if they have the expected versions
+	OpCreate      Op = "create"       // write a key in one transaction if it does not exist
 )
 
 // properties of one operation. Everything that differs by operation, except the
@@ -26,6 +28,8 @@ type properties struct {
 	ranges     bool // returns several keys, so it has a range limit
 	sendsValue bool
 	deletes    bool
+	contends   bool // the load's own requests can make it lose a race
+	guarded    bool // a transaction with the versions that its keys must have
 }
 
 // table holds every operation once. A load lists operations in this order.
@@ -37,7 +41,9 @@ func table() []properties {
 		{op: OpReadOneshot, reads: true},
 		{op: OpDelete, deletes: true},
 		{op: OpRange, reads: true, ranges: true},
-		{op: OpSwap, reads: true, sendsValue: true},
+		{op: OpSwap, reads: true, sendsValue: true, contends: true},
+		{op: OpTxn, sendsValue: true, contends: true, guarded: true},
+		{op: OpCreate, creates: true, sendsValue: true, guarded: true},
 	}
 }
 
@@ -79,3 +85,11 @@ func (o Op) SendsValue() bool { return o.properties().sendsValue }
 
 // Deletes reports whether o removes keys.
 func (o Op) Deletes() bool { return o.properties().deletes }
+
+// Contends reports whether o loses a race when another request of the load writes the
+// same key first. The database then answers with a conflict.
+func (o Op) Contends() bool { return o.properties().contends }
+
+// Guarded reports whether o is one transaction that names the versions which its keys
+// must have.
+func (o Op) Guarded() bool { return o.properties().guarded }

@@ -70,6 +70,7 @@ var (
 	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
+	_ database.TxnLimiter = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Mirror     = (*Options)(nil)
@@ -95,6 +96,14 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 // smaller. etcd stores a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
+}
+
+// MaxTxnValue returns the largest value of each key in a transaction of so many keys.
+func (o *Options) MaxTxnValue(keySize, keys int) int {
+	if keys > maxTxnOps {
+		return 0
+	}
+	return min(o.api().MaxTxnValue(keySize, keys), max(0, o.Server.MaxTxnValue(keySize, keys)-binary.MaxVarintLen64))
 }
 
 // api returns the driver of the proxies' interface.

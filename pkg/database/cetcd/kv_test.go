@@ -123,7 +123,17 @@ PUT /v1/kv/large {bytes 524289}
 PUT /v1/kv/larger {bytes 1000000}
 GET /v1/kv/large?raw
 DELETE /v1/kv/?recurse
-GET /v1/kv/?keys`), "\n")
+GET /v1/kv/?keys
+PUT /v1/txn [{"KV":{"Verb":"cas","Key":"t1","Value":"b25l","Index":0}},{"KV":{"Verb":"cas","Index":0,"Key":"t2","Value":"dHdv","Flags":7}}]
+PUT /v1/txn [{"KV":{"Verb":"cas","Key":"t1","Value":"bm8=","Index":0}}]
+GET /v1/kv/t1
+PUT /v1/txn [{"KV":{"Verb":"set","Key":"t3","Value":"bm8="}},{"KV":{"Verb":"cas","Key":"t1","Value":"bm8=","Index":1}}]
+GET /v1/kv/t?recurse
+PUT /v1/txn [{"KV":{"Verb":"cas","Key":"t4","Value":"bm8=","Index":9}}]
+PUT /v1/txn [{"KV":{"Verb":"set","Key":"","Value":"bm8="}}]
+PUT /v1/txn {}
+GET /v1/kv/?keys
+DELETE /v1/kv/?recurse`), "\n")
 }
 
 // transcript makes the requests and returns the answers, one a line.

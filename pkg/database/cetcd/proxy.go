@@ -31,6 +31,7 @@ type proxy struct {
 func (p *proxy) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/kv/", respond(p.kv))
+	mux.HandleFunc("PUT /v1/txn", respond(p.txn))
 	mux.HandleFunc("GET /v1/status/leader", respond(p.leader))
 	mux.HandleFunc("GET /v1/agent/self", respond(p.self))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -89,6 +89,16 @@ func (s *store) compare(ctx context.Context, key []byte, index int64, then *pb.R
 	return false, resp.Responses[0].GetResponseRange().Count > 0, nil
 }
 
+// txn makes one transaction.
+func (s *store) txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error) {
+	var p peer.Peer
+	resp, err := s.kv.Txn(ctx, r, grpc.Peer(&p))
+	if err != nil {
+		return nil, answerOf(err, p.Addr != nil)
+	}
+	return resp, nil
+}
+
 // await returns when a key in the half-open range [key, end) was written or deleted
 // after index, when etcd has compacted that history, or, without an error, when ctx
 // ends.

@@ -41,7 +41,7 @@ func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 			}
 			text, err := io.ReadAll(resp.Body)
 			var sum int64
-			for _, line := range regexp.MustCompile(`(?m)^consul_fsm_kvs_count\{.*\} ([0-9]+)$`).FindAllSubmatch(text, -1) {
+			for _, line := range regexp.MustCompile(`(?m)^consul_fsm_(?:kvs_count\{.*\}|txn_count) ([0-9]+)$`).FindAllSubmatch(text, -1) {
 				n, _ := strconv.ParseInt(string(line[1]), 10, 64)
 				sum += n
 			}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/consul/api"
+
 	"github.com/coreos/dbtester/pkg/database"
 )
 
@@ -51,9 +53,9 @@ func unconditional(done bool, err error) error {
 	return err
 }
 
-// kvTransport adds to net/http's transport three rules that Consul's library lacks: large
-// bodies wait for "100 Continue", answers about one key are bounded, and the answer
-// to a write is checked.
+// kvTransport adds to net/http's transport four rules that Consul's library lacks: large
+// bodies wait for "100 Continue", answers about one key are bounded, the answer to a
+// write is checked, and so is the status of the answer to a transaction.
 type kvTransport struct {
 	*http.Transport
 	maxBody int64
@@ -65,6 +67,9 @@ func (k *kvTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set("Expect", "100-continue")
 	}
 	resp, err := k.Transport.RoundTrip(r)
+	if err == nil && r.URL.Path == pathTxn {
+		return checkTxn(resp)
+	}
 	if err != nil || !strings.HasPrefix(r.URL.Path, "/v1/kv/") || r.URL.Query().Has("keys") {
 		return resp, err
 	}
@@ -91,6 +96,16 @@ func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// checkTxn makes an error of an answer to a transaction that was neither made nor
+// refused for a reason of its own. Consul's library drops the status of such an answer.
+func checkTxn(resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusConflict {
+		return resp, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHead))
+	return nil, errors.Join(api.StatusError{Code: resp.StatusCode, Body: string(body)}, err, resp.Body.Close())
 }
 
 // boundedBody fails after a number of bytes.

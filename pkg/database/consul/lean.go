@@ -212,6 +212,11 @@ func (c *lean) appendHead(b []byte, method string, key []byte, parameters string
 	b = append(b, method...)
 	b = append(b, " /v1/kv/"...)
 	b = appendPath(b, key)
+	return c.appendFields(b, method, parameters, length, expect)
+}
+
+// appendFields appends the rest of a head, after the path.
+func (c *lean) appendFields(b []byte, method string, parameters string, length int, expect bool) []byte {
 	if c.extra != "" || parameters != "" {
 		b = append(b, '?')
 		b = append(b, c.extra...)

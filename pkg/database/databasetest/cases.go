@@ -30,6 +30,7 @@ func cases() []testCase {
 		{name: "delete", run: deleteCase, applies: offers(workload.OpDelete)},
 		{name: "range", run: rangeCase, applies: offers(workload.OpRange)},
 		{name: "swap", run: swapCase, applies: offers(workload.OpSwap)},
+		{name: "txn", run: txnCase, applies: offers(workload.OpTxn)},
 		{name: "shared connection", run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
 		{name: "count", run: countCase, applies: drives[database.Counter]},
 		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},

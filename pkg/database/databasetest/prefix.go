@@ -240,6 +240,19 @@ func belowPrefix(f *fixture, c database.Client) []belowOperation {
 			mustClass(t, s.Swap(ctx, key(21), []byte("'s value 21"), []byte("x")), database.ClassConflict, database.Failed)
 		}})
 	}
+	if x, ok := c.(database.Transactor); ok {
+		ops = append(ops, belowOperation{"txn", func(ctx context.Context, t *testing.T) {
+			hasVersion(t, x, key(22), database.NoVersion) // only others have it
+			p := []database.GuardedPut{{Key: key(2), Value: []byte("by a txn")}}
+			conflicts(t, x, "no version", p, database.UnknownVersion)
+			var err error
+			if p[0].Version, err = x.Version(ctx, p[0].Key); err != nil {
+				t.Fatalf("read a version: %v", err)
+			}
+			makes(t, x, p)
+			get(t, c, key(2), mode, []byte("by a txn"))
+		}})
+	}
 	if r, ok := c.(database.Ranger); ok {
 		ops = append(ops, belowOperation{"range", func(ctx context.Context, t *testing.T) {
 			for _, tc := range []struct{ from, limit, want int }{{0, 5, 5}, {8, 100, 3}, {0, 0, 11}, {12, 10, 0}} {
@@ -259,7 +272,7 @@ func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keys: 20, KeySize: prefixKeySize, ValueSize: 64, Read: f.info().Reads[0], RangeLimit: 5, Timeout: opWithin}
 	for _, op := range f.info().Operations {
-		if op != workload.OpReadOneshot {
+		if op != workload.OpReadOneshot && op != workload.OpCreate { // writes create keys already
 			l.Mix = append(l.Mix, workload.Share{Operation: op, Weight: 1})
 		}
 	}

@@ -54,12 +54,44 @@ func countedLoads(f *fixture, c database.Client) []countedLoad {
 			return c.(database.Swapper).Swap(ctx, old, old, old)
 		}})
 	}
+	if _, ok := c.(database.Transactor); ok {
+		loads = append(loads, transactions(f))
+	}
 	if _, ok := c.(database.Deleter); ok {
 		loads = append(loads, countedLoad{"delete", 1, func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
 			return c.(database.Deleter).Delete(ctx, old)
 		}})
 	}
 	return loads
+}
+
+// transactions is a load of a create, a read of its version, and a txn that expects it,
+// and a transaction of three keys where there are some.
+func transactions(f *fixture) countedLoad {
+	_, several := f.driver.(database.TxnLimiter)
+	load := countedLoad{name: "transactions", cost: 2}
+	if several {
+		load.cost++
+	}
+	load.do = func(ctx context.Context, c database.Client, _ int, _, old []byte) error {
+		txn := c.(database.Transactor)
+		named := func(name string) database.GuardedPut {
+			return database.GuardedPut{Key: append([]byte(name), old...), Value: old}
+		}
+		created := named("created-")
+		if err := txn.Txn(ctx, []database.GuardedPut{created}); err != nil {
+			return err
+		}
+		var err error
+		if created.Version, err = txn.Version(ctx, created.Key); err != nil {
+			return err
+		}
+		if err := txn.Txn(ctx, []database.GuardedPut{created}); err != nil || !several {
+			return err
+		}
+		return txn.Txn(ctx, []database.GuardedPut{named("one-"), named("two-"), named("three-")})
+	}
+	return load
 }
 
 // putHinted writes as a load does: with the hint whether the key is new, if the client

@@ -17,6 +17,7 @@ type operations interface {
 	database.Deleter
 	database.Ranger
 	database.Swapper
+	database.Transactor
 	// rangeTo is Range up to a key, which is not read.
 	rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
@@ -29,10 +30,11 @@ type below struct {
 }
 
 var (
-	_ database.Client  = (*below)(nil)
-	_ database.Deleter = (*below)(nil)
-	_ database.Ranger  = (*below)(nil)
-	_ database.Swapper = (*below)(nil)
+	_ database.Client     = (*below)(nil)
+	_ database.Deleter    = (*below)(nil)
+	_ database.Ranger     = (*below)(nil)
+	_ database.Swapper    = (*below)(nil)
+	_ database.Transactor = (*below)(nil)
 )
 
 // within returns a client whose keys lie below the target's prefix, if it has one.
@@ -68,6 +70,16 @@ func (b *below) Delete(ctx context.Context, key []byte) error { return b.on.Dele
 // Swap sets key to value in one transaction if it holds old.
 func (b *below) Swap(ctx context.Context, key, old, value []byte) error {
 	return b.on.Swap(ctx, b.key(key), old, value)
+}
+
+// Txn makes all puts if the keys have the versions that are expected.
+func (b *below) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	return database.TxnOf(ctx, b.on, b.key, puts)
+}
+
+// Version returns the version of key.
+func (b *below) Version(ctx context.Context, key []byte) (int64, error) {
+	return b.on.Version(ctx, b.key(key))
 }
 
 // Close closes the connection.

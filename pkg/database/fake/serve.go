@@ -3,6 +3,7 @@ package fake
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
@@ -135,8 +136,10 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 			return codeNotFound, nil
 		}
 		return codeOK, value
-	case opPut, opDelete:
+	case opPut, opDelete, opTxn:
 		return s.write(op, key, value)
+	case opRevision:
+		return codeOK, binary.BigEndian.AppendUint64(nil, uint64(s.store.version(key)))
 	default:
 		return codeRefused, []byte("unknown request")
 	}
@@ -154,7 +157,11 @@ func (s *server) clean(most int, prefix string) (code, []byte) {
 }
 
 func (s *server) write(op opcode, key, value []byte) (code, []byte) {
-	if len(value) > maxValue {
+	limit := maxValue
+	if op == opTxn {
+		limit += versionSize
+	}
+	if len(value) > limit {
 		return codeTooLarge, fmt.Appendf(nil, "the value must have at most %d bytes, got %d", maxValue, len(value))
 	}
 	n := s.store.next()
@@ -162,14 +169,31 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 		s.logger.Printf("refused write %d", n)
 		return codeRefused, []byte("the option fail_every refuses this write")
 	}
-	if err := s.store.apply(op, key, value); err != nil {
+	code, answer, err := s.apply(op, key, value)
+	if err != nil {
 		s.logger.Printf("write %d: %v", n, err)
 		return codeUnknown, []byte("the write could not be appended to the file")
 	}
 	if s.LoseEvery > 0 && n%s.LoseEvery == 0 {
 		return 0, nil
 	}
-	return codeOK, nil
+	return code, answer
+}
+
+// apply writes to the store. A transaction is answered with the key's version.
+func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
+	if op != opTxn {
+		return codeOK, nil, s.store.apply(op, key, value)
+	}
+	if len(value) < versionSize {
+		return codeRefused, []byte("the transaction has no version"), nil
+	}
+	version, done, err := s.store.swap(key, value[versionSize:], int64(binary.BigEndian.Uint64(value)))
+	answer := binary.BigEndian.AppendUint64(nil, uint64(version))
+	if err == nil && !done {
+		return codeConflict, answer, nil
+	}
+	return codeOK, answer, err
 }
 
 // sleep returns false if ctx ended first.

@@ -18,11 +18,14 @@ import (
 // store is the leader's map and the file of writes that it is made from again.
 // It is safe for concurrent use.
 type store struct {
-	mu     sync.Mutex
-	keys   map[string][]byte
-	file   *os.File
-	w      *bufio.Writer
-	writes int
+	mu   sync.Mutex
+	keys map[string][]byte
+	// versions of the keys: how many writes the store had, that of the key included.
+	versions map[string]int64
+	applied  int64
+	file     *os.File
+	w        *bufio.Writer
+	writes   int
 }
 
 // openStore replays the file of writes. A write that was cut off is dropped: it
@@ -35,7 +38,7 @@ func openStore(path string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the file of writes: %w", err)
 	}
-	s := &store{keys: map[string][]byte{}, file: file, w: bufio.NewWriter(file)}
+	s := &store{keys: map[string][]byte{}, versions: map[string]int64{}, file: file, w: bufio.NewWriter(file)}
 	if err := s.replay(); err != nil {
 		return nil, errors.Join(fmt.Errorf("replay %q: %w", path, err), file.Close())
 	}
@@ -73,11 +76,36 @@ func (s *store) apply(op opcode, key, value []byte) error {
 	return nil
 }
 
+// swap writes a key if it has the expected version, and returns that which it has
+// then.
+func (s *store) swap(key, value []byte, expected int64) (version int64, done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.versions[string(key)]; held != expected {
+		return held, false, nil
+	}
+	if err := writeFrame(s.w, byte(opPut), key, value); err != nil {
+		return 0, false, err
+	}
+	s.set(opPut, key, value)
+	return s.versions[string(key)], true, nil
+}
+
+// version returns that of a key, 0 if it does not exist.
+func (s *store) version(key []byte) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions[string(key)]
+}
+
 func (s *store) set(op opcode, key, value []byte) {
+	s.applied++
 	if op == opDelete {
 		delete(s.keys, string(key))
+		delete(s.versions, string(key))
 		return
 	}
+	s.versions[string(key)] = s.applied
 	s.keys[string(key)] = bytes.Clone(value)
 }
 

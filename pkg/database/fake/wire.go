@@ -19,8 +19,10 @@ const (
 	opPut
 	opGet
 	opDelete
-	opHighest // of the keys whose size is the request's key, in decimal
-	opClean   // as many keys as the request's key, in decimal
+	opHighest  // of the keys whose size is the request's key, in decimal
+	opClean    // as many keys as the request's key, in decimal
+	opRevision // of a key, its version
+	opTxn      // a put whose value begins with the version that the key must have
 )
 
 // code is how a request ended.
@@ -34,6 +36,7 @@ const (
 	codeNotReady
 	codeUnavailable // surely not applied
 	codeUnknown     // may have been applied
+	codeConflict    // with the version of the key
 )
 
 // opCount, opHighest and opClean are about the keys that begin with the request's value.
@@ -42,6 +45,9 @@ const (
 // big endian, and the fields: opcode, key and value, or code, nothing and
 // answer. The file of writes holds requests as they came.
 const headerSize = 9
+
+// versionSize is the size of a version in bytes, big endian.
+const versionSize = 8
 
 // maxField is the longest field that is read at all; beyond it the sender does
 // not speak this protocol.

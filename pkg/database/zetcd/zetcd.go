@@ -19,6 +19,9 @@
 // refused, for example because its space is exceeded, has the class connection lost and
 // is unknown. Why is in the log of the etcd, and among the events of the run.
 //
+// A proxy takes transactions of several keys too, but answers a conflict as it answers any
+// failure of them, so loads have transactions of one key only.
+//
 // A proxy reports neither its version nor the leader. When the etcd behind it dies, the
 // proxy hangs and requests time out.
 package zetcd

@@ -56,6 +56,16 @@ func (p Protocol) MaxValue(keySize int) int {
 	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
 }
 
+// MaxTxnValue returns the largest value in bytes of each key in a transaction of so many
+// keys, for a client without credentials; 0 if no value fits.
+func (p Protocol) MaxTxnValue(keySize, keys int) int {
+	if keys < 2 {
+		return p.MaxValue(keySize)
+	}
+	each := multiHeader + putSize(openToAll, p.Keys.pathSize(keySize), 0) - requestHeader
+	return max(0, (p.MaxPacket-multiOverhead)/keys-each)
+}
+
 // Dial opens one session and creates the parents of the keys if they don't exist. It
 // fails if no endpoint answers. With Prefer set it uses that endpoint only, also after
 // the connection was lost.

@@ -8,6 +8,11 @@ import "context"
 type requests interface {
 	add(ctx context.Context, path, value []byte) error
 	set(ctx context.Context, path, value []byte, version int32) error
+	// update is set, and returns the znode's version after it.
+	update(ctx context.Context, path, value []byte, version int32) (int32, error)
+	// multi makes all requests of one transaction or none, and sets their versions, or the
+	// error of the one that failed.
+	multi(ctx context.Context, sets []guardedSet) error
 	remove(ctx context.Context, path []byte) error
 	get(ctx context.Context, path []byte) (value []byte, version int32, err error)
 	// sync returns when the session's server has applied every write that was

@@ -96,6 +96,7 @@ var (
 	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Cleaner    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
+	_ database.TxnLimiter = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
@@ -126,6 +127,9 @@ func (o *Options) protocol() Protocol {
 // MaxValue returns the largest value that fits into a request; see
 // [Protocol.MaxValue].
 func (o *Options) MaxValue(keySize int) int { return o.protocol().MaxValue(keySize) }
+
+// MaxTxnValue is that of [Protocol.MaxTxnValue].
+func (o *Options) MaxTxnValue(keySize, keys int) int { return o.protocol().MaxTxnValue(keySize, keys) }
 
 // Dial opens one session; see [Protocol.Dial].
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {

@@ -1,0 +1,202 @@
+package consul
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+var (
+	_ database.Transactor = (*client)(nil)
+	_ database.Transactor = (*lean)(nil)
+	_ database.TxnLimiter = (*Options)(nil)
+)
+
+// pathTxn takes transactions. A put with "?cas=" would do for one key, but its answer does
+// not have the index that the next transaction must name.
+const pathTxn = "/v1/txn"
+
+const (
+	// maxTxnKeys is how many operations Consul takes in one transaction.
+	maxTxnKeys = 64
+	// maxTxnBody is the largest transaction in bytes (limits.txn_max_req_len, or
+	// limits.kv_max_value_size if that is larger).
+	maxTxnBody = 512 << 10
+)
+
+// MaxTxnValue returns the largest value in bytes of each key in a transaction of so many
+// keys: a transaction is JSON, in which values are in base64.
+func (o *Options) MaxTxnValue(keySize, keys int) int {
+	if keys > maxTxnKeys {
+		return 0
+	}
+	const spare = 200 // bytes of field names, the index and the flags
+	each := (max(maxTxnBody, o.KVMaxValueSize)-len("[]"))/keys - spare - keySize
+	return max(0, min(o.MaxValue(keySize), each/4*3))
+}
+
+// txnAnswer is the part of an answer to a transaction that is needed.
+type txnAnswer struct {
+	Results []struct{ KV struct{ ModifyIndex int64 } }
+	Errors  []struct {
+		OpIndex int
+		What    string
+	}
+}
+
+// errStale is the text of Consul for a key with another index.
+const errStale = "index is stale"
+
+// settle takes the versions from an answer with a status of 200 or 409.
+func (a *txnAnswer) settle(puts []database.GuardedPut) error {
+	for _, e := range a.Errors {
+		switch {
+		case !strings.Contains(e.What, errStale):
+			class := database.ClassOther
+			if strings.Contains(e.What, "ermission denied") {
+				class = database.ClassDenied
+			}
+			return database.NotApplied(class, errors.New(e.What))
+		case e.OpIndex >= 0 && e.OpIndex < len(puts):
+			puts[e.OpIndex].Version = database.UnknownVersion
+		}
+	}
+	if len(a.Errors) > 0 {
+		return conflict("a key has another index")
+	}
+	if len(a.Results) != len(puts) {
+		return database.MaybeApplied(database.ClassConnection, fmt.Errorf("%w: %d results of a transaction of %d keys", errMalformed, len(a.Results), len(puts)))
+	}
+	for i := range puts {
+		puts[i].Version = a.Results[i].KV.ModifyIndex
+	}
+	return nil
+}
+
+// Txn makes all puts if the keys have the indexes that are expected, by operations with
+// the verb cas. The answer to a conflict does not have the index of the key.
+func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	var ops api.KVTxnOps
+	for _, p := range puts {
+		name, err := c.begin(ctx, p.Key)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, &api.KVTxnOp{Verb: api.KVCAS, Key: name, Value: p.Value, Index: uint64(p.Version)})
+	}
+	_, resp, _, err := c.kv.Txn(ops, (&api.QueryOptions{}).WithContext(ctx))
+	if err != nil {
+		return classify(ctx, err)
+	}
+	var a txnAnswer
+	a.Results = make([]struct{ KV struct{ ModifyIndex int64 } }, len(resp.Results))
+	for i, pair := range resp.Results {
+		a.Results[i].KV.ModifyIndex = int64(pair.ModifyIndex)
+	}
+	for _, e := range resp.Errors {
+		a.Errors = append(a.Errors, struct {
+			OpIndex int
+			What    string
+		}{e.OpIndex, e.What})
+	}
+	return a.settle(puts)
+}
+
+// Version returns the index of key.
+func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
+	name, err := c.begin(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	pair, err := c.read(ctx, name, workload.ReadLinearizable)
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return database.NoVersion, nil
+	case err != nil:
+		return 0, err
+	}
+	return int64(pair.ModifyIndex), nil
+}
+
+// Txn is [client.Txn].
+func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	if c.closed.Load() {
+		return database.NotApplied(database.ClassConnection, errClosed)
+	}
+	if err := before(ctx); err != nil {
+		return err
+	}
+	body, err := appendTxn(nil, puts)
+	if err != nil {
+		return database.NotApplied(database.ClassOther, err)
+	}
+	expect := len(body) > expectBytes
+	c.request = append(c.request[:0], http.MethodPut+" "+pathTxn...)
+	c.request = c.appendFields(c.request, http.MethodPut, "", len(body), expect)
+	status, text, err := c.conn.exchange(ctx, c.request, body, expect, c.answer[:0])
+	if err != nil {
+		return classify(ctx, err)
+	}
+	if cap(text) <= keepBytes {
+		c.answer = text
+	}
+	if status != http.StatusOK && status != http.StatusConflict {
+		return classify(ctx, api.StatusError{Code: status, Body: string(text)})
+	}
+	var a txnAnswer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return classify(ctx, fmt.Errorf("%w: %w", errMalformed, err))
+	}
+	return a.settle(puts)
+}
+
+// appendTxn appends a transaction in JSON. Names of keys are printable ASCII.
+func appendTxn(b []byte, puts []database.GuardedPut) ([]byte, error) {
+	b = append(b, '[')
+	for i, p := range puts {
+		name, err := encodeKey(p.Key)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"KV":{"Verb":"cas","Key":`...)
+		b = strconv.AppendQuote(b, name)
+		b = append(b, `,"Index":`...)
+		b = strconv.AppendInt(b, p.Version, 10)
+		b = append(b, `,"Value":"`...)
+		b = base64.StdEncoding.AppendEncode(b, p.Value)
+		b = append(b, `"}}`...)
+	}
+	return append(b, ']'), nil
+}
+
+// Version returns the index of key.
+func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
+	text, err := c.read(ctx, key, "consistent")
+	var pairs []struct{ ModifyIndex int64 }
+	if err == nil {
+		if err = json.Unmarshal(text, &pairs); err == nil && len(pairs) != 1 {
+			err = errMalformed
+		}
+		err = classify(ctx, err)
+	}
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return database.NoVersion, nil
+	case err != nil:
+		return 0, err
+	}
+	return pairs[0].ModifyIndex, nil
+}

@@ -1,0 +1,158 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+)
+
+// MaxTxnKeys is how many operations etcd takes in one transaction by default
+// (--max-txn-ops).
+const MaxTxnKeys = 128
+
+var (
+	_ database.Transactor = (*client)(nil)
+	_ database.Transactor = (*lean)(nil)
+	_ database.TxnLimiter = (*Options)(nil)
+)
+
+var errVersion = errors.New("a key has another version")
+
+// guarded returns the transaction of Kubernetes' guarded update: it compares the mod
+// revision of each key, then puts all of them, or else reads them.
+func guarded(puts []database.GuardedPut) *pb.TxnRequest {
+	r := &pb.TxnRequest{}
+	for i := range puts {
+		p := &puts[i]
+		r.Compare = append(r.Compare, &pb.Compare{
+			Key: p.Key, Target: pb.Compare_MOD, Result: pb.Compare_EQUAL,
+			TargetUnion: &pb.Compare_ModRevision{ModRevision: p.Version},
+		})
+		r.Success = append(r.Success, &pb.RequestOp{
+			Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: p.Key, Value: p.Value}},
+		})
+		r.Failure = append(r.Failure, &pb.RequestOp{
+			Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: p.Key}},
+		})
+	}
+	return r
+}
+
+// settle takes the versions from the answer to a guarded transaction. All keys of one
+// transaction get its revision.
+func settle(puts []database.GuardedPut, resp *pb.TxnResponse) error {
+	if resp.Succeeded {
+		for i := range puts {
+			puts[i].Version = resp.GetHeader().GetRevision()
+		}
+		return nil
+	}
+	for i := range puts {
+		puts[i].Version = database.UnknownVersion
+		if i >= len(resp.Responses) {
+			continue
+		}
+		if held := resp.Responses[i].GetResponseRange(); held != nil {
+			puts[i].Version = modRevision(held)
+		}
+	}
+	return database.NotApplied(database.ClassConflict, errVersion)
+}
+
+// modRevision returns the version of the one key that was read.
+func modRevision(r *pb.RangeResponse) int64 {
+	if len(r.Kvs) == 0 {
+		return database.NoVersion
+	}
+	return r.Kvs[0].ModRevision
+}
+
+// versionOf returns the read of a key's version.
+func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
+
+// Txn makes all puts if the keys have the mod revisions that are expected. The answer to
+// a conflict has the keys' own.
+func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	if err := ctx.Err(); err != nil {
+		return classify(err, false)
+	}
+	var p peer.Peer
+	resp, err := c.kv.Txn(ctx, guarded(puts), grpc.Peer(&p))
+	if err != nil {
+		return classify(err, p.Addr != nil)
+	}
+	return settle(puts, resp)
+}
+
+// Version returns the mod revision of key.
+func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
+	resp, err := c.read(ctx, versionOf(key), "")
+	if err != nil {
+		return 0, err
+	}
+	return modRevision(resp), nil
+}
+
+// Txn is [client.Txn].
+func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	var resp pb.TxnResponse
+	if err := c.message(ctx, pathTxn, guarded(puts), len(puts), &resp); err != nil {
+		return err
+	}
+	return settle(puts, &resp)
+}
+
+// Version returns the mod revision of key.
+func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
+	var resp pb.RangeResponse
+	if err := c.message(ctx, pathRange, versionOf(key), 1, &resp); err != nil {
+		return 0, err
+	}
+	return modRevision(&resp), nil
+}
+
+// message makes a call whose answer has at most so many keys and values.
+func (c *lean) message(ctx context.Context, path string, request proto.Message, keys int, into proto.Message) error {
+	text, err := proto.Marshal(request)
+	if err != nil {
+		return database.NotApplied(database.ClassOther, err)
+	}
+	return c.call(ctx, path, unary.Message{Rest: text, MaxReply: c.rangeReply(keys)}, func(reply []byte) (keep bool, err error) {
+		return false, proto.Unmarshal(reply, into)
+	})
+}
+
+// MaxTxnValue returns the largest value of each key in a transaction of so many keys.
+// The log entry holds each key three times, for the comparison, the put and the read
+// after a conflict, and the value once.
+func (s *Server) MaxTxnValue(keySize, keys int) int {
+	if keys > MaxTxnKeys {
+		return 0
+	}
+	size := func(value int) int {
+		key := protowire.SizeTag(1) + protowire.SizeBytes(keySize)
+		put := key + protowire.SizeTag(2) + protowire.SizeBytes(value)
+		nested := func(n int) int { return protowire.SizeTag(1) + protowire.SizeBytes(n) }
+		compare := key + 2*(protowire.SizeTag(1)+1) + protowire.SizeTag(1) + maxVarint
+		return entrySize(0, 0, maxVarint) + keys*(nested(compare)+nested(nested(put))+nested(nested(key)))
+	}
+	// A larger value never has a shorter entry: halve the range that holds the limit.
+	low, high := 0, s.requestBytes()
+	for low < high {
+		mid := (low + high + 1) / 2
+		if size(mid) <= s.requestBytes() {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low
+}

@@ -1,0 +1,161 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/load/versions"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// guarded makes the transactions of one client, which name the versions of their keys. A
+// version that is not known is read before the request is sent, or right after the
+// conflict that made it unknown. Such a read is a request of its own: it is counted, and
+// enters no time of another request.
+type guarded struct {
+	step  *step
+	table *versions.Table
+	reads *atomic.Int64
+
+	puts []database.GuardedPut
+	keys []int64 // their numbers
+	data []byte  // keys and values of all puts but the first
+	// stale are the keys whose versions this client must read next.
+	stale []int64
+	err   error // of a read that the next transaction needed
+}
+
+// newGuarded returns nil for a step without transactions.
+func newGuarded(s *step) *guarded {
+	if s.versions == nil {
+		return nil
+	}
+	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
+}
+
+// prepare lists the keys of a transaction. key and value are those of the request.
+func (g *guarded) prepare(req generator.Request, key, value []byte) {
+	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
+	g.keys = append(g.keys[:0], req.Key)
+	if g.step.work.Operation(req) != workload.OpTxn {
+		return
+	}
+	g.data = g.data[:0]
+	for n := 1; n < g.step.spec.TxnKeys; n++ {
+		other := g.step.work.Neighbor(req, n)
+		from := len(g.data)
+		g.data = generator.AppendKey(g.data, &g.step.spec.Load, other.Key)
+		to := len(g.data)
+		g.data = g.step.work.AppendValue(g.data, other)
+		// A buffer that grows leaves the earlier parts where they were.
+		g.puts = append(g.puts, database.GuardedPut{Key: g.data[from:to:to], Value: g.data[to:len(g.data):len(g.data)]})
+		g.keys = append(g.keys, other.Key)
+	}
+}
+
+// look sets the versions that a transaction expects. It returns for how long it read
+// those that were not known, in nanoseconds.
+func (g *guarded) look(w *worker, op workload.Op) (took int64) {
+	g.err = nil
+	if op == workload.OpCreate {
+		return 0 // the key must not exist
+	}
+	for n := range g.puts {
+		p := &g.puts[n]
+		if p.Version = g.table.Of(g.keys[n]); p.Version != versions.Unknown {
+			continue
+		}
+		from := w.now()
+		p.Version, g.err = g.read(w.client, p.Key, g.keys[n])
+		took += w.now() - from
+		if g.err != nil {
+			return took
+		}
+	}
+	return took
+}
+
+// read reads the version of a key.
+func (g *guarded) read(client database.Client, key []byte, number int64) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
+	defer cancel()
+	g.reads.Add(1)
+	version, err := client.(database.Transactor).Version(ctx, key)
+	if err == nil {
+		g.table.Read(number, version)
+	}
+	return version, err
+}
+
+// send sends a transaction and notes the versions that its answer shows.
+func (g *guarded) send(ctx context.Context, client database.Client) error {
+	if g.err != nil {
+		_, class := database.Classify(g.err)
+		return database.NotApplied(class, g.err)
+	}
+	expected := make([]int64, 0, 8)
+	for n := range g.puts {
+		expected = append(expected, g.puts[n].Version)
+	}
+	err := client.(database.Transactor).Txn(ctx, g.puts)
+	outcome, class := database.Classify(err)
+	for n, key := range g.keys {
+		switch found := g.puts[n].Version; {
+		case outcome == database.OK:
+			g.table.Wrote(key, found)
+		case outcome == database.Unknown:
+			g.table.Doubt(key)
+		case class == database.ClassConflict && found != expected[n] && g.table.Lost(key, expected[n], found):
+			g.stale = append(g.stale, key)
+		}
+	}
+	return err
+}
+
+// refresh reads the versions that a conflict made unknown. Errors are ignored: the next
+// transaction with such a key reads again.
+func (g *guarded) refresh(w *worker) {
+	for _, number := range g.stale {
+		w.key = generator.AppendKey(w.key[:0], &g.step.spec.Load, number)
+		_, _ = g.read(w.client, w.key, number)
+	}
+	g.stale = g.stale[:0]
+}
+
+// learn reads the versions of all keys that exist before the load, by as many callers as
+// the step has clients. It is no part of the load.
+func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
+	table := versions.New(s.spec.Existing())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for n := range min(int64(s.Clients), table.Keys()) {
+		client := conns[n%int64(len(conns))]
+		wg.Go(func() {
+			var key []byte
+			for i := next.Add(1) - 1; i < table.Keys() && ctx.Err() == nil; i = next.Add(1) - 1 {
+				key = generator.AppendKey(key[:0], &s.spec.Load, i)
+				if err := learnOne(ctx, client.(database.Transactor), key, i, table, s.spec.Timeout); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return table, context.Cause(ctx)
+}
+
+func learnOne(ctx context.Context, client database.Transactor, key []byte, number int64, table *versions.Table, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	version, err := client.Version(ctx, key)
+	if err == nil {
+		table.Read(number, version)
+	}
+	return err
+}

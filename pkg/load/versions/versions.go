@@ -1,0 +1,70 @@
+// Package versions holds what a load knows of the versions of its keys.
+//
+// All clients of a load share one table, as the clients of a Kubernetes API server share
+// its cache: what one client's answer shows, every client expects from then on.
+package versions
+
+import "sync/atomic"
+
+// Unknown is the version of a key that must be read before a transaction can name it.
+const Unknown = -1
+
+// Table is the version of each key that exists before a load, 8 bytes for each. It is
+// safe for concurrent use.
+type Table struct{ known []atomic.Int64 }
+
+// New returns a table for the keys of the half-open range from 0 to keys. No version is
+// known.
+func New(keys int64) *Table {
+	t := &Table{known: make([]atomic.Int64, keys)}
+	for i := range t.known {
+		t.known[i].Store(Unknown)
+	}
+	return t
+}
+
+// Keys is how many keys the table has.
+func (t *Table) Keys() int64 { return int64(len(t.known)) }
+
+// Of returns the version of a key, Unknown for one that is not in the table.
+func (t *Table) Of(key int64) int64 {
+	if key < 0 || key >= t.Keys() {
+		return Unknown
+	}
+	return t.known[key].Load()
+}
+
+// Wrote notes the version that a write of a key made. A greater one is newer, so answers
+// may come in any order.
+func (t *Table) Wrote(key, version int64) {
+	if key < 0 || key >= t.Keys() {
+		return
+	}
+	at := &t.known[key]
+	for old := at.Load(); old < version; old = at.Load() {
+		if at.CompareAndSwap(old, version) {
+			return
+		}
+	}
+}
+
+// Lost notes that a key did not have the expected version but found, which may be
+// Unknown, and reports whether the key's version must be read now: not if another client
+// has learnt or doubted it meanwhile.
+func (t *Table) Lost(key, expected, found int64) bool {
+	return key >= 0 && key < t.Keys() && t.known[key].CompareAndSwap(expected, found) && found == Unknown
+}
+
+// Doubt notes that a key may have another version: a write of it has no answer.
+func (t *Table) Doubt(key int64) {
+	if key >= 0 && key < t.Keys() {
+		t.known[key].Store(Unknown)
+	}
+}
+
+// Read notes the version that was read of a key, unless a write has made one meanwhile.
+func (t *Table) Read(key, version int64) {
+	if key >= 0 && key < t.Keys() {
+		t.known[key].CompareAndSwap(Unknown, version)
+	}
+}
