@@ -49,7 +49,7 @@ func operationFields(c Catalog) []field[loadSpec] {
 		}.Field(),
 		loadKey[string]{
 			Row: row{Name: "workload",
-				Meaning: "a mix with a name and a key law: `ycsb-a` ... `ycsb-f` ([YCSB](#ycsb))"},
+				Meaning: "a mix with a name and a key law: `ycsb-a` ... `ycsb-f` ([YCSB](#ycsb)), `kubernetes` ([Kubernetes](#kubernetes))"},
 			Kind: yamlfile.WordKind(workloadNames()...), At: func(l *loadSpec) *string { return &l.Workload },
 			Node: showWorkload, Drops: meanings,
 		}.Field(),

@@ -13,7 +13,11 @@ import (
 func (r *loadResolver) meaning(l *workload.Load) {
 	switch {
 	case r.spec.Has("workload"):
-		l.Operation, l.Mix = "", r.workload().Mix
+		named := r.workload()
+		l.Operation, l.Mix = "", named.Mix
+		if named.RangeLimit > 0 && !r.spec.Has("range_limit") {
+			l.RangeLimit = named.RangeLimit
+		}
 	case r.spec.Has("mix"):
 		l.Operation, l.Mix = "", sharesOf(r.spec.Is.mix)
 	}

@@ -19,7 +19,7 @@ hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]
 load:
   operation: write     # or read, update, ...; or one of these in its place:
   # mix: {read: 0.95, update: 0.05}
-  # workload: ycsb-a   # ... ycsb-f: YCSB's mixes and key laws
+  # workload: ycsb-a   # ... ycsb-f, kubernetes: mixes with a name and a key law
   requests: 100000     # or duration: 1m
   key_size: 256
   value_size: 1KiB

@@ -73,13 +73,15 @@ func TestNamedWorkloads(t *testing.T) {
 	for name, want := range map[string]string{
 		"ycsb-a": "50 % read, 50 % update; zipfian", "ycsb-b": "95 % read, 5 % update; zipfian", "ycsb-c": "100 % read; zipfian",
 		"ycsb-d": "95 % read, 5 % write; latest", "ycsb-e": "95 % range, 5 % write; zipfian", "ycsb-f": "50 % read, 50 % swap; zipfian",
+		"kubernetes": "40.8 % read, 31.2 % txn, 25.7 % create, 2.32 % range; uniform",
 	} {
 		l := parse(t, "hosts: [a]\nload: {workload: "+name+"}\ndatabases: {etcd: }\n").Databases[0].Load
 		if got := workload.Percents(l.Mix) + "; " + string(l.KeyLaw); got != want || l.Workload != name || l.Keys != 1000 || l.Read == "" {
 			t.Errorf("%s: %s, want %s (%+v)", name, got, want, l)
 		}
-		if ranges := name == "ycsb-e"; ranges != (l.RangeLimit == 100) {
-			t.Errorf("%s reads ranges of %d keys", name, l.RangeLimit)
+		limits := map[string]int{"ycsb-e": 100, "kubernetes": 500}
+		if l.RangeLimit != limits[name] {
+			t.Errorf("%s reads ranges of %d keys, want %d", name, l.RangeLimit, limits[name])
 		}
 	}
 }
@@ -188,7 +190,7 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:18: workload: unknown value "ycsb" (did you mean "ycsb-a"?)`,
 			`3:33: key_law: unknown value "zipf" (did you mean "zipfian"?)`}},
 		{"words far from any", "{workload: tpcc, key_law: gauss}", []string{
-			`3:18: workload: unknown value "tpcc" (known: ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f)`,
+			`3:18: workload: unknown value "tpcc" (known: ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f, kubernetes)`,
 			`3:33: key_law: unknown value "gauss" (known: sequential, uniform, zipfian, latest)`}},
 		{"operations of a mix", "{mix: {raed: 1, wriet: 1, read: 0, range: -1, swap: .inf, delete: much, update: }}", []string{
 			`3:14: mix: unknown operation "raed" (did you mean "read"?)`,

@@ -110,17 +110,23 @@ type Named struct {
 	Name   string
 	KeyLaw KeyLaw
 	Mix    []Share
+	// RangeLimit is the largest number of keys that a range reads; 0 leaves it to the
+	// load.
+	RangeLimit int
 }
 
 // Workloads returns the core workloads of YCSB (Cooper et al., "Benchmarking
-// cloud serving systems with YCSB", SoCC 2010).
+// cloud serving systems with YCSB", SoCC 2010) and that of a Kubernetes API server.
 func Workloads() []Named {
 	return []Named{
-		{"ycsb-a", KeysZipfian, []Share{{OpRead, 0.5}, {OpUpdate, 0.5}}},
-		{"ycsb-b", KeysZipfian, []Share{{OpRead, 0.95}, {OpUpdate, 0.05}}},
-		{"ycsb-c", KeysZipfian, []Share{{OpRead, 1}}},
-		{"ycsb-d", KeysLatest, []Share{{OpRead, 0.95}, {OpWrite, 0.05}}},
-		{"ycsb-e", KeysZipfian, []Share{{OpRange, 0.95}, {OpWrite, 0.05}}},
-		{"ycsb-f", KeysZipfian, []Share{{OpRead, 0.5}, {OpSwap, 0.5}}},
+		{Name: "ycsb-a", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.5}, {OpUpdate, 0.5}}},
+		{Name: "ycsb-b", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.95}, {OpUpdate, 0.05}}},
+		{Name: "ycsb-c", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 1}}},
+		{Name: "ycsb-d", KeyLaw: KeysLatest, Mix: []Share{{OpRead, 0.95}, {OpWrite, 0.05}}},
+		{Name: "ycsb-e", KeyLaw: KeysZipfian, Mix: []Share{{OpRange, 0.95}, {OpWrite, 0.05}}},
+		{Name: "ycsb-f", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.5}, {OpSwap, 0.5}}},
+		// The weights are counts of requests that were recorded between an API server and
+		// etcd; docs/workloads.md describes the recording.
+		{Name: "kubernetes", KeyLaw: KeysUniform, Mix: []Share{{OpRead, 1036}, {OpTxn, 792}, {OpCreate, 652}, {OpRange, 59}}, RangeLimit: 500},
 	}
 }
