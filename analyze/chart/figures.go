@@ -35,6 +35,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	}
 	notes := d.notes()
 	for i := range all {
+		shorten(&all[i])
 		all[i].Notes = append(all[i].Notes, notes...)
 	}
 	return all

@@ -26,7 +26,7 @@ func heatFigures(d *Data) (out []figure.Figure) {
 		}
 		f := figure.Figure{
 			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Name()), Kind: figure.Heat,
-			X: figure.Axis{Label: "Time", Unit: "seconds", Min: new(float64)}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+			X: timeAxis(), Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
 			Steps: boundaries(r),
 		}
 		if f.Grey = phases(r); len(f.Grey) > 0 {
@@ -67,7 +67,7 @@ func shareScales(all []figure.Figure) {
 	for i := range all {
 		f := &all[i]
 		y := f.Grid.Y
-		f.X.Max, f.Y.Min, f.Y.Max = &end, &y[0], &y[len(y)-1]
+		f.X.Min, f.X.Max, f.Y.Min, f.Y.Max = new(float64), &end, &y[0], &y[len(y)-1]
 		if same && most > 0 {
 			f.Grid.Least, f.Grid.Most = least, most
 		}
