@@ -131,7 +131,7 @@ func countBefore(ctx context.Context, r *run) error {
 	if !ok || !r.db.Load.Any(workload.Op.Creates) || r.db.Load.Any(workload.Op.Deletes) {
 		return nil
 	}
-	ctx, cancel := fleet.Within(ctx, countTimeout)
+	ctx, cancel := fleet.Within(ctx, countWithin(&r.db.Load))
 	defer cancel()
 	n, err := counter.CountKeys(ctx, r.target)
 	if err != nil {
@@ -141,8 +141,17 @@ func countBefore(ctx context.Context, r *run) error {
 	return nil
 }
 
-// countTimeout bounds a count: it reads every key of some databases.
-const countTimeout = 60 * time.Second
+// countTimeout bounds a count: it reads every key of some databases. Of many keys, each
+// has another countPerKey.
+const (
+	countTimeout = 60 * time.Second
+	countPerKey  = 50 * time.Microsecond
+)
+
+// countWithin is the time that a count of the keys of a load may take.
+func countWithin(l *workload.Load) time.Duration {
+	return countTimeout + time.Duration(min(l.Existing()+l.Requests, 1<<32))*countPerKey
+}
 
 // countAfter asks again, also after an interrupt. A count that fails is recorded and
 // leaves the measurements valid.
@@ -156,7 +165,7 @@ func countAfter(ctx context.Context, r *run, rec *load.Recorder) {
 	if r.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}
-	ctx, cancel := fleet.Within(context.WithoutCancel(ctx), countTimeout)
+	ctx, cancel := fleet.Within(context.WithoutCancel(ctx), countWithin(&r.db.Load))
 	defer cancel()
 	n, err := r.driver.(database.Counter).CountKeys(ctx, r.target)
 	if err != nil {
@@ -178,7 +187,7 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	if !ok {
 		return fmt.Errorf("a load that creates keys on a running cluster needs to know the keys in use, and the driver of %s can't find the highest", r.db.Name)
 	}
-	ctx, cancel := fleet.Within(ctx, countTimeout)
+	ctx, cancel := fleet.Within(ctx, countWithin(&r.db.Load))
 	defer cancel()
 	highest, err := finder.HighestKey(ctx, r.target, l.KeySize)
 	if err != nil {
@@ -197,12 +206,12 @@ func firstKey(l *workload.Load, highest int64) (int64, error) {
 	if highest == math.MaxInt64 {
 		return 0, fmt.Errorf("the cluster has the key %d, and there is no higher number: delete it", highest)
 	}
-	first := max(l.Keys, highest+1)
+	first := max(l.Keys, l.Preload, highest+1)
 	if !l.Any(workload.Op.Creates) {
 		return first, nil
 	}
 	// A load that is bounded by its duration alone creates at least one.
-	created := max(l.KeyNumbers(l.Requests)-l.Keys, 1)
+	created := max(l.KeyNumbers(l.Requests)-max(l.Keys, l.Preload), 1)
 	if last := first + created - 1; last < first || len(strconv.FormatInt(last, 10)) > l.KeySize {
 		return 0, fmt.Errorf("the cluster has keys up to number %d, and the load may create %d more: keys of %d bytes have no room for these numbers; use a larger key_size or an empty cluster",
 			highest, created, l.KeySize)

@@ -79,6 +79,7 @@ func (l *loader) apply(ctx context.Context) error {
 		return err
 	}
 	spec := l.spec()
+	l.run.record.Load.FirstKey = spec.FirstKey
 	if err := numberKeys(ctx, l.run, &spec); err != nil {
 		return err
 	}
@@ -163,33 +164,13 @@ func (l *loader) recordStep(s load.Step, res load.StepResult) {
 	})
 }
 
-// preload writes the keys that operations on existing keys need.
-func (l *loader) preload(ctx context.Context) error {
-	spec := l.spec()
-	n := spec.Existing()
-	if n == 0 {
-		return nil
-	}
-	l.run.journal.say("write %d keys before the load", n)
-	most := l.run.db.Load.Stretches()[0]
-	for _, s := range l.run.db.Load.Stretches() {
-		if s.Clients > most.Clients {
-			most = s
-		}
-	}
-	conns, _, err := l.dialer.dial(ctx, min(most.Connections, int(min(n, 1<<20))))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(load.Preload(ctx, spec, most.Clients, conns, l.guard.See), closeAll(conns)); err != nil {
-		return err
-	}
-	return awaitKeys(ctx, l.dialer, spec, most.Clients)
-}
-
 // spec is the load as the engine takes it.
 func (l *loader) spec() load.Spec {
-	return load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
+	spec := load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
+	if spec.Preload > spec.Keys {
+		spec.FirstKey = spec.Preload // behind the keys that are there
+	}
+	return spec
 }
 
 func (l *loader) reportProgress(p load.Progress) {

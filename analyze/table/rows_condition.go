@@ -113,10 +113,11 @@ func mixText(mix []workload.Share) string {
 }
 
 func keysBefore(r *run.Run) Cell {
-	if r.Info.Record.Load.Keys == 0 {
+	n := max(r.Info.Record.Load.Keys, r.Info.Record.Load.Preload)
+	if n == 0 {
 		return inapplicable("no operation takes existing keys")
 	}
-	return count(r.Info.Record.Load.Keys)
+	return count(n)
 }
 
 func rate(r *run.Run) Cell {

@@ -145,7 +145,7 @@ func placement(r *run.Run) string {
 func otherParameters(runs []*run.Run) (list []aspect) {
 	shown := []string{
 		"workload", "operation", "mix", "read_mode", "same_key", "rate", "rate_end", "arrival", "backlog", "clients", "connections", "steps",
-		"key_size_bytes", "value_size_bytes", "value_size_max_bytes", "keys", "key_law", "requests", "duration_ns", "warm_up_ns", "cool_down_ns",
+		"key_size_bytes", "value_size_bytes", "value_size_max_bytes", "keys", "preload_keys", "key_law", "requests", "duration_ns", "warm_up_ns", "cool_down_ns",
 		"timeout_ns", "drain_ns", "target", "first_key", "judge",
 	}
 	parameters := map[*run.Run]map[string]json.RawMessage{}

@@ -84,7 +84,7 @@ func cause(e *config.Experiment, db *config.Database) (key, place string) {
 		keys = []string{"duration", "steps", "keys"}
 	}
 	if !l.Any(workload.Op.SendsValue) || l.Requests > 0 && l.Existing() > l.Requests {
-		keys = []string{"keys"}
+		keys = []string{"preload", "keys"}
 	}
 	for _, key := range keys {
 		for _, path := range []string{"databases." + db.ID + ".load." + key, "load." + key} {

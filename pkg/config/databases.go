@@ -19,6 +19,8 @@ type databaseSpec struct {
 	guard written[Guard]
 	load  written[loadSpec]
 	steps written[Steps]
+	// members is how many of the hosts are used.
+	members int
 	// id is the id's node, the place of missing keys.
 	id *yamlfile.Node
 }
@@ -56,6 +58,10 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 		databaseKey[[]written[hostSpec]]{
 			Row:  row{Name: "hosts", Usually: "the file's", Meaning: "its machines"},
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
+		}.Field(),
+		databaseKey[int]{
+			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "how many members its cluster has: the first of its hosts"},
+			Kind: yamlfile.SmallKind(), At: func(d *databaseSpec) *int { return &d.members }, Node: leftOut[databaseSpec],
 		}.Field(),
 		databaseKey[[]string]{
 			Row:  row{Name: "endpoints", Meaning: "client addresses (`host:port`) of a cluster that already runs"},

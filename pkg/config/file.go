@@ -14,6 +14,7 @@ import (
 type fileSpec struct {
 	Experiment
 	hosts     []written[hostSpec]
+	members   int
 	agentPort int
 	tls       written[TLS]
 	auth      written[Auth]
@@ -24,8 +25,9 @@ type fileSpec struct {
 	steps     written[Steps]
 	profile   written[Profile]
 	upload    written[Upload]
-	// root is the document; at and hostsAt are the values of databases and hosts.
-	root, at, hostsAt *yamlfile.Node
+	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
+	// members.
+	root, at, hostsAt, membersAt *yamlfile.Node
 	// uploadKey is the key that gives the destination of an upload.
 	uploadKey string
 }
@@ -86,6 +88,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row: row{Name: "hosts",
 				Meaning: "the database machines: an address, an address with its agent's port, or a mapping with the [keys of a host](#keys-of-a-host)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
+		}.Field(),
+		fileKey[int]{
+			Row: row{Name: "members", Unit: "members", Usually: "the hosts",
+				Meaning: "how many members a cluster has, such as 1, 3 or 5: the first of the hosts"},
+			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.members }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[int]{
 			Row:  row{Name: "agent_port", Preset: "3500", Meaning: "port of the agents"},

@@ -12,10 +12,11 @@ import (
 // the database.
 type loadSpec struct {
 	workload.Load
-	mix    []shareSpec
-	steps  []written[workload.Step]
-	judge  written[judgeSpec]
-	expect written[workload.Expect]
+	mix     []shareSpec
+	steps   []written[workload.Step]
+	judge   written[judgeSpec]
+	expect  written[workload.Expect]
+	preload written[preloadSpec]
 	// sizes is a value_size, which may be a range.
 	sizes yamlfile.Given[[2]int]
 }
@@ -59,6 +60,7 @@ func operationFields(c Catalog) []field[loadSpec] {
 			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.Keys },
 			Shown: func(l *loadSpec) bool { return l.Keys > 0 }, Drops: onMany,
 		}.Field(),
+		preloadField(),
 		loadKey[workload.KeyLaw]{
 			Row: row{Name: "key_law", Preset: "uniform",
 				Meaning: "which of them an operation takes ([key laws](#key-laws)); a workload brings its own"},
@@ -163,7 +165,7 @@ func paceFields() []field[loadSpec] {
 func dataFields(c Catalog) []field[loadSpec] {
 	onOneKey := func(l loadSpec) []string {
 		if l.SameKey {
-			return []string{"keys", "key_law"}
+			return []string{"keys", "key_law", "preload"}
 		}
 		return nil
 	}

@@ -72,6 +72,29 @@ load:
 			`16:12: timeout: want a duration such as 10s, got a list`,
 			`17:11: clients: want a whole number, got nothing`,
 		}},
+		{"preload and members", `title: x
+hosts: [127.0.0.1]
+members: 3
+load: {operation: read, keys: 20, preload: {keys: 10, bytes: 1MB}}
+databases:
+  etcd: {load: {preload: {kees: 10}}}
+  etcd__b: {load: {preload: {}}}
+  etcd__c: {load: {preload: {keys: 0}}}
+  etcd__d: {load: {same_key: true, preload: {keys: 10}}, members: 0}
+  etcd__e: {endpoints: ["127.0.0.1:2379"], members: 1, load: {preload: {keys: 10}}}
+`, []string{
+			`3:10: members: 3 members of etcd need as many hosts, got 1`,
+			`3:10: members: 3 members of etcd__b need as many hosts, got 1`,
+			`3:10: members: 3 members of etcd__c need as many hosts, got 1`,
+			`4:31: keys: 20 are more than the 10 of preload (line 10); operations take keys from among those`,
+			`4:62: preload: keys (line 4) already gives its size; give one of keys and bytes`,
+			`6:27: unknown key "kees" (did you mean "keys"?)`,
+			`7:29: preload: give keys or bytes, such as {keys: 10000000} or {bytes: 4GiB}`,
+			`8:29: preload must be positive, got 0`,
+			`9:45: preload: same_key (line 9) sends every request to one key; give one of the two`,
+			`9:67: members must be positive, got 0`,
+			`10:53: members: endpoints (line 10) are of a cluster that already runs; give one of the two`,
+		}},
 		{"impossible values", `title: ""
 trials: 0
 results: ""

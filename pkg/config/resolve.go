@@ -21,7 +21,7 @@ const shortestSample = 100 * time.Millisecond
 // another.
 func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Experiment {
 	f := fileSection(r.catalog).Filled(w)
-	f.hostsAt = w.NodeOf("hosts")
+	f.hostsAt, f.membersAt = w.NodeOf("hosts"), w.NodeOf("members")
 	e := &f.Experiment
 	e.Classic, e.places = isClassic, r.Places()
 	if e.Seed == 0 {

@@ -69,6 +69,7 @@ func (r *databaseResolver) members() []Host {
 	if !own && !r.db.Has("endpoints") {
 		specs, at = r.file.hosts, r.file.hostsAt
 	}
+	specs = specs[:r.size(len(specs))]
 	var hosts []Host
 	for _, h := range specs {
 		hosts = append(hosts, r.member(h, own))
@@ -83,6 +84,27 @@ func (r *databaseResolver) members() []Host {
 				r.clash(specs[i].Node, h, other, j)
 			}
 		}
+	}
+	return hosts
+}
+
+// size returns how many of the hosts are members.
+func (r *databaseResolver) size(hosts int) int {
+	n, at, given := r.file.members, r.file.membersAt, r.file.membersAt != nil
+	if r.db.Has("members") {
+		n, at, given = r.spec.members, r.db.NodeOf("members"), true
+	}
+	switch {
+	case !given || len(r.spec.Endpoints) > 0 && !r.db.Has("members"):
+		return hosts
+	case len(r.spec.Endpoints) > 0:
+		r.Errorf(at, "members: endpoints (line %d) are of a cluster that already runs; give one of the two", r.db.NodeOf("endpoints").Line)
+	case n < 1:
+		r.Errorf(at, "members must be positive, got %d", n)
+	case n > hosts && hosts > 0:
+		r.Errorf(at, "members: %d members of %s need as many hosts, got %d", n, r.spec.ID, hosts)
+	case n <= hosts:
+		return n
 	}
 	return hosts
 }

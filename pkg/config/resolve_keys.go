@@ -78,6 +78,12 @@ func (r *loadResolver) keys(l *workload.Load) {
 		if r.spec.Has("workload") && !r.spec.Has("key_law") {
 			l.KeyLaw = r.workload().KeyLaw
 		}
+		if l.Preload > 0 && !r.spec.Has("keys") {
+			l.Keys = l.Preload
+		}
+		if l.Preload > 0 && l.Keys > l.Preload {
+			r.Errorf(r.spec.NodeOf("keys"), "keys: %d are more than the %d of preload (line %d); operations take keys from among those", l.Keys, l.Preload, r.spec.NodeOf("preload").Line)
+		}
 		if l.Keys < 1 {
 			r.Errorf(r.spec.NodeOf("keys"), "keys must be positive for operations on keys that exist, got %d", l.Keys)
 		}

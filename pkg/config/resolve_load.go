@@ -31,6 +31,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
 	r.meaning(&l)
+	r.preload(&l)
 	r.keys(&l)
 	r.transactions(&l)
 	if !r.spec.Has("requests") && r.spec.Has("duration") {

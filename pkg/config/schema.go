@@ -45,6 +45,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of a host", hostSection().Table()},
 		{"Keys of a load", loadSection(catalog).Table()},
 		{"Keys of a step", stepSection().Table()},
+		{"Keys of preload", preloadSection().Table()},
 		{"Keys of judge", judgeSection().Table()},
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},

@@ -150,7 +150,9 @@ type DatabaseRun struct {
 	// Shared is the part of a cluster of others that the load used; nil for a cluster of
 	// its own.
 	Shared *Shared `json:"shared,omitempty"`
-	Totals *Totals `json:"totals,omitempty"`
+	// Preload is the data that was written before the load, nil without any.
+	Preload *Preload `json:"preload,omitempty"`
+	Totals  *Totals  `json:"totals,omitempty"`
 	// Backoff is that of the load's clients; nil in older manifests, whose clients had
 	// none.
 	Backoff *Backoff `json:"backoff,omitempty"`
@@ -218,6 +220,16 @@ type Keys struct {
 	MaxAdded int64 `json:"max_added"`
 	// Error is the reason why the count is missing.
 	Error string `json:"error,omitempty"`
+}
+
+// Preload is data that was written before a load. It enters no figure.
+type Preload struct {
+	Keys int64 `json:"keys"`
+	// PerRequest is how many keys a request wrote at most.
+	PerRequest int           `json:"keys_per_request"`
+	Took       time.Duration `json:"took_ns"`
+	// Counted is the database's own number of keys after it, -1 if it was not asked.
+	Counted int64 `json:"counted"`
 }
 
 // Found is the number of keys the load added, by the database's own count.

@@ -21,6 +21,9 @@ type Load struct {
 	// SameKey or if no operation needs a key.
 	Keys   int64  `json:"keys,omitempty"`
 	KeyLaw KeyLaw `json:"key_law,omitempty"`
+	// Preload, if not 0, is how many keys are written before the load, whatever it does: at
+	// least Keys.
+	Preload int64 `json:"preload_keys,omitempty"`
 	// Requests bounds the load if not 0, Duration too. At least one of them is set.
 	// With Steps they are the sums over the steps.
 	Requests int64         `json:"requests"`
@@ -132,15 +135,15 @@ func (l Load) ReadsCreated() bool {
 	return l.KeyLaw == KeysLatest && !l.SameKey && l.Any(Op.Creates) && l.Any(Op.NeedsKey)
 }
 
-// Existing returns how many keys the load needs to exist before it.
+// Existing returns how many keys are written before the load.
 func (l Load) Existing() int64 {
 	switch {
 	case !l.Any(Op.NeedsKey):
-		return 0
+		return l.Preload
 	case l.SameKey:
 		return 1
 	}
-	return l.Keys
+	return max(l.Keys, l.Preload)
 }
 
 // KeyNumbers returns how many numbers keys are made of if the load has that many
@@ -151,7 +154,7 @@ func (l Load) KeyNumbers(requests int64) int64 {
 		return 1
 	}
 	const enough = 1 << 62 // as long in digits as any number here, and two of it fit
-	keys, created := min(l.Keys, enough), min(requests, enough-Block)
+	keys, created := min(max(l.Keys, l.Preload), enough), min(requests, enough-Block)
 	if !l.Any(Op.NeedsKey) {
 		return keys + created
 	}

@@ -90,6 +90,11 @@ func SizeKind() Kind[int] {
 		{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9.]+ *([KMG]i?)?B$`}}}}
 }
 
+// LargeSizeKind is a number of bytes, with or without a unit, up to 2^53.
+func LargeSizeKind() Kind[int64] {
+	return Kind[int64]{Unit: "bytes", Parse: LargeSize, Node: WholeNode[int64], Schema: SizeKind().Schema}
+}
+
 // WordKind is one word of a closed set.
 func WordKind[T ~string](known ...T) Kind[T] {
 	one := OneOf(Words(known)...)

@@ -34,6 +34,7 @@ func cases() []testCase {
 		{name: "shared connection", run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
 		{name: "count", run: countCase, applies: drives[database.Counter]},
 		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},
+		{name: "many keys", run: bulkCase, applies: drives[database.Bulker]},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return drives[database.Cleaner](f) && f.suite.TLS == nil && f.suite.Auth == nil }},
 		{name: "prefer", run: preferCase},
 		{name: "dial nobody", run: dialNobodyCase},

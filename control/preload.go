@@ -1,0 +1,127 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// manyKeys is from how many keys on they are written many at a time, where the database
+// can and no guard watches their latencies.
+const manyKeys = 10_000
+
+// preload writes the keys that a load needs, or that the file asks for.
+func (l *loader) preload(ctx context.Context) error {
+	spec := l.spec()
+	n := spec.Existing()
+	if n == 0 {
+		return nil
+	}
+	most := l.run.db.Load.Stretches()[0]
+	for _, s := range l.run.db.Load.Stretches() {
+		if s.Clients > most.Clients {
+			most = s
+		}
+	}
+	connections := min(most.Connections, int(min(n, 1<<20)))
+	before, err := l.countPreload(ctx)
+	if err != nil {
+		return err
+	}
+	l.run.journal.say("write %d keys before the load", n)
+	start, perRequest, last := time.Now(), 1, most.Clients
+	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && l.guard == nil {
+		perRequest = bulker.BulkSize(spec.KeySize, max(spec.ValueSize, spec.ValueSizeMax))
+		connections = min(connections, dialers)
+		last = connections * perRequest
+		err = l.preloadBulk(ctx, bulker, spec, perRequest, connections)
+	} else {
+		err = l.preloadEach(ctx, spec, most.Clients, connections)
+	}
+	if err != nil {
+		return err
+	}
+	p := &results.Preload{Keys: n, PerRequest: perRequest, Took: time.Since(start), Counted: -1}
+	l.run.record.Preload = p
+	l.run.journal.event("preloaded", -1, fmt.Sprintf("%d keys in %v, up to %d in a request", n, p.Took.Round(time.Millisecond), perRequest))
+	if before >= 0 {
+		if p.Counted, err = l.countPreload(ctx); err != nil {
+			return err
+		}
+		if p.Counted < n || p.Counted > before+n {
+			return fmt.Errorf("write %d keys before the load: the database counted %d keys before and %d after", n, before, p.Counted)
+		}
+	}
+	spec.Keys = n // the last of all keys are written last
+	return awaitKeys(ctx, l.dialer, spec, last)
+}
+
+// preloadEach writes keys as the load does: one in each request.
+func (l *loader) preloadEach(ctx context.Context, spec load.Spec, clients, connections int) error {
+	conns, _, err := l.dialer.dial(ctx, connections)
+	if err != nil {
+		return err
+	}
+	spec.Keys = max(spec.Keys, spec.Load.Preload)
+	return errors.Join(load.Preload(ctx, spec, clients, conns, l.guard.See), closeAll(conns))
+}
+
+// preloadBulk writes keys many at a time, over connections to the targeted members in
+// turn, and reports each tenth.
+func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec load.Spec, perRequest, connections int) (err error) {
+	members, err := l.dialer.targets()
+	if err != nil {
+		return err
+	}
+	conns := make([]database.Bulk, 0, connections)
+	defer func() {
+		for _, c := range conns {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	for i := range connections {
+		t := l.run.target
+		t.Prefer = members[i%len(members)]
+		own, cancel := fleet.Within(ctx, prepareTimeout)
+		conn, err := bulker.DialBulk(own, t)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("open a connection for keys before the load: %w", err)
+		}
+		conns = append(conns, conn)
+	}
+	var tenths atomic.Int64
+	total := spec.Existing()
+	return load.PreloadBulk(ctx, spec, perRequest, conns, func(n int64) {
+		if t := n * 10 / total; t > tenths.Load() && tenths.Swap(t) < t {
+			l.run.journal.say("%d of %d keys are written", n, total)
+		}
+	})
+}
+
+// prepareTimeout bounds the opening of a connection that may make the parents of all
+// keys.
+const prepareTimeout = time.Minute
+
+// countPreload counts the keys of the database if data before the load is asked for, else
+// it returns -1.
+func (l *loader) countPreload(ctx context.Context) (int64, error) {
+	counter, ok := l.run.driver.(database.Counter)
+	if !ok || l.run.db.Load.Preload == 0 {
+		return -1, nil
+	}
+	ctx, cancel := fleet.Within(ctx, countWithin(&l.run.db.Load))
+	defer cancel()
+	n, err := counter.CountKeys(ctx, l.run.target)
+	if err != nil {
+		return 0, fmt.Errorf("count the keys that are written before the load: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,108 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+const (
+	// bulkTimeout is the least deadline of a request of many keys.
+	bulkTimeout = time.Minute
+	// bulkTries is how often such a request is sent before its error ends the preload.
+	bulkTries = 3
+)
+
+// PreloadBulk writes the keys that [Preload] writes, with the same values, batch keys in
+// a request, over each connection one request at a time. Progress is called from several
+// goroutines with the number of keys written so far; it may be nil.
+func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bulk, progress func(keys int64)) error {
+	p, err := newBulkPreload(spec, batch, progress)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var workers sync.WaitGroup
+	errs := make([]error, len(conns))
+	for n, conn := range conns {
+		workers.Go(func() {
+			if errs[n] = p.write(ctx, conn); errs[n] != nil {
+				cancel(errs[n])
+			}
+		})
+	}
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil && p.written.Load() < p.keys {
+		return fmt.Errorf("write %d keys before the load: %d were written: %w", p.keys, p.written.Load(), err)
+	}
+	return nil
+}
+
+// bulkPreload is shared by the connections.
+type bulkPreload struct {
+	spec     Spec // that of a load that writes the keys
+	work     *generator.Generator
+	keys     int64
+	batch    int64
+	next     atomic.Int64 // the first key that no connection has taken
+	written  atomic.Int64
+	progress func(int64)
+}
+
+func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, error) {
+	p := &bulkPreload{keys: spec.Existing(), batch: int64(max(batch, 1)), progress: progress}
+	spec.Operation, spec.Mix, spec.Keys, spec.Load.Preload, spec.FirstKey = workload.OpWrite, nil, 0, 0, p.keys
+	p.spec = spec
+	var err error
+	p.work, err = spec.generator(1)
+	return p, err
+}
+
+// write takes ranges of keys and writes them until there are no more.
+func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
+	pairs := make([]database.Pair, 0, p.batch)
+	for {
+		first := p.next.Add(p.batch) - p.batch
+		end := min(first+p.batch, p.keys)
+		if first >= end {
+			return nil
+		}
+		pairs = pairs[:end-first]
+		for i := range pairs {
+			// Requests -keys to -1 write keys 0 to keys-1, as in Preload.
+			r := p.work.Request(first + int64(i) - p.keys)
+			pairs[i].Key = generator.AppendKey(pairs[i].Key[:0], &p.spec.Load, r.Key)
+			pairs[i].Value = p.work.AppendValue(pairs[i].Value[:0], r)
+		}
+		if err := p.put(ctx, conn, pairs); err != nil {
+			return fmt.Errorf("keys %d to %d: %w", first, end-1, err)
+		}
+		if n := p.written.Add(end - first); p.progress != nil {
+			p.progress(n)
+		}
+	}
+}
+
+// put writes pairs, and again if that fails: it gives the same result.
+func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
+	for range bulkTries {
+		own, cancel := context.WithTimeout(ctx, max(bulkTimeout, p.spec.Timeout))
+		err = conn.PutAll(own, pairs)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
