@@ -80,6 +80,7 @@ var layers = map[string][]string{
 	"pkg/runlog":                {},
 	"pkg/storagetest":           {},
 	"pkg/abtest":                {},
+	"pkg/capacity":              {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},
 	"pkg/schedule":              {},

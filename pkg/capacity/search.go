@@ -1,0 +1,309 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+)
+
+// Reason is why a search ended, or what it could not find.
+type Reason string
+
+const (
+	// Found: the interval is as narrow as the tolerance.
+	Found Reason = "found"
+	// Searching: the search has not ended.
+	Searching Reason = "searching"
+	// Wide: all windows were used, and the interval is wider than the tolerance.
+	Wide Reason = "out of windows"
+	// Stalls: too many windows fail by pauses that no rate avoids.
+	Stalls Reason = "stalls"
+	// ClientLimited: the client was late three times in a row.
+	ClientLimited Reason = "client-limited"
+	// StoreFull: the database ran out of space.
+	StoreFull Reason = "store full"
+	// TooLow: not even the least rate passes. TooHigh: the highest one passes.
+	TooLow  Reason = "below the least rate"
+	TooHigh Reason = "above the highest rate"
+)
+
+// voids is how many void windows in a row end a search.
+const voids = 3
+
+// holds is how many rates are tried for the hold.
+const holds = 6
+
+// Probe is the next window to measure.
+type Probe struct {
+	Rate float64 // requests per second
+	// Hold asks for the longer window of the hold.
+	Hold bool
+}
+
+// Verdict is what a search knows. Rates are in requests per second.
+type Verdict struct {
+	Reason Reason
+	// Rate is the median of the posterior, and Low to High the interval of 95 %. They are
+	// 0 before the first window that counts. With [Stalls] they are of the windows
+	// without a stall.
+	Rate, Low, High float64
+	// At is the rate at which the client or the store ended the search, or the bound that
+	// was met.
+	At float64
+	// Windows counted, Stalled of them; Voided did not count. Hold windows are in none.
+	Windows, Stalled, Voided int
+	// Held is the highest rate that passed the hold, 0 if none did or none was asked for;
+	// Holds are how many were tried.
+	Held  float64
+	Holds int
+}
+
+// counted is a window in the posterior.
+type counted struct {
+	rate float64
+	pass bool
+}
+
+// Search finds a capacity. It is for one goroutine.
+type Search struct {
+	o       Options
+	p       *posterior // nil until a window failed
+	history []counted
+	passed  float64 // the highest rate that passed before the first failure
+	next    Probe
+	inRow   int // void windows
+	state   Verdict
+	ended   bool
+}
+
+// New returns a search. Its error lists every option that is out of bounds.
+func New(o Options) (*Search, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("capacity: %w", err)
+	}
+	return &Search{o: o, next: Probe{Rate: o.Start}, state: Verdict{Reason: Searching}}, nil
+}
+
+// Next returns what to measure next. It returns the same until that was observed; more
+// is false once the search has ended.
+func (s *Search) Next() (probe Probe, more bool) { return s.next, !s.ended }
+
+// Observe takes the window that was measured for the last [Search.Next].
+func (s *Search) Observe(w Window) Outcome {
+	outcome := s.o.Judge(w)
+	switch {
+	case s.ended:
+	case outcome == Full:
+		s.state.At = w.Rate
+		s.end(StoreFull)
+	case outcome == Void:
+		if !s.next.Hold {
+			s.state.Voided++
+		}
+		if s.inRow++; s.inRow == voids {
+			s.state.At = w.Rate
+			s.end(ClientLimited)
+		}
+	case s.next.Hold:
+		s.inRow = 0
+		s.held(w.Rate, outcome == Pass)
+	default:
+		s.inRow = 0
+		s.count(w.Rate, outcome)
+	}
+	return outcome
+}
+
+// Verdict returns what is known now.
+func (s *Search) Verdict() Verdict { return s.state }
+
+func (s *Search) end(r Reason) { s.state.Reason, s.ended = r, true }
+
+// count takes a window that counts, and plans the next one.
+func (s *Search) count(rate float64, outcome Outcome) {
+	s.state.Windows++
+	if outcome == Stalled {
+		s.state.Stalled++
+	} else {
+		s.history = append(s.history, counted{rate, outcome == Pass})
+	}
+	switch {
+	case s.p == nil && s.state.Windows >= MinWindows && s.stallChance() > certain:
+		s.conclude(Stalls)
+		return
+	case s.p == nil && !s.bracket(rate, outcome):
+		return
+	case s.p == nil:
+		s.begin(rate)
+	case outcome != Stalled:
+		s.update()
+	}
+	m := s.estimate(s.share())
+	if reason := s.done(m); reason != Searching {
+		if reason == Stalls {
+			s.estimate(s.o.Share)
+		}
+		s.conclude(reason)
+		return
+	}
+	s.next.Rate = s.place(m)
+}
+
+// bracket doubles the rate until a window fails, or divides it until one passes. It
+// returns whether the posterior may begin.
+func (s *Search) bracket(rate float64, outcome Outcome) bool {
+	highest := s.o.Highest
+	switch {
+	case s.state.Windows >= s.o.Windows:
+		return true
+	case outcome == Stalled: // again, for it shows nothing of the rate
+		return false
+	case outcome == Pass && (highest == 0 || rate < highest):
+		s.passed = rate
+		if s.next.Rate = 2 * rate; highest > 0 {
+			s.next.Rate = min(s.next.Rate, highest)
+		}
+		return false
+	case outcome == Fail && s.passed == 0 && rate > s.o.Least:
+		s.next.Rate = max(rate/4, s.o.Least)
+		return false
+	}
+	return outcome == Pass || s.passed > 0 || s.atLeast() >= voids
+}
+
+// atLeast counts the windows at the least rate.
+func (s *Search) atLeast() (n int) {
+	for _, w := range s.history {
+		if w.rate <= s.o.Least {
+			n++
+		}
+	}
+	return n
+}
+
+// begin makes the posterior of all windows so far, on a grid around a rate.
+func (s *Search) begin(around float64) {
+	s.p = newPosterior(around)
+	for _, w := range s.history {
+		s.p.observe(w.rate, w.pass)
+	}
+}
+
+// update takes the last window into the posterior, and moves the grid if it leaves it.
+func (s *Search) update() {
+	last := s.history[len(s.history)-1]
+	s.p.observe(last.rate, last.pass)
+	if s.p.cramped() {
+		s.begin(s.p.at(.5).quantile(.5) * math.Sqrt2)
+	}
+}
+
+// share is that of windows without a stall which must pass, so that the wanted share of
+// all windows does.
+func (s *Search) share() float64 {
+	clear := 1 - float64(s.state.Stalled)/float64(s.state.Windows)
+	return min(s.o.Share/max(clear, s.o.Share), .98)
+}
+
+// certain is the probability from which stalls end a search, or cannot keep it from
+// ending: higher than others, because it is looked at after each window.
+const certain = .99
+
+// tail is the posterior probability beyond each end of the interval. It is 1.5 % and not
+// 2.5 % because real servers drift a little during a search, which the model leaves out.
+const tail = .015
+
+// estimate writes the rate at which a share of windows without a stall pass, and its
+// interval, into the state.
+func (s *Search) estimate(share float64) *marginal {
+	m := s.p.at(share)
+	s.state.Low, s.state.Rate, s.state.High = m.quantile(tail), m.quantile(.5), m.quantile(1-tail)
+	return m
+}
+
+// stallChance is the probability that more windows stall than the share allows.
+func (s *Search) stallChance() float64 {
+	return betaAbove(s.state.Stalled+1, s.state.Windows-s.state.Stalled+1, 1-s.o.Share)
+}
+
+// done returns the reason to end, or Searching.
+func (s *Search) done(m *marginal) Reason {
+	const sure = .95
+	last := s.state.Windows >= s.o.Windows
+	stalls := s.stallChance()
+	switch {
+	case s.state.Windows < MinWindows:
+		return Searching
+	case stalls > certain, last && stalls > .5, m.never > sure, last && m.never > .5:
+		return Stalls
+	case stalls > 1-certain && s.state.Stalled > 0 && !last:
+		return Searching
+	case s.o.Highest > 0 && m.above(s.o.Highest) > sure:
+		s.state.At = s.o.Highest
+		return TooHigh
+	case m.above(s.o.Least) < 1-sure:
+		s.state.At = s.o.Least
+		return TooLow
+	case s.state.High <= s.state.Low*(1+s.o.Tolerance):
+		return Found
+	case last:
+		return Wide
+	}
+	return Searching
+}
+
+// place chooses the rate of the next window: near the rate in question, spread over the
+// middle of its posterior, and each third time where half of the windows pass, which
+// tells most about the spread.
+func (s *Search) place(m *marginal) float64 {
+	n := s.state.Windows
+	if n%3 == 0 {
+		m = s.p.at(.5)
+	}
+	_, spread := math.Modf(float64(n) * math.Phi)
+	rate := max(m.quantile(.3+.4*spread), s.o.Least)
+	if s.o.Highest > 0 {
+		rate = min(rate, s.o.Highest)
+	}
+	return rate
+}
+
+// conclude ends the search, or goes over to the hold.
+func (s *Search) conclude(r Reason) {
+	s.state.Reason = r
+	if s.ended = !s.o.Hold || r == Stalls || r == TooLow; s.ended {
+		return
+	}
+	s.next = Probe{Rate: s.state.Rate, Hold: true}
+	if r == TooHigh {
+		s.next.Rate = s.o.Highest
+	}
+}
+
+// held takes a hold: if it failed, the next one is at the low end of the interval, and
+// then lower by half the tolerance each time.
+func (s *Search) held(rate float64, passed bool) {
+	s.state.Holds++
+	if passed {
+		s.state.Held = rate
+	}
+	if s.ended = passed || s.state.Holds == holds; s.ended {
+		return
+	}
+	s.next.Rate = max(min(s.state.Low, rate*(1-s.o.Tolerance/2)), s.o.Least)
+	if s.state.Holds > 1 {
+		s.next.Rate = max(rate*(1-s.o.Tolerance/2), s.o.Least)
+	}
+}
+
+// betaAbove is the probability that a Beta(a, b) variable of whole parameters is above
+// x: that of at most a-1 successes in a+b-1 trials with the chance x.
+func betaAbove(a, b int, x float64) float64 {
+	n := a + b - 1
+	term := math.Pow(1-x, float64(n))
+	sum := 0.0
+	for k := range a {
+		sum += term
+		term *= float64(n-k) / float64(k+1) * x / (1 - x)
+	}
+	return min(sum, 1)
+}

@@ -1,0 +1,299 @@
+package capacity
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// law gives the probability that a window at a rate passes, and that it stalls.
+type law struct {
+	threshold, spread, lapse, stalls float64
+}
+
+// window draws one by the law.
+func (l law) window(rng *rand.Rand, rate float64) Window {
+	w := Window{Rate: rate, Offered: 10_000}
+	pass := rng.Float64() < (1-l.lapse)*.5*math.Erfc(-math.Log(l.threshold/rate)/l.spread/math.Sqrt2)
+	if !pass {
+		w.Over = 5000
+	}
+	if rng.Float64() < l.stalls {
+		w.Over, w.Pause = 150, 100*time.Millisecond
+	}
+	return w
+}
+
+// capacity is the rate at which a share of windows pass.
+func (l law) capacity(share float64) float64 {
+	return l.threshold * math.Exp(-l.spread*math.Sqrt2*math.Erfinv(2*share/(1-l.lapse)/(1-l.stalls)-1))
+}
+
+// run searches until the end.
+func run(t *testing.T, o Options, measure func(Probe) Window) (*Search, []Probe) {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatalf("new search: %v", err)
+	}
+	var probes []Probe
+	for {
+		p, more := s.Next()
+		if !more {
+			return s, probes
+		}
+		if probes = append(probes, p); len(probes) > 300 {
+			t.Fatalf("no end after %d windows: %+v", len(probes), s.Verdict())
+		}
+		s.Observe(measure(p))
+	}
+}
+
+// TestCoverage: the interval holds the truth as often as it claims, on laws that the
+// model has and at rates that the grid does not. tools/verdicts does it with queues.
+func TestCoverage(t *testing.T) {
+	const seeds = 12
+	for k, l := range []law{{threshold: 5000, spread: .001}, {threshold: 777, spread: .02}, {threshold: 21_400, spread: .05, lapse: .05}} {
+		inside, near := 0, 0
+		o := Defaults()
+		o.Hold = false
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(uint64(seed+1), uint64(k)))
+			s, _ := run(t, o, func(p Probe) Window { return l.window(rng, p.Rate) })
+			v, truth := s.Verdict(), l.capacity(o.Share)
+			if v.Low <= truth && truth <= v.High {
+				inside++
+			}
+			if math.Abs(v.Rate/truth-1) <= .05 {
+				near++
+			}
+			if v.Reason != Found && v.Reason != Wide {
+				t.Errorf("%+v, seed %d: %+v", l, seed, v)
+			}
+			if v.Windows > o.Windows || v.Reason == Found && v.High > v.Low*(1+o.Tolerance) {
+				t.Errorf("%+v, seed %d: %+v is wider or longer than asked for", l, seed, v)
+			}
+		}
+		if inside < seeds*93/100 || near < seeds*90/100 {
+			t.Errorf("%+v: the truth is inside %d of %d intervals, the estimate near it in %d", l, inside, seeds, near)
+		}
+	}
+}
+
+// TestStalls: pauses that a third of all windows meet are named, whatever the rate, and
+// one pause is no reason to give up.
+func TestStalls(t *testing.T) {
+	const seeds = 8
+	named := 0
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(uint64(seed+1), 9))
+		l := law{threshold: 2000, spread: .02, stalls: .33}
+		s, _ := run(t, Defaults(), func(p Probe) Window { return l.window(rng, p.Rate) })
+		if v := s.Verdict(); v.Reason == Stalls {
+			named++
+			if v.Windows >= 30 && (v.Low > 2000 || v.High < 1900) {
+				t.Errorf("seed %d: without stalls the rate is in %v .. %v, want about 1970", seed, v.Low, v.High)
+			}
+		}
+		l.stalls = .03
+		s, _ = run(t, Defaults(), func(p Probe) Window { return l.window(rng, p.Rate) })
+		if v := s.Verdict(); v.Reason == Stalls || v.Rate < 1700 || v.Rate > 2050 {
+			t.Errorf("seed %d: with 3 %% of windows stalled the verdict is %+v", seed, v)
+		}
+	}
+	if named < seeds*9/10 {
+		t.Errorf("stalls are named in %d of %d", named, seeds)
+	}
+	s, _ := run(t, Defaults(), func(p Probe) Window {
+		return Window{Rate: p.Rate, Offered: 1000, Over: 100, Pause: time.Second}
+	})
+	if v := s.Verdict(); v.Reason != Stalls || v.Windows > MinWindows || v.Rate != 0 {
+		t.Errorf("every window stalls: %+v, want stalls soon", v)
+	}
+}
+
+// sharp passes up to a rate.
+func sharp(capacity float64) func(Probe) Window {
+	return func(p Probe) Window {
+		w := Window{Rate: p.Rate, Offered: 1000}
+		if p.Rate > capacity {
+			w.Over = 900
+		}
+		return w
+	}
+}
+
+func TestEnds(t *testing.T) {
+	lateAbove := func(rate float64) func(Probe) Window {
+		return func(p Probe) Window {
+			w := Window{Rate: p.Rate, Offered: 1000}
+			if p.Rate > rate {
+				w.Late = 500
+			}
+			return w
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		options func(*Options)
+		measure func(Probe) Window
+		reason  Reason
+		at      float64
+		rate    [2]float64
+	}{
+		{"a sharp threshold", nil, sharp(5000), Found, 0, [2]float64{4800, 5100}},
+		{"a low threshold", nil, sharp(7), Found, 0, [2]float64{6.6, 7.2}},
+		{"a high threshold", nil, sharp(400_000), Found, 0, [2]float64{380_000, 410_000}},
+		{"late clients", nil, lateAbove(3000), ClientLimited, 4000, [2]float64{}},
+		{"a full store", nil, func(p Probe) Window { return Window{Rate: p.Rate, Offered: 1, StoreFull: p.Rate > 900} }, StoreFull, 1000, [2]float64{}},
+		{"nothing passes", nil, sharp(0), TooLow, 1, [2]float64{}},
+		{"everything passes", func(o *Options) { o.Highest = 900 }, sharp(1e9), TooHigh, 900, [2]float64{}},
+		{"errors alone", func(o *Options) { o.Highest = 900 }, func(p Probe) Window { return Window{Rate: p.Rate, Offered: 1000, Failed: 2} }, TooLow, 1, [2]float64{}},
+		{"nothing is offered", nil, func(p Probe) Window { return Window{Rate: p.Rate} }, ClientLimited, 250, [2]float64{}},
+	} {
+		o := Defaults()
+		if tt.options != nil {
+			tt.options(&o)
+		}
+		s, probes := run(t, o, tt.measure)
+		v := s.Verdict()
+		if v.Reason != tt.reason || v.At != tt.at || tt.rate[1] > 0 && (v.Rate < tt.rate[0] || v.Rate > tt.rate[1]) {
+			t.Errorf("%s: %+v, want %s at %g, rate in %v", tt.name, v, tt.reason, tt.at, tt.rate)
+		}
+		for _, p := range probes {
+			if p.Rate < o.Least || o.Highest > 0 && p.Rate > o.Highest {
+				t.Errorf("%s: the rate %g is outside of %g .. %g", tt.name, p.Rate, o.Least, o.Highest)
+			}
+		}
+		if again := s.Observe(Window{Offered: 1}); again != Pass || s.Verdict() != v {
+			t.Errorf("%s: a window after the end changed the verdict", tt.name)
+		}
+	}
+}
+
+// TestVoid: a void window is repeated and does not count, and the third in a row ends
+// the search.
+func TestVoid(t *testing.T) {
+	n := 0
+	s, probes := run(t, Defaults(), func(p Probe) Window {
+		w := sharp(5000)(p)
+		if n++; n%3 != 0 {
+			w.Late = 11 // of 1000, where 1 % may be
+		}
+		return w
+	})
+	v := s.Verdict()
+	if v.Reason != Found || v.Voided < v.Windows {
+		t.Errorf("two void windows before each valid one: %+v, want found", v)
+	}
+	for i := 0; i+2 < len(probes); i += 3 {
+		if probes[i] != probes[i+1] || probes[i] != probes[i+2] {
+			t.Errorf("windows %d to %d are at %v, want one rate", i, i+2, probes[i:i+3])
+		}
+	}
+}
+
+// TestHold: the rate that was found is held, and lower ones until one passes.
+func TestHold(t *testing.T) {
+	for _, holdable := range []float64{6000, 4900, 4600, 0} {
+		s, probes := run(t, Defaults(), func(p Probe) Window {
+			if p.Hold {
+				return sharp(holdable)(p)
+			}
+			return sharp(5000)(p)
+		})
+		v := s.Verdict()
+		probes = slices.DeleteFunc(probes, func(p Probe) bool { return !p.Hold })
+		if len(probes) != v.Holds || v.Reason != Found {
+			t.Fatalf("%d holds, %+v", len(probes), v)
+		}
+		for i := 1; i < len(probes); i++ {
+			if probes[i].Rate >= probes[i-1].Rate {
+				t.Errorf("the hold went from %g to %g, want lower", probes[i-1].Rate, probes[i].Rate)
+			}
+		}
+		if want := holdable > 0; (v.Held > 0) != want || v.Held > max(holdable, 0) || want && v.Held < .9*min(holdable, 5000) {
+			t.Errorf("held %g where %g can be held", v.Held, holdable)
+		}
+	}
+}
+
+// TestTokenBucket: a server that gives out 5,000 tokens a second and keeps one. Requests
+// that are due evenly above its rate wait ever longer, so that a hold of a minute finds
+// what a window of eight seconds is too short for.
+func TestTokenBucket(t *testing.T) {
+	const tokens, settle, limit = 5000.0, 2.0, .02 // per second; seconds
+	for _, start := range []float64{100, 250, 333, 1000, 1234, 7000, 40_000} {
+		o := Defaults()
+		o.Start = start
+		s, _ := run(t, o, func(p Probe) Window {
+			length := 8.0
+			if p.Hold {
+				length = 60
+			}
+			w := Window{Rate: p.Rate, Offered: int64(length * p.Rate)}
+			if p.Rate > tokens { // the wait of a request is its due time by the share without a token
+				over := limit / (1 - tokens/p.Rate)
+				w.Over = int64(max(0, settle+length-max(over, settle)) * p.Rate)
+			}
+			return w
+		})
+		v := s.Verdict()
+		if v.Reason != Found || v.Rate < 4850 || v.Rate > 5050 {
+			t.Errorf("from %g/s: %+v, want 4,850 to 5,050/s", start, v)
+		}
+		if v.Held < 4700 || v.Held > 5002 {
+			t.Errorf("from %g/s: held %g/s, want at most 5,002/s", start, v.Held)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	_, err := New(Options{Share: .99, Highest: 1, Start: 2})
+	if err == nil {
+		t.Fatal("options without a limit are accepted")
+	}
+	for _, want := range []string{"latency must be positive", "share of windows must be from 50 % to 95 %, got 99 %", "at least 12 windows", "highest rate must be at least"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+}
+
+// TestPosterior compares the grid with a direct computation.
+func TestPosterior(t *testing.T) {
+	p := newPosterior(1000)
+	windows := []counted{{1000, false}, {500, true}, {800, true}, {900, false}, {850, true}}
+	for _, w := range windows {
+		p.observe(w.rate, w.pass)
+	}
+	sum, mean := 0.0, 0.0
+	for mu := range cells {
+		for _, sigma := range spreads() {
+			for k, lapse := range lapses() {
+				weight := excuses()[k]
+				for _, w := range windows {
+					q := floor + (1-floor-lapse)*.5*math.Erfc(-(math.Log(p.rate(float64(mu)))-math.Log(p.rate(float64(p.cell(w.rate)))))/sigma/math.Sqrt2)
+					if !w.pass {
+						q = 1 - q
+					}
+					weight *= q
+				}
+				sum, mean = sum+weight, mean+weight*float64(mu)
+			}
+		}
+	}
+	got := 0.0
+	for i, w := range p.weights {
+		got += w * float64(i/(len(p.spreads)*len(p.lapses)))
+	}
+	if math.Abs(got-mean/sum) > 1e-6 {
+		t.Errorf("the mean threshold lies in cell %.3f, computed directly %.3f", got, mean/sum)
+	}
+	if b := betaAbove(3, 5, .3); math.Abs(b-.6470695) > 1e-6 { // 1 - I_0.3(3, 5)
+		t.Errorf("P(Beta(3, 5) > 0.3) = %.7f, want 0.6470695", b)
+	}
+}
