@@ -5,8 +5,10 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/headline"
@@ -63,16 +65,37 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	return d, nil
 }
 
-// titleOf returns the title and description of the report: those of the classic file if
-// it is the only input, else of the first run with a manifest.
+// FirstScreen reads the records and returns the headline of their report. It writes
+// nothing. Errors are of records of which nothing can be read, and of ctx.
+func FirstScreen(ctx context.Context, o Options) (*headline.Headline, error) {
+	in, err := readAll(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	return headline.Of(in.runs, in.marks), nil
+}
+
+// titleOf returns the title and description of the report: those that were asked for,
+// those of the classic file if it is the only input, else those of the runs. Experiments
+// with several titles have no description in common.
 func titleOf(o Options, runs []*run.Run) (title, description string) {
 	if o.Classic != nil && len(o.Folders) == 0 {
-		return o.Classic.Title, o.Classic.Description
+		return cmp.Or(o.Title, o.Classic.Title), o.Classic.Description
 	}
+	var titles []string
 	for _, r := range runs {
 		if r.Info.Manifest != nil {
-			return r.Info.Manifest.Title, r.Info.Manifest.Description
+			titles = append(titles, r.Info.Manifest.Title)
+			description = cmp.Or(description, r.Info.Manifest.Description)
 		}
 	}
-	return "", ""
+	switch titles = run.Distinct(titles); len(titles) {
+	case 0:
+		return o.Title, ""
+	case 1:
+		return cmp.Or(o.Title, titles[0]), description
+	case 2:
+		return cmp.Or(o.Title, strings.Join(titles, " and ")), ""
+	}
+	return cmp.Or(o.Title, fmt.Sprintf("%s and %d other experiments", titles[0], len(titles)-1)), ""
 }

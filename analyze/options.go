@@ -17,6 +17,11 @@ type Options struct {
 	// or in the folder that holds all of several; [IsReport] recognizes it
 	// among result folders.
 	Out string
+	// Title replaces the title of the experiments, "" keeps it.
+	Title string
+	// Labels name runs by their folders as they are in Folders: the columns of a folder
+	// with one database have the label, of several the label and the tag.
+	Labels map[string]string
 	// Plots are the time plots to draw.
 	Plots []Plot
 }

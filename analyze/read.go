@@ -35,7 +35,7 @@ func readAll(ctx context.Context, o Options) (*inputs, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		in.readFolder(dir, len(o.Folders) > 1)
+		in.readFolder(dir, len(o.Folders) > 1, o.Labels[dir])
 	}
 	if o.Classic != nil {
 		in.readClassic(o.Classic)
@@ -57,7 +57,7 @@ func (in *inputs) nothing(reason string) error {
 }
 
 // readFolder reads a result folder. One without a readable manifest is a mark.
-func (in *inputs) readFolder(dir string, several bool) {
+func (in *inputs) readFolder(dir string, several bool, label string) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {
 		in.problems = append(in.problems, err)
@@ -70,7 +70,21 @@ func (in *inputs) readFolder(dir string, several bool) {
 		in.folders++
 		in.marks = append(in.marks, run.MarksOfManifest(runs[0].Info.Manifest, dir, several)...)
 	}
-	in.runs = append(in.runs, runs...)
+	in.runs = append(in.runs, labelled(runs, label)...)
+}
+
+// labelled names the runs of one folder by its label, if it has one.
+func labelled(runs []*run.Run, label string) []*run.Run {
+	for _, r := range runs {
+		switch r.Info.Label = label; {
+		case label == "":
+		case len(runs) == 1:
+			r.Info.Tag = label
+		default:
+			r.Info.Tag = label + " " + r.Info.Tag
+		}
+	}
+	return runs
 }
 
 func (in *inputs) readClassic(c *Classic) {

@@ -26,13 +26,15 @@ type Headline struct {
 // Column is one database of one experiment, all of its trials together.
 type Column struct {
 	// Name is the tag of the first run, Text what heads the column: with the version that
-	// ran if the tag contradicts it.
-	Name string `json:"name"`
-	Text string `json:"text"`
-	// Tags are the runs of the column by their names in the tables of single trials.
-	Tags []string `json:"tags"`
+	// ran if the tag contradicts it. Dated is when its first run started, UTC, if the
+	// columns are of several experiments.
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Dated string `json:"dated,omitempty"`
 	// Trials counts the runs of the column.
 	Trials int `json:"trials"`
+	// Tags are the runs of the column by their names in the tables of single trials.
+	Tags []string `json:"tags"`
 	// Valid is false if a mark makes a number of the column invalid.
 	Valid bool `json:"valid"`
 }
@@ -91,8 +93,8 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	groups := trials.Groups(runs)
 	names := trials.Names(groups)
 	h := &Headline{Trust: trustOf(groups, marks), Unequal: table.Unequal(runs, names)}
-	for _, g := range groups {
-		h.Columns = append(h.Columns, columnOf(g, marks))
+	for i, header := range table.Headers(groups) {
+		h.Columns = append(h.Columns, columnOf(groups[i], header, marks))
 	}
 	for _, d := range definitions() {
 		if row := rowOf(d, groups); slices.ContainsFunc(row.Cells, Cell.applies) {
@@ -104,8 +106,8 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	return h
 }
 
-func columnOf(g trials.Group, marks []run.Mark) Column {
-	c := Column{Name: g.Name, Text: table.HeaderOf(g).Text, Trials: len(g.Runs), Valid: true}
+func columnOf(g trials.Group, header table.Header, marks []run.Mark) Column {
+	c := Column{Name: g.Name, Text: header.Text, Dated: header.Dated, Trials: header.Trials, Valid: true}
 	for _, r := range g.Runs {
 		c.Tags = append(c.Tags, r.Info.Tag)
 	}

@@ -90,7 +90,11 @@ func (c Cell) lines() []string {
 func (h *Headline) frame() string {
 	header := []string{""}
 	for _, c := range h.Columns {
-		header = append(header, c.Text)
+		text := c.Text
+		if c.Dated != "" {
+			text += "\n" + c.Dated
+		}
+		header = append(header, text)
 	}
 	var rows [][]string
 	if steps := h.steps(); steps != nil {
@@ -119,7 +123,11 @@ func (h *Headline) Markdown() string {
 	}
 	b.WriteString("| |")
 	for _, c := range h.Columns {
-		b.WriteString(" " + clean(c.Text) + " |")
+		b.WriteString(" " + clean(c.Text))
+		if c.Dated != "" {
+			b.WriteString("<br>" + c.Dated)
+		}
+		b.WriteString(" |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---:|", len(h.Columns)) + "\n")
 	if steps := h.steps(); steps != nil {

@@ -39,8 +39,15 @@ func RateNumber(rate float64) string {
 	return humanize.Comma(int64(math.Round(rate)))
 }
 
-// FileTag makes a tag a part of a file name.
-func FileTag(tag string) string { return strings.ReplaceAll(tag, " #", "-") }
+// FileTag makes a tag, which may hold a reader's label, a part of a file name.
+func FileTag(tag string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
+			return '-'
+		}
+		return r
+	}, strings.ReplaceAll(tag, " #", "-"))
+}
 
 // Distinct returns the strings without repetitions, in their order.
 func Distinct(list []string) []string {

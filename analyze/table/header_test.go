@@ -18,7 +18,7 @@ func TestHeaderSaysWhatRan(t *testing.T) {
 		col := &run.Run{Info: run.Info{Tag: "tag", Record: &results.DatabaseRun{
 			Built: c.built, Asked: c.asked, Members: []results.Member{{Agent: "127.0.0.1:3500", Version: c.version}},
 		}}}
-		if got := header(col).Text; got != c.want {
+		if got := Headers(alone([]*run.Run{col}))[0].Text; got != c.want {
 			t.Errorf("built %q, asked %q, ran %q: %q, want %q", c.built, c.asked, c.version, got, c.want)
 		}
 	}

@@ -23,10 +23,9 @@ func Merged(runs []*run.Run) *Table {
 	for i, r := range runs {
 		at[r] = i
 	}
-	t := &Table{}
+	t := &Table{Columns: Headers(groups)}
 	var named []*run.Run
 	for _, g := range groups {
-		t.Columns = append(t.Columns, HeaderOf(g))
 		for _, r := range g.Runs {
 			one := *r
 			one.Info.Tag = g.Name

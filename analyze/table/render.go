@@ -104,7 +104,7 @@ func cellWidth(names []string, n int) int {
 func (t *Table) Render() string {
 	header := []string{""}
 	for _, c := range t.Columns {
-		header = append(header, c.Text)
+		header = append(header, strings.Join(c.Lines(), "\n"))
 	}
 	var parts [][][]string
 	for _, part := range t.Sections() {
@@ -167,7 +167,7 @@ func Frame(header []string, parts [][][]string) string {
 // inside a word.
 func longestPiece(name string) int {
 	longest := 0
-	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || strings.ContainsRune(breaks, r) }) {
+	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '\n' || strings.ContainsRune(breaks, r) }) {
 		longest = max(longest, utf8.RuneCountInString(piece)+1)
 	}
 	return min(longest, widestCell)

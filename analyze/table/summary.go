@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/results"
 	humanize "github.com/dustin/go-humanize"
 )
@@ -22,7 +23,7 @@ func Summaries(runs []*run.Run) string {
 
 func summary(r *run.Run) string {
 	var b strings.Builder
-	title := header(r).Text
+	title := headerOf(trials.Group{Name: r.Info.Tag, Runs: []*run.Run{r}}).Text
 	if op := operation(r); op.Missing == "" {
 		title += ", " + op.Text
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Table has one column for each database of each run.
@@ -46,10 +47,7 @@ func New(runs []*run.Run) *Table {
 
 // filled has no footnotes and notes yet.
 func filled(runs []*run.Run) *Table {
-	t := &Table{}
-	for _, c := range runs {
-		t.Columns = append(t.Columns, header(c))
-	}
+	t := &Table{Columns: Headers(alone(runs))}
 	for _, r := range All(runs) {
 		line := Line{
 			Name: r.Name, Unit: r.Unit, Definition: r.Definition, Raw: r.Raw, Section: r.section,
@@ -161,19 +159,26 @@ func (t *Table) unmeasured() (notes []string) {
 	return notes
 }
 
-// header returns the header of a run.
-func header(r *run.Run) Header {
-	return HeaderOf(trials.Group{Name: r.Info.Tag, Runs: []*run.Run{r}})
-}
-
-// HeaderOf returns the header of a database. It marks a server that is part of dbtester,
+// headerOf returns the header of a database. It marks a server that is part of dbtester,
 // and a version that differs from the label.
-func HeaderOf(g trials.Group) Header {
+func headerOf(g trials.Group) Header {
 	var ran []string
 	for _, r := range g.Runs {
 		ran = append(ran, r.Info.Ran())
 	}
-	return Header{Tag: g.Name, Text: g.Name + builtIn(g.Runs[0]) + strings.Join(run.Distinct(ran), ""), Trials: len(g.Runs)}
+	h := Header{Tag: g.Name, Text: g.Name + builtIn(g.Runs[0]) + strings.Join(run.Distinct(ran), ""), Trials: len(g.Runs)}
+	if m := g.Runs[0].Info.Manifest; m != nil && !m.Started.IsZero() {
+		h.Date = m.Started.UTC().Format("2006-01-02 15:04")
+	}
+	return h
+}
+
+// alone returns a group for each run.
+func alone(runs []*run.Run) (groups []trials.Group) {
+	for _, r := range runs {
+		groups = append(groups, trials.Group{Name: r.Info.Tag, Runs: []*run.Run{r}})
+	}
+	return groups
 }
 
 // builtIn returns what marks a server that is part of dbtester.
@@ -192,6 +197,35 @@ type Header struct {
 	Text string `json:"text"`
 	// Trials is the number of runs of the column.
 	Trials int `json:"trials"`
+	// Date is when the first run of the column started, UTC; "" if the records do not have
+	// it. Dated is the same where the columns are of several experiments, else "": tables
+	// show it below Text.
+	Date  string `json:"date,omitempty"`
+	Dated string `json:"dated,omitempty"`
+}
+
+// Lines returns what heads the column.
+func (h Header) Lines() []string {
+	if h.Dated == "" {
+		return []string{h.Text}
+	}
+	return []string{h.Text, h.Dated}
+}
+
+// Headers returns the headers of the columns of a report.
+func Headers(groups []trials.Group) []Header {
+	var out []Header
+	starts := map[*results.Manifest]bool{}
+	for _, g := range groups {
+		out = append(out, headerOf(g))
+		starts[g.Runs[0].Info.Manifest] = true
+	}
+	for i := range out {
+		if len(starts) > 1 {
+			out[i].Dated = out[i].Date
+		}
+	}
+	return out
 }
 
 // clockNotes explain from when latencies count.

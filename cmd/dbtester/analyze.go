@@ -21,6 +21,8 @@ import (
 
 type analyzeFlags struct {
 	config  string
+	title   string
+	labels  []string // --label RUN=NAME
 	out     string
 	summary bool
 	upload  string
@@ -30,12 +32,14 @@ type analyzeFlags struct {
 func newAnalyze(a *app) *cobra.Command {
 	var f analyzeFlags
 	cmd := &cobra.Command{
-		Use:   "analyze RUN... | URL... | --config FILE",
+		Use:   "analyze RUN... | FOLDER... | URL... | --config FILE",
 		Short: "Turn recorded runs into a table, percentiles, plots, a README and a page",
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all; of a run at a URL, report in the current folder)")
+	cmd.Flags().StringVar(&f.title, "title", "", "title of the report (default: that of the experiments)")
+	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "RUN=NAME: name the columns of a run, which is given by its path or the last element of it; repeatable")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
@@ -43,7 +47,7 @@ func newAnalyze(a *app) *cobra.Command {
 }
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
-	o := analyze.Options{Folders: runs, Out: f.out, Plots: plotsOf(config.DefaultPlots())}
+	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
 	var e *config.Experiment
 	if f.config != "" {
 		if e, err = a.readExperiment(f.config); err != nil {
@@ -76,10 +80,54 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if o.Folders, err = a.withoutReports(remote.runs); err != nil {
 		return err
 	}
+	o.Folders = runsBelow(o.Folders)
 	if err := checkRuns(o.Folders); err != nil {
 		return err
 	}
+	if o.Labels, err = labelsOf(f.labels, o.Folders); err != nil {
+		return usageError{err}
+	}
 	return a.printReport(ctx, o, f.summary, to)
+}
+
+// runsBelow replaces folders that are no runs, but hold some, by these, in the order of
+// their paths.
+func runsBelow(folders []string) (runs []string) {
+	for _, folder := range folders {
+		found := []string{}
+		if _, err := os.Stat(filepath.Join(folder, results.FileManifest)); err != nil {
+			found = analyze.RunsBelow(folder)
+		}
+		if len(found) == 0 {
+			found = []string{folder} // a run, or an error of checkRuns
+		}
+		for _, run := range found {
+			if !slices.Contains(runs, run) {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return runs
+}
+
+// labelsOf reads --label RUN=NAME.
+func labelsOf(texts, folders []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, text := range texts {
+		run, name, _ := strings.Cut(text, "=")
+		name = strings.TrimSpace(name)
+		if run == "" || name == "" || len(name) > 60 || plaintext.Visible(name) != name {
+			return nil, fmt.Errorf("--label must be RUN=NAME with a name of at most 60 visible characters, got %q", text)
+		}
+		at := slices.IndexFunc(folders, func(folder string) bool {
+			return filepath.Clean(folder) == filepath.Clean(run) || filepath.Base(folder) == run
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("--label names %q, which is none of the runs", run)
+		}
+		labels[folders[at]] = name
+	}
+	return labels, nil
 }
 
 // checkRuns returns an error if a folder holds no run.

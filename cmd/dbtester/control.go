@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/agentlink"
@@ -133,7 +135,34 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	out, err := a.conduct(ctx, e, f)
 	printFolders(a.out, out)
 	printVerdicts(a.out, out)
+	a.printFirstScreen(ctx, out)
 	return err
+}
+
+// printFirstScreen prints the headline of what was recorded, and the command that makes
+// the whole report. Records that cannot be read have been reported.
+func (a *app) printFirstScreen(ctx context.Context, out *control.Outcome) {
+	if out.Useless() || len(out.Folders) == 0 {
+		return
+	}
+	if screen, err := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders}); err == nil {
+		fmt.Fprintf(a.out, "\n%s", screen.Text())
+	}
+	command := "dbtester analyze"
+	for _, dir := range out.Folders {
+		command += " " + shellWord(relative(dir))
+	}
+	fmt.Fprintf(a.out, "\nnext: %s\n", command)
+}
+
+// shellWord quotes a path for a shell if it needs that.
+func shellWord(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+:@%,=", r))
+	}) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // printFolders prints the result folders' paths.

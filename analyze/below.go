@@ -1,0 +1,41 @@
+package analyze
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// deepest is how many folders below a given one runs are looked for: results/TITLE/TIME
+// and two more.
+const deepest = 4
+
+// RunsBelow returns the result folders below a folder, in the order of their paths. It
+// looks neither into runs nor into hidden folders, nor through symbolic links, and at
+// most four folders deep. What it may not read it leaves out.
+func RunsBelow(dir string) (runs []string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // no function in it returns an error
+		if err != nil || !d.IsDir() {
+			return nil //nolint:nilerr // left out
+		}
+		inside, err := filepath.Rel(dir, path)
+		switch {
+		case err != nil, path != dir && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case inside == ".":
+			return nil
+		}
+		if info, err := os.Stat(filepath.Join(path, results.FileManifest)); err == nil && info.Mode().IsRegular() {
+			runs = append(runs, path)
+			return fs.SkipDir
+		}
+		if strings.Count(filepath.ToSlash(inside), "/")+1 >= deepest {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return runs
+}
