@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -27,9 +25,8 @@ const mostBins = 120
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.Buckets{}}
 	logged := map[int64]int64{} // by second
-	// Lines are in the order of time, so that one bin at a time is a whole histogram: an
-	// empty one takes as much memory as a full one.
-	sum, open := histogram.New(), int64(-1)
+	// Lines are in the order of time, so that one bin is summed up at a time.
+	sum, open := &histogram.Sum{}, int64(-1)
 	for line, err := range histogram.ReadBuckets(path) {
 		if err != nil {
 			if len(intervals) > 0 || !errors.Is(err, fs.ErrNotExist) {
@@ -51,21 +48,20 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		}
 		if bin != open {
 			h.close(open, sum)
-			h.Bins[bin].AddTo(sum)
+			sum.Add(h.Bins[bin])
 			open = bin
 		}
-		line.Buckets.AddTo(sum)
+		sum.Add(line.Buckets)
 	}
 	h.close(open, sum)
 	checkLog(intervals, logged, gaps)
 	return h
 }
 
-// close keeps what was counted of a bin, and empties the histogram.
-func (h Heat) close(bin int64, sum *hdrhistogram.Histogram) {
-	if sum.TotalCount() > 0 {
-		h.Bins[bin] = histogram.BucketsOf(sum)
-		sum.Reset()
+// close keeps what was counted of a bin.
+func (h Heat) close(bin int64, sum *histogram.Sum) {
+	if b := sum.Take(); b != nil {
+		h.Bins[bin] = b
 	}
 }
 

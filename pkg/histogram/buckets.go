@@ -53,6 +53,50 @@ func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 	return b
 }
 
+// Sum adds up buckets that have the shape of [New]. Values over [MaxLatency] are left
+// out. It is not safe for concurrent use.
+type Sum struct {
+	counts []int64
+	low    int // of the buckets in use; high is one beyond them
+	high   int
+}
+
+// Add adds the counts of buckets.
+func (s *Sum) Add(b Buckets) {
+	if s.counts == nil {
+		s.counts = make([]int64, bucketIndex(int64(MaxLatency))+1)
+		s.low = len(s.counts)
+	}
+	for _, one := range b {
+		if i := bucketIndex(one.Value); i < len(s.counts) {
+			s.counts[i] += one.Count
+			s.low, s.high = min(s.low, i), max(s.high, i+1)
+		}
+	}
+}
+
+// Take returns the sum, nil if there is none, and empties it.
+func (s *Sum) Take() (b Buckets) {
+	n := 0
+	for i := s.low; i < s.high; i++ {
+		if s.counts[i] > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	b = make(Buckets, 0, n)
+	for i := s.low; i < s.high; i++ {
+		if s.counts[i] > 0 {
+			b = append(b, Bucket{bucketValue(i), s.counts[i]})
+		}
+		s.counts[i] = 0
+	}
+	s.low, s.high = len(s.counts), 0
+	return b
+}
+
 // Min and Max are the least and the greatest value that the buckets may hold, 0 if
 // there are none. The buckets have the shape of [New].
 func (b Buckets) Min() int64 {

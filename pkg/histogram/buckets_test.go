@@ -77,6 +77,13 @@ func TestBucketsAreTheHistogram(t *testing.T) {
 				t.Fatalf("line %d: quantile %v is %d, want %d", n, q, v, want)
 			}
 		}
+		var sum Sum
+		for range 2 {
+			sum.Add(BucketsOf(got))
+			if b := sum.Take(); !slices.Equal(b, BucketsOf(got)) {
+				t.Fatalf("line %d: the sum is %v, want %v", n, b, BucketsOf(got))
+			}
+		}
 		n++
 	}
 	if n != len(lines) || n != 50 {

@@ -196,9 +196,8 @@ func ReadTable[T any](path string, columns []Column[T], blank func(header []stri
 	if whole > maxTable {
 		return nil, fmt.Errorf("read %s: a table must be at most %d bytes, got %d", path, int64(maxTable), whole)
 	}
-	r := csv.NewReader(&lineBound{r: io.NewSectionReader(f, 0, whole)})
-	r.ReuseRecord = true
-	rows, err := readRows(path, r, columns, blank)
+	r := newRowReader(&lineBound{r: io.NewSectionReader(f, 0, whole)})
+	rows, err := readRows(path, r, whole, columns, blank)
 	if err == nil && (whole < size || size == 0) {
 		err = fmt.Errorf("read %s: %w", path, ErrTruncated)
 	}
@@ -208,9 +207,13 @@ func ReadTable[T any](path string, columns []Column[T], blank func(header []stri
 // ZeroRows makes zero rows for any header.
 func ZeroRows[T any]([]string) func() T { return func() (row T) { return row } }
 
-// readRows reads the header and every row.
-func readRows[T any](path string, r *csv.Reader, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
-	header, err := r.Read()
+// sampledRows is how many rows are read before their number is estimated, so that a table
+// of large rows grows once.
+const sampledRows = 64
+
+// readRows reads the header and every row of a file of so many bytes.
+func readRows[T any](path string, r *rowReader, size int64, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+	header, err := r.read()
 	if err == io.EOF {
 		return nil, nil
 	}
@@ -225,7 +228,7 @@ func readRows[T any](path string, r *csv.Reader, columns []Column[T], blank func
 	newRow := blank(header)
 	var rows []T
 	for {
-		record, err := r.Read()
+		record, err := r.read()
 		if err == io.EOF {
 			return rows, nil
 		}
@@ -235,13 +238,15 @@ func readRows[T any](path string, r *csv.Reader, columns []Column[T], blank func
 		row := newRow()
 		for i, c := range found {
 			if err := c.Parse(&row, record[fields[i]]); err != nil {
-				line, _ := r.FieldPos(fields[i])
 				reason := err.Error()
 				if slices.Equal(record, header) {
 					reason = "the header again: two files were joined here"
 				}
-				return rows, &SyntaxError{File: path, Line: line, Column: c.Name, Reason: reason}
+				return rows, &SyntaxError{File: path, Line: r.line, Column: c.Name, Reason: reason}
 			}
+		}
+		if len(rows) == sampledRows {
+			rows = slices.Grow(rows, max(r.rowsIn(size)-sampledRows, 0))
 		}
 		rows = append(rows, row)
 	}

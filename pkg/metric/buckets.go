@@ -127,7 +127,8 @@ func (b Buckets) AppendText(to []byte) []byte {
 
 // ParseBuckets reads what [Buckets.AppendText] wrote; an empty text is unknown.
 func ParseBuckets(text string) (Buckets, error) {
-	var b Buckets
+	n := min(strings.Count(text, "="), maxBuckets)
+	b := Buckets{Bounds: make([]float64, 0, n), Counts: make([]float64, 0, n)}
 	for part := range strings.FieldsSeq(text) {
 		bound, count, ok := strings.Cut(part, "=")
 		if !ok || len(b.Bounds) == maxBuckets {
@@ -143,6 +144,9 @@ func ParseBuckets(text string) (Buckets, error) {
 			}
 			*number.into = append(*number.into, v)
 		}
+	}
+	if len(b.Bounds) == 0 {
+		return Buckets{}, nil
 	}
 	if err := b.Check(); err != nil {
 		return Buckets{}, err

@@ -3,6 +3,8 @@ package results
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/linefile"
@@ -45,14 +47,21 @@ func databaseColumns() []linefile.Column[DatabaseSample] {
 
 func databaseColumn(m metric.Metric) linefile.Column[DatabaseSample] {
 	if m.Kind == metric.Histogram {
+		var last atomic.Pointer[metric.Buckets] // all rows of a member have the same bounds
 		return linefile.Column[DatabaseSample]{
 			Name:   m.Column,
 			Format: func(b []byte, s *DatabaseSample) []byte { return s.Histograms[m.Name].AppendText(b) },
 			Parse: func(s *DatabaseSample, field string) error {
 				h, err := metric.ParseBuckets(field)
-				if h.Known() {
-					s.Histograms[m.Name] = h
+				if !h.Known() {
+					return err
 				}
+				if before := last.Load(); before != nil && slices.Equal(before.Bounds, h.Bounds) {
+					h.Bounds = before.Bounds
+				} else {
+					last.Store(&h)
+				}
+				s.Histograms[m.Name] = h
 				return err
 			},
 		}
