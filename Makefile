@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts kill cycles house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts kill cycles neighbours house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -51,6 +51,9 @@ kill: ## kill -9 of control, agents and members of etcd at every step of a run; 
 
 cycles: ## fifty starts and stops of etcd leave nothing in their agent; a minute
 	DBTESTER_CYCLES_ETCD=1 $(GO) test -count=1 -timeout 10m -run '^TestCycles$$' ./control
+
+neighbours: ## 10,000 keys of others on etcd, ZooKeeper and Consul stay as they are beside a load; minutes
+	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$/prefix' ./pkg/database/etcd ./pkg/database/zookeeper ./pkg/database/consul -neighbour-keys=10000
 
 house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
 	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)

@@ -21,7 +21,7 @@ const module = "github.com/coreos/dbtester"
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
 	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
-	"control":                   {"control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/shared", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"control":                   {"control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "pkg/results"},
 	"analyze/page":              {"analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {},
@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"control/fleet/fleettest":   {"dbtesterpb"},
 	"control/salvage":           {"control/fleet", "control/lognotes", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"control/shared":            {"pkg/config", "pkg/database", "pkg/load", "pkg/results"},
+	"control/upkeep":            {"pkg/config", "pkg/database", "pkg/histogram", "pkg/results"},
 	"control/lognotes":          {"pkg/clocks", "pkg/logrule", "pkg/results"},
 	"control/forecast":          {"pkg/config", "pkg/database", "pkg/sysmetrics", "pkg/workload"},
 	"control/judge":             {"pkg/metric", "pkg/results", "pkg/workload"},

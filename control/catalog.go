@@ -22,6 +22,9 @@ func Catalog(r *database.Registry) config.Catalog {
 		driver := d.New()
 		_, embedded := driver.(database.Embedded)
 		_, leader := driver.(database.Leader)
+		_, compacts := driver.(database.Compacter)
+		_, defrags := driver.(database.Defragmenter)
+		_, snapshots := driver.(database.Snapshotter)
 		_, prefix := driver.(database.Cleaner)
 		_, sizes := driver.(database.FillReporter)
 		var classic func(any) string
@@ -41,10 +44,15 @@ func Catalog(r *database.Registry) config.Catalog {
 			Auth:       d.Info.Auth,
 			MaxValue:   d.Info.MaxValue,
 			Leader:     leader,
+			Compacts:   compacts,
+			Defrags:    defrags,
+			Snapshots:  snapshots,
 			Prefix:     prefix,
 			Sizes:      sizes,
 			Embedded:   embedded,
 			Classic:    classic,
+
+			CompactEvery: d.Info.CompactEvery,
 		})
 	}
 	return c

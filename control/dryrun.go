@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/toolbox"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -87,6 +88,9 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		fmt.Fprintf(w, "  %s\n", note)
 	}
 	dryRunLoad(w, db.Load)
+	if text := upkeepText(db.Maintain); text != "" {
+		fmt.Fprintf(w, "  upkeep: %s\n", text)
+	}
 	for _, line := range f.Lines() {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
@@ -100,6 +104,20 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		return refused
 	}
 	return errors.Join(refused, dryRunMembers(w, r, known))
+}
+
+// upkeepText describes the upkeep of a cluster, "" without any.
+func upkeepText(m config.Maintain) string {
+	var parts []string
+	for _, u := range []struct {
+		kind  string
+		every time.Duration
+	}{{results.EventCompact, m.Compact}, {results.EventDefrag, m.Defrag}, {results.EventSnapshot, m.Snapshot}} {
+		if u.every > 0 {
+			parts = append(parts, fmt.Sprintf("%s every %v", u.kind, u.every))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // dryRunMembers writes the plan of each agent.

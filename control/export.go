@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
@@ -166,6 +167,17 @@ func (r *run) derive() error {
 	}
 	if err := results.Derive(r.dir, r.record); err != nil {
 		return fmt.Errorf("derive classic files: %w", err)
+	}
+	return nil
+}
+
+// findUpkeep records what the upkeep of the cluster did to the latencies.
+func (r *run) findUpkeep() (err error) {
+	if r.record.Totals == nil {
+		return nil
+	}
+	if r.record.Upkeep, err = upkeep.Effects(r.dir, r.record); err != nil {
+		return fmt.Errorf("compare latencies with the upkeep: %w", err)
 	}
 	return nil
 }

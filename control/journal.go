@@ -44,11 +44,16 @@ func (j *journal) event(kind string, member int, text string) {
 
 // eventAt records that something happened at a time.
 func (j *journal) eventAt(at time.Time, kind string, member int, text string) {
+	j.record(results.Event{Time: at.UTC(), Kind: kind, Member: member, Text: text})
+}
+
+// record records an event.
+func (j *journal) record(e results.Event) {
 	if j.events == nil {
 		return
 	}
-	if err := j.events.Write(results.Event{Time: at.UTC(), Kind: kind, Member: member, Text: text}); err != nil {
-		j.log.Warn("an event was not recorded", "kind", kind, "error", err)
+	if err := j.events.Write(e); err != nil {
+		j.log.Warn("an event was not recorded", "kind", e.Kind, "error", err)
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
@@ -31,6 +33,7 @@ func (l *loader) duringLoad() []activity {
 	return []activity{
 		&profiles{run: l.run},
 		&sizeWatch{run: l.run, guard: l.guard},
+		newUpkeeper(l.run),
 	}
 }
 
@@ -47,6 +50,27 @@ func (s *sizeWatch) Run(ctx context.Context) error {
 		s.guard.WatchSize(ctx, func(ctx context.Context) (size, limit int64, err error) { return sizer.Fill(ctx, s.run.target) })
 	}
 	return nil
+}
+
+// upkeeper is the activity that keeps up the cluster. Failures are a mark.
+type upkeeper struct {
+	*upkeep.Runner
+	run *run
+}
+
+func newUpkeeper(r *run) *upkeeper {
+	return &upkeeper{run: r, Runner: upkeep.New(r.driver, r.target, r.db.Maintain, func(e results.Event) {
+		r.journal.record(e)
+		r.journal.say("%s", strings.TrimSuffix(fmt.Sprintf("%s took %v: %s", e.Kind, e.Took.Round(time.Millisecond), e.Text), ": "))
+	})}
+}
+
+func (u *upkeeper) Name() string { return "keep up the cluster" }
+
+func (u *upkeeper) record() {
+	if err := u.Failed(); err != nil {
+		u.run.mark(results.MarkUpkeep, "%s", strings.Join(strings.Fields(err.Error()), " "))
+	}
 }
 
 // do applies the load until it is over or passes a bound of its guard.

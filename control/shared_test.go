@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,7 @@ func TestSharedCluster(t *testing.T) {
 		}
 		unchanged()
 	})
+	t.Run("upkeep", func(t *testing.T) { r.keptUp(t, unchanged) })
 	t.Run("guards", func(t *testing.T) { r.guarded(t, unchanged) })
 	t.Run("full speed", func(t *testing.T) {
 		e := r.parse(r.sharedFile("requests: 10, clients: 1", "cleanup: true"))
@@ -131,6 +133,41 @@ func TestSharedCluster(t *testing.T) {
 		}
 		unchanged()
 	})
+}
+
+// keptUp runs a load until each kind of upkeep was done.
+func (r *running) keptUp(t *testing.T, unchanged func()) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stop := errors.New("interrupted")
+	done := map[string]bool{}
+	out, err := r.runCtx(ctx, r.parse(r.sharedFile("operation: update, keys: 20, duration: 10m, clients: 2, connections: 2, key_size: 32, value_size: 64",
+		"cleanup: true, maintain: {compact: 1s, defrag: 1s, snapshot: 1s}")), func(u Update) {
+		for _, kind := range results.UpkeepEvents() {
+			if done[kind] = done[kind] || strings.HasPrefix(u.Text, kind+" took"); len(done) == 3 && done[results.EventCompact] && done[results.EventDefrag] && done[results.EventSnapshot] {
+				interrupt(stop)
+			}
+		}
+	})
+	if !errors.Is(err, stop) {
+		t.Fatalf("want the interrupt, got %v", err)
+	}
+	rec := sharedRecord(t, out)
+	var kinds []string
+	for _, u := range rec.Upkeep {
+		kinds = append(kinds, u.Kind)
+		if u.Times < 1 || u.Longest <= 0 || u.Took < u.Longest {
+			t.Errorf("upkeep %+v", u)
+		}
+	}
+	for _, kind := range results.UpkeepEvents() {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("no %s in %q", kind, kinds)
+		}
+	}
+	if hasMark(rec, results.MarkUpkeep) {
+		t.Errorf("marks %v", rec.Validity)
+	}
+	unchanged()
 }
 
 // guarded runs loads of ten minutes that pass a bound in their first seconds.

@@ -120,7 +120,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
-	err = withCause(ctx, errors.Join(err, r.derive()))
+	err = withCause(ctx, errors.Join(err, r.derive(), r.findUpkeep()))
 	facts, unread := evidence(r, t.client, p.cluster.disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)

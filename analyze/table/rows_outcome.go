@@ -43,6 +43,7 @@ func outcomeRows() []Row {
 		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(c *run.Counts) run.Measure { return c.Clamped }),
 		{Name: "ERRORS", Unit: "requests", Definition: "requests of the whole load that failed or are unknown, by class", Cell: errorClasses},
 		{section: sectionLogs, Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out; longest is of the lines that give a time", Ours: true, Cell: logEvents},
+		{section: sectionLogs, Name: "UPKEEP", Unit: "times", Definition: "upkeep of the cluster that control did during the load, the longest of each kind, and the p99 of the measured seconds that it touched beside that of the seconds without upkeep, requests that ended ok", Ours: true, Cell: upkeep},
 	}
 }
 
@@ -128,6 +129,27 @@ func logEvents(r *run.Run) Cell {
 		}
 		return strings.Join(parts, ", ")
 	}).verbatim()
+}
+
+// upkeep prints each kind of upkeep with what it did to latency.
+func upkeep(r *run.Run) Cell {
+	var parts []string
+	times := 0
+	for _, u := range r.Info.Record.Upkeep {
+		times += u.Times
+		text := fmt.Sprintf("%s %d (longest %s", u.Kind, u.Times, u.Longest.Round(time.Millisecond/10))
+		if u.Failed > 0 {
+			text += fmt.Sprintf(", %d not complete", u.Failed)
+		}
+		if u.Requests > 0 && u.RestRequests > 0 {
+			text += fmt.Sprintf("; p99 %s in its %d s, %s in the others", millisText(float64(u.P99)/1e6), u.Seconds, millisText(float64(u.RestP99)/1e6))
+		}
+		parts = append(parts, text+")")
+	}
+	if len(parts) == 0 {
+		return inapplicable("no upkeep was done")
+	}
+	return number(float64(times), 0, "%s", strings.Join(parts, ", ")).verbatim()
 }
 
 // longestOf prints the longest of the events whose lines give how long they took.

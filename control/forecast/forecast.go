@@ -59,7 +59,7 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	w := workOf(&db.Load, pace)
 	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact}
 	if sizer, ok := db.Options.(database.Sizer); ok {
-		f.Needs = sizer.Needs(f.Data)
+		f.Needs = sizer.Needs(f.compacted(db.Maintain.Compact))
 	}
 	if len(db.Endpoints) > 0 {
 		// The settings of a cluster that runs are its own.
@@ -72,6 +72,18 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	}
 	f.Findings = findings(e, db, f, here)
 	return f
+}
+
+// compacted returns the data with the history that is left if the cluster is compacted so
+// often: that of two intervals, because the first fills while the last is removed.
+func (f *Forecast) compacted(every time.Duration) database.Data {
+	d := f.Data
+	if every == 0 || f.Length <= 2*every || d.Writes <= d.Keys {
+		return d
+	}
+	f.Guessed = f.Guessed || !f.Exact
+	d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())
+	return d
 }
 
 // All returns the forecasts of all databases of an experiment in its order.

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -37,6 +38,10 @@ type Entry struct {
 	MaxValue int
 	// Leader allows connections to the leader or the followers: members report it.
 	Leader bool
+	// Compacts, Defrags and Snapshots are the upkeep that control can do. CompactEvery is
+	// how often loads that leave history behind compact by default; 0 is never.
+	Compacts, Defrags, Snapshots bool
+	CompactEvery                 time.Duration
 	// Prefix allows keys below a prefix of a cluster that others use, Sizes a bound of the
 	// store's size: members report it with their quota.
 	Prefix, Sizes bool

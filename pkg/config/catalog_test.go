@@ -71,7 +71,12 @@ func testCatalog() Catalog {
 			Leader:     true,
 			Prefix:     true,
 			Sizes:      true,
-			Embedded:   true,
+			Compacts:   true,
+			Defrags:    true,
+			Snapshots:  true,
+
+			CompactEvery: time.Minute,
+			Embedded:     true,
 		},
 		{
 			Name: "zookeeper",

@@ -12,13 +12,14 @@ import (
 // The database in it holds the values that stay as the file gives them.
 type databaseSpec struct {
 	Database
-	entry Entry
-	hosts []written[hostSpec]
-	tls   written[TLS]
-	auth  written[Auth]
-	guard written[Guard]
-	load  written[loadSpec]
-	steps written[Steps]
+	entry    Entry
+	hosts    []written[hostSpec]
+	tls      written[TLS]
+	auth     written[Auth]
+	guard    written[Guard]
+	maintain written[Maintain]
+	load     written[loadSpec]
+	steps    written[Steps]
 	// members is how many of the hosts are used.
 	members int
 	// id is the id's node, the place of missing keys.
@@ -79,6 +80,11 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:     guardRow("the file's"),
 			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
 			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
+		}.Field(),
+		part[databaseSpec, Maintain]{
+			Row:     row{Name: "maintain", Usually: "the file's", Meaning: "replaces the file's key by key"},
+			Section: maintainSection(), At: func(d *databaseSpec) *written[Maintain] { return &d.maintain },
+			Node: showMaintain,
 		}.Field(),
 		part[databaseSpec, TLS]{
 			Row:     row{Name: "tls", Usually: "the file's", Meaning: "`{}` turns it off"},

@@ -137,6 +137,8 @@ type Database struct {
 	Cleanup bool   `json:"cleanup,omitempty"`
 	// Guard is nil for a load without bounds.
 	Guard *Guard `json:"guard,omitempty"`
+	// Maintain is the upkeep of the cluster during the load.
+	Maintain Maintain `json:"maintain,omitzero"`
 	// TLS is nil for plaintext, Auth for clients that show no credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`

@@ -20,6 +20,7 @@ type fileSpec struct {
 	auth      written[Auth]
 	cleanup   bool
 	guard     written[Guard]
+	maintain  written[Maintain]
 	load      written[loadSpec]
 	databases []*written[databaseSpec]
 	steps     written[Steps]
@@ -117,6 +118,10 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		}.Field(),
 		part[fileSpec, Guard]{
 			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
+		}.Field(),
+		part[fileSpec, Maintain]{
+			Row:     row{Name: "maintain", Meaning: "upkeep of the cluster during the load, of databases that have it: the [keys of maintain](#keys-of-maintain)"},
+			Section: maintainSection(), At: func(f *fileSpec) *written[Maintain] { return &f.maintain },
 		}.Field(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},

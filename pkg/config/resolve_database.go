@@ -34,6 +34,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	d.Steps = r.steps(steps)
 	l := loadResolver{reader: r.reader, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
 	d.Load = l.resolve(d)
+	r.maintain(&d)
 	r.options()
 	var err error
 	if d.OptionsYAML, err = yamlfile.EncodeOptions(d.Options); err != nil {

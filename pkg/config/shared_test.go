@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestSharedKeys(t *testing.T) {
@@ -54,6 +55,39 @@ func TestPrefixTakesRoom(t *testing.T) {
 		testCatalogZoo[1].Prefix = true
 		if _, _, err := Parse("test.yaml", []byte(text), testCatalogZoo); (err == nil) != ok {
 			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+}
+
+func TestMaintain(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       Maintain
+		problem    string
+	}{
+		{"updates compact", "load: {operation: update}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{Compact: time.Minute}, ""},
+		{"one key", "load: {same_key: true}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{Compact: time.Minute}, ""},
+		{"writes do not", "hosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, ""},
+		{"never", "load: {operation: update}\nmaintain: {compact: 0s}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, ""},
+		{"key by key", "load: {operation: update}\nmaintain: {defrag: 30m, snapshot: 10m}\nhosts: [127.0.0.1]\ndatabases: {etcd: {maintain: {defrag: 5m}}}\n",
+			Maintain{Compact: time.Minute, Defrag: 5 * time.Minute, Snapshot: 10 * time.Minute}, ""},
+		{"a cluster of others", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", Maintain{}, ""},
+		{"asked for there", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1'], maintain: {compact: 5m}}}\n", Maintain{Compact: 5 * time.Minute}, ""},
+		{"a database without it", "load: {operation: update}\nmaintain: {compact: 5m}\nhosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1}}\n", Maintain{}, ""},
+		{"asked of it", "hosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1, maintain: {defrag: 5m}}}\n", Maintain{}, "test.yaml:2:52: defrag: control can't do that for zetcd"},
+		{"too often", "maintain: {compact: 10ms}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, "test.yaml:1:21: compact must be at least 1s"},
+		{"a typing error", "maintain: {compct: 1m}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, `did you mean "compact"?`},
+	} {
+		e, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())
+		switch {
+		case tc.problem != "":
+			if err == nil || !strings.Contains(err.Error(), tc.problem) {
+				t.Errorf("%s: want %q, got %v", tc.name, tc.problem, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", tc.name, err)
+		case e.Databases[0].Maintain != tc.want:
+			t.Errorf("%s: %+v, want %+v", tc.name, e.Databases[0].Maintain, tc.want)
 		}
 	}
 }

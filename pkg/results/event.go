@@ -48,6 +48,17 @@ const (
 // 100 ms. It is written when the load has ended.
 const EventStopped = "client stopped"
 
+// The kinds of event that a piece of upkeep of the cluster has ended, which control did
+// during a load. Its time is when it began.
+const (
+	EventCompact  = "compact"
+	EventDefrag   = "defragment"
+	EventSnapshot = "take snapshot"
+)
+
+// UpkeepEvents returns the kinds of event of upkeep.
+func UpkeepEvents() []string { return []string{EventCompact, EventDefrag, EventSnapshot} }
+
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
 type EventWriter struct {
 	mu   sync.Mutex

@@ -38,6 +38,8 @@ const (
 	MarkKeysLeft = "keys left"
 	// MarkUnsteady is a load whose throughput or response time changed its level.
 	MarkUnsteady = "not steady"
+	// MarkUpkeep is upkeep of the cluster that failed.
+	MarkUpkeep = "upkeep failed"
 	// MarkGap is a part of the records that is missing.
 	MarkGap = "gap"
 )

@@ -35,7 +35,11 @@ func cases() []testCase {
 		{name: "count", run: countCase, applies: drives[database.Counter]},
 		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},
 		{name: "many keys", run: bulkCase, applies: drives[database.Bulker]},
-		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return drives[database.Cleaner](f) && f.suite.TLS == nil && f.suite.Auth == nil }},
+		{name: "upkeep", run: upkeepCase, applies: func(f *fixture) bool {
+			return f.open() && (drives[database.Compacter](f) || drives[database.Defragmenter](f) || drives[database.Snapshotter](f))
+		}},
+		{name: "fill", run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
+		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
 		{name: "prefer", run: preferCase},
 		{name: "dial nobody", run: dialNobodyCase},
 		{name: "close", run: closeCase},
@@ -63,3 +67,6 @@ func drives[T any](f *fixture) bool {
 func offers(op workload.Op) func(*fixture) bool {
 	return func(f *fixture) bool { return slices.Contains(f.info().Operations, op) }
 }
+
+// open reports whether the cluster has neither TLS nor credentials.
+func (f *fixture) open() bool { return f.suite.TLS == nil && f.suite.Auth == nil }

@@ -263,6 +263,22 @@ func belowPrefix(f *fixture, c database.Client) []belowOperation {
 			}
 		}})
 	}
+	if b, ok := f.driver.(database.Bulker); ok {
+		ops = append(ops, belowOperation{"many keys", func(ctx context.Context, t *testing.T) {
+			conn, err := b.DialBulk(ctx, ours)
+			if err != nil {
+				t.Fatalf("open a connection for many keys: %v", err)
+			}
+			var pairs []database.Pair
+			for n := range int64(min(5, b.BulkSize(prefixKeySize, 10))) {
+				pairs = append(pairs, database.Pair{Key: key(n), Value: []byte("many")})
+			}
+			if err := errors.Join(conn.PutAll(ctx, pairs), conn.Close()); err != nil {
+				t.Errorf("write many keys: %v", err)
+			}
+			get(t, c, key(0), mode, []byte("many"))
+		}})
+	}
 	return ops
 }
 

@@ -32,6 +32,8 @@ func Database() database.Database {
 			Auth:     true,
 			MaxValue: maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:    fsyncEach,
+			// Without it the store fills with revisions.
+			CompactEvery: compactEvery,
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -1,0 +1,90 @@
+package upkeep
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Effects returns for each kind of upkeep in the events of a tag's folder how long it took,
+// and the p99 of the seconds that it touched beside that of all seconds without upkeep.
+// Latencies are of ok requests of the measured phase: response times of steps with a rate,
+// else service times.
+func Effects(dir string, record *results.DatabaseRun) ([]results.Upkeep, error) {
+	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents))
+	if err != nil {
+		return nil, err
+	}
+	var effects []results.Upkeep
+	touched := map[int64][]int{} // by unix second, indexes of effects
+	for _, e := range events {
+		if !slices.Contains(results.UpkeepEvents(), e.Kind) {
+			continue
+		}
+		i := slices.IndexFunc(effects, func(u results.Upkeep) bool { return u.Kind == e.Kind })
+		if i < 0 {
+			i, effects = len(effects), append(effects, results.Upkeep{Kind: e.Kind})
+		}
+		u := &effects[i]
+		u.Times++
+		u.Took += e.Took
+		u.Longest = max(u.Longest, e.Took)
+		if e.Text != "" {
+			u.Failed++
+		}
+		for s := e.Time.Unix(); s <= e.Time.Add(e.Took).Unix(); s++ {
+			if !slices.Contains(touched[s], i) {
+				touched[s] = append(touched[s], i)
+			}
+		}
+	}
+	if len(effects) == 0 {
+		return nil, nil
+	}
+	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
+}
+
+// addLatencies adds the latencies of the seconds that each effect touched, and of the
+// others.
+func addLatencies(path string, record *results.DatabaseRun, effects []results.Upkeep, touched map[int64][]int) error {
+	during := make([]*hdrhistogram.Histogram, len(effects))
+	seconds := make([]map[int64]bool, len(effects))
+	for i := range effects {
+		during[i], seconds[i] = histogram.New(), map[int64]bool{}
+	}
+	rest := histogram.New()
+	for line, err := range histogram.ReadBuckets(path) {
+		if err != nil {
+			return err
+		}
+		s, err := results.ParseSeries(line.Tag)
+		if err != nil || s.Outcome != results.OK || s.Phase != results.PhaseMeasure || s.Timing != record.Timing(s.Step) {
+			continue
+		}
+		second := line.Start.Unix()
+		for _, i := range touched[second] {
+			line.Buckets.AddTo(during[i])
+			seconds[i][second] = true
+		}
+		if len(touched[second]) == 0 {
+			line.Buckets.AddTo(rest)
+		}
+	}
+	p99 := func(h *hdrhistogram.Histogram) time.Duration {
+		if h.TotalCount() == 0 {
+			return 0
+		}
+		return time.Duration(histogram.Quantile(h, .99))
+	}
+	for i := range effects {
+		u := &effects[i]
+		u.Seconds, u.Requests, u.P99 = len(seconds[i]), during[i].TotalCount(), p99(during[i])
+		u.RestRequests, u.RestP99 = rest.TotalCount(), p99(rest)
+	}
+	return nil
+}

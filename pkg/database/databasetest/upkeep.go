@@ -1,0 +1,62 @@
+package databasetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// upkeepWithin bounds a piece of upkeep of a small store.
+const upkeepWithin = 60 * time.Second
+
+// upkeepCase: each kind of upkeep ends well, twice, and all keys keep their values.
+func upkeepCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	key, value := f.key(), bytesOf(1000)
+	for range 20 {
+		put(t, client, key, []byte("history"))
+	}
+	put(t, client, key, value)
+	do := func(name string, piece func(context.Context) error) {
+		f.part(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), upkeepWithin)
+			defer cancel()
+			if err := piece(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			get(t, client, key, f.info().Reads[0], value)
+			serves(t, f, client)
+		})
+	}
+	if c, ok := f.driver.(database.Compacter); ok {
+		do("compact", func(ctx context.Context) error { return c.Compact(ctx, f.Target()) })
+		do("compact again", func(ctx context.Context) error { return c.Compact(ctx, f.Target()) })
+	}
+	for member := range f.members {
+		if d, ok := f.driver.(database.Defragmenter); ok {
+			do(fmt.Sprintf("defragment member %d", member), func(ctx context.Context) error { return d.Defragment(ctx, f.Target(), member) })
+		}
+		if s, ok := f.driver.(database.Snapshotter); ok {
+			do(fmt.Sprintf("snapshot of member %d", member), func(ctx context.Context) error {
+				size, err := s.Snapshot(ctx, f.Target(), member)
+				if err == nil && size < 100 {
+					err = fmt.Errorf("it has %d bytes", size)
+				}
+				return err
+			})
+		}
+	}
+}
+
+// fillCase: the fullest store has a size below its limit.
+func fillCase(t *testing.T, f *fixture) {
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	size, limit, err := f.driver.(database.FillReporter).Fill(ctx, f.Target())
+	if err != nil || size <= 0 || size >= limit {
+		t.Errorf("the store has %d of %d bytes: %v", size, limit, err)
+	}
+}
