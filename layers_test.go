@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"analyze/page":              {"analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {},
 	"analyze/run":               {"analyze/stationary", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
+	"analyze/index":             {"pkg/plaintext", "pkg/regularfile", "pkg/wholefile"},
 	"analyze/trials":            {"analyze/run", "pkg/results"},
 	"analyze/headline":          {"analyze/run", "analyze/table", "analyze/trials", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},

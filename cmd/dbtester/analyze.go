@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/analyze/index"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
@@ -128,6 +129,31 @@ func labelsOf(texts, folders []string) (map[string]string, error) {
 		labels[folders[at]] = name
 	}
 	return labels, nil
+}
+
+func newIndex(a *app) *cobra.Command {
+	var title string
+	cmd := &cobra.Command{
+		Use:   "index FOLDER",
+		Short: "List the reports below a folder in its README.md and index.html: date, databases, machines, verdict, link",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(_ *cobra.Command, args []string) error { return a.runIndex(args[0], title) },
+	}
+	cmd.Flags().StringVar(&title, "title", "Results", "title of the page, and of a README that is new")
+	return cmd
+}
+
+// runIndex writes the list of reports. Those that cannot be read are an error beside it.
+func (a *app) runIndex(dir, title string) error {
+	entries, unread := index.Find(dir)
+	if len(entries) == 0 {
+		return errors.Join(unread, usageError{fmt.Errorf("%s holds no report: dbtester analyze makes them", dir)})
+	}
+	files, err := index.Write(dir, title, entries)
+	for _, file := range files {
+		fmt.Fprintf(a.out, "%s in %s\n", english.Plural(len(entries), "report", ""), relative(file))
+	}
+	return errors.Join(unread, err)
 }
 
 // checkRuns returns an error if a folder holds no run.

@@ -137,6 +137,7 @@ func newRoot(a *app) *cobra.Command {
 		newControl(a),
 		newCleanup(a),
 		newAnalyze(a),
+		newIndex(a),
 		newCompare(a),
 		newUpload(a),
 		newInstall(a),

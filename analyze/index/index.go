@@ -1,0 +1,276 @@
+// Package index lists the reports below a folder on one page and in a README: when each
+// was run, what ran, where, and its verdict. It reads the JSON file of each report and
+// nothing else.
+package index
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// The files that are written, and the one that makes a folder a report.
+const (
+	Readme = "README.md"
+	Page   = "index.html"
+	source = "all-aggregated.json"
+)
+
+// begin and end are the lines in a README between which the list stands.
+const (
+	begin = "<!-- results: written by dbtester index -->"
+	end   = "<!-- end of results -->"
+)
+
+// generator marks pages that may be written anew.
+const generator = `<meta name="generator" content="dbtester index">`
+
+// Entry is one report.
+type Entry struct {
+	// Dir is the report's folder, relative to the index, with slashes.
+	Dir, Title string
+	// Date is when the first run of the report started, "" if its report does not have it.
+	Date string
+	// Databases are the columns with the versions that ran, Machines those that ran them,
+	// Tools the versions of dbtester; each once.
+	Databases, Machines, Tools []string
+	Verdict, Trust             string
+	Valid                      bool
+	// Link is the address of the report, relative to the index.
+	Link string
+}
+
+// report is what the index needs of a report's JSON file. Older files lack runs and
+// headline.
+type report struct {
+	Title    string `json:"title"`
+	Valid    bool   `json:"valid"`
+	Headline struct {
+		Verdict string `json:"verdict"`
+		Trust   struct {
+			Text string `json:"text"`
+		} `json:"trust"`
+	} `json:"headline"`
+	Runs []struct {
+		Tag      string   `json:"tag"`
+		Started  string   `json:"started"`
+		Versions []string `json:"versions"`
+		Tool     struct {
+			Version string `json:"version"`
+		} `json:"tool"`
+		Client  host `json:"client"`
+		Members []struct {
+			Host host `json:"host"`
+		} `json:"members"`
+	} `json:"runs"`
+	Table struct {
+		Columns []struct {
+			Text string `json:"text"`
+		} `json:"columns"`
+	} `json:"table"`
+}
+
+type host struct {
+	Name     string `json:"name"`
+	CPUs     int    `json:"cpus"`
+	CPUModel string `json:"cpu_model"`
+}
+
+// mostBytes bounds a report's JSON file.
+const mostBytes = 256 << 20
+
+// Find reads the reports below a folder, the newest first. It follows no symbolic links.
+// A report that cannot be read is an error beside the others.
+func Find(dir string) (entries []Entry, err error) {
+	var problems []error
+	walked := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && p != dir && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || d.Name() != source:
+			return nil
+		}
+		one, err := read(dir, p)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("read the report %s: %w", p, err))
+			return nil
+		}
+		entries = append(entries, one)
+		return nil
+	})
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(b.Date, a.Date) })
+	return entries, errors.Join(append(problems, walked)...)
+}
+
+// read makes the entry of one report.
+func read(dir, p string) (Entry, error) {
+	data, err := regularfile.Read(p, mostBytes)
+	if err != nil {
+		return Entry{}, err
+	}
+	var r report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Entry{}, err
+	}
+	inside, err := filepath.Rel(dir, filepath.Dir(p))
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Dir: filepath.ToSlash(inside), Title: r.Title, Verdict: r.Headline.Verdict, Trust: r.Headline.Trust.Text, Valid: r.Valid}
+	for _, name := range []string{"README.md", "report.html"} {
+		if info, err := os.Stat(filepath.Join(filepath.Dir(p), name)); err == nil && info.Mode().IsRegular() && e.Link == "" {
+			e.Link = (&url.URL{Path: path.Join(e.Dir, name)}).EscapedPath()
+		}
+	}
+	for _, one := range r.Runs {
+		if at, err := time.Parse(time.RFC3339, one.Started); err == nil {
+			if date := at.UTC().Format("2006-01-02 15:04"); e.Date == "" || date < e.Date {
+				e.Date = date
+			}
+		}
+		e.Databases = add(e.Databases, strings.TrimSpace(one.Tag+" "+strings.Join(one.Versions, ", ")))
+		e.Tools = add(e.Tools, one.Tool.Version)
+		e.Machines = add(e.Machines, one.Client.text())
+		for _, m := range one.Members {
+			e.Machines = add(e.Machines, m.Host.text())
+		}
+	}
+	for _, c := range r.Table.Columns {
+		if len(r.Runs) == 0 {
+			e.Databases = add(e.Databases, c.Text)
+		}
+	}
+	return e, nil
+}
+
+func (h host) text() string {
+	if h.CPUs == 0 {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPUModel))
+}
+
+// add adds a text that is not empty and not there.
+func add(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// Markdown returns the list as a table.
+func Markdown(entries []Entry) string {
+	clean := func(s string) string {
+		return strings.ReplaceAll(strings.ReplaceAll(plaintext.Markdown(s), "|", `\|`), "\n", " ")
+	}
+	list := func(texts []string) string {
+		var out []string
+		for _, s := range texts {
+			out = append(out, clean(s))
+		}
+		return strings.Join(out, "<br>")
+	}
+	var b strings.Builder
+	b.WriteString("| result | date (UTC) | databases | machines | dbtester | verdict |\n|---|---|---|---|---|---|\n")
+	for _, e := range entries {
+		name := clean(e.Name())
+		if e.Link != "" {
+			name = "[" + name + "](" + e.Link + ")"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, clean(e.Date), list(e.Databases), list(e.Machines), list(e.Tools), clean(e.Summary()))
+	}
+	return b.String()
+}
+
+// Name is the title, or the folder of a report without one.
+func (e Entry) Name() string {
+	if e.Title == "" {
+		return e.Dir
+	}
+	return e.Title
+}
+
+// Summary is the verdict and how far to trust it.
+func (e Entry) Summary() string {
+	switch {
+	case e.Verdict == "" && e.Valid:
+		return "made by an older version, which gave no verdict"
+	case e.Verdict == "":
+		return "NOT VALID; made by an older version, which gave no verdict"
+	}
+	return e.Verdict + " Trust: " + e.Trust
+}
+
+//go:embed index.html.tmpl
+var markup string
+
+// HTML returns the list as a page that needs nothing else.
+func HTML(title string, entries []Entry) ([]byte, error) {
+	t, err := template.New("index").Parse(markup)
+	if err != nil {
+		return nil, fmt.Errorf("read page template: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, map[string]any{"Title": title, "Entries": entries, "Generator": template.HTML(generator)}); err != nil {
+		return nil, fmt.Errorf("write page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Write writes the list of entries into a folder: a page, and a README, whose lines
+// outside the list stay. It overwrites no file that somebody else wrote: a README needs
+// the two lines between which the list belongs.
+func Write(dir, title string, entries []Entry) (files []string, err error) {
+	readme, err := readmeOf(filepath.Join(dir, Readme), title, Markdown(entries))
+	if err != nil {
+		return nil, err
+	}
+	page, err := HTML(title, entries)
+	if err != nil {
+		return nil, err
+	}
+	if old, err := regularfile.Read(filepath.Join(dir, Page), mostBytes); err == nil && !bytes.Contains(old, []byte(generator)) {
+		return nil, fmt.Errorf("%s was not written by dbtester index: move it away", filepath.Join(dir, Page))
+	}
+	for name, data := range map[string][]byte{Readme: readme, Page: page} {
+		if err := wholefile.Write(filepath.Join(dir, name), wholefile.Bytes(data)); err != nil {
+			return nil, fmt.Errorf("write the index: %w", err)
+		}
+	}
+	return []string{filepath.Join(dir, Readme), filepath.Join(dir, Page)}, nil
+}
+
+// readmeOf returns a README with the list in its place.
+func readmeOf(path, title, list string) ([]byte, error) {
+	part := begin + "\n" + list + end + "\n"
+	old, err := regularfile.Read(path, mostBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []byte("# " + plaintext.Markdown(title) + "\n\n" + part), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the README: %w", err)
+	}
+	before, rest, found := strings.Cut(string(old), begin+"\n")
+	_, after, ended := strings.Cut(rest, end+"\n")
+	if !found || !ended {
+		return nil, fmt.Errorf("%s has no place for the list: write the lines %q and %q where it belongs", path, begin, end)
+	}
+	return []byte(before + part + after), nil
+}

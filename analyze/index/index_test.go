@@ -1,0 +1,135 @@
+package index
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reports writes the JSON files of reports by their folders.
+func reports(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const (
+	newer = `{"schema_version": 1, "title": "Write | <b>x</b>", "valid": true, "headline": {"verdict": "etcd answered 2.1 times as many writes a second as consul.", "trust": {"text": "valid."}},
+"runs": [{"tag": "etcd", "started": "2026-11-21T23:10:03Z", "versions": ["3.7.3"], "tool": {"version": "v1.2.0"}, "client": {"name": "c", "cpus": 2, "cpu_model": "Xeon"}, "members": [{"host": {"cpus": 8, "cpu_model": "Epyc"}}, {}]},
+{"tag": "consul", "started": "2026-11-21T22:10:03Z", "versions": [], "tool": {"version": "v1.2.0"}, "client": {"name": "c", "cpus": 2, "cpu_model": "Xeon"}, "members": []}]}`
+	older = `{"title": "Reads", "valid": false, "table": {"columns": [{"tag": "etcd", "text": "etcd (ran 3.7.3)"}]}}`
+)
+
+func TestFind(t *testing.T) {
+	dir := reports(t, map[string]string{"b/all-aggregated.json": older, "a b/report/all-aggregated.json": newer, "a b/report/README.md": "", ".hidden/all-aggregated.json": newer, "c/all-aggregated.json": "{"})
+	got, err := Find(dir)
+	if err == nil || !strings.Contains(err.Error(), filepath.Join("c", "all-aggregated.json")) {
+		t.Errorf("the broken report must be an error, got %v", err)
+	}
+	want := []Entry{
+		{Dir: "a b/report", Title: "Write | <b>x</b>", Date: "2026-11-21 22:10", Databases: []string{"etcd 3.7.3", "consul"}, Machines: []string{"2 CPUs Xeon", "8 CPUs Epyc"}, Tools: []string{"v1.2.0"},
+			Verdict: "etcd answered 2.1 times as many writes a second as consul.", Trust: "valid.", Valid: true, Link: "a%20b/report/README.md"},
+		{Dir: "b", Title: "Reads", Databases: []string{"etcd (ran 3.7.3)"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := reports(t, map[string]string{"a/all-aggregated.json": newer, "a/report.html": ""})
+	entries, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time over its own files
+		files, err := Write(dir, "My results", entries)
+		if err != nil || len(files) != 2 {
+			t.Fatalf("write: %v, %q", err, files)
+		}
+	}
+	readme, page := text(t, dir, Readme), text(t, dir, Page)
+	for _, want := range []string{"# My results\n", `| [Write \| &lt;b&gt;x&lt;/b&gt;](a/report.html) | 2026-11-21 22:10 | etcd 3.7.3<br>consul |`, "as consul. Trust: valid. |\n"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("the README has no %q:\n%s", want, readme)
+		}
+	}
+	for _, want := range []string{`<a href="a/report.html">Write | &lt;b&gt;x&lt;/b&gt;</a>`, "<h1>My results</h1>", generator} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
+		}
+	}
+	// What somebody wrote around the list stays.
+	own := strings.Replace(readme, "# My results", "# Mine\n\nwords", 1) + "\nmore words\n"
+	put(t, dir, Readme, own)
+	if _, err := Write(dir, "My results", entries); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(own, text(t, dir, Readme)); diff != "" {
+		t.Errorf("the README (-before +after):\n%s", diff)
+	}
+}
+
+// Files of others are not overwritten.
+func TestWriteRefuses(t *testing.T) {
+	for name, want := range map[string]string{Readme: "has no place for the list", Page: "was not written by dbtester index"} {
+		dir := reports(t, map[string]string{"a/all-aggregated.json": older, name: "something"})
+		entries, err := Find(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(dir, "t", entries); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if got := text(t, dir, name); got != "something" {
+			t.Errorf("%s was overwritten: %s", name, got)
+		}
+	}
+}
+
+func text(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The list of published results names every one of them: dbtester index test-results
+// writes it anew.
+func TestPublishedResultsAreListed(t *testing.T) {
+	dir := filepath.Join("..", "..", "test-results")
+	entries, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) < 3 {
+		t.Errorf("only %d reports were found: the test looks in the wrong place", len(entries))
+	}
+	readme := text(t, dir, Readme)
+	for _, e := range entries {
+		if e.Link == "" || !strings.Contains(readme, "("+e.Link+")") {
+			t.Errorf("%s has no link to %q; run: dbtester index test-results", filepath.Join(dir, Readme), e.Link)
+		}
+	}
+}
