@@ -27,6 +27,10 @@ type Options struct {
 	Metrics []string
 	// Margin is the largest difference that does not matter, as a share.
 	Margin float64
+	// Looks are the numbers of pairs at which a session may stop; none is one look at
+	// all of them. Block is how many pairs at the end confirm a verdict of worse.
+	Looks []int
+	Block int
 }
 
 // Alpha is the chance that a comparison of equal sides finds a difference.
@@ -208,11 +212,26 @@ func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 			r.rows = append(r.rows, one)
 		}
 	}
-	r.Result = abtest.Judge(abtest.Rule{Alpha: Alpha, Margin: o.Margin}, metrics)
+	r.Result = decide(o, metrics)
 	if undecided && r.Verdict != abtest.Worse {
 		r.Verdict = abtest.Inconclusive
 	}
 	return unknown, nil
+}
+
+// decide judges, and confirms by the block at the end of the pairs if there is one.
+func decide(o Options, metrics []abtest.Metric) abtest.Result {
+	rule := abtest.Rule{Alpha: Alpha, Margin: o.Margin, Looks: o.Looks}
+	if o.Block == 0 {
+		return abtest.Judge(rule, metrics)
+	}
+	before := slices.Clone(metrics)
+	for i, m := range before {
+		if pairs, ok := m.Sample.(abtest.Pairs); ok {
+			before[i].Sample = pairs[:max(len(pairs)-o.Block, 0)]
+		}
+	}
+	return abtest.Confirm(rule, abtest.Judge(rule, before), metrics, o.Block)
 }
 
 // Percent returns a shift of logarithms as a change in percent.

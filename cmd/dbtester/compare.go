@@ -23,6 +23,7 @@ type compareFlags struct {
 	margin  string
 	format  string
 	keyFile string
+	made    makeFlags
 }
 
 // boundary is --to: the arguments after it are those of B.
@@ -63,14 +64,15 @@ func (b *boundary) sides(args []string) (from, to []string) {
 func newCompare(a *app) *cobra.Command {
 	f := compareFlags{to: boundary{at: -1}}
 	cmd := &cobra.Command{
-		Use:   "compare RUN... --to RUN...",
-		Short: "Decide from recorded runs whether those after --to are better, worse or equivalent",
+		Use:   "compare RUN... --to RUN... | --a FILE --b FILE",
+		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runCompare(cmd.Context(), &f, args) },
 	}
 	flags := cmd.Flags()
 	f.to.flags = flags
 	flags.Var(&f.to, "to", "the runs after it are B, those before it A")
 	flags.Lookup("to").NoOptDefVal = here
+	f.made.register(a, flags)
 	flags.StringVar(&f.tag, "tag", "", "folder of the database in A's runs (default: the only one)")
 	flags.StringVar(&f.toTag, "to-tag", "", "the same of B's runs (default: as --tag)")
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
@@ -112,25 +114,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	if !ok {
 		return usageError{fmt.Errorf("format must be text, json, csv, markdown or benchstat, got %q", f.format)}
 	}
-	from, to := f.to.sides(args)
-	if len(from) == 0 || len(to) == 0 {
-		return usageError{errors.New("name the result folders of A, then --to, then those of B")}
-	}
-	remote, err := a.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
-	defer func() { err = errors.Join(err, remote.remove()) }()
-	if err != nil {
-		return err
-	}
-	if o.A, err = a.withoutReports(remote.runs[:len(from)]); err == nil {
-		o.B, err = a.withoutReports(remote.runs[len(from):])
-	}
-	if err != nil {
-		return err
-	}
-	if err := checkRuns(slices.Concat(o.A, o.B)); err != nil {
-		return err
-	}
-	report, err := compare.Run(ctx, o)
+	report, err := a.compareReport(ctx, f, o, args)
 	if refusal := (*compare.Refusal)(nil); errors.As(err, &refusal) {
 		return usageError{err}
 	}
@@ -143,6 +127,35 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	}
 	fmt.Fprint(a.out, text)
 	return verdictError(report)
+}
+
+// compareReport compares recorded runs, or makes runs in turns.
+func (a *app) compareReport(ctx context.Context, f *compareFlags, o compare.Options, args []string) (report *compare.Report, err error) {
+	from, to := f.to.sides(args)
+	if f.made.a != "" || f.made.b != "" {
+		if len(args) > 0 || f.to.at >= 0 {
+			return nil, usageError{errors.New("name runs, or experiment files with --a and --b")}
+		}
+		return a.makePairs(ctx, &f.made, o)
+	}
+	if len(from) == 0 || len(to) == 0 {
+		return nil, usageError{errors.New("name the result folders of A, then --to, then those of B")}
+	}
+	remote, err := a.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
+	defer func() { err = errors.Join(err, remote.remove()) }()
+	if err != nil {
+		return nil, err
+	}
+	if o.A, err = a.withoutReports(remote.runs[:len(from)]); err == nil {
+		o.B, err = a.withoutReports(remote.runs[len(from):])
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRuns(slices.Concat(o.A, o.B)); err != nil {
+		return nil, err
+	}
+	return compare.Run(ctx, o)
 }
 
 // verdictError is what the exit code of a comparison comes from.

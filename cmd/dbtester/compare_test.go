@@ -64,6 +64,11 @@ func TestCompare(t *testing.T) {
 		{"unknown metric", args("--metric", "p42", a, "--to", b), exitUsage, "", `got "p42"`},
 		{"unknown format", args("--format", "xml", a, "--to", b), exitUsage, "", `got "xml"`},
 		{"margin", args("--margin", "0.03", a, "--to", b), exitUsage, "", `got "0.03"`},
+		{"A without B", args("--a", "../../test-configs/local-etcd-write-100k.yaml"), exitUsage, "", "needs both --a FILE and --b FILE"},
+		{"runs and files", args("--a", "x.yaml", "--b", "y.yaml", a), exitUsage, "", "name runs, or experiment files"},
+		{"odd pairs", args("--a", "x.yaml", "--b", "y.yaml", "--pairs", "3"), exitUsage, "", "pairs must be an even number of at least 2, got 3"},
+		{"until before pairs", args("--a", "x.yaml", "--b", "y.yaml", "--until", "4"), exitUsage, "", "until must be an even number of at least the 8 pairs, got 4"},
+		{"several databases", args("--a", "../../test-configs/all-five-local.yaml", "--b", "y.yaml"), exitUsage, "", "must have one database to be compared, got 5"},
 		{"no database of this name", args("--tag", "zk", a[:1], "--to", b[:1]), exitUsage, "", "holds etcd-v3.6: choose one"},
 	} {
 		code, out, errs := program(t, append([]string{"compare"}, tt.args...)...)
