@@ -2,6 +2,7 @@ package figure
 
 import (
 	"cmp"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"maps"
@@ -63,21 +64,31 @@ func newShades(picture *image.RGBA) *shades {
 	return s
 }
 
+// runEnd returns where the pixels of a row end that are equal to the first-th one.
+func runEnd(row []uint8, first, width int) int {
+	all := row[: 4*width : 4*width]
+	same := binary.LittleEndian.Uint32(all[4*first:])
+	twice := uint64(same)<<32 | uint64(same)
+	x := first + 1
+	for ; x+1 < width && binary.LittleEndian.Uint64(all[4*x:]) == twice; x += 2 {
+	}
+	for ; x < width && binary.LittleEndian.Uint32(all[4*x:]) == same; x++ {
+	}
+	return x
+}
+
 func countColors(picture *image.RGBA) map[rgb]int {
 	counts := map[rgb]int{}
 	bounds := picture.Bounds()
 	for y := range bounds.Dy() {
 		row := picture.Pix[y*picture.Stride:]
 		// Neighbours are mostly equal, so that runs are counted at once.
-		last, run := pixel(row), 0
-		for x := range bounds.Dx() {
-			if c := pixel(row[4*x:]); c != last {
-				counts[last] += run
-				last, run = c, 0
-			}
-			run++
+		first := 0
+		for first < bounds.Dx() {
+			next := runEnd(row, first, bounds.Dx())
+			counts[pixel(row[4*first:])] += next - first
+			first = next
 		}
-		counts[last] += run
 	}
 	return counts
 }
@@ -98,14 +109,15 @@ func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 	}
 	small := image.NewPaletted(picture.Bounds(), palette)
 	for y := range small.Rect.Dy() {
-		row := picture.Pix[y*picture.Stride:]
-		last := pixel(row)
-		nearest := index[last.bucket()]
-		for x := range small.Rect.Dx() {
-			if c := pixel(row[4*x:]); c != last {
-				last, nearest = c, index[c.bucket()]
+		row, out := picture.Pix[y*picture.Stride:], small.Pix[y*small.Stride:]
+		for first := 0; first < small.Rect.Dx(); {
+			next := runEnd(row, first, small.Rect.Dx())
+			if nearest := index[pixel(row[4*first:]).bucket()]; nearest != 0 { // as the picture is made
+				for x := first; x < next; x++ {
+					out[x] = nearest
+				}
 			}
-			small.Pix[y*small.Stride+x] = nearest
+			first = next
 		}
 	}
 	return small
