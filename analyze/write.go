@@ -10,12 +10,24 @@ import (
 
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
-	steps := []func() error{d.writeTable, d.writeSeries, d.writeByClients}
+	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
+		return err
+	}
 	d.drawn = d.charts.Figures()
+	// Drawing needs memory, and figures have all they need.
+	for _, r := range d.runs {
+		r.Forget()
+	}
+	var steps []func() error
 	for _, f := range d.drawn {
 		steps = append(steps, func() error { return d.out.figure(f) })
 	}
-	for _, step := range append(steps, d.writeReadme, d.writeHTML) {
+	return d.all(ctx, append(steps, d.writeReadme, d.writeHTML))
+}
+
+// all does the steps until one fails, and notes the files that they wrote.
+func (d *document) all(ctx context.Context, steps []func() error) error {
+	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

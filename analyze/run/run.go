@@ -72,3 +72,21 @@ func (r *Run) StepLabel(s results.Step) string {
 	rates := r.Info.SteppedRates()
 	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates)
 }
+
+// Forget drops what only tables, series and figures need, most of a run's memory: heat
+// maps, what members reported, and all samples except the last of each machine.
+func (r *Run) Forget() {
+	r.Heat.Bins = nil
+	m := &r.Machines
+	m.Client.forget()
+	for i := range m.Servers {
+		m.Servers[i].forget()
+	}
+}
+
+func (m *Machine) forget() {
+	if n := len(m.Samples); n > 0 {
+		m.Samples = slices.Clone(m.Samples[n-1:])
+	}
+	m.Own.Samples = nil
+}
