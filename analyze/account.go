@@ -90,6 +90,9 @@ func accountOf(c *run.Run) account {
 	for _, name := range run.OptionNames([]*run.Run{c}) {
 		options = append(options, name+"="+all[name])
 	}
+	if text := c.Info.Settings(); text != "" {
+		a.add("settings that differ from the release's defaults", "%s", text)
+	}
 	a.add("options", "%s", strings.Join(options, " "))
 	return a
 }

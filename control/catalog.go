@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/config"
@@ -27,6 +28,13 @@ func Catalog(r *database.Registry) config.Catalog {
 		_, snapshots := driver.(database.Snapshotter)
 		_, prefix := driver.(database.Cleaner)
 		_, sizes := driver.(database.FillReporter)
+		var upstream func(any, string)
+		if _, knows := driver.(database.Upstream); knows {
+			embedded := d.Info.Embedded
+			upstream = func(options any, version string) {
+				options.(database.Upstream).SetUpstream(database.PlainVersion(cmp.Or(version, embedded)))
+			}
+		}
 		var classic func(any) string
 		if _, differs := driver.(database.Classic); differs {
 			classic = func(options any) string { return options.(database.Classic).SetClassic() }
@@ -50,6 +58,7 @@ func Catalog(r *database.Registry) config.Catalog {
 			Prefix:     prefix,
 			Sizes:      sizes,
 			Embedded:   embedded,
+			Upstream:   upstream,
 			Classic:    classic,
 
 			CompactEvery: d.Info.CompactEvery,

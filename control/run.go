@@ -92,9 +92,20 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	}
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
-		State: results.StateRunning, Options: options, Fsync: r.fsync(),
+		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Fsync: r.fsync(),
 		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(),
 	}, nil
+}
+
+// settings returns what differs from the defaults of the release, nil if that is not
+// known.
+func (r *run) settings() *results.Settings {
+	d, ok := r.driver.(database.Upstream)
+	if !ok || len(r.db.Endpoints) > 0 {
+		return nil
+	}
+	version := database.PlainVersion(cmp.Or(release(r.experiment, r.entry, r.db), r.entry.Info.Embedded))
+	return &results.Settings{Release: version, Changed: d.Changed(version)}
 }
 
 // members are the members before they started: those that agents run, or the

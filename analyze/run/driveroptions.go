@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,17 @@ import (
 // Options returns the driver's settings by name; one inside another is named
 // OUTER.INNER.
 func (i *Info) Options() map[string]string {
+	if i.Record.OptionTexts != nil {
+		out := map[string]string{}
+		for name, text := range i.Record.OptionTexts {
+			words := strings.Split(text, " ")
+			for n := range words {
+				words[n] = optionText(words[n])
+			}
+			out[name] = strings.Join(words, " ")
+		}
+		return out
+	}
 	var tree map[string]any
 	if json.Unmarshal(i.Record.Options, &tree) != nil {
 		return nil // no options, or not a set of them
@@ -22,11 +34,32 @@ func (i *Info) Options() map[string]string {
 }
 
 // OptionTransport is the setting by which a database's client is chosen.
-const OptionTransport = "Transport"
+const OptionTransport = "transport"
 
 // Transport returns the implementation of the client, "" if the database has one alone
 // or the records do not name it.
-func (i *Info) Transport() string { return i.Options()[OptionTransport] }
+func (i *Info) Transport() string {
+	options := i.Options()
+	return cmp.Or(options[OptionTransport], options["Transport"]) // older manifests have names of Go
+}
+
+// Settings describes the settings that differ from the defaults of the release, "" if they
+// were not recorded.
+func (i *Info) Settings() string {
+	s := i.Record.Settings
+	if s == nil {
+		return ""
+	}
+	if len(s.Changed) == 0 {
+		return "none differs from the defaults of the release"
+	}
+	var parts []string
+	for _, one := range s.Changed {
+		one.Value = optionText(one.Value)
+		parts = append(parts, one.String())
+	}
+	return strings.Join(parts, ", ")
+}
 
 func flatten(out map[string]string, prefix string, tree map[string]any) {
 	for name, value := range tree {

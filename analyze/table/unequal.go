@@ -43,7 +43,7 @@ func Unequal(runs []*run.Run, names map[string]string) []string {
 		add(same, []aspect{{"versions", func(r *run.Run) string { return JoinDistinct(r.Info.Versions()) }}})
 	}
 	for _, name := range run.OptionNames(runs) {
-		if name != run.OptionTransport {
+		if !strings.EqualFold(name, run.OptionTransport) {
 			add(runs, []aspect{{"option " + name, func(r *run.Run) string { return r.Info.Options()[name] }}})
 		}
 	}

@@ -13,7 +13,11 @@ import (
 // parse reads a file whose load and databases are given.
 func parse(t *testing.T, load, databases string) *config.Experiment {
 	t.Helper()
-	text := "title: forecast\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\nload: {" + load + "}\ndatabases: {" + databases + "}\n"
+	return parseText(t, "title: forecast\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\nload: {"+load+"}\ndatabases: {"+databases+"}\n")
+}
+
+func parseText(t *testing.T, text string) *config.Experiment {
+	t.Helper()
 	e, _, err := config.Parse("x.yaml", []byte(text), control.Catalog(all.Registry()))
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)

@@ -47,6 +47,9 @@ type Entry struct {
 	Prefix, Sizes bool
 	// Embedded needs no version.
 	Embedded bool
+	// Upstream changes options to the defaults of a release, "" being the one that runs
+	// without a version. It is nil if these are not known.
+	Upstream func(options any, version string)
 	// Classic changes options, before a classic file is read into them, to those of the
 	// classic tool where they differ from today's, and describes the change. It may be nil.
 	Classic func(options any) string

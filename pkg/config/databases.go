@@ -60,6 +60,11 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:  row{Name: "hosts", Usually: "the file's", Meaning: "its machines"},
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
 		}.Field(),
+		databaseKey[string]{
+			Row:  row{Name: "defaults", Usually: "the file's", Meaning: "options that are not given: `dbtester` or `upstream`"},
+			Kind: yamlfile.WordKind(DefaultsOwn, DefaultsUpstream), At: func(d *databaseSpec) *string { return &d.Defaults },
+			Shown: func(d *databaseSpec) bool { return d.Defaults == DefaultsUpstream },
+		}.Field(),
 		databaseKey[int]{
 			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "how many members its cluster has: the first of its hosts"},
 			Kind: yamlfile.SmallKind(), At: func(d *databaseSpec) *int { return &d.members }, Node: leftOut[databaseSpec],

@@ -142,6 +142,9 @@ type Database struct {
 	// TLS is nil for plaintext, Auth for clients that show no credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`
+	// Defaults is where options come from that the file does not give: [DefaultsUpstream]
+	// is the release that the file names, "" is dbtester.
+	Defaults string `json:"defaults,omitempty"`
 	// Options is the driver's options struct, decoded over its defaults: the value
 	// that Catalog gave.
 	Options any `json:"options,omitempty"`

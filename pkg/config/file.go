@@ -15,6 +15,7 @@ type fileSpec struct {
 	Experiment
 	hosts     []written[hostSpec]
 	members   int
+	defaults  string
 	agentPort int
 	tls       written[TLS]
 	auth      written[Auth]
@@ -89,6 +90,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row: row{Name: "hosts",
 				Meaning: "the database machines: an address, an address with its agent's port, or a mapping with the [keys of a host](#keys-of-a-host)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
+		}.Field(),
+		fileKey[string]{
+			Row: row{Name: "defaults", Preset: DefaultsOwn,
+				Meaning: "[options](#defaults) that the file does not give: `dbtester`, or `upstream` for each release's own"},
+			Kind: yamlfile.WordKind(DefaultsOwn, DefaultsUpstream), At: func(f *fileSpec) *string { return &f.defaults }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "members", Unit: "members", Usually: "the hosts",

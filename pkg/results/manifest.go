@@ -130,9 +130,14 @@ type DatabaseRun struct {
 	State       State           `json:"state"`
 	Error       string          `json:"error,omitempty"`
 	Options     json.RawMessage `json:"options,omitempty"`
-	Fsync       string          `json:"fsync,omitempty"`
-	Load        Load            `json:"load"`
-	Members     []Member        `json:"members"`
+	// OptionTexts are Options by their names in experiment files, as texts with units;
+	// older manifests have none.
+	OptionTexts map[string]string `json:"option_texts,omitempty"`
+	// Settings is nil for a cluster that ran already, and in older manifests.
+	Settings *Settings `json:"settings,omitempty"`
+	Fsync    string    `json:"fsync,omitempty"`
+	Load     Load      `json:"load"`
+	Members  []Member  `json:"members"`
 	// LogRules and LogTimes are how events are found in the members' logs.
 	LogRules []logrule.Rule `json:"log_rules,omitempty"`
 	LogTimes []logrule.Time `json:"log_times,omitempty"`

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// The words of the key defaults.
+const (
+	DefaultsOwn      = "dbtester"
+	DefaultsUpstream = "upstream"
+)
+
+// defaults reads the options again over those of the release, if the file asks for that.
+func (r *databaseResolver) defaults() {
+	spec, asked := r.spec, cmp.Or(r.spec.Defaults, r.file.defaults)
+	spec.Defaults = ""
+	if asked != DefaultsUpstream {
+		return
+	}
+	if spec.entry.Upstream == nil || spec.Options == nil {
+		if at := r.db.NodeOf("defaults"); at != nil {
+			r.Errorf(at, "defaults: %s has no upstream defaults that are known", spec.Name)
+		}
+		return
+	}
+	spec.Defaults = DefaultsUpstream
+	options := spec.entry.Options()
+	spec.entry.Upstream(options, spec.Version)
+	if node := r.db.NodeOf("options"); node != nil {
+		// The first reading reported what is wrong with it.
+		yamlfile.ReadOptions(yamlfile.New(""), "options", node, options)
+	}
+	spec.Options = options
+}
+
+// OptionTexts returns the options by their keys, as texts with units. A list has spaces
+// between its items.
+func (d *Database) OptionTexts() map[string]string {
+	node, err := yamlfile.ShowOptions(d.Options)
+	if err != nil || node == nil || !yamlfile.IsMapping(node) {
+		return nil
+	}
+	texts := map[string]string{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		value := node.Content[i+1]
+		items := []string{value.Value}
+		if yamlfile.IsList(value) {
+			items = nil
+			for _, item := range value.Content {
+				items = append(items, item.Value)
+			}
+		}
+		texts[node.Content[i].Value] = strings.Join(items, " ")
+	}
+	return texts
+}

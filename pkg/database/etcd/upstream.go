@@ -1,0 +1,65 @@
+package etcd
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var _ database.Upstream = (*Server)(nil)
+
+// etcd's own defaults (server/embed/config.go and server/etcdserver of the releases).
+// That of --snapshot-count changed with 3.6, those of the logger with 3.5.
+const (
+	upstreamHeartbeat = 100 * time.Millisecond
+	upstreamElection  = time.Second
+)
+
+func upstreamSnapshotCount(version string) int64 {
+	if database.Since(version, "3.6.0") {
+		return 10_000
+	}
+	return 100_000
+}
+
+// SetUpstream sets what etcd takes without a flag.
+func (s *Server) SetUpstream(version string) {
+	s.SnapshotCount = upstreamSnapshotCount(version)
+	s.QuotaBackendBytes = 0 // for etcd its default
+	s.HeartbeatInterval, s.ElectionTimeout, s.LogLevel = upstreamHeartbeat, upstreamElection, "info"
+}
+
+// Changed returns flags by their names, times in milliseconds and sizes in bytes.
+func (s *Server) Changed(version string) []database.Setting {
+	whole := func(name string, is, preset int64) database.Setting {
+		return database.Setting{Name: name, Value: strconv.FormatInt(is, 10), Default: strconv.FormatInt(preset, 10)}
+	}
+	truth := func(name string, is bool) database.Setting {
+		return database.Setting{Name: name, Value: strconv.FormatBool(is), Default: "false"}
+	}
+	logger := "capnslog"
+	if database.Since(version, "3.5.0") {
+		logger = "zap"
+	}
+	quota := s.QuotaBackendBytes
+	if quota == 0 {
+		quota = defaultQuota
+	}
+	list := database.Differing(
+		whole("--snapshot-count", s.SnapshotCount, upstreamSnapshotCount(version)),
+		whole("--quota-backend-bytes", quota, defaultQuota),
+		whole("--heartbeat-interval", s.HeartbeatInterval.Milliseconds(), upstreamHeartbeat.Milliseconds()),
+		whole("--election-timeout", s.ElectionTimeout.Milliseconds(), upstreamElection.Milliseconds()),
+		database.Setting{Name: "--logger", Value: "zap", Default: logger},
+		database.Setting{Name: "--log-level", Value: s.LogLevel, Default: "info"},
+		truth("--unsafe-no-fsync", s.UnsafeNoFsync),
+		truth("--enable-pprof", s.Pprof),
+	)
+	for _, f := range s.Flags {
+		name, value, _ := strings.Cut(f, "=")
+		list = append(list, database.Setting{Name: name, Value: value})
+	}
+	return list
+}

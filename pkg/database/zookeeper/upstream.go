@@ -1,0 +1,65 @@
+package zookeeper
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var _ database.Upstream = (*Options)(nil)
+
+// ZooKeeper's own defaults: of zoo_sample.cfg for the keys that a cluster must give
+// (tickTime, initLimit, syncLimit), of the server's code for the others, and of
+// bin/zkServer.sh for the heap, which from 3.5 on is ZK_SERVER_HEAP, 1000 MB.
+const (
+	upstreamHeap        = "1000m"
+	upstreamConnections = 60
+	upstreamBacklog     = 50 // -1, for which Java takes 50
+)
+
+func upstreamXmx(version string) string {
+	if database.Since(version, "3.5.0") {
+		return upstreamHeap
+	}
+	return ""
+}
+
+// SetUpstream sets what the release has without a configuration of its own, and the heap
+// of its start script.
+func (o *Options) SetUpstream(version string) {
+	o.JavaXms, o.JavaXmx, o.JuteMaxBuffer = "", upstreamXmx(version), DefaultMaxPacket
+	o.TickTime, o.InitLimit, o.SyncLimit = 2000, 10, 5
+	o.SnapCount, o.PreAllocSize, o.ForceSync = 100_000, 64<<10, true
+	o.MaxClientConnections, o.ListenBacklog = upstreamConnections, upstreamBacklog
+}
+
+// Changed returns keys of zoo.cfg and arguments of the JVM by their names.
+func (o *Options) Changed(version string) []database.Setting {
+	whole := func(name string, is, preset int) database.Setting {
+		return database.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}
+	}
+	yes := map[bool]string{true: "yes", false: "no"}
+	list := database.Differing(
+		database.Setting{Name: "-Xms", Value: o.JavaXms},
+		database.Setting{Name: "-Xmx", Value: o.JavaXmx, Default: upstreamXmx(version)},
+		whole("jute.maxbuffer", o.JuteMaxBuffer, DefaultMaxPacket),
+		whole("tickTime", o.TickTime, 2000),
+		whole("initLimit", o.InitLimit, 10),
+		whole("syncLimit", o.SyncLimit, 5),
+		whole("snapCount", o.SnapCount, 100_000),
+		whole("preAllocSize", o.PreAllocSize, 64<<10),
+		whole("maxClientCnxns", o.MaxClientConnections, upstreamConnections),
+		whole("clientPortListenBacklog", o.ListenBacklog, upstreamBacklog),
+		database.Setting{Name: "forceSync", Value: yes[o.ForceSync], Default: "yes"},
+		database.Setting{Name: "jvm.pause.monitor", Value: "true", Default: "false"},
+	)
+	if database.Since(version, "3.5.0") { // 3.4 has no such server
+		list = append(list, database.Setting{Name: "admin.enableServer", Value: "false", Default: "true"})
+	}
+	for _, f := range o.Flags {
+		name, value, _ := strings.Cut(f, "=")
+		list = append(list, database.Setting{Name: name, Value: value})
+	}
+	return list
+}
