@@ -31,6 +31,8 @@ type Options struct {
 	// all of them. Block is how many pairs at the end confirm a verdict of worse.
 	Looks []int
 	Block int
+
+	open func(folder string) ([]*run.Run, error) // run.FromFolder if nil
 }
 
 // Alpha is the chance that a comparison of equal sides finds a difference.
@@ -73,8 +75,11 @@ type Side struct {
 
 // Run reads and compares. Its error is a [*Refusal] if the question has no meaning.
 func Run(ctx context.Context, o Options) (*Report, error) {
-	a, errA := readSide(ctx, "A", o.A, o.TagA)
-	b, errB := readSide(ctx, "B", o.B, o.TagB)
+	if o.open == nil {
+		o.open = run.FromFolder
+	}
+	a, errA := o.readSide(ctx, "A", o.A, o.TagA)
+	b, errB := o.readSide(ctx, "B", o.B, o.TagB)
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, err
 	}
@@ -82,13 +87,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // readSide reads the runs of one side.
-func readSide(ctx context.Context, name string, folders []string, tag string) (Side, error) {
+func (o *Options) readSide(ctx context.Context, name string, folders []string, tag string) (Side, error) {
 	s := Side{Name: name}
 	for _, folder := range folders {
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
-		runs, err := run.FromFolder(folder)
+		runs, err := o.open(folder)
 		if err != nil {
 			return s, err
 		}

@@ -4,76 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/abtest"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// factory makes runs whose p50 follows a law.
+// factory makes runs in memory, whose throughput follows a law.
 type factory struct {
-	t     *testing.T
 	order []string
-	p50   func(side string, n int) time.Duration // n counts the runs of a side from 0
+	law   func(side string, n int) float64 // n counts the runs of a side from 0
 	edit  func(side string, r *results.DatabaseRun)
+	made  map[string]*run.Run // by folder
 }
 
-func (f *factory) make(_ context.Context, side string) (string, error) {
+func (f *factory) make(_ context.Context, name string) (string, error) {
 	n := 0
 	for _, s := range f.order {
-		if s == side {
+		if s == name {
 			n++
 		}
 	}
-	x := runtest.NewFixture(f.t, filepath.Join(f.t.TempDir(), fmt.Sprint(side, n)))
-	x.Alike, x.M.RunID = true, fmt.Sprint(side, n)
-	r := x.Database("etcd-v3.6", f.p50(side, n))
-	r.LoadStart = r.LoadStart.Add(time.Duration(len(f.order)) * time.Minute) // only its order counts here
+	one := side(name, len(f.order), 0, f.law(name, n)).Runs[0]
+	one.Folder = fmt.Sprint(name, n)
+	one.Run.Info.Manifest.RunID = one.Folder
 	if f.edit != nil {
-		f.edit(side, r)
+		f.edit(name, one.Run.Info.Record)
 	}
-	f.order = append(f.order, side)
-	return x.Write(), nil
+	if f.made == nil {
+		f.made = map[string]*run.Run{}
+	}
+	f.made[one.Folder] = one.Run
+	f.order = append(f.order, name)
+	return one.Folder, nil
 }
 
-// session makes 6 pairs of the median of latencies, and up to 8.
+// session makes 6 pairs.
 func session(f *factory) *Session {
-	return &Session{Options: Options{Metrics: []string{"p50"}, Margin: .03}, Pairs: 6, Until: 6, Make: f.make, Say: func(string) {}}
+	open := func(folder string) ([]*run.Run, error) { return []*run.Run{f.made[folder]}, nil }
+	return &Session{Options: Options{Metrics: []string{"throughput"}, Margin: .03, open: open}, Pairs: 6, Until: 6, Make: f.make, Say: func(string) {}}
 }
 
 func TestSession(t *testing.T) {
-	const ms = time.Millisecond
-	wobble := func(n int) time.Duration { return time.Duration(n) * 10 * time.Microsecond }
+	wobble := func(n int) float64 { return 1000 + 2*float64(n) }
 	for _, tt := range []struct {
 		name  string
 		until int
-		p50   func(side string, n int) time.Duration
+		law   func(side string, n int) float64
 		want  abtest.Verdict
 		pairs int
 	}{
-		{"equal", 6, func(_ string, n int) time.Duration { return 20*ms + wobble(n) }, abtest.Equivalent, 6},
-		{"worse and confirmed", 6, func(side string, n int) time.Duration {
-			return 20*ms + wobble(n) + ms*time.Duration(3*strings.Count(side, "B"))
-		}, abtest.Worse, 8},
-		{"worse until the block", 6, func(side string, n int) time.Duration {
+		{"equal", 6, func(_ string, n int) float64 { return wobble(n) }, abtest.Equivalent, 6},
+		{"worse and confirmed", 6, func(side string, n int) float64 { return wobble(n) - 80*float64(strings.Count(side, "B")) }, abtest.Worse, 8},
+		{"worse until the block", 6, func(side string, n int) float64 {
 			if side == "B" && n < 6 {
-				return 23*ms + wobble(n)
+				return wobble(n) - 80
 			}
-			return 20*ms + wobble(n)
+			return wobble(n)
 		}, abtest.Inconclusive, 8},
-		{"never decided", 8, func(side string, n int) time.Duration {
+		{"never decided", 8, func(side string, n int) float64 {
 			if side == "B" {
-				return 20*ms + 5*ms*time.Duration(1-2*(n%2))
+				return 1000 + 200*float64(1-2*(n%2))
 			}
-			return 20 * ms
+			return 1000
 		}, abtest.Inconclusive, 8},
 	} {
-		f := &factory{t: t, p50: tt.p50}
+		f := &factory{law: tt.law}
 		s := session(f)
 		s.Until = tt.until
 		r, err := s.Conduct(t.Context())
@@ -95,15 +94,15 @@ func TestSession(t *testing.T) {
 // TestSessionStops: a session that has no meaning or is not valid ends with the pair
 // that shows it, and one whose run fails with that error.
 func TestSessionStops(t *testing.T) {
-	same := func(string, int) time.Duration { return time.Millisecond }
-	f := &factory{t: t, p50: same, edit: func(side string, r *results.DatabaseRun) {
+	same := func(string, int) float64 { return 1000 }
+	f := &factory{law: same, edit: func(side string, r *results.DatabaseRun) {
 		r.Load.ValueSize = len(side + strings.Repeat("B", int(side[0]-'A')))
 	}}
 	_, err := session(f).Conduct(t.Context())
 	if refusal := (*Refusal)(nil); !errors.As(err, &refusal) || len(f.order) != 2 {
 		t.Errorf("loads that differ: %v after %d runs, want a refusal after 2", err, len(f.order))
 	}
-	f = &factory{t: t, p50: same, edit: func(_ string, r *results.DatabaseRun) {
+	f = &factory{law: same, edit: func(_ string, r *results.DatabaseRun) {
 		r.Validity = []results.Mark{{Code: "server lost", Invalid: true}}
 	}}
 	if r, err := session(f).Conduct(t.Context()); err != nil || r.Word() != Invalid || len(f.order) != 2 {
