@@ -80,5 +80,6 @@ func Sources() []Source {
 		groupCPU(),
 		groupMemory(),
 		groupMemoryLimit(),
+		diskFree(),
 	}
 }

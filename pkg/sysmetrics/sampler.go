@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -116,6 +118,9 @@ func (s *Sampler) Sample() (results.Sample, error) {
 	if s.options.Clients != nil {
 		sample.Values.Set(metric.Clients, float64(s.options.Clients()))
 	}
+	if s.options.Dir != "" {
+		sample.Values.Set(metric.DiskFree, freeBytes(s.options.Dir))
+	}
 	// With a longer period each sample reads everything, also two of one second.
 	s.tree.whole = s.options.Period == time.Second || sample.Second() != s.second || s.taken.IsZero()
 	s.second = sample.Second()
@@ -137,6 +142,16 @@ func (s *Sampler) Sample() (results.Sample, error) {
 	sample.Values.Set(metric.CPUPercent, percent)
 	s.previous, s.taken = sample, now
 	return sample, errors.Join(problems...)
+}
+
+// freeBytes returns the space that is free on a directory's file system, unknown for one
+// that does not exist yet.
+func freeBytes(dir string) float64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return metric.Unknown
+	}
+	return float64(s.Bavail) * float64(s.Bsize)
 }
 
 // readTree sets the metrics of the processes.
