@@ -19,6 +19,8 @@ type data struct {
 	Band     string   `json:"band,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 	Steps    []step   `json:"steps,omitempty"`
+	// Events are thin marks; their labels show on hover.
+	Events []step `json:"events,omitempty"`
 	// Grey are stretches of the x axis with a grey background.
 	Grey       []numbers `json:"grey,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
@@ -48,7 +50,8 @@ type series struct {
 	Marker string  `json:"marker"`
 	Dash   int     `json:"dash,omitempty"`
 	Thin   bool    `json:"thin,omitempty"`
-	At     int     `json:"at"` // its place in Xs
+	Loose  bool    `json:"loose,omitempty"` // markers without a line
+	At     int     `json:"at"`              // its place in Xs
 	Y      numbers `json:"y"`
 	Low    numbers `json:"low,omitempty"`
 	High   numbers `json:"high,omitempty"`
@@ -80,10 +83,12 @@ func kinds() map[figure.Kind]string {
 	}
 }
 
-// dataOf returns the data of a figure, or nil if the script cannot draw it.
+// dataOf returns the data of a figure, or nil if the script cannot draw it: the picture
+// stays as it is.
 func dataOf(f figure.Figure) *data {
 	kind := kinds()[f.Kind]
-	if kind == "" {
+	boxed := slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Boxes != nil })
+	if kind == "" || len(f.Panels) > 0 || boxed {
 		return nil
 	}
 	d := &data{
@@ -97,6 +102,13 @@ func dataOf(f figure.Figure) *data {
 			one.Color = figure.Color(s.Key)
 		}
 		d.Steps = append(d.Steps, one)
+	}
+	for _, e := range f.Events {
+		one := step{X: e.X, Label: e.Kind}
+		if e.Key > 0 {
+			one.Color = figure.Color(e.Key)
+		}
+		d.Events = append(d.Events, one)
 	}
 	for _, g := range f.Grey {
 		d.Grey = append(d.Grey, numbers{g.From, g.To})
@@ -116,7 +128,7 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 	}
 	x := s.X
 	color, shape := s.Look()
-	one := series{Name: s.Name, Color: color, Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Y: s.Y, Low: s.Low, High: s.High}
+	one := series{Name: s.Name, Color: color, Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Loose: s.Loose, Y: s.Y, Low: s.Low, High: s.High}
 	if f.Kind == figure.Heat {
 		one.Color, x = "#000000", nil
 		for column := range s.Y {

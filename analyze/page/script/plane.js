@@ -71,6 +71,7 @@ class Drawn extends Chart {
     if (d.kind !== 'heat') for (const s of shown) this.drawMarkers(area, s);
     this.root.append(area);
     this.drawSteps();
+    this.drawEvents();
   }
 
   drawAxes(marks) {
@@ -112,6 +113,18 @@ class Drawn extends Chart {
     }
   }
 
+  // drawEvents marks what happened, with its name on hover.
+  drawEvents() {
+    for (const e of this.data.events || []) {
+      if (!this.x.has(e.x) || e.x < this.x.low || e.x > this.x.high) continue;
+      const x = this.x.place(e.x), g = svg('g', {'class': 'event', stroke: e.color || '#777777', fill: 'none'}), top = this.box.top;
+      g.append(svg('path', {d: 'M' + x.toFixed(1) + ' ' + top + 'V' + this.box.bottom, 'stroke-width': .6}));
+      g.append(svg('path', {d: 'M' + (x - 3.5).toFixed(1) + ' ' + top + 'h7l-3.5 6z', 'stroke-width': 1}));
+      g.append(svg('title', {}, e.label));
+      this.root.append(g);
+    }
+  }
+
   // parts splits a series at its gaps, and returns the places of each part.
   parts(s) {
     const x = this.xs(s), out = [];
@@ -126,6 +139,7 @@ class Drawn extends Chart {
 
   // drawLine draws doubtful pieces dotted, and those that cover a part of their place pale.
   drawLine(area, s) {
+    if (s.loose) return;
     const x = this.xs(s), doubt = new Set(s.doubt || []), partial = new Set(s.partial || []), stairs = this.data.kind === 'stairs';
     const pieces = ['', '', '', '']; // by 1 for dotted and 2 for pale
     const point = (i, j) => this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[j]).toFixed(1);
@@ -174,7 +188,7 @@ class Drawn extends Chart {
     let next = this.box.left + 20 + shift % 90;
     for (const i of inside) {
       const at = this.x.place(x[i]);
-      if (inside.length > 40 && this.data.kind !== 'points' && !lone.has(i)) {
+      if (!s.loose && inside.length > 40 && this.data.kind !== 'points' && !lone.has(i)) {
         if (at < next) continue;
         next = at + 90;
       }
