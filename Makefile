@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts kill cycles neighbours house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -54,6 +54,9 @@ cycles: ## fifty starts and stops of etcd leave nothing in their agent; a minute
 
 neighbours: ## 10,000 keys of others on etcd, ZooKeeper and Consul stay as they are beside a load; minutes
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$/prefix' ./pkg/database/etcd ./pkg/database/zookeeper ./pkg/database/consul -neighbour-keys=10000
+
+classic: ## every classic file from control to a README with remote images, with three stores: test-results/classic.md; a quarter of an hour
+	DBTESTER_CLASSIC_MATRIX=$(CURDIR)/test-results/classic.md $(GO) test -count=1 -timeout 60m -run '^TestClassicMatrix$$' ./cmd/dbtester
 
 house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
 	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)

@@ -102,7 +102,7 @@ func (c *agentCheck) callers() (string, error) {
 		return "anyone who reaches it (--insecure)", nil
 	}
 	if err := agent.CheckListen(c.flags.listen, false); err != nil {
-		return "", usageError{fmt.Errorf("%w (--insecure)", err)}
+		return "", usageError{err}
 	}
 	path, err := c.flags.link.tokenFile()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/analyze/index"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -27,6 +28,8 @@ type analyzeFlags struct {
 	out     string
 	summary bool
 	upload  string
+	create  bool // the bucket of upload
+	project string
 	keyFile string
 }
 
@@ -44,6 +47,8 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
+	registerCreate(cmd.Flags(), &f.create)
+	registerProject(cmd.Flags(), &f.project)
 	return cmd
 }
 
@@ -62,7 +67,10 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if len(runs) == 0 && o.Classic == nil {
 		return usageError{errors.New("name result folders, or a classic experiment file with --config")}
 	}
-	to, err := openReportStore(ctx, f.upload, f.keyFile)
+	if f.create && f.upload == "" {
+		return usageError{errors.New("--create-bucket needs --upload")}
+	}
+	to, err := openReportStore(ctx, f.upload, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
 	if err != nil {
 		return err
 	}

@@ -125,8 +125,12 @@ func checkRemoteRun(ctx context.Context, store remotestorage.Store, address stri
 
 // transferLine describes the progress of a transfer.
 func transferLine(what string, p remotestorage.Progress) string {
-	return fmt.Sprintf("%s: %d of %s, %s of %s; now %s (%s)", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
-		humanize.IBytes(uint64(p.SentBytes)), humanize.IBytes(uint64(p.Bytes)), p.Now, humanize.IBytes(uint64(p.Of)))
+	line := fmt.Sprintf("%s: %d of %s, %s of %s", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
+		humanize.IBytes(uint64(p.SentBytes)), humanize.IBytes(uint64(p.Bytes)))
+	if p.Of == 0 {
+		return line // between two files
+	}
+	return line + fmt.Sprintf("; now %s (%s)", p.Now, humanize.IBytes(uint64(p.Of)))
 }
 
 // reportStore is the store that a report is sent to; its zero value sends nothing.
@@ -137,16 +141,16 @@ type reportStore struct {
 
 // openReportStore opens the store at an address before the report is made, so that a
 // wrong address costs nothing; "" opens none.
-func openReportStore(ctx context.Context, address, keyFile string) (reportStore, error) {
+func openReportStore(ctx context.Context, address string, o remotestorage.Options) (reportStore, error) {
 	if address == "" {
 		return reportStore{}, nil
 	}
 	if err := remotestorage.Check(address); err != nil {
 		return reportStore{}, usageError{err}
 	}
-	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: keyFile})
+	store, err := remotestorage.Open(ctx, address, o)
 	if err != nil {
-		return reportStore{}, withInterrupt(ctx, err)
+		return reportStore{}, withInterrupt(ctx, offerCreate(err))
 	}
 	return reportStore{address, store}, nil
 }

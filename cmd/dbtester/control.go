@@ -37,6 +37,7 @@ type controlFlags struct {
 	dryRun     bool
 	noUpload   bool
 	fullSpeed  bool
+	create     bool // the bucket of the upload
 	link       linkFlags
 	requests   int64
 	use        []string // --use-version
@@ -66,6 +67,7 @@ func newControl(a *app) *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
+	registerCreate(flags, &f.create)
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
@@ -127,7 +129,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return errors.Join(err, fillErr, control.DryRun(a.out, o, known))
 	}
 	if err == nil {
-		err = reachUpload(ctx, o)
+		err = reachUpload(ctx, o, f.create)
 	}
 	if err != nil {
 		return err

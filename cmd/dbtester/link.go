@@ -98,7 +98,7 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 		return agentlink.Server{Open: true, Log: log}, "anyone who reaches it (--insecure)", nil
 	}
 	if err := agent.CheckListen(listen, false); err != nil {
-		return agentlink.Server{}, "", usageError{fmt.Errorf("%w (--insecure)", err)}
+		return agentlink.Server{}, "", usageError{err}
 	}
 	path, err := f.tokenFile()
 	if err != nil {

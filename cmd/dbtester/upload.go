@@ -11,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
@@ -39,9 +40,18 @@ func newUpload(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials: a service account's key for gs://, a shared credentials file for s3:// (default: those of the environment)")
-	flags.BoolVar(&f.create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
-	flags.StringVar(&f.project, "project", "", "project of a bucket that --create-bucket creates")
+	registerCreate(flags, &f.create)
+	registerProject(flags, &f.project)
 	return cmd
+}
+
+// registerCreate adds the flag that makes a bucket. Without it nothing makes one.
+func registerCreate(flags *pflag.FlagSet, create *bool) {
+	flags.BoolVar(create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
+}
+
+func registerProject(flags *pflag.FlagSet, project *string) {
+	flags.StringVar(project, "project", "", "project of a bucket of gs:// that --create-bucket creates")
 }
 
 func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, address string) (err error) {
@@ -55,7 +65,7 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 	}
 	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
 	if err != nil {
-		return withInterrupt(ctx, err)
+		return withInterrupt(ctx, offerCreate(err))
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	report := func(text string) { fmt.Fprintln(a.err, text) }
@@ -65,6 +75,14 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 		}
 	}
 	return nil
+}
+
+// offerCreate names the flag that makes a bucket that does not exist.
+func offerCreate(err error) error {
+	if errors.Is(err, remotestorage.ErrNoBucket) {
+		return fmt.Errorf("%w (--create-bucket makes it)", err)
+	}
+	return err
 }
 
 // withInterrupt adds the cause of ctx to an error after its end.
@@ -154,13 +172,14 @@ func repairCommand(run string, to config.Upload) string {
 func checkUpload(o control.Options) error { return uploadProblem(o, control.CheckUpload(o)) }
 
 // reachUpload refuses an upload whose bucket cannot be listed, at the place in the
-// file that asks for it, before the hours of load that come first.
-func reachUpload(ctx context.Context, o control.Options) error {
+// file that asks for it, before the hours of load that come first. With create it makes a
+// bucket that does not exist.
+func reachUpload(ctx context.Context, o control.Options, create bool) error {
 	if o.NoUpload || uploadPlace(o.Experiment) == "" || o.Experiment.Upload == nil {
 		return nil
 	}
 	to := o.Experiment.Upload
-	store, err := remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile})
+	store, err := remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile, Create: create, Project: to.Project})
 	if err == nil {
 		err = store.Close()
 	}
@@ -171,6 +190,7 @@ func uploadProblem(o control.Options, err error) error {
 	if err == nil {
 		return nil
 	}
+	err = offerCreate(err)
 	if at := uploadPlace(o.Experiment); at != "" {
 		err = fmt.Errorf("%s: %w", at, err)
 	}

@@ -15,7 +15,7 @@ func openFolder(at location, o Options) (*Bucket, error) {
 		CreateDir: o.Create, DirFileMode: 0o755, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("folder %q does not exist: %w", at.bucket, err)
+		return nil, fmt.Errorf("folder %q %w: %w", at.bucket, ErrNoBucket, err)
 	}
 	if err != nil {
 		return nil, err

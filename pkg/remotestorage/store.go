@@ -56,6 +56,9 @@ type Options struct {
 	Project string
 }
 
+// ErrNoBucket is that a bucket, or the folder of file://, does not exist.
+var ErrNoBucket = errors.New("does not exist")
+
 // Bucket is an open [Store].
 type Bucket struct {
 	blobs    *blob.Bucket
@@ -139,7 +142,7 @@ func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 func (b *Bucket) reach(ctx context.Context) error {
 	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: b.location.prefix})
 	if missing(err) {
-		return fmt.Errorf("bucket %q does not exist: %w", b.location.bucket, err)
+		return fmt.Errorf("bucket %q %w: %w", b.location.bucket, ErrNoBucket, err)
 	}
 	return err
 }
