@@ -78,7 +78,8 @@ func startName(db *config.Database) string {
 func (p *parts) steps() []step {
 	db, c := p.run.db, p.cluster
 	agents := len(db.Endpoints) == 0
-	_, leads := p.run.driver.(database.Leader)
+	_, asked, _ := p.run.asked()
+	_, leads := asked.(database.Leader)
 	needs := func(facts ...fact) []fact { return facts }
 	gives := needs
 	return []step{

@@ -21,8 +21,10 @@ const (
 // leaderWatch is the activity that records every change of leader.
 type leaderWatch struct {
 	run *run
-	// driver asks the members; nil if it cannot, or if they do not report a leader.
+	// driver asks the members of target; nil if it cannot, or if they do not report a
+	// leader.
 	driver database.Leader
+	target database.Target
 
 	mu sync.Mutex
 	// found is the member that was last found to lead, by the question of that number.
@@ -33,8 +35,9 @@ type leaderWatch struct {
 func (w *leaderWatch) Name() string { return "watch the leader" }
 
 func (w *leaderWatch) prepare(context.Context) error {
-	if driver, ok := w.run.driver.(database.Leader); ok && !w.run.mute {
-		w.driver = driver
+	_, asked, target := w.run.asked()
+	if driver, ok := asked.(database.Leader); ok && !w.run.mute {
+		w.driver, w.target = driver, target
 		w.found = w.run.record.Leader
 	}
 	return nil
@@ -71,9 +74,9 @@ func (w *leaderWatch) Run(ctx context.Context) error {
 // open returns what asks for the leader, and what ends that.
 func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func() error, err error) {
 	if watcher, ok := w.driver.(database.LeaderWatcher); ok {
-		return watcher.WatchLeader(w.run.target)
+		return watcher.WatchLeader(w.target)
 	}
-	ask = func(ctx context.Context) (int, error) { return w.driver.Leader(ctx, w.run.target) }
+	ask = func(ctx context.Context) (int, error) { return w.driver.Leader(ctx, w.target) }
 	return ask, func() error { return nil }, nil
 }
 

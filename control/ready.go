@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -105,17 +106,18 @@ func (p *probes) directly(ctx context.Context, i int) error {
 func (p *probes) askMembers(ctx context.Context) error {
 	ctx, cancel := fleet.Within(ctx, fleet.CallTimeout)
 	defer cancel()
-	if v, ok := p.run.driver.(database.Versioner); ok && !p.run.mute {
+	name, driver, target := p.run.asked()
+	if v, ok := driver.(database.Versioner); ok && !p.run.mute {
 		for i := range p.run.record.Members {
-			version, err := v.Version(ctx, p.run.target, i)
+			version, err := v.Version(ctx, target, i)
 			if err != nil {
 				return fmt.Errorf("version of member %d: %w", i+1, err)
 			}
-			p.run.record.Members[i].Version = version
+			p.run.record.Members[i].Version = strings.TrimSpace(name + " " + version)
 		}
 	}
-	if l, ok := p.run.driver.(database.Leader); ok && !p.run.mute {
-		leader, err := l.Leader(ctx, p.run.target)
+	if l, ok := driver.(database.Leader); ok && !p.run.mute {
+		leader, err := l.Leader(ctx, target)
 		if err != nil {
 			return fmt.Errorf("find the leader: %w", err)
 		}

@@ -62,6 +62,16 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 	return r, nil
 }
 
+// asked returns the driver that asks the members for versions and the leader, and their
+// addresses: those of the database behind proxies that agents run, of which name is the
+// name, else the run's own.
+func (r *run) asked() (name string, driver database.Driver, t database.Target) {
+	if f, ok := r.driver.(database.Fronted); ok && len(r.db.Endpoints) == 0 {
+		return f.Behind(hosts(r.entry, r.db))
+	}
+	return "", r.driver, r.target
+}
+
 // maxBytes bounds the keys and values of one request of a load, in bytes, with what the
 // protocols add to each key of a transaction.
 func maxBytes(db *config.Database) int {

@@ -212,6 +212,14 @@ type Versioner interface {
 	Version(ctx context.Context, t Target, member int) (string, error)
 }
 
+// Fronted is a driver of proxies, which report neither their version nor a leader: the
+// members of the database behind them are asked.
+type Fronted interface {
+	// Behind returns the name and the driver of the database behind the proxies, and its
+	// members in the order of hosts, which have the ports of every role.
+	Behind(hosts []Host) (name string, driver Driver, t Target)
+}
+
 // Limiter is a driver whose options change the largest value: the largest in bytes that
 // every member surely accepts under a key of keySize bytes, 0 if no value fits. Without
 // this interface [Info.MaxValue] holds for all options.

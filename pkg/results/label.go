@@ -5,11 +5,15 @@ import "strings"
 // LabelAgrees reports whether the run's label can be true of the version that a
 // member reported: "v3.6" of "3.6.16". The version that was asked for takes precedence
 // over the label in the database's id. A label without a number, such as "tip", claims
-// nothing.
+// nothing, and neither does the version of another program, such as the "etcd 3.7.3"
+// behind a proxy.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	label := r.Asked
 	if label == "" {
 		label = strings.ReplaceAll(r.Label, "_", ".")
+	}
+	if name, _, two := strings.Cut(version, " "); two && !strings.ContainsAny(name, "0123456789") {
+		return true
 	}
 	claimed, ran := numbers(label), numbers(version)
 	if len(claimed) > len(ran) {

@@ -22,7 +22,7 @@
 // A proxy takes transactions of several keys too, but answers a conflict as it answers any
 // failure of them, so loads have transactions of one key only.
 //
-// A proxy reports neither its version nor the leader. When the etcd behind it dies, the
+// A proxy reports neither its version nor the leader: the etcd behind it does. When that dies, the
 // proxy hangs and requests time out.
 package zetcd
 
@@ -101,6 +101,7 @@ var (
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Installer  = (*Options)(nil)
 	_ database.Mirror     = (*Options)(nil)
+	_ database.Fronted    = (*Options)(nil)
 )
 
 // ServeMirror implements [database.Mirror] with that of ZooKeeper.
@@ -209,6 +210,15 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	plan.LogRules = append(plan.LogRules, logrule.Rule{Event: "proxy panicked", Pattern: `^panic: `, Help: "the proxy died"})
 	plan.LogTimes = append(plan.LogTimes, logrule.Time{Pattern: `^[IWEF](\d{4} \d\d:\d\d:\d\d\.\d{6}) `, Layout: "0102 15:04:05.000000"})
 	return plan, nil
+}
+
+// Behind implements [database.Fronted] with the etcd of each member.
+func (o *Options) Behind(hosts []database.Host) (name string, driver database.Driver, t database.Target) {
+	t.Prefer = -1
+	for _, h := range hosts {
+		t.Endpoints = append(t.Endpoints, address(h, roleEtcdClient))
+	}
+	return etcd.Name, etcd.New(), t
 }
 
 // below returns the etcd member behind a proxy.
