@@ -69,7 +69,7 @@ func intervalText(f *abtest.Finding) string {
 	if math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) {
 		return "[too few runs]"
 	}
-	return fmt.Sprintf("[%s .. %s]", signed(f.Low), signed(f.High))
+	return fmt.Sprintf("[%s .. %s]", strings.TrimSuffix(signed(f.Low), " %"), signed(f.High))
 }
 
 func signed(shift float64) string {

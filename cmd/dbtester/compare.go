@@ -104,7 +104,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 			return usageError{fmt.Errorf("metric must be one of %s, got %q", strings.Join(compare.Names(), ", "), m)}
 		}
 	}
-	print, ok := map[string]func(*compare.Report) (string, error){
+	render, ok := map[string]func(*compare.Report) (string, error){
 		"text":      func(r *compare.Report) (string, error) { return r.Text(), nil },
 		"markdown":  func(r *compare.Report) (string, error) { return r.Markdown(), nil },
 		"benchstat": func(r *compare.Report) (string, error) { return r.Benchstat(), nil },
@@ -121,7 +121,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	if err != nil {
 		return err
 	}
-	text, err := print(report)
+	text, err := render(report)
 	if err != nil {
 		return err
 	}
