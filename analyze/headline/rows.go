@@ -120,15 +120,8 @@ func payloadOf(r *run.Run) run.Measure {
 	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
 }
 
-// meanSize is the mean size of a key and its value; sizes between two bounds are
-// uniform.
-func meanSize(l results.Load) float64 {
-	value := float64(l.ValueSize)
-	if l.ValueSizeMax > 0 {
-		value = (value + float64(l.ValueSizeMax)) / 2
-	}
-	return float64(l.KeySize) + value
-}
+// meanSize is the mean size of a key and its value, by the law of the load's sizes.
+func meanSize(l results.Load) float64 { return float64(l.KeySize) + l.MeanValueSize() }
 
 // writingShare is the share of the requests that sent a value, of those that were
 // measured ok.

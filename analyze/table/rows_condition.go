@@ -197,7 +197,11 @@ func payload(r *run.Run) Cell {
 		return missing("a classic input does not say")
 	}
 	if l.ValueSizeMax > 0 {
-		return Cell{Text: fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)}
+		text := fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)
+		if law := l.Sizes.String(); law != "" {
+			text += " (" + law + ")"
+		}
+		return Cell{Text: text}
 	}
 	return number(float64(l.KeySize+l.ValueSize), 0, "%d + %d", l.KeySize, l.ValueSize)
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -122,7 +123,11 @@ func dataSent(r *run.Run) string {
 // sizesText prints the sizes of a load's values in bytes.
 func sizesText(l results.Load) string {
 	if l.ValueSizeMax > 0 {
-		return fmt.Sprintf("%s to %s", humanize.Comma(int64(l.ValueSize)), humanize.Comma(int64(l.ValueSizeMax)))
+		text := fmt.Sprintf("%s to %s", humanize.Comma(int64(l.ValueSize)), humanize.Comma(int64(l.ValueSizeMax)))
+		if law := l.Sizes.String(); law != "" {
+			text += fmt.Sprintf(" (%s, %s on average)", law, humanize.Comma(int64(math.Round(l.MeanValueSize()))))
+		}
+		return text
 	}
 	return humanize.Comma(int64(l.ValueSize))
 }

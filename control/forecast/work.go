@@ -51,10 +51,7 @@ func workOf(l *workload.Load, pace database.Pacer) work {
 	if l.SameKey {
 		keys = min(keys, 1)
 	}
-	value := l.ValueSize
-	if l.ValueSizeMax > 0 {
-		value = (l.ValueSize + l.ValueSizeMax) / 2
-	}
+	value := int(l.MeanValueSize())
 	w.data = database.Data{Keys: whole(keys), Writes: whole(writes), KeySize: int64(l.KeySize), ValueSize: int64(value)}
 	return w
 }

@@ -19,6 +19,8 @@ type loadSpec struct {
 	preload written[preloadSpec]
 	// sizes is a value_size, which may be a range.
 	sizes yamlfile.Given[[2]int]
+	// sizeLaw is a value_sizes.
+	sizeLaw written[sizeLawSpec]
 }
 
 // loadKey has values of type T.
@@ -66,6 +68,24 @@ func operationFields(c Catalog) []field[loadSpec] {
 				Meaning: "which of them an operation takes ([key laws](#key-laws)); a workload brings its own"},
 			Kind: yamlfile.WordKind(workload.KeyLaws()...), At: func(l *loadSpec) *workload.KeyLaw { return &l.KeyLaw },
 			Shown: func(l *loadSpec) bool { return l.KeyLaw != "" }, Drops: onMany,
+		}.Field(),
+		loadKey[int64]{
+			Row: row{Name: "hot_keys", Unit: "keys", Usually: "a hundredth of the keys",
+				Meaning: "with `key_law: hotset`, how many keys are hot ([key laws](#key-laws))"},
+			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.HotKeys },
+			Shown: func(l *loadSpec) bool { return l.KeyLaw == workload.KeysHotset },
+		}.Field(),
+		loadKey[workload.Percent]{
+			Row: row{Name: "hot_share", Preset: "90%",
+				Meaning: "with `key_law: hotset`, the share of requests that take a hot key"},
+			Kind: percentKind(), At: func(l *loadSpec) *workload.Percent { return &l.HotShare },
+			Shown: func(l *loadSpec) bool { return l.KeyLaw == workload.KeysHotset },
+		}.Field(),
+		loadKey[int64]{
+			Row: row{Name: "hot_moves", Unit: "requests", Preset: "0",
+				Meaning: "with `key_law: hotset`, after how many requests the next keys are hot; 0 is never"},
+			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.HotMoves },
+			Shown: func(l *loadSpec) bool { return l.KeyLaw == workload.KeysHotset },
 		}.Field(),
 		loadKey[int]{
 			Row: row{Name: "range_limit", Unit: "keys", Preset: "100",
@@ -179,14 +199,16 @@ func dataFields(c Catalog) []field[loadSpec] {
 			Row: row{Name: "value_size", Preset: "1024",
 				Meaning: "exact length of a value; a range such as `256B-4KiB` makes lengths uniform between both ends"},
 			Kind: rangedSize(), At: func(l *loadSpec) *int { return &l.ValueSize }, Read: readSizes,
-			Drops: func(loadSpec) []string { return []string{"value_size_max"} },
+			Shown: func(l *loadSpec) bool { return l.Sizes.Law == "" },
+			Drops: func(loadSpec) []string { return []string{"value_size_max", "value_sizes"} },
 		}.Field(),
 		loadKey[int]{
 			Row: row{Name: "value_size_max",
 				Meaning: "the end of such a range, when `value_size` is its beginning (16 bytes or more)"},
 			Kind: yamlfile.SizeKind(), At: func(l *loadSpec) *int { return &l.ValueSizeMax },
-			Shown: func(l *loadSpec) bool { return l.ValueSizeMax > 0 },
+			Shown: func(l *loadSpec) bool { return l.ValueSizeMax > 0 && l.Sizes.Law == "" },
 		}.Field(),
+		sizesField(),
 		loadKey[bool]{
 			Row: row{Name: "same_key", Preset: "false",
 				Meaning: "every request goes to one key; excludes `keys` and `key_law`"},

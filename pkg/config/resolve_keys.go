@@ -84,10 +84,38 @@ func (r *loadResolver) keys(l *workload.Load) {
 		if l.Preload > 0 && l.Keys > l.Preload {
 			r.Errorf(r.spec.NodeOf("keys"), "keys: %d are more than the %d of preload (line %d); operations take keys from among those", l.Keys, l.Preload, r.spec.NodeOf("preload").Line)
 		}
+		r.hotset(l)
 		if l.Keys < 1 {
 			r.Errorf(r.spec.NodeOf("keys"), "keys must be positive for operations on keys that exist, got %d", l.Keys)
 		}
 	}
+}
+
+// hotset resolves the hot keys of a load.
+func (r *loadResolver) hotset(l *workload.Load) {
+	if !r.spec.Has("hot_keys") {
+		l.HotKeys = max(l.Keys/100, 1)
+	}
+	switch p := r.spec.Place("hot_keys"); {
+	case l.KeyLaw != workload.KeysHotset:
+	case l.HotKeys < 1:
+		r.Errorf(p.At, "%s must be positive, got %d", p.Key, l.HotKeys)
+	case l.HotKeys > l.Keys:
+		r.Errorf(p.At, "%s: %d are more than the %d keys", p.Key, l.HotKeys, l.Keys)
+	}
+}
+
+// noHotset clears what only the key law hotset gives a meaning.
+func (r *loadResolver) noHotset(l *workload.Load) {
+	if l.KeyLaw == workload.KeysHotset {
+		return
+	}
+	for _, key := range []string{"hot_keys", "hot_share", "hot_moves"} {
+		if p := r.spec.Place(key); p.Set() {
+			r.idle(p, "the key law of the load is not hotset")
+		}
+	}
+	l.HotKeys, l.HotShare, l.HotMoves = 0, 0, 0
 }
 
 // transactions resolves how many keys a txn writes.
@@ -148,6 +176,9 @@ func (r *loadResolver) sizes(l *workload.Load) {
 	}
 	over := func(key string, size int) {
 		if limited && size > largest {
+			if l.Sizes.Law != "" {
+				key = "value_sizes"
+			}
 			r.Errorf(r.at(key), "%s: %d is more than %s takes (%d)", r.spec.Called(key), size, r.db.entry.Name, largest)
 		}
 	}
@@ -156,7 +187,9 @@ func (r *loadResolver) sizes(l *workload.Load) {
 		over("value_size", l.ValueSize)
 		return
 	}
-	r.valueRange(*l)
+	if l.Sizes.Law == "" {
+		r.valueRange(*l)
+	}
 	over("value_size_max", l.ValueSizeMax)
 }
 

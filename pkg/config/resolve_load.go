@@ -33,6 +33,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	r.meaning(&l)
 	r.preload(&l)
 	r.keys(&l)
+	r.noHotset(&l)
 	r.transactions(&l)
 	if !r.spec.Has("requests") && r.spec.Has("duration") {
 		l.Requests = 0
@@ -48,6 +49,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if !r.spec.Has("failover") {
 		l.Failover = r.db.entry.Failover
 	}
+	r.sizeLaw(&l)
 	r.sizes(&l)
 	r.trims(l)
 	l.Judge, l.Expect = r.judge(), r.spec.Is.expect.Is

@@ -47,6 +47,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of a step", stepSection().Table()},
 		{"Keys of preload", preloadSection().Table()},
 		{"Keys of judge", judgeSection().Table()},
+		{"Keys of value_sizes", sizeLawSection().Table()},
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},
 		{"Keys of guard", guardSection().Table()},

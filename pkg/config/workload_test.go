@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -191,7 +193,7 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:33: key_law: unknown value "zipf" (did you mean "zipfian"?)`}},
 		{"words far from any", "{workload: tpcc, key_law: gauss}", []string{
 			`3:18: workload: unknown value "tpcc" (known: ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f, kubernetes)`,
-			`3:33: key_law: unknown value "gauss" (known: sequential, uniform, zipfian, latest)`}},
+			`3:33: key_law: unknown value "gauss" (known: sequential, uniform, zipfian, latest, hotset)`}},
 		{"operations of a mix", "{mix: {raed: 1, wriet: 1, read: 0, range: -1, swap: .inf, delete: much, update: }}", []string{
 			`3:14: mix: unknown operation "raed" (did you mean "read"?)`,
 			`3:23: mix: unknown operation "wriet" (did you mean "write"?)`,
@@ -245,6 +247,25 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:73: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
 		{"a ramp beside a rate", "{rate: 1, ramp: 1s}", []string{
 			`3:23: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
+		{"hot keys of another law", "{operation: update, key_law: hotset, keys: 5, hot_keys: 6}", []string{
+			`3:63: hot_keys: 6 are more than the 5 keys`}},
+		{"no hot key", "{operation: update, key_law: hotset, hot_keys: 0}", []string{`3:54: hot_keys must be positive, got 0`}},
+		{"a misspelt hot share", "{operation: update, key_law: hotset, hot_shares: 9%}", []string{
+			`3:44: unknown key "hot_shares" (did you mean "hot_share"?)`}},
+		{"a law without a name", "{value_sizes: {p50: 20}}", []string{`3:21: value_sizes: law is missing`}},
+		{"an unknown law", "{value_sizes: {law: lognormall}}", []string{`3:27: law: unknown value "lognormall" (did you mean "lognormal"?)`}},
+		{"a law without a median", "{value_sizes: {law: lognormal, p99: 2KB}}", []string{`3:21: value_sizes: p50 must be positive, got 0`}},
+		{"percentiles that do not ascend", "{value_sizes: {law: lognormal, p50: 2KB, p99: 2KB}}", []string{
+			`3:53: value_sizes: p99 must be more than p50 (2000), got 2000`}},
+		{"a law that begins too low", "{value_sizes: {law: lognormal, p50: 2KB, p99: 3KB, min: 8}}", []string{
+			`3:63: value_sizes: min must be at least 16, got 8`}},
+		{"a law that ends too high", "{value_sizes: {law: lognormal, p50: 2KB, p99: 300KB}}", []string{
+			`3:21: value_sizes: 3000000 is more than etcd takes (1500000)`}},
+		{"two kinds of sizes", "{value_size: 9, value_sizes: {law: lognormal, p50: 2KB, p99: 3KB}}", []string{
+			`3:20: value_size: value_sizes (line 3) is a law for the sizes; give one of the two`}},
+		{"a histogram without a file", "{value_sizes: {law: histogram}}", []string{`3:21: value_sizes: file is missing`}},
+		{"a histogram of something else", "{value_sizes: {law: histogram, file: load.go}}", []string{
+			`3:44: value_sizes: file "load.go": line 3: want a size in bytes, a comma and a count, got "import ("`}},
 		{"a transaction of no key", "{operation: txn, txn_keys: 0}", []string{`3:34: txn_keys must be positive, got 0`}},
 		{"a transaction of more keys than there are", "{operation: txn, keys: 3, txn_keys: 4}", []string{
 			`3:43: txn_keys: 4 are more than the 3 keys that exist`}},
@@ -292,5 +313,22 @@ func TestTooManyOperations(t *testing.T) {
 	_, _, err := Parse("x.yaml", []byte(body+"load: {mix: "+mix+"}\n"), catalog)
 	if err == nil || err.Error() != "x.yaml:3:13: mix: 9 operations are more than the 8 that a load keeps apart" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestSizesOfAFile: a histogram is read with the experiment, which holds all of it.
+func TestSizesOfAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sizes.csv")
+	if err := os.WriteFile(file, []byte("bytes,count\n64,3\n4096,1\n"), 0o600); err != nil {
+		t.Fatalf("write a histogram: %v", err)
+	}
+	l := parse(t, body+"load: {value_sizes: {law: histogram, file: "+file+"}}\n").Databases[0].Load
+	want := workload.Sizes{Law: workload.SizesHistogram, File: file, Bins: []workload.SizeBin{{Bytes: 64, Count: 3}, {Bytes: 4096, Count: 1}}}
+	if diff := cmp.Diff(want, l.Sizes); diff != "" || l.ValueSize != 64 || l.ValueSizeMax != 4096 {
+		t.Errorf("sizes of %d to %d (-want +got):\n%s", l.ValueSize, l.ValueSizeMax, diff)
+	}
+	own := parse(t, "hosts: [a]\nload: {value_sizes: {law: lognormal, p50: 100, p99: 400}}\ndatabases: {etcd: {load: {value_size: 10}}, etcd__b: }\n")
+	if a, b := own.Databases[0].Load, own.Databases[1].Load; a.Sizes.Law != "" || a.ValueSize != 10 || a.ValueSizeMax != 0 || b.Sizes.P99 != 400 || b.ValueSize != 16 || b.ValueSizeMax != 4000 {
+		t.Errorf("a database's size must replace the file's law, got %+v and %+v", a.Sizes, b.Sizes)
 	}
 }

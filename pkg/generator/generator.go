@@ -3,6 +3,7 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -20,6 +21,7 @@ type Generator struct {
 	deletes  bool  // an operation does
 	lag      int64 // blocks
 	zipf     zipf
+	sizes    workload.Sizer
 	// absent are created keys that reads skip; nil if no operation reads them.
 	absent *missingKeys
 }
@@ -32,7 +34,7 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Generat
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag}
+	g := &Generator{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag, sizes: workload.NewSizer(&load)}
 	g.deletes = g.any(workload.Op.Deletes)
 	if g.any(workload.Op.NeedsKey) && !load.SameKey {
 		if load.Keys < 1 {
@@ -136,6 +138,8 @@ func (g *Generator) keyOf(i int64, o int, rank int64) int64 {
 		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
 	case workload.KeysLatest:
 		return g.latest(i, g.zipf.rank(draw))
+	case workload.KeysHotset:
+		return scatter(g.hotset(i, draw), load.Keys, g.seed)
 	default:
 		return i % load.Keys
 	}
@@ -154,4 +158,22 @@ func (g *Generator) latest(i, rank int64) int64 {
 		rank = created
 	}
 	return max(g.load.Keys-1-(rank-created), 0)
+}
+
+// hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks
+// are next to each other and move on by their number.
+func (g *Generator) hotset(i int64, draw uint64) int64 {
+	load := &g.load
+	hot := min(max(load.HotKeys, 1), load.Keys)
+	from := int64(0)
+	if load.HotMoves > 0 {
+		high, low := bits.Mul64(uint64(i/load.HotMoves), uint64(hot))
+		from = int64(bits.Rem64(high, low, uint64(load.Keys)))
+	}
+	which := Mix64(draw + golden) // not the draw of the rank, which would depend on it
+	rank := below(draw, hot)
+	if isHot := 100*float64(which>>11)/(1<<53) < float64(load.HotShare); !isHot && hot < load.Keys {
+		rank = hot + below(draw, load.Keys-hot)
+	}
+	return (from + rank) % load.Keys
 }

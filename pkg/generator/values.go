@@ -80,11 +80,10 @@ func (g *Generator) checksum(value []byte, key int64) uint32 {
 
 // valueSize returns the bytes of the value that a request writes.
 func (g *Generator) valueSize(number int64) int {
-	lo, hi := g.load.ValueSize, g.load.ValueSizeMax
-	if hi <= lo {
-		return lo
+	if g.load.ValueSizeMax <= g.load.ValueSize {
+		return g.load.ValueSize
 	}
-	return lo + int(below(Mix64(g.seed^Mix64(uint64(number)+2)), int64(hi-lo+1)))
+	return g.sizes.Size(Mix64(g.seed ^ Mix64(uint64(number)+2)))
 }
 
 // verify checks a value that was read from key: its length, and its content by its

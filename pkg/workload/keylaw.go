@@ -14,7 +14,12 @@ const (
 	KeysZipfian KeyLaw = "zipfian"
 	// KeysLatest takes keys that were created last most often.
 	KeysLatest KeyLaw = "latest"
+	// KeysHotset takes most keys from a small hot set, uniformly, and the rest from all
+	// others. The hot set may move on.
+	KeysHotset KeyLaw = "hotset"
 )
 
 // KeyLaws returns all key laws.
-func KeyLaws() []KeyLaw { return []KeyLaw{KeysSequential, KeysUniform, KeysZipfian, KeysLatest} }
+func KeyLaws() []KeyLaw {
+	return []KeyLaw{KeysSequential, KeysUniform, KeysZipfian, KeysLatest, KeysHotset}
+}

@@ -24,6 +24,12 @@ type Load struct {
 	// Preload, if not 0, is how many keys are written before the load, whatever it does: at
 	// least Keys.
 	Preload int64 `json:"preload_keys,omitempty"`
+	// HotKeys is the number of hot keys of [KeysHotset], HotShare the share of requests
+	// that take one, and HotMoves after how many requests the hot keys are the next ones; 0
+	// means never.
+	HotKeys  int64   `json:"hot_keys,omitempty"`
+	HotShare Percent `json:"hot_share_percent,omitempty"`
+	HotMoves int64   `json:"hot_moves,omitempty"`
 	// Requests bounds the load if not 0, Duration too. At least one of them is set.
 	// With Steps they are the sums over the steps.
 	Requests int64         `json:"requests"`
@@ -48,8 +54,10 @@ type Load struct {
 	// has more digits.
 	KeySize   int `json:"key_size"`
 	ValueSize int `json:"value_size"`
-	// ValueSizeMax, if not 0, makes sizes uniform from ValueSize to it.
-	ValueSizeMax int `json:"value_size_max,omitempty"`
+	// ValueSizeMax, if not 0, makes sizes range from ValueSize to it: uniformly unless
+	// Sizes has a law.
+	ValueSizeMax int   `json:"value_size_max,omitempty"`
+	Sizes        Sizes `json:"value_sizes,omitzero"`
 	// RangeLimit is the largest number of keys that one range reads; 0 if no
 	// operation reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
