@@ -152,8 +152,25 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 		if byRate := int64(rate * s.Duration.Seconds()); s.Rate > 0 && s.Duration > 0 && (n == 0 || byRate < n) {
 			n = byRate
 		}
-		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd))
+		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd)+arrivalOf(l, s))
 	}
+}
+
+// arrivalOf describes how the requests of a step are spaced, and the rates of waves.
+func arrivalOf(l workload.Load, s workload.Step) string {
+	if s.Rate == 0 || s.RateEnd > 0 {
+		return ""
+	}
+	low := s.Rate * (2 - l.Peak)
+	if l.Burst > 0 {
+		share := l.Burst.Seconds() / l.Period.Seconds()
+		low = s.Rate * (1 - l.Peak*share) / (1 - share)
+	}
+	text := l.DescribeArrival()
+	if l.Arrival.Waves() {
+		text += fmt.Sprintf(" (%s..%s requests/s)", humanize.CommafWithDigits(max(low, 0), 1), humanize.CommafWithDigits(s.Rate*l.Peak, 1))
+	}
+	return text
 }
 
 // extent describes how long a step is and at which rate.

@@ -130,9 +130,7 @@ func rate(r *run.Run) Cell {
 		rates = []string{run.RateText(l.Rate, l.RateEnd)}
 	}
 	text := JoinDistinct(rates)
-	if l.Arrival == workload.ArrivalPoisson {
-		text += ", poisson"
-	}
+	text += l.DescribeArrival()
 	if l.Backlog == workload.BacklogShed {
 		text += ", backlog shed"
 	}

@@ -151,7 +151,7 @@ func paceFields() []field[loadSpec] {
 			Kind: yamlfile.PerSecondKind(), At: func(l *loadSpec) *float64 { return &l.Rate },
 			Drops: func(l loadSpec) []string {
 				if l.Rate == 0 {
-					return []string{"rate_end", "arrival", "backlog", "drain"}
+					return []string{"rate_end", "arrival", "period", "peak", "burst", "backlog", "drain"}
 				}
 				return []string{"rate_end"}
 			},
@@ -170,8 +170,23 @@ func paceFields() []field[loadSpec] {
 		}.Field(),
 		loadKey[workload.Arrival]{
 			Row: row{Name: "arrival", Preset: "constant",
-				Meaning: "how requests of a rate are spaced: `constant` or `poisson`; `poisson` needs a `rate`"},
+				Meaning: "how requests of a rate are spaced: `constant`, `poisson`, `sine` or `bursts` ([below](#when-requests-are-due)); needs a `rate`"},
 			Kind: yamlfile.WordKind(workload.Arrivals()...), At: func(l *loadSpec) *workload.Arrival { return &l.Arrival }, Shown: rated,
+		}.Field(),
+		loadKey[time.Duration]{
+			Row:  row{Name: "period", Preset: "10s", Meaning: "of `sine` and `bursts`: after this time the rate repeats"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Period },
+			Shown: func(l *loadSpec) bool { return l.Arrival.Waves() },
+		}.Field(),
+		loadKey[float64]{
+			Row:  row{Name: "peak", Unit: "times the rate", Preset: "2", Meaning: "of `sine` and `bursts`: the highest rate; `rate` is the mean"},
+			Kind: factor(), At: func(l *loadSpec) *float64 { return &l.Peak },
+			Shown: func(l *loadSpec) bool { return l.Arrival.Waves() },
+		}.Field(),
+		loadKey[time.Duration]{
+			Row:  row{Name: "burst", Preset: "1s", Meaning: "of `bursts`: each period begins with this time at the highest rate"},
+			Kind: yamlfile.DurationKind(), At: func(l *loadSpec) *time.Duration { return &l.Burst },
+			Shown: func(l *loadSpec) bool { return l.Arrival == workload.ArrivalBursts },
 		}.Field(),
 		loadKey[workload.Backlog]{
 			Row: row{Name: "backlog", Preset: "keep",

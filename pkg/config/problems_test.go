@@ -152,7 +152,7 @@ databases: {etcd: , etcd__again: , consul: }
 		{"words", body + "load: {operation: wriet, read: lineraizable, arrival: gauss, backlog: drop}\n", []string{
 			`3:19: operation: unknown value "wriet" (did you mean "write"?)`,
 			`3:32: read: unknown value "lineraizable" (did you mean "linearizable"?)`,
-			`3:55: arrival: unknown value "gauss" (known: constant, poisson)`,
+			`3:55: arrival: unknown value "gauss" (known: constant, poisson, sine, bursts)`,
 			`3:71: backlog: unknown value "drop" (known: keep, shed)`}},
 		{"what a database lacks", "hosts: [a]\nload: {operation: range, read: leader}\ndatabases:\n  etcd:\n  zookeeper:\n", []string{
 			`2:19: operation: zookeeper does not support "range" (it supports write, update, read, read-oneshot, delete, swap, txn, create)`,

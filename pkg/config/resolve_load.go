@@ -44,6 +44,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		r.plain(&l)
 	}
 	r.pace(l)
+	r.waves(&l)
 	r.readMode(&l)
 	r.target(l, d)
 	if !r.spec.Has("failover") {
@@ -73,8 +74,8 @@ func (r *loadResolver) plain(l *workload.Load) {
 // pace reports keys that only requests with due times of their own give a meaning.
 func (r *loadResolver) pace(l workload.Load) {
 	if !l.Rated() {
-		if l.Arrival == workload.ArrivalPoisson {
-			r.Errorf(r.spec.NodeOf("arrival"), "arrival: poisson needs a rate; without a rate, a client sends when its last request ended")
+		if l.Arrival != workload.ArrivalConstant {
+			r.Errorf(r.spec.NodeOf("arrival"), "arrival: %s needs a rate; without a rate, a client sends when its last request ended", l.Arrival)
 		}
 		for _, p := range yamlfile.PlacesInOrder(r.spec.Place("backlog"), r.spec.Place("drain")) {
 			r.Errorf(p.At, "%s needs a rate: without one, no request waits for a client", p.Key)
@@ -91,6 +92,40 @@ func (r *loadResolver) pace(l workload.Load) {
 	}
 }
 
+// waves resolves a rate that changes in periods.
+func (r *loadResolver) waves(l *workload.Load) {
+	place := func(key string) *yamlfile.Node { return r.at(key, "arrival") }
+	if !l.Arrival.Waves() {
+		for _, key := range []string{"period", "peak", "burst"} {
+			if p := r.spec.Place(key); p.Set() {
+				r.idle(p, "the arrival of the load is neither sine nor bursts")
+			}
+		}
+		l.Period, l.Peak, l.Burst = 0, 0, 0
+		return
+	}
+	if l.Period <= 0 {
+		r.Errorf(place("period"), "period must be positive, got %s", l.Period)
+		return
+	}
+	if l.Arrival == workload.ArrivalSine {
+		if p := r.spec.Place("burst"); p.Set() {
+			r.idle(p, "a sine has no bursts")
+		}
+		l.Burst = 0
+		if l.Peak < 1 || l.Peak > 2 {
+			r.Errorf(place("peak"), "peak: a sine rises to between 1 and 2 times its mean, and falls as far below it, got %v", l.Peak)
+		}
+		return
+	}
+	switch most := l.Period.Seconds() / l.Burst.Seconds(); {
+	case l.Burst <= 0 || l.Burst >= l.Period:
+		r.Errorf(place("burst"), "burst must be more than 0s and less than the period (%s), got %s", l.Period, l.Burst)
+	case l.Peak < 1 || l.Peak > most:
+		r.Errorf(place("peak"), "peak: bursts of %s each %s can have from 1 to %.4g times the mean rate, got %v", l.Burst, l.Period, most, l.Peak)
+	}
+}
+
 // changes checks values that change while a step runs: the rate, or the number of
 // clients that have begun.
 func (r *loadResolver) changes(s workload.Step, rateEnd, ramp *yamlfile.Node) {
@@ -100,9 +135,9 @@ func (r *loadResolver) changes(s workload.Step, rateEnd, ramp *yamlfile.Node) {
 			r.Errorf(rateEnd, "rate_end: a rate that changes needs a rate to begin with")
 		case s.Duration == 0:
 			r.Errorf(rateEnd, "rate_end: a rate that changes needs a duration to change over")
-		case arrival != nil && r.spec.Is.Arrival == workload.ArrivalPoisson:
-			r.Errorf(rateEnd, "rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line %d) needs a constant rate",
-				arrival.Line)
+		case arrival != nil && r.spec.Is.Arrival != workload.ArrivalConstant:
+			r.Errorf(rateEnd, "rate_end: requests of a rate that changes are evenly spaced; arrival: %s (line %d) needs a constant rate",
+				r.spec.Is.Arrival, arrival.Line)
 		}
 	}
 	switch {

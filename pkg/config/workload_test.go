@@ -252,6 +252,17 @@ func TestWorkloadProblems(t *testing.T) {
 		{"no hot key", "{operation: update, key_law: hotset, hot_keys: 0}", []string{`3:54: hot_keys must be positive, got 0`}},
 		{"a misspelt hot share", "{operation: update, key_law: hotset, hot_shares: 9%}", []string{
 			`3:44: unknown key "hot_shares" (did you mean "hot_share"?)`}},
+		{"waves without a rate", "{arrival: sine}", []string{
+			`3:17: arrival: sine needs a rate; without a rate, a client sends when its last request ended`}},
+		{"a wave that is none", "{rate: 5, arrival: sine, period: 0s}", []string{`3:40: period must be positive, got 0s`}},
+		{"a wave below nothing", "{rate: 5, arrival: sine, peak: 2.5}", []string{
+			`3:38: peak: a sine rises to between 1 and 2 times its mean, and falls as far below it, got 2.5`}},
+		{"bursts above the mean", "{rate: 5, arrival: bursts, period: 2s, burst: 500ms, peak: 5}", []string{
+			`3:66: peak: bursts of 500ms each 2s can have from 1 to 4 times the mean rate, got 5`}},
+		{"bursts without an end", "{rate: 5, arrival: bursts, period: 2s, burst: 2s}", []string{
+			`3:53: burst must be more than 0s and less than the period (2s), got 2s`}},
+		{"a wave with another end", "{rate: 5, arrival: bursts, rate_end: 9, duration: 9s}", []string{
+			`3:44: rate_end: requests of a rate that changes are evenly spaced; arrival: bursts (line 3) needs a constant rate`}},
 		{"a law without a name", "{value_sizes: {p50: 20}}", []string{`3:21: value_sizes: law is missing`}},
 		{"an unknown law", "{value_sizes: {law: lognormall}}", []string{`3:27: law: unknown value "lognormall" (did you mean "lognormal"?)`}},
 		{"a law without a median", "{value_sizes: {law: lognormal, p99: 2KB}}", []string{`3:21: value_sizes: p50 must be positive, got 0`}},

@@ -134,6 +134,7 @@ func newSchedule(spec Spec, s Step) schedule.Schedule {
 	return schedule.New(schedule.Options{
 		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
 		Poisson: spec.Arrival == workload.ArrivalPoisson, Seed: generator.Mix64(spec.Seed + uint64(s.Index)),
+		Wave: schedule.Wave{Period: spec.Period, Peak: spec.Peak, Burst: spec.Burst},
 	})
 }
 

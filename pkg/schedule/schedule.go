@@ -60,6 +60,8 @@ type Options struct {
 	// always even.
 	Poisson bool
 	Seed    uint64
+	// Wave makes the rate change in periods; Rate is then its mean.
+	Wave Wave
 }
 
 // New returns the schedule that the options describe: one case for each kind.
@@ -69,6 +71,8 @@ func New(o Options) Schedule {
 		return &closedLoop{limit: limit}
 	case o.RateEnd > 0:
 		return newRamp(o.Rate, o.RateEnd, limit, o.end())
+	case o.Wave != (Wave{}):
+		return newWave(o.Rate, o.Wave, limit, o.end())
 	case o.Poisson:
 		return newPoisson(o.Seed, 1e9/o.Rate, limit, o.end())
 	default:

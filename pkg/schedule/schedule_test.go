@@ -13,10 +13,17 @@ import (
 // drawOptions draws one of every kind of rated schedule, with an end.
 func drawOptions(t *rapid.T) Options {
 	o := Options{Rate: rapid.Float64Range(0.5, 20_000).Draw(t, "rate"), Seed: rapid.Uint64().Draw(t, "seed")}
-	kind := rapid.SampledFrom([]string{"constant", "poisson", "ramp"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"constant", "poisson", "ramp", "sine", "bursts"}).Draw(t, "kind")
 	o.Poisson = kind == "poisson"
 	if kind == "ramp" {
 		o.RateEnd = rapid.Float64Range(0.5, 20_000).Draw(t, "rate at the end")
+	}
+	if kind == "sine" || kind == "bursts" {
+		o.Wave.Period = time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(3*time.Second)).Draw(t, "period"))
+		o.Wave.Peak = rapid.Float64Range(1, 2).Draw(t, "peak")
+		if kind == "bursts" {
+			o.Wave.Burst = o.Wave.Period / time.Duration(rapid.Int64Range(2, 10).Draw(t, "part"))
+		}
 	}
 	if kind == "ramp" || rapid.Bool().Draw(t, "with a duration") {
 		o.Duration = time.Duration(rapid.Int64Range(1, int64(5*time.Second)).Draw(t, "duration"))
@@ -156,5 +163,56 @@ func TestPoissonLooksAheadOnlyAsFarAsItMust(t *testing.T) {
 	begun := New(Options{Requests: 1 << 60, Rate: 100, Poisson: true}).(*poisson)
 	if _, last := begun.Due(0); last != Never || begun.ahead.i > 2*100*int64(Foresight/time.Second) {
 		t.Errorf("a schedule of 2^60 requests began by generating %d of them", begun.ahead.i)
+	}
+}
+
+// TestWave compares due times with those of the integral of the rate, and each period's
+// requests with the mean rate.
+func TestWave(t *testing.T) {
+	const rate, periods = 1000.0, 7
+	for name, w := range map[string]Wave{
+		"sine":                 {Period: 2 * time.Second, Peak: 1.8},
+		"sine down to nothing": {Period: time.Second, Peak: 2},
+		"bursts":               {Period: 2 * time.Second, Peak: 5, Burst: 300 * time.Millisecond},
+		"bursts and silence":   {Period: time.Second, Peak: 10, Burst: 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := func(sec float64) float64 { // the rate
+				part := math.Mod(sec, w.Period.Seconds()) / w.Period.Seconds()
+				share := w.Burst.Seconds() / w.Period.Seconds()
+				switch {
+				case w.Burst == 0:
+					return rate * (1 + (w.Peak-1)*math.Sin(2*math.Pi*part))
+				case part < share:
+					return rate * w.Peak
+				}
+				return rate * (1 - w.Peak*share) / (1 - share)
+			}
+			s := New(Options{Rate: rate, Wave: w, Duration: periods * w.Period})
+			due := allDue(t, s)
+			each := int(rate * w.Period.Seconds())
+			if len(due) != periods*each {
+				t.Fatalf("%d requests are due in %d periods, want %d in each", len(due), periods, each)
+			}
+			for p := range periods {
+				from := int64(p) * int64(w.Period)
+				if first, last := due[p*each], due[(p+1)*each-1]; first != from || last >= from+int64(w.Period) {
+					t.Errorf("period %d has requests from %d to %d, want them within it, from its beginning on", p, first, last)
+				}
+			}
+			const step = 1e-5
+			next, sum := 0, 0.0
+			for sec := 0.0; next < len(due) && sec < 2*w.Period.Seconds(); sec += step {
+				sum += at(sec+step/2) * step
+				for ; next < len(due) && float64(next) <= sum-0.02; next++ {
+					if got := float64(due[next]) / 1e9; math.Abs(got-sec-step) > 2e-3 && at(got) > rate/20 {
+						t.Fatalf("request %d is due at %.6f s, want about %.6f s", next, got, sec)
+					}
+				}
+			}
+			if next < each {
+				t.Errorf("only %d requests were compared", next)
+			}
+		})
 	}
 }

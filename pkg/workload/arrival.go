@@ -9,10 +9,19 @@ const (
 	ArrivalConstant Arrival = "constant"
 	// ArrivalPoisson draws exponential gaps: many users who do not know each other.
 	ArrivalPoisson Arrival = "poisson"
+	// ArrivalSine lets the rate rise and fall around its mean.
+	ArrivalSine Arrival = "sine"
+	// ArrivalBursts begins each period with a burst.
+	ArrivalBursts Arrival = "bursts"
 )
 
 // Arrivals returns all arrivals.
-func Arrivals() []Arrival { return []Arrival{ArrivalConstant, ArrivalPoisson} }
+func Arrivals() []Arrival {
+	return []Arrival{ArrivalConstant, ArrivalPoisson, ArrivalSine, ArrivalBursts}
+}
+
+// Waves reports whether the rate changes in periods.
+func (a Arrival) Waves() bool { return a == ArrivalSine || a == ArrivalBursts }
 
 // Backlog is the treatment of a request that is due while every client is busy. The set is closed.
 type Backlog string

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -50,6 +51,12 @@ type Load struct {
 	// Arrival, Backlog and Drain mean nothing in a closed loop.
 	Arrival Arrival `json:"arrival"`
 	Backlog Backlog `json:"backlog"`
+	// Period is the time of one wave of a rate that changes in periods, and Peak the
+	// highest rate as a multiple of the mean, which is Rate. Burst is the time at the
+	// beginning of a period at that rate; 0 for a sine.
+	Period time.Duration `json:"period_ns,omitempty"`
+	Peak   float64       `json:"peak,omitempty"`
+	Burst  time.Duration `json:"burst_ns,omitempty"`
 	// KeySize and ValueSize are in bytes, and exact. A key is longer if its number
 	// has more digits.
 	KeySize   int `json:"key_size"`
@@ -179,10 +186,25 @@ func (l Load) KeyNumbers(requests int64) int64 {
 func (l Load) Recorded() Load {
 	if !l.Rated() {
 		l.Arrival, l.Backlog, l.Drain = "", "", 0
+		l.Period, l.Peak, l.Burst = 0, 0, 0
 	}
 	for _, s := range l.Steps {
 		l.Clients, l.Connections = max(l.Clients, s.Clients), max(l.Connections, s.Connections)
 	}
 	l.Steps = nil
 	return l
+}
+
+// DescribeArrival returns how requests of a rate are spaced, for a text after the rate:
+// "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate".
+func (l Load) DescribeArrival() string {
+	switch l.Arrival {
+	case ArrivalPoisson:
+		return ", poisson"
+	case ArrivalSine:
+		return fmt.Sprintf(", sine of %v up to %v times the rate", l.Period, l.Peak)
+	case ArrivalBursts:
+		return fmt.Sprintf(", bursts of %v each %v at %v times the rate", l.Burst, l.Period, l.Peak)
+	}
+	return ""
 }
