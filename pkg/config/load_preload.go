@@ -68,7 +68,7 @@ func (r *loadResolver) preload(l *workload.Load) {
 	}
 	l.Preload = p.Is.keys
 	if p.Is.bytes > 0 {
-		each := int64(l.KeySize) + (int64(l.ValueSize)+int64(max(l.ValueSize, l.ValueSizeMax)))/2
+		each := int64(l.KeySize) + int64(l.MeanValueSize())
 		l.Preload = max(p.Is.bytes/max(each, 1), 1)
 	}
 }

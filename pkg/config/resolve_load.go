@@ -31,6 +31,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
 	r.meaning(&l)
+	r.sizeLaw(&l)
 	r.preload(&l)
 	r.keys(&l)
 	r.noHotset(&l)
@@ -50,7 +51,6 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if !r.spec.Has("failover") {
 		l.Failover = r.db.entry.Failover
 	}
-	r.sizeLaw(&l)
 	r.sizes(&l)
 	r.trims(l)
 	l.Judge, l.Expect = r.judge(), r.spec.Is.expect.Is

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,10 +127,17 @@ func (g *guarded) refresh(w *worker) {
 	g.stale = g.stale[:0]
 }
 
-// learn reads the versions of all keys that exist before the load, by as many callers as
-// the step has clients. It is no part of the load.
+// learn reads the versions of all keys that transactions of the load take, by as many
+// callers as the step has clients. It is no part of the load.
 func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
-	table := versions.New(s.spec.Existing())
+	keys := s.spec.Keys
+	switch {
+	case !slices.Contains(s.rec.accounts.ops, workload.OpTxn):
+		keys = 0
+	case s.spec.SameKey:
+		keys = 1
+	}
+	table := versions.New(keys)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
