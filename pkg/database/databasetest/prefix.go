@@ -127,8 +127,8 @@ func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 		})
 	}
 	clients.Wait()
-	w := &neighbourhood{f: f, held: f.suite.Held}
-	if w.held == nil {
+	w := &neighbourhood{f: f, held: settled(f.suite.Held)}
+	if f.suite.Held == nil {
 		w.held = func(t testing.TB, _ *Cluster) map[string]string { return f.read(t.(*testing.T), all, written) }
 	}
 	w.was = w.held(t, f.Cluster)
@@ -136,6 +136,25 @@ func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 		t.Fatalf("others have %d keys, want about %d", len(w.was), n)
 	}
 	return w
+}
+
+// settled returns a reader of all keys that reads until two answers in a row are equal: a
+// member may answer before it has applied what was acknowledged (see mayLag).
+func settled(held func(testing.TB, *Cluster) map[string]string) func(testing.TB, *Cluster) map[string]string {
+	return func(t testing.TB, c *Cluster) map[string]string {
+		t.Helper()
+		last := held(t, c)
+		for deadline := time.Now().Add(idleWithin); ; {
+			time.Sleep(100 * time.Millisecond)
+			now := held(t, c)
+			if maps.Equal(last, now) {
+				return now
+			}
+			if last = now; time.Now().After(deadline) {
+				t.Fatalf("the keys still change %v after the last request", idleWithin)
+			}
+		}
+	}
 }
 
 // prefixKeySize is the size of the numbered keys in bytes.
