@@ -10,15 +10,15 @@ import (
 
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
-	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
+	if err := d.all(ctx, []func() error{d.writeTable}); err != nil {
 		return err
 	}
 	d.drawn = d.charts.Figures()
-	// Drawing needs memory, and figures have all they need.
+	// What follows needs memory, and series and figures have all they need.
 	for _, r := range d.runs {
 		r.Forget()
 	}
-	var steps []func() error
+	steps := []func() error{d.writeSeries, d.writeByClients}
 	for _, f := range d.drawn {
 		steps = append(steps, func() error { return d.out.figure(f) })
 	}

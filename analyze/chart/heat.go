@@ -85,7 +85,8 @@ func (a rowRange) and(b rowRange) rowRange { return rowRange{min(a.low, b.low), 
 // rowsWith returns the rows in which a heat map has requests.
 func rowsWith(h run.Heat) rowRange {
 	rows := rowRange{math.MaxInt, math.MinInt}
-	for _, b := range h.Bins {
+	for _, packed := range h.Bins {
+		b := packed.Buckets()
 		rows = rows.and(rowRange{latencyRow(b.Min()), latencyRow(b.Max())})
 	}
 	return rows
@@ -107,7 +108,7 @@ func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series
 		if bin > last {
 			break
 		}
-		b := h.Bins[bin]
+		b := h.Bins[bin].Buckets()
 		g.Counts = append(g.Counts, rowsOf(b, low, high))
 		p50.Y = append(p50.Y, percentileOf(b, .50))
 		upper.Y = append(upper.Y, percentileOf(b, tail))
@@ -123,7 +124,7 @@ func tail(h run.Heat) (q float64, name string) {
 	}{{.99, "p99"}, {.95, "p95"}} {
 		supported := 0
 		for _, b := range h.Bins {
-			if histogram.Enough(p.q, b.Total()) {
+			if histogram.Enough(p.q, b.Buckets().Total()) {
 				supported++
 			}
 		}

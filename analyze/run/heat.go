@@ -12,7 +12,7 @@ import (
 // operations and phases together, in bins of equal length.
 type Heat struct {
 	Seconds int64 // of a bin
-	Bins    map[int64]histogram.Buckets
+	Bins    map[int64]histogram.PackedBuckets
 }
 
 // mostBins bounds the columns of a heat map: more would look alike.
@@ -23,7 +23,7 @@ const mostBins = 120
 // unix second start. A log that is missing is a gap only if there are
 // rows. Lines that the rows contradict are a gap.
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
-	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.Buckets{}}
+	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.PackedBuckets{}}
 	logged := map[int64]int64{} // by second
 	// Lines are in the order of time, so that one bin is summed up at a time.
 	sum, open := &histogram.Sum{}, int64(-1)
@@ -48,7 +48,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		}
 		if bin != open {
 			h.close(open, sum)
-			sum.Add(h.Bins[bin])
+			sum.Add(h.Bins[bin].Buckets())
 			open = bin
 		}
 		sum.Add(line.Buckets)
@@ -61,7 +61,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 // close keeps what was counted of a bin.
 func (h Heat) close(bin int64, sum *histogram.Sum) {
 	if b := sum.Take(); b != nil {
-		h.Bins[bin] = b
+		h.Bins[bin] = b.Pack()
 	}
 }
 

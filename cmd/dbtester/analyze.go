@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -52,7 +53,13 @@ func newAnalyze(a *app) *cobra.Command {
 	return cmd
 }
 
+// gcPercent trades processor time for memory: records of hours fill the memory.
+const gcPercent = 60
+
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
 	var e *config.Experiment
 	if f.config != "" {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -49,6 +50,33 @@ func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 		if bar.Count > 0 {
 			b = append(b, Bucket{bar.From, bar.Count})
 		}
+	}
+	return b
+}
+
+// PackedBuckets are buckets of the shape of [New] in a fifth of the memory.
+type PackedBuckets []byte
+
+// Pack returns the buckets as bytes: for each the steps to it from the one before and its
+// count, as variable-length integers.
+func (b Buckets) Pack() PackedBuckets {
+	packed, last := make([]byte, 0, 3*len(b)), 0
+	for _, one := range b {
+		i := bucketIndex(one.Value)
+		packed = binary.AppendUvarint(binary.AppendUvarint(packed, uint64(i-last)), uint64(one.Count))
+		last = i
+	}
+	return slices.Clip(packed)
+}
+
+// Buckets is the inverse of [Buckets.Pack].
+func (p PackedBuckets) Buckets() (b Buckets) {
+	index := 0
+	for len(p) > 0 {
+		step, n := binary.Uvarint(p)
+		count, m := binary.Uvarint(p[n:])
+		index, p = index+int(step), p[n+m:]
+		b = append(b, Bucket{bucketValue(index), int64(count)})
 	}
 	return b
 }

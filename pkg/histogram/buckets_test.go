@@ -77,6 +77,9 @@ func TestBucketsAreTheHistogram(t *testing.T) {
 				t.Fatalf("line %d: quantile %v is %d, want %d", n, q, v, want)
 			}
 		}
+		if b := BucketsOf(got); !slices.Equal(b.Pack().Buckets(), b) {
+			t.Fatalf("line %d: packed buckets are others", n)
+		}
 		var sum Sum
 		for range 2 {
 			sum.Add(BucketsOf(got))
