@@ -226,26 +226,34 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	}
 }
 
-// typical chooses a point for each distance of markerSpacing from left on: of
-// those near it the one of middle height, since a marker on an outlier misleads.
+// typical chooses a point for each distance of markerSpacing from left on: of those near
+// it the one of middle height, since a marker on an outlier misleads, or else the nearest.
 func (r run) typical(left vg.Length) []int {
 	const near = markerSpacing / 16
 	slots := map[int][]int{}
 	var order []int
+	nearest := map[int]int{}
 	for i, at := range r.points {
-		slot := math.Floor(float64((at.X - left) / markerSpacing))
-		middle := left + vg.Length(slot+0.5)*markerSpacing
-		if distance(at.X, middle) > near {
-			continue
+		slot := int(math.Floor(float64((at.X - left) / markerSpacing)))
+		away := func(i int) vg.Length { return distance(r.points[i].X, left+vg.Length(float64(slot)+0.5)*markerSpacing) }
+		if _, known := nearest[slot]; !known {
+			order = append(order, slot)
+			nearest[slot] = i
 		}
-		if slots[int(slot)] == nil {
-			order = append(order, int(slot))
+		if away(i) < away(nearest[slot]) {
+			nearest[slot] = i
 		}
-		slots[int(slot)] = append(slots[int(slot)], i)
+		if away(i) <= near {
+			slots[slot] = append(slots[slot], i)
+		}
 	}
 	var chosen []int
 	for _, slot := range order {
 		candidates := slots[slot]
+		if len(candidates) == 0 {
+			chosen = append(chosen, nearest[slot])
+			continue
+		}
 		slices.SortFunc(candidates, func(a, b int) int {
 			return cmp.Or(cmp.Compare(r.points[a].Y, r.points[b].Y), cmp.Compare(a, b))
 		})

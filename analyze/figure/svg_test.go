@@ -379,26 +379,3 @@ func TestEventsAreMarked(t *testing.T) {
 		t.Errorf("%d lines, want one for the two events of a moment and one for the other", lines)
 	}
 }
-
-// Small multiples have the same scales, and each its own steps.
-func TestPanels(t *testing.T) {
-	f := stepped()
-	f.Panels = databases
-	f.Steps = nil
-	for i := range f.Series {
-		f.Series[i].Panel = i
-		f.Steps = append(f.Steps, Boundary{X: float64(10 + i), Label: fmt.Sprintf("step of %d", i), Panel: i})
-	}
-	p := layout(f)
-	for i, one := range p.panels {
-		if len(one.Series) != 1 || one.Series[0].Name != databases[i] || len(one.steps.all) != 1 || one.steps.all[0].Label != fmt.Sprintf("step of %d", i) {
-			t.Errorf("panel %d has the series %v and the steps %v", i, len(one.Series), one.steps.all)
-		}
-		if one.plot.y.max != p.plot.y.max || one.plot.height() < panelHeight || i > 0 && one.plot.top >= p.panels[i-1].plot.bottom {
-			t.Errorf("panel %d lies from %v to %v, up to %v", i, one.plot.bottom, one.plot.top, one.plot.y.max)
-		}
-	}
-	if got := texts(drawn(t, f)); slices.Index(got, "step of 2") < 0 {
-		t.Errorf("texts %q lack a step", got)
-	}
-}

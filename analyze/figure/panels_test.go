@@ -1,0 +1,48 @@
+package figure
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Small multiples have the same scales, and each its own steps.
+func TestPanels(t *testing.T) {
+	f := stepped()
+	f.Panels = databases
+	f.Steps = nil
+	for i := range f.Series {
+		f.Series[i].Panel = i
+		f.Steps = append(f.Steps, Boundary{X: float64(10 + i), Label: fmt.Sprintf("step of %d", i), Panel: i})
+	}
+	p := layout(f)
+	for i, one := range p.panels {
+		if len(one.Series) != 1 || one.Series[0].Name != databases[i] || len(one.steps.all) != 1 || one.steps.all[0].Label != fmt.Sprintf("step of %d", i) {
+			t.Errorf("panel %d has the series %v and the steps %v", i, len(one.Series), one.steps.all)
+		}
+		if one.plot.y.max != p.plot.y.max || one.plot.height() < panelHeight || i > 0 && one.plot.top >= p.panels[i-1].plot.bottom {
+			t.Errorf("panel %d lies from %v to %v, up to %v", i, one.plot.bottom, one.plot.top, one.plot.y.max)
+		}
+	}
+	if got := texts(drawn(t, f)); slices.Index(got, "step of 2") < 0 {
+		t.Errorf("texts %q lack a step", got)
+	}
+}
+
+// Every line has a marker, also where its points lie far apart: the marker tells what the
+// colour does not.
+func TestEveryLineHasAMarker(t *testing.T) {
+	for _, points := range []int{fewPoints + 1, 20, 25, 40, 300} {
+		for left := vg.Length(0); left < markerSpacing; left += markerSpacing / shapes {
+			var r run
+			for i := range points {
+				r.points = append(r.points, vg.Point{X: 50 + vg.Length(i)*700/vg.Length(points), Y: vg.Length(i % 5)})
+			}
+			if got := r.typical(left); len(got) < 6 {
+				t.Errorf("%d points from %v on have %d markers", points, left, len(got))
+			}
+		}
+	}
+}
