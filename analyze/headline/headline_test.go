@@ -139,6 +139,9 @@ func TestTrust(t *testing.T) {
 			mark("etcd", "other load", "others used 12.5 % of 2 processors from 14:20:04.092 UTC on", false), mark("etcd #2", "other load", "others used 9 % of 2 processors from 14:21:00.5 UTC on", false),
 			mark("", "insecure", "agents let in anyone", false),
 		}, Weakened, "valid, but weakened: other load, insecure; the reasons follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors from 14:20:04.092..14:21:00.5 UTC on", "insecure: agents let in anyone"}},
+		{"lengths of time", []run.Mark{
+			mark("etcd", "client saturated", "1m57s of 1h13m20s is the client's own delay, at most 78ms", false), mark("etcd #2", "client saturated", "6.96s of 10h0m3s is the client's own delay, at most 1.5s", false),
+		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{"etcd: client saturated: 6.96s..1m57s of 1h13m20s..10h0m3s is the client's own delay, at most 78ms..1.5s"}},
 		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/trials"
@@ -87,8 +88,8 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 }
 
 // numbers match the parts of a mark's text in which the marks of two runs may differ.
-// A time of day is one part.
-var numbers = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
+// A time of day is one part, and so is a length of time.
+var numbers = regexp.MustCompile(`(?:[0-9]+h)?(?:[0-9]+m)?[0-9]+(?:\.[0-9]+)?(?:s|ms|µs|us|ns)\b|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
 
 // merged joins marks of one code whose texts differ in numbers alone.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
@@ -162,7 +163,7 @@ func mergedText(texts []string) string {
 	})
 }
 
-// less compares two numbers, or two times of day.
+// less compares two numbers, two lengths of time, or two times of day.
 func less(a, b string) bool {
 	if strings.Contains(a, ":") || strings.Contains(b, ":") {
 		return a < b
@@ -173,7 +174,8 @@ func less(a, b string) bool {
 func valueOf(number string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
 	if err != nil {
-		return 0 // the expression matches numbers alone
+		length, _ := time.ParseDuration(number) // the expression matches nothing else
+		return float64(length)
 	}
 	return v
 }

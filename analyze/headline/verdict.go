@@ -83,6 +83,10 @@ func (h *Headline) alone(c contender) string {
 	if at := slices.IndexFunc(h.Rows, func(r Row) bool { return r.Name == p99Row }); at >= 0 {
 		for i, column := range h.Columns {
 			if cell := h.Rows[at].Cells[i]; column.Name == c.name && cell.Value != nil {
+				if cell.AtLeast {
+					text += "; the p99 latency is " + cell.Text
+					continue
+				}
 				text += ", 99 % of them within " + cell.Text
 			}
 		}

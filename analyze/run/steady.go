@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/stationary"
@@ -68,7 +69,7 @@ func (r *Run) unsteady(w Window) string {
 	}
 	what, print := "the throughput", func(v float64) string { return RateNumber(v) + "/s" }
 	if w.Rated {
-		what, print = "the mean response time", func(v float64) string { return fmt.Sprintf("%.3g ms", v) }
+		what, print = "the mean response time", millisNumber
 	}
 	second := func(i int) int64 { return first - r.Start() + int64(i) }
 	how := fmt.Sprintf("stepped from %s to %s at second %d", print(f.Before), print(f.After), second(f.At))
@@ -103,4 +104,12 @@ func (r *Run) levels(w Window) (s stationary.Series, first int64) {
 		}
 	}
 	return s, first
+}
+
+// millisNumber prints milliseconds with three significant digits.
+func millisNumber(v float64) string {
+	if v >= 1000 {
+		return RateNumber(math.Round(v)) + " ms"
+	}
+	return fmt.Sprintf("%.3g ms", v)
 }
