@@ -50,6 +50,9 @@ verdicts: ## simulate what is decided from measurements: test-results/verdicts.m
 	$(GO) run ./tools/verdicts >bin/verdicts.md
 	mv bin/verdicts.md test-results/verdicts.md
 
+results: build ## run the published experiments again: make results [NAMES="quickstart quota"]; half an hour
+	scripts/publish-results.sh $(NAMES)
+
 kill: ## kill -9 of control, agents and members of etcd at every step of a run; minutes
 	DBTESTER_KILL_ETCD=1 $(GO) test -count=1 -timeout 30m -run '^TestKill$$' ./control
 

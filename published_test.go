@@ -1,0 +1,371 @@
+package dbtester_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// published is a folder of test-results with its records.
+type published struct {
+	report  string // has numbers.csv
+	records []string
+}
+
+// TestPublishedNumbers computes numbers of every published table again from the published
+// records. It reads CSV, JSON and histograms by public libraries, and shares no code with
+// analyze.
+func TestPublishedNumbers(t *testing.T) {
+	manifests, err := filepath.Glob("test-results/*/records/*/manifest.json")
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("there are no published records: %v", err)
+	}
+	reports := map[string]*published{}
+	for _, manifest := range manifests {
+		run := filepath.Dir(manifest)
+		report := filepath.Dir(filepath.Dir(run))
+		if reports[report] == nil {
+			reports[report] = &published{report: report}
+		}
+		reports[report].records = append(reports[report].records, run)
+	}
+	for _, p := range reports {
+		t.Run(filepath.Base(p.report), func(t *testing.T) {
+			printed := readNumbers(t, filepath.Join(p.report, "numbers.csv"))
+			compared := 0
+			for _, run := range p.records {
+				compared += compareRun(t, run, printed)
+			}
+			t.Logf("%d numbers of %s are those of its records", compared, p.report)
+			if compared < 10*len(p.records) {
+				t.Errorf("only %d numbers were compared", compared)
+			}
+		})
+	}
+}
+
+// numberKey finds a number of numbers.csv. Steps is its position among those of the row.
+type numberKey struct {
+	run, tag, metric string
+	step             int
+}
+
+func readNumbers(t *testing.T, path string) map[numberKey]float64 {
+	t.Helper()
+	numbers, seen := map[numberKey]float64{}, map[numberKey][]string{}
+	for _, row := range readTable(t, path) {
+		row0 := numberKey{run: row["run"], tag: row["database"], metric: row["metric"]}
+		if slices.Contains(seen[row0], row["step"]) {
+			continue // a row of the steps' own table repeats one of the first
+		}
+		key := row0
+		key.step = len(seen[row0])
+		seen[row0] = append(seen[row0], row["step"])
+		if value, err := strconv.ParseFloat(row["value"], 64); err == nil {
+			numbers[key] = value
+		}
+	}
+	return numbers
+}
+
+// readTable reads a CSV file into rows by the names of its columns.
+func readTable(t *testing.T, path string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var rows []map[string]string
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = line[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// recordedRun is what the numbers need of a manifest.
+type recordedRun struct {
+	RunID     string `json:"run_id"`
+	Databases []recordedDatabase
+}
+
+type recordedDatabase struct {
+	Tag       string
+	LoadStart time.Time `json:"load_start"`
+	LoadEnd   time.Time `json:"load_end"`
+	Steps     []recordedStep
+	Members   []struct {
+		Clock *struct {
+			Offset int64 `json:"offset_ns"`
+		}
+	}
+	Load struct {
+		Steps []struct {
+			Rate float64
+		}
+		Rate float64
+	}
+	Keys *struct{ After *int64 }
+}
+
+type recordedStep struct {
+	Start, End time.Time
+	IssueEnd   time.Time `json:"issue_end"`
+	Requests   int64
+}
+
+// window is the measured part of a step: to the end of its time, or to the last answer if
+// a number of requests ends it.
+func (s recordedStep) window() window {
+	if s.Requests > 0 {
+		return window{s.Start, s.End}
+	}
+	return window{s.Start, s.IssueEnd}
+}
+
+type window struct{ from, to time.Time }
+
+func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compared int) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(run, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest recordedRun
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		t.Fatalf("%s: %v", run, err)
+	}
+	for _, d := range manifest.Databases {
+		again := computed{t: t, dir: filepath.Join(run, d.Tag), of: d, numbers: map[numberKey]float64{}}
+		again.counts()
+		again.steps()
+		again.servers()
+		for _, key := range slices.SortedFunc(maps.Keys(again.numbers), func(a, b numberKey) int {
+			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+		}) {
+			want := again.numbers[key]
+			key.run, key.tag = manifest.RunID, d.Tag
+			got, ok := printed[key]
+			if !ok {
+				t.Errorf("%s, %s: %s of step %d is not printed, and is %v", run, d.Tag, key.metric, key.step, want)
+			} else if math.Abs(got-want) > 1e-9*math.Abs(want) {
+				t.Errorf("%s, %s: %s of step %d is printed as %v, and is %v", run, d.Tag, key.metric, key.step, got, want)
+			}
+			compared++
+		}
+	}
+	return compared
+}
+
+// computed are numbers of one database that are computed from its records.
+type computed struct {
+	t       *testing.T
+	dir     string
+	of      recordedDatabase
+	numbers map[numberKey]float64
+}
+
+func (c computed) set(metric string, step int, value float64) {
+	c.numbers[numberKey{metric: metric, step: step}] = value
+}
+
+func (c computed) rows(file string) []map[string]string {
+	return readTable(c.t, filepath.Join(c.dir, file))
+}
+
+func (c computed) number(row map[string]string, column string) float64 {
+	c.t.Helper()
+	value, err := strconv.ParseFloat(row[column], 64)
+	if err != nil {
+		c.t.Fatalf("%s: %s: %v", c.dir, column, err)
+	}
+	return value
+}
+
+// counts sums up the outcomes of all requests of the load.
+func (c computed) counts() {
+	sums := map[string]float64{}
+	for _, row := range c.rows("intervals.csv") {
+		for _, column := range []string{"due", "sent", "ok", "failed", "unknown", "shed", "unsent"} {
+			sums[column] += c.number(row, column)
+		}
+	}
+	for metric, column := range map[string]string{"OFFERED": "due", "SENT": "sent", "OK": "ok", "FAILED": "failed", "UNKNOWN": "unknown", "SHED": "shed", "UNSENT": "unsent"} {
+		c.set(metric, 0, sums[column])
+	}
+	if c.of.Keys != nil && c.of.Keys.After != nil {
+		c.set("KEYS-FOUND", 0, float64(*c.of.Keys.After))
+	}
+}
+
+// steps computes throughput and latencies of the measured part of each step.
+func (c computed) steps() {
+	timing := "service"
+	if c.of.Load.Rate > 0 || len(c.of.Load.Steps) > 0 && c.of.Load.Steps[0].Rate > 0 {
+		timing = "response"
+	}
+	histograms := c.histograms(timing)
+	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
+	for step, of := range c.of.Steps {
+		inStep := func(row map[string]string) bool { return row["step"] == strconv.Itoa(step) }
+		answered, sum, fastest, slowest, others := 0.0, 0.0, math.Inf(1), 0.0, 0.0
+		for _, row := range intervals {
+			if !inStep(row) || row["phase"] != "measure" {
+				continue
+			}
+			for _, column := range []string{"failed", "unknown", "shed", "unsent"} {
+				others += c.number(row, column)
+			}
+			n := c.number(row, timing+"_ok_count")
+			if n == 0 {
+				continue
+			}
+			answered += n
+			sum += c.number(row, timing+"_ok_sum_ns")
+			fastest = min(fastest, c.number(row, timing+"_ok_min_ns"))
+			slowest = max(slowest, c.number(row, timing+"_ok_max_ns"))
+		}
+		if answered == 0 {
+			continue
+		}
+		c.set("AVG-LATENCY", step, sum/answered/1e6)
+		c.set("FASTEST-LATENCY", step, fastest/1e6)
+		inWindow, length := 0.0, of.window().to.Sub(of.Start)
+		for _, row := range progress {
+			if inStep(row) && c.number(row, "to_ns") <= float64(length) {
+				inWindow += c.number(row, "ok")
+			}
+		}
+		c.set("AVG-THROUGHPUT", step, inWindow/length.Seconds())
+		population := ""
+		if others > 0 { // requests without an answer rank above the others
+			population = ", ok only"
+		} else {
+			c.set("SLOWEST-LATENCY", step, slowest/1e6)
+		}
+		for name, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
+			c.set("Latency "+name+population, step, min(slowest, atRank(histograms[step], q))/1e6)
+		}
+	}
+}
+
+// histograms reads the latencies of ok requests by step, of all operations together.
+func (c computed) histograms(timing string) map[int]*hdrhistogram.Histogram {
+	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	of := map[int]*hdrhistogram.Histogram{}
+	for log := hdrhistogram.NewHistogramLogReader(f); ; {
+		h, err := log.NextIntervalHistogram()
+		if err != nil {
+			c.t.Fatalf("%s: %v", c.dir, err)
+		}
+		if h == nil {
+			return of
+		}
+		tag := strings.Split(h.Tag(), ":") // TIMING:OPERATION:OUTCOME:stepN:PHASE
+		step, err := strconv.Atoi(strings.TrimPrefix(tag[3], "step"))
+		if err != nil {
+			c.t.Fatalf("%s: tag %q", c.dir, h.Tag())
+		}
+		switch {
+		case tag[0] != timing || tag[2] != "ok" || tag[4] != "measure":
+		case of[step] == nil:
+			of[step] = h
+		default:
+			of[step].Merge(h)
+		}
+	}
+}
+
+// atRank is the value of rank ceil(q n).
+func atRank(h *hdrhistogram.Histogram, q float64) float64 {
+	rank, below := int64(math.Ceil(q*float64(h.TotalCount()))), int64(0)
+	for _, bar := range h.Distribution() {
+		if below += bar.Count; below >= rank {
+			return float64(bar.To)
+		}
+	}
+	return math.NaN()
+}
+
+// servers computes what all members used, by the counters that enclose the load, and the
+// fsyncs of the one with most.
+func (c computed) servers() {
+	cpu, most, reported := 0.0, 0.0, true
+	var windows []window
+	for _, step := range c.of.Steps {
+		windows = append(windows, step.window())
+	}
+	for i, member := range c.of.Members {
+		offset := int64(0)
+		if member.Clock != nil {
+			offset = member.Clock.Offset
+		}
+		file := fmt.Sprintf("%d-server-system-metrics.csv", i+1)
+		cpu += c.growth(file, "CPU-SECONDS", offset, []window{{c.of.LoadStart, c.of.LoadEnd}})
+		file = fmt.Sprintf("%d-database-metrics.csv", i+1)
+		if _, err := os.Stat(filepath.Join(c.dir, file)); errors.Is(err, os.ErrNotExist) {
+			reported = false
+			continue
+		}
+		fsyncs := c.growth(file, "FSYNCS", offset, windows)
+		most, reported = max(most, fsyncs), reported && !math.IsNaN(fsyncs)
+	}
+	if !math.IsNaN(cpu) {
+		c.set("SERVER-CPU-SECONDS", 0, cpu)
+	}
+	if reported {
+		c.set("MEMBER-FSYNCS", 0, most)
+	}
+}
+
+// growth sums up the intervals between samples that the windows touch, each once. It is
+// NaN if a sample has no value.
+func (c computed) growth(file, column string, offset int64, windows []window) float64 {
+	const closeEnough = int64(100 * time.Millisecond)
+	rows := slices.DeleteFunc(c.rows(file), func(row map[string]string) bool { return row["ERROR"] != "" })
+	at := func(i int) int64 { return int64(c.number(rows[i], "UNIX-NANOSECOND")) - offset }
+	touched := map[int]bool{}
+	for _, w := range windows {
+		from, to := w.from.UnixNano()+closeEnough, w.to.UnixNano()-closeEnough
+		for i := range len(rows) - 1 {
+			if at(i+1) > from && at(i) < to {
+				touched[i] = true
+			}
+		}
+	}
+	sum := 0.0
+	if len(touched) == 0 {
+		return math.NaN()
+	}
+	for i := range touched {
+		if rows[i][column] == "" || rows[i+1][column] == "" {
+			return math.NaN()
+		}
+		sum += c.number(rows[i+1], column) - c.number(rows[i], column)
+	}
+	return sum
+}

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Runs the experiments of test-results again and replaces their reports and records:
+# scripts/publish-results.sh [NAME...]. All by default, about half an hour. A folder with
+# the file kill-leader loses its leader ten seconds into each load.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dbtester=$PWD/bin/dbtester
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# kill_leaders kills the leader of each database of a run, ten seconds into its load.
+kill_leaders() {
+	local killed=" " log tag leader
+	while sleep 1; do
+		for log in "$1"/*/*/*/client-control.log; do
+			tag=$(basename "$(dirname "$log")")
+			case $killed in *" $tag "*) continue ;; esac
+			grep -q ' load$' "$log" 2>/dev/null || continue
+			killed+="$tag "
+			sleep 10
+			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$log" | tail -1)
+			pkill -9 -f -- "agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
+		done
+	done
+}
+
+# publish runs test-results/NAME/experiment.yaml. A run that lost its leader may be
+# invalid, which exit code 3 says: it is published as it is.
+publish() {
+	local name=$1 out=test-results/$1 results=$scratch/$1 status=0 killer= run database n=0
+	mkdir -p "$results"
+	if test -e "$out/kill-leader"; then
+		kill_leaders "$results" &
+		killer=$!
+	fi
+	"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
+	test -z "$killer" || kill "$killer"
+	test $status = 0 -o $status = 3 || return $status
+	"$dbtester" analyze --out "$results/report" "$results"/*/*/ >/dev/null || test $? = 3
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader -exec rm -r {} +
+	find "$results/report" -maxdepth 1 -type f ! -name '*.png' -exec cp {} "$out" \;
+	for run in "$results"/*/2*/; do
+		n=$((n + 1))
+		mkdir -p "$out/records/$n"
+		cp "$run/manifest.json" "$out/records/$n"
+		for database in "$run"*/; do
+			test -e "$database/intervals.csv" || continue
+			cp -r "$database" "$out/records/$n"
+			database=$out/records/$n/$(basename "$database")
+			rm -f "$database"/client-latency-* "$database"/*-interpolated.csv # analyze and control export them again
+			tar -C "$database" --sort=name --mtime=@0 --owner=0 --group=0 -czf "$database/logs.tar.gz" logs
+			rm -r "$database/logs"
+		done
+	done
+	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
+}
+
+if test $# = 0; then
+	for experiment in test-results/*/experiment.yaml; do
+		set -- "$@" "$(basename "$(dirname "$experiment")")"
+	done
+fi
+for name; do publish "$name"; done
