@@ -159,6 +159,7 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 		again := computed{t: t, dir: filepath.Join(run, d.Tag), of: d, numbers: map[numberKey]float64{}}
 		again.counts()
 		again.steps()
+		again.members()
 		again.servers()
 		for _, key := range slices.SortedFunc(maps.Keys(again.numbers), func(a, b numberKey) int {
 			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
@@ -266,6 +267,18 @@ func (c computed) steps() {
 		for name, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
 			c.set("Latency "+name+population, step, min(slowest, atRank(histograms[step], q))/1e6)
 		}
+	}
+}
+
+// members counts the requests that each member answered in the measured part of each step.
+func (c computed) members() {
+	for _, row := range c.rows("members.csv") {
+		if row["phase"] != "measure" || c.number(row, "member") < 0 {
+			continue
+		}
+		step := int(c.number(row, "step"))
+		key := numberKey{metric: fmt.Sprintf("member %v: REQUESTS", c.number(row, "member")+1), step: step}
+		c.numbers[key] += c.number(row, "ok")
 	}
 }
 

@@ -102,9 +102,11 @@ func bucketCell(n metric.Name) func(*run.Run) Cell {
 		}
 		text := fmt.Sprintf("between %v and %v (%s)", bound(low), bound(high), name)
 		if math.IsInf(high, 1) {
-			return Cell{Text: fmt.Sprintf("above %v (%s)", bound(low), name), N: count}
+			return Cell{Text: fmt.Sprintf("above %v (%s)", bound(low), name), N: count, Low: &low}
 		}
-		return number(high, count, "%s", text)
+		c := number(high, count, "%s", text)
+		c.Low, c.High = &low, &high
+		return c
 	}
 }
 

@@ -56,7 +56,7 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 			t.Errorf("%s must be %q, got %+v", name, want, got[name])
 		}
 	}
-	if p99 := got["MEMBER-FSYNC-p99"]; p99.Value == nil || *p99.Value != .016 || p99.N == 0 {
+	if p99 := got["MEMBER-FSYNC-p99"]; p99.Value == nil || *p99.Value != .016 || p99.N == 0 || p99.Low == nil || *p99.Low != .004 || *p99.High != .016 {
 		t.Errorf("the value of a bucket must be its upper bound and have its number of fsyncs, got %+v", p99)
 	}
 	if cell := got["MEMBER-COMMIT-AVG"]; cell.applies() {

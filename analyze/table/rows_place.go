@@ -107,7 +107,12 @@ func rowsOfPlace(name string) []Row {
 	return []Row{
 		{Name: at + "REQUESTS", Unit: "requests", Ours: true, Definition: "measured requests that were sent to it and ended ok, their share of all that were sent, and those that did not end ok",
 			Cell: of(func(p *run.Place) Cell {
-				return cellOf(p.Share, func(v float64) string { return placeText(p, v) }).verbatim()
+				c := cellOf(p.Share, func(v float64) string { return placeText(p, v) }).verbatim()
+				if c.Value != nil {
+					ok := float64(p.OK)
+					c.Value = &ok
+				}
+				return c
 			})},
 		{Name: at + "AVG-LATENCY", Unit: "ms", Ours: true, Definition: "AVG-LATENCY of its requests", Cell: of(func(p *run.Place) Cell { return cellOf(p.Mean, millisText) })},
 		{Name: at + "Latency p99, ok only", Unit: "ms", Ours: true, Definition: "latency that 99 % of its requests that ended ok did not exceed, to two digits", Cell: of(func(p *run.Place) Cell { return percentile(p.P99) })},
