@@ -111,6 +111,17 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestClassicFilesAreWarned: they have no key for failures that they expect.
+func TestClassicFilesAreWarned(t *testing.T) {
+	t.Parallel()
+	e := parse(t, "requests: 2000000", "etcd: {options: {quota_backend_bytes: 2GB}}")
+	e.Classic = true
+	list := forecast.Of(e, &e.Databases[0], nil).Findings
+	if len(list) != 1 || list[0].Refused || !strings.Contains(list[0].String(), "warning: requests: ") {
+		t.Errorf("want one warning, got %v", list)
+	}
+}
+
 // TestRequestsOfTheCommandLine: a number of requests from the command line is the cause.
 func TestRequestsOfTheCommandLine(t *testing.T) {
 	t.Parallel()
