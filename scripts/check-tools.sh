@@ -15,6 +15,9 @@ if [ "${1:-build}" = test ]; then
 	need git "tests of the tree" "apt-get install -y git"
 	need java "ZooKeeper, a database under test" "apt-get install -y default-jre-headless"
 	need mvn "obtains ZooKeeper" "apt-get install -y maven"
+	if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+		need chromium "shows the report's page" "apt-get install -y chromium"
+	fi
 fi
 if command -v go >/dev/null 2>&1; then
 	v=$(go env GOVERSION); v=${v#go}
