@@ -61,3 +61,4 @@ if test $# = 0; then
 	done
 fi
 for name; do publish "$name"; done
+"$dbtester" index --title "Published results" test-results
