@@ -36,8 +36,8 @@ func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machi
 			continue
 		}
 		list = append(list, Finding{
-			Place:   place,
-			Text:    key + ": " + db.Tag + ": " + text(f, need, limit, by),
+			Place: place,
+			Text:  key + ": " + db.Tag + ": " + text(f, need, limit, by),
 			// A classic file can't state what it expects, and some fill a store on purpose.
 			Refused: !e.Classic && part > surely && !f.Guessed && db.Load.Expect == (workload.Expect{}) && (need.Limit > 0 || here.surely(need.Resource)),
 		})
