@@ -99,11 +99,12 @@ func (r *rig) serve(a *rigAgent) {
 	if err != nil {
 		t.Fatalf("start the agent: %v", err)
 	}
-	a.listener = bufconn.Listen(1 << 20)
+	listener := bufconn.Listen(1 << 20)
+	a.listener = listener
 	server := grpc.NewServer(agent.ServerOptions(log)...)
 	ag.Register(server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(a.listener) }()
+	go func() { served <- server.Serve(listener) }()
 	conn := a.dial(t)
 	a.client = pb.NewAgentClient(conn)
 	t.Cleanup(func() {
