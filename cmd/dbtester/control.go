@@ -92,13 +92,13 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := useVersions(e, a.registry, f.use); err != nil {
+		return err
+	}
 	if f.databaseID != "" {
 		if err := e.Select(f.databaseID); err != nil {
 			return usageError{err}
 		}
-	}
-	if err := useVersions(e, a.registry, f.use); err != nil {
-		return err
 	}
 	if f.results != "" {
 		e.Results = f.results

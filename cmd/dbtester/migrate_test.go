@@ -98,6 +98,13 @@ func TestUseVersion(t *testing.T) {
 	if code, _, errs := program(t, "config", "check", "--use-version", "consul=1.0.2", file); code != exitUsage || !strings.Contains(errs, "too old") {
 		t.Errorf("config check with a release that cannot be had: %d\n%s", code, errs)
 	}
+	two := filepath.Join(t.TempDir(), "two.yaml")
+	if err := os.WriteFile(two, []byte("title: two\nhosts: [127.0.0.1]\ndatabases: {etcd: , consul: {version: 1.14.0}}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := program(t, "control", "--dry-run", "--config", two, "--database-id", "etcd", "--use-version", "consul=1.16.0"); code != exitDone {
+		t.Errorf("a release of a database that is not to run: exit code %d\n%s%s", code, out, errs)
+	}
 	code, out, _ := program(t, "config", "migrate", "--use-version", "consul=1.16.0", file)
 	if code != exitDone {
 		t.Fatalf("migrate: exit code %d", code)
