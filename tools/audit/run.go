@@ -107,7 +107,8 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 		return nil, err
 	}
 	file := filepath.Join(dir, "experiment.yaml")
-	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s]}\n",
+	// With one prefix, the layout of a second run on the same cluster is that of the first.
+	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s], prefix: audit}\n",
 		filepath.Join(dir, "results"), p.File, p.Load, database, strings.Join(endpoints, ", "))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err

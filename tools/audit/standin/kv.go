@@ -95,6 +95,9 @@ func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespon
 		}
 		return answer, nil
 	}
+	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key of a load
+		return &pb.RangeResponse{Header: m.header()}, nil
+	}
 	action, err := m.serve(ctx, Range, string(r.Key), func() {})
 	if err != nil {
 		return nil, err
