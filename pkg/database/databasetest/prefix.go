@@ -127,7 +127,7 @@ func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 		})
 	}
 	clients.Wait()
-	w := &neighbourhood{f: f, held: settled(f.suite.Held)}
+	w := &neighbourhood{f: f, held: settledKeys(f.suite.Held)}
 	if f.suite.Held == nil {
 		w.held = func(t testing.TB, _ *Cluster) map[string]string { return f.read(t.(*testing.T), all, written) }
 	}
@@ -138,22 +138,13 @@ func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 	return w
 }
 
-// settled returns a reader of all keys that reads until two answers in a row are equal: a
-// member may answer before it has applied what was acknowledged (see mayLag).
-func settled(held func(testing.TB, *Cluster) map[string]string) func(testing.TB, *Cluster) map[string]string {
+// settledKeys returns a reader of all keys that reads until two answers in a row are
+// equal: a member may answer before it has applied what was acknowledged (see mayLag).
+func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing.TB, *Cluster) map[string]string {
 	return func(t testing.TB, c *Cluster) map[string]string {
 		t.Helper()
-		last := held(t, c)
-		for deadline := time.Now().Add(idleWithin); ; {
-			time.Sleep(100 * time.Millisecond)
-			now := held(t, c)
-			if maps.Equal(last, now) {
-				return now
-			}
-			if last = now; time.Now().After(deadline) {
-				t.Fatalf("the keys still change %v after the last request", idleWithin)
-			}
-		}
+		return settled(t, idleWithin, 100*time.Millisecond, "the keys still change",
+			func() map[string]string { return held(t, c) }, maps.Equal[map[string]string, map[string]string])
 	}
 }
 
@@ -241,6 +232,12 @@ func belowPrefix(f *fixture, c database.Client) []belowOperation {
 			highestBelow(t, f, ours, 11)
 		}},
 	}
+	return append(ops, belowOptional(f, c, ours, key, mode)...)
+}
+
+// belowOptional returns the operations that only some clients and drivers have, on the
+// keys that those of [belowPrefix] left.
+func belowOptional(f *fixture, c database.Client, ours database.Target, key func(int64) []byte, mode workload.ReadMode) (ops []belowOperation) {
 	if d, ok := c.(database.Deleter); ok {
 		ops = append(ops, belowOperation{"delete", func(ctx context.Context, t *testing.T) {
 			for _, n := range []int64{11, 11, 20} { // once more, and one that only others have

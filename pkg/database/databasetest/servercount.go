@@ -132,17 +132,8 @@ func serverCountCase(t *testing.T, f *fixture) {
 // settledCount returns the servers' count once it has not changed for a while.
 func (f *fixture) settledCount(t *testing.T) int64 {
 	t.Helper()
-	count := f.suite.ServerCount(t, f.Cluster)
-	for deadline := time.Now().Add(idleWithin); ; {
-		time.Sleep(idleFor)
-		last := count
-		if count = f.suite.ServerCount(t, f.Cluster); count == last {
-			return count
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("idle servers still count writes after %v, so a load can't be distinguished from them", idleWithin)
-		}
-	}
+	return settled(t, idleWithin, idleFor, "idle servers still count writes, so a load can't be distinguished from them",
+		func() int64 { return f.suite.ServerCount(t, f.Cluster) }, func(a, b int64) bool { return a == b })
 }
 
 // countedRequests are new keys, and old keys that exist, for each client.

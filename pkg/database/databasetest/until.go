@@ -19,3 +19,20 @@ func until(t testing.TB, within, every time.Duration, attempt func() error) {
 		}
 	}
 }
+
+// settled reads, with pauses, until two answers in a row are equal, and returns the last
+// one. It fails the test with why if that takes longer than within.
+func settled[T any](t testing.TB, within, every time.Duration, why string, read func() T, equal func(a, b T) bool) T {
+	t.Helper()
+	last := read()
+	for deadline := time.Now().Add(within); ; {
+		time.Sleep(every)
+		now := read()
+		if equal(last, now) {
+			return now
+		}
+		if last = now; time.Now().After(deadline) {
+			t.Fatalf("after %v: %s", within, why)
+		}
+	}
+}
