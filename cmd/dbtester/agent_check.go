@@ -154,7 +154,7 @@ func (c *agentCheck) directory(ctx context.Context) {
 		c.say("work directory", "%s%s; its file system is not known: %v", dir, note, err)
 	} else {
 		c.say("work directory", "%s%s, on %s (%s)", dir, note, disk.Filesystem, disk.MountOptions)
-		c.say("free space", "%s of %s", humanize.IBytes(free.Bavail*uint64(free.Bsize)), humanize.IBytes(free.Blocks*uint64(free.Bsize)))
+		c.say("free space", "%s of %s", humanize.Bytes(free.Bavail*uint64(free.Bsize)), humanize.Bytes(free.Blocks*uint64(free.Bsize)))
 		c.say("disk", "%s", strings.Join(slices.DeleteFunc([]string{c.device(disk.Device), disk.Model, disk.Queue}, func(s string) bool { return s == "" }), ", "))
 	}
 	times, err := sysmetrics.FsyncTimes(ctx, there, probeCount, probeLimit)
@@ -302,11 +302,11 @@ func (c *agentCheck) machine() {
 		c.say("clock", "%s by a time service", host.ClockSync)
 	}
 	c.say("processors", "%g of %d may be used", host.AllowedCPUs(), max(host.OnlineCPUs, host.CPUs))
-	memory := humanize.IBytes(uint64(host.MemoryBytes))
+	memory := humanize.Bytes(uint64(host.MemoryBytes))
 	if limit, err := sysmetrics.MemoryLimit(); err != nil {
 		memory += fmt.Sprintf(", its limit is not known: %v", err)
 	} else if limit > 0 {
-		memory += ", of which the control group may use " + humanize.IBytes(uint64(limit))
+		memory += ", of which the control group may use " + humanize.Bytes(uint64(limit))
 	}
 	c.say("memory", "%s", memory)
 	c.say("open files", "%s", limitText(unix.RLIMIT_NOFILE))

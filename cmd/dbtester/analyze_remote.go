@@ -91,7 +91,7 @@ func (s streams) fetchRun(ctx context.Context, keyFile, address, dir string) (er
 	if err != nil {
 		return fmt.Errorf("%s: %w", address, err)
 	}
-	fmt.Fprintf(s.err, "downloaded %s: %s (%s)\n", address, english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)))
+	fmt.Fprintf(s.err, "downloaded %s: %s (%s)\n", address, english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)))
 	return nil
 }
 
@@ -126,11 +126,11 @@ func checkRemoteRun(ctx context.Context, store remotestorage.Store, address stri
 // transferLine describes the progress of a transfer.
 func transferLine(what string, p remotestorage.Progress) string {
 	line := fmt.Sprintf("%s: %d of %s, %s of %s", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
-		humanize.IBytes(uint64(p.SentBytes)), humanize.IBytes(uint64(p.Bytes)))
+		humanize.Bytes(uint64(p.SentBytes)), humanize.Bytes(uint64(p.Bytes)))
 	if p.Of == 0 {
 		return line // between two files
 	}
-	return line + fmt.Sprintf("; now %s (%s)", p.Now, humanize.IBytes(uint64(p.Of)))
+	return line + fmt.Sprintf("; now %s (%s)", p.Now, humanize.Bytes(uint64(p.Of)))
 }
 
 // reportStore is the store that a report is sent to; its zero value sends nothing.
@@ -181,7 +181,7 @@ func (s streams) sendReport(ctx context.Context, to reportStore, report *analyze
 			sum.Sent+sum.Present, english.Plural(sum.Files, "file", ""), to.address))
 	}
 	fmt.Fprintf(s.out, "uploaded the report to %s: %s (%s) sent, %d already present\n", to.address,
-		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present)
+		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present)
 	kinds := map[string]int{}
 	for _, f := range files {
 		kind, _, _ := strings.Cut(remotestorage.TypeOf(f.Name), ";")

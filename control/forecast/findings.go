@@ -3,7 +3,6 @@ package forecast
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/dustin/go-humanize"
 
@@ -73,8 +72,8 @@ func text(f Forecast, need database.Need, limit int64, by string) string {
 	return t
 }
 
-// Bytes prints a size.
-func Bytes(n int64) string { return humanize.IBytes(uint64(min(max(n, 0), math.MaxInt64))) }
+// Bytes prints a size in powers of 1000, as reports do.
+func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
 // cause returns the key that decides most of a load's writes, and its place: in the
 // database, else in the file.

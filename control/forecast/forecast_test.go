@@ -72,7 +72,7 @@ func TestFindings(t *testing.T) {
 		want                  []string // the beginning and a part of each finding, with "..." between
 	}{
 		{"room enough", "requests: 500000", quota, nil, nil},
-		{"little room", "requests: 900000", quota, nil, []string{"x.yaml:3:18: warning: requests: etcd: 900,000 keys of 256 + 1,024 bytes need about 1.7 GiB of store...quota_backend_bytes is 1.9 GiB"}},
+		{"little room", "requests: 900000", quota, nil, []string{"x.yaml:3:18: warning: requests: etcd: 900,000 keys of 256 + 1,024 bytes need about 1.9 GB of store...quota_backend_bytes is 2.0 GB"}},
 		{"no room", "requests: 2000000", quota, nil, []string{"x.yaml:3:18: requests: etcd: 2,000,000 keys...room for 48 % of them"}},
 		{"of one database", "requests: 10", "etcd: {load: {requests: 2000000}, options: {quota_backend_bytes: 2GB}}", nil, []string{"x.yaml:4:37: requests: ..."}},
 		{"updates of a cluster that is compacted", "operation: update, requests: 2000000", quota, nil, nil},
@@ -85,12 +85,12 @@ func TestFindings(t *testing.T) {
 		{"a guess", "duration: 1h", quota, nil, []string{"x.yaml:3:18: warning: duration: ...need perhaps about"}},
 		{"nothing is written", "operation: read, duration: 10h", quota, nil, nil},
 		{"the default", "", "etcd: {options: {quota_backend_bytes: 100MB}}", nil, []string{"requests: etcd: 100,000 keys..."}},
-		{"etcd's own quota", "requests: 2000000", "etcd: {options: {quota_backend_bytes: 0}}", nil, []string{"x.yaml:3:18: requests: ...quota_backend_bytes is 2.0 GiB"}},
+		{"etcd's own quota", "requests: 2000000", "etcd: {options: {quota_backend_bytes: 0}}", nil, []string{"x.yaml:3:18: requests: ...quota_backend_bytes is 2.1 GB"}},
 		{"a cluster that runs", "requests: 20000000", `etcd: {endpoints: ["127.0.0.1:2379"]}`, tight, nil},
-		{"the disk", "requests: 400000", "etcd: ", tight, []string{"x.yaml:3:18: requests: ...of disk on each member, and the free space below results, shared by 3 members, is 341 MiB"}},
+		{"the disk", "requests: 400000", "etcd: ", tight, []string{"x.yaml:3:18: requests: ...of disk on each member, and the free space below results, shared by 3 members, is 358 MB"}},
 		{"usually the disk", "requests: 400000", "etcd: ", &usual, []string{"x.yaml:3:18: warning: requests: ..."}},
-		{"the memory", "requests: 900000", "etcd: ", &forecast.Machine{MemoryBytes: 1 << 30}, []string{"x.yaml:3:18: requests: ...of memory on each member, and the memory of this machine, shared by 3 members, is 341 MiB"}},
-		{"the heap", "requests: 2000000", "zookeeper: {version: 3.9.5}", nil, []string{"x.yaml:3:18: requests: ...of heap on each member, and java_xmx is 2.0 GiB"}},
+		{"the memory", "requests: 900000", "etcd: ", &forecast.Machine{MemoryBytes: 1 << 30}, []string{"x.yaml:3:18: requests: ...of memory on each member, and the memory of this machine, shared by 3 members, is 358 MB"}},
+		{"the heap", "requests: 2000000", "zookeeper: {version: 3.9.5}", nil, []string{"x.yaml:3:18: requests: ...of heap on each member, and java_xmx is 2.1 GB"}},
 		{"other machines", "requests: 400000", "etcd: {hosts: [10.0.0.1]}", tight, nil},
 	} {
 		e := parse(t, tt.load, tt.databases)
