@@ -2,8 +2,6 @@ package schedule
 
 import (
 	"math"
-	"sort"
-	"sync/atomic"
 	"time"
 )
 
@@ -18,37 +16,29 @@ type Wave struct {
 	Burst time.Duration
 }
 
-// wave makes request i due when the integral of a rate in waves reaches i. The mean of
-// the rate over each period is exact.
-type wave struct {
-	taken atomic.Int64
-	limit int64   // requests
-	end   int64   // nothing is due at or after end
-	rate  float64 // the mean, per nanosecond
+// newWave makes request i due when the integral of a rate in waves reaches i. The mean
+// of the rate over each period is exact.
+func newWave(rate float64, w Wave, limit, end int64) *computed {
 	// until returns how much of a period's requests are due in a part of the period, both
 	// from 0 to 1, and when is its inverse.
-	until, when func(float64) float64
-	period      float64 // nanoseconds
-}
-
-var (
-	_ Schedule = (*wave)(nil)
-	_ Leaver   = (*wave)(nil)
-)
-
-func newWave(rate float64, w Wave, limit, end int64) *wave {
-	s := &wave{limit: limit, end: end, rate: rate / 1e9, period: float64(w.Period)}
+	until, when := sine(w.Peak - 1)
 	if w.Burst > 0 {
-		s.until, s.when = burst(float64(w.Burst)/float64(w.Period), w.Peak)
-	} else {
-		s.until, s.when = sine(w.Peak - 1)
+		until, when = burst(float64(w.Burst)/float64(w.Period), w.Peak)
 	}
+	period := float64(w.Period)
+	each := rate / 1e9 * period // requests of a period
 	if end != Never {
-		periods := math.Floor(float64(end) / s.period)
-		due := s.rate * s.period * (periods + s.until(float64(end)/s.period-periods))
-		s.limit = min(limit, int64(math.Ceil(due)))
+		periods := math.Floor(float64(end) / period)
+		due := each * (periods + until(float64(end)/period-periods))
+		limit = min(limit, int64(math.Ceil(due)))
 	}
-	return s
+	return &computed{
+		at: func(i int64) int64 {
+			periods, part := math.Modf(float64(i) / each)
+			return int64(period * (periods + when(part)))
+		},
+		limit: limit, end: end,
+	}
 }
 
 // burst returns the integral of a rate that has a peak for a share of a period, and its
@@ -99,34 +89,3 @@ func sine(swing float64) (until, when func(float64) float64) {
 	}
 	return until, when
 }
-
-// at returns when request i is due.
-func (s *wave) at(i int64) int64 {
-	periods, part := math.Modf(float64(i) / (s.rate * s.period))
-	return int64(s.period * (periods + s.when(part)))
-}
-
-// Next computes the due time from the number alone.
-func (s *wave) Next() (int64, int64, bool) {
-	i := s.taken.Add(1) - 1
-	if i >= s.limit {
-		return i, 0, false
-	}
-	due := s.at(i)
-	return i, due, due < s.end
-}
-
-// Due searches the numbers by bisection.
-func (s *wave) Due(t int64) (int64, int64) {
-	return s.before(t), min(s.at(max(s.limit-1, 0)), s.end)
-}
-
-// Leave searches as Due does.
-func (s *wave) Leave(t int64) (int64, int64) { return leave(&s.taken, s.before(t)) }
-
-func (s *wave) before(t int64) int64 {
-	t = min(t, s.end)
-	return int64(sort.Search(int(s.limit), func(i int) bool { return s.at(int64(i)) >= t }))
-}
-
-func (s *wave) Used() int64 { return min(s.taken.Load(), s.limit) }
