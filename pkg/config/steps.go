@@ -60,20 +60,22 @@ func (r *loadResolver) stepConnections(s written[workload.Step], clients int) in
 	return r.connections(r.spec.Place("connections"), min(r.spec.Is.Connections, clients), clients)
 }
 
-// open reports whether a step leaves its end to the load's.
-func open(s written[workload.Step]) bool { return !s.Has("requests") && !s.Has("duration") }
+// unshared returns what the steps leave of a total, and the numbers of the steps that
+// share it: those that leave their end to the load's.
+func unshared[N int64 | time.Duration](specs []written[workload.Step], total N, own func(workload.Step) N) (rest N, opened []int) {
+	for i, s := range specs {
+		total -= own(s.Is)
+		if !s.Has("requests") && !s.Has("duration") {
+			opened = append(opened, i)
+		}
+	}
+	return total, opened
+}
 
 // shareRequests returns the requests that each open step gets of the load's.
 func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64) []int64 {
 	shares := make([]int64, len(specs))
-	var opened []int
-	rest := total
-	for i, s := range specs {
-		rest -= s.Is.Requests
-		if open(s) {
-			opened = append(opened, i)
-		}
-	}
+	rest, opened := unshared(specs, total, func(s workload.Step) int64 { return s.Requests })
 	at, key := r.at("requests", "steps"), r.spec.Called("requests")
 	switch {
 	case len(opened) == 0 && r.spec.Has("requests") && rest != 0:
@@ -94,14 +96,7 @@ func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.
 	if total == 0 {
 		return shares
 	}
-	var opened []int
-	rest := total
-	for i, s := range specs {
-		rest -= s.Is.Duration
-		if open(s) {
-			opened = append(opened, i)
-		}
-	}
+	rest, opened := unshared(specs, total, func(s workload.Step) time.Duration { return s.Duration })
 	at := r.spec.NodeOf("duration")
 	switch {
 	case len(opened) == 0 && rest != 0:
