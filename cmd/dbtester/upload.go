@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,10 +57,8 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 	if err := remotestorage.Check(address); err != nil {
 		return usageError{err}
 	}
-	for _, run := range runs {
-		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
-			return usageError{fmt.Errorf("%s is not a result folder: %w", run, err)}
-		}
+	if err := checkRuns(runs); err != nil {
+		return err
 	}
 	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
 	if err != nil {
@@ -118,7 +115,7 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 			joinURL(to.URL, name), repairCommand(run, to))
 	}
 	report(fmt.Sprintf("uploaded %s to %s: %s (%s) sent, %d already present", relative(run), joinURL(to.URL, name),
-		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
+		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
 	return sendClassic(ctx, store, run, to, report)
 }
 
@@ -135,7 +132,7 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 			english.Plural(sum.Files, "classic file", ""), to.URL, repairCommand(run, to))
 	}
 	report(fmt.Sprintf("uploaded the classic files to %s, such as %s: %s (%s) sent, %d already present", to.URL, files[0].Name,
-		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
+		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
 	return nil
 }
 
