@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"slices"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -59,20 +58,6 @@ const (
 	NoVersion      = 0
 	UnknownVersion = -1
 )
-
-// TxnOf makes a transaction of the keys that a function returns for those of puts, and
-// sets the versions in puts as [Transactor] does.
-func TxnOf(ctx context.Context, on Transactor, key func([]byte) []byte, puts []GuardedPut) error {
-	own := slices.Clone(puts)
-	for i := range own {
-		own[i].Key = key(own[i].Key)
-	}
-	err := on.Txn(ctx, own)
-	for i := range own {
-		puts[i].Version = own[i].Version
-	}
-	return err
-}
 
 // TxnLimiter is a driver whose members take transactions of several keys.
 type TxnLimiter interface {

@@ -16,35 +16,29 @@ const cleanBatch = 64
 // Clean deletes the keys below the prefix, in transactions of at most cleanBatch keys,
 // through the first member that answers.
 func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.clean(ctx, t, cleanBatch, removed)
+	return o.members(t).clean(ctx, cleanBatch, removed)
 }
 
 // CleanOneByOne is Clean with a request for each key, for proxies without transactions.
 func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.clean(ctx, t, 1, removed)
+	return o.members(t).clean(ctx, 1, removed)
 }
 
-func (o *Options) clean(ctx context.Context, t database.Target, most int, removed func(int64)) error {
-	if t.Prefix == "" {
+// clean deletes the keys below the prefix, at most so many in one request.
+func (m members) clean(ctx context.Context, most int, removed func(int64)) error {
+	if m.target.Prefix == "" {
 		return errors.New("clean consul: there is no prefix")
 	}
-	var errs []error
-	for member := range t.Endpoints {
-		err := o.ask(t, member, func(c *client) error { return o.cleanBy(ctx, t, member, c, most, removed) })
-		if err == nil {
-			return nil
-		}
-		errs = append(errs, err)
-		if ctx.Err() != nil {
-			break
-		}
+	err := m.askFirst(ctx, func(member int, c *client) error { return m.cleanBy(ctx, member, c, most, removed) })
+	if err != nil {
+		return fmt.Errorf("clean consul: %w", err)
 	}
-	return fmt.Errorf("clean consul: %w", errors.Join(errs...))
+	return nil
 }
 
 // cleanBy deletes, through one member, the keys that a listing names while it is read.
-func (o *Options) cleanBy(ctx context.Context, t database.Target, member int, lists *client, most int, removed func(int64)) error {
-	deletes, err := o.open(t, member)
+func (m members) cleanBy(ctx context.Context, member int, lists *client, most int, removed func(int64)) error {
+	deletes, err := m.open(member)
 	if err != nil {
 		return err
 	}
@@ -64,7 +58,7 @@ func (o *Options) cleanBy(ctx context.Context, t database.Target, member int, li
 		batch = batch[:0]
 		removed(sum)
 	}
-	_, err = lists.list(ctx, t, func(name []byte) {
+	_, err = lists.list(ctx, m.target, func(name []byte) {
 		if batch = append(batch, unescaped(name)); len(batch) >= most {
 			flush()
 		}

@@ -45,7 +45,7 @@ func Database() database.Database {
 
 // Operations returns the operations that clients of both transports can apply.
 func Operations() []workload.Op {
-	return database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil))
+	return database.OperationsOf((*client)(nil), (*lean)(nil), (*database.Below)(nil))
 }
 
 // Options are the settings of Consul's server, named as in its configuration, and of

@@ -34,7 +34,7 @@ func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	var most int64
 	for member := range c.Target().Endpoints {
-		err := c.Driver().(*Options).ask(c.Target(), member, func(conn *client) error {
+		err := c.Driver().(*Options).members(c.Target()).ask(member, func(conn *client) error {
 			resp, err := conn.get(t.Context(), "/v1/agent/metrics?format=prometheus")
 			if err != nil {
 				return err

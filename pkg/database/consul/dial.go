@@ -38,10 +38,11 @@ const (
 // to be read. Without credentials, and for a namespace and the like, the library
 // reads CONSUL_ variables of the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	c, err := o.client(t, max(t.Prefer, 0))
+	whole, err := o.members(t).client(max(t.Prefer, 0))
 	if err != nil {
 		return nil, fmt.Errorf("dial consul: %w", err)
 	}
+	c := database.Within(t, whole)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	_, err = c.Get(ctx, []byte(probeKey), workload.ReadStale)
@@ -49,22 +50,6 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), c.Close())
 	}
 	return c, nil
-}
-
-// client makes a client of the chosen transport without sending anything.
-func (o *Options) client(t database.Target, member int) (database.Client, error) {
-	if o.Transport == database.Lean {
-		c, err := o.openLean(t, member)
-		if err != nil {
-			return nil, err
-		}
-		return within(t, c), nil
-	}
-	c, err := o.open(t, member)
-	if err != nil {
-		return nil, err
-	}
-	return within(t, c), nil
 }
 
 // inTrouble reports whether an error is the answer of a member that cannot serve at the
@@ -89,12 +74,12 @@ func hint(err error) string {
 }
 
 // open returns a client of the standard transport, which is not connected yet.
-func (o *Options) open(t database.Target, member int) (*client, error) {
-	transport, err := standard(t.TLS, o.maxBody(t))
+func (m members) open(member int) (*client, error) {
+	transport, err := standard(m.target.TLS, m.maxBody)
 	if err != nil {
 		return nil, err
 	}
-	library, config, err := library(t, member, transport)
+	library, config, err := library(m.target, member, transport)
 	if err != nil {
 		return nil, err
 	}

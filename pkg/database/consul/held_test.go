@@ -13,7 +13,7 @@ import (
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := c.Driver().(*Options).ask(c.Target(), 0, func(conn *client) error {
+	err := c.Driver().(*Options).members(c.Target()).ask(0, func(conn *client) error {
 		conn.http.Transport.(*kvTransport).maxBody = 1 << 30
 		pairs, _, err := conn.kv.List("", (&api.QueryOptions{RequireConsistent: true}).WithContext(t.Context()))
 		for _, p := range pairs {

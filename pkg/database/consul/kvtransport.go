@@ -24,10 +24,10 @@ const (
 )
 
 // maxBody bounds the body of an answer about one key in bytes: room for the largest
-// value of the options or the load in base64, and for the other fields.
-func (o *Options) maxBody(t database.Target) int64 {
+// value in base64, and for the other fields.
+func maxBody(value int) int64 {
 	const fields = 64 << 10
-	return 2*int64(max(o.MaxValue(0), t.MaxBytes)) + fields
+	return 2*int64(value) + fields
 }
 
 // errFalse is the error of a write without a condition that the server answered with

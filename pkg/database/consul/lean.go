@@ -42,13 +42,13 @@ var (
 const keepBytes = 16 << 10
 
 // openLean returns a lean client, which is not connected yet.
-func (o *Options) openLean(t database.Target, member int) (*lean, error) {
-	tls, err := t.TLS.Config()
+func (m members) openLean(member int) (*lean, error) {
+	tls, err := m.target.TLS.Config()
 	if err != nil {
 		return nil, err
 	}
 	sample := &captured{}
-	library, config, err := library(t, member, sample)
+	library, config, err := library(m.target, member, sample)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (o *Options) openLean(t database.Target, member int) (*lean, error) {
 	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
 		return nil, err
 	}
-	c := &lean{conn: leanConn{addr: config.Address, tls: tls, maxBody: o.maxBody(t)}}
+	c := &lean{conn: leanConn{addr: config.Address, tls: tls, maxBody: m.maxBody}}
 	if c.extra = sample.request.URL.RawQuery; c.extra != "" {
 		c.extra += "&"
 	}
@@ -115,17 +115,7 @@ func (c *lean) Delete(ctx context.Context, key []byte) error {
 
 // Swap makes two requests, as [client.Swap] does.
 func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
-	text, err := c.read(ctx, key, "consistent")
-	var pairs []struct { // in JSON: a raw value comes without flags
-		Value              []byte
-		Flags, ModifyIndex uint64
-	}
-	if err == nil {
-		if err = json.Unmarshal(text, &pairs); err == nil && len(pairs) != 1 {
-			err = errMalformed
-		}
-		err = classify(ctx, err)
-	}
+	held, err := c.pair(ctx, key)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return conflict("the key does not exist")
@@ -133,11 +123,11 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 		// Nothing but a read was sent.
 		_, class := database.Classify(err)
 		return database.NotApplied(class, err)
-	case !bytes.Equal(pairs[0].Value, old):
+	case !bytes.Equal(held.Value, old):
 		return conflict("the key holds another value")
 	}
-	parameters := "cas=" + strconv.FormatUint(pairs[0].ModifyIndex, 10)
-	if flags := pairs[0].Flags; flags != 0 {
+	parameters := "cas=" + strconv.FormatUint(held.ModifyIndex, 10)
+	if flags := held.Flags; flags != 0 {
 		parameters += "&flags=" + strconv.FormatUint(flags, 10)
 	}
 	swapped, err := c.write(ctx, http.MethodPut, key, parameters, value)
@@ -166,6 +156,28 @@ func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte,
 		return nil, classify(ctx, api.StatusError{Code: status, Body: string(text)})
 	}
 	return text, nil
+}
+
+// pair is a key in JSON. A raw value comes without flags.
+type pair struct {
+	Value              []byte
+	Flags, ModifyIndex uint64
+}
+
+// pair reads a key. It misses no write that was answered before the call.
+func (c *lean) pair(ctx context.Context, key []byte) (pair, error) {
+	text, err := c.read(ctx, key, "consistent")
+	if err != nil {
+		return pair{}, err
+	}
+	var pairs []pair
+	if err = json.Unmarshal(text, &pairs); err == nil && len(pairs) != 1 {
+		err = errMalformed
+	}
+	if err != nil {
+		return pair{}, classify(ctx, err)
+	}
+	return pairs[0], nil
 }
 
 // write makes a change, and returns the answer: whether the server made it.

@@ -186,7 +186,7 @@ func TestRequests(t *testing.T) {
 func TestLeanBadToken(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
-	_, err := o.client(database.Target{Endpoints: []string{"127.0.0.1:1"}, Auth: &database.Auth{Password: "hunter2\r\nX: y"}}, 0)
+	_, err := o.members(database.Target{Endpoints: []string{"127.0.0.1:1"}, Auth: &database.Auth{Password: "hunter2\r\nX: y"}}).client(0)
 	mustClass(t, err, database.ClassDenied, database.Failed)
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("make the client: %v", err)

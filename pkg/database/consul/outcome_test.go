@@ -261,7 +261,7 @@ func openTo(t *testing.T, o *Options, handler http.HandlerFunc) allOps {
 
 func open(t *testing.T, o *Options, addr string) allOps {
 	t.Helper()
-	c, err := o.client(database.Target{Endpoints: []string{addr}}, 0)
+	c, err := o.members(database.Target{Endpoints: []string{addr}}).client(0)
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
 	}

@@ -26,7 +26,7 @@ const probeKey = "dbtester/probe"
 // knows a leader that has a quorum, and one stale read, which the member answers by
 // itself: after a restart it does not know its access tokens for a while.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
-	return o.ask(t, member, func(c *client) error {
+	return o.members(t).ask(member, func(c *client) error {
 		probeKey := t.KeyPrefix() + probeKey
 		_, meta, err := c.kv.Get(probeKey, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
 		switch {
@@ -45,7 +45,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 // Version returns the version that a member reports.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	var self agent
-	err := o.ask(t, member, func(c *client) error { return c.getJSON(ctx, "/v1/agent/self", &self) })
+	err := o.members(t).ask(member, func(c *client) error { return c.getJSON(ctx, "/v1/agent/self", &self) })
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("version of consul member %d: %w", member, err)
@@ -76,7 +76,7 @@ type leaderAnswer struct{ leader, self string }
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (answer leaderAnswer, err error) {
 		var self agent
-		err = o.ask(t, member, func(c *client) error {
+		err = o.members(t).ask(member, func(c *client) error {
 			if err := c.getJSON(ctx, "/v1/status/leader", &answer.leader); err != nil {
 				return fmt.Errorf("leader by consul member %d: %w", member, err)
 			}
@@ -142,7 +142,7 @@ func leaderOf(leaders, servers []string, unasked error) (int, error) {
 // CountKeys counts all keys, or those below the prefix, with one consistent listing, through the first member that
 // answers. Consul has no count, so all names are transferred.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
-	n, err := o.list(ctx, t, func([]byte) {})
+	n, err := o.members(t).list(ctx, func([]byte) {})
 	if err != nil {
 		return 0, fmt.Errorf("count consul keys: %w", err)
 	}
@@ -153,7 +153,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // counts keys. Names of such keys have no escapes.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	highest, prefix := int64(-1), len(t.KeyPrefix())
-	_, err := o.list(ctx, t, func(name []byte) {
+	_, err := o.members(t).list(ctx, func(name []byte) {
 		if number, ok := workload.KeyNumber(name[prefix:], keySize); ok {
 			highest = max(highest, number)
 		}
@@ -162,24 +162,6 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 		return 0, fmt.Errorf("find the highest consul key: %w", err)
 	}
 	return highest, nil
-}
-
-// list calls each with the name of every key of the target, perhaps more than once, and returns how
-// many there are.
-func (o *Options) list(ctx context.Context, t database.Target, each func(name []byte)) (int64, error) {
-	var errs []error
-	for member := range t.Endpoints {
-		var n int64
-		err := o.ask(t, member, func(c *client) (err error) {
-			n, err = c.list(ctx, t, each)
-			return err
-		})
-		if err == nil {
-			return n, nil
-		}
-		errs = append(errs, err)
-	}
-	return 0, errors.Join(errs...)
 }
 
 // filteredHeader marks answers without the keys that the token may not read.
@@ -285,13 +267,4 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 		return nil, errors.Join(answer, err, resp.Body.Close())
 	}
 	return resp, nil
-}
-
-// ask calls f with a connection to one member.
-func (o *Options) ask(t database.Target, member int, f func(*client) error) error {
-	c, err := o.open(t, member)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(c), c.Close())
 }

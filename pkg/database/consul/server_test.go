@@ -100,7 +100,7 @@ func TestOneAddress(t *testing.T) {
 		t.Fatalf("find the leader: %v", err)
 	}
 	var addr, self string
-	if err := driver.ask(c.Target(), leads, func(conn *client) error { return conn.getJSON(t.Context(), "/v1/status/leader", &addr) }); err != nil {
+	if err := driver.members(c.Target()).ask(leads, func(conn *client) error { return conn.getJSON(t.Context(), "/v1/status/leader", &addr) }); err != nil {
 		t.Fatalf("ask the server: %v", err)
 	}
 	for _, listen := range c.Plan(leads).Listen {

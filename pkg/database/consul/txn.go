@@ -184,19 +184,12 @@ func appendTxn(b []byte, puts []database.GuardedPut) ([]byte, error) {
 
 // Version returns the index of key.
 func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
-	text, err := c.read(ctx, key, "consistent")
-	var pairs []struct{ ModifyIndex int64 }
-	if err == nil {
-		if err = json.Unmarshal(text, &pairs); err == nil && len(pairs) != 1 {
-			err = errMalformed
-		}
-		err = classify(ctx, err)
-	}
+	held, err := c.pair(ctx, key)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return database.NoVersion, nil
 	case err != nil:
 		return 0, err
 	}
-	return pairs[0].ModifyIndex, nil
+	return int64(held.ModifyIndex), nil
 }

@@ -14,7 +14,7 @@ var _ database.Snapshotter = (*Options)(nil)
 // Snapshot has a member make a snapshot of its own state and reads it. The token must be
 // one of management.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (size int64, err error) {
-	err = o.ask(t, member, func(c *client) error {
+	err = o.members(t).ask(member, func(c *client) error {
 		resp, err := c.get(ctx, "/v1/snapshot?stale")
 		if err != nil {
 			return err

@@ -13,77 +13,33 @@ import (
 
 // operations are those of the clients of both transports.
 type operations interface {
-	database.Client
-	database.Deleter
+	database.WholeKeys
 	database.Ranger
-	database.Swapper
-	database.Transactor
 	// rangeTo is Range up to a key, which is not read.
 	rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
-// below applies operations to the keys below a prefix. Every operation is written out:
-// one that is missing here does not reach keys outside.
+// below is [database.Below] with ranges.
 type below struct {
+	*database.Below
 	on     operations
 	prefix string
 }
 
-var (
-	_ database.Client     = (*below)(nil)
-	_ database.Deleter    = (*below)(nil)
-	_ database.Ranger     = (*below)(nil)
-	_ database.Swapper    = (*below)(nil)
-	_ database.Transactor = (*below)(nil)
-)
+var _ database.Ranger = (*below)(nil)
 
 // within returns a client whose keys lie below the target's prefix, if it has one.
 func within(t database.Target, on operations) database.Client {
 	if t.Prefix == "" {
 		return on
 	}
-	return &below{on: on, prefix: t.KeyPrefix()}
-}
-
-func (b *below) key(key []byte) []byte {
-	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
-}
-
-// Put creates or overwrites key.
-func (b *below) Put(ctx context.Context, key, value []byte) error {
-	return b.on.Put(ctx, b.key(key), value)
-}
-
-// Get returns the value of key.
-func (b *below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
-	return b.on.Get(ctx, b.key(key), mode)
+	return &below{database.NewBelow(t, on), on, t.KeyPrefix()}
 }
 
 // Range reads up to limit keys with their values, and none behind the prefix.
 func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	return b.on.rangeTo(ctx, b.key(key), []byte(behind(b.prefix)), limit, mode)
+	return b.on.rangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }
-
-// Delete removes key.
-func (b *below) Delete(ctx context.Context, key []byte) error { return b.on.Delete(ctx, b.key(key)) }
-
-// Swap sets key to value in one transaction if it holds old.
-func (b *below) Swap(ctx context.Context, key, old, value []byte) error {
-	return b.on.Swap(ctx, b.key(key), old, value)
-}
-
-// Txn makes all puts if the keys have the versions that are expected.
-func (b *below) Txn(ctx context.Context, puts []database.GuardedPut) error {
-	return database.TxnOf(ctx, b.on, b.key, puts)
-}
-
-// Version returns the version of key.
-func (b *below) Version(ctx context.Context, key []byte) (int64, error) {
-	return b.on.Version(ctx, b.key(key))
-}
-
-// Close closes the connection.
-func (b *below) Close() error { return b.on.Close() }
 
 // span returns the first key and the end of all keys that begin with a prefix, which
 // does not end with the largest byte. The empty prefix means all keys.

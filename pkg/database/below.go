@@ -1,0 +1,90 @@
+package database
+
+import (
+	"context"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// WholeKeys are the operations of a client that takes keys as they are stored.
+type WholeKeys interface {
+	Client
+	Deleter
+	Swapper
+	Transactor
+}
+
+// Below applies operations of another client to the keys below a prefix. Every operation
+// is written out: one that is missing here does not reach keys outside.
+type Below struct {
+	on     WholeKeys
+	prefix string
+}
+
+var (
+	_ Client     = (*Below)(nil)
+	_ Deleter    = (*Below)(nil)
+	_ Swapper    = (*Below)(nil)
+	_ Transactor = (*Below)(nil)
+)
+
+// NewBelow returns a client for the keys below the target's prefix.
+func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
+
+// Within returns the client itself, or one for the keys below the target's prefix if it has
+// one.
+func Within(t Target, on WholeKeys) Client {
+	if t.Prefix == "" {
+		return on
+	}
+	return NewBelow(t, on)
+}
+
+// key returns the stored name of a key. The empty key stays empty, so that the database
+// refuses it.
+func (b *Below) key(key []byte) []byte {
+	if len(key) == 0 {
+		return nil
+	}
+	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
+}
+
+// Put creates or overwrites key.
+func (b *Below) Put(ctx context.Context, key, value []byte) error {
+	return b.on.Put(ctx, b.key(key), value)
+}
+
+// Get returns the value of key.
+func (b *Below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return b.on.Get(ctx, b.key(key), mode)
+}
+
+// Delete removes key.
+func (b *Below) Delete(ctx context.Context, key []byte) error { return b.on.Delete(ctx, b.key(key)) }
+
+// Swap sets key to value if it holds old.
+func (b *Below) Swap(ctx context.Context, key, old, value []byte) error {
+	return b.on.Swap(ctx, b.key(key), old, value)
+}
+
+// Txn makes all puts if the keys have the versions that are expected.
+func (b *Below) Txn(ctx context.Context, puts []GuardedPut) error {
+	own := slices.Clone(puts)
+	for i := range own {
+		own[i].Key = b.key(own[i].Key)
+	}
+	err := b.on.Txn(ctx, own)
+	for i := range own {
+		puts[i].Version = own[i].Version
+	}
+	return err
+}
+
+// Version returns the version of key.
+func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
+	return b.on.Version(ctx, b.key(key))
+}
+
+// Close closes the connection.
+func (b *Below) Close() error { return b.on.Close() }
