@@ -115,7 +115,7 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 			joinURL(to.URL, name), repairCommand(run, to))
 	}
 	report(fmt.Sprintf("uploaded %s to %s: %s (%s) sent, %d already present", relative(run), joinURL(to.URL, name),
-		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
+		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
 	return sendClassic(ctx, store, run, to, report)
 }
 
@@ -132,7 +132,7 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 			english.Plural(sum.Files, "classic file", ""), to.URL, repairCommand(run, to))
 	}
 	report(fmt.Sprintf("uploaded the classic files to %s, such as %s: %s (%s) sent, %d already present", to.URL, files[0].Name,
-		english.Plural(sum.Sent, "file", ""), humanize.IBytes(uint64(sum.SentBytes)), sum.Present))
+		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
 	return nil
 }
 
