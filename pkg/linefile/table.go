@@ -182,73 +182,108 @@ const maxTable = 1 << 30
 
 // ReadTable reads a CSV file whose columns are found by name; unknown ones are
 // ignored. blank returns, for the file's header, a function that makes each row
-// before its columns are parsed.
+// before its columns are parsed. With an error it also returns the rows before it.
 func ReadTable[T any](path string, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+	var rows []T
+	err := openTable(path, func(r *rowReader, size int64) error {
+		next := func(header []string) func() *T {
+			row := blank(header)
+			return func() *T {
+				if len(rows) == sampledRows {
+					rows = slices.Grow(rows, max(r.rowsIn(size)-sampledRows, 0))
+				}
+				rows = append(rows, row())
+				return &rows[len(rows)-1]
+			}
+		}
+		bad, err := eachRow(path, r, columns, next, func(*T) {})
+		if bad {
+			rows = rows[:len(rows)-1]
+		}
+		return err
+	})
+	return rows, err
+}
+
+// EachRow reads a CSV file as [ReadTable] does, and calls each with one row after
+// another. next returns, for the file's header, a function that returns where the next
+// row goes, which may be the same place for all.
+func EachRow[T any](path string, columns []Column[T], next func(header []string) func() *T, each func(*T)) error {
+	return openTable(path, func(r *rowReader, _ int64) error {
+		_, err := eachRow(path, r, columns, next, each)
+		return err
+	})
+}
+
+// openTable calls read with the whole lines of a file of so many bytes.
+func openTable(path string, read func(r *rowReader, size int64) error) error {
 	f, err := regularfile.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read rows: %w", err)
+		return fmt.Errorf("read rows: %w", err)
 	}
 	defer f.Close()
 	whole, size, err := wholeLines(f)
 	if err != nil {
-		return nil, fmt.Errorf("read rows: %w", err)
+		return fmt.Errorf("read rows: %w", err)
 	}
 	if whole > maxTable {
-		return nil, fmt.Errorf("read %s: a table must be at most %d bytes, got %d", path, int64(maxTable), whole)
+		return fmt.Errorf("read %s: a table must be at most %d bytes, got %d", path, int64(maxTable), whole)
 	}
-	r := newRowReader(&lineBound{r: io.NewSectionReader(f, 0, whole)})
-	rows, err := readRows(path, r, whole, columns, blank)
+	err = read(newRowReader(&lineBound{r: io.NewSectionReader(f, 0, whole)}), whole)
 	if err == nil && (whole < size || size == 0) {
 		err = fmt.Errorf("read %s: %w", path, ErrTruncated)
 	}
-	return rows, err
+	return err
 }
 
 // ZeroRows makes zero rows for any header.
 func ZeroRows[T any]([]string) func() T { return func() (row T) { return row } }
 
+// OneRow makes all rows in one place: each holds until the next.
+func OneRow[T any]([]string) func() *T {
+	var zero, row T
+	return func() *T { row = zero; return &row }
+}
+
 // sampledRows is how many rows are read before their number is estimated, so that a table
 // of large rows grows once.
 const sampledRows = 64
 
-// readRows reads the header and every row of a file of so many bytes.
-func readRows[T any](path string, r *rowReader, size int64, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+// eachRow reads the header and every row. With an error it reports whether next was
+// called for a row that is bad.
+func eachRow[T any](path string, r *rowReader, columns []Column[T], next func(header []string) func() *T, each func(*T)) (bad bool, err error) {
 	header, err := r.read()
 	if err == io.EOF {
-		return nil, nil
+		return false, nil
 	}
 	if err != nil {
-		return nil, csvError(path, err)
+		return false, csvError(path, err)
 	}
 	header = slices.Clone(header)
 	fields, found, err := matchColumns(path, header, columns)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	newRow := blank(header)
-	var rows []T
+	place := next(header)
 	for {
 		record, err := r.read()
 		if err == io.EOF {
-			return rows, nil
+			return false, nil
 		}
 		if err != nil {
-			return rows, csvError(path, err)
+			return false, csvError(path, err)
 		}
-		row := newRow()
-		for i, c := range found {
-			if err := c.Parse(&row, record[fields[i]]); err != nil {
+		row := place()
+		for i := range found {
+			if err := found[i].Parse(row, record[fields[i]]); err != nil {
 				reason := err.Error()
 				if slices.Equal(record, header) {
 					reason = "the header again: two files were joined here"
 				}
-				return rows, &SyntaxError{File: path, Line: r.line, Column: c.Name, Reason: reason}
+				return true, &SyntaxError{File: path, Line: r.line, Column: found[i].Name, Reason: reason}
 			}
 		}
-		if len(rows) == sampledRows {
-			rows = slices.Grow(rows, max(r.rowsIn(size)-sampledRows, 0))
-		}
-		rows = append(rows, row)
+		each(row)
 	}
 }
 

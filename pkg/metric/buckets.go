@@ -153,3 +153,56 @@ func ParseBuckets(text string) (Buckets, error) {
 	}
 	return b, nil
 }
+
+// BucketsReader reads histograms one after another. Those with the bounds of the one
+// before share them, and are read in a fraction of the time. The zero BucketsReader is
+// ready; it is not safe for concurrent use.
+type BucketsReader struct {
+	texts  []string // of the bounds
+	bounds []float64
+}
+
+// Parse is [ParseBuckets].
+func (r *BucketsReader) Parse(text string) (Buckets, error) {
+	if b, ok := r.again(text); ok {
+		return b, nil
+	}
+	b, err := ParseBuckets(text)
+	if err != nil || !b.Known() {
+		return b, err
+	}
+	if slices.Equal(r.bounds, b.Bounds) {
+		b.Bounds = r.bounds
+	}
+	r.texts, r.bounds = r.texts[:0], b.Bounds
+	for part := range strings.FieldsSeq(text) {
+		bound, _, _ := strings.Cut(part, "=")
+		r.texts = append(r.texts, strings.Clone(bound))
+	}
+	return b, nil
+}
+
+// again reads a histogram with the bounds of the one before, parted by single spaces. It
+// returns false for another one.
+func (r *BucketsReader) again(text string) (Buckets, bool) {
+	if len(r.texts) == 0 {
+		return Buckets{}, false
+	}
+	counts, before := make([]float64, len(r.texts)), 0.0
+	for i, bound := range r.texts {
+		if !strings.HasPrefix(text, bound) || !strings.HasPrefix(text[len(bound):], "=") {
+			return Buckets{}, false
+		}
+		rest := text[len(bound)+1:]
+		field, left, more := strings.Cut(rest, " ")
+		if more != (i < len(r.texts)-1) {
+			return Buckets{}, false
+		}
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil || !(v >= before) || math.IsInf(v, 0) {
+			return Buckets{}, false
+		}
+		counts[i], before, text = v, v, left
+	}
+	return Buckets{Bounds: r.bounds, Counts: counts}, true
+}

@@ -82,3 +82,19 @@ func FuzzParseBuckets(f *testing.F) {
 		}
 	})
 }
+
+// A reader of many histograms reads each as alone, whatever came before it.
+func TestBucketsReader(t *testing.T) {
+	texts := []string{"", "1=1 2=2 +Inf=3", "1=2 2=2 +Inf=9", "1=2 3=2 +Inf=9", "1=2 +Inf=9", "1=2  +Inf=9", "1=2 +Inf=9 ", "1=3 2=2 +Inf=3", "1=x 2=2 +Inf=3", "1=-1 2=2 +Inf=3", "10=1 +Inf=3"}
+	var r BucketsReader
+	for _, first := range texts {
+		for _, text := range texts {
+			_, _ = r.Parse(first)
+			got, err := r.Parse(text)
+			want, wantErr := ParseBuckets(text)
+			if (err == nil) != (wantErr == nil) || !cmp.Equal(got, want) {
+				t.Errorf("%q after %q must be %v (%v), got %v (%v)", text, first, want, wantErr, got, err)
+			}
+		}
+	}
+}

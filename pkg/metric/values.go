@@ -20,6 +20,23 @@ func (l *List) Values() Values {
 	return Values{l, slices.Repeat([]float64{Unknown}, l.Len())}
 }
 
+// Table returns values for n rows in one piece of memory, all 0. The rows share nothing.
+func (l *List) Table(n int) []Values {
+	rows, width := make([]Values, n), l.Len()
+	all := make([]float64, n*width)
+	for i := range rows {
+		rows[i] = Values{l, all[i*width : (i+1)*width : (i+1)*width]}
+	}
+	return rows
+}
+
+// Forget makes all values unknown, in place.
+func (v Values) Forget() {
+	for i := range v.values {
+		v.values[i] = Unknown
+	}
+}
+
 // SystemValues returns known values of [System]; the others are unknown.
 func SystemValues(known map[Name]float64) Values {
 	v := System().Values()

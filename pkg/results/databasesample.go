@@ -3,8 +3,6 @@ package results
 import (
 	"errors"
 	"io/fs"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/linefile"
@@ -47,21 +45,15 @@ func databaseColumns() []linefile.Column[DatabaseSample] {
 
 func databaseColumn(m metric.Metric) linefile.Column[DatabaseSample] {
 	if m.Kind == metric.Histogram {
-		var last atomic.Pointer[metric.Buckets] // all rows of a member have the same bounds
+		var reader metric.BucketsReader
 		return linefile.Column[DatabaseSample]{
 			Name:   m.Column,
 			Format: func(b []byte, s *DatabaseSample) []byte { return s.Histograms[m.Name].AppendText(b) },
 			Parse: func(s *DatabaseSample, field string) error {
-				h, err := metric.ParseBuckets(field)
-				if !h.Known() {
-					return err
+				h, err := reader.Parse(field)
+				if h.Known() {
+					s.Histograms[m.Name] = h
 				}
-				if before := last.Load(); before != nil && slices.Equal(before.Bounds, h.Bounds) {
-					h.Bounds = before.Bounds
-				} else {
-					last.Store(&h)
-				}
-				s.Histograms[m.Name] = h
 				return err
 			},
 		}
@@ -70,11 +62,7 @@ func databaseColumn(m metric.Metric) linefile.Column[DatabaseSample] {
 	return linefile.Column[DatabaseSample]{
 		Name:   m.Column,
 		Format: func(b []byte, s *DatabaseSample) []byte { return appendMetric(b, m, s.Values.At(at)) },
-		Parse: func(s *DatabaseSample, field string) error {
-			v, err := parseMetric(m, field)
-			s.Values.SetAt(at, v)
-			return err
-		},
+		Parse:  parser(m, func(s *DatabaseSample, v float64) { s.Values.SetAt(at, v) }),
 	}
 }
 
@@ -116,4 +104,24 @@ func ReadDatabaseSamples(path string) ([]DatabaseSample, error) {
 		return nil, nil
 	}
 	return samples, err
+}
+
+// EachDatabaseSample reads a database-metrics CSV as [ReadDatabaseSamples] does, with its
+// errors, and calls each with one sample after another. A sample holds until the next;
+// its histograms hold longer.
+func EachDatabaseSample(path string, each func(*DatabaseSample)) error {
+	next := func([]string) func() *DatabaseSample {
+		row := NewDatabaseSample()
+		return func() *DatabaseSample {
+			row.Values.Forget()
+			clear(row.Histograms)
+			row = DatabaseSample{Values: row.Values, Histograms: row.Histograms}
+			return &row
+		}
+	}
+	err := linefile.EachRow(path, databaseColumns(), next, each)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -39,13 +39,19 @@ func EachSecond(samples []Sample) []Sample {
 	if len(samples) == 0 {
 		return samples
 	}
-	seconds := samples[len(samples)-1].Second() - samples[0].Second() + 1
-	if len(samples) < 4 || float64(len(samples)) < 1.5*float64(seconds) {
+	if !Dense(len(samples), samples[0].UnixNano, samples[len(samples)-1].UnixNano) {
 		return samples
 	}
 	kept := oneOfEachSecond(samples)
 	apart(kept)
 	return kept
+}
+
+// Dense reports whether n samples, whose first and last times are in unix nanoseconds,
+// are so close that [EachSecond] joins some.
+func Dense(n int, first, last int64) bool {
+	seconds := last/int64(time.Second) - first/int64(time.Second) + 1
+	return n >= 4 && float64(n) >= 1.5*float64(seconds)
 }
 
 // apart makes periods that were summed up the times since the sample before again.

@@ -1,7 +1,8 @@
 package results
 
 import (
-	"maps"
+	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/linefile"
@@ -73,31 +74,62 @@ type Gauge struct {
 	KeysCumulative int64
 }
 
+// BySecond yields the intervals of each second together, seconds ascending; those of one
+// second are in the order of the file. The slice holds until the next.
+func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
+	return func(yield func([]*Interval) bool) {
+		place := func(i int) int { return i }
+		if !inOrder(intervals) {
+			order := make([]int, len(intervals))
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(intervals[a].Second, intervals[b].Second) })
+			place = func(i int) int { return order[i] }
+		}
+		var rows []*Interval
+		for i := range intervals {
+			v := &intervals[place(i)]
+			if len(rows) > 0 && rows[0].Second != v.Second {
+				if !yield(rows) {
+					return
+				}
+				rows = rows[:0]
+			}
+			rows = append(rows, v)
+		}
+		if len(rows) > 0 {
+			yield(rows)
+		}
+	}
+}
+
+// inOrder reports whether no interval is of an earlier second than the one before.
+func inOrder(intervals []Interval) bool {
+	for i := 1; i < len(intervals); i++ {
+		if intervals[i].Second < intervals[i-1].Second {
+			return false
+		}
+	}
+	return true
+}
+
 // Gauges returns the gauges of the seconds that intervals, in the order of their
 // file, cover: one for each, ascending.
-func Gauges(intervals []Interval) []Gauge {
-	type place struct {
-		second    int64
-		operation string
+func Gauges(intervals []Interval) (out []Gauge) {
+	for rows := range BySecond(intervals) {
+		g := Gauge{Second: rows[0].Second}
+		for i, v := range rows {
+			if slices.ContainsFunc(rows[i+1:], func(later *Interval) bool { return later.Operation == v.Operation }) {
+				continue
+			}
+			g.Backlog += v.Backlog
+			g.InFlight += v.InFlight
+			g.KeysCumulative = max(g.KeysCumulative, v.KeysCumulative)
+		}
+		out = append(out, g)
 	}
-	last := map[place]*Interval{}
-	seconds := map[int64]*Gauge{}
-	for i := range intervals {
-		v := &intervals[i]
-		last[place{v.Second, v.Operation}] = v
-		seconds[v.Second] = &Gauge{Second: v.Second}
-	}
-	for p, v := range last {
-		g := seconds[p.second]
-		g.Backlog += v.Backlog
-		g.InFlight += v.InFlight
-		g.KeysCumulative = max(g.KeysCumulative, v.KeysCumulative)
-	}
-	var out []Gauge
-	for _, second := range slices.Sorted(maps.Keys(seconds)) {
-		out = append(out, *seconds[second])
-	}
-	return out
+	return slices.Clip(out)
 }
 
 // intervalColumns declares intervals.csv, in the order of its columns.

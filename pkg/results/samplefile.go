@@ -237,11 +237,25 @@ func metricColumn(n metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{
 		Name:   m.Column,
 		Format: func(b []byte, r *sampleRow) []byte { return appendMetric(b, m, r.Values.At(at)) },
-		Parse: func(r *sampleRow, field string) error {
-			v, err := parseMetric(m, field)
-			r.Values.SetAt(at, v)
-			return err
-		},
+		Parse:  parser(m, func(r *sampleRow, v float64) { r.Values.SetAt(at, v) }),
+	}
+}
+
+// parser returns a function that reads fields of a metric. Most fields are as in the row
+// before.
+func parser[T any](m metric.Metric, set func(row *T, v float64)) func(row *T, field string) error {
+	last, value, whole := "", metric.Unknown, m.Whole()
+	return func(row *T, field string) error {
+		if field != last {
+			v, err := parseMetric(whole, field)
+			if err != nil {
+				set(row, v)
+				return err
+			}
+			last, value = field, v
+		}
+		set(row, value)
+		return nil
 	}
 }
 
@@ -256,11 +270,11 @@ func appendMetric(b []byte, m metric.Metric, v float64) []byte {
 	}
 }
 
-func parseMetric(m metric.Metric, field string) (v float64, err error) {
+func parseMetric(isWhole bool, field string) (v float64, err error) {
 	switch {
 	case field == "":
 		return metric.Unknown, nil
-	case m.Whole():
+	case isWhole:
 		var whole int64
 		whole, err = linefile.ParseInt(field)
 		v = float64(whole)
@@ -366,6 +380,20 @@ func ReadSamples(path string) ([]Sample, error) {
 		samples[i] = rows[i].Sample
 	}
 	return samples, err
+}
+
+// EachSample reads a system-metrics CSV as [ReadSamples] does, with its errors, and calls
+// each with one sample after another. A sample holds until the next.
+func EachSample(path string, each func(*Sample)) error {
+	return linefile.EachRow(path, sampleColumns(), func(header []string) func() *sampleRow {
+		row, classic := sampleRow{}, !slices.Contains(header, firstOwnColumn)
+		values := metric.System().Values()
+		return func() *sampleRow {
+			values.Forget()
+			row.Sample = Sample{PeriodNS: -1, Classic: classic, Values: values}
+			return &row
+		}
+	}, func(row *sampleRow) { each(&row.Sample) })
 }
 
 // WriteInterpolated writes samples, such as [Interpolate] returns, as a
