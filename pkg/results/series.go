@@ -87,14 +87,19 @@ func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 // latency-total.hlog, and for an ok series that a killed run had not yet totalled
 // the sum of its lines in latency.hlog. Incomplete last lines are dropped.
 func TotalHistograms(dir string) (map[Series]*hdrhistogram.Histogram, error) {
+	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
+	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return totalHistograms(dir, intervals)
+}
+
+func totalHistograms(dir string, intervals []Interval) (map[Series]*hdrhistogram.Histogram, error) {
 	totals, err := ReadTotals(filepath.Join(dir, FileTotal))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	recorded, err := recordedOK(dir)
-	if err != nil {
-		return nil, err
-	}
+	recorded := recordedOK(intervals)
 	short := func(s Series) bool { return totals[s] == nil || totals[s].TotalCount() < recorded[s] }
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(recorded)), short) {
 		return totals, nil
@@ -111,12 +116,8 @@ func TotalHistograms(dir string) (map[Series]*hdrhistogram.Histogram, error) {
 	return totals, nil
 }
 
-// recordedOK counts the ok latencies of a tag folder's intervals by series.
-func recordedOK(dir string) (map[Series]int64, error) {
-	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
-	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
+// recordedOK counts the ok latencies of intervals by series.
+func recordedOK(intervals []Interval) map[Series]int64 {
 	counts := map[Series]int64{}
 	for i := range intervals {
 		for _, t := range Timings {
@@ -125,7 +126,7 @@ func recordedOK(dir string) (map[Series]int64, error) {
 			}
 		}
 	}
-	return counts, nil
+	return counts
 }
 
 // ReconcileLatency proves that the lines of a tag folder's latency.hlog sum to

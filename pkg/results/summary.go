@@ -92,47 +92,65 @@ func Summarize(dir string, run *DatabaseRun) (*Summary, error) {
 	return summarize(dir, run, intervals)
 }
 
-// SummarizeSteps is [Summarize] for the steps that keep accepts.
-func SummarizeSteps(dir string, run *DatabaseRun, keep func(step int) bool) (*Summary, error) {
-	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
-	if err != nil && !errors.Is(err, ErrTruncated) {
+func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, error) {
+	q, err := ReadRequests(dir, run, intervals)
+	if err != nil {
 		return nil, err
 	}
-	return summarizeSteps(dir, run, intervals, keep)
+	return q.Summarize(func(int) bool { return true }), nil
 }
 
-func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, error) {
-	return summarizeSteps(dir, run, intervals, func(int) bool { return true })
+// Requests are the records of a load's requests, read once. Many may use them at once.
+type Requests struct {
+	// Totals are those of [TotalHistograms].
+	Totals map[Series]*hdrhistogram.Histogram
+
+	run        *DatabaseRun
+	intervals  []Interval
+	errors     []ErrorCount
+	unanswered map[stepOperation]*Unanswered
+	// windows and served are those of progress.csv by step, nil if there is none.
+	windows map[int]span
+	served  map[int]map[string]Throughput
 }
 
-func summarizeSteps(dir string, run *DatabaseRun, intervals []Interval, keep func(step int) bool) (*Summary, error) {
-	intervals = slices.DeleteFunc(slices.Clone(intervals), func(v Interval) bool { return !keep(v.Step) })
+// ReadRequests reads the canonical files of a tag folder except intervals.csv, whose rows
+// are given and must stay as they are. Its errors are those of [Summarize].
+func ReadRequests(dir string, run *DatabaseRun, intervals []Interval) (*Requests, error) {
 	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	totals, err := TotalHistograms(dir)
+	totals, err := totalHistograms(dir, intervals)
 	if err != nil {
 		return nil, err
 	}
-	rows, recorded, err := readProgress(dir)
-	if err != nil {
+	q := &Requests{Totals: totals, run: run, intervals: intervals, errors: counts}
+	progress := progressIn(dir)
+	if q.windows, q.served, err = run.served(progress); err != nil {
 		return nil, err
 	}
-	p := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}
+	q.unanswered = run.unanswered(intervals, progress, totals)
+	return q, nil
+}
+
+// Summarize sums up the measured population of the steps that keep accepts.
+func (q *Requests) Summarize(keep func(step int) bool) *Summary {
+	p, run := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}, q.run
 	for _, s := range run.Steps {
 		if keep(s.Index) {
 			p.step(s.Index).Clients = s.Clients
 		}
 	}
-	for i := range intervals {
-		if v := &intervals[i]; v.Phase == PhaseMeasure {
-			p.step(v.Step).Clients = v.Clients
-			p.step(v.Step).addInterval(v, run.Timing(v.Step))
-			p.operation(v.Operation).addInterval(v, run.Timing(v.Step))
+	for i := range q.intervals {
+		if v := &q.intervals[i]; v.Phase == PhaseMeasure && keep(v.Step) {
+			step, timing := p.step(v.Step), run.Timing(v.Step)
+			step.Clients = v.Clients
+			step.addInterval(v, timing)
+			p.operation(v.Operation).addInterval(v, timing)
 		}
 	}
-	for s, h := range totals {
+	for s, h := range q.Totals {
 		if !keep(s.Step) || s.Phase != PhaseMeasure || s.Timing != run.Timing(s.Step) {
 			continue
 		}
@@ -145,31 +163,32 @@ func summarizeSteps(dir string, run *DatabaseRun, intervals []Interval, keep fun
 			p.operation(s.Operation).Declined.Merge(h)
 		}
 	}
-	for at, u := range run.unanswered(intervals, rows, totals) {
-		p.step(at.step).Unanswered.merge(u)
-		p.operation(at.operation).Unanswered.merge(u)
+	for at, u := range q.unanswered {
+		if keep(at.step) {
+			p.step(at.step).Unanswered.merge(u)
+			p.operation(at.operation).Unanswered.merge(u)
+		}
 	}
-	for _, e := range counts {
+	for _, e := range q.errors {
 		if keep(e.Step) && (e.Phase == PhaseMeasure || e.Phase == "") {
 			p.step(e.Step).addErrors(e.Class, e.Count)
 			p.operation(e.Operation).addErrors(e.Class, e.Count)
 		}
 	}
-	if recorded {
-		windows := run.spans(rows)
-		maps.DeleteFunc(windows, func(step int, _ span) bool { return !keep(step) })
-		p.serve(windows, rows)
+	if q.served != nil {
+		p.serve(q.windows, q.served, keep)
 	} else {
-		windows := run.windows(intervals)
+		windows := run.windows(q.intervals, keep)
 		maps.DeleteFunc(windows, func(step int, _ time.Duration) bool { return !keep(step) })
 		p.serveOlder(run, windows)
 	}
-	return p.sum(run.Load), nil
+	return p.sum(run.Load)
 }
 
-// serve sets the windows and what was served in them.
-func (p *parts) serve(windows map[int]span, rows []Progress) {
-	served := throughputs(windows, rows)
+// serve sets the windows of the steps that keep accepts and what was served in them.
+func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, keep func(step int) bool) {
+	served := maps.Clone(all)
+	maps.DeleteFunc(served, func(step int, _ map[string]Throughput) bool { return !keep(step) })
 	for _, step := range slices.Sorted(maps.Keys(served)) {
 		s := p.step(step)
 		s.Served = served[step][""]

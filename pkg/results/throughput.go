@@ -3,8 +3,11 @@ package results
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/linefile"
 )
 
 // Reason is why a number is missing, in the words that a report prints. It is
@@ -123,52 +126,99 @@ func (s span) throughput(seconds []int64) Throughput {
 	return t
 }
 
-// throughputs returns the throughput of each step by operation, "" for all of them,
-// from the rows of progress.csv. Windows are by step.
-func throughputs(windows map[int]span, rows []Progress) map[int]map[string]Throughput {
-	counts := map[int]map[string][]int64{}
-	for i := range rows {
-		p := &rows[i]
-		window, ok := windows[p.Step]
-		if !ok {
-			continue
-		}
-		if counts[p.Step] == nil {
-			counts[p.Step] = map[string][]int64{}
-		}
-		seconds := counts[p.Step][p.Operation]
-		if seconds == nil {
-			seconds = make([]int64, max(window.seconds(), 1))
-			counts[p.Step][p.Operation] = seconds
-		}
-		if window.holds(p) {
-			seconds[window.second(p)] += p.OK
+// stepCounts counts the requests that ended ok in each second of a step's window, by
+// operation.
+type stepCounts struct {
+	window  span
+	seconds map[string][]int64
+	// operation and last are those of the row before: most rows have them too.
+	operation string
+	last      []int64
+}
+
+func newStepCounts(window span) *stepCounts {
+	return &stepCounts{window: window, seconds: map[string][]int64{}}
+}
+
+func (c *stepCounts) add(p *Progress) {
+	if c.last == nil || c.operation != p.Operation {
+		c.operation, c.last = p.Operation, c.seconds[p.Operation]
+		if c.last == nil {
+			c.last = make([]int64, max(c.window.seconds(), 1))
+			c.seconds[p.Operation] = c.last
 		}
 	}
-	out := map[int]map[string]Throughput{}
-	for step, window := range windows {
-		out[step] = map[string]Throughput{}
-		all := make([]int64, max(window.seconds(), 1))
-		for operation, seconds := range counts[step] {
-			for n, ok := range seconds {
-				all[n] += ok
-			}
-			out[step][operation] = window.throughput(seconds)
-		}
-		out[step][""] = window.throughput(all)
+	if c.window.holds(p) {
+		c.last[c.window.second(p)] += p.OK
 	}
+}
+
+// throughputs returns the throughput by operation, "" for all of them.
+func (c *stepCounts) throughputs() map[string]Throughput {
+	out := map[string]Throughput{}
+	all := make([]int64, max(c.window.seconds(), 1))
+	for operation, seconds := range c.seconds {
+		for n, ok := range seconds {
+			all[n] += ok
+		}
+		out[operation] = c.window.throughput(seconds)
+	}
+	out[""] = c.window.throughput(all)
 	return out
 }
 
-// readProgress reads the progress of a tag folder. Recorded is false for a folder
-// of an older format, which has none.
-func readProgress(dir string) (rows []Progress, recorded bool, err error) {
-	rows, err = ReadProgress(filepath.Join(dir, FileProgress))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, nil
-	case err != nil && !errors.Is(err, ErrTruncated):
-		return nil, false, err
+// ticks calls each with one row of progress.csv after another, and returns why they
+// cannot be read. A row holds until the next. It is nil for records without progress.
+type ticks func(each func(*Progress)) error
+
+// progressIn returns the progress of a tag folder, whose file may lack its last line. A
+// folder of an older format has none.
+func progressIn(dir string) ticks {
+	path := filepath.Join(dir, FileProgress)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return rows, true, nil
+	return func(each func(*Progress)) error {
+		err := linefile.EachRow(path, progressColumns(), linefile.OneRow[Progress], each)
+		if errors.Is(err, ErrTruncated) {
+			return nil
+		}
+		return err
+	}
+}
+
+// served returns the measured windows of all steps and the throughput in them by
+// operation, "" for all operations; nil for records without progress.
+func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[int]map[string]Throughput, err error) {
+	if progress == nil {
+		return nil, nil, nil
+	}
+	windows = r.recordedSpans()
+	counts, ends := map[int]*stepCounts{}, map[int]int64{} // ends of steps that were not recorded
+	for step, window := range windows {
+		counts[step] = newStepCounts(window)
+	}
+	err = progress(func(p *Progress) {
+		if c := counts[p.Step]; c != nil {
+			c.add(p)
+		} else {
+			ends[p.Step] = max(ends[p.Step], p.ToNS)
+		}
+	})
+	if err == nil && len(ends) > 0 {
+		for step, last := range ends {
+			windows[step] = r.unrecordedSpan(step, last)
+			counts[step] = newStepCounts(windows[step])
+		}
+		err = progress(func(p *Progress) {
+			if _, late := ends[p.Step]; late {
+				counts[p.Step].add(p)
+			}
+		})
+	}
+	served = map[int]map[string]Throughput{}
+	for step, c := range counts {
+		served[step] = c.throughputs()
+	}
+	return windows, served, err
 }

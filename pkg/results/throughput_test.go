@@ -54,7 +54,7 @@ func TestExtremesOfSeconds(t *testing.T) {
 		"under one":   {900 * time.Millisecond, func(int) int64 { return 10 }, 0, 0, 100, 0, TooFewSeconds},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := throughputs(map[int]span{0: {0, int64(tc.window)}}, ticksOf(tc.window, tc.ok))[0]["write"]
+			got := counted(span{0, int64(tc.window)}, 0, ticksOf(tc.window, tc.ok))["write"]
 			least, most, missing := got.Extremes()
 			if least != tc.least || most != tc.most || missing != tc.missingExtremes {
 				t.Errorf("extremes %v to %v (%q), want %v to %v (%q)", least, most, missing, tc.least, tc.most, tc.missingExtremes)
@@ -64,6 +64,17 @@ func TestExtremesOfSeconds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counted returns the throughputs of the rows of a step.
+func counted(window span, step int, rows []Progress) map[string]Throughput {
+	c := newStepCounts(window)
+	for i := range rows {
+		if rows[i].Step == step {
+			c.add(&rows[i])
+		}
+	}
+	return c.throughputs()
 }
 
 // TestAverageLiesBetweenExtremes: whatever ended when, in windows of any length of
@@ -83,7 +94,7 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 		}
 		var all Throughput
 		for step := range windows {
-			one := throughputs(windows, rows)[step][""]
+			one := counted(windows[step], step, rows)[""]
 			all.add(&one)
 		}
 		average, missing := all.Average()

@@ -141,7 +141,7 @@ type stepOperation struct {
 }
 
 // unanswered finds the measured requests that were not answered, by step and operation.
-func (r *DatabaseRun) unanswered(intervals []Interval, progress []Progress, totals map[Series]*hdrhistogram.Histogram) map[stepOperation]*Unanswered {
+func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals map[Series]*hdrhistogram.Histogram) map[stepOperation]*Unanswered {
 	rows := map[stepOperation][]*Interval{}
 	for i := range intervals {
 		if v := &intervals[i]; v.Phase == PhaseMeasure {
@@ -194,19 +194,19 @@ type dueBy struct{ n, until int64 }
 
 // dueTimes are when the measured requests of a step and an operation became due, in
 // order: to the tick of their progress, or in records without it to the second.
-func (r *DatabaseRun) dueTimes(of stepOperation, progress []Progress, rows []*Interval) (due []dueBy) {
+func (r *DatabaseRun) dueTimes(of stepOperation, progress ticks, rows []*Interval) (due []dueBy) {
 	for _, s := range r.Steps {
-		if s.Index != of.step || s.Start.IsZero() || s.End.IsZero() {
+		if s.Index != of.step || s.Start.IsZero() || s.End.IsZero() || progress == nil {
 			continue
 		}
 		from, to := r.Measured(s)
-		for i := range progress {
-			p := &progress[i]
+		// It was read before; rows before an error count.
+		_ = progress(func(p *Progress) {
 			begins, ends := s.Start.UnixNano()+p.FromNS, s.Start.UnixNano()+p.ToNS
 			if p.Step == of.step && p.Operation == of.operation && p.Due > 0 && begins >= from.UnixNano() && ends <= to.UnixNano() {
 				due = append(due, dueBy{p.Due, ends})
 			}
-		}
+		})
 	}
 	if len(due) > 0 {
 		slices.SortStableFunc(due, func(a, b dueBy) int { return cmp.Compare(a.until, b.until) })

@@ -211,7 +211,13 @@ func TestUnsentRequestsByTick(t *testing.T) {
 		}
 	}
 	row := Interval{Second: 101, Phase: PhaseMeasure, Operation: "write", Due: 200, Unsent: 25}
-	u := run.unanswered([]Interval{row}, progress, nil)[stepOperation{0, "write"}]
+	ticks := func(each func(*Progress)) error {
+		for i := range progress {
+			each(&progress[i])
+		}
+		return nil
+	}
+	u := run.unanswered([]Interval{row}, ticks, nil)[stepOperation{0, "write"}]
 	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: *u}
 	// The drain ends at 5 s. The last 25 were due from 2.75 to 3 s after the start.
 	for rank, want := range map[int64]time.Duration{1: 2 * time.Second, 10: 2 * time.Second, 11: 2100 * time.Millisecond, 20: 2100 * time.Millisecond, 21: 2200 * time.Millisecond, 25: 2200 * time.Millisecond} {

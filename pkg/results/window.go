@@ -67,31 +67,22 @@ func (r *DatabaseRun) recordedSpans() map[int]span {
 	return spans
 }
 
-// spans are the measured windows of all steps, by step. A step that a killed run
-// did not record lasted until its last row, or until its cool-down began.
-func (r *DatabaseRun) spans(rows []Progress) map[int]span {
-	spans := r.recordedSpans()
-	recorded := maps.Clone(spans)
-	stretches := r.Load.Stretches()
-	for i := range rows {
-		p := &rows[i]
-		if _, ok := recorded[p.Step]; ok {
-			continue
-		}
-		s := span{int64(r.Load.WarmUp), max(spans[p.Step].to, p.ToNS)}
-		if p.Step < len(stretches) && stretches[p.Step].Duration > 0 {
-			s.to = min(s.to, int64(stretches[p.Step].Duration-r.Load.CoolDown))
-		}
-		s.from = min(s.from, s.to)
-		spans[p.Step] = s
+// unrecordedSpan is the measured window of a step that a killed run did not record: it
+// lasted until its last row, which ended so many nanoseconds after its start, or until
+// its cool-down began.
+func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
+	s := span{int64(r.Load.WarmUp), last}
+	if stretches := r.Load.Stretches(); step < len(stretches) && stretches[step].Duration > 0 {
+		s.to = min(s.to, int64(stretches[step].Duration-r.Load.CoolDown))
 	}
-	return spans
+	s.from = min(s.from, s.to)
+	return s
 }
 
 // windows are the lengths of all steps' measured time, by step, of records without
 // progress. A step that a killed run did not record lasted for the seconds that its
-// intervals cover.
-func (r *DatabaseRun) windows(intervals []Interval) map[int]time.Duration {
+// intervals cover. Intervals of steps that keep does not accept are left out.
+func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
 	windows := map[int]time.Duration{}
 	var end time.Time // of the step before
 	for _, s := range r.Steps {
@@ -104,7 +95,7 @@ func (r *DatabaseRun) windows(intervals []Interval) map[int]time.Duration {
 	covered := map[int][2]int64{} // first and last second by unrecorded step
 	for i := range intervals {
 		v := &intervals[i]
-		if _, ok := recorded[v.Step]; ok || v.Phase != PhaseMeasure {
+		if _, ok := recorded[v.Step]; ok || v.Phase != PhaseMeasure || !keep(v.Step) {
 			continue
 		}
 		c, ok := covered[v.Step]
