@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
@@ -196,6 +198,32 @@ func (out *output) csv(path string, records [][]string) error {
 		return err
 	}
 	return out.write(path, data)
+}
+
+// lines writes a CSV file line by line, and records it.
+func (out *output) lines(path string, l chart.Lines) error {
+	header, err := table.EncodeCSV([][]string{l.Header})
+	if err != nil {
+		return err
+	}
+	if err := out.check(path); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	w := bufio.NewWriterSize(f, 64<<10) // it keeps its first error
+	_, _ = w.Write(header)
+	l.Each(func(line []byte) { _, _ = w.Write(line) })
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	out.files = append(out.files, path)
+	return nil
 }
 
 // figure draws a figure and records its files.

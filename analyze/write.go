@@ -10,15 +10,16 @@ import (
 
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
-	if err := d.all(ctx, []func() error{d.writeTable}); err != nil {
+	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
 	d.drawn = d.charts.Figures()
-	// What follows needs memory, and series and figures have all they need.
+	// What follows needs memory, and the figures have all they need.
+	d.charts.Series = nil
 	for _, r := range d.runs {
 		r.Forget()
 	}
-	steps := []func() error{d.writeSeries, d.writeByClients}
+	var steps []func() error
 	for _, f := range d.drawn {
 		steps = append(steps, func() error { return d.out.figure(f) })
 	}
@@ -69,11 +70,13 @@ func (d *document) writeSeries() error {
 		if len(s.Unix) == 0 {
 			continue
 		}
+		if err := d.out.lines(d.out.ofRun(r, fileAggregate), s.Lines(d.charts.Drawn(r))); err != nil {
+			return err
+		}
 		for _, f := range []struct {
 			logical string
 			records [][]string
 		}{
-			{fileAggregate, s.Records()},
 			{fileMemory, s.MemoryByKey(len(r.Machines.Servers))},
 			{fileReads, s.ReadsByKey()},
 			{fileWrites, s.WritesByKey()},
@@ -90,7 +93,7 @@ func (d *document) writeSeries() error {
 func (d *document) writeByClients() error {
 	for _, p := range d.charts.Plots {
 		base := d.out.dir + "/" + p.Column + "-BY-CLIENT-NUM"
-		if err := d.out.csv(base+".csv", chart.ByClientRecords(d.runs, d.charts.Series, p.Column)); err != nil {
+		if err := d.out.lines(base+".csv", chart.ByClientLines(d.runs, d.charts.Series, p.Column)); err != nil {
 			return err
 		}
 		if !d.charts.Stepped() {

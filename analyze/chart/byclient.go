@@ -28,29 +28,38 @@ func value(g run.ClientStage, s *Series, name string) float64 {
 	return sum / n // NaN without a sample
 }
 
-// ByClientRecords is the classic file of a quantity by second, each with its number of
+// ByClientLines is the classic file of a quantity by second, each with its number of
 // clients.
-func ByClientRecords(runs []*run.Run, all []*Series, name string) [][]string {
-	var header []string
+func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
+	var l Lines
 	longest := 0
+	numbers, values := make([][]float64, len(runs)), make([][]float64, len(runs))
 	for i, r := range runs {
-		header = append(header, "CONTROL-CLIENT-NUM-"+r.Info.Name(), name+"-"+r.Info.Name())
+		l.Header = append(l.Header, "CONTROL-CLIENT-NUM-"+r.Info.Name(), name+"-"+r.Info.Name())
 		longest = max(longest, len(all[i].Unix))
+		numbers[i], values[i] = all[i].column("CONTROL-CLIENT-NUM"), all[i].column(name)
 	}
-	out := [][]string{header}
-	for row := range longest {
-		var line []string
-		for i := range runs {
-			numbers, values := all[i].column("CONTROL-CLIENT-NUM"), all[i].column(name)
-			if row < len(numbers) && row < len(values) {
-				line = append(line, decimal(numbers[row], 0), decimal(values[row], -1))
-			} else {
-				line = append(line, "", "")
+	l.Each = func(write func([]byte)) {
+		var line []byte
+		for row := range longest {
+			line = line[:0]
+			for i := range runs {
+				if i > 0 {
+					line = append(line, ',')
+				}
+				known := row < len(numbers[i]) && row < len(values[i])
+				if known {
+					line = appendDecimal(line, numbers[i][row], 0)
+				}
+				line = append(line, ',')
+				if known {
+					line = appendDecimal(line, values[i][row], -1)
+				}
 			}
+			write(append(line, '\n'))
 		}
-		out = append(out, line)
 	}
-	return out
+	return l
 }
 
 // ByClientMeans is the mean of a quantity by number of clients. A number that a run did

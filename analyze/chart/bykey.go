@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 
 	humanize "github.com/dustin/go-humanize"
@@ -159,7 +158,7 @@ func (s *Series) memoryRange(servers int) (least, most []float64) {
 		least[i], most[i] = math.NaN(), math.NaN()
 	}
 	for n := 1; n <= servers; n++ {
-		for i, v := range s.column(fmt.Sprintf("VMRSS-MB-%d", n)) {
+		for i, v := range s.column(memberColumn("VMRSS-MB", n-1)) {
 			if n == 1 {
 				least[i], most[i] = v, v
 			}

@@ -9,17 +9,27 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// memberFigures show quantities of each member by second, of the loads whose members
-// differ: one leads, or one died. The mean over the members hides that.
-func memberFigures(d *Data) (out []figure.Figure) {
-	for _, p := range []struct {
-		name, what, column string
-		y                  figure.Axis
-	}{
+// memberPlot is a quantity of each member.
+type memberPlot struct {
+	name, what, column string
+	y                  figure.Axis
+}
+
+func memberPlots() []memberPlot {
+	return []memberPlot{
 		{"CPU-BY-MEMBER", "CPU by Member", "CPU", figure.Axis{Label: "CPU", Unit: "%"}},
 		{"VMRSS-MB-BY-MEMBER", "Memory by Member", "VMRSS-MB", figure.Axis{Label: "Memory", Unit: "MB"}},
 		{"WRITE-BYTES-BY-MEMBER", "Disk Writes by Member", "WRITE-BYTES-DELTA", figure.Axis{Label: "Disk Writes", Unit: "bytes/s"}},
-	} {
+	}
+}
+
+// memberColumn is the column of the nth member, from 0.
+func memberColumn(column string, n int) string { return fmt.Sprintf("%s-%d", column, n+1) }
+
+// memberFigures show quantities of each member by second, of the loads whose members
+// differ: one leads, or one died. The mean over the members hides that.
+func memberFigures(d *Data) (out []figure.Figure) {
+	for _, p := range memberPlots() {
 		f := d.inPanels(p.name, p.what, p.y, len(d.Runs) > 1)
 		differ := false
 		for i, r := range d.Runs {
@@ -29,6 +39,7 @@ func memberFigures(d *Data) (out []figure.Figure) {
 		}
 		if differ && len(d.Runs) <= mostPanels {
 			notePartial(&f)
+			shorten(&f)
 			out = append(out, f)
 		}
 	}
@@ -38,7 +49,7 @@ func memberFigures(d *Data) (out []figure.Figure) {
 // memberLines returns a line for each member of a run.
 func (d *Data) memberLines(r *run.Run, s *Series, column string) (lines []figure.Series) {
 	for n := range r.Machines.Servers {
-		name := fmt.Sprintf("%s-%d", column, n+1)
+		name := memberColumn(column, n)
 		values := s.loaded(name)
 		if values == nil {
 			continue

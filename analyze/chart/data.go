@@ -23,6 +23,23 @@ func (d *Data) Stepped() bool {
 	return slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return r.Load.Stepped() })
 }
 
+// Drawn names the columns of a run's series that files and figures need again.
+func (d *Data) Drawn(r *run.Run) []string {
+	names := []string{"AVG-VMRSS-MB", "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
+	for _, p := range d.Plots {
+		names = append(names, p.Column, drawnColumn(p))
+	}
+	if d.Stepped() {
+		names = append(names, "AVG-CPU", "MAX-CPU")
+	}
+	for i := range r.Machines.Servers {
+		for _, p := range memberPlots() {
+			names = append(names, memberColumn(p.column, i))
+		}
+	}
+	return names
+}
+
 // titled returns the title of a figure: the experiment, then the quantity.
 func (d *Data) titled(quantity string) string {
 	if d.Title == "" {

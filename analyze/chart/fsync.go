@@ -8,7 +8,6 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // fsyncFigures show how long the members took to make their logs durable, by second and
@@ -21,8 +20,8 @@ func fsyncFigures(d *Data) (out []figure.Figure) {
 	p99.Subtitle = "Upper bound of the bucket in the members' own histograms, at the slowest member of each second"
 	for _, one := range []struct {
 		figure *figure.Figure
-		of     func(before, after results.DatabaseSample) float64
-	}{{&mean, fsyncMean}, {&p99, fsyncP99}} {
+		of     func(own *run.Own, first, end int, each func(v float64))
+	}{{&mean, fsyncMeans}, {&p99, fsyncP99s}} {
 		for _, r := range d.Runs {
 			s := d.line(r)
 			worst := slowest(r, one.of)
@@ -42,39 +41,51 @@ func fsyncFigures(d *Data) (out []figure.Figure) {
 
 // slowest returns the largest number of a member by unix second.
 // Between two answers lies a second, to whose end the number belongs.
-func slowest(r *run.Run, of func(before, after results.DatabaseSample) float64) map[int64]float64 {
+func slowest(r *run.Run, of func(own *run.Own, first, end int, each func(v float64))) map[int64]float64 {
 	worst := map[int64]float64{}
-	for _, server := range r.Machines.Servers {
-		samples := server.Own.Within(r.Windows.Load)
-		for i := 1; i < len(samples); i++ {
-			v := of(samples[i-1], samples[i])
-			if math.IsNaN(v) {
-				continue
-			}
-			second := samples[i].Second()
-			if before, known := worst[second]; !known || v > before {
+	for i := range r.Machines.Servers {
+		own := &r.Machines.Servers[i].Own
+		first, end := own.Within(r.Windows.Load)
+		at := first
+		of(own, first, end, func(v float64) {
+			second := own.Answers.Times[at] / 1e9
+			at++
+			if before, known := worst[second]; !math.IsNaN(v) && (!known || v > before) {
 				worst[second] = v
 			}
-		}
+		})
 	}
 	return worst
 }
 
-// fsyncMean is in milliseconds; NaN without fsyncs.
-func fsyncMean(before, after results.DatabaseSample) float64 {
-	n := after.Values.Get(metric.Fsyncs) - before.Values.Get(metric.Fsyncs)
-	seconds := after.Values.Get(metric.FsyncSeconds) - before.Values.Get(metric.FsyncSeconds)
-	if before.Values.Get(metric.Fsyncs) < 0 || before.Values.Get(metric.FsyncSeconds) < 0 || n <= 0 || seconds < 0 {
-		return math.NaN()
-	}
-	return 1e3 * seconds / n
+// fsyncMeans calls each with the mean time of the fsyncs before each answer and after the
+// one before, in milliseconds; NaN without fsyncs.
+func fsyncMeans(own *run.Own, first, end int, each func(v float64)) {
+	var counts []float64
+	own.Answers.Values(metric.Fsyncs, first, end, func(v float64) bool { counts = append(counts, v); return true })
+	i, before := 0, metric.Unknown
+	own.Answers.Values(metric.FsyncSeconds, first, end, func(now float64) bool {
+		v := math.NaN()
+		if i > 0 && counts[i-1] >= 0 && before >= 0 && counts[i] > counts[i-1] && now >= before {
+			v = 1e3 * (now - before) / (counts[i] - counts[i-1])
+		}
+		each(v)
+		i, before = i+1, now
+		return true
+	})
 }
 
-// fsyncP99 is in milliseconds; NaN without fsyncs, or above the last bound.
-func fsyncP99(before, after results.DatabaseSample) float64 {
-	grown, ok := after.Histograms[metric.FsyncHistogram].Since(before.Histograms[metric.FsyncHistogram])
-	if _, high, known := grown.Quantile(.99); ok && known && !math.IsInf(high, 1) {
-		return 1e3 * high
-	}
-	return math.NaN()
+// fsyncP99s does the same with the 99th percentile; NaN also above the last bound.
+func fsyncP99s(own *run.Own, first, end int, each func(v float64)) {
+	var before metric.Buckets
+	own.Answers.Histograms(metric.FsyncHistogram, first, end, func(now metric.Buckets) bool {
+		grown, ok := now.Since(before)
+		before = now
+		if _, high, known := grown.Quantile(.99); ok && known && !math.IsInf(high, 1) {
+			each(1e3 * high)
+		} else {
+			each(math.NaN())
+		}
+		return true
+	})
 }

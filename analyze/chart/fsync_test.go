@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -32,8 +33,8 @@ func TestFsyncFigures(t *testing.T) {
 		s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.001, .008, math.Inf(1)}, Counts: []float64{fast, n, n}}
 		return s
 	}
-	r.Machines.Servers[0].Own.Samples = []results.DatabaseSample{answer(0, 0, 0, 0), answer(1, 100, .1, 100), answer(2, 200, .4, 150), answer(3, 10, .1, 10)}
-	r.Machines.Servers[1].Own.Samples = []results.DatabaseSample{answer(0, 0, 0, 0), answer(1, 100, .2, 50), answer(2, 200, .3, 150)}
+	r.Machines.Servers[0].Own.Answers = packed.AnswersOf(answer(0, 0, 0, 0), answer(1, 100, .1, 100), answer(2, 200, .4, 150), answer(3, 10, .1, 10))
+	r.Machines.Servers[1].Own.Answers = packed.AnswersOf(answer(0, 0, 0, 0), answer(1, 100, .2, 50), answer(2, 200, .3, 150))
 	figures := fsyncFigures(d)
 	if len(figures) != 2 || len(figures[0].Series) != 1 || len(figures[1].Series) != 1 {
 		t.Fatalf("want two figures with the run that has reports, got %+v", figures)

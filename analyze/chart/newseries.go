@@ -8,106 +8,107 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// NewSeries joins the records of the clients and the servers by second.
+// NewSeries joins the records of the clients and the servers by second. Numbers of the
+// servers are read from the run when they are needed, which must have its samples then.
 func NewSeries(r *run.Run) *Series {
 	merged := r.Load.PerSecond()
-	s := &Series{}
+	s := &Series{run: r}
 	if len(merged) == 0 {
 		return s
 	}
-	at := map[int64]run.Second{}
-	for _, m := range merged {
-		at[m.Unix] = m
+	first, n := merged[0].Unix, int(merged[len(merged)-1].Unix-merged[0].Unix)+1
+	s.Unix, s.inside, s.early = make([]int64, n), make([]bool, n), make([]bool, n)
+	at := make([]*run.Second, n)
+	for i := range s.Unix {
+		unix := first + int64(i)
+		s.Unix[i], s.inside[i], s.early[i] = unix, inside(r, unix), before(r, unix)
 	}
-	for unix := merged[0].Unix; unix <= merged[len(merged)-1].Unix; unix++ {
-		s.Unix = append(s.Unix, unix)
-		s.inside = append(s.inside, inside(r, unix))
-		s.early = append(s.early, before(r, unix))
+	for i := range merged {
+		at[merged[i].Unix-first] = &merged[i]
 	}
-	servers := r.Machines.Rows(s.Unix[0], len(s.Unix))
-	s.add("UNIX-SECOND", 0, func(unix int64) float64 { return float64(unix) })
-	s.add("SECOND", 0, func(unix int64) float64 { return float64(unix - s.Unix[0]) })
-	s.average(servers, clientNumber)
-	s.add("CONTROL-CLIENT-NUM", 0, ofClient(at, func(m run.Second) float64 { return float64(m.Clients) }))
+	s.add("UNIX-SECOND", 0, func(i int) float64 { return float64(s.Unix[i]) })
+	s.add("SECOND", 0, func(i int) float64 { return float64(i) })
+	all := quantities()
+	s.average(all, clientNumber)
+	s.add("CONTROL-CLIENT-NUM", 0, ofClient(at, func(m *run.Second) float64 { return float64(m.Clients) }))
 	s.add("MIN-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Min }))
-	s.add("AVG-THROUGHPUT", 0, ofClient(at, func(m run.Second) float64 { return m.OK }))
+	s.add("AVG-THROUGHPUT", 0, ofClient(at, func(m *run.Second) float64 { return m.OK }))
 	s.add("AVG-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Sum / l.Count }))
 	s.add("MAX-LATENCY-MS", 6, ofLatency(at, func(l run.Sums) float64 { return l.Max }))
 	total := 0.0
-	s.add("CUMULATIVE-THROUGHPUT", 0, func(unix int64) float64 { total += at[unix].OK; return total })
+	s.add("CUMULATIVE-THROUGHPUT", 0, func(i int) float64 {
+		if at[i] != nil {
+			total += at[i].OK
+		}
+		return total
+	})
 	for _, name := range averagesInOrder() {
-		s.average(servers, name)
+		s.average(all, name)
 	}
 	for i := range r.Machines.Servers {
-		s.server(i, servers)
+		s.server(all, i)
 	}
 	return s
 }
 
-func ofClient(at map[int64]run.Second, get func(run.Second) float64) func(int64) float64 {
-	return func(unix int64) float64 {
-		if m, known := at[unix]; known {
-			return get(m)
+func ofClient(at []*run.Second, get func(*run.Second) float64) func(int) float64 {
+	return func(i int) float64 {
+		if at[i] != nil {
+			return get(at[i])
 		}
 		return math.NaN()
 	}
 }
 
 // ofLatency is a gap in a second in which nothing was answered.
-func ofLatency(at map[int64]run.Second, get func(run.Sums) float64) func(int64) float64 {
-	return func(unix int64) float64 {
-		if m, known := at[unix]; known && m.Latency.Count > 0 {
-			return get(m.Latency)
+func ofLatency(at []*run.Second, get func(run.Sums) float64) func(int) float64 {
+	return func(i int) float64 {
+		if at[i] != nil && at[i].Latency.Count > 0 {
+			return get(at[i].Latency)
 		}
 		return math.NaN()
 	}
 }
 
-func (s *Series) add(name string, decimals int, value func(unix int64) float64) {
-	c := seriesColumn{name: name, decimals: decimals, values: make([]float64, len(s.Unix))}
-	for i, unix := range s.Unix {
-		c.values[i] = value(unix)
+// add adds a column of the client's. value is called once for each second, in order.
+func (s *Series) add(name string, decimals int, value func(i int) float64) {
+	values := make([]float64, len(s.Unix))
+	for i := range values {
+		values[i] = value(i)
 	}
-	s.columns = append(s.columns, c)
+	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, values: values})
 }
 
 // addRows adds a column of what the servers did.
-func (s *Series) addRows(name string, decimals int, servers []run.Row, value func(run.Row) float64) {
-	s.add(name, decimals, func(unix int64) float64 { return value(servers[unix-s.Unix[0]]) })
-}
-
-// ofPeriod marks the last column as one of what a machine did in each second.
-func (s *Series) ofPeriod(q quantity) {
-	s.columns[len(s.columns)-1].period = q.Rate || q.Metric == metric.CPUPercent
+func (s *Series) addRows(name string, decimals int, q quantity, value func(run.Row) float64) {
+	period := q.Rate || q.Metric == metric.CPUPercent
+	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, of: value, period: period})
 }
 
 // average adds a mean over the servers, or the value of the largest.
-func (s *Series) average(servers []run.Row, name string) {
-	for _, q := range quantities() {
+func (s *Series) average(all []quantity, name string) {
+	for _, q := range all {
 		switch {
 		case q.Column != name:
 		case q.Largest:
-			s.addRows(name, 2, servers, func(row run.Row) float64 { return row.Largest(q.get).Float() })
-			s.ofPeriod(q)
+			s.addRows(name, 2, q, func(row run.Row) float64 { return row.Largest(q.get).Float() })
 		default:
-			s.addRows(name, 2, servers, func(row run.Row) float64 { return row.Mean(q.get).Float() })
-			s.ofPeriod(q)
+			s.addRows(name, 2, q, func(row run.Row) float64 { return row.Mean(q.get).Float() })
 		}
 	}
 }
 
 // server adds the columns of the nth server, from 0.
-func (s *Series) server(n int, servers []run.Row) {
-	for _, q := range quantities() {
+func (s *Series) server(all []quantity, n int) {
+	for _, q := range all {
 		if q.Server == "" {
 			continue
 		}
-		s.addRows(fmt.Sprintf("%s-%d", q.Server, n+1), q.decimals, servers, func(row run.Row) float64 {
+		s.addRows(fmt.Sprintf("%s-%d", q.Server, n+1), q.decimals, q, func(row run.Row) float64 {
 			if row[n] == nil {
 				return math.NaN()
 			}
 			return q.get(row[n]).Float()
 		})
-		s.ofPeriod(q)
 	}
 }

@@ -4,12 +4,15 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/coreos/dbtester/analyze/run"
 )
 
 // Series holds the records of a run by second, clients and servers joined: one row per
 // second of the load, in the columns of the classic CSV. A gap is NaN, as in figures.
 type Series struct {
 	Unix    []int64
+	run     *run.Run
 	columns []seriesColumn
 	// inside marks seconds that lie inside the steps, early those that began before the
 	// load.
@@ -20,7 +23,9 @@ type Series struct {
 type seriesColumn struct {
 	name     string
 	decimals int // -1: as many as the value has
-	values   []float64
+	// values are nil until they are needed; of makes them of what the servers did.
+	values []float64
+	of     func(run.Row) float64
 	// period: of what a machine did in the second, so that it is not the load's in a
 	// second that began before the load.
 	period bool
@@ -28,12 +33,32 @@ type seriesColumn struct {
 
 // column returns the values of one quantity, nil if the series has no such column.
 func (s *Series) column(name string) []float64 {
-	for _, c := range s.columns {
-		if c.name == name {
-			return c.values
+	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
+	if at < 0 {
+		return nil
+	}
+	if s.columns[at].values == nil {
+		s.eachRow([]string{name}, func(int, run.Row) {})
+	}
+	return s.columns[at].values
+}
+
+// eachRow calls each with the servers' readings of every second, and keeps the values of
+// the columns of some names.
+func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
+	var kept []*seriesColumn
+	for i := range s.columns {
+		if c := &s.columns[i]; c.values == nil && slices.Contains(keep, c.name) {
+			c.values = make([]float64, len(s.Unix))
+			kept = append(kept, c)
 		}
 	}
-	return nil
+	s.run.Machines.EachRow(s.Unix[0], len(s.Unix), func(i int, row run.Row) {
+		for _, c := range kept {
+			c.values[i] = c.of(row)
+		}
+		each(i, row)
+	})
 }
 
 // loaded returns the values of one quantity with gaps where they are not the load's.
@@ -42,7 +67,7 @@ func (s *Series) loaded(name string) []float64 {
 	if at < 0 || !s.columns[at].period {
 		return s.column(name)
 	}
-	values := slices.Clone(s.columns[at].values)
+	values := slices.Clone(s.column(name))
 	for i, early := range s.early {
 		if early {
 			values[i] = math.NaN()
@@ -57,27 +82,71 @@ func (s *Series) overPeriod(name string) bool {
 	return name == "AVG-THROUGHPUT" || slices.ContainsFunc(s.columns, func(c seriesColumn) bool { return c.name == name && c.period })
 }
 
-// Records is the series as a CSV file; a gap is an empty field.
-func (s *Series) Records() [][]string {
-	header := make([]string, len(s.columns))
-	for i, c := range s.columns {
-		header[i] = c.name
+// Lines is a CSV file: a header, and lines of numbers that need no quotation marks.
+type Lines struct {
+	Header []string
+	// Each calls write with one line after another. A line holds until write returns.
+	Each func(write func(line []byte))
+}
+
+// Lines is the series as a CSV file; a gap is an empty field. As the lines are made, the
+// series keeps the values of the columns of some names, so that they need not be read
+// again.
+func (s *Series) Lines(keep []string) Lines {
+	l := Lines{}
+	for _, c := range s.columns {
+		l.Header = append(l.Header, c.name)
 	}
-	out := [][]string{header}
-	for i := range s.Unix {
-		row := make([]string, len(s.columns))
-		for j, c := range s.columns {
-			row[j] = decimal(c.values[i], c.decimals)
-		}
-		out = append(out, row)
+	l.Each = func(write func([]byte)) {
+		var line []byte
+		fields := make([]field, len(s.columns))
+		s.eachRow(keep, func(i int, row run.Row) {
+			line = line[:0]
+			for j := range s.columns {
+				if j > 0 {
+					line = append(line, ',')
+				}
+				c := &s.columns[j]
+				if c.values != nil {
+					line = fields[j].append(line, c.values[i], c.decimals)
+				} else {
+					line = fields[j].append(line, c.of(row), c.decimals)
+				}
+			}
+			write(append(line, '\n'))
+		})
 	}
-	return out
+	return l
+}
+
+// field is the last field of a column. Most are as in the line before.
+type field struct {
+	value float64
+	text  []byte
+	known bool
+}
+
+// append appends a value to a line.
+func (f *field) append(line []byte, v float64, decimals int) []byte {
+	if !f.known || math.Float64bits(v) != math.Float64bits(f.value) {
+		f.text, f.value, f.known = appendDecimal(f.text[:0], v, decimals), v, true
+	}
+	return append(line, f.text...)
 }
 
 // decimal prints a value, "" for a gap.
-func decimal(v float64, decimals int) string {
+func decimal(v float64, decimals int) string { return string(appendDecimal(nil, v, decimals)) }
+
+func appendDecimal(b []byte, v float64, decimals int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return ""
+		return b
 	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
+	if whole := int64(v); math.Abs(v) < 1e15 && math.Float64bits(float64(whole)) == math.Float64bits(v) {
+		b = strconv.AppendInt(b, whole, 10)
+		if decimals > 0 {
+			b = append(append(b, '.'), "000000"[:decimals]...)
+		}
+		return b
+	}
+	return strconv.AppendFloat(b, v, 'f', decimals, 64)
 }

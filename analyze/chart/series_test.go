@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -57,9 +58,9 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 // interpolated file, memory does not fall to nothing.
 func TestMemoryByKeyOfMembersThatEnded(t *testing.T) {
 	raw := append(runtest.Busy(runtest.Sampled(-.5, 0, 0, 40), runtest.Sampled(0, .5, .1, 50), runtest.Sampled(1, 1, .3, 51), runtest.Sampled(2, 1, .6, 52)), runtest.Ended(2.625, .625, .6))
-	for name, make := range map[string]func(*testing.T) []results.Sample{
-		"raw": func(t *testing.T) []results.Sample { return raw },
-		"interpolated": func(t *testing.T) []results.Sample {
+	for name, make := range map[string]func(*testing.T) packed.Samples{
+		"raw": func(*testing.T) packed.Samples { return packed.Of(raw...) },
+		"interpolated": func(t *testing.T) packed.Samples {
 			path := filepath.Join(t.TempDir(), results.FileServerInterpolated)
 			if err := results.WriteInterpolated(path, results.Interpolate(raw)); err != nil {
 				t.Fatalf("write the interpolated samples: %v", err)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // quantity is a series of the servers and how it is read.
@@ -20,7 +19,7 @@ type quantity struct {
 func quantities() (all []quantity) {
 	for _, s := range metric.AllSeries() {
 		q := quantity{Series: s, decimals: 2}
-		get := scaled(run.Of(s.Metric), s.Scale)
+		get := run.Of(s.Metric).Scaled(s.Scale)
 		if q.get = (func(r *run.Reading) run.Measure { return r.Value(get) }); s.Rate {
 			q.get = func(r *run.Reading) run.Measure { return r.Rate(get) }
 		}
@@ -30,20 +29,6 @@ func quantities() (all []quantity) {
 		all = append(all, q)
 	}
 	return all
-}
-
-// scaled converts a metric's known values; a scale of 0 is 1.
-func scaled(get func(results.Sample) float64, scale float64) func(results.Sample) float64 {
-	if scale == 0 {
-		return get
-	}
-	return func(s results.Sample) float64 {
-		v := get(s)
-		if v < 0 {
-			return v
-		}
-		return v * scale
-	}
 }
 
 // averagesInOrder are the servers' joined series in the order of the classic CSV,

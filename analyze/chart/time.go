@@ -82,6 +82,7 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		d.addLogged(&f)
 	}
 	notePartial(&f)
+	shorten(&f) // those of a long load would need much memory together
 	return f
 }
 

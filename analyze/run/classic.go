@@ -402,7 +402,7 @@ func (c *classicReader) readMachines() {
 	}
 	original := false
 	for _, one := range append(slices.Clone(m.Servers), m.Client) {
-		original = original || len(one.Samples) > 0 && one.Samples[0].Classic
+		original = original || one.Samples.Classic()
 	}
 	if original {
 		c.gap("the classic tool recorded numbers of threads in place of context switches, and no identity of machines: servers count as one machine each")
@@ -441,20 +441,21 @@ func (c *classicReader) machine(path, name string) Machine {
 	if err != nil {
 		c.gap("%s: %s", name, problem(path, err))
 	}
-	for _, s := range samples {
+	for i := range samples {
+		s := &samples[i]
 		if s.Interpolated {
 			if !s.Classic {
 				continue // made up between two samples that are here too
 			}
 			s.UnixNano += 5e8 // only its second is known: the middle is nearest
 		}
-		m.Samples = append(m.Samples, s)
+		m.Samples.Append(s)
 	}
-	m.Samples = shifted(m.Samples, clocks.Track{})
 	if backwards(samples) {
 		c.gap("%s: its samples go back in time: the file holds several runs", name)
 	}
-	if len(m.Samples) > 0 {
+	m.Samples.Shift(clocks.Track{}.Client)
+	if m.Samples.Len() > 0 {
 		m.Missing = ""
 	} else if errors.Is(err, fs.ErrNotExist) {
 		m.Missing = name + ": its samples are missing"

@@ -7,55 +7,59 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Counter reads one cumulative counter of a sample; below 0 is not recorded.
-type Counter func(results.Sample) float64
-
-// Gauge reads one momentary value of a sample; below 0 is not recorded.
-type Gauge func(results.Sample) float64
-
-// Of reads a metric of a sample; below 0 is not recorded. Values that the classic
+// Quantity is a metric of samples. Values below 0 are not recorded. Those that the classic
 // tool recorded wrongly are corrected, or not recorded.
-func Of(n metric.Name) func(results.Sample) float64 {
-	switch n {
-	case metric.CPUPercent:
-		return cpuPercent
-	case metric.RSSBytes:
-		return rssBytes
-	case metric.VoluntarySwitches, metric.NonvoluntarySwitches:
-		return func(s results.Sample) float64 {
-			if s.Classic { // it wrote the number of threads
-				return metric.Unknown
-			}
-			return s.Get(n)
-		}
-	}
+type Quantity struct {
+	metric metric.Name
+	at     int     // its index in the list of metrics
+	scale  float64 // 0 is 1
+}
+
+// Counter is a quantity that counts, and Gauge one that is of a moment.
+type (
+	Counter = Quantity
+	Gauge   = Quantity
+)
+
+// Of is the quantity of a metric, which must be declared.
+func Of(n metric.Name) Quantity {
 	all := metric.System()
-	at, known := all.Index(n)
-	return func(s results.Sample) float64 {
-		if known && s.Values.List() == all {
-			return s.Values.At(at)
+	all.Must(n)
+	at, _ := all.Index(n)
+	return Quantity{metric: n, at: at}
+}
+
+// Scaled is the quantity in another unit; a scale of 0 is 1.
+func (q Quantity) Scaled(scale float64) Quantity {
+	q.scale = scale
+	return q
+}
+
+// in returns the value in a sample.
+func (q Quantity) in(s *results.Sample) float64 {
+	return q.value(s.Values.At(q.at), s.PeriodNS, s.Classic)
+}
+
+// value returns the value of a sample with a period.
+func (q Quantity) value(v float64, period int64, classic bool) float64 {
+	switch q.metric {
+	case metric.CPUPercent:
+		if period == 0 { // the share of a core over the period, which the first sample does not have
+			return metric.Unknown
 		}
-		return s.Get(n)
+	case metric.RSSBytes:
+		if classic && v > 0 { // it multiplied the kernel's kB, which are 1024 bytes, by 1000
+			v = v / 1000 * 1024
+		}
+	case metric.VoluntarySwitches, metric.NonvoluntarySwitches:
+		if classic { // it wrote the number of threads
+			return metric.Unknown
+		}
 	}
-}
-
-// cpuPercent is the share of a core over a sample's period. The first sample has
-// no period.
-func cpuPercent(s results.Sample) float64 {
-	if s.PeriodNS == 0 {
-		return metric.Unknown
+	if v < 0 || q.scale == 0 {
+		return v
 	}
-	return s.Get(metric.CPUPercent)
-}
-
-// rssBytes is the resident memory. The classic tool multiplied the kernel's kB,
-// which are 1024 bytes, by 1000.
-func rssBytes(s results.Sample) float64 {
-	v := s.Get(metric.RSSBytes)
-	if s.Classic && v > 0 {
-		return v / 1000 * 1024
-	}
-	return v
+	return v * q.scale
 }
 
 // SourceOf returns how the physical source of a metric is named.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,18 +42,22 @@ type folderReader struct {
 	dir    string // of its tag
 	record *results.DatabaseRun
 	run    *Run
+	// recorded are the rows of intervals.csv, and unread why there are no more of them.
+	recorded []results.Interval
+	unread   error
 }
 
 // read fills the run. The order of its steps is the order of the gaps.
 func (f *folderReader) read() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	r.Info.stateGap(gaps)
-	intervals := read(gaps, f.path(results.FileIntervals), results.ReadIntervals)
-	intervals = checkedIntervals(record, intervals, gaps)
+	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
+	intervals := checkedIntervals(record, f.recorded, gaps)
 	r.Windows = recordedWindows(record, recordedSpan(intervals), gaps)
 	f.readLoad(intervals)
 	f.readStages(intervals)
 	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
+	f.recorded = nil // what follows needs memory
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
@@ -60,6 +65,12 @@ func (f *folderReader) read() {
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()
 	r.setSteadiness()
+}
+
+func (f *folderReader) readIntervals(path string) (rows []results.Interval, err error) {
+	rows, err = results.ReadIntervals(path)
+	f.unread = err
+	return rows, err
 }
 
 func (f *folderReader) path(name string) string { return filepath.Join(f.dir, name) }
@@ -80,32 +91,24 @@ func (f *folderReader) readLoad(intervals []results.Interval) {
 // readStages reads the numbers of each part of the load.
 func (f *folderReader) readStages(intervals []results.Interval) {
 	r := f.run
-	summary, why := f.summarize(intervals)
-	if summary == nil {
+	requests, why := f.requests(intervals)
+	if requests == nil {
 		stages := stagesOf(stepsOf(f.record, []results.StepSummary{{Clients: f.record.Load.Clients}}))
 		clock := clockOf(f.record, stages[0].Steps[0])
 		r.Stages = []*Stage{{Clients: stages[0].Clients, Rate: stages[0].Rate, Latency: unknownLatency(clock, Missing("%s", why)), Throughput: unknownThroughput(Missing("%s", why)),
 			Availability: noAvailability(Missing("%s", why)), Places: Places{Missing: Missing("%s", why)}}}
 		return
 	}
+	summary, totals := requests.Summarize(func(int) bool { return true }), requests.Totals
 	if summary.Window > 0 {
 		r.Load.Elapsed = Measured(summary.Window.Seconds(), 0)
 	}
-	totals, err := results.TotalHistograms(f.dir)
-	if err != nil {
-		r.Gaps.Add("%s", problem(results.FileTotal, err))
-	} else {
-		checkLatencyTotals(intervals, totals, &r.Gaps)
-	}
+	checkLatencyTotals(intervals, totals, &r.Gaps)
 	r.Stages = stagesOf(stepsOf(f.record, summary.Steps))
 	for _, g := range r.Stages {
 		part := summary
 		if r.Staged() {
-			part, err = results.SummarizeSteps(f.dir, f.record, func(step int) bool { return slices.Contains(g.Steps, step) })
-			if err != nil { // the whole was read before
-				r.Gaps.Add("%s", problem(results.FileTotal, err))
-				continue
-			}
+			part = requests.Summarize(func(step int) bool { return slices.Contains(g.Steps, step) })
 		}
 		clock := clockOf(f.record, g.Steps[0])
 		var service *Distribution
@@ -119,21 +122,28 @@ func (f *folderReader) readStages(intervals []results.Interval) {
 	}
 }
 
-// summarize returns the measured requests, or the reason why they are not known.
-func (f *folderReader) summarize(intervals []results.Interval) (*results.Summary, string) {
+// requests returns the records of the requests, or the reason why they are not known.
+func (f *folderReader) requests(intervals []results.Interval) (*results.Requests, string) {
 	if len(intervals) == 0 {
 		return nil, f.why("no second was recorded")
 	}
 	if _, err := os.Stat(f.path(results.FileTotal)); err != nil {
 		f.run.Gaps.Add("%s", problem(results.FileTotal, err))
 	}
-	summary, err := results.Summarize(f.dir, f.record)
+	err := f.unread
+	if errors.Is(err, results.ErrTruncated) {
+		err = nil
+	}
+	var requests *results.Requests
+	if err == nil {
+		requests, err = results.ReadRequests(f.dir, f.record, f.recorded)
+	}
 	if err != nil {
 		why := "the load cannot be summed up: " + problem(results.FileTotal, err)
 		f.run.Gaps.Add("%s", why)
 		return nil, why
 	}
-	return summary, ""
+	return requests, ""
 }
 
 // serviceOf returns the service times of a stage with a rate.

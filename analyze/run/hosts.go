@@ -29,12 +29,12 @@ func (g group) shared() string {
 // samples.
 func (r *Run) groups(key Source) []group {
 	client := ""
-	if n := len(r.Machines.Client.Samples); n > 0 {
-		client = key(r.Machines.Client.Samples[n-1])
+	if last, ok := r.Machines.Client.Samples.Last(); ok {
+		client = key(last)
 	}
 	return r.groupBy(client, func(i int) string {
-		if n := len(r.Machines.Servers[i].Samples); n > 0 {
-			return key(r.Machines.Servers[i].Samples[n-1])
+		if last, ok := r.Machines.Servers[i].Samples.Last(); ok {
+			return key(last)
 		}
 		return ""
 	})
@@ -103,8 +103,8 @@ func (r *Run) hosts() []group { return r.groupBy(r.clientBoot(), r.bootOf) }
 
 // clientBoot is the boot id of the client's machine, "" if it was not recorded.
 func (r *Run) clientBoot() string {
-	if n := len(r.Machines.Client.Samples); n > 0 && host(r.Machines.Client.Samples[n-1]) != "" {
-		return host(r.Machines.Client.Samples[n-1])
+	if last, ok := r.Machines.Client.Samples.Last(); ok && host(last) != "" {
+		return host(last)
 	}
 	if r.Info.Manifest != nil {
 		return r.Info.Manifest.Client.BootID
@@ -115,8 +115,8 @@ func (r *Run) clientBoot() string {
 // bootOf is the boot id of a member's machine, "" if it is not known: from its samples,
 // from its agent, or the client's if the member has a loopback address.
 func (r *Run) bootOf(server int) string {
-	if n := len(r.Machines.Servers[server].Samples); n > 0 && host(r.Machines.Servers[server].Samples[n-1]) != "" {
-		return host(r.Machines.Servers[server].Samples[n-1])
+	if last, ok := r.Machines.Servers[server].Samples.Last(); ok && host(last) != "" {
+		return host(last)
 	}
 	if server >= len(r.Info.Record.Members) {
 		return ""

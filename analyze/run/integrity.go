@@ -39,7 +39,10 @@ func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval,
 		unix[i] = intervals[i].Second
 	}
 	from, to := nearby(unix)
-	kept := slices.DeleteFunc(slices.Clone(intervals), func(iv results.Interval) bool { return iv.Second < from || iv.Second >= to })
+	kept, far := intervals, func(iv results.Interval) bool { return iv.Second < from || iv.Second >= to }
+	if slices.ContainsFunc(kept, far) {
+		kept = slices.DeleteFunc(slices.Clone(intervals), far)
+	}
 	if n := len(intervals) - len(kept); n > 0 {
 		gaps.Add("%s has %d rows of seconds far from the load; they are ignored", results.FileIntervals, n)
 	}
@@ -52,18 +55,15 @@ func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval,
 
 // repeatedRows adds a gap for rows of the same second, step, phase and operation.
 func repeatedRows(intervals []results.Interval, gaps *Gaps) {
-	type place struct {
-		second int64
-		series results.Series
-	}
-	seen, repeated := map[place]bool{}, 0
-	for i := range intervals {
-		iv := &intervals[i]
-		p := place{iv.Second, results.Series{Operation: iv.Operation, Step: iv.Step, Phase: iv.Phase}}
-		if seen[p] {
-			repeated++
+	repeated := 0
+	for rows := range results.BySecond(intervals) {
+		for i, iv := range rows {
+			if slices.ContainsFunc(rows[:i], func(o *results.Interval) bool {
+				return o.Step == iv.Step && o.Phase == iv.Phase && o.Operation == iv.Operation
+			}) {
+				repeated++
+			}
 		}
-		seen[p] = true
 	}
 	if repeated > 0 {
 		gaps.Add("%s repeats %d rows, so its counts are too high", results.FileIntervals, repeated)

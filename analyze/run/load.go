@@ -89,6 +89,14 @@ func clientNumbers(seconds []Second) []int {
 
 // perSecond merges the parts of a second that two steps share.
 func perSecond(seconds []Second) []Second {
+	shared := func(i int) bool { return i > 0 && seconds[i].Unix == seconds[i-1].Unix }
+	first := 0
+	for first < len(seconds) && !shared(first) {
+		first++
+	}
+	if first == len(seconds) {
+		return seconds
+	}
 	var out []Second
 	for _, s := range seconds {
 		if n := len(out); n > 0 && out[n-1].Unix == s.Unix {
@@ -107,26 +115,20 @@ func perSecond(seconds []Second) []Second {
 // secondsOf merges the rows of intervals.csv into one per second and number of
 // clients.
 func secondsOf(intervals []results.Interval, timing func(step int) results.Timing) (seconds []Second) {
-	type place struct {
-		unix    int64
-		clients int
-	}
-	at := map[place]int{}
-	for i := range intervals {
-		iv := &intervals[i]
-		p := place{iv.Second, iv.Clients}
-		n, known := at[p]
-		if !known {
-			n = len(seconds)
-			at[p] = n
-			seconds = append(seconds, Second{Unix: iv.Second, Clients: iv.Clients})
+	for rows := range results.BySecond(intervals) {
+		first := len(seconds)
+		for _, iv := range rows {
+			n := first + slices.IndexFunc(seconds[first:], func(s Second) bool { return s.Clients == iv.Clients })
+			if n < first {
+				n = len(seconds)
+				seconds = append(seconds, Second{Unix: iv.Second, Clients: iv.Clients})
+			}
+			seconds[n].OK += float64(iv.OK)
+			seconds[n].Due += float64(iv.Due)
+			seconds[n].Failed += float64(iv.Failed)
+			seconds[n].Unknown += float64(iv.Unknown)
+			seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), results.OK)))
 		}
-		seconds[n].OK += float64(iv.OK)
-		seconds[n].Due += float64(iv.Due)
-		seconds[n].Failed += float64(iv.Failed)
-		seconds[n].Unknown += float64(iv.Unknown)
-		seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), results.OK)))
 	}
-	slices.SortStableFunc(seconds, func(a, b Second) int { return int(a.Unix - b.Unix) })
-	return seconds
+	return slices.Clip(seconds)
 }

@@ -3,30 +3,18 @@ package run
 import (
 	"sort"
 
-	"github.com/coreos/dbtester/pkg/clocks"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/analyze/packed"
 )
 
 // Machine holds the samples of a machine and of a process tree on it, in the client's
 // clock.
 type Machine struct {
 	Name    string // "member 1", "client"
-	Samples []results.Sample
+	Samples packed.Samples
 	// Own is what the member reported of itself; empty for the client.
 	Own Own
 	// Missing is the reason for the lack of samples, "" if there are any.
 	Missing string
-}
-
-// shifted converts samples into the client's clock, and sorts them.
-func shifted(samples []results.Sample, track clocks.Track) []results.Sample {
-	out := make([]results.Sample, len(samples))
-	for i, s := range samples {
-		s.UnixNano = track.Client(s.UnixNano)
-		out[i] = s
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].UnixNano < out[j].UnixNano })
-	return out
 }
 
 // closeEnough is how far inside the load, in nanoseconds, a sample may lie and still
@@ -42,58 +30,91 @@ func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	return first, max(first, min(last+1, n))
 }
 
-// during returns the samples whose counters enclose the window.
-func (m Machine) during(w Span) []results.Sample {
-	first, end := enclosing(w, len(m.Samples), func(i int) int64 { return m.Samples[i].UnixNano })
-	return m.Samples[first:end]
+// during returns which samples have the counters that enclose the window.
+func (m *Machine) during(w Span) (first, end int) {
+	return enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
 }
 
-// Within returns the samples of the seconds of the window.
-func (m Machine) Within(w Span) []results.Sample {
+// SamplesWithin counts the samples of the seconds of the window.
+func (m *Machine) SamplesWithin(w Span) int {
+	first, end := m.within(w)
+	return end - first
+}
+
+// within returns which samples are of the seconds of the window.
+func (m *Machine) within(w Span) (from, end int) {
 	if w.empty() {
-		return nil
+		return 0, 0
 	}
 	first, last := floorDiv(w.From, 1e9), floorDiv(w.To-1, 1e9)
-	from := sort.Search(len(m.Samples), func(i int) bool { return secondOf(&m.Samples[i]) >= first })
-	to := sort.Search(len(m.Samples), func(i int) bool { return secondOf(&m.Samples[i]) > last })
-	return m.Samples[from:max(from, to)]
+	second := func(i int) int64 { return secondOf(m.Samples.Times[i], m.Samples.Periods[i], m.Samples.Classic()) }
+	from = sort.Search(m.Samples.Len(), func(i int) bool { return second(i) >= first })
+	to := sort.Search(m.Samples.Len(), func(i int) bool { return second(i) > last })
+	return from, max(from, to)
+}
+
+// each calls do with the values of the samples from first to before end, until it returns
+// false.
+func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
+	if first >= end {
+		return
+	}
+	r := m.Samples.Column(q.at).Reader()
+	r.Skip(first)
+	for i := first; i < end; i++ {
+		if !do(q.value(r.Next(), m.Samples.Periods[i], m.Samples.Classic())) {
+			return
+		}
+	}
 }
 
 // Growth is how much a counter grew over the window: its last value less its first
 // one, so that a missed second is neither lost nor counted twice.
-func (m Machine) Growth(w Span, get Counter) Measure {
-	samples := m.during(w)
+func (m *Machine) Growth(w Span, get Counter) (grown Measure) {
+	first, end := m.during(w)
 	switch {
 	case m.Missing != "":
 		return Missing("%s", m.Missing)
-	case len(samples) < 2:
+	case end-first < 2:
 		return Missing("%s: fewer than two samples of the load", m.Name)
 	}
-	before := get(samples[0])
-	value := -before
-	for _, s := range samples {
-		now := get(s)
-		if now < 0 {
-			return Missing("%s: not recorded", m.Name)
+	value, before, some := 0.0, 0.0, false
+	m.each(get, first, end, func(now float64) bool {
+		if !some {
+			value, before, some = -now, now, true
 		}
-		if now < before {
-			return Missing("%s: the counter started again during the load", m.Name)
+		switch {
+		case now < 0:
+			grown = Missing("%s: not recorded", m.Name)
+			return false
+		case now < before:
+			grown = Missing("%s: the counter started again during the load", m.Name)
+			return false
 		}
 		before = now
+		return true
+	})
+	if grown.Missing != "" {
+		return grown
 	}
-	return Measured(value+before, int64(len(samples)))
+	return Measured(value+before, int64(end-first))
 }
 
 // Peak is the largest value of a gauge in the window.
-func (m Machine) Peak(w Span, get Gauge) Measure {
+func (m *Machine) Peak(w Span, get Gauge) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)
 	}
-	peak := Missing("%s: not recorded during the load", m.Name)
-	for _, s := range m.Within(w) {
-		if v := get(s); v >= 0 {
-			peak = Measured(max(peak.Value, v), peak.N+1)
+	most, n := 0.0, int64(0)
+	first, end := m.within(w)
+	m.each(get, first, end, func(v float64) bool {
+		if v >= 0 {
+			most, n = max(most, v), n+1
 		}
+		return true
+	})
+	if n == 0 {
+		return Missing("%s: not recorded during the load", m.Name)
 	}
-	return peak
+	return Measured(most, n)
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -21,37 +22,48 @@ type Machines struct {
 	Leaders []int
 	// Events happened during the load, in the client's clock, in their order.
 	Events []results.Event
+	// peaks are the results of MeanPeak, which need all samples.
+	peaks map[peak]Measure
 	// diskFile: the sizes of data directories came from a file of their own.
 	diskFile bool
 }
 
-// Rows returns the servers' readings of each second from the first one on, so many.
-func (m *Machines) Rows(first int64, seconds int) []Row {
-	rows := make([]Row, max(seconds, 0))
-	all := make([]*Reading, len(rows)*len(m.Servers))
-	for i := range rows {
-		rows[i] = all[i*len(m.Servers) : (i+1)*len(m.Servers)]
+// EachRow calls each with the servers' readings of each second from the first one on, so
+// many, which count from 0. A row holds until the next.
+func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) {
+	all := make([]*readings, len(m.Servers))
+	for n := range m.Servers {
+		all[n] = m.Servers[n].readings()
 	}
-	for n, server := range m.Servers {
-		for second, r := range server.readings() {
-			if at := second - first; at >= 0 && at < int64(len(rows)) {
-				rows[at][n] = r
-			}
+	row := make(Row, len(all))
+	for i := range max(seconds, 0) {
+		for n := range all {
+			row[n] = all[n].of(first + int64(i))
 		}
+		each(i, row)
 	}
-	return rows
 }
 
 // Sampled reports whether there is any sample of a server.
 func (m *Machines) Sampled() bool {
-	return m.Have(func(results.Sample) float64 { return 0 })
+	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Samples.Len() > 0 })
 }
 
 // Have reports whether any sample of a server has a value.
-func (m *Machines) Have(get Gauge) bool {
-	return slices.ContainsFunc(m.Servers, func(s Machine) bool {
-		return slices.ContainsFunc(s.Samples, func(one results.Sample) bool { return get(one) >= 0 })
-	})
+func (m *Machines) Have(get Gauge) (found bool) {
+	for i := range m.Servers {
+		m.Servers[i].each(get, 0, m.Servers[i].Samples.Len(), func(v float64) bool { found = v >= 0; return !found })
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// peak is a quantity and the time that its peak is of.
+type peak struct {
+	load Span
+	of   Quantity
 }
 
 // MeanPeak is the largest mean over all servers of a second of the load.
@@ -64,37 +76,51 @@ func (m *Machines) MeanPeak(load Span, get Gauge) Measure {
 			return Missing("%s", server.Missing)
 		}
 	}
-	peak := Missing("no second of the load was sampled on every server")
-	servers := make([]map[int64]*Reading, len(m.Servers))
-	for i, server := range m.Servers {
-		servers[i] = server.readings()
+	known, ok := m.peaks[peak{load, get}]
+	if !ok {
+		known = m.meanPeak(load, get)
+		if m.peaks == nil {
+			m.peaks = map[peak]Measure{}
+		}
+		m.peaks[peak{load, get}] = known
 	}
-	row := make(Row, len(servers))
-	for second := range servers[0] {
+	return known
+}
+
+func (m *Machines) meanPeak(load Span, get Gauge) Measure {
+	most := Missing("no second of the load was sampled on every server")
+	all := make([]*readings, len(m.Servers))
+	for i := range m.Servers {
+		all[i] = m.Servers[i].readings()
+	}
+	row := make(Row, len(all))
+	for second, first := range all[0].each {
 		if second < floorDiv(load.From, 1e9) || second*1e9 >= load.To {
 			continue
 		}
-		for i, readings := range servers {
-			row[i] = readings[second]
+		row[0] = first
+		for i := range all[1:] {
+			row[i+1] = all[i+1].of(second)
 		}
 		v := row.Mean(func(r *Reading) Measure { return r.Value(get) })
 		switch {
 		case !v.Known():
-		case !peak.Known() || v.Value > peak.Value:
-			peak = Measured(v.Value, peak.N+1)
+		case !most.Known() || v.Value > most.Value:
+			most = Measured(v.Value, most.N+1)
 		default:
-			peak.N++
+			most.N++
 		}
 	}
-	return peak
+	return most
 }
 
 var noServer = Missing("no server was sampled")
 
 // Largest returns the largest measure of a server, and the server's name.
-func (m *Machines) Largest(of func(Machine) Measure) (largest Measure, name string) {
+func (m *Machines) Largest(of func(*Machine) Measure) (largest Measure, name string) {
 	largest = noServer
-	for _, server := range m.Servers {
+	for i := range m.Servers {
+		server := &m.Servers[i]
 		one := of(server)
 		if !one.Known() {
 			return one, ""
@@ -141,13 +167,13 @@ func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
 // readMachine reads the samples of a machine, one for each second, and converts them
 // into the client's clock.
 func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
-	m := Machine{Name: name}
-	samples, err := results.ReadSamples(path)
+	samples, err := packed.Read(path)
 	if err != nil {
 		gaps.Add("%s", problem(path, err))
 	}
-	m.Samples = shifted(results.EachSecond(samples), track)
-	if len(samples) == 0 {
+	m := Machine{Name: name, Samples: samples.EachSecond()}
+	m.Samples.Shift(track.Client)
+	if m.Samples.Len() == 0 {
 		m.Missing = name + ": no samples"
 	}
 	return m

@@ -3,6 +3,7 @@ package run
 import (
 	"sort"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
@@ -10,58 +11,60 @@ import (
 
 // Own is what a member reported of itself, in the client's clock.
 type Own struct {
-	// Samples are those with an answer.
-	Samples []results.DatabaseSample
+	// Answers are those of the questions that had one.
+	Answers packed.Answers
 	// lostAt are the times of questions without an answer.
 	lostAt []int64
 }
 
 // readOwn reads what a member reported. A database that reports nothing has no file.
 func readOwn(path string, track clocks.Track, gaps *Gaps) (own Own) {
-	samples, err := results.ReadDatabaseSamples(path)
-	if err != nil {
-		gaps.Add("%s", problem(path, err))
-	}
-	for _, s := range samples {
+	err := results.EachDatabaseSample(path, func(s *results.DatabaseSample) {
 		s.UnixNano = track.Client(s.UnixNano)
 		if s.Error != "" {
 			own.lostAt = append(own.lostAt, s.UnixNano)
-			continue
+			return
 		}
-		own.Samples = append(own.Samples, s)
+		own.Answers.Append(s)
+	})
+	if err != nil {
+		gaps.Add("%s", problem(path, err))
 	}
-	sort.SliceStable(own.Samples, func(i, j int) bool { return own.Samples[i].UnixNano < own.Samples[j].UnixNano })
+	own.Answers.Sort()
 	return own
 }
 
-// during returns the samples that enclose the windows, as [Machine.during] does. Windows
-// with an interval between samples in common are enclosed together, so that no interval
-// counts twice. It returns false if a window has fewer than two samples around it.
-func (o Own) during(windows []Span) (enclosed [][]results.DatabaseSample, ok bool) {
-	end := 0 // of the last range of samples
+// places are the answers from first to before end.
+type places struct{ first, end int }
+
+// during returns the answers that enclose the windows, as [Machine.during] does. Windows
+// with an interval between answers in common are enclosed together, so that no interval
+// counts twice. It returns false if a window has fewer than two answers around it.
+func (o *Own) during(windows []Span) (enclosed []places, ok bool) {
 	for _, w := range windows {
-		first, last := enclosing(w, len(o.Samples), func(i int) int64 { return o.Samples[i].UnixNano })
-		if last-first < 2 {
+		first, end := enclosing(w, o.Answers.Len(), func(i int) int64 { return o.Answers.Times[i] })
+		if end-first < 2 {
 			return nil, false
 		}
-		if n := len(enclosed) - 1; n >= 0 && first < end {
-			first = end - len(enclosed[n])
+		if n := len(enclosed) - 1; n >= 0 && first < enclosed[n].end {
+			first = enclosed[n].first
 			enclosed = enclosed[:n]
 		}
-		enclosed, end = append(enclosed, o.Samples[first:last]), last
+		enclosed = append(enclosed, places{first, end})
 	}
 	return enclosed, true
 }
 
-// Within returns the samples inside the window.
-func (o Own) Within(w Span) []results.DatabaseSample {
-	first := sort.Search(len(o.Samples), func(i int) bool { return o.Samples[i].UnixNano >= w.From })
-	last := sort.Search(len(o.Samples), func(i int) bool { return o.Samples[i].UnixNano >= w.To })
-	return o.Samples[first:max(first, last)]
+// Within returns which answers lie inside the window: from first to before end.
+func (o *Own) Within(w Span) (first, end int) {
+	times := o.Answers.Times
+	first = sort.Search(len(times), func(i int) bool { return times[i] >= w.From })
+	end = sort.Search(len(times), func(i int) bool { return times[i] >= w.To })
+	return first, max(first, end)
 }
 
 // LostWithin counts the questions without an answer in the window.
-func (o Own) LostWithin(w Span) (n int) {
+func (o *Own) LostWithin(w Span) (n int) {
 	for _, at := range o.lostAt {
 		if at >= w.From && at < w.To {
 			n++
@@ -70,87 +73,115 @@ func (o Own) LostWithin(w Span) (n int) {
 	return n
 }
 
-// Reports returns whether the member reported the metric at any time.
-func (o Own) Reports(n metric.Name) bool {
-	for i := range o.Samples {
-		if o.Samples[i].Values.Get(n) >= 0 || o.Samples[i].Histograms[n].Known() {
-			return true
-		}
+// Cost returns how long all answers in the window took together in nanoseconds, how many
+// bytes they had, and how many there were.
+func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
+	first, end := o.Within(w)
+	took, size := o.Answers.Asked.Reader(), o.Answers.Bytes.Reader()
+	took.Skip(first)
+	size.Skip(first)
+	for range end - first {
+		asked, bytes = asked+took.Next(), bytes+size.Next()
 	}
-	return false
+	return asked, bytes, end - first
 }
+
+// Reports returns whether the member reported the metric at any time.
+func (o *Own) Reports(n metric.Name) bool { return o.Answers.Reports(n) }
 
 // answeredTooLittle is why neither a counter nor a histogram has grown by a known amount.
 const answeredTooLittle = "the member answered fewer than twice during the load"
 
 // Growth is how much a counter grew over the windows, which rise: from the last answer
 // before each to the first one after it. What two windows share counts once.
-func (o Own) Growth(windows []Span, n metric.Name) Measure {
+func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	enclosed, ok := o.during(windows)
 	if !ok {
 		return Missing(answeredTooLittle)
 	}
-	sum, count := 0.0, 0
-	for _, samples := range enclosed {
-		before := samples[0].Values.Get(n)
-		for i := range samples {
-			now := samples[i].Values.Get(n)
+	sum, count, why := 0.0, 0, ""
+	for _, p := range enclosed {
+		before, some := 0.0, false
+		o.Answers.Values(n, p.first, p.end, func(now float64) bool {
+			if !some {
+				before, some = now, true
+			}
 			switch {
 			case now < 0:
-				return Missing("not reported during the whole load")
+				why = "not reported during the whole load"
 			case now < before:
-				return Missing("the member started again during the load")
+				why = "the member started again during the load"
 			}
 			sum, before = sum+now-before, now
+			return why == ""
+		})
+		if why != "" {
+			return Missing("%s", why)
 		}
-		count += len(samples)
+		count += p.end - p.first
 	}
 	return Measured(sum, int64(count))
 }
 
 // Histogram is the values that a histogram counted over the windows, as in
 // [Own.Growth]. The measure holds their number, or the reason why they are not known.
-func (o Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
+func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
 	enclosed, ok := o.during(windows)
 	if !ok {
 		return metric.Buckets{}, Missing(answeredTooLittle)
 	}
 	var sum metric.Buckets
-	for _, samples := range enclosed {
-		for i := 1; i < len(samples); i++ {
-			grown, ok := samples[i].Histograms[n].Since(samples[i-1].Histograms[n])
-			if !ok {
-				return sum, Missing("not reported during the whole load, or the member started again")
+	why := ""
+	for _, p := range enclosed {
+		var before metric.Buckets
+		i := p.first
+		o.Answers.Histograms(n, p.first, p.end, func(now metric.Buckets) bool {
+			if i++; i > p.first+1 {
+				grown, ok := now.Since(before)
+				if !ok {
+					why = "not reported during the whole load, or the member started again"
+				} else if sum, ok = sum.Plus(grown); !ok {
+					why = "its bounds changed during the load"
+				}
 			}
-			if sum, ok = sum.Plus(grown); !ok {
-				return sum, Missing("its bounds changed during the load")
-			}
+			before = now
+			return why == ""
+		})
+		if why != "" {
+			return sum, Missing("%s", why)
 		}
 	}
 	return sum, Measured(sum.Count(), int64(sum.Count()))
 }
 
 // Peak is the largest value in the windows.
-func (o Own) Peak(windows []Span, n metric.Name) Measure {
+func (o *Own) Peak(windows []Span, n metric.Name) Measure {
 	peak := Missing("not reported during the load")
 	for _, w := range windows {
-		for _, s := range o.Within(w) {
-			if v := s.Values.Get(n); v >= 0 {
+		first, end := o.Within(w)
+		o.Answers.Values(n, first, end, func(v float64) bool {
+			if v >= 0 {
 				peak = Measured(max(peak.Value, v), peak.N+1)
 			}
-		}
+			return true
+		})
 	}
 	return peak
 }
 
 // Last is the last value that the member reported before it was stopped.
-func (o Own) Last(n metric.Name) Measure {
-	for i := len(o.Samples) - 1; i >= 0; i-- {
-		if v := o.Samples[i].Values.Get(n); v >= 0 {
-			return Measured(v, 1)
+func (o *Own) Last(n metric.Name) Measure {
+	last := metric.Unknown
+	o.Answers.Values(n, 0, o.Answers.Len(), func(v float64) bool {
+		if v >= 0 {
+			last = v
 		}
+		return true
+	})
+	if last < 0 {
+		return Missing("not reported")
 	}
-	return Missing("not reported")
+	return Measured(last, 1)
 }
 
 // MeasuredSpans are the parts of the load that count, or the whole load if they are not

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
@@ -23,7 +24,7 @@ func ownOf(fsyncs ...float64) Own {
 		}
 		s.Values.Set(metric.Fsyncs, n)
 		s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.001, .008, math.Inf(1)}, Counts: []float64{0, n, n}}
-		own.Samples = append(own.Samples, s)
+		own.Answers.Append(&s)
 	}
 	return own
 }
@@ -83,7 +84,7 @@ func TestOwnThatIsMissing(t *testing.T) {
 		"nothing":        {Own{}, "fewer than twice"},
 		"before only":    {ownOf(10), "fewer than twice"},
 		"started again":  {ownOf(10, 20, 5, 10, 20), "started again"},
-		"not this value": {Own{Samples: []results.DatabaseSample{results.NewDatabaseSample(), results.NewDatabaseSample()}}, "fewer than twice"},
+		"not this value": {Own{Answers: packed.AnswersOf(results.NewDatabaseSample(), results.NewDatabaseSample())}, "fewer than twice"},
 	} {
 		got := test.own.Growth(windows, metric.Fsyncs)
 		_, of := test.own.Histogram(windows, metric.FsyncHistogram)
@@ -91,7 +92,8 @@ func TestOwnThatIsMissing(t *testing.T) {
 			t.Errorf("%s: want no number, because of %q, got %+v and %+v", name, test.why, got, of)
 		}
 	}
-	if got := ownOf(1, 2, 3, 4, 5).Growth(windows, metric.Commits); got.Known() || !strings.Contains(got.Missing, "not reported") {
+	five := ownOf(1, 2, 3, 4, 5)
+	if got := five.Growth(windows, metric.Commits); got.Known() || !strings.Contains(got.Missing, "not reported") {
 		t.Errorf("a metric that is not reported has no growth, got %+v", got)
 	}
 }
@@ -99,7 +101,7 @@ func TestOwnThatIsMissing(t *testing.T) {
 // A file that is missing or broken does not end the reading of a run.
 func TestReadOwn(t *testing.T) {
 	var gaps Gaps
-	if own := readOwn(t.TempDir()+"/none.csv", clocks.Track{}, &gaps); len(own.Samples) > 0 || len(gaps.List) > 0 {
+	if own := readOwn(t.TempDir()+"/none.csv", clocks.Track{}, &gaps); own.Answers.Len() > 0 || len(gaps.List) > 0 {
 		t.Errorf("a file that is not there must have no rows and no gap, got %+v, %v", own, gaps.List)
 	}
 }

@@ -2,8 +2,10 @@ package run
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
@@ -15,7 +17,10 @@ import (
 type secondValues struct{ cpu, mb, sectors []float64 }
 
 func valuesOf(m Machine, seconds int) secondValues {
-	readings := m.readings()
+	readings := map[int64]*Reading{}
+	for second, r := range m.readings().each {
+		readings[second] = r
+	}
 	var v secondValues
 	for i := range seconds {
 		cpuShare, memory, written := math.NaN(), math.NaN(), math.NaN()
@@ -53,9 +58,61 @@ func TestReadings(t *testing.T) {
 		"two in the first second":  {runtest.Busy(runtest.Sampled(.25, 0, 0, 50), runtest.Sampled(1, .75, .3, 51)), secondValues{[]float64{40, gap}, []float64{51, 51}, []float64{1000, gap}}},
 		"no process was ever seen": {[]results.Sample{runtest.Ended(0, 0, 0), runtest.Ended(1, 1, 0)}, secondValues{[]float64{gap, gap}, []float64{gap, gap}, []float64{1000, gap}}},
 	} {
-		got := valuesOf(Machine{Samples: tt.samples}, len(tt.want.cpu))
+		got := valuesOf(Machine{Samples: packed.Of(tt.samples...)}, len(tt.want.cpu))
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(secondValues{}), cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-6, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Readings that are made some at a time are those of all samples at once, whatever the
+// times between samples and whatever they lack.
+func TestReadingsInParts(t *testing.T) {
+	noise := rand.New(rand.NewPCG(5, 6))
+	for range 5 {
+		var samples []results.Sample
+		at, cpu := int64(runtest.Begin*1e9), 0.0
+		for range 3*readingsAtOnce + noise.IntN(readingsAtOnce) {
+			period := []int64{1e9, 1e9, 1e9, 1e9 + noise.Int64N(2e8) - 1e8, 3e8 + noise.Int64N(1e9), noise.Int64N(5e9), 1e5}[noise.IntN(7)]
+			at, cpu = at+period, cpu+noise.Float64()
+			s := runtest.Sampled(float64(at)/1e9-runtest.Begin, float64(period)/1e9, cpu, float64(noise.IntN(100)))
+			s.UnixNano, s.PeriodNS = at, period
+			for _, n := range []metric.Name{metric.CPUPercent, metric.RSSBytes, metric.Processes, metric.SectorsWritten} {
+				switch noise.IntN(8) {
+				case 0:
+					s.Set(n, metric.Unknown)
+				case 1:
+					s.Set(n, 0)
+				}
+			}
+			samples = append(samples, s)
+		}
+		m := Machine{Samples: packed.Of(samples...)}
+		want, got := readingsOf(samples), map[int64]*Reading{}
+		last := int64(math.MinInt64)
+		for second, r := range m.readings().each {
+			if second <= last {
+				t.Fatalf("second %d comes after %d", second, last)
+			}
+			got[second], last = r, second
+		}
+		if len(got) != len(want) {
+			t.Errorf("there must be %d readings, got %d", len(want), len(got))
+		}
+		for second, w := range want {
+			g := got[second]
+			if g == nil {
+				t.Fatalf("second %d must have a reading", second)
+			}
+			for i, m := range metric.System().Metrics() {
+				q := Of(m.Name)
+				if a, b := w.Values.At(i), g.Values.At(i); a != b {
+					t.Fatalf("second %d: %s must be %v, got %v", second, m.Name, a, b)
+				}
+				if a, b := w.Rate(q), g.Rate(q); a.Known() != b.Known() || a.Value != b.Value {
+					t.Fatalf("second %d: the rate of %s must be %+v, got %+v", second, m.Name, a, b)
+				}
+			}
 		}
 	}
 }

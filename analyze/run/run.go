@@ -6,6 +6,7 @@ package run
 import (
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -50,12 +51,12 @@ func (r *Run) Origin() int64 {
 
 // Empty reports whether no record of a complete run could be read.
 func (r *Run) Empty() bool {
-	records := len(r.Load.Seconds) > 0 || r.Load.Elapsed.Known() || len(r.Machines.Client.Samples) > 0 || r.Machines.diskFile
+	records := len(r.Load.Seconds) > 0 || r.Load.Elapsed.Known() || r.Machines.Client.Samples.Len() > 0 || r.Machines.diskFile
 	for _, g := range r.Stages {
 		records = records || g.Latency.OK.known()
 	}
 	for _, m := range r.Machines.Servers {
-		records = records || len(m.Samples) > 0
+		records = records || m.Samples.Len() > 0
 	}
 	return !records && r.Info.Record.State == results.StateComplete
 }
@@ -85,8 +86,6 @@ func (r *Run) Forget() {
 }
 
 func (m *Machine) forget() {
-	if n := len(m.Samples); n > 0 {
-		m.Samples = slices.Clone(m.Samples[n-1:])
-	}
-	m.Own.Samples = nil
+	m.Samples.Forget()
+	m.Own.Answers = packed.Answers{}
 }

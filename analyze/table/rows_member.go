@@ -40,27 +40,27 @@ func memberRows() []Row {
 
 // memberPeak prints the largest peak of a member, and which member.
 func memberPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
-	return largest(text, func(r *run.Run, m run.Machine) run.Measure { return m.Peak(r.Windows.Load, get) })
+	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, get) })
 }
 
 // memberSumPeak prints the largest growth of a counter of a member, and which member.
 func memberSumPeak(get run.Counter, text func(float64) string) func(*run.Run) Cell {
-	return largest(text, func(r *run.Run, m run.Machine) run.Measure { return m.Growth(r.Windows.Load, get) })
+	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Growth(r.Windows.Load, get) })
 }
 
-func largest(text func(float64) string, of func(*run.Run, run.Machine) run.Measure) func(*run.Run) Cell {
+func largest(text func(float64) string, of func(*run.Run, *run.Machine) run.Measure) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
-		m, name := r.Machines.Largest(func(server run.Machine) run.Measure { return of(r, server) })
+		m, name := r.Machines.Largest(func(server *run.Machine) run.Measure { return of(r, server) })
 		return cellOf(m, func(v float64) string { return text(v) + " (" + name + ")" }).verbatim()
 	}
 }
 
 func sampleCounts(r *run.Run) Cell {
-	n := len(r.Machines.Client.Within(r.Windows.Load))
+	n := r.Machines.Client.SamplesWithin(r.Windows.Load)
 	total := int64(n)
 	var members []string
 	for _, m := range r.Machines.Servers {
-		n := len(m.Within(r.Windows.Load))
+		n := m.SamplesWithin(r.Windows.Load)
 		members = append(members, fmt.Sprint(n))
 		total += int64(n)
 	}

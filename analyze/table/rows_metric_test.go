@@ -3,6 +3,7 @@ package table
 import (
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -44,9 +45,11 @@ func TestRowOfAnOptionalMetric(t *testing.T) {
 		t.Errorf("a metric that no sample knows must have no row, got %+v", cell)
 	}
 	for i, server := range runs[0].Machines.Servers {
-		for at := range server.Samples {
-			runs[0].Machines.Servers[i].Samples[at].Set(metric.IOPressureSome, float64(at))
+		all := server.Samples.All()
+		for at := range all {
+			all[at].Set(metric.IOPressureSome, float64(at))
 		}
+		runs[0].Machines.Servers[i].Samples = packed.Of(all...)
 	}
 	if cell := row.Cell(runs[0]); !cell.applies() || cell.Value == nil || *cell.Value <= 0 {
 		t.Errorf("a metric that samples know must have its row, got %+v", cell)
@@ -72,7 +75,7 @@ func TestMetricsOfOlderRecords(t *testing.T) {
 	if got := cell(metric.CPUSeconds); got != "45.00 sec" {
 		t.Errorf("processor time of an older record: want %q, got %q", "45.00 sec", got)
 	}
-	r.Machines.Servers[1].Samples = nil
+	r.Machines.Servers[1].Samples = packed.Samples{}
 	r.Machines.Servers[1].Missing = "member 2: no samples"
 	if got := cell(metric.CPUSeconds); got != "not measured" {
 		t.Errorf("processor time of a member without samples: want %q, got %q", "not measured", got)

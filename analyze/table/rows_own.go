@@ -15,17 +15,17 @@ func ownRows() []Row {
 	row := func(name, unit, definition string, of metric.Name, cell func(*run.Run) Cell) Row {
 		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: attended(reported(of, cell))}
 	}
-	most := func(name, unit, definition string, of metric.Name, text func(float64) string, value func(*run.Run, run.Machine) run.Measure) Row {
+	most := func(name, unit, definition string, of metric.Name, text func(float64) string, value func(*run.Run, *run.Machine) run.Measure) Row {
 		return row(name, unit, definition+"; the member with the most, and which", of, largest(text, value))
 	}
-	growth := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
-		return func(r *run.Run, m run.Machine) run.Measure { return m.Own.Growth(r.Windows.MeasuredSpans(), n) }
+	growth := func(n metric.Name) func(*run.Run, *run.Machine) run.Measure {
+		return func(r *run.Run, m *run.Machine) run.Measure { return m.Own.Growth(r.Windows.MeasuredSpans(), n) }
 	}
-	peak := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
-		return func(r *run.Run, m run.Machine) run.Measure { return m.Own.Peak(r.Windows.MeasuredSpans(), n) }
+	peak := func(n metric.Name) func(*run.Run, *run.Machine) run.Measure {
+		return func(r *run.Run, m *run.Machine) run.Measure { return m.Own.Peak(r.Windows.MeasuredSpans(), n) }
 	}
-	last := func(n metric.Name) func(*run.Run, run.Machine) run.Measure {
-		return func(_ *run.Run, m run.Machine) run.Measure { return m.Own.Last(n) }
+	last := func(n metric.Name) func(*run.Run, *run.Machine) run.Measure {
+		return func(_ *run.Run, m *run.Machine) run.Measure { return m.Own.Last(n) }
 	}
 	return []Row{
 		most("MEMBER-FSYNCS", "times", "times that a member made its log durable"+inWindow, metric.Fsyncs, commaText, growth(metric.Fsyncs)),
@@ -63,8 +63,8 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 const inWindow = " in the measured window, from the member's last answer before it to its first one after it"
 
 // meanOf is a sum over its count.
-func meanOf(sum, count metric.Name) func(*run.Run, run.Machine) run.Measure {
-	return func(r *run.Run, m run.Machine) run.Measure {
+func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {
+	return func(r *run.Run, m *run.Machine) run.Measure {
 		windows := r.Windows.MeasuredSpans()
 		total, n := m.Own.Growth(windows, sum), m.Own.Growth(windows, count)
 		switch {
@@ -122,12 +122,9 @@ func metricsCost(r *run.Run) Cell {
 	lost, name := 0, ""
 	for _, server := range r.Machines.Servers {
 		lost += server.Own.LostWithin(r.Windows.Load)
-		sum, size, n := 0.0, 0.0, int64(0)
-		for _, s := range server.Own.Within(r.Windows.Load) {
-			sum, size, n = sum+float64(s.AskedNS), size+float64(s.Bytes), n+1
-		}
+		sum, size, n := server.Own.Cost(r.Windows.Load)
 		if n > 0 && (name == "" || sum/float64(n) > longest) {
-			longest, bytes, count, name = sum/float64(n), size/float64(n), n, server.Name
+			longest, bytes, count, name = sum/float64(n), size/float64(n), int64(n), server.Name
 		}
 	}
 	switch {

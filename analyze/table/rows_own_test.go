@@ -41,7 +41,7 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 			s.Values.Set(metric.DBBytes, 1e6*float64(second))
 			high := n * float64(i) / 10 // of member 1 none, of member 2 a tenth
 			s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.004, .016, math.Inf(1)}, Counts: []float64{n - high, n, n}}
-			runs[0].Machines.Servers[i].Own.Samples = append(runs[0].Machines.Servers[i].Own.Samples, s)
+			runs[0].Machines.Servers[i].Own.Answers.Append(&s)
 		}
 	}
 	got := cells()

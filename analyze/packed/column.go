@@ -1,0 +1,154 @@
+// Package packed keeps the samples of long runs in little memory and without loss: each
+// metric is a column of numbers, held as the bytes of their differences. A number of a
+// counter takes two bytes or three, one that did not change nearly none.
+package packed
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Column is a list of numbers that grows at its end and is read from its beginning. The
+// zero Column is empty. Many may read it while nobody appends.
+type Column struct {
+	data    []byte
+	n       int
+	last    float64
+	repeats uint64 // of last at the end, which data does not have yet
+}
+
+// The kinds of an entry are the two lowest bits of its first number, a variable-length
+// integer; the rest of it is the content.
+const (
+	entryWhole   = iota // the difference from the whole number before, zigzag
+	entryRepeat         // how many times the number before follows again
+	entryDecimal        // the difference in millionths
+	entryBits           // how many bytes follow: the bits that differ from the number before
+)
+
+// millionths is the unit of numbers with decimals.
+const millionths = 1e6
+
+// wholeBelow bounds the numbers whose differences fit.
+const wholeBelow = 1 << 53
+
+// Len is the number of numbers.
+func (c *Column) Len() int { return c.n }
+
+// Append adds a number at the end.
+func (c *Column) Append(v float64) {
+	c.n++
+	if c.n > 1 && math.Float64bits(v) == math.Float64bits(c.last) {
+		c.repeats++
+		return
+	}
+	c.flush()
+	c.data = appendEntry(c.data, c.last, v)
+	c.last = v
+}
+
+func (c *Column) flush() {
+	if c.repeats > 0 {
+		c.data = binary.AppendUvarint(c.data, c.repeats<<2|entryRepeat)
+		c.repeats = 0
+	}
+}
+
+// appendEntry appends v as the successor of last.
+func appendEntry(b []byte, last, v float64) []byte {
+	if whole := int64(v); math.Abs(v) < wholeBelow && math.Float64bits(float64(whole)) == math.Float64bits(v) {
+		return binary.AppendUvarint(b, zigzag(whole-wholeOf(last))<<2|entryWhole)
+	}
+	if parts := millionthsOf(v); math.Float64bits(float64(parts)/millionths) == math.Float64bits(v) {
+		return binary.AppendUvarint(b, zigzag(parts-millionthsOf(last))<<2|entryDecimal)
+	}
+	differ := math.Float64bits(v) ^ math.Float64bits(last)
+	n := (bits.Len64(differ) + 7) / 8
+	b = binary.AppendUvarint(b, uint64(n)<<2|entryBits)
+	for range n {
+		b = append(b, byte(differ))
+		differ >>= 8
+	}
+	return b
+}
+
+// wholeOf is a number without its decimals, 0 for one that is too large.
+func wholeOf(v float64) int64 {
+	if math.Abs(v) < wholeBelow {
+		return int64(v)
+	}
+	return 0
+}
+
+// millionthsOf is a number in millionths, rounded; 0 for one that is too large.
+func millionthsOf(v float64) int64 {
+	if math.Abs(v) < wholeBelow/millionths {
+		return int64(math.Round(v * millionths))
+	}
+	return 0
+}
+
+func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
+
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// Reader reads a column from its beginning. It must not read more numbers than the
+// column has.
+type Reader struct {
+	data    []byte
+	last    float64
+	repeats uint64 // of last that come next
+	end     uint64 // repeats after the data
+}
+
+// Reader returns a reader of the numbers that the column has now.
+func (c *Column) Reader() Reader { return Reader{data: c.data, end: c.repeats} }
+
+// Next returns the next number.
+func (r *Reader) Next() float64 {
+	if r.repeats == 0 {
+		r.entry()
+	}
+	r.repeats--
+	return r.last
+}
+
+// Skip passes over so many numbers.
+func (r *Reader) Skip(n int) {
+	for left := uint64(max(n, 0)); left > 0; {
+		if r.repeats == 0 {
+			r.entry()
+		}
+		passed := min(left, r.repeats)
+		r.repeats -= passed
+		left -= passed
+	}
+}
+
+// entry takes the next entry, which gives one number or repeats the last.
+func (r *Reader) entry() {
+	if len(r.data) == 0 {
+		// After the last number of the column the last one comes again.
+		r.repeats, r.end = max(r.end, 1), 0
+		return
+	}
+	first, n := binary.Uvarint(r.data)
+	r.data = r.data[n:]
+	r.repeats = 1
+	switch content := first >> 2; first & 3 {
+	case entryWhole:
+		r.last = float64(wholeOf(r.last) + unzigzag(content))
+	case entryRepeat:
+		r.repeats = content
+	case entryDecimal:
+		r.last = float64(millionthsOf(r.last)+unzigzag(content)) / millionths
+	default:
+		var differ uint64
+		for i := range content {
+			differ |= uint64(r.data[i]) << (8 * i)
+		}
+		r.data = r.data[content:]
+		r.last = math.Float64frombits(math.Float64bits(r.last) ^ differ)
+	}
+}
