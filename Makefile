@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -50,8 +50,11 @@ verdicts: ## simulate what is decided from measurements: test-results/verdicts.m
 	$(GO) run ./tools/verdicts >bin/verdicts.md
 	mv bin/verdicts.md test-results/verdicts.md
 
-results: build ## run the published experiments again: make results [NAMES="quickstart quota"]; half an hour
+results: build ## run the published experiments again: make results [NAMES="quickstart quota"]; an hour
 	scripts/publish-results.sh $(NAMES)
+
+reports: build ## make the reports of the published records again: make reports [NAMES="quickstart quota"]; a minute
+	scripts/publish-results.sh --reports $(NAMES)
 
 kill: ## kill -9 of control, agents and members of etcd at every step of a run; minutes
 	DBTESTER_KILL_ETCD=1 $(GO) test -count=1 -timeout 30m -run '^TestKill$$' ./control

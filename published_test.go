@@ -1,10 +1,13 @@
 package dbtester_test
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -56,7 +59,48 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 }
 
-// numberKey finds a number of numbers.csv. Steps is its position among those of the row.
+// unpacked returns a folder with the contents of an archive.
+func unpacked(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	packed, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for files := tar.NewReader(packed); ; {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return root.Name()
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := root.MkdirAll(filepath.Dir(header.Name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(files)
+		if err == nil {
+			err = root.WriteFile(header.Name, data, 0o600)
+		}
+		if err != nil {
+			t.Fatalf("%s: %s: %v", path, header.Name, err)
+		}
+	}
+}
+
+// numberKey finds a number of numbers.csv by its step's position among those of the row.
 type numberKey struct {
 	run, tag, metric string
 	step             int
@@ -132,13 +176,17 @@ type recordedStep struct {
 	Start, End time.Time
 	IssueEnd   time.Time `json:"issue_end"`
 	Requests   int64
+	Duration   time.Duration `json:"duration_ns"`
 }
 
-// window is the measured part of a step: to the end of its time, or to the last answer if
-// a number of requests ends it.
+// window is the measured part of a step: its time, however late the last request of it
+// was sent, or to the last answer if a number of requests ends it.
 func (s recordedStep) window() window {
-	if s.Requests > 0 {
+	switch end := s.Start.Add(s.Duration); {
+	case s.Requests > 0:
 		return window{s.Start, s.End}
+	case s.Duration > 0 && end.Before(s.IssueEnd):
+		return window{s.Start, end}
 	}
 	return window{s.Start, s.IssueEnd}
 }
@@ -156,7 +204,8 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 		t.Fatalf("%s: %v", run, err)
 	}
 	for _, d := range manifest.Databases {
-		again := computed{t: t, dir: filepath.Join(run, d.Tag), of: d, numbers: map[numberKey]float64{}}
+		dir := unpacked(t, filepath.Join(run, d.Tag+".tar.gz"))
+		again := computed{t: t, dir: filepath.Join(dir, d.Tag), of: d, numbers: map[numberKey]float64{}}
 		again.counts()
 		again.steps()
 		again.members()

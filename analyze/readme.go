@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
@@ -65,7 +64,7 @@ func (d *document) markdown() string {
 	b.WriteString("\n## What each number means\n")
 	for _, part := range d.Shown.Sections() {
 		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
-		for _, row := range slices.Concat(part.Rows, part.Zero) {
+		for _, row := range part.Defined() {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
 		}
 	}

@@ -24,7 +24,7 @@ func (r *Report) details() string {
 			b.WriteString(table.Fold(l, table.NoteWidth, "    ") + "\n")
 		}
 	}
-	section(slices.Concat(r.Shown.ZeroNote(), r.Shown.Notes))
+	section(slices.Concat(r.Shown.LeftOut(), r.Shown.Notes))
 	for _, c := range r.errors {
 		lines := []string{c.Tag + " errors:"}
 		for _, e := range c.Errors {

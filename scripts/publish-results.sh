@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the experiments of test-results again and replaces their reports and records:
-# scripts/publish-results.sh [NAME...]. All by default, about half an hour. A folder with
-# the file kill-leader loses its leader ten seconds into each load.
+# scripts/publish-results.sh [--reports] [NAME...]. All by default, about an hour. A folder
+# with the file kill-leader loses its leader ten seconds into each load. --reports runs
+# nothing, and makes the reports of the published records again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
@@ -36,29 +37,47 @@ publish() {
 	"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
 	test -z "$killer" || kill "$killer"
 	test $status = 0 -o $status = 3 || return $status
-	"$dbtester" analyze --out "$results/report" "$results"/*/*/ >/dev/null || test $? = 3
-	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader -exec rm -r {} +
-	find "$results/report" -maxdepth 1 -type f ! -name '*.png' -exec cp {} "$out" \;
+	rm -rf "$out/records"
 	for run in "$results"/*/2*/; do
 		n=$((n + 1))
 		mkdir -p "$out/records/$n"
 		cp "$run/manifest.json" "$out/records/$n"
 		for database in "$run"*/; do
 			test -e "$database/intervals.csv" || continue
-			cp -r "$database" "$out/records/$n"
-			database=$out/records/$n/$(basename "$database")
 			rm -f "$database"/client-latency-* "$database"/*-interpolated.csv # analyze and control export them again
-			tar -C "$database" --sort=name --mtime=@0 --owner=0 --group=0 -czf "$database/logs.tar.gz" logs
-			rm -r "$database/logs"
+			tar -C "$run" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$(basename "$database")" |
+				gzip -9n >"$out/records/$n/$(basename "$database").tar.gz"
 		done
 	done
+	report "$name"
+}
+
+# report analyzes the records of test-results/NAME. Tables in the classic layout and PNG
+# files are left out: analyze writes them again.
+report() {
+	local name=$1 out=test-results/$1 copy=$scratch/copy/$1 packed
+	mkdir -p "$copy"
+	cp -r "$out/records" "$copy/records"
+	for packed in "$copy"/records/*/*.tar.gz; do
+		tar -C "$(dirname "$packed")" -xzf "$packed"
+		rm "$packed"
+	done
+	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name records -exec rm -r {} +
+	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '?*-all-aggregated.csv' \
+		! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
 }
 
+make=publish
+if test "${1-}" = --reports; then
+	make=report
+	shift
+fi
 if test $# = 0; then
 	for experiment in test-results/*/experiment.yaml; do
 		set -- "$@" "$(basename "$(dirname "$experiment")")"
 	done
 fi
-for name; do publish "$name"; done
+for name; do $make "$name"; done
 "$dbtester" index --title "Published results" test-results

@@ -46,7 +46,8 @@ func (v *view) All() []section { return slices.Concat(v.Sections, v.More) }
 type section struct {
 	ID, Name string
 	Rows     []row
-	Zeros    int // rows that are zero everywhere
+	Zeros    int      // rows that are zero everywhere
+	Stepped  []string // which rows stand by step in the tidy file alone
 }
 
 // Count is the number of rows in words, as the methods below count other things.
@@ -97,7 +98,7 @@ func newView(p Page) (*view, error) {
 		for n, l := range slices.Concat(s.Rows, s.Zero) {
 			one.Rows = append(one.Rows, row{Line: l, ID: ids.of("row", l.Name), Zero: n >= len(s.Rows)})
 		}
-		one.Zeros = len(s.Zero)
+		one.Zeros, one.Stepped = len(s.Zero), table.SteppedNote(s.Stepped)
 		if i < openSections {
 			v.Sections = append(v.Sections, one)
 		} else {

@@ -140,7 +140,6 @@ func sign(v float64) int {
 // mergedParts sums up each stage by its label.
 func mergedParts(cells []Cell, parts []Part) Cell {
 	c := Cell{}
-	var texts []string
 	for _, p := range parts {
 		var of []Cell
 		for _, one := range cells {
@@ -148,10 +147,8 @@ func mergedParts(cells []Cell, parts []Part) Cell {
 				of = append(of, one.Parts[at].Cell)
 			}
 		}
-		part := Part{p.Label, merged(of)}
-		c.Parts = append(c.Parts, part)
-		texts = append(texts, p.Label+": "+part.Text)
+		c.Parts = append(c.Parts, Part{p.Label, merged(of)})
 	}
-	c.Text = strings.Join(texts, partSeparator)
+	c.Text = joinedText(c.Parts)
 	return c
 }

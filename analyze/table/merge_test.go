@@ -144,7 +144,7 @@ func TestZeroRows(t *testing.T) {
 	if len(part.Rows) != 1 || len(part.Zero) != 1 || part.Zero[0].Name != "SHED" {
 		t.Errorf("sections are %+v", part)
 	}
-	if diff := cmp.Diff([]string{"0 in every column, and left out: SHED"}, table.ZeroNote()); diff != "" {
+	if diff := cmp.Diff([]string{"0 in every column, and left out: SHED"}, table.LeftOut()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,7 +20,12 @@ type Section struct {
 	Name string
 	// Rows are shown; Zero are 0 in every column, and can be folded.
 	Rows, Zero []Line
+	// Stepped have a number of each of many steps, for which no cell has room.
+	Stepped []Line
 }
+
+// Defined are all rows, whether they are shown or not.
+func (s Section) Defined() []Line { return slices.Concat(s.Rows, s.Zero, s.Stepped) }
 
 // Sections returns the rows that are shown, by section.
 func (t *Table) Sections() (out []Section) {
@@ -34,11 +40,13 @@ func (t *Table) Sections() (out []Section) {
 			case row.Raw || row.Section != name:
 			case row.zero():
 				part.Zero = append(part.Zero, row)
+			case row.stepped():
+				part.Stepped = append(part.Stepped, row)
 			default:
 				part.Rows = append(part.Rows, row)
 			}
 		}
-		if len(part.Rows)+len(part.Zero) > 0 {
+		if len(part.Defined()) > 0 {
 			out = append(out, part)
 		}
 	}
@@ -66,18 +74,38 @@ func (l Line) zero() bool {
 	return counted
 }
 
-// ZeroNote lists the rows that are left out because they are 0 everywhere.
-func (t *Table) ZeroNote() []string {
+// stepped reports whether a column has a number of each of more steps than a cell shows.
+func (l Line) stepped() bool {
+	return slices.ContainsFunc(l.Cells, func(c Cell) bool { return len(c.Parts) > mostStages })
+}
+
+// SteppedNote names rows that stand by step in the tidy file alone, nothing for none.
+func SteppedNote(rows []Line) []string {
 	var names []string
-	for _, part := range t.Sections() {
-		for _, row := range part.Zero {
-			names = append(names, row.Name)
-		}
+	for _, row := range rows {
+		names = append(names, row.Name)
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"0 in every column, and left out: " + strings.Join(names, ", ")}
+	return []string{"by step in numbers.csv, since the steps are more than " + strconv.Itoa(mostStages) + ": " + strings.Join(names, ", ")}
+}
+
+// LeftOut lists the rows that the table leaves out: those that are 0 everywhere, and those
+// with a number of each of many steps.
+func (t *Table) LeftOut() (notes []string) {
+	var zero []string
+	var stepped []Line
+	for _, part := range t.Sections() {
+		for _, row := range part.Zero {
+			zero = append(zero, row.Name)
+		}
+		stepped = append(stepped, part.Stepped...)
+	}
+	if len(zero) > 0 {
+		notes = append(notes, "0 in every column, and left out: "+strings.Join(zero, ", "))
+	}
+	return append(notes, SteppedNote(stepped)...)
 }
 
 // Widths in characters. Cells wrap so that a table of one or two databases fits a narrow

@@ -34,13 +34,12 @@ func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 // joined makes one cell of those of several stages. Reasons that all share stay one.
 func joined(stages []*run.Stage, cells []Cell) Cell {
 	var parts []Part
-	var texts, marks []string
+	var marks []string
 	applies, same := false, true
 	for i, c := range cells {
 		applies = applies || c.applies()
 		same = same && c.Missing != "" && c.Text == cells[0].Text && c.Missing == cells[0].Missing
 		parts = append(parts, Part{stages[i].Label, c})
-		texts = append(texts, stages[i].Label+": "+c.Text)
 		marks = append(marks, c.Marks...)
 	}
 	switch {
@@ -51,9 +50,21 @@ func joined(stages []*run.Stage, cells []Cell) Cell {
 	case !applies:
 		return inapplicable("%s", cells[0].Missing)
 	case len(cells) > mostStages:
-		return Cell{Text: fmt.Sprintf("by step: %d kinds of steps", len(cells)), Marks: run.Distinct(marks)}
+		return Cell{Text: joinedText(parts), Parts: parts, Marks: run.Distinct(marks)}
 	}
-	return Cell{Text: strings.Join(texts, partSeparator), Parts: parts}
+	return Cell{Text: joinedText(parts), Parts: parts}
+}
+
+// joinedText is the text of all parts in one cell, or how many there are.
+func joinedText(parts []Part) string {
+	if len(parts) > mostStages {
+		return fmt.Sprintf("by step: %d kinds of steps", len(parts))
+	}
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, p.Label+": "+p.Text)
+	}
+	return strings.Join(texts, partSeparator)
 }
 
 // kindsNote explains cells with several numbers.
