@@ -13,6 +13,8 @@ package stationary
 import (
 	"math"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/rank"
 )
 
 // Level is the probability, by Pettitt's test, below which a change is not by chance.
@@ -114,43 +116,14 @@ func (s Series) split(values []float64) (at int, p float64, changed bool) {
 // values of one distribution.
 func pettitt(values []float64) (at int, p float64) {
 	n := float64(len(values))
-	most, sum := 0.0, 0.0
-	for i, rank := range ranks(values) {
-		sum += rank
-		if u := math.Abs(2*sum - float64(i+1)*(n+1)); u > most {
+	most, doubled := 0.0, 0
+	for i, r := range rank.Doubled(values, 0) {
+		doubled += r
+		if u := math.Abs(float64(doubled) - float64(i+1)*(n+1)); u > most {
 			most, at = u, i+1
 		}
 	}
 	return at, min(1, 2*math.Exp(-6*most*most/(n*n*n+n*n)))
-}
-
-// ranks returns the rank of each value from 1; equal values share the mean of theirs.
-func ranks(values []float64) []float64 {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return 0
-	})
-	out := make([]float64, len(values))
-	for i := 0; i < len(order); {
-		j := i
-		for j < len(order) && values[order[j]] == values[order[i]] {
-			j++
-		}
-		for k := i; k < j; k++ {
-			out[order[k]] = float64(i+j+1) / 2
-		}
-		i = j
-	}
-	return out
 }
 
 // line returns the ends of the line of Theil and Sen, whose slope is the median of the

@@ -3,6 +3,8 @@ package abtest
 import (
 	"math"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/rank"
 )
 
 // Groups are ln A and ln B of runs that were not made side by side. Whatever changed on
@@ -24,7 +26,7 @@ func (g Groups) Test(shift float64) (less, greater float64) {
 	for _, v := range g.B {
 		all = append(all, v-shift)
 	}
-	ranks := doubledRanks(all)
+	ranks := rank.Doubled(all, tied)
 	sum := 0
 	for _, rank := range ranks[len(g.A):] {
 		sum += rank

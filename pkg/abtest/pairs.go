@@ -3,6 +3,8 @@ package abtest
 import (
 	"math"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/rank"
 )
 
 // Sample is the evidence of one metric: [Pairs] or [Groups].
@@ -42,13 +44,13 @@ func (d Pairs) Test(shift float64) (less, greater float64) {
 	}
 	signed := make([]int, 0, len(d))
 	sum := 0
-	for i, rank := range doubledRanks(sizes) {
+	for i, r := range rank.Doubled(sizes, tied) {
 		if sizes[i] <= tied {
 			continue
 		}
-		signed = append(signed, rank)
+		signed = append(signed, r)
 		if d[i] > shift {
-			sum += rank
+			sum += r
 		}
 	}
 	return tails(signMass(signed), sum)

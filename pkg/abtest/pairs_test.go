@@ -2,7 +2,6 @@ package abtest
 
 import (
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -155,11 +154,5 @@ func TestLeast(t *testing.T) {
 		if got := tt.s.Least(tt.alpha); got != tt.want {
 			t.Errorf("%T at %g: %d runs, want %d", tt.s, tt.alpha, got, tt.want)
 		}
-	}
-}
-
-func TestDoubledRanks(t *testing.T) {
-	if got := doubledRanks([]float64{3, 1, 2, 2, .1 + .2, .3}); !slices.Equal(got, []int{12, 6, 9, 9, 3, 3}) {
-		t.Errorf("doubled ranks %v, want 12 6 9 9 3 3", got)
 	}
 }

@@ -1,43 +1,10 @@
 package abtest
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // tied is the distance below which two differences of logarithms are one value: far
 // below any measurement, above what rounding leaves.
 const tied = 1e-12
-
-// doubledRanks returns twice the rank of each value, counted from 1. Tied values share
-// the mean of their ranks, which is why ranks are doubled: they stay whole numbers.
-func doubledRanks(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		switch {
-		case values[a] < values[b]:
-			return -1
-		case values[a] > values[b]:
-			return 1
-		}
-		return a - b
-	})
-	ranks := make([]int, len(values))
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && values[order[to]]-values[order[to-1]] <= tied {
-			to++
-		}
-		for _, i := range order[from:to] {
-			ranks[i] = from + 1 + to // (from+1 + to) / 2, doubled
-		}
-		from = to
-	}
-	return ranks
-}
 
 // tails returns P(X <= x) and P(X >= x) of a distribution over whole numbers from 0.
 func tails(mass []float64, x int) (below, above float64) {
