@@ -18,6 +18,21 @@ type Installer interface {
 	Recipes(version string) ([]install.Recipe, error)
 }
 
+// SourceBuilder is a driver whose server dbtester can build from a checkout of its
+// source. FromSource reads nothing: a folder that holds another source fails to build.
+type SourceBuilder interface {
+	FromSource(dir string) install.Checkout
+}
+
+// FromSource returns how the database's server is built from the checkout in dir.
+func (d Database) FromSource(dir string) (install.Checkout, error) {
+	driver, ok := d.New().(SourceBuilder)
+	if !ok {
+		return install.Checkout{}, fmt.Errorf("dbtester must know how to build %s from source, and does not", d.Name)
+	}
+	return driver.FromSource(dir), nil
+}
+
 // Recipes returns the ways to get a version of the database, and why there are
 // none if it cannot be had.
 func (d Database) Recipes(version string) ([]install.Recipe, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Recipe is one way to obtain a release, as data: an [Archive], a [GoBuild], a
-// [Maven] or a [Local]. The set is closed. A recipe is for one version; a
+// [Checkout], a [Maven] or a [Local]. The set is closed. A recipe is for one version; a
 // driver returns its recipes for a version in the order they are to be tried.
 type Recipe interface {
 	// Kind is the word that results print for how a release was obtained.

@@ -13,6 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
+var _ database.SourceBuilder = (*Server)(nil)
+
 // release holds VERSION/go.mod.txt and go.sum.txt of every version whose build from
 // source was tried.
 //
@@ -86,6 +88,11 @@ func goBuild(version string) (install.GoBuild, error) {
 		Packages: map[string]string{Name: module},
 		Module:   module,
 	}, nil
+}
+
+// FromSource builds the server module of a checkout, which etcd has since 3.5.
+func (s *Server) FromSource(dir string) install.Checkout {
+	return install.Checkout{Dir: dir, Module: "server", Package: ".", Tool: Name, CommitName: "go.etcd.io/etcd/api/v3/version.GitSHA"}
 }
 
 // built returns the versions that can be built from source.

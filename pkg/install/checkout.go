@@ -1,0 +1,156 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Checkout builds an executable from a git checkout of its source, stripped and without
+// cgo, with the Go of the machine and the workspace of the checkout.
+type Checkout struct {
+	About
+	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the
+	// import path of the main package as seen from there.
+	Dir, Module, Package string
+	// Tool is the name of the executable.
+	Tool string
+	// CommitName is the Go variable that is set to the commit; "" for none.
+	CommitName string
+}
+
+var _ Recipe = Checkout{}
+
+// Kind returns "checkout".
+func (Checkout) Kind() string { return "checkout" }
+
+func (c Checkout) layout() map[string]string { return map[string]string{c.Tool: c.Tool} }
+
+func (c Checkout) describe(string) string {
+	return fmt.Sprintf("go build of %s in %s", c.Package, filepath.Join(c.Dir, c.Module))
+}
+
+// shownCommit and shownChanges are how many digits of hashes the version has.
+const (
+	shownCommit  = 12
+	shownChanges = 8
+)
+
+// Version is the version that [Installer.Get] keeps the build under. Equal versions have
+// equal sources and compilers: it is made of the commit, a hash of what is not committed,
+// if anything, and Go's version. Files that git ignores are not in it.
+func (c Checkout) Version(ctx context.Context, in *Installer) (string, error) {
+	commit, changes, err := c.state(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	goTool, err := in.tool("go")
+	if err != nil {
+		return "", err
+	}
+	compiler, err := output(ctx, goTool, "-C", filepath.Join(c.Dir, c.Module), "env", "GOVERSION")
+	if err != nil {
+		return "", fmt.Errorf("find the version of Go: %w", err)
+	}
+	version := "source-" + commit[:min(shownCommit, len(commit))]
+	if changes != "" {
+		version += "-changed-" + changes[:shownChanges]
+	}
+	return version + "-" + strings.TrimSpace(string(compiler)), nil
+}
+
+// state returns the commit of the checkout, and a hash of the changes since, "" without
+// any.
+func (c Checkout) state(ctx context.Context, in *Installer) (commit, changes string, err error) {
+	git, err := in.tool("git")
+	if err != nil {
+		return "", "", err
+	}
+	ask := func(args ...string) ([]byte, error) {
+		return output(ctx, git, append([]string{"-C", c.Dir}, args...)...)
+	}
+	head, err := ask("rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return "", "", fmt.Errorf("find the commit of %s, which must be a git checkout: %w", c.Dir, err)
+	}
+	changed, err := ask("diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD")
+	if err != nil {
+		return "", "", fmt.Errorf("find the changes in %s: %w", c.Dir, err)
+	}
+	// Names are relative to the folder that git is asked in.
+	more, err := ask("ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return "", "", fmt.Errorf("find the new files in %s: %w", c.Dir, err)
+	}
+	commit = string(bytes.TrimSpace(head))
+	if len(changed) == 0 && len(more) == 0 {
+		return commit, "", nil
+	}
+	hash := sha256.New()
+	hash.Write(changed)
+	for _, name := range slices.Sorted(strings.SplitSeq(strings.TrimRight(string(more), "\x00"), "\x00")) {
+		if name == "" {
+			continue
+		}
+		if err := hashNew(hash, c.Dir, name); err != nil {
+			return "", "", fmt.Errorf("hash the changes in %s: %w", c.Dir, err)
+		}
+	}
+	return commit, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// hashNew adds a file that git does not know. A folder is a checkout of its own.
+func hashNew(hash io.Writer, dir, name string) error {
+	sum, _, err := hashTree(filepath.Join(dir, name))
+	fmt.Fprintf(hash, "%s  %s\n", sum, name)
+	return err
+}
+
+// output runs a command that answers at once. Its error holds what the command wrote.
+func output(ctx context.Context, path string, args ...string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, path, args...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(path), strings.Join(args, " "), err, bytes.TrimSpace(exit.Stderr))
+	}
+	return out, err
+}
+
+// obtain builds in the checkout's own module. The checkout stays as it is.
+func (c Checkout) obtain(ctx context.Context, s *stage) error {
+	goTool, err := s.in.tool("go")
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(filepath.Join(c.Dir, c.Module))
+	if err != nil {
+		return fmt.Errorf("find the checkout: %w", err)
+	}
+	commit, changes, err := c.state(ctx, s.in)
+	if err != nil {
+		return err
+	}
+	flags := "-s -w"
+	if c.CommitName != "" {
+		flags += fmt.Sprintf(" -X %s=%s", c.CommitName, commit[:min(shownCommit, len(commit))])
+	}
+	env := []string{"CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH, "GO111MODULE=on", "GOFLAGS=-mod=readonly"}
+	args := []string{"-C", dir, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags=" + flags, "-o", filepath.Join(s.dir, c.Tool), c.Package}
+	if err := s.run(ctx, goTool, args, env); err != nil {
+		return err
+	}
+	s.source = c.Dir + " at commit " + commit
+	s.notes = []string{"built from a checkout, not the project's own release binary"}
+	if changes != "" {
+		s.notes = append(s.notes, "the checkout had changes that were not committed")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package install
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// madeCheckout returns a git checkout of a program that prints its commit.
+func madeCheckout(t *testing.T) Checkout {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "server"), 0o755); err != nil {
+		t.Fatalf("make the folder: %v", err)
+	}
+	c := Checkout{Dir: dir, Module: "server", Package: ".", Tool: "tiny", CommitName: "main.commit"}
+	change(t, c, "server/go.mod", "module example.com/tiny\n\ngo 1.21\n")
+	change(t, c, "server/main.go", "package main\n\nvar commit string\n\nfunc main() { println(commit) }\n")
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "."},
+		{"-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false", "commit", "-q", "-m", "first"},
+	} {
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	return c
+}
+
+func change(t *testing.T, c Checkout, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o644); err != nil {
+		t.Fatalf("write a file of the checkout: %v", err)
+	}
+}
+
+func version(t *testing.T, in *Installer, c Checkout) string {
+	t.Helper()
+	v, err := c.Version(t.Context(), in)
+	if err != nil {
+		t.Fatalf("find the version: %v", err)
+	}
+	return v
+}
+
+// TestCheckout: a build is named after its commit and what is not committed, and is
+// found in the cache the next time.
+func TestCheckout(t *testing.T) {
+	t.Setenv("GOTOOLCHAIN", "local")
+	in := testInstaller(t)
+	c := madeCheckout(t)
+	first := version(t, in, c)
+	commit, clean := strings.CutPrefix(first, "source-")
+	if commit, _, _ = strings.Cut(commit, "-go1."); !clean || len(commit) != shownCommit || strings.Contains(first, "changed") {
+		t.Errorf("version %q, want the commit and Go's version", first)
+	}
+	r, err := in.Get(t.Context(), "tiny", first, []Recipe{c})
+	if err != nil {
+		t.Fatalf("build the checkout: %v", err)
+	}
+	out, err := exec.Command(r.Files["tiny"]).CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != commit {
+		t.Errorf("the program prints %q (%v), want its commit %q", out, err, commit)
+	}
+	if r.Kind != "checkout" || !strings.Contains(r.Source, " at commit "+commit) || len(r.Notes) != 1 {
+		t.Errorf("kind %q, source %q, notes %q; want the checkout at its commit", r.Kind, r.Source, r.Notes)
+	}
+
+	change(t, c, "server/more.go", "package main\n\nfunc init() { broken }\n")
+	second := version(t, in, c)
+	change(t, c, "server/more.go", "package main\n\nvar more = 1\n")
+	third := version(t, in, c)
+	change(t, c, "server/main.go", "package main\n\nfunc main() {}\n")
+	if fourth := version(t, in, c); !strings.Contains(second, commit+"-changed-") || second == third || third == fourth {
+		t.Errorf("versions %q, %q and %q of three changes, want three with the commit", second, third, fourth)
+	}
+}
+
+// TestCheckoutErrors: what git and Go say is in the error.
+func TestCheckoutErrors(t *testing.T) {
+	t.Setenv("GOTOOLCHAIN", "local")
+	in := testInstaller(t)
+	c := madeCheckout(t)
+	change(t, c, "server/main.go", "package main\n\nfunc main() { undefinedHere() }\n")
+	if _, err := in.Get(t.Context(), "tiny", version(t, in, c), []Recipe{c}); err == nil || !strings.Contains(err.Error(), "undefinedHere") {
+		t.Errorf("a checkout that does not compile: %v, want the compiler's error", err)
+	}
+	c.Module = "server/none"
+	if _, err := c.Version(t.Context(), in); err == nil || !strings.Contains(err.Error(), "server/none") {
+		t.Errorf("a checkout without the module: %v, want the missing folder", err)
+	}
+	c.Dir = t.TempDir()
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(c.Dir))
+	if _, err := c.Version(t.Context(), in); err == nil || !strings.Contains(err.Error(), "must be a git checkout") {
+		t.Errorf("no checkout: %v, want that it must be one", err)
+	}
+}
