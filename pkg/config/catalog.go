@@ -101,4 +101,5 @@ func union[T comparable](c Catalog, of func(Entry) []T) []T {
 type reader struct {
 	*yamlfile.Reader
 	catalog Catalog
+	variant Variant
 }

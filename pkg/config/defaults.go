@@ -13,6 +13,25 @@ const (
 	DefaultsUpstream = "upstream"
 )
 
+// Variant replaces what a file gives for the server of its databases. Its zero value
+// changes nothing.
+type Variant struct {
+	// Version is the release that runs, and Binary the executable; "" leaves the file's. If
+	// either is given, Install replaces the file's too, and so does an empty Binary.
+	Version, Binary string
+	Install         bool
+	// Defaults is the word for options that are not given, where the file has none.
+	Defaults string
+}
+
+// vary changes the database to the variant.
+func (r *databaseResolver) vary() {
+	v, spec := r.variant, r.spec
+	if v.Version != "" || v.Binary != "" {
+		spec.Version, spec.Binary, spec.Install = cmp.Or(v.Version, spec.Version), v.Binary, v.Install
+	}
+}
+
 // defaults reads the options again over those of the release, if the file asks for that.
 func (r *databaseResolver) defaults() {
 	spec, asked := r.spec, cmp.Or(r.spec.Defaults, r.file.defaults)

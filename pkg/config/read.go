@@ -26,11 +26,16 @@ type (
 // warnings about the file. The error is a [*yamlfile.Problems] with every problem
 // of the file, or the reason why the file cannot be opened.
 func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
+	return Variant{}.Read(path, catalog)
+}
+
+// Read is the function [Read] of a file in which every database is changed to the variant.
+func (v Variant) Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	data, err := regularfile.Read(path, yamlfile.MaxSize)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read experiment file: %w", err)
 	}
-	e, warnings, err := Parse(path, data, catalog)
+	e, warnings, err := v.Parse(path, data, catalog)
 	if err != nil {
 		return nil, warnings, err
 	}
@@ -40,7 +45,12 @@ func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error)
 
 // Parse is [Read] from memory. Problems name the file by name.
 func Parse(name string, data []byte, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
-	r := &reader{Reader: yamlfile.New(name), catalog: catalog}
+	return Variant{}.Parse(name, data, catalog)
+}
+
+// Parse is [Variant.Read] from memory.
+func (v Variant) Parse(name string, data []byte, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
+	r := &reader{Reader: yamlfile.New(name), catalog: catalog, variant: v}
 	var e *Experiment
 	if root := r.Document(data); root != nil {
 		e = r.experiment(name, root)

@@ -22,6 +22,9 @@ const shortestSample = 100 * time.Millisecond
 func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Experiment {
 	f := fileSection(r.catalog).Filled(w)
 	f.hostsAt, f.membersAt = w.NodeOf("hosts"), w.NodeOf("members")
+	if !w.Has("defaults") {
+		f.defaults = cmp.Or(r.variant.Defaults, f.defaults)
+	}
 	e := &f.Experiment
 	e.Classic, e.places = isClassic, r.Places()
 	if e.Seed == 0 {

@@ -18,6 +18,7 @@ type databaseResolver struct {
 }
 
 func (r *databaseResolver) resolve(steps Steps) Database {
+	r.vary()
 	r.defaults()
 	spec, d := r.spec, r.spec.Database
 	if !r.db.Has("tag") {

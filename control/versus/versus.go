@@ -1,0 +1,206 @@
+// Package versus describes what the two sides of a comparison run: an experiment file,
+// and the release, the executable or the checkout that takes the place of its server.
+package versus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Side is one side of a comparison.
+type Side struct {
+	// Name is "A" or "B", and File its experiment file.
+	Name, File string
+	// Version is the release that runs in place of the file's, Exec the executable that
+	// does, and Source the checkout that one is built from. At most one of Exec and Source
+	// is given; Version then says which release's defaults the executable has.
+	Version, Exec, Source string
+
+	variant config.Variant
+	runs    string
+}
+
+// Given reports whether something takes the place of the file's server.
+func (s *Side) Given() bool { return s.Version != "" || s.Exec != "" || s.Source != "" }
+
+// Check returns an error if the side cannot be.
+func (s *Side) Check() error {
+	if s.Exec != "" && s.Source != "" {
+		return fmt.Errorf("%s: give an executable or a checkout, not both", s.Name)
+	}
+	return nil
+}
+
+// MistakeError is the error of a side that the user must describe differently.
+type MistakeError struct{ error }
+
+func (e MistakeError) Unwrap() error { return e.error }
+
+// Preparer obtains what sides run.
+type Preparer struct {
+	Registry *database.Registry
+	Catalog  config.Catalog
+	// Installer builds checkouts and keeps the builds.
+	Installer *install.Installer
+	// Upstream gives the options that a file does not set the defaults of each release,
+	// unless the file has its own word for that.
+	Upstream bool
+}
+
+// Prepare obtains what a side runs: afterwards [Side.Read] returns the experiment. It
+// prints nothing. Its error is a [MistakeError] if the side is described wrongly.
+func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, error) {
+	if err := s.Check(); err != nil {
+		return nil, MistakeError{err}
+	}
+	if p.Upstream {
+		s.variant.Defaults = config.DefaultsUpstream
+	}
+	e, warnings, err := s.Read(p.Catalog)
+	if err != nil {
+		return warnings, err
+	}
+	if err := oneRun(e, s.File); err != nil {
+		return warnings, MistakeError{err}
+	}
+	if !s.Given() {
+		return warnings, nil
+	}
+	db := &e.Databases[0]
+	entry, err := p.Registry.Get(db.Name)
+	if err == nil && (len(db.Endpoints) > 0 || !db.Steps.Start) {
+		err = fmt.Errorf("%s: %s is a cluster that runs already: no version, executable or checkout can take its place", s.Name, db.ID)
+	}
+	if err == nil && s.Version != "" {
+		err = p.release(s, entry)
+	}
+	if err != nil {
+		return warnings, MistakeError{err}
+	}
+	return warnings, p.executable(ctx, s, entry)
+}
+
+// oneRun returns an error if an experiment is not one run of one database.
+func oneRun(e *config.Experiment, path string) error {
+	switch {
+	case len(e.Databases) != 1:
+		return fmt.Errorf("%s must have one database to be compared, got %d", path, len(e.Databases))
+	case e.Trials > 1:
+		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
+	}
+	return nil
+}
+
+// release has a side run a release, which is installed unless it is built in.
+func (p *Preparer) release(s *Side, entry database.Database) error {
+	version := database.PlainVersion(s.Version)
+	s.variant.Version, s.runs = version, fmt.Sprintf("%s %s", entry.Name, version)
+	s.variant.Install = version != entry.Info.Embedded && s.Exec == "" && s.Source == ""
+	if !s.variant.Install {
+		return nil
+	}
+	if _, err := entry.Recipes(version); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// executable has a side run an executable that exists, or that is built now.
+func (p *Preparer) executable(ctx context.Context, s *Side, entry database.Database) error {
+	path, words := s.Exec, ""
+	switch {
+	case s.Source != "":
+		r, err := p.build(ctx, s, entry)
+		if err != nil {
+			return fmt.Errorf("build %s of side %s from %s: %w", entry.Name, s.Name, s.Source, err)
+		}
+		path, words = r.Files[entry.Info.Tools[0]], " built from "+r.Source+", "+r.Version
+	case s.Exec == "":
+		return nil
+	}
+	if len(entry.Info.Tools) == 0 {
+		return MistakeError{fmt.Errorf("%s has no executable that another one can take the place of", entry.Name)}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("find the executable: %w", err)
+	}
+	sum, err := executableSum(path)
+	if err != nil {
+		return MistakeError{fmt.Errorf("%s: %w", s.Name, err)}
+	}
+	if words == "" {
+		words = " " + path
+	}
+	s.variant.Binary, s.runs = path, fmt.Sprintf("%s%s, sha256 %s", entry.Info.Tools[0], words, sum[:shownSum])
+	return nil
+}
+
+// build builds a checkout, or finds the build in the cache.
+func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) (install.Release, error) {
+	dir, err := filepath.Abs(s.Source)
+	if err != nil {
+		return install.Release{}, err
+	}
+	recipe, err := entry.FromSource(dir)
+	if err != nil {
+		return install.Release{}, MistakeError{err}
+	}
+	version, err := recipe.Version(ctx, p.Installer)
+	if err != nil {
+		return install.Release{}, err
+	}
+	return p.Installer.Get(ctx, entry.Name, version, []install.Recipe{recipe})
+}
+
+// shownSum is how many digits of a hash are shown.
+const shownSum = 12
+
+// executableSum returns the hash of a file that can be executed.
+func executableSum(path string) (sum string, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
+		return "", fmt.Errorf("%s must be an executable file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, f)
+	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
+}
+
+// Read returns the experiment of the side, a new one each time.
+func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Problem, error) {
+	return s.variant.Read(s.File, catalog)
+}
+
+// Change describes what the two sides run if they do not run the files as they are, ""
+// if they do.
+func Change(a, b *Side) string {
+	if !a.Given() && !b.Given() {
+		return ""
+	}
+	words := func(s *Side) string {
+		if s.runs == "" {
+			return "as in " + filepath.Base(s.File)
+		}
+		return s.runs
+	}
+	return fmt.Sprintf("server: A: %s; B: %s", words(a), words(b))
+}

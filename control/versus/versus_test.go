@@ -1,0 +1,104 @@
+package versus_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/pkg/database/all"
+	"github.com/coreos/dbtester/pkg/install"
+)
+
+// write writes a file for the test and returns its path.
+func write(t *testing.T, name, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatalf("write a file for the test: %v", err)
+	}
+	return path
+}
+
+const experiment = "hosts: [127.0.0.1]\nload: {requests: 10}\ndatabases: {etcd: }\n"
+
+func preparer(t *testing.T) *versus.Preparer {
+	registry := all.Registry()
+	return &versus.Preparer{Registry: registry, Catalog: control.Catalog(registry), Installer: &install.Installer{Cache: t.TempDir()}, Upstream: true}
+}
+
+// TestPrepare: what is given takes the place of the file's server, with the defaults of
+// its release unless the file has a word for that.
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	plain := write(t, "plain.yaml", experiment, 0o600)
+	own := write(t, "own.yaml", "defaults: dbtester\n"+experiment, 0o600)
+	given := write(t, "given.yaml", strings.Replace(experiment, "etcd: ", "etcd: {version: v3.4.13, install: true}", 1), 0o600)
+	program := write(t, "etcd-branch", "#!/bin/sh\n", 0o700)
+	for _, tt := range []struct {
+		name                      string
+		side                      versus.Side
+		version, binary, snapshot string
+		install                   bool
+		runs                      string
+	}{
+		{"the file", versus.Side{File: plain}, "", "", "10000", false, "as in plain.yaml"},
+		{"a release", versus.Side{File: plain, Version: "v3.6.16"}, "3.6.16", "", "10000", true, "etcd 3.6.16"},
+		{"an older release", versus.Side{File: plain, Version: "3.5.35"}, "3.5.35", "", "100000", true, "etcd 3.5.35"},
+		{"the file's defaults", versus.Side{File: own, Version: "3.6.16"}, "3.6.16", "", "100000", true, "etcd 3.6.16"},
+		{"in place of the file's release", versus.Side{File: given, Version: "3.6.16"}, "3.6.16", "", "10000", true, "etcd 3.6.16"},
+		{"an executable", versus.Side{File: plain, Exec: program}, "", program, "10000", false, "etcd " + program + ", sha256 "},
+		{"an executable of a release", versus.Side{File: given, Exec: program, Version: "3.5.35"}, "3.5.35", program, "100000", false, "etcd " + program},
+	} {
+		tt.side.Name = "A"
+		if _, err := preparer(t).Prepare(t.Context(), &tt.side); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		e, _, err := tt.side.Read(preparer(t).Catalog)
+		if err != nil {
+			t.Errorf("%s: read the experiment: %v", tt.name, err)
+			continue
+		}
+		db := &e.Databases[0]
+		if got := db.OptionTexts()["snapshot_count"]; db.Version != tt.version || db.Binary != tt.binary || db.Install != tt.install || got != tt.snapshot {
+			t.Errorf("%s: version %q, executable %q, install %v, snapshot_count %s; want %q, %q, %v, %s", tt.name, db.Version, db.Binary, db.Install, got, tt.version, tt.binary, tt.install, tt.snapshot)
+		}
+		if words := versus.Change(&tt.side, &versus.Side{File: plain, Version: "3.7.3"}); !strings.Contains(words, "server: A: "+tt.runs) {
+			t.Errorf("%s: the change is %q, want %q", tt.name, words, tt.runs)
+		}
+	}
+}
+
+// TestMistakes: sides that cannot be are the user's mistakes, named.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	plain := write(t, "plain.yaml", experiment, 0o600)
+	running := write(t, "running.yaml", "load: {requests: 10}\ndatabases: {etcd: {endpoints: ['127.0.0.1:2379']}}\n", 0o600)
+	several := write(t, "several.yaml", strings.Replace(experiment, "{etcd: }", "{etcd: , consul: }", 1), 0o600)
+	trials := write(t, "trials.yaml", "trials: 3\n"+experiment, 0o600)
+	consul := write(t, "consul.yaml", strings.Replace(experiment, "etcd", "consul", 1), 0o600)
+	for _, tt := range []struct {
+		name string
+		side versus.Side
+		want string
+	}{
+		{"several databases", versus.Side{File: several}, "must have one database to be compared, got 2"},
+		{"trials", versus.Side{File: trials}, "must have one trial, got 3"},
+		{"a running cluster", versus.Side{File: running, Version: "3.6.16"}, "runs already"},
+		{"no release", versus.Side{File: plain, Version: "newest"}, "must be one such as 3.6.16"},
+		{"no executable", versus.Side{File: plain, Exec: plain}, "must be an executable file"},
+		{"an absent executable", versus.Side{File: plain, Exec: "/nowhere/etcd"}, "/nowhere/etcd"},
+		{"two executables", versus.Side{File: plain, Exec: plain, Source: "/"}, "not both"},
+		{"no way to build", versus.Side{File: consul, Source: t.TempDir()}, "build consul from source"},
+	} {
+		tt.side.Name = "B"
+		_, err := preparer(t).Prepare(t.Context(), &tt.side)
+		if mistake := (versus.MistakeError{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want a mistake with %q", tt.name, err, tt.want)
+		}
+	}
+}
