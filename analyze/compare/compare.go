@@ -23,6 +23,9 @@ type Options struct {
 	A, B []string
 	// TagA and TagB choose a database of each folder; "" is its only one.
 	TagA, TagB string
+	// Change describes what differs between the sides and is not in the records, such as
+	// the executables that were given; "" for nothing.
+	Change string
 	// Metrics decide: names of [Names]. The others are shown.
 	Metrics []string
 	// Margin is the largest difference that does not matter, as a share.
@@ -63,8 +66,9 @@ type Report struct {
 	// Invalid are the marks that make a run's numbers invalid: then there is no verdict.
 	Invalid []string
 	// Notes qualify the numbers.
-	Notes []string
-	rows  []row
+	Notes    []string
+	rows     []row
+	profiles *profiles // nil unless both sides have some
 }
 
 // Side is A or B.
@@ -122,6 +126,9 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 		return nil, &Refusal{reasons}
 	}
 	r := &Report{Margin: o.Margin, A: a, B: b, Differences: differences(a, b)}
+	if o.Change != "" {
+		r.Differences = slices.Insert(r.Differences, 0, o.Change)
+	}
 	all := slices.Concat(a.Runs, b.Runs)
 	r.Invalid = invalid(all)
 	r.Notes = append(r.Notes, inconsistencies(a)...)
@@ -136,6 +143,9 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	}
 	r.Notes = append(r.Notes, unknown...)
 	r.Notes = append(r.Notes, r.Reasons...)
+	if r.profiles = readProfiles(a, b); r.profiles != nil {
+		r.Notes = append(r.Notes, r.profiles.problems...)
+	}
 	return r, nil
 }
 

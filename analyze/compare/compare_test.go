@@ -98,6 +98,7 @@ func TestRefusals(t *testing.T) {
 		{"another load", func(_, b *Side) { b.Runs[1].Run.Info.Record.Load.Clients = 20 }, "clients: 10 in A1, 20 in B2"},
 		{"another read mode", func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.Read = "stale" }, `read: not set in A1, "stale" in B1`},
 		{"another load inside a side", func(a, _ *Side) { a.Runs[1].Run.Info.Record.Load.Requests = 5 }, "requests: 1000 in A1, 5 in A2"},
+		{"other bounds", func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.Judge.Failed.Mark = 7 }, "judge: "},
 		{"the same run twice", func(a, b *Side) { b.Runs[0] = a.Runs[0] }, "A1 is the same run as A1"},
 		{"another format", func(_, b *Side) { b.Runs[0].Run.Info.Manifest.Format = 3 }, "format 3"},
 		{"no run", func(_, b *Side) { b.Runs = nil }, "B has no run"},
@@ -186,7 +187,7 @@ func TestFormats(t *testing.T) {
 	if lines, err := csv.NewReader(strings.NewReader(table)).ReadAll(); err != nil || len(lines) != 6 || lines[1][0] != "throughput" || lines[1][11] != "inconclusive" {
 		t.Errorf("%v, CSV has %q; want a header and five metrics", err, lines)
 	}
-	const want = "side: A\nBenchmarkLoad 1 1000 requests/s 5 p50-ms 9 p90-ms 9.9 p99-ms 9.99 p999-ms\n"
+	const want = "Unit requests/s better=higher\nside: A\nBenchmarkLoad 1 1000 requests/s 5 p50-ms 9 p90-ms 9.9 p99-ms 9.99 p999-ms\n"
 	if got := r.Benchstat(); !strings.HasPrefix(got, want) || strings.Count(got, "\nBenchmarkLoad 1 ") != 6 || !strings.Contains(got, "\nside: B\nBenchmarkLoad 1 500 requests/s 10 p50-ms") {
 		t.Errorf("benchstat's format:\n%s\nwant it to begin with\n%s", got, want)
 	}

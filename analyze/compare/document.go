@@ -26,6 +26,22 @@ type document struct {
 	A             []documentRun  `json:"a"`
 	B             []documentRun  `json:"b"`
 	Metrics       []documentLine `json:"metrics"`
+	// Profiles is nil unless both sides have some.
+	Profiles *documentProfiles `json:"profiles,omitempty"`
+}
+
+// documentProfiles has processor times in microseconds for each request, of all members.
+type documentProfiles struct {
+	ProfilesA int                `json:"profiles_a"`
+	ProfilesB int                `json:"profiles_b"`
+	All       documentFunction   `json:"all"`
+	Functions []documentFunction `json:"functions"`
+}
+
+type documentFunction struct {
+	Name string  `json:"name"`
+	A    float64 `json:"a_us_per_request"`
+	B    float64 `json:"b_us_per_request"`
 }
 
 type documentRun struct {
@@ -80,6 +96,12 @@ func (r *Report) document() document {
 			ChangePercent: finite(Percent(f.Shift)), LowPercent: boundPercent(f.Low), HighPercent: boundPercent(f.High),
 			P: finite(f.P), PHolm: finite(f.Adjusted), PMargin: finite(f.Outside), More: f.More,
 		})
+	}
+	if p := r.profiles; p != nil {
+		d.Profiles = &documentProfiles{ProfilesA: p.a, ProfilesB: p.b, All: documentFunction{p.total.name, p.total.a, p.total.b}}
+		for _, f := range p.functions {
+			d.Profiles.Functions = append(d.Profiles.Functions, documentFunction{f.name, f.a, f.b})
+		}
 	}
 	return d
 }
@@ -136,6 +158,7 @@ func (r *Report) CSV() (string, error) {
 // each run and step: `benchstat -col side FILE` compares them.
 func (r *Report) Benchstat() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "Unit requests/s better=higher\n")
 	for _, s := range []Side{r.A, r.B} {
 		fmt.Fprintf(&b, "side: %s\n", s.Name)
 		for _, one := range s.Runs {

@@ -19,6 +19,8 @@ type Session struct {
 	// Pairs are made first, and blocks of two more while the result is inconclusive, up
 	// to Until. Both are even; Until is at least Pairs.
 	Pairs, Until int
+	// Budget plans Pairs in their place.
+	Budget Budget
 	// Make makes one run of a side, "A" or "B", and returns its result folder. It is
 	// called for one run at a time.
 	Make func(ctx context.Context, side string) (folder string, err error)
@@ -28,6 +30,9 @@ type Session struct {
 
 // Check returns an error if the numbers of pairs cannot be.
 func (s *Session) Check() error {
+	if s.Budget.Time != 0 {
+		return s.Budget.check(len(s.Metrics))
+	}
 	switch {
 	case s.Pairs < block || s.Pairs%block != 0:
 		return fmt.Errorf("pairs must be an even number of at least %d, got %d", block, s.Pairs)
@@ -41,13 +46,19 @@ func (s *Session) Check() error {
 // confirms a verdict of worse. It stops early if a run is not valid or if the sides
 // cannot be compared. The runs are on disk also after an error.
 func (s *Session) Conduct(ctx context.Context) (*Report, error) {
+	s.begin()
 	o := s.Options
+	report, err := s.add(ctx, &o, block)
+	if err != nil || len(report.Invalid) > 0 {
+		return report, err
+	}
+	s.replan(report)
 	if s.Until > s.Pairs {
 		for n := s.Pairs; n <= s.Until; n += block {
 			o.Looks = append(o.Looks, n)
 		}
 	}
-	report, err := s.add(ctx, &o, s.Pairs)
+	report, err = s.add(ctx, &o, s.Pairs-block)
 	for err == nil && report.Word() == string(abtest.Inconclusive) && len(o.A) < s.Until {
 		s.Say(report.Sentence())
 		report, err = s.add(ctx, &o, block)

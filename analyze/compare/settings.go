@@ -14,7 +14,7 @@ import (
 // free returns the parameters of a load, by their names in the manifest, that may differ
 // between A and B: they change what happens to a request, not what is asked for.
 func free() []string {
-	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "judge", "expect"}
+	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }
 
 // refusals returns why the two sides cannot be compared.

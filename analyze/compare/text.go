@@ -164,6 +164,9 @@ func (r *Report) Text() string {
 	}
 	fmt.Fprintf(&b, "\n%s\n\n%s", r.Sentence(), table.Frame(header(), [][][]string{r.lines()}))
 	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	if r.profiles != nil {
+		fmt.Fprintf(&b, "\n%s\n", r.profiles.text())
+	}
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "INVALID %s\n", m)
 	}
@@ -183,14 +186,12 @@ func (r *Report) Markdown() string {
 	for _, d := range r.differenceLines() {
 		fmt.Fprintf(&b, "- differing: %s\n", plaintext.Markdown(d))
 	}
-	fmt.Fprintf(&b, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
-	for _, line := range r.lines() {
-		for i := range line {
-			line[i] = plaintext.Markdown(line[i])
-		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
-	}
+	markdownTable(&b, header(), r.lines())
 	fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.legend()))
+	if r.profiles != nil {
+		markdownTable(&b, r.profiles.header(), r.profiles.lines())
+		fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.profiles.legend()))
+	}
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "- INVALID %s\n", plaintext.Markdown(m))
 	}
@@ -198,4 +199,16 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "- %s\n", plaintext.Markdown(n))
 	}
 	return b.String()
+}
+
+// markdownTable writes a table after an empty line.
+func markdownTable(b *strings.Builder, header []string, lines [][]string) {
+	fmt.Fprintf(b, "\n| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
+	for _, line := range lines {
+		cells := make([]string, len(line))
+		for i := range line {
+			cells[i] = plaintext.Markdown(line[i])
+		}
+		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
+	}
 }

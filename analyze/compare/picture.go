@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+// The keys of the picture's colours.
+const (
+	dotKey = iota + 1
+	shiftKey
+	otherKey
+)
+
+// mostPanels is how many metrics a picture has: of more only those that decide.
+const mostPanels = 10
+
+// Figure is the picture of a comparison: one row for each metric, with the change of each
+// pair, the estimate with its interval, and the margin as a band.
+func (r *Report) Figure() figure.Figure {
+	f := figure.Figure{
+		Name: "compare", Kind: figure.Lines,
+		Title:    fmt.Sprintf("B against A: %s", r.Word()),
+		Subtitle: fmt.Sprintf("%s The grey band is the margin of %s: what lies inside is equivalent.", r.Sentence(), percentText(100*r.Margin)),
+		X:        figure.Axis{Label: "change of B against A", Unit: "%"},
+		Y:        figure.Axis{Label: "pair (0: the estimate)"},
+		Notes:    r.differenceLines(),
+	}
+	if !r.Interleaved {
+		f.Y.Label = "run (0: the estimate)"
+		f.Notes = append(f.Notes, "The runs were not made in turns: each dot is a run against the median of A.")
+	}
+	low, high := r.extent()
+	f.X.Min, f.X.Max = &low, &high
+	outside := 0
+	for i := range r.Findings {
+		if len(r.Findings) > mostPanels && !r.Findings[i].Decides {
+			continue
+		}
+		outside += r.panel(&f, &r.Findings[i], &r.rows[i])
+	}
+	if outside > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("%d dot%s of metrics that are shown only lie outside the picture.", outside, plural(outside)))
+	}
+	last := 1.0
+	for _, s := range f.Series {
+		for _, y := range s.Y {
+			last = max(last, y)
+		}
+	}
+	below := -1.0
+	last++
+	f.Y.Min, f.Y.Max = &below, &last
+	return f
+}
+
+// panel adds the row of one metric and returns how many of its dots lie outside.
+func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outside int) {
+	n, first := len(f.Panels), len(f.Series)
+	title := found.Name + ": " + changeText(found)
+	if found.Decides {
+		title += ", " + string(found.Verdict)
+	} else {
+		title += " (shown only)"
+	}
+	f.Panels = append(f.Panels, title)
+	f.Steps = append(f.Steps, figure.Boundary{X: 0, Panel: n})
+	f.Grey = append(f.Grey, figure.Stretch{From: Percent(-math.Log1p(r.Margin)), To: 100 * r.Margin, Panel: n})
+	for _, s := range r.dots(one) {
+		for _, x := range s.X {
+			if x < *f.X.Min || x > *f.X.Max {
+				outside++
+			}
+		}
+		f.Series = append(f.Series, s)
+	}
+	shift := figure.Series{Name: "estimate with its 95 % interval", Key: shiftKey}
+	for _, v := range []float64{found.Low, found.Shift, found.High} {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			continue
+		}
+		shift.X, shift.Y = append(shift.X, Percent(v)), append(shift.Y, 0)
+	}
+	f.Series = append(f.Series, shift)
+	for i := first; i < len(f.Series); i++ {
+		f.Series[i].Panel = n
+		if n > 0 {
+			f.Series[i].Name = "" // the legend has it once
+		}
+	}
+	return outside
+}
+
+// dots returns the changes of one metric: of each pair, or of all runs against the
+// median of A.
+func (r *Report) dots(one *row) []figure.Series {
+	if r.Interleaved {
+		s := figure.Series{Name: "a pair", Key: dotKey, Loose: true}
+		for i, p := range pairsOf(r.A.Runs, r.B.Runs) {
+			s.X = append(s.X, 100*(one.b.values[p.b]/one.a.values[p.a]-1))
+			s.Y = append(s.Y, float64(i+1))
+		}
+		return []figure.Series{s}
+	}
+	middle := one.a.median()
+	against := func(name string, key int, c *column) figure.Series {
+		s := figure.Series{Name: name, Key: key, Loose: true}
+		for i, v := range c.list() {
+			s.X, s.Y = append(s.X, 100*(v/middle-1)), append(s.Y, float64(i+1))
+		}
+		return s
+	}
+	return []figure.Series{against("a run of B", dotKey, &one.b), against("a run of A", otherKey, &one.a)}
+}
+
+// extent returns the ends of the axis: those of the metrics that decide, their intervals
+// and the margin. Others may deviate so much that nothing could be read.
+func (r *Report) extent() (low, high float64) {
+	low, high = Percent(-math.Log1p(r.Margin)), 100*r.Margin
+	for i := range r.Findings {
+		found := &r.Findings[i]
+		if !found.Decides {
+			continue
+		}
+		for _, s := range r.dots(&r.rows[i]) {
+			for _, x := range s.X {
+				low, high = min(low, x), max(high, x)
+			}
+		}
+		for _, v := range []float64{found.Low, found.High} {
+			if !math.IsInf(v, 0) && !math.IsNaN(v) {
+				low, high = min(low, Percent(v)), max(high, Percent(v))
+			}
+		}
+	}
+	room := .06 * (high - low)
+	return low - room, high + room
+}

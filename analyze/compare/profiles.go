@@ -1,0 +1,159 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/cpuprofile"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+// shownFunctions is how many functions of profiles are shown.
+const shownFunctions = 12
+
+// profiles are what the members' CPU profiles say of both sides.
+type profiles struct {
+	functions []function // those that differ most first
+	total     function
+	a, b      int // profiles of each side
+	problems  []string
+}
+
+// function is the processor time of a function in all members, in microseconds for each
+// request that was answered.
+type function struct {
+	name string
+	a, b float64
+}
+
+func (f *function) difference() float64 { return f.b - f.a }
+
+// spent is the processor time of one side by function.
+type spent struct {
+	self     map[string]time.Duration
+	total    time.Duration
+	requests float64
+	profiles int
+}
+
+// readProfiles reads the profiles of both sides. It returns nil unless both have some.
+// Runs have whole profiles of all members, or are left out.
+func readProfiles(a, b Side) *profiles {
+	p := &profiles{}
+	x, y := p.side(a), p.side(b)
+	if x.profiles == 0 || y.profiles == 0 {
+		return nil
+	}
+	p.a, p.b = x.profiles, y.profiles
+	per := func(s *spent, d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / s.requests }
+	p.total = function{"all functions", per(x, x.total), per(y, y.total)}
+	for name := range x.self {
+		p.functions = append(p.functions, function{name, per(x, x.self[name]), per(y, y.self[name])})
+	}
+	for name := range y.self {
+		if _, both := x.self[name]; !both {
+			p.functions = append(p.functions, function{name, 0, per(y, y.self[name])})
+		}
+	}
+	slices.SortFunc(p.functions, func(f, g function) int {
+		return cmp.Or(cmp.Compare(math.Abs(g.difference()), math.Abs(f.difference())), cmp.Compare(g.a, f.a), cmp.Compare(f.name, g.name))
+	})
+	return p
+}
+
+// side reads the profiles of one side.
+func (p *profiles) side(s Side) *spent {
+	sum := &spent{self: map[string]time.Duration{}}
+	for _, r := range s.Runs {
+		if err := sum.add(r); err != nil {
+			p.problems = append(p.problems, fmt.Sprintf("the profiles of %s are left out: %v", r.Run.Info.Tag, err))
+		}
+	}
+	return sum
+}
+
+// add adds the profiles of one run, of which there may be none.
+func (s *spent) add(r Recorded) error {
+	members := r.Run.Info.Record.Members
+	var all []*cpuprofile.Profile
+	length := time.Duration(0)
+	for _, m := range members {
+		for _, one := range m.Profiles {
+			if one.Kind != "cpu" || !filepath.IsLocal(one.File) {
+				continue
+			}
+			read, err := readProfile(filepath.Join(r.Folder, r.Run.Info.Record.Tag, one.File))
+			if err != nil {
+				return err
+			}
+			all, length = append(all, read), max(length, one.Length)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	rate := rateOf(r.Run)
+	switch {
+	case len(all) != len(members):
+		return fmt.Errorf("there must be one of each of the %d members, got %d", len(members), len(all))
+	case !rate.Known() || rate.Value <= 0 || length <= 0:
+		return errors.New("no throughput is known")
+	}
+	s.requests += rate.Value * length.Seconds()
+	for _, read := range all {
+		s.profiles++
+		s.total += read.Total
+		for name, used := range read.Self {
+			s.self[name] += used
+		}
+	}
+	return nil
+}
+
+// rateOf is the throughput of the run while its members were profiled, which is in its
+// first step.
+func rateOf(r *run.Run) run.Measure {
+	if len(r.Stages) == 0 {
+		return run.Missing("no step")
+	}
+	return r.Stages[0].Throughput.Average
+}
+
+func readProfile(path string) (*cpuprofile.Profile, error) {
+	data, err := regularfile.Read(path, cpuprofile.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return cpuprofile.Parse(bytes.NewReader(data))
+}
+
+// header names the columns of lines.
+func (p *profiles) header() []string {
+	return []string{"function", "A", "B", "difference"}
+}
+
+// lines are the functions that differ most, and the sum of all.
+func (p *profiles) lines() (out [][]string) {
+	for _, f := range append([]function{p.total}, p.functions[:min(len(p.functions), shownFunctions)]...) {
+		out = append(out, []string{f.name, number(f.a), number(f.b), fmt.Sprintf("%+.3g", f.difference())})
+	}
+	return out
+}
+
+// legend explains lines.
+func (p *profiles) legend() string {
+	return fmt.Sprintf("Processor time in functions themselves, in all members, in microseconds for each request, from %d profiles of A and %d of B; those that differ most come first. Profiles never decide.", p.a, p.b)
+}
+
+// text is the table for a terminal.
+func (p *profiles) text() string {
+	return table.Frame(p.header(), [][][]string{p.lines()}) + "\n" + p.legend() + "\n"
+}

@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// profileOf returns a CPU profile of functions and their milliseconds.
+func profileOf(functions ...any) []byte {
+	number := func(at protowire.Number, v uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, at, protowire.VarintType), v)
+	}
+	part := func(at protowire.Number, parts ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, at, protowire.BytesType), bytes.Join(parts, nil))
+	}
+	all := bytes.Join([][]byte{part(6), part(6, []byte("cpu")), part(6, []byte("nanoseconds")), part(1, number(1, 1), number(2, 2))}, nil)
+	for i := 0; i+1 < len(functions); i += 2 {
+		id := uint64(i/2 + 1)
+		all = append(all, part(6, []byte(functions[i].(string)))...)
+		all = append(all, part(5, number(1, id), number(2, id+2))...)
+		all = append(all, part(4, number(1, id), part(4, number(1, id)))...)
+		all = append(all, part(2, number(1, id), number(2, uint64(functions[i+1].(int))*1_000_000))...)
+	}
+	return all
+}
+
+// profiled gives every run of a side two members with the profile.
+func profiled(t *testing.T, s Side, profile []byte) {
+	t.Helper()
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		r.Folder = t.TempDir()
+		record := r.Run.Info.Record
+		record.Members = make([]results.Member, 2)
+		for m := range record.Members {
+			name := []string{"profiles/1-cpu.pprof", "profiles/2-cpu.pprof"}[m]
+			record.Members[m].Profiles = []results.Profile{{Kind: "cpu", File: name, Length: 2 * time.Second}}
+			path := filepath.Join(r.Folder, record.Tag, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatalf("make the folder: %v", err)
+			}
+			if err := os.WriteFile(path, profile, 0o600); err != nil {
+				t.Fatalf("write the profile: %v", err)
+			}
+		}
+	}
+}
+
+// TestProfiles: functions stand side by side in microseconds for each request, those
+// that differ most first.
+func TestProfiles(t *testing.T) {
+	a, b := side("A", 0, 1, 1000, 1000), side("B", 60, 1, 500, 500)
+	profiled(t, a, profileOf("raft.Step", 100, "bbolt.put", 50))
+	profiled(t, b, profileOf("raft.Step", 50, "slow.New", 75))
+	r := compared(t, a, b)
+	text := r.Text()
+	// Two members with 100 ms each in 2 s at 1,000/s are 100 us a request.
+	at := strings.Index(text, "|      function |")
+	if at < 0 {
+		t.Fatalf("no table of functions:\n%s", text)
+	}
+	var rows []string
+	for line := range strings.Lines(text[at:]) {
+		if strings.HasPrefix(line, "| ") {
+			rows = append(rows, strings.Join(strings.Fields(strings.ReplaceAll(line, "|", " ")), " "))
+		}
+	}
+	want := []string{"function A B difference", "all functions 150 250 +100", "slow.New 0 150 +150", "bbolt.put 50 0 -50", "raft.Step 100 100 +0"}
+	if strings.Join(rows, "\n") != strings.Join(want, "\n") {
+		t.Errorf("functions:\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
+	}
+	if md := r.Markdown(); !strings.Contains(md, "| slow.New | 0 | 150 | +150 |") {
+		t.Errorf("Markdown has no row of a function:\n%s", md)
+	}
+	var d document
+	if js, err := r.JSON(); err != nil || json.Unmarshal([]byte(js), &d) != nil || d.Profiles == nil || d.Profiles.Functions[0] != (documentFunction{"slow.New", 0, 150}) || d.Profiles.ProfilesA != 4 {
+		t.Errorf("JSON has the profiles %+v (%v), want slow.New first and four of A", d.Profiles, err)
+	}
+}
+
+// TestSomeProfiles: profiles that cannot be compared are left out with a note.
+func TestSomeProfiles(t *testing.T) {
+	a, b := side("A", 0, 1, 1000, 1000), side("B", 60, 1, 500, 500)
+	if r := compared(t, a, b); r.profiles != nil {
+		t.Error("there are profiles of runs that have none")
+	}
+	profiled(t, a, profileOf("raft.Step", 100))
+	if r := compared(t, a, b); r.profiles != nil {
+		t.Error("there are profiles, though B has none")
+	}
+	profiled(t, b, profileOf("raft.Step", 100))
+	b.Runs[1].Run.Info.Record.Members[1].Profiles = nil
+	a.Runs[0].Run.Info.Record.Members[1].Profiles[0].File = "profiles/none.pprof"
+	r := compared(t, a, b)
+	notes := strings.Join(r.Notes, "\n")
+	if r.profiles == nil || r.profiles.a != 2 || r.profiles.b != 2 {
+		t.Fatalf("the profiles are %+v, want those of one run of each side", r.profiles)
+	}
+	for _, want := range []string{"the profiles of A1 are left out", "the profiles of B2 are left out: there must be one of each of the 2 members, got 1"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes lack %q:\n%s", want, notes)
+		}
+	}
+}
