@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Real comparisons of which the truth is known: scripts/verdicts-real.sh [FOLDER].
+#
+# Twenty comparisons of etcd with itself (at most one may find B worse), and five in which
+# B's clients are held back by 1 ms (each must find B worse): 8 pairs, 5 s of load a side,
+# about two hours and a half on an idle machine. FOLDER (results/verdicts-real) has a
+# folder for each comparison. Those that are done are skipped, so that the script may be
+# interrupted and started again. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s DELAY=1ms
+# VERSION=3.6.16.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mkdir -p "${1:-results/verdicts-real}" && cd "${1:-results/verdicts-real}" && pwd)
+nulls=${NULLS:-20} planted=${PLANTED:-5} pairs=${PAIRS:-8} load=${LOAD:-5s} delay=${DELAY:-1ms} version=${VERSION:-3.6.16}
+dbtester=$PWD/bin/dbtester
+cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dbtester}
+
+"$dbtester" install --cache "$cache" "etcd@$version"
+go build -trimpath -o bin/delayed ./tools/delayed
+# wrapper DELAY writes the executable of a side: the release behind the proxy.
+wrapper() {
+	printf '#!/bin/sh\nexec %q -delay %s %q "$@"\n' "$PWD/bin/delayed" "$1" "$cache/etcd/$version/etcd" >"$folder/etcd-delayed-$1"
+	chmod +x "$folder/etcd-delayed-$1"
+}
+wrapper 0s
+wrapper "$delay"
+sed "s/^load: .*/load: {operation: write, duration: $load, clients: 10, key_size: 8, value_size: 256}/" scripts/verdicts-real.yaml >"$folder/experiment.yaml"
+
+# compare NAME FLAGS... makes one comparison, unless it was made. Its folder appears when
+# it is whole; the records of its runs are removed, and the report of all remains.
+compare() {
+	local out=$folder/$1 status=0
+	shift
+	test -e "$out/exit-code" && return
+	rm -rf "$out" "$out.part"
+	echo "verdicts-real: $(basename "$out")" >&2
+	"$dbtester" compare --local --cache "$cache" --config "$folder/experiment.yaml" --pairs "$pairs" --results "$out.part" "$@" >/dev/null 2>"$folder/last.log" || status=$?
+	case $status in
+	0 | 3 | 4 | 5) ;;
+	*)
+		tail -20 "$folder/last.log" >&2
+		exit "$status"
+		;;
+	esac
+	rm -rf "$out.part/a" "$out.part/b"
+	echo "$status" >"$out.part/exit-code"
+	mv "$out.part" "$out"
+}
+
+for i in $(seq -w "$nulls"); do
+	compare "null-$i" --a-version "$version" --b-version "$version"
+done
+for i in $(seq -w "$planted"); do
+	compare "planted-$i" --a-version "$version" --b-version "$version" --a-exec "$folder/etcd-delayed-0s" --b-exec "$folder/etcd-delayed-$delay"
+done
+
+# count PATTERN CODE prints how many comparisons ended so.
+count() { cat "$folder"/$1-*/exit-code | grep -cx "$2" || true; }
+printf '| comparison | n | same or better (0) | not valid (3) | worse (4) | inconclusive (5) |\n|---|---|---|---|---|---|\n' >"$folder/summary.md"
+for kind in null planted; do
+	all=$(ls -d "$folder/$kind"-*/ 2>/dev/null | wc -l)
+	test "$all" = 0 || printf '| %s | %s | %s | %s | %s | %s |\n' "$kind" "$all" "$(count $kind 0)" "$(count $kind 3)" "$(count $kind 4)" "$(count $kind 5)" >>"$folder/summary.md"
+done
+cat "$folder/summary.md"
+failed=0
+test "$(count null 4)" -le $((nulls / 20)) || { echo "verdicts-real: $(count null 4) of $nulls comparisons of equal sides found B worse" >&2; failed=1; }
+test "$planted" = 0 || test "$(count planted 4)" = "$planted" || { echo "verdicts-real: $(count planted 4) of $planted planted delays were found" >&2; failed=1; }
+exit $failed
