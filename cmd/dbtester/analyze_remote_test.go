@@ -24,9 +24,7 @@ func program(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	a := &app{streams: streams{strings.NewReader(""), &o, &e}, registry: all.Registry(), self: []string{"dbtester", "serve"}, last: &lastWords{}}
-	root := newRoot(a)
-	root.SetArgs(args)
-	code = a.exitCode(root.ExecuteContext(t.Context()))
+	code = a.execute(t.Context(), args)
 	return code, o.String(), e.String()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type compareFlags struct {
 	margin  string
 	format  string
 	keyFile string
+	output  string
 	made    makeFlags
 }
 
@@ -64,7 +66,7 @@ func (b *boundary) sides(args []string) (from, to []string) {
 func newCompare(a *app) *cobra.Command {
 	f := compareFlags{to: boundary{at: -1}}
 	cmd := &cobra.Command{
-		Use:   "compare RUN... --to RUN... | --a FILE --b FILE",
+		Use:   "compare RUN... --to RUN... | --a FILE --b FILE | --config FILE --b-version VERSION",
 		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runCompare(cmd.Context(), &f, args) },
 	}
@@ -78,6 +80,8 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
 	flags.StringVar(&f.format, "format", "text", "text, json, csv, markdown or benchstat")
+	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, else that of --results)")
+	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128 ends it after a wrong flag or file")
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL (default: those of the environment)")
 	return cmd
 }
@@ -104,13 +108,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 			return usageError{fmt.Errorf("metric must be one of %s, got %q", strings.Join(compare.Names(), ", "), m)}
 		}
 	}
-	render, ok := map[string]func(*compare.Report) (string, error){
-		"text":      func(r *compare.Report) (string, error) { return r.Text(), nil },
-		"markdown":  func(r *compare.Report) (string, error) { return r.Markdown(), nil },
-		"benchstat": func(r *compare.Report) (string, error) { return r.Benchstat(), nil },
-		"json":      (*compare.Report).JSON,
-		"csv":       (*compare.Report).CSV,
-	}[f.format]
+	render, ok := compare.Formats()[f.format]
 	if !ok {
 		return usageError{fmt.Errorf("format must be text, json, csv, markdown or benchstat, got %q", f.format)}
 	}
@@ -126,17 +124,24 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 		return err
 	}
 	fmt.Fprint(a.out, text)
+	if f.output != "" {
+		if err := report.Write(f.output); err != nil {
+			return errors.Join(err, verdictError(report))
+		}
+	}
 	return verdictError(report)
 }
 
 // compareReport compares recorded runs, or makes runs in turns.
 func (a *app) compareReport(ctx context.Context, f *compareFlags, o compare.Options, args []string) (report *compare.Report, err error) {
 	from, to := f.to.sides(args)
-	if f.made.a != "" || f.made.b != "" {
+	if f.made.asked() {
 		if len(args) > 0 || f.to.at >= 0 {
-			return nil, usageError{errors.New("name runs, or experiment files with --a and --b")}
+			return nil, usageError{errors.New("name runs, or experiment files with --a and --b or --config")}
 		}
-		return a.makePairs(ctx, &f.made, o)
+		report, err := a.makePairs(ctx, &f.made, o)
+		f.output = cmp.Or(f.output, f.made.control.results)
+		return report, err
 	}
 	if len(from) == 0 || len(to) == 0 {
 		return nil, usageError{errors.New("name the result folders of A, then --to, then those of B")}

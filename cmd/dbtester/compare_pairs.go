@@ -5,89 +5,180 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/compare"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 // makeFlags are those of a comparison that makes its runs.
 type makeFlags struct {
-	a, b         string
+	config       string
+	a, b         versus.Side
 	pairs, until int
+	budget       time.Duration
+	flags        *pflag.FlagSet
 	control      controlFlags // those that runs need
 }
 
 func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
-	flags.StringVar(&f.a, "a", "", "instead of recorded runs: experiment file of A, with one database")
-	flags.StringVar(&f.b, "b", "", "experiment file of B")
-	flags.IntVar(&f.pairs, "pairs", 8, "with --a and --b: pairs of runs to make, in the order A B B A, each on a fresh cluster")
-	flags.IntVar(&f.until, "until", 0, "with --a and --b: make two more pairs at a time up to this number while the result is inconclusive (default: as --pairs)")
+	f.a.Name, f.b.Name, f.flags = "A", "B", flags
+	flags.StringVarP(&f.config, "config", "c", "", "instead of recorded runs: experiment file of both A and B, with one database, to compare two versions or executables of it")
+	for name, s := range map[string]*versus.Side{"a": &f.a, "b": &f.b} {
+		flags.StringVar(&s.File, name, "", "instead of recorded runs: experiment file of "+s.Name+", with one database")
+		flags.StringVar(&s.Version, name+"-version", "", "release that "+s.Name+" runs in place of its file's; with an executable, the release whose defaults it has")
+		flags.StringVar(&s.Exec, name+"-exec", "", "executable that "+s.Name+" runs in place of its file's server")
+		flags.StringVar(&s.Source, name+"-source", "", "git checkout that "+s.Name+"'s executable is built from, into the cache (etcd)")
+	}
+	flags.IntVar(&f.pairs, "pairs", 8, "pairs of runs to make, in the order A B B A, each on a fresh cluster")
+	flags.IntVar(&f.until, "until", 0, "make two more pairs at a time up to this number while the result is inconclusive (default: as --pairs)")
+	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned in place of --pairs and --until")
 	c := &f.control
-	flags.StringVar(&c.results, "results", "", "with --a and --b: folder to make the folders a and b of result folders in (default: compare in A's folder of results)")
-	flags.BoolVar(&c.local, "local", false, "with --a and --b: run the agents of loopback hosts inside this process")
+	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results)")
+	flags.BoolVar(&c.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&c.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&c.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
-	registerCache(flags, &c.cache, "directory of releases for --local")
+	registerCache(flags, &c.cache, "directory of releases for --local, and of builds")
 	c.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
 	c.tools.register(flags, a.registry)
 	c.noUpload = true
 }
 
-// makePairs makes the runs of a comparison.
-func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*compare.Report, error) {
-	s := compare.Session{Options: o, Pairs: f.pairs, Until: cmp.Or(f.until, f.pairs)}
-	if err := s.Check(); err != nil {
-		return nil, usageError{err}
-	}
-	files := map[string]string{"A": f.a, "B": f.b}
-	for _, side := range []string{"A", "B"} {
-		if files[side] == "" {
-			return nil, usageError{errors.New("a comparison needs both --a FILE and --b FILE")}
-		}
-		e, err := a.readExperiment(files[side])
-		if err != nil {
-			return nil, err
-		}
-		if err := oneRun(e, files[side]); err != nil {
-			return nil, usageError{err}
-		}
-		if f.control.results == "" { // of A
-			f.control.results = filepath.Join(e.Results, "compare")
-		}
-		if err := a.checkFill(forecast.All(e, f.control.machine(e))); err != nil {
-			return nil, err
-		}
-	}
-	s.Say = func(text string) { fmt.Fprintf(a.err, "dbtester: %s\n", plaintext.Visible(text)) }
-	s.Make = func(ctx context.Context, side string) (string, error) { return a.makeRun(ctx, f, side, files[side]) }
-	return s.Conduct(ctx)
+// asked reports whether runs are to be made.
+func (f *makeFlags) asked() bool {
+	return f.config != "" || f.a.File != "" || f.b.File != "" || f.a.Given() || f.b.Given()
 }
 
-// oneRun returns an error if an experiment is not one run of one database.
-func oneRun(e *config.Experiment, path string) error {
-	switch {
-	case len(e.Databases) != 1:
-		return fmt.Errorf("%s must have one database to be compared, got %d", path, len(e.Databases))
-	case e.Trials > 1:
-		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
+// files gives both sides their experiment files.
+func (f *makeFlags) files() error {
+	if f.config != "" {
+		if f.a.File != "" || f.b.File != "" {
+			return errors.New("--config is the file of both sides: give it, or --a and --b")
+		}
+		if !f.a.Given() && !f.b.Given() {
+			return errors.New("--config needs what A or B runs: --a-version, --a-exec, --a-source, --b-version, --b-exec or --b-source")
+		}
+		f.a.File, f.b.File = f.config, f.config
+	}
+	if f.a.File == "" || f.b.File == "" {
+		return errors.New("a comparison needs both --a FILE and --b FILE, or --config FILE")
 	}
 	return nil
 }
 
+// session returns the plan of the comparison, of which the runs are not known yet.
+func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
+	if f.flags.Changed("budget") {
+		if f.flags.Changed("pairs") || f.flags.Changed("until") {
+			return nil, errors.New("--budget plans the pairs: give it, or --pairs and --until")
+		}
+		if f.budget <= 0 {
+			return nil, fmt.Errorf("budget must be positive, got %v", f.budget)
+		}
+	}
+	begun := time.Now()
+	s := &compare.Session{Options: o, Pairs: f.pairs, Until: cmp.Or(f.until, f.pairs)}
+	if f.budget > 0 {
+		s.Until = 0
+		s.Budget = compare.Budget{Time: f.budget, Elapsed: func() time.Duration { return time.Since(begun) }}
+	}
+	return s, s.Check()
+}
+
+// makePairs makes the runs of a comparison.
+func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*compare.Report, error) {
+	s, err := f.session(o)
+	if err == nil {
+		err = f.files()
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	pair, err := a.prepareSides(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if s.Budget.Pair = pair; f.budget > 0 {
+		if err := s.Check(); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	s.Change = versus.Change(&f.a, &f.b)
+	s.Say = func(text string) { fmt.Fprintf(a.err, "dbtester: %s\n", plaintext.Visible(text)) }
+	s.Make = func(ctx context.Context, side string) (string, error) {
+		if side == f.b.Name {
+			return a.makeRun(ctx, f, &f.b, "b")
+		}
+		return a.makeRun(ctx, f, &f.a, "a")
+	}
+	return s.Conduct(ctx)
+}
+
+// runOverhead is about how long a run takes beside its load: three members start, stop
+// and are collected.
+const runOverhead = 5 * time.Second
+
+// prepareSides obtains what both sides run, and checks their files. It returns about how
+// long a pair takes, 0 if that is not known.
+func (a *app) prepareSides(ctx context.Context, f *makeFlags) (pair time.Duration, err error) {
+	cache, err := cacheDir(f.control.cache)
+	if err != nil {
+		return 0, err
+	}
+	p := versus.Preparer{
+		Registry: a.registry, Catalog: control.Catalog(a.registry), Upstream: f.a.Given() || f.b.Given(),
+		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, plaintext.Visible(line)) }},
+	}
+	known := true
+	for _, side := range []*versus.Side{&f.a, &f.b} {
+		warnings, err := p.Prepare(ctx, side)
+		for _, w := range warnings {
+			fmt.Fprintln(a.err, w)
+		}
+		if mistake := (versus.MistakeError{}); errors.As(err, &mistake) || errors.Is(err, os.ErrNotExist) {
+			return 0, usageError{err}
+		}
+		if err != nil {
+			return 0, err
+		}
+		e, _, err := side.Read(p.Catalog)
+		if err != nil {
+			return 0, err
+		}
+		if f.control.results == "" { // of A
+			f.control.results = filepath.Join(e.Results, "compare")
+		}
+		forecasts := forecast.All(e, f.control.machine(e))
+		if err := a.checkFill(forecasts); err != nil {
+			return 0, err
+		}
+		for _, one := range forecasts {
+			known = known && (one.Exact || one.Length > 0)
+			pair += one.Length + runOverhead
+		}
+	}
+	if !known {
+		pair = 0
+	}
+	return pair, nil
+}
+
 // makeRun makes one run and returns its folder. A run that is not valid is no error: the
 // comparison reads its marks.
-func (a *app) makeRun(ctx context.Context, f *makeFlags, side, path string) (string, error) {
-	e, _, err := config.Read(path, control.Catalog(a.registry)) // its warnings were printed
+func (a *app) makeRun(ctx context.Context, f *makeFlags, side *versus.Side, folder string) (string, error) {
+	e, _, err := side.Read(control.Catalog(a.registry)) // its warnings were printed
 	if err != nil {
 		return "", err
 	}
-	e.Results = filepath.Join(f.control.results, map[string]string{"A": "a", "B": "b"}[side])
+	e.Results = filepath.Join(f.control.results, folder)
 	if f.control.link.certs != "" {
 		e.AgentCerts = f.control.link.certs
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,10 @@ func TestCompare(t *testing.T) {
 		}
 		return list
 	}
+	small := filepath.Join(t.TempDir(), "small.yaml")
+	if err := os.WriteFile(small, []byte("hosts: [127.0.0.1]\nload: {duration: 5s}\ndatabases: {etcd: }\n"), 0o600); err != nil {
+		t.Fatalf("write the file: %v", err)
+	}
 	metric := "--metric=p50"
 	for _, tt := range []struct {
 		name      string
@@ -65,6 +70,18 @@ func TestCompare(t *testing.T) {
 		{"unknown format", args("--format", "xml", a, "--to", b), exitUsage, "", `got "xml"`},
 		{"margin", args("--margin", "0.03", a, "--to", b), exitUsage, "", `got "0.03"`},
 		{"A without B", args("--a", "../../test-configs/local-etcd-write-100k.yaml"), exitUsage, "", "needs both --a FILE and --b FILE"},
+		{"a version without a file", args("--b-version", "3.6.16"), exitUsage, "", "needs both --a FILE and --b FILE, or --config FILE"},
+		{"one file and no change", args("--config", "x.yaml"), exitUsage, "", "--config needs what A or B runs"},
+		{"three files", args("--config", "x.yaml", "--a", "y.yaml", "--b-version", "3.6.16"), exitUsage, "", "--config is the file of both sides"},
+		{"an absent executable", args("--config", "../../test-configs/local-etcd-write-100k.yaml", "--b-exec", "/nowhere/etcd"), exitUsage, "", "/nowhere/etcd"},
+		{"budget and pairs", args("--a", "x.yaml", "--b", "y.yaml", "--budget", "20m", "--pairs", "4"), exitUsage, "", "--budget plans the pairs"},
+		{"no budget", args("--a", "x.yaml", "--b", "y.yaml", "--budget", "0s"), exitUsage, "", "budget must be positive, got 0s"},
+		{"a small budget", args("--config", small, "--b-version", "3.6.16", "--budget", "1m"), exitUsage, "", "budget must allow 8 pairs and 2 more to confirm"},
+		{"good for bisect", args("--bisect", "--metric", "throughput", a, "--to", b[:3]), bisectGood, "", ""},
+		{"bad for bisect", args("--bisect", metric, a, "--to", b), bisectBad, "", "B is worse"},
+		{"not known for bisect", args("--bisect", metric, a[:2], "--to", b[:2]), bisectSkip, "", "It is not known"},
+		{"invalid for bisect", args("--bisect", metric, a, "--to", b, invalid), bisectSkip, "", "not valid"},
+		{"wrong for bisect", args("--margn", "5%", "--bisect", a, "--to", b), bisectEnd, "", "margn"},
 		{"runs and files", args("--a", "x.yaml", "--b", "y.yaml", a), exitUsage, "", "name runs, or experiment files"},
 		{"odd pairs", args("--a", "x.yaml", "--b", "y.yaml", "--pairs", "3"), exitUsage, "", "pairs must be an even number of at least 2, got 3"},
 		{"until before pairs", args("--a", "x.yaml", "--b", "y.yaml", "--until", "4"), exitUsage, "", "until must be an even number of at least the 8 pairs, got 4"},
@@ -75,5 +92,22 @@ func TestCompare(t *testing.T) {
 		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
 			t.Errorf("%s: exit code %d, want %d with %q and %q:\n%s%s", tt.name, code, tt.code, tt.out, tt.errs, out, errs)
 		}
+	}
+}
+
+// TestCompareOutput: the report is written in all formats whatever the verdict is.
+func TestCompareOutput(t *testing.T) {
+	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
+	dir := filepath.Join(t.TempDir(), "out")
+	code, out, errs := program(t, "compare", "--metric", "p50", "--output", dir, a[0], a[1], a[2], a[3], "--to", b[0], b[1], b[2], b[3])
+	if code != exitWorse {
+		t.Errorf("exit code %d, want %d:\n%s", code, exitWorse, errs)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "compare.txt"))
+	if err != nil || string(text) != out {
+		t.Errorf("compare.txt: %v, want what was printed:\n%s", err, text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "compare.svg")); err != nil {
+		t.Errorf("the picture: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	seen := 0
 	for _, doc := range documents(t) {
-		for _, line := range commandLines(doc.text, "sh") {
+		for _, line := range append(commandLines(doc.text, "sh"), jobLines(doc.text)...) {
 			words := shellWords(line)
 			var err error
 			switch {
@@ -104,6 +104,18 @@ func commandLines(markdown, language string) (list []string) {
 		for line := range strings.Lines(block) {
 			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 			list = append(list, regexp.MustCompile(`&&|\|\|?|;|&(?: |$)`).Split(line, -1)...)
+		}
+	}
+	return list
+}
+
+// jobLines are the commands of dbtester and make that the steps of a job in YAML run.
+func jobLines(markdown string) (list []string) {
+	for _, block := range blocks(markdown, "yaml") {
+		block = regexp.MustCompile(`>-\n\s+`).ReplaceAllString(block, "")
+		block = regexp.MustCompile(`\n\s+(--)`).ReplaceAllString(block, " $1")
+		for _, match := range regexp.MustCompile(`(?m)^\s*(?:- )?run: (.*)$`).FindAllStringSubmatch(block, -1) {
+			list = append(list, match[1])
 		}
 	}
 	return list
@@ -191,6 +203,10 @@ func TestParseCommand(t *testing.T) {
 		if err := parseCommand(words[1:]); (err == nil) != good {
 			t.Errorf("%s: %v", line, err)
 		}
+	}
+	job := "```yaml\nsteps:\n  - run: make build\n  - run: >-\n      dbtester compare --local\n      --confg FILE >>\"$OUT\"\n```\n"
+	if got := jobLines(job); len(got) != 2 || got[0] != "make build" || strings.Join(shellWords(got[1]), " ") != "dbtester compare --local --confg FILE" {
+		t.Errorf("a job's commands are %q, want both, the second on one line", got)
 	}
 	if findTargets("build: x\n\t...\n", []string{"-s", "build", "GO=go"}) != nil || findTargets("build: x\n", []string{"bild"}) == nil {
 		t.Error("targets")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,6 +56,7 @@ type app struct {
 	registry *database.Registry
 	self     []string // argv that runs this program again
 	last     *lastWords
+	bisect   bool // exit codes are those of git bisect run
 }
 
 // run runs one command line and returns its exit code.
@@ -68,9 +71,42 @@ func run(args []string, in io.Reader, out, errw io.Writer) int {
 	}
 	a := &app{streams: streams{in, out, errw}, registry: all.Registry(), self: []string{self, "serve"}, last: last}
 	cobra.EnablePrefixMatching = true // "dbtester ana" is an old habit
+	return a.execute(ctx, args)
+}
+
+// execute runs one command line and returns its exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
-	return a.exitCode(root.ExecuteContext(ctx))
+	code := a.exitCode(root.ExecuteContext(ctx))
+	if a.bisect || slices.Contains(args, "--bisect") { // also where a wrong flag stands before it
+		return bisectCode(code)
+	}
+	return code
+}
+
+// The exit codes of compare --bisect: those of git bisect run, which ends at codes
+// above 127.
+const (
+	bisectGood = 0
+	bisectBad  = 1
+	bisectSkip = 125
+	bisectEnd  = 128
+)
+
+// bisectCode returns the code for git bisect run.
+func bisectCode(code int) int {
+	switch code {
+	case exitDone:
+		return bisectGood
+	case exitWorse:
+		return bisectBad
+	case exitUsage:
+		return bisectEnd
+	case exitInterrupted:
+		return exitInterrupted
+	}
+	return bisectSkip
 }
 
 // exitCode prints an error and returns its exit code.
