@@ -22,8 +22,8 @@ var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
 	"agent":                     {"dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
 	"control":                   {"control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
-	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "pkg/results"},
-	"analyze/page":              {"analyze/figure", "analyze/headline", "analyze/table"},
+	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "analyze/trials", "pkg/results"},
+	"analyze/page":              {"pkg/plaintext", "analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {"pkg/rank"},
 	"analyze/packed":            {"pkg/metric", "pkg/results"},
 	"analyze/run":               {"analyze/packed", "analyze/stationary", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
@@ -33,8 +33,8 @@ var layers = map[string][]string{
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
 	"analyze/compare":           {"analyze/cpuprofile", "analyze/figure", "analyze/run", "analyze/table", "pkg/abtest", "pkg/plaintext", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"analyze/cpuprofile":        {},
-	"analyze/table":             {"analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
-	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
+	"analyze/table":             {"analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
+	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"control/fleet":             {"dbtesterpb", "pkg/address", "pkg/clocks", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},
 	"control/salvage":           {"control/fleet", "control/lognotes", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
@@ -97,7 +97,7 @@ var layers = map[string][]string{
 	"pkg/regularfile":           {},
 	"pkg/yamlfile":              {"pkg/address"},
 	"dbtesterpb":                {},
-	"analyze/figure":            {},
+	"analyze/figure":            {"pkg/plaintext"},
 }
 
 // TestLayers parses every file's imports: arrows point one way. Only the program

@@ -29,23 +29,37 @@ type published struct {
 
 // TestPublishedNumbers computes numbers of every published table again from the published
 // records. It reads CSV, JSON and histograms by public libraries, and shares no code with
-// analyze.
+// analyze. An experiment or a report without records fails.
 func TestPublishedNumbers(t *testing.T) {
-	manifests, err := filepath.Glob("test-results/*/records/*/manifest.json")
-	if err != nil || len(manifests) == 0 {
-		t.Fatalf("there are no published records: %v", err)
-	}
 	reports := map[string]*published{}
-	for _, manifest := range manifests {
-		run := filepath.Dir(manifest)
-		report := filepath.Dir(filepath.Dir(run))
-		if reports[report] == nil {
-			reports[report] = &published{report: report}
+	for _, pattern := range []string{"test-results/*/experiment.yaml", "test-results/*/numbers.csv", "test-results/*/records"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
 		}
-		reports[report].records = append(reports[report].records, run)
+		for _, path := range found {
+			report := filepath.Dir(path)
+			manifests, err := filepath.Glob(filepath.Join(report, "records", "*", "manifest.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &published{report: report}
+			for _, manifest := range manifests {
+				p.records = append(p.records, filepath.Dir(manifest))
+			}
+			reports[report] = p
+		}
+	}
+	if len(reports) == 0 {
+		t.Fatal("there are no published results")
 	}
 	for _, p := range reports {
-		t.Run(filepath.Base(p.report), func(t *testing.T) {
+		name := filepath.Base(p.report)
+		if len(p.records) == 0 {
+			t.Errorf("%s has no records: run make results NAMES=%s", p.report, name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
 			printed := readNumbers(t, filepath.Join(p.report, "numbers.csv"))
 			compared := 0
 			for _, run := range p.records {
@@ -103,6 +117,7 @@ func unpacked(t *testing.T, path string) string {
 // numberKey finds a number of numbers.csv by its step's position among those of the row.
 type numberKey struct {
 	run, tag, metric string
+	operation        string // "" for all
 	step             int
 }
 
@@ -110,7 +125,7 @@ func readNumbers(t *testing.T, path string) map[numberKey]float64 {
 	t.Helper()
 	numbers, seen := map[numberKey]float64{}, map[numberKey][]string{}
 	for _, row := range readTable(t, path) {
-		row0 := numberKey{run: row["run"], tag: row["database"], metric: row["metric"]}
+		row0 := numberKey{run: row["run"], tag: row["database"], metric: row["metric"], operation: row["operation"]}
 		if slices.Contains(seen[row0], row["step"]) {
 			continue // a row of the steps' own table repeats one of the first
 		}
@@ -169,7 +184,10 @@ type recordedDatabase struct {
 		}
 		Rate float64
 	}
-	Keys *struct{ After *int64 }
+	Keys *struct {
+		Before, After int64
+		Error         string
+	}
 }
 
 type recordedStep struct {
@@ -217,9 +235,9 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 			key.run, key.tag = manifest.RunID, d.Tag
 			got, ok := printed[key]
 			if !ok {
-				t.Errorf("%s, %s: %s of step %d is not printed, and is %v", run, d.Tag, key.metric, key.step, want)
+				t.Errorf("%s, %s: %s of step %d is not printed, and is %v", run, d.Tag, key.operation+" "+key.metric, key.step, want)
 			} else if math.Abs(got-want) > 1e-9*math.Abs(want) {
-				t.Errorf("%s, %s: %s of step %d is printed as %v, and is %v", run, d.Tag, key.metric, key.step, got, want)
+				t.Errorf("%s, %s: %s of step %d is printed as %v, and is %v", run, d.Tag, key.operation+" "+key.metric, key.step, got, want)
 			}
 			compared++
 		}
@@ -263,12 +281,23 @@ func (c computed) counts() {
 	for metric, column := range map[string]string{"OFFERED": "due", "SENT": "sent", "OK": "ok", "FAILED": "failed", "UNKNOWN": "unknown", "SHED": "shed", "UNSENT": "unsent"} {
 		c.set(metric, 0, sums[column])
 	}
-	if c.of.Keys != nil && c.of.Keys.After != nil {
-		c.set("KEYS-FOUND", 0, float64(*c.of.Keys.After))
+	if k := c.of.Keys; k != nil && k.Error == "" {
+		c.set("KEYS-FOUND", 0, float64(k.After-k.Before))
 	}
 }
 
-// steps computes throughput and latencies of the measured part of each step.
+// part is a step, or the requests of one operation in it.
+type part struct {
+	step      int
+	operation string // "" for all
+}
+
+func (p part) has(row map[string]string) bool {
+	return row["step"] == strconv.Itoa(p.step) && (p.operation == "" || row["operation"] == p.operation)
+}
+
+// steps computes throughput and latencies of the measured part of each step, and in a mix
+// those of each operation.
 func (c computed) steps() {
 	timing := "service"
 	if c.of.Load.Rate > 0 || len(c.of.Load.Steps) > 0 && c.of.Load.Steps[0].Rate > 0 {
@@ -276,45 +305,69 @@ func (c computed) steps() {
 	}
 	histograms := c.histograms(timing)
 	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
-	for step, of := range c.of.Steps {
-		inStep := func(row map[string]string) bool { return row["step"] == strconv.Itoa(step) }
-		answered, sum, fastest, slowest, others := 0.0, 0.0, math.Inf(1), 0.0, 0.0
-		for _, row := range intervals {
-			if !inStep(row) || row["phase"] != "measure" {
-				continue
+	operations := map[string]bool{}
+	for _, row := range intervals {
+		operations[row["operation"]] = true
+	}
+	for step := range c.of.Steps {
+		c.part(part{step: step}, timing, intervals, progress, histograms)
+		for operation := range operations {
+			if len(operations) > 1 {
+				c.part(part{step, operation}, timing, intervals, progress, histograms)
 			}
-			for _, column := range []string{"failed", "unknown", "shed", "unsent"} {
-				others += c.number(row, column)
-			}
-			n := c.number(row, timing+"_ok_count")
-			if n == 0 {
-				continue
-			}
-			answered += n
-			sum += c.number(row, timing+"_ok_sum_ns")
-			fastest = min(fastest, c.number(row, timing+"_ok_min_ns"))
-			slowest = max(slowest, c.number(row, timing+"_ok_max_ns"))
 		}
-		if answered == 0 {
+	}
+}
+
+func (c computed) part(p part, timing string, intervals, progress []map[string]string, histograms map[part]*hdrhistogram.Histogram) {
+	of := c.of.Steps[p.step]
+	answered, sum, fastest, slowest, sent, others := 0.0, 0.0, math.Inf(1), 0.0, 0.0, 0.0
+	for _, row := range intervals {
+		if !p.has(row) || row["phase"] != "measure" {
 			continue
 		}
-		c.set("AVG-LATENCY", step, sum/answered/1e6)
-		c.set("FASTEST-LATENCY", step, fastest/1e6)
-		inWindow, length := 0.0, of.window().to.Sub(of.Start)
-		for _, row := range progress {
-			if inStep(row) && c.number(row, "to_ns") <= float64(length) {
-				inWindow += c.number(row, "ok")
-			}
+		for _, column := range []string{"failed", "unknown", "shed", "unsent"} {
+			others += c.number(row, column)
 		}
-		c.set("AVG-THROUGHPUT", step, inWindow/length.Seconds())
-		population := ""
-		if others > 0 { // requests without an answer rank above the others
-			population = ", ok only"
-		} else {
-			c.set("SLOWEST-LATENCY", step, slowest/1e6)
+		sent += c.number(row, "sent")
+		n := c.number(row, timing+"_ok_count")
+		if n == 0 {
+			continue
 		}
-		for name, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
-			c.set("Latency "+name+population, step, min(slowest, atRank(histograms[step], q))/1e6)
+		answered += n
+		sum += c.number(row, timing+"_ok_sum_ns")
+		fastest = min(fastest, c.number(row, timing+"_ok_min_ns"))
+		slowest = max(slowest, c.number(row, timing+"_ok_max_ns"))
+	}
+	if answered == 0 {
+		return
+	}
+	set := func(metric string, value float64) {
+		c.numbers[numberKey{metric: metric, operation: p.operation, step: p.step}] = value
+	}
+	set("AVG-LATENCY", sum/answered/1e6)
+	inWindow, length := 0.0, of.window().to.Sub(of.Start)
+	for _, row := range progress {
+		if p.has(row) && c.number(row, "to_ns") <= float64(length) {
+			inWindow += c.number(row, "ok")
+		}
+	}
+	set("AVG-THROUGHPUT", inWindow/length.Seconds())
+	population := ""
+	switch {
+	case others == 0 && p.operation == "":
+		set("SLOWEST-LATENCY", slowest/1e6)
+	case others > 0: // requests without an answer rank above the others
+		population = ", ok only"
+	}
+	if p.operation == "" {
+		set("FASTEST-LATENCY", fastest/1e6)
+	} else {
+		set("REQUESTS", sent)
+	}
+	for name, q := range map[string]float64{"p50": .5, "p90": .9, "p99": .99} {
+		if p.operation == "" || others == 0 && name != "p90" {
+			set("Latency "+name+population, min(slowest, atRank(histograms[p], q))/1e6)
 		}
 	}
 }
@@ -331,14 +384,15 @@ func (c computed) members() {
 	}
 }
 
-// histograms reads the latencies of ok requests by step, of all operations together.
-func (c computed) histograms(timing string) map[int]*hdrhistogram.Histogram {
+// histograms reads the latencies of ok requests by step, of all operations together and
+// of each.
+func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer f.Close()
-	of := map[int]*hdrhistogram.Histogram{}
+	of := map[part]*hdrhistogram.Histogram{}
 	for log := hdrhistogram.NewHistogramLogReader(f); ; {
 		h, err := log.NextIntervalHistogram()
 		if err != nil {
@@ -352,12 +406,14 @@ func (c computed) histograms(timing string) map[int]*hdrhistogram.Histogram {
 		if err != nil {
 			c.t.Fatalf("%s: tag %q", c.dir, h.Tag())
 		}
-		switch {
-		case tag[0] != timing || tag[2] != "ok" || tag[4] != "measure":
-		case of[step] == nil:
-			of[step] = h
-		default:
-			of[step].Merge(h)
+		if tag[0] != timing || tag[2] != "ok" || tag[4] != "measure" {
+			continue
+		}
+		for _, p := range []part{{step: step}, {step, tag[1]}} {
+			if of[p] == nil {
+				of[p] = hdrhistogram.New(h.LowestTrackableValue(), h.HighestTrackableValue(), int(h.SignificantFigures()))
+			}
+			of[p].Merge(h)
 		}
 	}
 }

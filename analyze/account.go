@@ -60,7 +60,7 @@ func accountOfRun(m *results.Manifest) account {
 
 // accountOf describes the database of a run, its machines and its load.
 func accountOf(c *run.Run) account {
-	a := account{Of: c.Info.Tag}
+	a := account{Of: c.Info.Name()}
 	name := strings.TrimSpace(c.Info.Record.Database + " " + table.JoinDistinct(c.Info.Versions()))
 	if built := table.JoinDistinct(c.Info.Releases()); built != "" {
 		name += " (" + built + ")"

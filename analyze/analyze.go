@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Run analyzes and writes. A missing or broken record is a mark of the report
@@ -47,7 +48,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	d := &document{
 		Report: &Report{
 			Dir: out.dir, Headline: headline.Of(in.runs, in.marks), Table: table.New(in.runs), Shown: table.Merged(in.runs), Marks: in.marks, Unread: in.unread,
-			errors: errorsOf(in.runs), summary: table.Summaries(in.runs),
+			errors: errorsOf(in.runs), failures: failuresOf(trials.Groups(in.runs)), said: saidOf(in.runs), summary: table.Summaries(in.runs),
 		},
 		runs: in.runs, folders: in.folders, out: out,
 	}

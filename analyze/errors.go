@@ -2,8 +2,10 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 type columnErrors struct {
@@ -34,23 +36,57 @@ const mostMessages = 10
 // errorsOf returns the errors of the runs that have any.
 func errorsOf(runs []*run.Run) (out []columnErrors) {
 	for _, r := range runs {
-		one := columnErrors{Tag: r.Info.Tag}
-		rest := int64(0)
-		for i, e := range r.Load.Errors {
-			if i >= mostErrors {
-				rest += e.Count
-				continue
-			}
-			one.Errors = append(one.Errors, errorLine{e.Class, e.Text, e.Count, messagesOf(e)})
-		}
-		if rest > 0 {
-			one.Errors = append(one.Errors, errorLine{fmt.Sprintf("%d other messages", len(r.Load.Errors)-mostErrors), "", rest, nil})
-		}
-		if len(one.Errors) > 0 {
-			out = append(out, one)
+		if lines := linesOf(r.Load.Errors); len(lines) > 0 {
+			out = append(out, columnErrors{r.Info.Tag, lines})
 		}
 	}
 	return out
+}
+
+// failuresOf returns the errors of the databases that have any, of all trials together.
+func failuresOf(groups []trials.Group) (out []columnErrors) {
+	for _, g := range groups {
+		if lines := linesOf(mergedErrors(g.Runs)); len(lines) > 0 {
+			out = append(out, columnErrors{g.Title(), lines})
+		}
+	}
+	return out
+}
+
+// mergedErrors sums up the errors of several runs by class and by message, the most
+// frequent first.
+func mergedErrors(runs []*run.Run) (all []run.ErrorCount) {
+	for _, r := range runs {
+		for _, e := range r.Load.Errors {
+			at := slices.IndexFunc(all, func(have run.ErrorCount) bool { return have.Class == e.Class })
+			if at < 0 {
+				e.Messages = slices.Clone(e.Messages)
+				all = append(all, e)
+				continue
+			}
+			all[at].Count += e.Count
+			for _, m := range e.Messages {
+				all[at].AddMessage(m.Text, m.Count)
+			}
+		}
+	}
+	run.SortErrors(all)
+	return all
+}
+
+func linesOf(errors []run.ErrorCount) (lines []errorLine) {
+	rest := int64(0)
+	for i, e := range errors {
+		if i >= mostErrors {
+			rest += e.Count
+			continue
+		}
+		lines = append(lines, errorLine{e.Class, e.Text, e.Count, messagesOf(e)})
+	}
+	if rest > 0 {
+		lines = append(lines, errorLine{fmt.Sprintf("%d other messages", len(errors)-mostErrors), "", rest, nil})
+	}
+	return lines
 }
 
 // messagesOf returns the messages of a class that has several.

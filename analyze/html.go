@@ -11,12 +11,19 @@ func (d *document) writeHTML() error {
 	for _, f := range d.drawn {
 		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
 	}
-	for _, e := range d.errors {
+	for _, e := range d.failures {
 		one := page.Errors{Of: e.Tag}
 		for _, kind := range e.Errors {
 			one.Kinds = append(one.Kinds, page.ErrorKind{Class: kind.Class, Count: kind.Count, First: kind.First, Messages: kind.lines()[1:]})
 		}
 		p.Errors = append(p.Errors, one)
+	}
+	for _, s := range d.said {
+		one := page.Said{Of: s.Of}
+		for _, l := range s.Lines {
+			one.Lines = append(one.Lines, page.LogLine(l))
+		}
+		p.Said = append(p.Said, one)
 	}
 	for _, a := range d.accounts() {
 		one := page.Account{Of: a.Of}

@@ -104,7 +104,16 @@ func (d *document) json() ([]byte, error) {
 		}
 		text = fmt.Appendf(text, "%s\n    %s", []string{"[", ","}[min(i, 1)], one)
 	}
-	return append(text, "\n  ]\n}\n"...), nil
+	return embeddable(append(text, "\n  ]\n}\n"...)), nil
+}
+
+// embeddable writes otherwise what would end, or change, a script element or a CDATA
+// section around JSON. Only strings hold it, and they stay the same.
+func embeddable(text []byte) []byte {
+	for from, to := range map[string]string{"</": `<\/`, "<!--": `<\u0021--`, "]]>": `]]\u003e`} {
+		text = bytes.ReplaceAll(text, []byte(from), []byte(to))
+	}
+	return text
 }
 
 func runOf(r *run.Run) runJSON {

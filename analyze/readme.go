@@ -1,12 +1,15 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
-	"net/url"
+	"html"
 	"path/filepath"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/page"
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
@@ -25,13 +28,15 @@ func (d *document) writeReadme() error {
 // classicReadme has the classic layout, which is pasted below other texts.
 func (d *document) classicReadme(images []Image) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", d.Title, strings.TrimSpace(d.Description), d.Text())
+	// The description of a classic file is Markdown of its author, without HTML.
+	description := strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(d.Description)), "<", "&lt;")
+	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(d.Title)), description, plaintext.Fenced(d.Text()))
 	for _, image := range images {
 		switch image.Type {
 		case "local":
-			fmt.Fprintf(&b, "\n![%s](./%s)\n", image.Title, filepath.Base(image.Path))
+			fmt.Fprintf(&b, "\n![%s](./%s)\n", plaintext.Markdown(plaintext.Line(image.Title)), plaintext.Link(filepath.Base(image.Path)))
 		case "remote":
-			fmt.Fprintf(&b, "\n<img src=%q alt=%q>\n", image.Path, image.Title)
+			fmt.Fprintf(&b, "\n<img src=\"%s\" alt=\"%s\">\n", html.EscapeString(plaintext.Line(image.Path)), html.EscapeString(plaintext.Line(image.Title)))
 		default:
 			return "", fmt.Errorf("write README: image %q has the type %q, not local or remote", image.Title, image.Type)
 		}
@@ -41,21 +46,23 @@ func (d *document) classicReadme(images []Image) (string, error) {
 
 func (d *document) markdown() string {
 	var b strings.Builder
-	title := d.Title
-	if title == "" {
-		title = "dbtester report"
-	}
-	fmt.Fprintf(&b, "# %s\n\n", plaintext.Markdown(title))
+	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
+	fmt.Fprintf(&b, "# %s\n\n", line(cmp.Or(d.Title, "dbtester report")))
 	if text := strings.TrimSpace(d.Description); text != "" {
 		b.WriteString(plaintext.Markdown(text) + "\n\n")
 	}
-	b.WriteString(d.Headline.Markdown() + "\n## All numbers\n\n")
-	fmt.Fprintf(&b, "```\n%s```\n\n", plaintext.Fenced(d.details()))
+	b.WriteString(d.Headline.Markdown())
+	leading := min(len(d.drawn), page.LeadingFigures)
+	if leading > 0 {
+		b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
+		pictures(&b, d.drawn[:leading])
+	}
+	fmt.Fprintf(&b, "\n## All numbers\n\n```\n%s```\n\n", plaintext.Fenced(d.details()))
 	b.WriteString("## How it was run\n")
 	for _, a := range d.accounts() {
-		fmt.Fprintf(&b, "\n%s:\n\n", plaintext.Markdown(a.Of))
+		fmt.Fprintf(&b, "\n%s:\n\n", line(a.Of))
 		for _, f := range a.Facts {
-			fmt.Fprintf(&b, "- %s: %s\n", plaintext.Markdown(f.Name), plaintext.Markdown(f.Text))
+			fmt.Fprintf(&b, "- %s: %s\n", line(f.Name), line(f.Text))
 		}
 	}
 	if lines := d.commands(); len(lines) > 0 {
@@ -65,12 +72,19 @@ func (d *document) markdown() string {
 	for _, part := range d.Shown.Sections() {
 		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
 		for _, row := range part.Defined() {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, row.Unit, strings.ReplaceAll(row.Definition, "|", "\\|"))
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", plaintext.Cell(row.Name), plaintext.Cell(row.Unit), plaintext.Cell(row.Definition))
 		}
 	}
-	b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
-	for _, f := range d.drawn {
-		fmt.Fprintf(&b, "\n![%s](%s)\n", strings.NewReplacer("[", "\\[", "]", "\\]").Replace(chart.Describe(f)), (&url.URL{Path: f.Name + ".svg"}).EscapedPath())
+	if leading < len(d.drawn) {
+		b.WriteString("\n## More figures\n")
+		pictures(&b, d.drawn[leading:])
 	}
 	return b.String()
+}
+
+// pictures writes figures as images that lie beside the README.
+func pictures(b *strings.Builder, figures []figure.Figure) {
+	for _, f := range figures {
+		fmt.Fprintf(b, "\n![%s](%s)\n", plaintext.Markdown(plaintext.Line(chart.Describe(f))), plaintext.Link(f.Name+".svg"))
+	}
 }

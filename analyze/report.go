@@ -4,6 +4,7 @@ import (
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 // Report is the result of an analysis.
@@ -24,8 +25,11 @@ type Report struct {
 	// marks.
 	Marks []run.Mark
 
-	errors  []columnErrors
-	summary string
+	errors []columnErrors
+	// failures are the errors of all trials of a database together.
+	failures []columnErrors
+	said     []said
+	summary  string
 }
 
 // Valid reports whether no mark makes the numbers invalid.
@@ -41,4 +45,4 @@ func (r *Report) Valid() bool {
 // Summary returns every run as the command line tools that benchmark HTTP servers print
 // one: a few totals, a histogram, percentiles, outcomes. The numbers are those of the
 // table.
-func (r *Report) Summary() string { return r.summary }
+func (r *Report) Summary() string { return plaintext.Visible(r.summary) }

@@ -25,10 +25,17 @@ func (r *Report) details() string {
 		}
 	}
 	section(slices.Concat(r.Shown.LeftOut(), r.Shown.Notes))
-	for _, c := range r.errors {
+	for _, c := range r.failures {
 		lines := []string{c.Tag + " errors:"}
 		for _, e := range c.Errors {
 			lines = append(lines, e.lines()...)
+		}
+		section(lines)
+	}
+	for _, one := range r.said {
+		lines := []string{"what the logs of " + one.Of + " say, in seconds of the load:"}
+		for _, l := range one.Lines {
+			lines = append(lines, l.String())
 		}
 		section(lines)
 	}

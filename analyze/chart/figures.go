@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -37,25 +38,58 @@ func (d *Data) Figures() (all []figure.Figure) {
 	for i := range all {
 		shorten(&all[i])
 		all[i].Notes = append(all[i].Notes, notes...)
+		clean(&all[i])
 	}
 	return all
+}
+
+// clean makes the texts of a figure, of which files hold some, one line each and safe to
+// show.
+func clean(f *figure.Figure) {
+	texts := []*string{&f.Title, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
+	for _, list := range [][]string{f.Categories, f.Panels, f.Notes} {
+		for i := range list {
+			texts = append(texts, &list[i])
+		}
+	}
+	for i := range f.Series {
+		texts = append(texts, &f.Series[i].Name)
+		for n := range f.Series[i].Labels {
+			texts = append(texts, &f.Series[i].Labels[n])
+		}
+	}
+	for i := range f.Steps {
+		texts = append(texts, &f.Steps[i].Label)
+	}
+	for i := range f.Events {
+		texts = append(texts, &f.Events[i].Kind)
+	}
+	for _, text := range texts {
+		*text = plaintext.Line(*text)
+	}
 }
 
 // notes returns the marks, which every figure carries.
 func (d *Data) notes() []string {
 	var invalid, notes run.PerTag
+	name := func(tag string) string {
+		if at := slices.IndexFunc(d.Runs, func(r *run.Run) bool { return r.Info.Tag == tag }); at >= 0 {
+			return d.Runs[at].Info.Name()
+		}
+		return tag
+	}
 	for _, m := range d.Marks {
 		switch {
 		case m.Invalid:
-			invalid.Add(m.Tag, run.Mark{Mark: m.Mark}.String())
+			invalid.Add(name(m.Tag), run.Mark{Mark: m.Mark}.String())
 		case m.Code != results.MarkGap && m.Code != results.MarkNotUploaded: // no word on the numbers
-			notes.Add(m.Tag, m.Code)
+			notes.Add(name(m.Tag), m.Code)
 		}
 	}
 	for _, r := range d.Runs {
 		marked := slices.ContainsFunc(d.Marks, func(m run.Mark) bool { return m.Code == results.MarkSharedHost && (m.Tag == r.Info.Tag || m.Tag == "") })
 		if text, _ := r.SharedHost(); text != "" && !marked {
-			notes.Add(r.Info.Tag, "host "+text)
+			notes.Add(r.Info.Name(), "host "+text)
 		}
 	}
 	return append(invalid.Lines(), notes.Joined()...)

@@ -21,7 +21,7 @@ func networkFigures(d *Data) []figure.Figure {
 			sum := r.ServerSum(run.Network, get)
 			s.Y = append(s.Y, sum.Float())
 			for _, m := range sum.Marks {
-				notes.Add(r.Info.Tag, "the interface is "+m)
+				notes.Add(r.Info.Name(), "the interface is "+m)
 			}
 		}
 		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {

@@ -90,7 +90,7 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 const classicTime = "Second"
 
 // axisOf splits a classic axis such as "Latency(millisecond)" into label and unit.
-// Bytes per second get binary ticks.
+// Bytes per second get ticks in kB, MB and so on.
 func axisOf(p Plot) figure.Axis {
 	label, unit := p.YAxis, ""
 	if open := strings.LastIndex(label, "("); open > 0 && strings.HasSuffix(label, ")") {

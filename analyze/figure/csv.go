@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 // CSV writes the data of f: a header and one row per X in rising order (per
@@ -40,6 +42,11 @@ func CSV(w io.Writer, f Figure) error {
 				i, ok := places[p][c.series]
 				return i, ok
 			}))
+		}
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = plaintext.Field(row[i])
 		}
 	}
 	if err := out.WriteAll(rows); err != nil {

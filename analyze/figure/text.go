@@ -95,13 +95,14 @@ func (t typeface) fit(word string, width vg.Length) int {
 	return fit
 }
 
-// printable drops the characters that XML cannot carry: control characters and broken UTF-8.
+// printable drops the characters that XML cannot carry, control characters and broken
+// UTF-8, and those that change the direction of text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
-		if unicode.IsControl(r) || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF {
 			return -1
 		}
 		return r

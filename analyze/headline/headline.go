@@ -37,6 +37,8 @@ type Column struct {
 	Tags []string `json:"tags"`
 	// Valid is false if a mark makes a number of the column invalid.
 	Valid bool `json:"valid"`
+	// title is Name with the version that ran if the tag contradicts it.
+	title string
 }
 
 // Better is the direction in which a number is good.
@@ -107,7 +109,7 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 }
 
 func columnOf(g trials.Group, header table.Header, marks []run.Mark) Column {
-	c := Column{Name: g.Name, Text: header.Text, Dated: header.Dated, Trials: header.Trials, Valid: true}
+	c := Column{Name: g.Name, Text: header.Text, Dated: header.Dated, Trials: header.Trials, Valid: true, title: g.Title()}
 	for _, r := range g.Runs {
 		c.Tags = append(c.Tags, r.Info.Tag)
 	}

@@ -81,9 +81,13 @@ func TestVerdict(t *testing.T) {
 		{"rate", paced, "", "All kept up with the rate; etcd had the lowest p99 latency, 9.90 ms: zookeeper had 2.0 times as much. Each ran once, so nothing shows how far a repetition would differ."},
 		{"rate missed", missed, "", "etcd answered 2.0 times as many writes a second as zookeeper. Each ran once, so nothing shows how far a repetition would differ."},
 		{"invalid", one(1600, 1000), "etcd", "zookeeper answered 1,000 writes a second, 99 % of them within 19.8 ms. It ran once, so nothing shows how far a repetition would differ. Not valid, and so not compared: etcd."},
+		{"none valid", one(1600, 1000), "", "Nothing can be compared: etcd, zookeeper are not valid."},
 		{"all invalid", one(1600), "etcd", "Nothing can be compared: etcd is not valid."},
 	} {
 		var marks []run.Mark
+		if tt.name == "none valid" {
+			marks = []run.Mark{{Mark: results.Mark{Code: "keys found", Invalid: true}}}
+		}
 		if tt.invalid != "" {
 			marks = []run.Mark{{Tag: tt.invalid, Mark: results.Mark{Code: "keys found", Invalid: true, Text: "3 keys are missing"}}}
 		}
@@ -142,6 +146,11 @@ func TestTrust(t *testing.T) {
 		{"lengths of time", []run.Mark{
 			mark("etcd", "client saturated", "1m57s of 1h13m20s is the client's own delay, at most 78ms", false), mark("etcd #2", "client saturated", "6.96s of 10h0m3s is the client's own delay, at most 1.5s", false),
 		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{"etcd: client saturated: 6.96s..1m57s of 1h13m20s..10h0m3s is the client's own delay, at most 78ms..1.5s"}},
+		{"steps", []run.Mark{
+			mark("etcd", "client saturated", "step 1, 1 client: 5.5 % of the response times is the client's own delay", false),
+			mark("etcd #2", "client saturated", "step 4, 10 clients: 12 % of the response times is the client's own delay", false),
+			mark("etcd", "client saturated", "step 8, 1000 clients: 7 % of the response times is the client's own delay", false),
+		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{"etcd: client saturated: step 1..8, 1..1000 clients: 5.5..12 % of the response times is the client's own delay"}},
 		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {

@@ -66,17 +66,22 @@ func (h *Headline) steps() []string {
 	return steps
 }
 
-// lines returns the text of a cell: the value with its ratio, then its spread.
-func (c Cell) lines() []string {
-	text := c.Text
+// Signs returns what follows the text of the value: the signs of its marks.
+func (c Cell) Signs() (signs string) {
 	for _, m := range c.Marks {
 		switch m {
 		case run.FewMark:
-			text += " *"
+			signs += " *"
 		case run.UnsteadyMark:
-			text += " not steady"
+			signs += " not steady"
 		}
 	}
+	return signs
+}
+
+// lines returns the text of a cell: the value with its ratio, then its spread.
+func (c Cell) lines() []string {
+	text := c.Text + c.Signs()
 	if c.RatioText != "" {
 		text += " (" + c.RatioText + ")"
 	}
@@ -113,10 +118,11 @@ func (h *Headline) frame() string {
 // Markdown returns the first screen as Markdown.
 func (h *Headline) Markdown() string {
 	var b strings.Builder
-	clean := func(s string) string { return strings.ReplaceAll(plaintext.Markdown(s), "|", "\\|") }
-	b.WriteString("**" + clean(h.Verdict) + "**\n\n" + clean("Trust: "+h.Trust.Text) + "\n\n")
-	for _, line := range h.Unequal {
-		b.WriteString("- UNEQUAL " + clean(line) + "\n")
+	clean := plaintext.Cell
+	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
+	b.WriteString("**" + line(h.Verdict) + "**\n\n" + line("Trust: "+h.Trust.Text) + "\n\n")
+	for _, text := range h.Unequal {
+		b.WriteString("- UNEQUAL " + line(text) + "\n")
 	}
 	if len(h.Unequal) > 0 {
 		b.WriteString("\n")
@@ -150,8 +156,8 @@ func (h *Headline) Markdown() string {
 	}
 	if lines := h.Reasons(); len(lines) > 0 {
 		b.WriteString("\n")
-		for _, line := range lines {
-			b.WriteString("- " + clean(line) + "\n")
+		for _, text := range lines {
+			b.WriteString("- " + line(text) + "\n")
 		}
 	}
 	return b.String()

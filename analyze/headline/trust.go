@@ -91,6 +91,10 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 // A time of day is one part, and so is a length of time.
 var numbers = regexp.MustCompile(`(?:[0-9]+h)?(?:[0-9]+m)?[0-9]+(?:\.[0-9]+)?(?:s|ms|µs|us|ns)\b|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
 
+// nouns match a number of a skeleton with the noun of what it counts, which has an s after
+// any number but one.
+var nouns = regexp.MustCompile(`\b0 ([a-z]{3,}?)s?\b`)
+
 // merged joins marks of one code whose texts differ in numbers alone.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
 	type kind struct {
@@ -100,7 +104,7 @@ func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
 	var order []kind
 	texts, tags := map[kind][]string{}, map[kind][]string{}
 	for _, m := range marks {
-		k := kind{m.Code, numbers.ReplaceAllString(m.Mark.Text, "0"), m.Invalid}
+		k := kind{m.Code, nouns.ReplaceAllString(numbers.ReplaceAllString(m.Mark.Text, "0"), "0 $1"), m.Invalid}
 		if texts[k] == nil {
 			order = append(order, k)
 		}
@@ -141,8 +145,11 @@ func mergedText(texts []string) string {
 	for i, text := range texts {
 		found[i] = numbers.FindAllString(text, -1)
 	}
+	words := func(text string) int { return len(numbers.ReplaceAllString(text, "0")) }
+	// The longest has the plurals.
+	longest := slices.MaxFunc(texts, func(a, b string) int { return words(a) - words(b) })
 	at := -1
-	return numbers.ReplaceAllStringFunc(texts[0], func(first string) string {
+	return numbers.ReplaceAllStringFunc(longest, func(first string) string {
 		at++
 		least, most := first, first
 		for _, list := range found {

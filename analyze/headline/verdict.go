@@ -44,7 +44,7 @@ func (h *Headline) verdict(groups []trials.Group) string {
 func (h *Headline) contenders(row Row, groups []trials.Group) (all []contender) {
 	for i, c := range row.Cells {
 		if c.Value != nil && h.Columns[i].Valid && !c.AtLeast {
-			all = append(all, contender{h.Columns[i].Name, *c.Value, groups[i]})
+			all = append(all, contender{h.Columns[i].title, *c.Value, groups[i]})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b contender) int {
@@ -82,7 +82,7 @@ func (h *Headline) alone(c contender) string {
 	text := fmt.Sprintf("%s answered %s %s a second", c.name, table.Significant(c.value), requestsOf(c.group.Runs[0]))
 	if at := slices.IndexFunc(h.Rows, func(r Row) bool { return r.Name == p99Row }); at >= 0 {
 		for i, column := range h.Columns {
-			if cell := h.Rows[at].Cells[i]; column.Name == c.name && cell.Value != nil {
+			if cell := h.Rows[at].Cells[i]; column.title == c.name && cell.Value != nil {
 				if cell.AtLeast {
 					text += "; the p99 latency is " + cell.Text
 					continue
@@ -181,14 +181,16 @@ func (h *Headline) without(text string) string {
 	var out []string
 	for _, c := range h.Columns {
 		if !c.Valid {
-			out = append(out, c.Name)
+			out = append(out, c.title)
 		}
 	}
 	switch {
 	case len(out) == 0:
 		return text
+	case len(out) == 1 && len(h.Columns) == 1:
+		return "Nothing can be compared: " + out[0] + " is not valid."
 	case len(out) == len(h.Columns):
-		return "Nothing can be compared: " + strings.Join(run.Distinct(out), ", ") + " is not valid."
+		return "Nothing can be compared: " + strings.Join(run.Distinct(out), ", ") + " are not valid."
 	}
 	return text + " Not valid, and so not compared: " + strings.Join(run.Distinct(out), ", ") + "."
 }

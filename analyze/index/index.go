@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -136,7 +135,7 @@ func read(dir, p string) (Entry, error) {
 	e := Entry{Dir: filepath.ToSlash(inside), Title: r.Title, Verdict: r.Headline.Verdict, Trust: r.Headline.Trust.Text, Valid: r.Valid}
 	for _, name := range []string{"README.md", "report.html"} {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(p), name)); err == nil && info.Mode().IsRegular() && e.Link == "" {
-			e.Link = (&url.URL{Path: path.Join(e.Dir, name)}).EscapedPath()
+			e.Link = plaintext.Link(path.Join(e.Dir, name))
 		}
 	}
 	for _, one := range r.Runs {
@@ -177,9 +176,7 @@ func add(list []string, s string) []string {
 
 // Markdown returns the list as a table.
 func Markdown(entries []Entry) string {
-	clean := func(s string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(plaintext.Markdown(s), "|", `\|`), "\n", " ")
-	}
+	clean := plaintext.Cell
 	list := func(texts []string) string {
 		var out []string
 		for _, s := range texts {
@@ -231,7 +228,7 @@ func HTML(title string, entries []Entry) ([]byte, error) {
 	if err := t.Execute(&b, map[string]any{"Title": title, "Entries": entries, "Generator": template.HTML(generator)}); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
-	return b.Bytes(), nil
+	return []byte(plaintext.Visible(b.String())), nil
 }
 
 // Write writes the list of entries into a folder: a page, and a README, whose lines
@@ -262,7 +259,7 @@ func readmeOf(path, title, list string) ([]byte, error) {
 	part := begin + "\n" + list + end + "\n"
 	old, err := regularfile.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []byte("# " + plaintext.Markdown(title) + "\n\n" + part), nil
+		return []byte("# " + plaintext.Markdown(plaintext.Line(title)) + "\n\n" + part), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the README: %w", err)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,50 @@ func TestPublishedResultsAreListed(t *testing.T) {
 		if e.Link == "" || !strings.Contains(readme, "("+e.Link+")") {
 			t.Errorf("%s has no link to %q; run: dbtester index test-results", filepath.Join(dir, Readme), e.Link)
 		}
+	}
+}
+
+// Texts of reports, and names of folders, are shown and not obeyed.
+func TestHostileText(t *testing.T) {
+	const hostile = "<script>alert(1)</script>|\n# h ``` ](http://evil) --> \x1b[2J\u202e"
+	quoted, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := strings.ReplaceAll(`{"title": X, "valid": true, "headline": {"verdict": X, "trust": {"text": X}},
+"runs": [{"tag": X, "started": "2026-11-21T23:10:03Z", "versions": [X], "tool": {"version": X}, "client": {"name": X, "cpus": 2, "cpu_model": X}, "members": []}]}`, "X", string(quoted))
+	dir := reports(t, map[string]string{"a)(b <i>|`\x1b/all-aggregated.json": report, "a)(b <i>|`\x1b/README.md": "", "c/all-aggregated.json": older})
+	entries, err := Find(dir)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("find: %v, %d entries", err, len(entries))
+	}
+	if _, err := Write(dir, hostile, entries); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{Readme, Page} {
+		got := text(t, dir, name)
+		for _, bad := range []string{"<script", "<i>", "\x1b", "\u202e"} {
+			if strings.Contains(got, bad) {
+				t.Errorf("%s has %q:\n%s", name, bad, got)
+			}
+		}
+		if !strings.Contains(got, `\u202e`) && !strings.Contains(got, `\\u202e`) {
+			t.Errorf("%s does not show the text:\n%s", name, got)
+		}
+	}
+	readme := text(t, dir, Readme)
+	if strings.Contains(readme, "\n# h") {
+		t.Errorf("a text makes a heading:\n%s", readme)
+	}
+	rows := 0
+	for line := range strings.Lines(readme) {
+		if strings.HasPrefix(line, "|") {
+			if rows++; strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 7 {
+				t.Errorf("a text breaks the row %q", line)
+			}
+		}
+	}
+	if rows != 4 || !strings.Contains(readme, "](a%29%28b%20%3Ci%3E%7C%60%1B/README.md)") {
+		t.Errorf("want four rows and the link, got %d:\n%s", rows, readme)
 	}
 }

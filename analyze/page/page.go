@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 // Page is the contents of a report. All its texts may come from anywhere.
@@ -31,6 +32,7 @@ type Page struct {
 	Table    *table.Table
 	Figures  []Figure
 	Errors   []Errors
+	Said     []Said
 	Accounts []Account
 	// Commands make the run and the report again.
 	Commands []string
@@ -55,6 +57,20 @@ type ErrorKind struct {
 	First string
 	// Messages are the lines that count its distinct messages.
 	Messages []string
+}
+
+// Said is what the logs of one run's members say of the time of the load.
+type Said struct {
+	Of    string
+	Lines []LogLine
+}
+
+// LogLine is one kind of event: when, in seconds of the load; of which members; how
+// often; the longest, "" if no line has it; and a line.
+type LogLine struct {
+	At, Event, Members string
+	Times              int64
+	Longest, Line      string
 }
 
 // Account lists facts about a run or a database.
@@ -94,8 +110,9 @@ func script() (string, error) {
 // openSections is how many sections of the table are not folded, and leadingFigures how
 // many figures stand before the rest. What they leave is the appendix on paper.
 const (
-	openSections   = 2
-	leadingFigures = 8
+	openSections = 2
+	// LeadingFigures is exported for the README, which has the same first.
+	LeadingFigures = 8
 )
 
 // Write returns the page.
@@ -112,7 +129,7 @@ func Write(p Page) ([]byte, error) {
 	if err := t.Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
-	return b.Bytes(), nil
+	return []byte(plaintext.Visible(b.String())), nil
 }
 
 // policy lets the page run its own script and nothing else, and load nothing.

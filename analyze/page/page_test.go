@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )
 
@@ -51,7 +52,7 @@ func headlineOf() *headline.Headline {
 		Verdict: "etcd answered more " + hostile, Trust: headline.Trust{Text: "weakened " + hostile, Reasons: []headline.Reason{{Code: "shared host", Text: hostile}}},
 		Unequal: []string{"fsync: " + hostile}, Columns: []headline.Column{{Text: "etcd", Trials: 3, Valid: true}, {Text: hostile, Trials: 1}},
 		Rows: []headline.Row{{Name: "throughput", Definition: hostile, Cells: []headline.Cell{
-			{Text: "2/s", Value: &two, RatioText: "best", Spread: "1 .. 3/s, n 3"}, {Text: "1/s " + hostile, Value: &one, RatioText: "0.5 x", Of: hostile},
+			{Text: "2/s", Value: &two, Marks: []string{run.UnsteadyMark}, RatioText: "best", Spread: "1 .. 3/s, n 3"}, {Text: "1/s " + hostile, Value: &one, RatioText: "0.5 x", Of: hostile},
 		}}},
 	}
 }
@@ -100,6 +101,9 @@ func TestHostileTexts(t *testing.T) {
 		if i := strings.Index(text, bad); i >= 0 {
 			t.Errorf("the page has %q: %.200q", bad, text[max(0, i-100):])
 		}
+	}
+	if !strings.Contains(text, ">2/s not steady<") {
+		t.Error("the headline lacks the sign of a mark")
 	}
 	if n := strings.Count(text, "</script>"); n != len(figures())+1 {
 		t.Errorf("want one script and the data of %d figures, got %d ends of scripts", len(figures()), n)

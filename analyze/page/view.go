@@ -73,7 +73,7 @@ type row struct {
 // picture is a figure inside the page.
 type picture struct {
 	ID, Name, Title, Alt string
-	CSV, PNG             string // addresses beside the page
+	CSV, Picture         string // addresses beside the page
 	Heat                 bool
 	SVG                  template.HTML
 	Data                 template.JS // "" if the script cannot draw it
@@ -111,7 +111,7 @@ func newView(p Page) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i < leadingFigures {
+		if i < LeadingFigures {
 			v.Pictures = append(v.Pictures, one)
 		} else {
 			v.Others = append(v.Others, one)
@@ -128,7 +128,7 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 	}
 	p := picture{
 		ID: ids.of("figure", f.Name), Name: f.Name, Title: f.Title, Alt: f.Alt,
-		CSV: url.PathEscape(f.Name) + ".csv", PNG: url.PathEscape(f.Name) + ".png",
+		CSV: url.PathEscape(f.Name) + ".csv", Picture: url.PathEscape(f.Name) + ".svg",
 		Heat: f.Kind == figure.Heat, SVG: template.HTML(svg.String()),
 	}
 	if d := dataOf(thin); d != nil {

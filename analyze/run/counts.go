@@ -130,21 +130,27 @@ func errorCounts(rows []results.ErrorCount) (errors []ErrorCount) {
 			errors = append(errors, ErrorCount{Class: row.Class})
 		}
 		errors[n].Count += row.Count
-		errors[n].addMessage(row.Message, row.Count)
+		errors[n].AddMessage(row.Message, row.Count)
 		if errors[n].Text == "" {
 			errors[n].Text = row.FirstText
 		}
 	}
+	SortErrors(errors)
+	return errors
+}
+
+// SortErrors sorts errors and their messages, the most frequent first.
+func SortErrors(errors []ErrorCount) {
 	slices.SortStableFunc(errors, func(a, b ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
 	for _, e := range errors {
 		slices.SortStableFunc(e.Messages, func(a, b MessageCount) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
 		})
 	}
-	return errors
 }
 
-func (e *ErrorCount) addMessage(text string, n int64) {
+// AddMessage counts n errors of a message, none of "".
+func (e *ErrorCount) AddMessage(text string, n int64) {
 	if text == "" {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 
 	humanize "github.com/dustin/go-humanize"
 )
@@ -42,10 +43,10 @@ func RateNumber(rate float64) string {
 // FileTag makes a tag, which may hold a reader's label, a part of a file name.
 func FileTag(tag string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
-			return '-'
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,+@#~", r) {
+			return r
 		}
-		return r
+		return '-'
 	}, strings.ReplaceAll(tag, " #", "-"))
 }
 

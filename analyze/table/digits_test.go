@@ -34,15 +34,3 @@ func TestNamesAreCutBetweenWords(t *testing.T) {
 		}
 	}
 }
-
-// No field becomes a formula of a spreadsheet, and numbers stay numbers.
-func TestNoFormula(t *testing.T) {
-	for in, want := range map[string]string{
-		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd": "'+cmd", "-2+3": "'-2+3", "\t=1": "'\t=1",
-		"-2.5": "-2.5", "+3": "+3", "-": "-", "": "", "etcd": "etcd", "1,000": "1,000",
-	} {
-		if got := noFormula(in); got != want {
-			t.Errorf("%q = %q, want %q", in, got, want)
-		}
-	}
-}

@@ -122,7 +122,10 @@ func SpreadText(low, high string, s trials.Spread) string {
 		same++
 	}
 	if at := strings.IndexByte(low[len(low)-same:], ' '); at >= 0 {
-		low = low[:len(low)-same+at]
+		// A unit within parentheses is not that of the number before them.
+		if cut := low[:len(low)-same+at]; strings.Count(cut, "(") == strings.Count(cut, ")") {
+			low = cut
+		}
 	}
 	return fmt.Sprintf("%s .. %s, %sn %d", low, high, kind, s.N)
 }

@@ -34,6 +34,8 @@ func TestMergedCells(t *testing.T) {
 		{"one lacks it", []Cell{known(1), missing("lost"), known(4)}, []string{"2.50 req/sec", "1 .. 4 req/sec, n 2"}},
 		{"all lack it", []Cell{missing("lost"), missing("lost")}, []string{"not measured"}},
 		{"other words", []Cell{named(3, "3 (member 1)"), named(4, "4 (member 2)"), named(9, "9 (member 2)")}, []string{"4 (member 2)", "3 (member 1) .. 9 (member 2), n 3"}},
+		{"words within parentheses", []Cell{named(3, "3 ok (41.6 %)"), named(4, "4 ok (42.0 %)"), named(9, "9 ok (43.9 %)")}, []string{"4 ok (42.0 %)", "3 ok (41.6 %) .. 9 ok (43.9 %), n 3"}},
+		{"a unit before parentheses", []Cell{named(3, "3 % (member 1)"), named(4, "4 % (member 1)")}, []string{"3 % (member 1)", "3 .. 4 % (member 1), n 2"}},
 		{"long words", []Cell{named(3, "leader elected 3, peer inactive 6"), named(4, "leader elected 4")}, []string{"leader elected 3, peer inactive 6", "differs, n 2"}},
 		{"texts", []Cell{{Text: "yes"}, {Text: "no"}, {Text: "yes"}}, []string{"yes; no"}},
 		{"stages", []Cell{{Parts: []Part{part("a", known(1)), part("b", known(7))}}, {Parts: []Part{part("a", known(3)), part("b", known(7))}}},

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 // Section holds rows that are of the same part of the run.
@@ -210,31 +211,18 @@ func foldLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// EncodeCSV encodes records, so that no spreadsheet takes a field for a formula. It
-// changes such fields in place.
+// EncodeCSV encodes records by [plaintext.Field]. It changes fields in place.
 func EncodeCSV(records [][]string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, record := range records {
 		for i, field := range record {
-			record[i] = noFormula(field)
+			record[i] = plaintext.Field(field)
 		}
 	}
 	if err := csv.NewWriter(&b).WriteAll(records); err != nil {
 		return nil, fmt.Errorf("encode csv: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// noFormula returns a field that a spreadsheet shows as it is: text that begins as a
-// formula does gets an apostrophe.
-func noFormula(field string) string {
-	if len(field) < 2 || !strings.ContainsRune("=+-@\t\r", rune(field[0])) {
-		return field
-	}
-	if _, err := strconv.ParseFloat(field, 64); err == nil {
-		return field
-	}
-	return "'" + field
 }
 
 // Fold breaks s at spaces into lines of at most width characters. Lines after the first

@@ -16,7 +16,7 @@ func selfCheckNotes(runs []*run.Run) (notes []string) {
 	var said run.PerTag
 	for _, r := range runs {
 		if s := r.Info.SelfCheck(); s != nil {
-			said.Add(r.Info.Tag, selfCheckText(s))
+			said.Add(r.Info.Name(), selfCheckText(s))
 		}
 	}
 	for _, text := range said.Texts() {

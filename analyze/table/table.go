@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -50,8 +51,8 @@ func filled(runs []*run.Run) *Table {
 	t := &Table{Columns: Headers(alone(runs))}
 	for _, r := range All(runs) {
 		line := Line{
-			Name: r.Name, Unit: r.Unit, Definition: r.Definition, Raw: r.Raw, Section: r.section,
-			Step: r.Step, Operation: r.Operation, Metric: cmp.Or(r.Metric, r.Name),
+			Name: plaintext.Line(r.Name), Unit: r.Unit, Definition: r.Definition, Raw: r.Raw, Section: r.section,
+			Step: r.Step, Operation: plaintext.Line(r.Operation), Metric: plaintext.Line(cmp.Or(r.Metric, r.Name)),
 		}
 		applies := false
 		for _, c := range runs {
@@ -144,7 +145,7 @@ func (t *Table) unmeasured() (notes []string) {
 	for _, p := range reasons {
 		text := note{p.words, strings.Join(rows[p], ", ") + ": " + p.reason}
 		texts = append(texts, text)
-		tags[text] = append(tags[text], t.Columns[p.column].Tag)
+		tags[text] = append(tags[text], t.Columns[p.column].title())
 	}
 	for i, text := range texts {
 		if slices.Index(texts, text) < i {
@@ -162,11 +163,9 @@ func (t *Table) unmeasured() (notes []string) {
 // headerOf returns the header of a database. It marks a server that is part of dbtester,
 // and a version that differs from the label.
 func headerOf(g trials.Group) Header {
-	var ran []string
-	for _, r := range g.Runs {
-		ran = append(ran, r.Info.Ran())
-	}
-	h := Header{Tag: g.Name, Text: g.Name + builtIn(g.Runs[0]) + strings.Join(run.Distinct(ran), ""), Trials: len(g.Runs)}
+	title := plaintext.Line(g.Title())
+	name := plaintext.Line(g.Name)
+	h := Header{Tag: g.Name, Text: name + builtIn(g.Runs[0]) + strings.TrimPrefix(title, name), Trials: len(g.Runs)}
 	if m := g.Runs[0].Info.Manifest; m != nil && !m.Started.IsZero() {
 		h.Date = m.Started.UTC().Format("2006-01-02 15:04")
 	}
@@ -204,6 +203,9 @@ type Header struct {
 	Dated string `json:"dated,omitempty"`
 }
 
+// title is Text without the word for a built-in server.
+func (h Header) title() string { return strings.Replace(h.Text, " ("+run.BuiltIn+")", "", 1) }
+
 // Lines returns what heads the column.
 func (h Header) Lines() []string {
 	if h.Dated == "" {
@@ -233,7 +235,7 @@ func clockNotes(runs []*run.Run) (notes []string) {
 	var closed, rated []string
 	for _, r := range runs {
 		for _, g := range r.Stages {
-			tag := r.Info.Tag
+			tag := r.Info.Name()
 			if r.Rated() && r.Closed() {
 				tag += " (" + g.Label + ")"
 			}
@@ -270,7 +272,7 @@ func releaseNotes(runs []*run.Run) (notes []string) {
 				continue
 			}
 			for _, note := range m.Release.Notes {
-				notes = append(notes, r.Info.Tag+": "+note)
+				notes = append(notes, r.Info.Name()+": "+note)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
@@ -49,12 +50,22 @@ func trialOf(r *run.Run) int {
 	return r.Info.Manifest.Trial
 }
 
-// Names maps the tag of every run to the name of its group.
+// Title is the name of the group with the versions that ran in place of what it says, as
+// [run.Info.Name] has it.
+func (g Group) Title() string {
+	var ran []string
+	for _, r := range g.Runs {
+		ran = append(ran, r.Info.Ran())
+	}
+	return g.Name + strings.Join(run.Distinct(ran), "")
+}
+
+// Names maps the tag of every run to the title of its group.
 func Names(groups []Group) map[string]string {
 	names := map[string]string{}
 	for _, g := range groups {
 		for _, r := range g.Runs {
-			names[r.Info.Tag] = g.Name
+			names[r.Info.Tag] = g.Title()
 		}
 	}
 	return names

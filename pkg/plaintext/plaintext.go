@@ -1,10 +1,14 @@
-// Package plaintext makes text of others safe to show: on a terminal, and in Markdown.
+// Package plaintext makes text of others safe to show: on a terminal, in Markdown, and in a
+// spreadsheet.
 package plaintext
 
 import (
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Visible returns text with every control character but line breaks and tabs, and every
@@ -49,4 +53,36 @@ func Markdown(text string) string {
 // Fenced returns text for a fenced code block, which it cannot end.
 func Fenced(text string) string {
 	return strings.ReplaceAll(Visible(text), "```", "'''")
+}
+
+// Line returns text as one line: [Visible], with spaces for line breaks and tabs.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, Visible(text))
+}
+
+// Cell returns text for a cell of a Markdown table, which it cannot end.
+func Cell(text string) string { return strings.ReplaceAll(Markdown(Line(text)), "|", `\|`) }
+
+// Field returns a field of a CSV file as [Visible], and so that a spreadsheet takes no
+// text for a formula: one that begins like a formula gets an apostrophe. Numbers stay as
+// they are.
+func Field(text string) string {
+	text = Visible(text)
+	if first, size := utf8.DecodeRuneInString(text); size == len(text) || !strings.ContainsRune("=+-@\t\n＝＋－＠", first) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
+}
+
+// Link returns a path with slashes as the address of a Markdown link, which it cannot end.
+func Link(path string) string {
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
 }

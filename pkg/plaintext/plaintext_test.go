@@ -37,3 +37,24 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("%q ends the block that it is in", got)
 	}
 }
+
+// No field becomes a formula of a spreadsheet, and numbers stay numbers.
+func TestField(t *testing.T) {
+	for in, want := range map[string]string{
+		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd": "'+cmd", "-2+3": "'-2+3", "\t=1": "'\t=1", "\n=1": "'\n=1", "＝cmd()": "'＝cmd()",
+		"-2.5": "-2.5", "+3": "+3", "-": "-", "＝": "＝", "": "", "etcd": "etcd", "1,000": "1,000", "a\x1b[2J": `a\x1b[2J`, "\r=1": `\x0d=1`,
+	} {
+		if got := plaintext.Field(in); got != want {
+			t.Errorf("Field(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCellAndLink(t *testing.T) {
+	if got, want := plaintext.Cell("a|b\n| c\\| <i>"), `a\|b \| c\\\| &lt;i&gt;`; got != want {
+		t.Errorf("Cell gives %q, want %q", got, want)
+	}
+	if got, want := plaintext.Link("a b/c)(d.svg"), "a%20b/c%29%28d.svg"; got != want {
+		t.Errorf("Link gives %q, want %q", got, want)
+	}
+}

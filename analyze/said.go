@@ -1,0 +1,116 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// said is what the logs of one run's members say of the time of the load.
+type said struct {
+	Of    string
+	Lines []saidLine
+}
+
+// saidLine is one kind of event of all members.
+type saidLine struct {
+	At      string // seconds into the load, of the first and the last line
+	Event   string
+	Members string // from 1
+	Times   int64
+	Longest string // "" if no line gives how long it took
+	Line    string // of the longest, else the first
+}
+
+// mostLine bounds a line of a log in characters; mostKinds bounds the kinds of a run.
+const (
+	mostLine  = 200
+	mostKinds = 20
+)
+
+// saidOf returns what the logs say of each run whose logs say anything.
+func saidOf(runs []*run.Run) (out []said) {
+	for _, r := range runs {
+		if lines := saidLines(r); len(lines) > 0 {
+			out = append(out, said{r.Info.Name(), lines})
+		}
+	}
+	return out
+}
+
+func saidLines(r *run.Run) (lines []saidLine) {
+	kinds := map[string][]results.Event{}
+	var order []string
+	for _, e := range r.Machines.Events {
+		if e.Log == "" {
+			continue
+		}
+		if kinds[e.Kind] == nil {
+			order = append(order, e.Kind)
+		}
+		kinds[e.Kind] = append(kinds[e.Kind], e)
+	}
+	for _, kind := range order[:min(len(order), mostKinds)] {
+		lines = append(lines, saidLineOf(kinds[kind], r.Origin()))
+	}
+	return lines
+}
+
+// saidLineOf sums up events of one kind, in the order of their times, of a load that
+// began at from in unix nanoseconds.
+func saidLineOf(events []results.Event, from int64) saidLine {
+	seconds := func(e results.Event) string {
+		return strconv.FormatFloat(float64(e.Time.UnixNano()-from)/1e9, 'f', 1, 64)
+	}
+	first, last := seconds(events[0]), seconds(events[len(events)-1])
+	one := saidLine{At: first, Event: plaintext.Line(events[0].Kind), Times: int64(len(events))}
+	if first != last {
+		one.At += " .. " + last
+	}
+	longest := events[0]
+	var members []int
+	for _, e := range events {
+		if e.Took > longest.Took {
+			longest = e
+		}
+		if !slices.Contains(members, e.Member) {
+			members = append(members, e.Member)
+		}
+	}
+	slices.Sort(members)
+	var names []string
+	for _, m := range members {
+		names = append(names, strconv.Itoa(m+1))
+	}
+	one.Members = strings.Join(names, ", ")
+	if longest.Took > 0 {
+		one.Longest = longest.Took.Round(time.Millisecond / 10).String()
+	}
+	text, _, _ := strings.Cut(longest.Text, "\n")
+	if line := []rune(plaintext.Line(text)); len(line) > mostLine {
+		one.Line = string(line[:mostLine]) + "..."
+	} else {
+		one.Line = string(line)
+	}
+	return one
+}
+
+// String is the line for a terminal.
+func (l saidLine) String() string {
+	text := fmt.Sprintf("%s s: %s, member %s", l.At, l.Event, l.Members)
+	if l.Times > 1 {
+		text += ", " + humanize.Comma(l.Times) + " times"
+	}
+	if l.Longest != "" {
+		text += ", longest " + l.Longest
+	}
+	return text + ": " + l.Line
+}
