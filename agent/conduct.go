@@ -42,6 +42,9 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	if err := member.Check(s.ctx, p.checkable(life{s, p}.memberOptions())); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
+	if err := p.grouping.find(); err != nil {
+		return nil, err
+	}
 	// The data directory will be below the work directory, so on its file system.
 	p.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs:      s.pids,
@@ -97,6 +100,11 @@ func (l life) conduct(t *attempt) {
 		s.fail(t, err)
 		return
 	}
+	if err := l.makeGroup(); err != nil {
+		s.fail(t, err)
+		return
+	}
+	defer l.removeGroup()
 	s.log.Info("member starts", "tag", p.tag, "database", p.db.Name, "member", p.member.Index+1, "tools", p.tools.paths, "dir", p.member.Dir)
 	fsync, err := sysmetrics.FsyncP50(s.ctx, p.member.Dir)
 	if err != nil {
@@ -118,7 +126,7 @@ func (l life) conduct(t *attempt) {
 	defer l.boundLogs()()
 	m, err := member.Start(s.ctx, l.memberOptions())
 	if err != nil {
-		s.fail(t, err)
+		s.fail(t, l.explained(err))
 		return
 	}
 	l.running(m)
@@ -155,6 +163,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	}
 	s.agent.mu.Lock()
 	s.now.planned, s.now.tag, s.now.dir, s.now.files = p, p.tag, p.dir, p.files
+	s.now.group = p.grouping.dirs()
 	s.now.detached = req.GetDetached()
 	s.agent.mu.Unlock()
 	s.logTo(p.dir)
@@ -173,7 +182,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 // first child, and holds each child as soon as it is spawned.
 func (l life) memberOptions() member.Options {
 	s, p := l.s, l.p
-	return member.Options{
+	o := member.Options{
 		Plan:   p.plan,
 		Dir:    p.member.Dir,
 		LogDir: filepath.Join(s.agent.opts.WorkDir, p.dir, results.DirLogs),
@@ -185,6 +194,8 @@ func (l life) memberOptions() member.Options {
 			return s.writeRecord()
 		},
 	}
+	l.place(&o)
+	return o
 }
 
 // sample starts sampling into the session directory. The returned function ends
@@ -252,7 +263,7 @@ func (l life) attend(m *member.Member) *member.Member {
 			return m
 		case <-died:
 			l.quoteDead(m)
-			s.end(reasonChildDied)
+			s.end(l.deathReason(m))
 			return m
 		case c := <-s.changes:
 			var err error
@@ -355,5 +366,6 @@ func (p *planned) response(children []*pb.Child) (*pb.StartResponse, error) {
 		DiskDevice:       p.sampler.Device(),
 		NetworkInterface: p.sampler.Interface(),
 		Release:          releaseMessage(p.tools.release),
+		Limits:           limitsMessage(p.grouping.limits),
 	}, nil
 }

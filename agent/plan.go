@@ -51,8 +51,9 @@ type planned struct {
 	dir    string   // the session directory, below the work directory
 	files  []string // the files that Collect indexes, below dir
 
-	sampler *sysmetrics.Sampler
-	period  time.Duration // between two samples
+	grouping grouping
+	sampler  *sysmetrics.Sampler
+	period   time.Duration // between two samples
 	// metrics is where the member reports numbers of itself; nil if it is not asked.
 	metrics *database.MetricsSource
 	disk    results.Disk // what the work directory lies on
@@ -74,13 +75,16 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if err := checkTag(req.GetTag()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	if p.grouping, err = groupingOf(req); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
 	if p.db, err = a.opts.Registry.Get(req.GetDatabase()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	// A missing release and wrong options are reported together: both take long to
 	// put right.
 	var optionsErr, toolsErr error
-	p.driver, optionsErr = a.driver(p.db, req.GetOptions())
+	p.driver, optionsErr = a.driver(p.db, req.GetOptions(), p.grouping.facts(a.host.MemoryBytes, a.host.CPUs))
 	p.tools, toolsErr = a.tools(p.db, req)
 	if err := joined(optionsErr, toolsErr); err != nil {
 		return nil, err
@@ -109,6 +113,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.plan, err = p.driver.Plan(p.member); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "plan member %d of %s: %v", p.member.Index, p.db.Name, err)
 	}
+	p.grouping.limit(&p.plan)
 	if p.argv, err = a.commands(p.plan, p.tools.paths); err != nil {
 		return nil, err
 	}
@@ -137,8 +142,9 @@ func joined(errs ...error) error {
 	return status.Error(code, strings.Join(texts, "; "))
 }
 
-// driver returns a driver with its options decoded and allowed on this machine.
-func (a *planner) driver(db database.Database, options []byte) (database.Driver, error) {
+// driver returns a driver with its options decoded and allowed on a machine of those
+// facts.
+func (a *planner) driver(db database.Database, options []byte, facts database.HostFacts) (database.Driver, error) {
 	driver := db.New()
 	if err := database.DecodeOptions(options, driver); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "%s: %v", db.Name, err)
@@ -147,7 +153,6 @@ func (a *planner) driver(db database.Database, options []byte) (database.Driver,
 		return nil, status.Errorf(codes.PermissionDenied, "extra flags %q are refused: the agent was started without --allow-flags", f.ExtraFlags())
 	}
 	if v, ok := driver.(database.Validator); ok {
-		facts := database.HostFacts{MemoryBytes: a.host.MemoryBytes, CPUs: a.host.CPUs}
 		if err := v.Validate(facts); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "%s options: %v", db.Name, err)
 		}

@@ -23,11 +23,13 @@ type record struct {
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
 	// BootID is the boot in which pids and start ticks name these processes.
-	BootID         string        `json:"boot_id"`
-	Children       []childRecord `json:"children"`
-	Files          []string      `json:"files"`
-	ApparentBytes  int64         `json:"apparent_bytes"`
-	AllocatedBytes int64         `json:"allocated_bytes"`
+	BootID   string        `json:"boot_id"`
+	Children []childRecord `json:"children"`
+	Files    []string      `json:"files"`
+	// Group holds the directories of the member's control group; none if it has no limits.
+	Group          []string `json:"group,omitempty"`
+	ApparentBytes  int64    `json:"apparent_bytes"`
+	AllocatedBytes int64    `json:"allocated_bytes"`
 }
 
 // childRecord is one process that was spawned.
@@ -82,6 +84,7 @@ func (s *session) currentRecord() (record, string) {
 		State:          stateWord(s.now.state),
 		BootID:         s.agent.host.BootID,
 		Files:          s.now.files,
+		Group:          s.now.group,
 		ApparentBytes:  s.now.sizes.apparent,
 		AllocatedBytes: s.now.sizes.allocated,
 	}

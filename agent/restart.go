@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
@@ -88,8 +89,9 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover kills the children of a session that still run. Pids of another boot,
-// or with other start ticks, belong to other processes and are left alone.
+// endLeftover kills the children of a session that still run, and removes their control
+// group. Pids of another boot, or with other start ticks, belong to other processes and
+// are left alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.host.BootID {
 		return nil
@@ -98,6 +100,9 @@ func (a *Agent) endLeftover(l leftover) error {
 		if err := killLeftover(c.Pid, c.StartTicks); err != nil {
 			return fmt.Errorf("end %s (pid %d) of an earlier agent: %w", c.Name, c.Pid, err)
 		}
+	}
+	if err := cgroup.Remove(a.ctx, l.record.Group); err != nil {
+		a.opts.Log.Warn("a control group of an earlier agent is left", "dirs", l.record.Group, "error", err)
 	}
 	return nil
 }
@@ -166,6 +171,7 @@ func (a *Agent) recoveredSession(l leftover) *session {
 			files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
 			sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
 			exits:   map[string]string{},
+			group:   r.Group,
 		},
 	}
 	for _, c := range r.Children {

@@ -16,6 +16,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/resources"
 )
 
 // reason is why a session ended. It is the cause its context is cancelled with:
@@ -87,7 +88,9 @@ type sessionState struct {
 	tails      map[string]string // the last log lines of children that died unasked, by name
 	exits      map[string]string // how children ended that an earlier agent saw end, by name
 	sizes      sizes
-	problems   []string // what could not be recorded
+	group      []string       // the directories of the member's control group
+	use        *resources.Use // what the member used, once its group is removed
+	problems   []string       // what could not be recorded
 }
 
 // sizes are of the data directories after the stop, in bytes; -1 if they were not

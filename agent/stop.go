@@ -24,7 +24,7 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 		return nil, err
 	}
 	v.agent.mu.Lock()
-	left, problems := s.now.sizes, slices.Clone(s.now.problems)
+	left, use, problems := s.now.sizes, s.now.use, slices.Clone(s.now.problems)
 	v.agent.mu.Unlock()
 	return &pb.StopResponse{
 		Children:       s.snapshot().childMessages(),
@@ -32,5 +32,6 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 		AllocatedBytes: left.allocated,
 		Reason:         s.reason(),
 		Problems:       problems,
+		Use:            useMessage(use),
 	}, nil
 }

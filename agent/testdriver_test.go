@@ -136,8 +136,14 @@ func (d *toy) Dial(context.Context, database.Target) (database.Client, error) {
 	return nil, errors.New("a toy has no clients")
 }
 
-// kill tells the server at addr to exit with code 3.
+// killToy tells the server at addr to exit with code 3.
 func killToy(t *testing.T, addr string) {
+	t.Helper()
+	tellToy(t, addr, "die")
+}
+
+// tellToy sends the server at addr a command: die, eat or spin.
+func tellToy(t *testing.T, addr, command string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -147,7 +153,7 @@ func killToy(t *testing.T, addr string) {
 	if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
 		t.Fatalf("read the server's reply: %v", err)
 	}
-	if _, err := fmt.Fprintln(conn, "die"); err != nil {
+	if _, err := fmt.Fprintln(conn, command); err != nil {
 		t.Fatalf("write to the server: %v", err)
 	}
 }
@@ -202,11 +208,30 @@ func greet(listener net.Listener) {
 		go func() {
 			defer conn.Close()
 			fmt.Fprintln(conn, "hello")
-			if line, _ := bufio.NewReader(conn).ReadString('\n'); line == "die\n" {
+			switch line, _ := bufio.NewReader(conn).ReadString('\n'); line {
+			case "die\n":
 				fmt.Println("disk on fire")
 				os.Exit(3)
+			case "eat\n":
+				eat()
+			case "spin\n":
+				for ctx := context.Background(); ctx.Err() == nil; {
+				}
 			}
 		}()
+	}
+}
+
+// eat takes more and more memory.
+func eat() {
+	for {
+		piece, err := syscall.Mmap(-1, 0, 1<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err != nil {
+			panic(err)
+		}
+		for i := 0; i < len(piece); i += 4096 {
+			piece[i] = 1
+		}
 	}
 }
 

@@ -39,6 +39,12 @@ func Catalog(r *database.Registry) config.Catalog {
 		if _, differs := driver.(database.Classic); differs {
 			classic = func(options any) string { return options.(database.Classic).SetClassic() }
 		}
+		var fit func(any, int64, func(string) bool) error
+		if _, fits := driver.(database.MemoryFitter); fits {
+			fit = func(options any, bytes int64, given func(string) bool) error {
+				return options.(database.MemoryFitter).FitMemory(bytes, given)
+			}
+		}
 		c = append(c, config.Entry{
 			Name:       d.Name,
 			Options:    func() any { return d.New() },
@@ -57,6 +63,7 @@ func Catalog(r *database.Registry) config.Catalog {
 			Snapshots:  snapshots,
 			Prefix:     prefix,
 			Sizes:      sizes,
+			FitMemory:  fit,
 			Embedded:   embedded,
 			Upstream:   upstream,
 			Classic:    classic,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -81,7 +82,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	errs := []error{err}
 	for i, reply := range plans {
 		if reply != nil {
-			errs = append(errs, checkPlan(db, db.Hosts[i].Agent(), reply.Plan))
+			errs = append(errs, checkPlan(db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
 		}
 	}
 	return errors.Join(errs...)
@@ -95,6 +96,15 @@ func checkPlan(db *config.Database, agent string, data []byte) error {
 	}
 	if err := checkTarget(db, plan); err != nil {
 		return fmt.Errorf("agent %s: %w", agent, err)
+	}
+	return nil
+}
+
+// checkLimits refuses an agent that does not limit its member: one of an older version
+// does not know how.
+func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
+	if db.Resources.Any() && reply.Limits == nil {
+		return fmt.Errorf("agent %s: its version of dbtester can't limit members: resources needs a newer one", agent)
 	}
 	return nil
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/lognotes"
 	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -102,6 +105,9 @@ func (c *cluster) start(ctx context.Context) error {
 // recordStart records in the manifest the commands and releases that an agent started.
 func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error {
 	m := &c.run.record.Members[member]
+	if err := checkLimits(c.run.db, m.Agent, reply); err != nil {
+		return err
+	}
 	var plan database.Plan
 	if err := json.Unmarshal(reply.Plan, &plan); err != nil {
 		return fmt.Errorf("agent %s: decode plan: %w", m.Agent, err)
@@ -159,7 +165,15 @@ func (c *cluster) recordStop(member int, how fleet.Stopped) {
 		disk.ApparentBytes, disk.AllocatedBytes = how.ApparentBytes, how.AllocatedBytes
 		m.Disk = &disk
 	}
+	if m.Use = how.Use; m.Use != nil && m.Use.OOMKills > 0 {
+		c.run.journal.event(results.EventMemoryLimit, member, limitText(c.run.record, m.Use))
+	}
 	c.run.journal.event("stop", member, "")
+}
+
+// limitText describes what the kernel killed because of a member's memory limit.
+func limitText(record *results.DatabaseRun, u *resources.Use) string {
+	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }
 
 func releaseOf(r *dbtesterpb.Release) *results.Release {
@@ -177,6 +191,9 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 			Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
 			Index: int32(member), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
 			SamplePeriodNs: e.Sample.Nanoseconds(), SkipDatabaseMetrics: !e.Metrics,
+		}
+		if l := db.Resources; l.Any() {
+			req.Limits = &dbtesterpb.Limits{Cpus: l.CPUs, PeriodNs: l.Period.Nanoseconds(), MemoryBytes: l.MemoryBytes}
 		}
 		if t := db.TLS; t != nil {
 			req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key

@@ -88,6 +88,9 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		fmt.Fprintf(w, "  %s\n", note)
 	}
 	dryRunLoad(w, db.Load)
+	if l := db.Resources; l.Any() {
+		fmt.Fprintf(w, "  resources of each member: %s (%s)\n", l, strings.Join(l.Env(), " "))
+	}
 	if text := upkeepText(db.Maintain); text != "" {
 		fmt.Fprintf(w, "  upkeep: %s\n", text)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -102,9 +103,18 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	}
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
-		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Fsync: r.fsync(),
+		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(),
 		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(),
 	}, nil
+}
+
+// limits are those of each member, nil without any.
+func limits(db *config.Database) *resources.Limits {
+	if !db.Resources.Any() {
+		return nil
+	}
+	l := db.Resources
+	return &l
 }
 
 // settings returns what differs from the defaults of the release, nil if that is not

@@ -736,8 +736,11 @@ type StartRequest struct {
 	SamplePeriodNs int64 `protobuf:"varint,16,opt,name=sample_period_ns,json=samplePeriodNs,proto3" json:"sample_period_ns,omitempty"`
 	// skip_database_metrics says that the member is not asked for its own metrics.
 	SkipDatabaseMetrics bool `protobuf:"varint,17,opt,name=skip_database_metrics,json=skipDatabaseMetrics,proto3" json:"skip_database_metrics,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// limits are what the member's processes may use together; absent for no limit. An
+	// agent that can't set them refuses the start.
+	Limits        *Limits `protobuf:"bytes,18,opt,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartRequest) Reset() {
@@ -889,6 +892,146 @@ func (x *StartRequest) GetSkipDatabaseMetrics() bool {
 	return false
 }
 
+func (x *StartRequest) GetLimits() *Limits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// Limits are what the processes of a member may use together; 0 is no limit.
+type Limits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Cpus  float64                `protobuf:"fixed64,1,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	// period_ns is the time over which processor time is counted.
+	PeriodNs      int64 `protobuf:"varint,2,opt,name=period_ns,json=periodNs,proto3" json:"period_ns,omitempty"`
+	MemoryBytes   int64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Limits) Reset() {
+	*x = Limits{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Limits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Limits) ProtoMessage() {}
+
+func (x *Limits) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
+func (*Limits) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Limits) GetCpus() float64 {
+	if x != nil {
+		return x.Cpus
+	}
+	return 0
+}
+
+func (x *Limits) GetPeriodNs() int64 {
+	if x != nil {
+		return x.PeriodNs
+	}
+	return 0
+}
+
+func (x *Limits) GetMemoryBytes() int64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+// Use is what the processes of a member used together, by the kernel's counts; -1 if
+// not known.
+type Use struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	ThrottledPeriods int64                  `protobuf:"varint,1,opt,name=throttled_periods,json=throttledPeriods,proto3" json:"throttled_periods,omitempty"`
+	ThrottledNs      int64                  `protobuf:"varint,2,opt,name=throttled_ns,json=throttledNs,proto3" json:"throttled_ns,omitempty"`
+	PeakBytes        int64                  `protobuf:"varint,3,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`
+	// oom_kills counts the processes that were killed because of the memory limit.
+	OomKills      int64 `protobuf:"varint,4,opt,name=oom_kills,json=oomKills,proto3" json:"oom_kills,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Use) Reset() {
+	*x = Use{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Use) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Use) ProtoMessage() {}
+
+func (x *Use) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Use.ProtoReflect.Descriptor instead.
+func (*Use) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Use) GetThrottledPeriods() int64 {
+	if x != nil {
+		return x.ThrottledPeriods
+	}
+	return 0
+}
+
+func (x *Use) GetThrottledNs() int64 {
+	if x != nil {
+		return x.ThrottledNs
+	}
+	return 0
+}
+
+func (x *Use) GetPeakBytes() int64 {
+	if x != nil {
+		return x.PeakBytes
+	}
+	return 0
+}
+
+func (x *Use) GetOomKills() int64 {
+	if x != nil {
+		return x.OomKills
+	}
+	return 0
+}
+
 type StartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// plan is the plan as JSON; commands carry the argv that run.
@@ -904,16 +1047,18 @@ type StartResponse struct {
 	Release *Release `protobuf:"bytes,8,opt,name=release,proto3" json:"release,omitempty"`
 	// mount_options, disk_model and disk_queue describe what the data lies on; empty if
 	// unknown.
-	MountOptions  string `protobuf:"bytes,9,opt,name=mount_options,json=mountOptions,proto3" json:"mount_options,omitempty"`
-	DiskModel     string `protobuf:"bytes,10,opt,name=disk_model,json=diskModel,proto3" json:"disk_model,omitempty"`
-	DiskQueue     string `protobuf:"bytes,11,opt,name=disk_queue,json=diskQueue,proto3" json:"disk_queue,omitempty"`
+	MountOptions string `protobuf:"bytes,9,opt,name=mount_options,json=mountOptions,proto3" json:"mount_options,omitempty"`
+	DiskModel    string `protobuf:"bytes,10,opt,name=disk_model,json=diskModel,proto3" json:"disk_model,omitempty"`
+	DiskQueue    string `protobuf:"bytes,11,opt,name=disk_queue,json=diskQueue,proto3" json:"disk_queue,omitempty"`
+	// limits are those that the member has, or will have after a dry run; absent without any.
+	Limits        *Limits `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -925,7 +1070,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -938,7 +1083,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StartResponse) GetPlan() []byte {
@@ -1018,6 +1163,13 @@ func (x *StartResponse) GetDiskQueue() string {
 	return ""
 }
 
+func (x *StartResponse) GetLimits() *Limits {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
 // Child is one process of the member.
 type Child struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1035,7 +1187,7 @@ type Child struct {
 
 func (x *Child) Reset() {
 	*x = Child{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1047,7 +1199,7 @@ func (x *Child) String() string {
 func (*Child) ProtoMessage() {}
 
 func (x *Child) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1060,7 +1212,7 @@ func (x *Child) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Child.ProtoReflect.Descriptor instead.
 func (*Child) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Child) GetName() string {
@@ -1119,7 +1271,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1283,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1296,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HeartbeatRequest) GetRunId() string {
@@ -1189,7 +1341,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1353,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1366,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -1261,7 +1413,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1425,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1438,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StopRequest) GetRunId() string {
@@ -1303,17 +1455,20 @@ type StopResponse struct {
 	ApparentBytes  int64 `protobuf:"varint,2,opt,name=apparent_bytes,json=apparentBytes,proto3" json:"apparent_bytes,omitempty"`
 	AllocatedBytes int64 `protobuf:"varint,3,opt,name=allocated_bytes,json=allocatedBytes,proto3" json:"allocated_bytes,omitempty"`
 	// why the session stopped: "asked", "lease expired", "child died",
-	// "start failed", "agent closed", "agent restarted".
+	// "start failed", "agent closed", "agent restarted", or the reason that begins with
+	// ReasonMemoryLimit.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// problems are what the agent could not record of the session, each in a line.
-	Problems      []string `protobuf:"bytes,5,rep,name=problems,proto3" json:"problems,omitempty"`
+	Problems []string `protobuf:"bytes,5,rep,name=problems,proto3" json:"problems,omitempty"`
+	// use is absent if the member had no limits.
+	Use           *Use `protobuf:"bytes,6,opt,name=use,proto3" json:"use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1480,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1493,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StopResponse) GetChildren() []*Child {
@@ -1376,6 +1531,13 @@ func (x *StopResponse) GetProblems() []string {
 	return nil
 }
 
+func (x *StopResponse) GetUse() *Use {
+	if x != nil {
+		return x.Use
+	}
+	return nil
+}
+
 type StatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// probe asks the driver whether this member is ready, within the call's
@@ -1389,7 +1551,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1401,7 +1563,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1414,7 +1576,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StatusRequest) GetProbe() bool {
@@ -1450,7 +1612,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1624,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1637,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StatusResponse) GetState() State {
@@ -1552,7 +1714,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1726,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1739,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *FileInfo) GetName() string {
@@ -1604,7 +1766,7 @@ type CollectRequest struct {
 
 func (x *CollectRequest) Reset() {
 	*x = CollectRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1778,7 @@ func (x *CollectRequest) String() string {
 func (*CollectRequest) ProtoMessage() {}
 
 func (x *CollectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1791,7 @@ func (x *CollectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectRequest.ProtoReflect.Descriptor instead.
 func (*CollectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CollectRequest) GetRunId() string {
@@ -1657,7 +1819,7 @@ type CollectChunk struct {
 
 func (x *CollectChunk) Reset() {
 	*x = CollectChunk{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1831,7 @@ func (x *CollectChunk) String() string {
 func (*CollectChunk) ProtoMessage() {}
 
 func (x *CollectChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1844,7 @@ func (x *CollectChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectChunk.ProtoReflect.Descriptor instead.
 func (*CollectChunk) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CollectChunk) GetData() []byte {
@@ -1708,7 +1870,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1720,7 +1882,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1733,7 +1895,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CloseRequest) GetRunId() string {
@@ -1751,7 +1913,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1925,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1938,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
 }
 
 var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
@@ -1841,7 +2003,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xf5\x03\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xa1\x04\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -1860,7 +2022,18 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\btls_cert\x18\x0e \x01(\tR\atlsCert\x12\x17\n" +
 	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\x12(\n" +
 	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x122\n" +
-	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\"\x97\x03\n" +
+	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\x12*\n" +
+	"\x06limits\x18\x12 \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\"\\\n" +
+	"\x06Limits\x12\x12\n" +
+	"\x04cpus\x18\x01 \x01(\x01R\x04cpus\x12\x1b\n" +
+	"\tperiod_ns\x18\x02 \x01(\x03R\bperiodNs\x12!\n" +
+	"\fmemory_bytes\x18\x03 \x01(\x03R\vmemoryBytes\"\x91\x01\n" +
+	"\x03Use\x12+\n" +
+	"\x11throttled_periods\x18\x01 \x01(\x03R\x10throttledPeriods\x12!\n" +
+	"\fthrottled_ns\x18\x02 \x01(\x03R\vthrottledNs\x12\x1d\n" +
+	"\n" +
+	"peak_bytes\x18\x03 \x01(\x03R\tpeakBytes\x12\x1b\n" +
+	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\xc3\x03\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
@@ -1876,7 +2049,8 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"disk_model\x18\n" +
 	" \x01(\tR\tdiskModel\x12\x1d\n" +
 	"\n" +
-	"disk_queue\x18\v \x01(\tR\tdiskQueue\"\x83\x01\n" +
+	"disk_queue\x18\v \x01(\tR\tdiskQueue\x12*\n" +
+	"\x06limits\x18\f \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
@@ -1897,13 +2071,14 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\"$\n" +
 	"\vStopRequest\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xc1\x01\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xe4\x01\n" +
 	"\fStopResponse\x12-\n" +
 	"\bchildren\x18\x01 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12%\n" +
 	"\x0eapparent_bytes\x18\x02 \x01(\x03R\rapparentBytes\x12'\n" +
 	"\x0fallocated_bytes\x18\x03 \x01(\x03R\x0eallocatedBytes\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1a\n" +
-	"\bproblems\x18\x05 \x03(\tR\bproblems\"<\n" +
+	"\bproblems\x18\x05 \x03(\tR\bproblems\x12!\n" +
+	"\x03use\x18\x06 \x01(\v2\x0f.dbtesterpb.UseR\x03use\"<\n" +
 	"\rStatusRequest\x12\x14\n" +
 	"\x05probe\x18\x01 \x01(\bR\x05probe\x12\x15\n" +
 	"\x06run_id\x18\x02 \x01(\tR\x05runId\"\xc8\x02\n" +
@@ -1962,7 +2137,7 @@ func file_dbtesterpb_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_dbtesterpb_agent_proto_goTypes = []any{
 	(State)(0),                // 0: dbtesterpb.State
 	(*Host)(nil),              // 1: dbtesterpb.Host
@@ -1974,60 +2149,65 @@ var file_dbtesterpb_agent_proto_goTypes = []any{
 	(*Release)(nil),           // 7: dbtesterpb.Release
 	(*MemberHost)(nil),        // 8: dbtesterpb.MemberHost
 	(*StartRequest)(nil),      // 9: dbtesterpb.StartRequest
-	(*StartResponse)(nil),     // 10: dbtesterpb.StartResponse
-	(*Child)(nil),             // 11: dbtesterpb.Child
-	(*HeartbeatRequest)(nil),  // 12: dbtesterpb.HeartbeatRequest
-	(*HeartbeatResponse)(nil), // 13: dbtesterpb.HeartbeatResponse
-	(*StopRequest)(nil),       // 14: dbtesterpb.StopRequest
-	(*StopResponse)(nil),      // 15: dbtesterpb.StopResponse
-	(*StatusRequest)(nil),     // 16: dbtesterpb.StatusRequest
-	(*StatusResponse)(nil),    // 17: dbtesterpb.StatusResponse
-	(*FileInfo)(nil),          // 18: dbtesterpb.FileInfo
-	(*CollectRequest)(nil),    // 19: dbtesterpb.CollectRequest
-	(*CollectChunk)(nil),      // 20: dbtesterpb.CollectChunk
-	(*CloseRequest)(nil),      // 21: dbtesterpb.CloseRequest
-	(*CloseResponse)(nil),     // 22: dbtesterpb.CloseResponse
-	nil,                       // 23: dbtesterpb.Release.Sha256Entry
-	nil,                       // 24: dbtesterpb.MemberHost.PortsEntry
+	(*Limits)(nil),            // 10: dbtesterpb.Limits
+	(*Use)(nil),               // 11: dbtesterpb.Use
+	(*StartResponse)(nil),     // 12: dbtesterpb.StartResponse
+	(*Child)(nil),             // 13: dbtesterpb.Child
+	(*HeartbeatRequest)(nil),  // 14: dbtesterpb.HeartbeatRequest
+	(*HeartbeatResponse)(nil), // 15: dbtesterpb.HeartbeatResponse
+	(*StopRequest)(nil),       // 16: dbtesterpb.StopRequest
+	(*StopResponse)(nil),      // 17: dbtesterpb.StopResponse
+	(*StatusRequest)(nil),     // 18: dbtesterpb.StatusRequest
+	(*StatusResponse)(nil),    // 19: dbtesterpb.StatusResponse
+	(*FileInfo)(nil),          // 20: dbtesterpb.FileInfo
+	(*CollectRequest)(nil),    // 21: dbtesterpb.CollectRequest
+	(*CollectChunk)(nil),      // 22: dbtesterpb.CollectChunk
+	(*CloseRequest)(nil),      // 23: dbtesterpb.CloseRequest
+	(*CloseResponse)(nil),     // 24: dbtesterpb.CloseResponse
+	nil,                       // 25: dbtesterpb.Release.Sha256Entry
+	nil,                       // 26: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
 	9,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
 	1,  // 1: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
 	7,  // 2: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
-	23, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
-	24, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	25, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
+	26, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
 	8,  // 5: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
-	11, // 6: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
-	7,  // 7: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
-	0,  // 8: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	11, // 9: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	11, // 10: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	0,  // 11: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 12: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	11, // 13: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	18, // 14: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 15: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 16: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 17: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	9,  // 18: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	12, // 19: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	14, // 20: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	16, // 21: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	19, // 22: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	21, // 23: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 24: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 25: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	10, // 26: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	13, // 27: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	15, // 28: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	17, // 29: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	20, // 30: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	22, // 31: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	24, // [24:32] is the sub-list for method output_type
-	16, // [16:24] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	10, // 6: dbtesterpb.StartRequest.limits:type_name -> dbtesterpb.Limits
+	13, // 7: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	7,  // 8: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
+	10, // 9: dbtesterpb.StartResponse.limits:type_name -> dbtesterpb.Limits
+	0,  // 10: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	13, // 11: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	13, // 12: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	11, // 13: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
+	0,  // 14: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	2,  // 15: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	13, // 16: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	20, // 17: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	1,  // 18: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
+	3,  // 19: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	5,  // 20: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	9,  // 21: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	14, // 22: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	16, // 23: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	18, // 24: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	21, // 25: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	23, // 26: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	4,  // 27: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	6,  // 28: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	12, // 29: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	15, // 30: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	17, // 31: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	19, // 32: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	22, // 33: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	24, // 34: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	27, // [27:35] is the sub-list for method output_type
+	19, // [19:27] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }
@@ -2041,7 +2221,7 @@ func file_dbtesterpb_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_agent_proto_rawDesc), len(file_dbtesterpb_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -2,8 +2,10 @@ package run
 
 import (
 	"sort"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // Machine holds the samples of a machine and of a process tree on it, in the client's
@@ -98,6 +100,43 @@ func (m *Machine) Growth(w Span, get Counter) (grown Measure) {
 		return grown
 	}
 	return Measured(value+before, int64(end-first))
+}
+
+// Throttled is the share of the periods of a CPU limit in which the machine's processes
+// stood still because they had used up their time, in percent.
+func (m *Machine) Throttled(w Span, period time.Duration) Measure {
+	grown := m.Growth(w, Of(metric.GroupThrottledPeriods))
+	if !grown.Known() {
+		return grown
+	}
+	first, end := m.during(w)
+	elapsed := m.Samples.Times[end-1] - m.Samples.Times[first]
+	return grown.Times(100 * float64(period) / float64(elapsed))
+}
+
+// PageCache is how much of the most memory of the control group in the window was page
+// cache.
+func (m *Machine) PageCache(w Span) Measure {
+	peak := m.Peak(w, Of(metric.GroupMemoryBytes))
+	if !peak.Known() {
+		return peak
+	}
+	first, end := m.within(w)
+	at, i, cache := -1, first, Missing("%s: not recorded during the load", m.Name)
+	m.each(Of(metric.GroupMemoryBytes), first, end, func(v float64) bool {
+		if v == peak.Value {
+			at = i
+		}
+		i++
+		return at < 0
+	})
+	m.each(Of(metric.GroupCacheBytes), at, at+1, func(v float64) bool {
+		if v >= 0 {
+			cache = Measured(v, peak.N)
+		}
+		return true
+	})
+	return cache
 }
 
 // Peak is the largest value of a gauge in the window.

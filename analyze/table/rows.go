@@ -52,7 +52,7 @@ func All(runs []*run.Run) []Row {
 		{sectionOutcomes, outcomeRows()},
 		{sectionPlaces, placeRows(runs)},
 		{sectionClient, clientRows()},
-		{sectionMembers, memberRows()},
+		{sectionMembers, slices.Concat(limitRows(), memberRows())},
 		{sectionLogs, clockRows()},
 		{sectionMembers, metricRows()},
 		{sectionOwn, ownRows()},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/resources"
 )
 
 // attended prints numbers that only agents can measure.
@@ -36,6 +37,54 @@ func memberRows() []Row {
 		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
 		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
 	}
+}
+
+// limited prints what members with limits had; has reports whether they had the one that
+// the row is about.
+func limited(has func(resources.Limits) bool, cell func(r *run.Run, l resources.Limits) Cell) func(*run.Run) Cell {
+	return attended(func(r *run.Run) Cell {
+		if l := r.Info.Record.Resources; l != nil && has(*l) {
+			return cell(r, *l)
+		}
+		return inapplicable("the experiment does not limit it")
+	})
+}
+
+// limitRows show what each member might use, and used of it.
+func limitRows() []Row {
+	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
+	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
+	return []Row{
+		{Name: "CPU-LIMIT", Unit: "processors", Definition: "processor time that each member might use, and the GOMAXPROCS of its Go programs", Ours: true,
+			Cell: limited(cpus, func(_ *run.Run, l resources.Limits) Cell {
+				return number(l.CPUs, 0, "%s, GOMAXPROCS %d", l.CPUText(), l.GoMaxProcs())
+			})},
+		{Name: "THROTTLED", Unit: "%", Definition: "share of the periods of the CPU limit, over the load, in which a member stood still because it had used its processor time up; the member with the most, and which", Ours: true,
+			Cell: limited(cpus, func(r *run.Run, l resources.Limits) Cell {
+				return largest(percentText, func(r *run.Run, m *run.Machine) run.Measure { return m.Throttled(r.Windows.Load, l.Period) })(r)
+			})},
+		{Name: "MEMORY-LIMIT", Unit: "bytes", Definition: "memory that each member might use, the page cache of its files included, and the GOMEMLIMIT of its Go programs", Ours: true,
+			Cell: limited(memory, func(_ *run.Run, l resources.Limits) Cell {
+				return number(float64(l.MemoryBytes), 0, "%s, GOMEMLIMIT %s", l.MemoryText(), HumanSize(float64(l.GoMemLimit())))
+			})},
+		{Name: "MEMORY-PEAK", Unit: "bytes", Definition: "most memory that a member used of its limit during the load; the member with the most, and which", Ours: true,
+			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell {
+				return memberPeak(run.Of(metric.GroupMemoryBytes), HumanSize)(r)
+			})},
+		{Name: "MEMORY-PEAK-PAGE-CACHE", Unit: "bytes", Definition: "how much of MEMORY-PEAK was page cache, which the kernel takes back when the limit is reached", Ours: true,
+			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell { return pageCache(r) })},
+	}
+}
+
+// pageCache prints the page cache of the member whose memory was the most, at that time.
+func pageCache(r *run.Run) Cell {
+	_, name := r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
+	for _, m := range r.Machines.Servers {
+		if m.Name == name {
+			return cellOf(m.PageCache(r.Windows.Load), func(v float64) string { return HumanSize(v) + " (" + name + ")" }).verbatim()
+		}
+	}
+	return missing("the memory of a member's control group was not recorded")
 }
 
 // memberPeak prints the largest peak of a member, and which member.

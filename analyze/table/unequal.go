@@ -108,11 +108,24 @@ func machineAspects() []aspect {
 	return []aspect{
 		{"client machines", ofManifest(func(m *results.Manifest) string { return MachineText(m.Client) })},
 		{"server machines", serverMachines},
+		{"resources of a member", limitsText},
 		{"placements of the client", placement},
 		{"versions of dbtester", ofManifest(func(m *results.Manifest) string { return m.Tool.Version })},
 		{"record formats", ofManifest(func(m *results.Manifest) string {
 			return fmt.Sprintf("%d (definitions changed: see CHANGELOG.md)", m.Format)
 		})},
+	}
+}
+
+// limitsText is what each member might use, "" for a cluster without agents.
+func limitsText(r *run.Run) string {
+	switch l := r.Info.Record.Resources; {
+	case r.Info.Manifest == nil || r.Info.Unattended():
+		return ""
+	case l == nil:
+		return "no limits"
+	default:
+		return l.String()
 	}
 }
 

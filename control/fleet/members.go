@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/resources"
 )
 
 // Install has all agents obtain a release at once and reports their progress.
@@ -72,6 +73,8 @@ type Stopped struct {
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended if it was not asked to, else "".
 	Error string
+	// Use is what the member used of its limits; nil if it had none.
+	Use *resources.Use
 	// Problems are what the agent could not record.
 	Problems []string
 }
@@ -105,6 +108,9 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 		return Stopped{}, s.failed(ctx, err)
 	}
 	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes, Problems: reply.Problems}
+	if u := reply.Use; u != nil {
+		how.Use = &resources.Use{Throttled: u.ThrottledPeriods, ThrottledTime: time.Duration(u.ThrottledNs), PeakBytes: u.PeakBytes, OOMKills: u.OomKills}
+	}
 	for _, child := range reply.Children {
 		how.Exit = append(how.Exit, child.Name+": "+child.Exit)
 	}

@@ -22,6 +22,9 @@ func endOf(reason string, children []*pb.Child) string {
 		}
 		return "it ended by itself"
 	default:
+		if strings.HasPrefix(reason, pb.ReasonMemoryLimit) {
+			return "it was " + reason + ", which the experiment gave it"
+		}
 		return "its agent stopped it: " + reason
 	}
 }

@@ -40,6 +40,7 @@ type Evidence struct {
 // first, each kind in the order in which it was found.
 func Marks(e Evidence) []results.Mark {
 	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
+	v.memoryLimit()
 	for i, why := range e.Lost {
 		if why != "" {
 			v.mark(results.MarkLost, true, "member %d: %s", i+1, inOneLine(why))
@@ -67,6 +68,17 @@ func Marks(e Evidence) []results.Mark {
 		}
 	})
 	return v.marks
+}
+
+// memoryLimit names the members of which the kernel killed processes because of the limit
+// that the experiment gave them: no fault of the database.
+func (v *verdict) memoryLimit() {
+	for _, m := range v.e.Run.Members {
+		if limits := v.e.Run.Resources; limits != nil && m.Use != nil && m.Use.OOMKills > 0 {
+			v.mark(results.MarkMemoryLimit, true, "member %d: processes killed by the memory limit of %s: %d; the limit is the experiment's, and no fault of the database",
+				m.Index+1, limits.MemoryText(), m.Use.OOMKills)
+		}
+	}
 }
 
 // verdict is the marks that were found so far, and the evidence.

@@ -45,6 +45,10 @@ type Entry struct {
 	// Prefix allows keys below a prefix of a cluster that others use, Sizes a bound of the
 	// store's size: members report it with their quota.
 	Prefix, Sizes bool
+	// FitMemory changes options that the file does not give to fit what a member may use, in
+	// bytes; given reports whether the file gives one. Each of its joined errors begins with
+	// an option's key, or with "memory". It is nil for databases without such options.
+	FitMemory func(options any, bytes int64, given func(option string) bool) error
 	// Embedded needs no version.
 	Embedded bool
 	// Upstream changes options to the defaults of a release, "" being the one that runs

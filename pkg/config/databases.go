@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -12,14 +13,15 @@ import (
 // The database in it holds the values that stay as the file gives them.
 type databaseSpec struct {
 	Database
-	entry    Entry
-	hosts    []written[hostSpec]
-	tls      written[TLS]
-	auth     written[Auth]
-	guard    written[Guard]
-	maintain written[Maintain]
-	load     written[loadSpec]
-	steps    written[Steps]
+	entry     Entry
+	hosts     []written[hostSpec]
+	tls       written[TLS]
+	auth      written[Auth]
+	guard     written[Guard]
+	maintain  written[Maintain]
+	resources written[resources.Limits]
+	load      written[loadSpec]
+	steps     written[Steps]
 	// members is how many of the hosts are used.
 	members int
 	// id is the id's node, the place of missing keys.
@@ -90,6 +92,11 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:     row{Name: "maintain", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: maintainSection(), At: func(d *databaseSpec) *written[Maintain] { return &d.maintain },
 			Node: showMaintain,
+		}.Field(),
+		part[databaseSpec, resources.Limits]{
+			Row:     row{Name: "resources", Usually: "the file's", Meaning: "replaces the file's key by key"},
+			Section: resourcesSection(), At: func(d *databaseSpec) *written[resources.Limits] { return &d.resources },
+			Node: showResources,
 		}.Field(),
 		part[databaseSpec, TLS]{
 			Row:     row{Name: "tls", Usually: "the file's", Meaning: "`{}` turns it off"},

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -139,6 +140,9 @@ type Database struct {
 	Guard *Guard `json:"guard,omitempty"`
 	// Maintain is the upkeep of the cluster during the load.
 	Maintain Maintain `json:"maintain,omitzero"`
+	// Resources are what the processes of each member may use together; none for a cluster
+	// that already runs.
+	Resources resources.Limits `json:"resources,omitzero"`
 	// TLS is nil for plaintext, Auth for clients that show no credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -22,6 +23,7 @@ type fileSpec struct {
 	cleanup   bool
 	guard     written[Guard]
 	maintain  written[Maintain]
+	resources written[resources.Limits]
 	load      written[loadSpec]
 	databases []*written[databaseSpec]
 	steps     written[Steps]
@@ -128,6 +130,10 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		part[fileSpec, Maintain]{
 			Row:     row{Name: "maintain", Meaning: "upkeep of the cluster during the load, of databases that have it: the [keys of maintain](#keys-of-maintain)"},
 			Section: maintainSection(), At: func(f *fileSpec) *written[Maintain] { return &f.maintain },
+		}.Field(),
+		part[fileSpec, resources.Limits]{
+			Row:     row{Name: "resources", Meaning: "what each member that agents start may use, by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
+			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
 		}.Field(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},

@@ -37,6 +37,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	l := loadResolver{reader: r.reader, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
 	d.Load = l.resolve(d)
 	r.maintain(&d)
+	r.resources(&d)
 	r.options()
 	var err error
 	if d.OptionsYAML, err = yamlfile.EncodeOptions(d.Options); err != nil {

@@ -8,6 +8,16 @@ type Sizer interface {
 	Needs(d Data) []Need
 }
 
+// MemoryFitter is a driver with options that must fit the memory of its members, such as
+// the size of a heap.
+type MemoryFitter interface {
+	// FitMemory changes the options so that a member fits into that many bytes. Those that
+	// were given, by their keys in experiment files, stay, and are refused if they can't
+	// fit: all problems are joined, each beginning with the option's key, or with "memory"
+	// if no option would do.
+	FitMemory(bytes int64, given func(option string) bool) error
+}
+
 // Pacer is a driver that knows about how fast a cluster of its database is.
 type Pacer interface {
 	// Pace returns about how many requests per second three members on one machine of two

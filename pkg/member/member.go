@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fileinspect"
@@ -27,6 +28,8 @@ type Options struct {
 	// Self is the argv prefix of commands that run this binary again, such as the
 	// executable and "serve".
 	Self []string
+	// Place is that of every command; see [process.Command].
+	Place func(*syscall.SysProcAttr) (leave func() error, err error)
 	// Spawned, if set, is called after each command started, with all children so
 	// far; its error ends Start.
 	Spawned func([]Child) error

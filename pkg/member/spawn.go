@@ -30,7 +30,7 @@ func (m *Member) spawn(ctx context.Context, c database.Command) error {
 	argv := m.options.argv(c)
 	h, err := process.Start(process.Command{
 		Name: c.Name, Path: argv[0], Args: argv[1:], Env: c.Env,
-		Dir: m.options.Dir, Log: m.options.log(c.Name),
+		Dir: m.options.Dir, Log: m.options.log(c.Name), Place: m.options.Place,
 	})
 	if err != nil {
 		return err

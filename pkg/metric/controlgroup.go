@@ -12,6 +12,9 @@ const (
 	GroupThrottledPeriods Name = "group_throttled_periods"
 	GroupMemoryBytes      Name = "group_memory_bytes"
 	GroupMemoryLimitHits  Name = "group_memory_limit_hits"
+	GroupAnonBytes        Name = "group_anon_bytes"
+	GroupCacheBytes       Name = "group_page_cache_bytes"
+	GroupMemoryPressure   Name = "group_memory_pressure_seconds"
 )
 
 // groupCPU is cpu.stat of a group of either version. Each group above the processes'
@@ -93,6 +96,56 @@ func parseMemoryLimit(data []byte, _ string, into []Reading) (err error) {
 		}
 	}
 	return errors.New("memory.events must have a line of max")
+}
+
+// groupMemoryKinds is memory.stat, whose keys differ between the versions. Those of
+// version 1 that begin with total_ have the groups below too, as version 2 does.
+func groupMemoryKinds() Source {
+	return Source{
+		File: "memory.stat", OldFile: "memory.stat", Controller: "memory",
+		Metrics: []Metric{
+			{Name: GroupAnonBytes, Column: "CGROUP-ANON-BYTES", Unit: "bytes", Kind: Gauge, Scope: Group, Report: true, Optional: true,
+				Help: "memory of the control group that its processes allocated"},
+			{Name: GroupCacheBytes, Column: "CGROUP-PAGE-CACHE-BYTES", Unit: "bytes", Kind: Gauge, Scope: Group, Report: true, Optional: true,
+				Help: "memory of the control group that holds pages of files, which the kernel takes back where memory is short"},
+		},
+		Parse: parseMemoryKinds,
+	}
+}
+
+func parseMemoryKinds(data []byte, _ string, into []Reading) (err error) {
+	for key, value := range words(data) {
+		at := 0
+		switch string(key) {
+		case "anon", "total_rss":
+		case "file", "total_cache":
+			at = 1
+		default:
+			continue
+		}
+		if into[at].Value, err = parseCount(value); err != nil {
+			return fmt.Errorf("%s in memory.stat: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// groupMemoryPressure is memory.pressure, which groups of version 1 do not have.
+func groupMemoryPressure() Source {
+	return Source{
+		File: "memory.pressure", OldFile: "memory.pressure", Controller: "memory", Divisor: 1e6,
+		Metrics: []Metric{{
+			Name: GroupMemoryPressure, Column: "CGROUP-MEMORY-PRESSURE-SECONDS", Unit: "s", Kind: Counter, Scope: Group, Decimals: Exact, Report: true, Optional: true,
+			Help: "time in which at least one task of the control group waited for memory",
+		}},
+		Parse: func(data []byte, _ string, into []Reading) error {
+			var both [2]Reading
+			both[0].Value = Unknown
+			err := parsePressure(data, "", both[:])
+			into[0] = both[0]
+			return err
+		},
+	}
 }
 
 // words yields the two words of each line "key value".

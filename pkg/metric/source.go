@@ -81,5 +81,7 @@ func Sources() []Source {
 		groupMemory(),
 		groupMemoryLimit(),
 		diskFree(),
+		groupMemoryKinds(),
+		groupMemoryPressure(),
 	}
 }

@@ -38,6 +38,11 @@ type Command struct {
 	// Log is a file that standard output and standard error are appended to;
 	// empty discards both.
 	Log string
+	// Place, if set, changes how the child starts, such as in which control group. It is
+	// called on the thread that starts the child, which is never the process's main
+	// thread, and its leave right after the start on the same thread. If leave fails the
+	// child is killed and the thread ends.
+	Place func(*syscall.SysProcAttr) (leave func() error, err error)
 }
 
 // argv returns the whole argument vector.
@@ -80,6 +85,9 @@ type Handle struct {
 	ticks   uint64
 	done    chan struct{}
 
+	// stuck is whether the thread could not leave the child's place.
+	stuck bool
+
 	mu     sync.Mutex
 	stage  stage // the last that was sent
 	reaped bool
@@ -92,7 +100,7 @@ func Start(c Command) (*Handle, error) {
 	h := &Handle{command: c, done: make(chan struct{})}
 	h.command.Args, h.command.Env = slices.Clone(c.Args), slices.Clone(c.Env)
 	started := make(chan error)
-	go h.run(started)
+	go h.begin(started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s (%s): %w", c.Name, strings.Join(c.argv(), " "), err)
 	}
@@ -122,13 +130,33 @@ func (h *Handle) Exit() (Exit, bool) {
 	return h.exit, h.reaped
 }
 
+// begin is run on a thread that is not the process's main one, if the child has a place.
+func (h *Handle) begin(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if h.command.Place == nil || unix.Gettid() != unix.Getpid() {
+		h.run(started)
+		return
+	}
+	// This goroutine keeps the main thread until the other has one of its own.
+	locked := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		close(locked)
+		h.run(started)
+	}()
+	<-locked
+}
+
 // run is the life of one child. It keeps one thread to itself, because the
 // kernel sends the parent-death signal when the thread that started the child
 // ends, not when the process does.
 func (h *Handle) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	if err := h.start(); err != nil {
+		if h.stuck {
+			runtime.LockOSThread() // once more than it is unlocked: the thread ends with its goroutine
+		}
 		started <- err
 		return
 	}
@@ -154,20 +182,45 @@ func (h *Handle) start() error {
 		defer log.Close()
 		h.cmd.Stdout, h.cmd.Stderr = log, log
 	}
-	if err := h.cmd.Start(); err != nil {
+	if err := h.spawn(); err != nil {
 		return err
 	}
-	h.pid = h.cmd.Process.Pid
 	// An ended child still has its entry in /proc: only run reaps it.
 	ticks, err := StartTicks(h.pid)
 	if err != nil {
-		h.stage = stageKill
-		_ = unix.Kill(-h.pid, unix.SIGKILL)
-		_ = h.cmd.Wait()
+		h.abandon()
 		return fmt.Errorf("identify pid %d: %w", h.pid, err)
 	}
 	h.ticks = ticks
 	return nil
+}
+
+// spawn starts the child in its place.
+func (h *Handle) spawn() error {
+	leave := func() error { return nil }
+	var err error
+	if h.command.Place != nil {
+		leave, err = h.command.Place(h.cmd.SysProcAttr)
+	}
+	if err == nil {
+		err = h.cmd.Start()
+	}
+	left := leave()
+	h.stuck = left != nil
+	if err == nil {
+		h.pid = h.cmd.Process.Pid
+		if left != nil {
+			h.abandon()
+		}
+	}
+	return errors.Join(err, left)
+}
+
+// abandon kills and reaps a child that was just started.
+func (h *Handle) abandon() {
+	h.stage = stageKill
+	_ = unix.Kill(-h.pid, unix.SIGKILL)
+	_ = h.cmd.Wait()
 }
 
 // reap kills the rest of the group and takes the exit status. Until the

@@ -3,6 +3,7 @@ package process_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/process"
 )
@@ -376,4 +378,39 @@ func onOtherThread(f func()) {
 	}()
 	<-done
 	runtime.UnlockOSThread()
+}
+
+// A place is entered on the thread that starts the child, which is not the main one, and
+// left on it. A thread that can't leave ends, and its child with it.
+func TestPlace(t *testing.T) {
+	stuck := errors.New("can't leave")
+	for _, want := range []error{nil, stuck} {
+		for range 20 { // the main thread is free now and then
+			var entered, left int
+			c := process.Command{Name: "sleep", Path: "sleep", Args: []string{"600"}, Place: func(attr *syscall.SysProcAttr) (func() error, error) {
+				entered = unix.Gettid()
+				if !attr.Setpgid {
+					t.Error("the attributes must be those of the child")
+				}
+				return func() error { left = unix.Gettid(); return want }, nil
+			}}
+			h, err := process.Start(c)
+			if entered == 0 || entered != left || entered == unix.Getpid() {
+				t.Errorf("entered on thread %d and left on %d, want one that is not the main one (%d)", entered, left, unix.Getpid())
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("start must return %v, got %v", want, err)
+			}
+			if err == nil {
+				h.Stop(t.Context(), process.Deadlines{})
+			}
+		}
+	}
+	refused := errors.New("no such place")
+	_, err := process.Start(process.Command{Name: "true", Path: "true", Place: func(*syscall.SysProcAttr) (func() error, error) {
+		return func() error { return nil }, refused
+	}})
+	if !errors.Is(err, refused) {
+		t.Errorf("start must return %v, got %v", refused, err)
+	}
 }

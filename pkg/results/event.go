@@ -59,6 +59,10 @@ const (
 // UpkeepEvents returns the kinds of event of upkeep.
 func UpkeepEvents() []string { return []string{EventCompact, EventDefrag, EventSnapshot} }
 
+// EventMemoryLimit is the kind of event that the kernel killed processes of a member
+// because of the memory limit that the experiment gave it.
+const EventMemoryLimit = "memory limit"
+
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
 type EventWriter struct {
 	mu   sync.Mutex

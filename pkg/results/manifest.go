@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/resources"
 )
 
 // FormatVersion is the version of the result folder's layout and columns. It
@@ -135,9 +136,11 @@ type DatabaseRun struct {
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
 	// Settings is nil for a cluster that ran already, and in older manifests.
 	Settings *Settings `json:"settings,omitempty"`
-	Fsync    string    `json:"fsync,omitempty"`
-	Load     Load      `json:"load"`
-	Members  []Member  `json:"members"`
+	// Resources are the limits of each member; nil without any.
+	Resources *resources.Limits `json:"resources,omitempty"`
+	Fsync     string            `json:"fsync,omitempty"`
+	Load      Load              `json:"load"`
+	Members   []Member          `json:"members"`
 	// LogRules and LogTimes are how events are found in the members' logs.
 	LogRules []logrule.Rule `json:"log_rules,omitempty"`
 	LogTimes []logrule.Time `json:"log_times,omitempty"`
@@ -298,6 +301,8 @@ type Member struct {
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
+	// Use is what the member used of its limits, until its stop; nil if it had none.
+	Use *resources.Use `json:"use,omitempty"`
 	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`
 	// Files are the files collected from the agent, below the tag's folder.

@@ -3,9 +3,12 @@ package results
 // The codes of marks. Control sets most of them; analyze adds shared host,
 // self-check, not steady and gap. Invalid marks end a run with exit code 3.
 const (
-	MarkCounts      = "counts"
-	MarkUnsent      = "unsent"
-	MarkLost        = "server lost"
+	MarkCounts = "counts"
+	MarkUnsent = "unsent"
+	MarkLost   = "server lost"
+	// MarkMemoryLimit is a member of which the kernel killed processes because of the memory
+	// limit that the experiment gave it.
+	MarkMemoryLimit = "memory limit"
 	MarkKeys        = "keys found"
 	MarkKeysUnknown = "keys not counted"
 	MarkSharedHost  = "shared host"

@@ -1,15 +1,16 @@
 package sysmetrics
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/cgroup"
+	"github.com/coreos/dbtester/pkg/mounts"
 )
 
 // cpuQuota returns the processors that the control groups of this process, of
@@ -27,19 +28,19 @@ func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir
 	if err != nil {
 		return 0, err
 	}
-	groups, err := parseCgroups(data, controller)
+	groups, err := cgroup.Parse(data, controller)
 	if err != nil {
 		return 0, err
 	}
 	if data, err = f.read("self", "mountinfo"); err != nil {
 		return 0, err
 	}
-	mounts, err := parseMountinfo(data)
+	all, err := mounts.Parse(data)
 	if err != nil {
 		return 0, err
 	}
 	for _, g := range groups {
-		for _, dir := range g.dirs(mounts) {
+		for _, dir := range g.Dirs(all) {
 			limit, err := limitOf(dir)
 			if err != nil {
 				return 0, err
@@ -50,61 +51,6 @@ func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir
 		}
 	}
 	return least, nil
-}
-
-// cgroup is a group that a process is in: one of the unified hierarchy, or of that
-// of version 1 that has a controller.
-type cgroup struct {
-	controller string // "" for the unified hierarchy
-	path       string
-}
-
-// parseCgroups reads the groups that the controller may act on from a file of
-// cgroups(7): hierarchy:controllers:path.
-func parseCgroups(data []byte, controller string) ([]cgroup, error) {
-	var groups []cgroup
-	for line := range bytes.Lines(data) {
-		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
-		if len(fields) < 3 {
-			return nil, fmt.Errorf("cgroup line %q", line)
-		}
-		switch controllers := strings.Split(fields[1], ","); {
-		case fields[0] == "0" && fields[1] == "":
-			groups = append(groups, cgroup{path: fields[2]})
-		case slices.Contains(controllers, controller):
-			groups = append(groups, cgroup{controller, fields[2]})
-		}
-	}
-	return groups, nil
-}
-
-// dirs returns the directories of the group and of those above it, innermost first,
-// because each of them limits the processes in it. Of a group outside the mount, as
-// a container may see it, only the outermost directory is left.
-func (g cgroup) dirs(mounts []mount) (dirs []string) {
-	for _, m := range mounts {
-		if !g.on(m) {
-			continue
-		}
-		inner := "."
-		if within(g.path, m.root) && !strings.HasPrefix(g.path, "/..") {
-			inner = strings.TrimPrefix(g.path, m.root)
-		}
-		dir := filepath.Join(m.point, inner)
-		for ; within(dir, m.point) && dir != m.point; dir = filepath.Dir(dir) {
-			dirs = append(dirs, dir)
-		}
-		dirs = append(dirs, m.point)
-	}
-	return dirs
-}
-
-// on reports whether the mount is of the group's hierarchy.
-func (g cgroup) on(m mount) bool {
-	if g.controller == "" {
-		return m.fstype == "cgroup2"
-	}
-	return m.fstype == "cgroup" && slices.Contains(strings.Split(m.options, ","), g.controller)
 }
 
 // quotaOf returns the quota of the group at dir, 0 if it has none.

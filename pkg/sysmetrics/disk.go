@@ -19,7 +19,7 @@ func (f *files) diskFacts(dir, sys string) (results.Disk, error) {
 	if err != nil {
 		return results.Disk{}, err
 	}
-	d := results.Disk{Filesystem: mount.fstype, Device: device, MountOptions: joinOptions(mount.mountOptions, mount.options)}
+	d := results.Disk{Filesystem: mount.Type, Device: device, MountOptions: joinOptions(mount.MountOptions, mount.Options)}
 	if device != "" {
 		d.Model, d.Queue = deviceFacts(sys, device)
 	}

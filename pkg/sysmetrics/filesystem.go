@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/mounts"
 )
 
 // Filesystem returns the type of the file system that dir lies on, such as
@@ -24,34 +25,36 @@ func Filesystem(dir string) (fstype, device string, err error) {
 
 func (f *files) filesystem(dir string) (fstype, device string, err error) {
 	m, device, err := f.mounted(dir)
-	return m.fstype, device, err
+	return m.Type, device, err
 }
 
 // mounted finds the mount that dir lies on, and its block device.
-func (f *files) mounted(dir string) (m mount, device string, err error) { return f.mountedAt(dir, 0) }
+func (f *files) mounted(dir string) (m mounts.Mount, device string, err error) {
+	return f.mountedAt(dir, 0)
+}
 
 // mountedAt is mounted below a number of overlays.
-func (f *files) mountedAt(dir string, depth int) (m mount, device string, err error) {
+func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string, err error) {
 	dir, err = existing(dir)
 	if err != nil {
-		return mount{}, "", fmt.Errorf("find the file system: %w", err)
+		return mounts.Mount{}, "", fmt.Errorf("find the file system: %w", err)
 	}
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
-		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mounts.Mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
 	data, err := f.read("self", "mountinfo")
 	if err != nil {
-		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mounts.Mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
-	mounts, err := parseMountinfo(data)
+	all, err := mounts.Parse(data)
 	if err != nil {
-		return mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
+		return mounts.Mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
 	number := deviceNumber{unix.Major(stat.Dev), unix.Minor(stat.Dev)}
-	m, ok := mountOf(mounts, number, dir)
+	m, ok := mountOf(all, number, dir)
 	if !ok {
-		return mount{}, "", fmt.Errorf("no mount holds %s", dir)
+		return mounts.Mount{}, "", fmt.Errorf("no mount holds %s", dir)
 	}
 	if device, err = f.deviceOf(number, m); device == "" && err == nil {
 		device = f.upperDevice(m, dir, depth)
@@ -63,13 +66,13 @@ func (f *files) mountedAt(dir string, depth int) (m mount, device string, err er
 const maxLayers = 4
 
 // upperDevice returns the device that an overlay writes to, or "".
-func (f *files) upperDevice(m mount, dir string, depth int) string {
-	if m.fstype != "overlay" || depth == maxLayers {
+func (f *files) upperDevice(m mounts.Mount, dir string, depth int) string {
+	if m.Type != "overlay" || depth == maxLayers {
 		return ""
 	}
-	for option := range strings.SplitSeq(m.options, ",") {
+	for option := range strings.SplitSeq(m.Options, ",") {
 		upper, found := strings.CutPrefix(option, "upperdir=")
-		if upper = unescape(upper); !found || !filepath.IsAbs(upper) || within(dir, upper) {
+		if upper = mounts.Unescape(upper); !found || !filepath.IsAbs(upper) || mounts.Within(dir, upper) {
 			continue
 		}
 		if info, err := os.Stat(upper); err != nil || !info.IsDir() {
@@ -88,94 +91,39 @@ func (f *files) upperDevice(m mount, dir string, depth int) string {
 // none.
 type deviceNumber struct{ major, minor uint32 }
 
-// mount is one line of mountinfo.
-type mount struct {
-	number  deviceNumber
-	root    string // the directory of the file system that is mounted
-	point   string
-	fstype  string
-	source  string
-	options string // of the file system
-	// mountOptions are of this mount alone.
-	mountOptions string
-}
-
-// parseMountinfo parses proc_pid_mountinfo(5): six fields, any number of optional
-// ones, a dash, and three more. Package procfs leaves the octal escapes in paths, so
-// mounts with blanks would not be found with its parser.
-func parseMountinfo(data []byte) ([]mount, error) {
-	var mounts []mount
-	for line := range bytes.Lines(data) {
-		left, right, ok := strings.Cut(string(line), " - ")
-		before, after := strings.Fields(left), strings.Fields(right)
-		if !ok || len(before) < 6 || len(after) < 2 {
-			return nil, fmt.Errorf("mountinfo line %q", line)
-		}
-		var m mount
-		if _, err := fmt.Sscanf(before[2], "%d:%d", &m.number.major, &m.number.minor); err != nil {
-			return nil, fmt.Errorf("mountinfo line %q: device: %w", line, err)
-		}
-		m.mountOptions = before[5]
-		m.root, m.point, m.fstype, m.source = unescape(before[3]), unescape(before[4]), after[0], unescape(after[1])
-		if len(after) > 2 {
-			m.options = after[2]
-		}
-		mounts = append(mounts, m)
-	}
-	return mounts, nil
-}
-
-// unescape undoes the octal escapes of blanks and backslashes in mountinfo.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// deviceOfMount returns the number of a mount's file system.
+func deviceOfMount(m mounts.Mount) deviceNumber { return deviceNumber{m.Major, m.Minor} }
 
 // mountOf finds the mount by device number. File systems with subvolumes (btrfs)
 // report numbers of their own; for those the longest mount point above dir
 // counts, and of equal ones the last, which lies on top.
-func mountOf(mounts []mount, number deviceNumber, dir string) (mount, bool) {
-	var found mount
-	for _, m := range mounts {
-		if m.number == number {
+func mountOf(all []mounts.Mount, number deviceNumber, dir string) (mounts.Mount, bool) {
+	var found mounts.Mount
+	for _, m := range all {
+		if deviceOfMount(m) == number {
 			return m, true
 		}
-		if within(dir, m.point) && len(m.point) >= len(found.point) {
+		if mounts.Within(dir, m.Point) && len(m.Point) >= len(found.Point) {
 			found = m
 		}
 	}
-	return found, found.point != ""
-}
-
-// within reports whether path is point or below it.
-func within(path, point string) bool {
-	return path == point || point == "/" || strings.HasPrefix(path, point+"/")
+	return found, found.Point != ""
 }
 
 // deviceOf names the block device of a mount as diskstats does: by the file
 // system's number, else by the number of the device node it was mounted from.
-func (f *files) deviceOf(number deviceNumber, m mount) (string, error) {
+func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	data, err := f.read("diskstats")
 	if err != nil {
-		return "", fmt.Errorf("find the device of %s: %w", m.point, err)
+		return "", fmt.Errorf("find the device of %s: %w", m.Point, err)
 	}
 	devices, err := parseDevices(data)
 	if err != nil {
-		return "", fmt.Errorf("find the device of %s: %w", m.point, err)
+		return "", fmt.Errorf("find the device of %s: %w", m.Point, err)
 	}
-	numbers := []deviceNumber{number, m.number}
+	numbers := []deviceNumber{number, deviceOfMount(m)}
 	var node unix.Stat_t
-	if strings.HasPrefix(m.source, "/") && unix.Stat(m.source, &node) == nil && node.Mode&unix.S_IFMT == unix.S_IFBLK {
+	if strings.HasPrefix(m.Source, "/") && unix.Stat(m.Source, &node) == nil && node.Mode&unix.S_IFMT == unix.S_IFBLK {
 		numbers = append(numbers, deviceNumber{unix.Major(node.Rdev), unix.Minor(node.Rdev)})
 	}
 	for _, n := range numbers {

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/mounts"
 )
 
 // groupOf is the process whose control group is sampled, and the group's name.
@@ -48,25 +50,25 @@ func (m *machine) findGroup(pid int) error {
 	if err != nil {
 		return err
 	}
-	var all []cgroup
+	var groups []cgroup.Membership
 	for i := range m.groups {
-		found, err := parseCgroups(data, m.groups[i].Controller)
+		found, err := cgroup.Parse(data, m.groups[i].Controller)
 		if err != nil {
 			return err
 		}
-		all = slices.Concat(all, found)
+		groups = slices.Concat(groups, found)
 	}
 	if data, err = m.files.read("self", "mountinfo"); err != nil {
 		return err
 	}
-	mounts, err := parseMountinfo(data)
+	all, err := mounts.Parse(data)
 	if err != nil {
 		return err
 	}
 	m.group = groupOf{pid: pid}
 	for i := range m.groups {
 		g := &m.groups[i]
-		g.find(m.files, all, mounts)
+		g.find(m.files, groups, all)
 		if m.group.name == "" && len(g.paths) > 0 {
 			m.group.name = filepath.Dir(g.paths[0])
 		}
@@ -76,16 +78,16 @@ func (m *machine) findGroup(pid int) error {
 
 // find chooses the files: those of the first hierarchy in which the group, or one
 // above it, has the controller.
-func (g *groupSource) find(f *files, groups []cgroup, mounts []mount) {
+func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mount) {
 	g.paths = nil
 	for _, group := range groups {
 		name := g.File
-		if group.controller != "" {
-			if name = g.OldFile; group.controller != g.Controller {
+		if group.Controller != "" {
+			if name = g.OldFile; group.Controller != g.Controller {
 				continue
 			}
 		}
-		for _, dir := range group.dirs(mounts) {
+		for _, dir := range group.Dirs(all) {
 			path := filepath.Join(dir, name)
 			if !g.readPath(f, path) || g.readings[0].Value < 0 {
 				continue

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var unexported = cmp.AllowUnexported(stat{}, status{}, mount{}, deviceNumber{})
+var unexported = cmp.AllowUnexported(stat{}, status{}, deviceNumber{})
 
 // check compares what a parser made of good input and that it refuses bad input.
 func check[T any](t *testing.T, parse func([]byte) (T, error), good map[string]T, bad ...string) {
@@ -46,15 +46,6 @@ func TestParseDevices(t *testing.T) {
 		"": {},
 		"   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n 259       1 nvme0n1p1 10 20\n\n": {{8, 0}: "sda", {259, 1}: "nvme0n1p1"},
 	}, "8 sda 0 1\n")
-}
-
-func TestParseMountinfo(t *testing.T) {
-	check(t, parseMountinfo, map[string][]mount{
-		"36 35 98:0 /mnt1 /mnt/a\\040b rw,noatime master:1 shared:2 - ext3 /dev/root rw\n40 35 0:45 / /x rw - tmpfs none rw\n": {
-			{number: deviceNumber{98, 0}, root: "/mnt1", point: "/mnt/a b", fstype: "ext3", source: "/dev/root", options: "rw", mountOptions: "rw,noatime"},
-			{number: deviceNumber{0, 45}, root: "/", point: "/x", fstype: "tmpfs", source: "none", options: "rw", mountOptions: "rw"},
-		},
-	}, "36 35 98:0 / /mnt rw\n", "36 35 98 / /mnt rw - ext3 /dev/root rw\n")
 }
 
 func TestParseDefaultRoute(t *testing.T) {

@@ -1,7 +1,10 @@
 package zookeeper
 
 import (
+	"fmt"
 	"strconv"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -47,6 +50,45 @@ func (o *Options) Needs(d database.Data) []database.Need {
 		{Resource: database.ResourceDisk, Bytes: int64(min(snapshots+log, 1<<60)),
 			Why: "the log, and a snapshot of all keys about every " + strconv.Itoa(int(between)) + " writes; none is purged"},
 	}
+}
+
+// What of a member's memory its heap may have by default, in percent, and the smallest
+// heap.
+const (
+	heapPercent = 60
+	leastHeap   = 32 << 20
+)
+
+// FitMemory sets the largest heap to at most 60 % of the memory, and leaves at least
+// [processMemory] to the rest of the JVM.
+func (o *Options) FitMemory(bytes int64, given func(option string) bool) error {
+	most, err := heapBytes(o.JavaXmx)
+	if err != nil {
+		return nil // Validate reports it
+	}
+	room := bytes - processMemory
+	if given("java_xmx") {
+		if most > room {
+			return fmt.Errorf("java_xmx must leave %s of the member's memory (%s) to the rest of the JVM, got %s",
+				humanize.Bytes(processMemory), humanize.Bytes(uint64(bytes)), o.JavaXmx)
+		}
+	} else if fit := min(bytes/100*heapPercent, room); fit < leastHeap {
+		return fmt.Errorf("memory must be at least %s, got %s: besides its heap the JVM takes %s",
+			humanize.Bytes(processMemory+leastHeap), humanize.Bytes(uint64(bytes)), humanize.Bytes(processMemory))
+	} else if most == 0 || most > fit {
+		most = fit >> 20 << 20
+		o.JavaXmx = strconv.FormatInt(most>>20, 10) + "M"
+	}
+	least, err := heapBytes(o.JavaXms)
+	switch {
+	case err != nil: // Validate reports it
+	case given("java_xms") && least > room:
+		return fmt.Errorf("java_xms must leave %s of the member's memory (%s) to the rest of the JVM, got %s",
+			humanize.Bytes(processMemory), humanize.Bytes(uint64(bytes)), o.JavaXms)
+	case !given("java_xms") && most > 0 && least > most:
+		o.JavaXms = o.JavaXmx
+	}
+	return nil
 }
 
 // Pace is that of three members on one machine of two processors, with 256-byte keys

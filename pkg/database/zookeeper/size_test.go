@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -39,5 +40,41 @@ func TestSnapshots(t *testing.T) {
 	}
 	if o.JavaXmx = ""; o.Needs(database.Data{Keys: 1})[0].Limit != 0 {
 		t.Error("java_xmx is empty, and the heap has a limit")
+	}
+}
+
+// TestFitMemory: the heap has at most 60 % of a member's memory unless it is given, and a
+// given one must leave room to the JVM.
+func TestFitMemory(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, xms, xmx string
+		memory         int64
+		given          string
+		wantXms, want  string
+		problem        string
+	}{
+		{"60 %", "512M", "2G", 2 << 30, "", "512M", "1228M", ""},
+		{"less by default", "512M", "2G", 8 << 30, "", "512M", "2G", ""},
+		{"the first heap follows", "512M", "2G", 512 << 20, "", "307M", "307M", ""},
+		{"room for the rest", "512M", "2G", 256 << 20, "", "106M", "106M", ""},
+		{"left to the JVM by default", "", "", 2 << 30, "", "", "1228M", ""},
+		{"given", "512M", "1800M", 2 << 30, "java_xmx", "512M", "1800M", ""},
+		{"given to the JVM", "512M", "", 2 << 30, "java_xmx", "512M", "", ""},
+		{"too large", "512M", "2G", 2 << 30, "java_xmx", "", "", "java_xmx must leave 157 MB of the member's memory (2.1 GB) to the rest of the JVM, got 2G"},
+		{"too large at first", "2G", "2G", 2 << 30, "java_xms", "", "", "java_xms must leave 157 MB"},
+		{"no heap fits", "512M", "2G", 100 << 20, "", "", "", "memory must be at least 191 MB, got 105 MB"},
+	} {
+		o := New()
+		o.JavaXms, o.JavaXmx = tt.xms, tt.xmx
+		err := o.FitMemory(tt.memory, func(option string) bool { return option == tt.given })
+		switch {
+		case tt.problem != "":
+			if err == nil || !strings.HasPrefix(err.Error(), tt.problem) {
+				t.Errorf("%s: want %q, got %v", tt.name, tt.problem, err)
+			}
+		case err != nil || o.JavaXms != tt.wantXms || o.JavaXmx != tt.want:
+			t.Errorf("%s: want %q and %q, got %q, %q and %v", tt.name, tt.wantXms, tt.want, o.JavaXms, o.JavaXmx, err)
+		}
 	}
 }

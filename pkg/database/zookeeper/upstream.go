@@ -7,7 +7,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-var _ database.Upstream = (*Options)(nil)
+var (
+	_ database.Upstream     = (*Options)(nil)
+	_ database.MemoryFitter = (*Options)(nil)
+)
 
 // ZooKeeper's own defaults: of zoo_sample.cfg for the keys that a cluster must give
 // (tickTime, initLimit, syncLimit), of the server's code for the others, and of

@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/cgroup"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/resources"
+)
+
+// grouping is the control group of a planned member with limits.
+type grouping struct {
+	limits resources.Limits
+	// run and name are the group's directories below the parent, which is nil without
+	// limits.
+	run, name string
+	parent    *cgroup.Parent
+	// group is nil before it is made.
+	group *cgroup.Group
+}
+
+// groupingOf returns the group that a request asks for.
+func groupingOf(req *pb.StartRequest) (grouping, error) {
+	asked := req.GetLimits()
+	g := grouping{
+		limits: resources.Limits{CPUs: asked.GetCpus(), Period: time.Duration(asked.GetPeriodNs()), MemoryBytes: asked.GetMemoryBytes()},
+		run:    pb.RunHash(req.GetRunId())[:16],
+		name:   req.GetTag() + "-" + strconv.Itoa(int(req.GetIndex())+1),
+	}
+	if err := g.limits.Check(); err != nil {
+		return g, fmt.Errorf("limits: %w", err)
+	}
+	return g, nil
+}
+
+// facts are those of the machine that a member with the limits can use.
+func (g grouping) facts(memory int64, cpus int) database.HostFacts {
+	f := database.HostFacts{MemoryBytes: memory, CPUs: cpus}
+	if most := g.limits.MemoryBytes; most > 0 && (memory == 0 || most < memory) {
+		f.MemoryBytes = most
+	}
+	if most := g.limits.GoMaxProcs(); most > 0 && most < cpus {
+		f.CPUs = most
+	}
+	return f
+}
+
+// limit puts the limits into the environment of the commands, where their own does not
+// have another value.
+func (g grouping) limit(plan *database.Plan) {
+	commands := make([]database.Command, len(plan.Commands))
+	for i, c := range plan.Commands {
+		c.Env = append(g.limits.Env(), c.Env...)
+		commands[i] = c
+	}
+	plan.Commands = commands
+}
+
+// find finds where the group can be made, and tries whether it can.
+func (g *grouping) find() error {
+	if !g.limits.Any() {
+		return nil
+	}
+	parent, err := cgroup.Find(g.limits)
+	if err == nil {
+		err = parent.Check(g.run, g.name, g.limits)
+	}
+	if err != nil {
+		return status.Errorf(codes.FailedPrecondition, "the member can't be limited to %s on this machine: %v", g.limits, err)
+	}
+	g.parent = parent
+	return nil
+}
+
+// dirs are the group's directories, also before it is made.
+func (g *grouping) dirs() []string {
+	if g.parent == nil {
+		return nil
+	}
+	return g.parent.Dirs(g.run, g.name)
+}
+
+// makeGroup makes the member's group, if it has limits. The record names it already.
+func (l life) makeGroup() (err error) {
+	if g := &l.p.grouping; g.parent != nil {
+		g.group, err = g.parent.Make(g.run, g.name, g.limits)
+	}
+	return err
+}
+
+// removeGroup notes what the member used, and removes its group with all that still
+// runs in it.
+func (l life) removeGroup() {
+	s, group := l.s, l.p.grouping.group
+	if group == nil {
+		return
+	}
+	use := group.Use()
+	s.agent.mu.Lock()
+	s.now.use = &use
+	s.agent.mu.Unlock()
+	// Not s.ctx, which has ended: the removal has a bound of its own.
+	if err := group.Remove(context.Background()); err != nil {
+		s.problem("the member's control group was not removed", err)
+	}
+}
+
+// place has the member's commands begin in the group.
+func (l life) place(o *member.Options) {
+	if group := l.p.grouping.group; group != nil {
+		o.Place = group.Place
+	}
+}
+
+// killedByLimit reports whether the kernel killed a process of the member because of
+// its memory limit.
+func (l life) killedByLimit() bool {
+	group := l.p.grouping.group
+	return group != nil && group.Use().OOMKills > 0
+}
+
+// memoryLimit is the reason of a member that its limit killed.
+func (l life) memoryLimit() reason {
+	return reason(pb.ReasonMemoryLimit + l.p.grouping.limits.MemoryText())
+}
+
+// explained adds to the error of a start that the memory limit caused it.
+func (l life) explained(err error) error {
+	if !l.killedByLimit() {
+		return err
+	}
+	return fmt.Errorf("it was %w: %w", l.memoryLimit(), err)
+}
+
+// deathReason returns why a session ended whose child died.
+func (l life) deathReason(m *member.Member) reason {
+	for _, c := range m.Children() {
+		if !c.Running && c.Exit.Signal == "SIGKILL" && l.killedByLimit() {
+			return l.memoryLimit()
+		}
+	}
+	return reasonChildDied
+}
+
+// limitsMessage are limits for the wire, nil without any.
+func limitsMessage(l resources.Limits) *pb.Limits {
+	if !l.Any() {
+		return nil
+	}
+	return &pb.Limits{Cpus: l.CPUs, PeriodNs: l.Period.Nanoseconds(), MemoryBytes: l.MemoryBytes}
+}
+
+// useMessage is what a member used for the wire, nil if it had no limits.
+func useMessage(u *resources.Use) *pb.Use {
+	if u == nil {
+		return nil
+	}
+	return &pb.Use{ThrottledPeriods: u.Throttled, ThrottledNs: u.ThrottledTime.Nanoseconds(), PeakBytes: u.PeakBytes, OomKills: u.OOMKills}
+}

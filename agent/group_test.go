@@ -1,0 +1,210 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/coreos/dbtester/agent"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/cgroup"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// limits are those of the tests. A server that was built for the race detector has room.
+var limits = resources.Limits{CPUs: 0.5, Period: 20 * time.Millisecond, MemoryBytes: 256 << 20}
+
+// canLimit skips the test where this process can't make control groups.
+func canLimit(t *testing.T) *cgroup.Parent {
+	t.Helper()
+	parent, err := cgroup.Find(limits)
+	if err == nil {
+		err = parent.Check("test-"+t.Name(), "agent", limits)
+	}
+	if err != nil {
+		t.Skipf("needs the right to make control groups: %v", err)
+	}
+	return parent
+}
+
+// limited is a request with the limits.
+func limited(t *testing.T, run string) *pb.StartRequest {
+	t.Helper()
+	req := request(t, run, "")
+	req.Limits = &pb.Limits{Cpus: limits.CPUs, PeriodNs: limits.Period.Nanoseconds(), MemoryBytes: limits.MemoryBytes}
+	return req
+}
+
+// groupsOf are the directories of the group that a session's record names.
+func groupsOf(t *testing.T, dataDir string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), "session.json"))
+	if err != nil {
+		t.Fatalf("read the record: %v", err)
+	}
+	var record struct{ Group []string }
+	if err := json.Unmarshal(data, &record); err != nil || len(record.Group) == 0 {
+		t.Fatalf("the record must name the group, got %s, %v", data, err)
+	}
+	return record.Group
+}
+
+// removed checks that a group is gone.
+func removed(t *testing.T, dirs []string) {
+	t.Helper()
+	for _, dir := range dirs {
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s must be gone, got %v", dir, err)
+		}
+	}
+}
+
+// A member with limits runs in a group that has them, what it used is known at its stop,
+// and then the group is gone.
+func TestLimits(t *testing.T) {
+	canLimit(t)
+	h := serve(t, func(o *agent.Options) { o.Deadlines = process.Deadlines{Kill: 10 * time.Second} }) // it is too busy to end by itself
+	h.open("run1")
+	req := limited(t, "run1")
+	dry := limited(t, "run1")
+	dry.DryRun = true
+	if got := h.start(dry); got.Limits.GetCpus() != limits.CPUs || got.Limits.GetMemoryBytes() != limits.MemoryBytes {
+		t.Errorf("a dry run must answer with the limits, got %v", got.Limits)
+	}
+	started := h.start(req)
+	for _, want := range []string{`GOMAXPROCS=1`, `GOMEMLIMIT=` + strconv.FormatInt(limits.GoMemLimit(), 10)} {
+		if !strings.Contains(string(started.Plan), want) {
+			t.Errorf("the plan must have %s in the environment, got %s", want, started.Plan)
+		}
+	}
+	dirs := groupsOf(t, started.Dir)
+	for _, dir := range dirs {
+		pids, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil || strings.TrimSpace(string(pids)) != fmt.Sprint(started.Children[0].Pid) {
+			t.Errorf("the member's process must be the one in %s, got %q, %v", dir, pids, err)
+		}
+	}
+	tellToy(t, addr(req), "spin")
+	samples := filepath.Join(filepath.Dir(started.Dir), results.FileServer)
+	h.await("a sample of the throttling", func(*pb.StatusResponse) bool {
+		all, _ := results.ReadSamples(samples)
+		return len(all) > 0 && all[len(all)-1].Get(metric.GroupThrottledPeriods) > 0
+	})
+	stopped := h.stopped("run1")
+	if u := stopped.Use; u.GetThrottledPeriods() < 1 || u.GetThrottledNs() <= 0 || u.GetOomKills() != 0 || u.GetPeakBytes() == 0 {
+		t.Errorf("a member that never rests must be throttled, got %v", u)
+	}
+	if len(stopped.Problems) > 0 {
+		t.Errorf("problems: %q", stopped.Problems)
+	}
+	removed(t, dirs)
+	gone(t, started.Children)
+}
+
+// A member that its memory limit kills did not end by itself.
+func TestKilledByTheMemoryLimit(t *testing.T) {
+	canLimit(t)
+	h := serve(t, nil)
+	h.open("run1")
+	req := limited(t, "run1")
+	started := h.start(req)
+	dirs := groupsOf(t, started.Dir)
+	tellToy(t, addr(req), "eat")
+	const want = pb.ReasonMemoryLimit + "268 MB"
+	if got := h.awaitState(pb.State_STATE_STOPPED); got.Reason != want || got.Children[0].Exit != "killed by SIGKILL" {
+		t.Errorf("the reason must be %q, got %q and %v", want, got.Reason, got.Children)
+	}
+	if got := h.stopped("run1"); got.Use.GetOomKills() < 1 || got.Reason != want {
+		t.Errorf("stop: %v", got)
+	}
+	removed(t, dirs)
+}
+
+// Limits out of their bounds are refused.
+func TestLimitsOutOfBounds(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	for text, l := range map[string]*pb.Limits{
+		"cpus must be over 0":            {Cpus: -1, PeriodNs: 1e8},
+		"period must be from 1ms to 1s":  {Cpus: 1},
+		"memory must be at least 16 MiB": {MemoryBytes: 1},
+		"at least 1ms of processor time": {Cpus: 0.001, PeriodNs: 1e8},
+	} {
+		req := request(t, "run1", "")
+		req.Limits = l
+		_, err := h.Start(t.Context(), req)
+		wantCode(t, err, codes.InvalidArgument, "limits: ", text)
+	}
+	// A heap must fit the limit, not only the machine.
+	req := request(t, "run1", "{memory: 100000000}")
+	req.Limits = &pb.Limits{MemoryBytes: 64 << 20}
+	_, err := h.Start(t.Context(), req)
+	wantCode(t, err, codes.InvalidArgument, "memory 100000000 is more than the machine has")
+}
+
+// The group of an agent that was killed is removed by the next, with what left the
+// group of processes of its child.
+func TestRestartRemovesGroups(t *testing.T) {
+	parent := canLimit(t)
+	g, err := parent.Make("test-"+t.Name(), "toy-1", limits)
+	if err != nil {
+		t.Fatalf("make the group: %v", err)
+	}
+	child, err := process.Start(process.Command{Name: "sh", Path: "sh", Args: []string{"-c", "setsid sleep 600 & wait"}, Place: g.Place})
+	if err != nil {
+		t.Fatalf("start the process: %v", err)
+	}
+	defer child.Stop(t.Context(), process.Deadlines{})
+	dirs := parent.Dirs("test-"+t.Name(), "toy-1")
+	dir := t.TempDir()
+	leave(t, filepath.Join(dir, "toy-v1-run1"), time.Now(), nil)
+	addGroup(t, filepath.Join(dir, "toy-v1-run1", "session.json"), append(dirs, t.TempDir()))
+	h := serve(t, func(o *agent.Options) { o.WorkDir = dir })
+	removedAll := true
+	for _, d := range dirs {
+		if _, err := os.Stat(d); err == nil {
+			removedAll = false
+		}
+	}
+	if removedAll {
+		t.Error("a record that names another directory than a group must not be followed")
+	}
+	h.close()
+	addGroup(t, filepath.Join(dir, "toy-v1-run1", "session.json"), dirs)
+	h = serve(t, func(o *agent.Options) { o.WorkDir = dir })
+	removed(t, dirs)
+	<-child.Done()
+	if got := h.status(); got.State != pb.State_STATE_STOPPED {
+		t.Errorf("status: %v", got)
+	}
+}
+
+// addGroup puts the directories of a group into a record.
+func addGroup(t *testing.T, file string, dirs []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read the record: %v", err)
+	}
+	record := map[string]any{}
+	if err := json.Unmarshal(data, &record); err != nil {
+		t.Fatalf("decode the record: %v", err)
+	}
+	record["group"] = dirs
+	if data, err = json.Marshal(record); err != nil {
+		t.Fatalf("encode the record: %v", err)
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatalf("write the record: %v", err)
+	}
+}

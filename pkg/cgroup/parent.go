@@ -1,0 +1,206 @@
+// Package cgroup limits what processes may use together, by control groups of Linux of
+// either version. A group is made below one that this process may write to, gets its
+// limits, takes in children before their first instruction, counts what they use, and
+// is removed with all that runs in it.
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/resources"
+)
+
+const (
+	// top is the directory of all groups of this program.
+	top = "dbtester"
+	// leaf is the group that this process moves to where it is alone in the one that is
+	// its own: a group of version 2 with limited groups below it has no processes.
+	leaf = "dbtester-agent"
+)
+
+// Parent is where groups can be made. It does not change and is safe for concurrent
+// use.
+type Parent struct {
+	kernel kernel
+	trees  []tree
+}
+
+// tree is a hierarchy of groups: that of version 2, or one of version 1.
+type tree struct {
+	unified     bool
+	controllers []string
+	// home is the directory of the group that this process is in.
+	home string
+	// base is the directory below which groups are made.
+	base string
+}
+
+// Find returns where groups with such limits can be made, or why this process can't
+// make any. Of version 1 it is the process's own group in each hierarchy. Of version 2 it is the
+// innermost group around the process that may have limited groups below it: where the
+// process is alone in its group and no other serves, it moves one down.
+func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
+
+func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
+	groups, err := k.read(filepath.Join(proc, "cgroup"))
+	if err != nil {
+		return nil, fmt.Errorf("find the control groups of this process: %w", err)
+	}
+	mountinfo, err := k.read(filepath.Join(proc, "mountinfo"))
+	if err != nil {
+		return nil, fmt.Errorf("find the control groups of this process: %w", err)
+	}
+	all, err := mounts.Parse([]byte(mountinfo))
+	if err != nil {
+		return nil, fmt.Errorf("find the control groups of this process: %w", err)
+	}
+	p := &Parent{kernel: k}
+	for _, controller := range controllersOf(l) {
+		memberships, err := Parse([]byte(groups), controller)
+		if err != nil {
+			return nil, fmt.Errorf("find the control groups of this process: %w", err)
+		}
+		if err := p.add(controller, memberships, all); err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.trees {
+		if err := p.settle(&p.trees[i]); err != nil {
+			return nil, fmt.Errorf("%w; %s", err, advice)
+		}
+	}
+	return p, nil
+}
+
+const advice = "run the agent as root, or by systemd in a group of its own (Delegate=yes)"
+
+// controllersOf returns the controllers that the limits need.
+func controllersOf(l resources.Limits) (list []string) {
+	if l.CPUs > 0 {
+		list = append(list, "cpu")
+	}
+	if l.MemoryBytes > 0 {
+		list = append(list, "memory")
+	}
+	return list
+}
+
+// add adds a controller to the tree that has it. A hierarchy of version 1 that has it goes first:
+// version 2 does not have it then.
+func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount) error {
+	slices.SortStableFunc(groups, func(a, b Membership) int { return -strings.Compare(a.Controller, b.Controller) })
+	for _, g := range groups {
+		dirs := g.Dirs(all)
+		if len(dirs) == 0 {
+			continue
+		}
+		t := tree{unified: g.Controller == "", home: dirs[0]}
+		if at := slices.IndexFunc(p.trees, func(other tree) bool { return other.home == t.home }); at >= 0 {
+			p.trees[at].controllers = append(p.trees[at].controllers, controller)
+			return nil
+		}
+		t.controllers = []string{controller}
+		p.trees = append(p.trees, t)
+		return nil
+	}
+	return fmt.Errorf("this machine shows no control groups with the controller %q", controller)
+}
+
+// settle chooses where groups of a tree are made.
+func (p *Parent) settle(t *tree) error {
+	if !t.unified {
+		t.base = t.home
+		return p.kernel.writable(t.home)
+	}
+	var reasons []string
+	for dir := t.home; ; dir = filepath.Dir(dir) {
+		have, err := p.kernel.read(filepath.Join(dir, "cgroup.controllers"))
+		if errors.Is(err, fs.ErrNotExist) { // above the root
+			break
+		}
+		if err == nil {
+			err = p.serves(dir, have, t.controllers)
+		}
+		if err == nil {
+			t.base = dir
+			return nil
+		}
+		reasons = append(reasons, err.Error())
+	}
+	if err := p.stepDown(t); err != nil {
+		return errors.New(strings.Join(append(reasons, err.Error()), "; "))
+	}
+	t.base = t.home
+	return nil
+}
+
+// serves returns why a group of version 2 can't have groups with the controllers
+// below it; have are its own controllers.
+func (p *Parent) serves(dir, have string, controllers []string) error {
+	for _, c := range controllers {
+		if !slices.Contains(strings.Fields(have), c) {
+			return fmt.Errorf("control group %s does not have the controller %q", dir, c)
+		}
+	}
+	if err := p.kernel.writable(dir); err != nil {
+		return err
+	}
+	return p.pass(dir, controllers)
+}
+
+// pass passes controllers on to the groups below one of version 2.
+func (p *Parent) pass(dir string, controllers []string) error {
+	file := filepath.Join(dir, "cgroup.subtree_control")
+	passed, err := p.kernel.read(file)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, c := range controllers {
+		if !slices.Contains(strings.Fields(passed), c) {
+			missing = append(missing, "+"+c)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return p.kernel.write(file, strings.Join(missing, " "))
+}
+
+// stepDown moves this process one group down if it is alone in its own.
+func (p *Parent) stepDown(t *tree) error {
+	pids, err := p.pids(t.home)
+	if err != nil {
+		return err
+	}
+	if len(pids) != 1 || pids[0] != self() {
+		return fmt.Errorf("control group %s has other processes than this one", t.home)
+	}
+	dir := filepath.Join(t.home, leaf)
+	if err := p.kernel.mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := p.kernel.write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(self())); err != nil {
+		return err
+	}
+	return p.pass(t.home, t.controllers)
+}
+
+// pids returns the processes in a group.
+func (p *Parent) pids(dir string) ([]int, error) { return pidsIn(p.kernel, dir) }
+
+// Dirs returns the directories of a group before it is made, for [Remove].
+func (p *Parent) Dirs(run, name string) []string {
+	var dirs []string
+	for _, t := range p.trees {
+		dirs = append(dirs, filepath.Join(t.base, top, run, name))
+	}
+	return dirs
+}
