@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/config"
 )
@@ -57,10 +61,31 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// peakMemory is the most memory that this process has had resident, in bytes.
+func peakMemory(b *testing.B) float64 {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(data), "VmHWM:")
+	kB, err := strconv.ParseFloat(strings.Fields(after + " ?")[0], 64)
+	if err != nil {
+		b.Fatalf("read the peak of memory: %v", err)
+	}
+	return 1024 * kB
+}
+
 // BenchmarkLongRun analyzes three databases with three members each. cpu-s is the
-// processor time of one report.
+// processor time of one report. With DBTESTER_LONG_DIR it analyzes the run in that folder,
+// and peak-MB is the memory of this process, which has then not written the run:
+//
+//	DBTESTER_LONG_SECONDS=86400 DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run LongRun -timeout 2h
+//	DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run '^$' -bench LongRun/pictures=true -benchtime 1x
 func BenchmarkLongRun(b *testing.B) {
-	dir := longRun(b, filepath.Join(b.TempDir(), "run"), longSeconds(b))
+	dir := os.Getenv("DBTESTER_LONG_DIR")
+	if dir == "" {
+		dir = longRun(b, filepath.Join(b.TempDir(), "run"), longSeconds(b))
+	}
 	for _, whole := range []bool{false, true} {
 		b.Run(fmt.Sprintf("pictures=%v", whole), func(b *testing.B) {
 			o := Options{Folders: []string{dir}, Out: b.TempDir()}
@@ -68,6 +93,7 @@ func BenchmarkLongRun(b *testing.B) {
 				o.Plots = append(o.Plots, chart.Plot(p))
 			}
 			b.ReportAllocs()
+			defer debug.SetGCPercent(debug.SetGCPercent(60)) // as the command
 			before := processorTime(b)
 			for b.Loop() {
 				d, err := newDocument(b.Context(), o)
@@ -84,6 +110,43 @@ func BenchmarkLongRun(b *testing.B) {
 				}
 			}
 			b.ReportMetric((processorTime(b)-before).Seconds()/float64(b.N), "cpu-s")
+			b.ReportMetric(peakMemory(b)/1e6, "peak-MB")
 		})
+	}
+}
+
+// retainedBytes is the memory that the records of a run of so many seconds keep.
+func retainedBytes(t *testing.T, seconds int) float64 {
+	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
+	f.Long("etcd-v3.6", 1, seconds, 2*time.Millisecond)
+	dir := f.Write()
+	used := func() float64 {
+		var m runtime.MemStats
+		for range 3 {
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := used()
+	runs, err := run.FromFolder(dir)
+	if err != nil {
+		t.Fatalf("read the run: %v", err)
+	}
+	runs[0].Heat.Bins = nil // at most some, however long the run is
+	after := used()
+	runtime.KeepAlive(runs)
+	return after - before
+}
+
+// TestRecordsAreSmall: what a second of a run adds to the memory bounds the length of the
+// runs that can be analyzed. It is the same on every machine; here are three members with
+// 80 numbers each and two histograms.
+func TestRecordsAreSmall(t *testing.T) {
+	const short, long, most = 60, 460, 1500
+	perSecond := (retainedBytes(t, long) - retainedBytes(t, short)) / (long - short)
+	t.Logf("%.0f bytes a second", perSecond)
+	if perSecond > most {
+		t.Errorf("each second of a run may keep %d bytes, got %.0f", most, perSecond)
 	}
 }

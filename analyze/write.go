@@ -13,6 +13,9 @@ func (d *document) write(ctx context.Context) error {
 	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
+	for _, r := range d.runs {
+		r.ForgetSamples()
+	}
 	d.drawn = d.charts.Figures()
 	// What follows needs memory, and the figures have all they need.
 	d.charts.Series = nil

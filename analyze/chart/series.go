@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -38,6 +39,9 @@ func (s *Series) column(name string) []float64 {
 		return nil
 	}
 	if s.columns[at].values == nil {
+		if slices.ContainsFunc(s.run.Machines.Servers, func(m run.Machine) bool { return m.Samples.Cut() }) {
+			panic(fmt.Sprintf("column %q must be among those of Drawn", name)) // a mistake in this package
+		}
 		s.eachRow([]string{name}, func(int, run.Row) {})
 	}
 	return s.columns[at].values

@@ -98,6 +98,33 @@ func (a *Answers) Sort() {
 	*a = AnswersOf(all...)
 }
 
+// Keep drops all metrics except some, of which nothing is known then.
+func (a *Answers) Keep(names ...metric.Name) {
+	for at := range a.columns {
+		name := metric.OfDatabase().At(at).Name
+		if slices.Contains(names, name) {
+			a.columns[at].Clip()
+			continue
+		}
+		a.columns[at] = unknown(a.Len())
+		delete(a.histograms, at)
+	}
+	for _, h := range a.histograms {
+		for i := range h.counts {
+			h.counts[i].Clip()
+		}
+	}
+	a.Times = slices.Clone(a.Times)
+}
+
+// unknown is a column of n numbers that are not known.
+func unknown(n int) (c Column) {
+	for range n {
+		c.Append(metric.Unknown)
+	}
+	return c
+}
+
 // Values calls each with the values of a metric in the answers from first to before end,
 // until it returns false.
 func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) bool) {
@@ -119,7 +146,7 @@ func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) boo
 }
 
 // Histograms calls each with the states of a histogram in the answers from first to
-// before end, until it returns false. A state holds after the call.
+// before end, until it returns false. A state holds until the next but one.
 func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.Buckets) bool) {
 	at, _ := metric.OfDatabase().Index(n)
 	h := a.histograms[at]
@@ -136,6 +163,7 @@ func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.B
 		readers[i] = h.counts[i].Reader()
 		readers[i].Skip(first)
 	}
+	var states [2][]float64
 	epoch := 0
 	for i := first; i < end; i++ {
 		for epoch+1 < len(h.bounds) && h.bounds[epoch+1].from <= i {
@@ -143,7 +171,10 @@ func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.B
 		}
 		b := metric.Buckets{Bounds: h.bounds[epoch].bounds}
 		if b.Known() {
-			b.Counts = make([]float64, len(b.Bounds))
+			if len(states[i%2]) != len(b.Bounds) {
+				states[i%2] = make([]float64, len(b.Bounds))
+			}
+			b.Counts = states[i%2]
 		}
 		for j := range readers {
 			if v := readers[j].Next(); j < len(b.Counts) {
@@ -189,7 +220,7 @@ func (a *Answers) Unpacked(first, end int) []results.DatabaseSample {
 		}
 		a.Histograms(name, first, end, func(b metric.Buckets) bool {
 			if b.Known() {
-				out[i].Histograms[name] = b
+				out[i].Histograms[name] = metric.Buckets{Bounds: b.Bounds, Counts: slices.Clone(b.Counts)}
 			}
 			i++
 			return true

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Column is a list of numbers that grows at its end and is read from its beginning. The
@@ -47,6 +48,9 @@ func (c *Column) Append(v float64) {
 	c.data = appendEntry(c.data, c.last, v)
 	c.last = v
 }
+
+// Clip gives back the memory that the column was to grow into.
+func (c *Column) Clip() { c.data = slices.Clone(c.data) }
 
 func (c *Column) flush() {
 	if c.repeats > 0 {

@@ -17,6 +17,7 @@ type Samples struct {
 	columns []Column // of each metric of the system
 	sources []sources
 	classic bool
+	cut     bool // all except the last are forgotten
 }
 
 // sources are the texts of the samples from one on.
@@ -37,6 +38,10 @@ func Of(samples ...results.Sample) (s Samples) {
 // [results.ReadSamples], it also returns the samples before it.
 func Read(path string) (s Samples, err error) {
 	err = results.EachSample(path, s.Append)
+	s.Times, s.Periods = slices.Clone(s.Times), slices.Clone(s.Periods)
+	for i := range s.columns {
+		s.columns[i].Clip()
+	}
 	return s, err
 }
 
@@ -83,12 +88,15 @@ func (s *Samples) fill(one *results.Sample, i int, of *sources) {
 	one.Device, one.Interface, one.BootID, one.NetNS, one.Group = of.device, of.network, of.bootID, of.namespace, of.group
 }
 
+// Cut reports whether samples were forgotten.
+func (s *Samples) Cut() bool { return s.cut }
+
 // Forget drops everything except the last sample's times and texts.
 func (s *Samples) Forget() {
 	if n := s.Len(); n > 0 {
 		of := s.sources[len(s.sources)-1]
 		of.from = 0
-		*s = Samples{Times: []int64{s.Times[n-1]}, Periods: []int64{s.Periods[n-1]}, columns: make([]Column, len(s.columns)), sources: []sources{of}, classic: s.classic}
+		*s = Samples{Times: []int64{s.Times[n-1]}, Periods: []int64{s.Periods[n-1]}, columns: make([]Column, len(s.columns)), sources: []sources{of}, classic: s.classic, cut: true}
 		for i := range s.columns {
 			s.columns[i].Append(metric.Unknown)
 		}

@@ -186,6 +186,9 @@ func (f *folderReader) readMembers() {
 		}
 		server := readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &f.run.Gaps)
 		server.Own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &f.run.Gaps)
+		if server.Own.Answers.Len() > 0 {
+			server.Own.settle(f.run.Windows.MeasuredSpans())
+		}
 		m.Servers = append(m.Servers, server)
 	}
 	m.setDisks(&f.run.Info, nil)

@@ -17,6 +17,14 @@ type Machine struct {
 	Own Own
 	// Missing is the reason for the lack of samples, "" if there are any.
 	Missing string
+	// growths are the results of Growth, which stay when the samples are dropped.
+	growths map[grownOver]Measure
+}
+
+// grownOver is a counter and the time over which it grew.
+type grownOver struct {
+	w  Span
+	of Quantity
 }
 
 // closeEnough is how far inside the load, in nanoseconds, a sample may lie and still
@@ -72,12 +80,24 @@ func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
 
 // Growth is how much a counter grew over the window: its last value less its first
 // one, so that a missed second is neither lost nor counted twice.
-func (m *Machine) Growth(w Span, get Counter) (grown Measure) {
-	first, end := m.during(w)
-	switch {
-	case m.Missing != "":
+func (m *Machine) Growth(w Span, get Counter) Measure {
+	if m.Missing != "" {
 		return Missing("%s", m.Missing)
-	case end-first < 2:
+	}
+	known, ok := m.growths[grownOver{w, get}]
+	if !ok {
+		known = m.growth(w, get)
+		if m.growths == nil {
+			m.growths = map[grownOver]Measure{}
+		}
+		m.growths[grownOver{w, get}] = known
+	}
+	return known
+}
+
+func (m *Machine) growth(w Span, get Counter) (grown Measure) {
+	first, end := m.during(w)
+	if end-first < 2 {
 		return Missing("%s: fewer than two samples of the load", m.Name)
 	}
 	value, before, some := 0.0, 0.0, false

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/coreos/dbtester/analyze/packed"
@@ -15,6 +16,40 @@ type Own struct {
 	Answers packed.Answers
 	// lostAt are the times of questions without an answer.
 	lostAt []int64
+	// windows are those that known is of: numbers of metrics whose answers are not kept.
+	windows []Span
+	known   map[metric.Name]ownNumbers
+}
+
+// ownNumbers are what tables show of a metric.
+type ownNumbers struct {
+	reported           bool
+	growth, peak, last Measure
+	histogram          metric.Buckets
+	histogramN         Measure
+}
+
+// settle computes the numbers of all metrics over the windows, and drops the answers of
+// those that no figure shows by second: they are most of a run's memory.
+func (o *Own) settle(windows []Span) {
+	known := map[metric.Name]ownNumbers{}
+	for _, m := range metric.OfDatabase().Metrics() {
+		one := ownNumbers{reported: o.Reports(m.Name), growth: o.Growth(windows, m.Name), peak: o.Peak(windows, m.Name), last: o.Last(m.Name)}
+		if m.Kind == metric.Histogram {
+			one.histogram, one.histogramN = o.Histogram(windows, m.Name)
+		}
+		known[m.Name] = one
+	}
+	o.Answers.Keep(metric.Fsyncs, metric.FsyncSeconds, metric.FsyncHistogram)
+	o.windows, o.known = windows, known
+}
+
+// of returns the numbers of a metric over the windows, nil if they are to be computed.
+func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
+	if one, ok := o.known[n]; ok && slices.Equal(windows, o.windows) {
+		return &one
+	}
+	return nil
 }
 
 // readOwn reads what a member reported. A database that reports nothing has no file.
@@ -87,7 +122,12 @@ func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
 }
 
 // Reports returns whether the member reported the metric at any time.
-func (o *Own) Reports(n metric.Name) bool { return o.Answers.Reports(n) }
+func (o *Own) Reports(n metric.Name) bool {
+	if one, ok := o.known[n]; ok {
+		return one.reported
+	}
+	return o.Answers.Reports(n)
+}
 
 // answeredTooLittle is why neither a counter nor a histogram has grown by a known amount.
 const answeredTooLittle = "the member answered fewer than twice during the load"
@@ -95,6 +135,9 @@ const answeredTooLittle = "the member answered fewer than twice during the load"
 // Growth is how much a counter grew over the windows, which rise: from the last answer
 // before each to the first one after it. What two windows share counts once.
 func (o *Own) Growth(windows []Span, n metric.Name) Measure {
+	if one := o.of(windows, n); one != nil {
+		return one.growth
+	}
 	enclosed, ok := o.during(windows)
 	if !ok {
 		return Missing(answeredTooLittle)
@@ -126,6 +169,9 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 // Histogram is the values that a histogram counted over the windows, as in
 // [Own.Growth]. The measure holds their number, or the reason why they are not known.
 func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
+	if one := o.of(windows, n); one != nil {
+		return one.histogram, one.histogramN
+	}
 	enclosed, ok := o.during(windows)
 	if !ok {
 		return metric.Buckets{}, Missing(answeredTooLittle)
@@ -156,6 +202,9 @@ func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure)
 
 // Peak is the largest value in the windows.
 func (o *Own) Peak(windows []Span, n metric.Name) Measure {
+	if one := o.of(windows, n); one != nil {
+		return one.peak
+	}
 	peak := Missing("not reported during the load")
 	for _, w := range windows {
 		first, end := o.Within(w)
@@ -171,6 +220,9 @@ func (o *Own) Peak(windows []Span, n metric.Name) Measure {
 
 // Last is the last value that the member reported before it was stopped.
 func (o *Own) Last(n metric.Name) Measure {
+	if one, ok := o.known[n]; ok {
+		return one.last
+	}
 	last := metric.Unknown
 	o.Answers.Values(n, 0, o.Answers.Len(), func(v float64) bool {
 		if v >= 0 {

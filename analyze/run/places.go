@@ -87,16 +87,19 @@ func (f *folderReader) readPlaces(g *Stage) Places {
 
 // roles sums the requests by the role of the member that they went to.
 func (f *folderReader) roles(g *Stage) (out []Place) {
-	rows, err := results.ReadMemberSeconds(f.path(results.FileMembers))
-	if err != nil && !errors.Is(err, results.ErrTruncated) {
-		return nil // a gap already
-	}
 	events, err := results.ReadEvents(f.path(results.FileEvents))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrTruncated) {
 		return nil
 	}
-	rows = slices.DeleteFunc(rows, func(m results.MemberSecond) bool { return !slices.Contains(g.Steps, m.Step) })
-	roles := results.ByRole(f.record, rows, events)
+	roles := results.RoleSums{}
+	err = results.EachMemberSecond(f.path(results.FileMembers), func(m *results.MemberSecond) {
+		if slices.Contains(g.Steps, m.Step) {
+			roles.Add(f.record, m, events)
+		}
+	})
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return nil // a gap already
+	}
 	if len(f.record.Members) < 2 || roles[results.RoleLeader] == (results.MemberSecond{}) {
 		return nil
 	}

@@ -74,18 +74,21 @@ func (r *Run) StepLabel(s results.Step) string {
 	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates)
 }
 
-// Forget drops what only tables, series and figures need, most of a run's memory: heat
-// maps, what members reported, and all samples except the last of each machine.
-func (r *Run) Forget() {
-	r.Heat.Bins = nil
+// ForgetSamples drops what only tables and series need: all samples except the last of
+// each machine. Numbers that were asked for stay known.
+func (r *Run) ForgetSamples() {
 	m := &r.Machines
-	m.Client.forget()
+	m.Client.Samples.Forget()
 	for i := range m.Servers {
-		m.Servers[i].forget()
+		m.Servers[i].Samples.Forget()
 	}
 }
 
-func (m *Machine) forget() {
-	m.Samples.Forget()
-	m.Own.Answers = packed.Answers{}
+// Forget also drops what only figures need: heat maps, and what members reported.
+func (r *Run) Forget() {
+	r.ForgetSamples()
+	r.Heat.Bins = nil
+	for i := range r.Machines.Servers {
+		r.Machines.Servers[i].Own.Answers = packed.Answers{}
+	}
 }

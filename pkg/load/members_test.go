@@ -59,7 +59,10 @@ func TestMembersAreRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatalf("read the rows: %v", err)
 		}
-		roles := results.ByRole(run, rows, nil)
+		roles := results.RoleSums{}
+		for i := range rows {
+			roles.Add(run, &rows[i], nil)
+		}
 		if lead, follow := roles[results.RoleLeader], roles[results.RoleFollower]; lead.OK != members[1].OK || follow.OK != members[0].OK+members[2].OK || len(roles) != 2 {
 			t.Errorf("roles %+v, want a leader, member 1, and followers, the others", roles)
 		}

@@ -130,6 +130,12 @@ func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
 
+// EachMemberSecond reads members.csv as [ReadMemberSeconds] does, with its errors, and
+// calls each with one row after another. A row holds until the next.
+func EachMemberSecond(path string, each func(*MemberSecond)) error {
+	return linefile.EachRow(path, memberColumns(), linefile.OneRow[MemberSecond], each)
+}
+
 // MemberSeries names one histogram of latency-members.hlog.
 type MemberSeries struct {
 	Timing Timing
@@ -177,7 +183,18 @@ type MemberSummary struct {
 // SummarizeMembers sums up what each member answered, by step and member. Records
 // of format 1 do not have it: missing is [NotRecorded] then.
 func SummarizeMembers(dir string, run *DatabaseRun) (members []MemberSummary, missing Reason, err error) {
-	rows, err := ReadMemberSeconds(filepath.Join(dir, FileMembers))
+	type place struct{ step, member int }
+	all := map[place]*MemberSummary{}
+	err = EachMemberSecond(filepath.Join(dir, FileMembers), func(m *MemberSecond) {
+		if m.Phase != PhaseMeasure {
+			return
+		}
+		p := place{m.Step, m.Member}
+		if all[p] == nil {
+			all[p] = &MemberSummary{MemberSecond: MemberSecond{Step: m.Step, Phase: m.Phase, Member: m.Member}}
+		}
+		all[p].Merge(m)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, NotRecorded, nil
 	}
@@ -188,22 +205,9 @@ func SummarizeMembers(dir string, run *DatabaseRun) (members []MemberSummary, mi
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", err
 	}
-	type place struct{ step, member int }
-	all := map[place]*MemberSummary{}
-	for i := range rows {
-		m := &rows[i]
-		if m.Phase != PhaseMeasure {
-			continue
-		}
-		p := place{m.Step, m.Member}
-		if all[p] == nil {
-			all[p] = &MemberSummary{MemberSecond: MemberSecond{Step: m.Step, Phase: m.Phase, Member: m.Member},
-				Histogram: histograms[MemberSeries{run.Timing(m.Step), m.Step, m.Member}]}
-		}
-		all[p].Merge(m)
-	}
 	order := func(a, b place) int { return (a.step-b.step)<<20 + a.member - b.member }
 	for _, p := range slices.SortedFunc(maps.Keys(all), order) {
+		all[p].Histogram = histograms[MemberSeries{run.Timing(p.step), p.step, p.member}]
 		members = append(members, *all[p])
 	}
 	return members, "", nil
@@ -220,26 +224,25 @@ const (
 	RoleUnknown  Role = "unknown"
 )
 
-// ByRole sums the measured rows of members.csv by the role that the member had in
-// the second, as far as the leader is known from the manifest and the events.
-func ByRole(run *DatabaseRun, rows []MemberSecond, events []Event) map[Role]MemberSecond {
-	out := map[Role]MemberSecond{}
-	for i := range rows {
-		m := &rows[i]
-		if m.Phase != PhaseMeasure {
-			continue
-		}
-		role := RoleUnknown
-		if leader := leaderIn(run, m.Second, events); leader >= 0 && m.Member >= 0 {
-			if role = RoleFollower; leader == m.Member {
-				role = RoleLeader
-			}
-		}
-		sum := out[role]
-		sum.Merge(m)
-		out[role] = sum
+// RoleSums are the measured rows of members.csv, summed by the role that the member had
+// in the second.
+type RoleSums map[Role]MemberSecond
+
+// Add adds a row if it is measured. The leader is known as far as the manifest and the
+// events name it.
+func (r RoleSums) Add(run *DatabaseRun, m *MemberSecond, events []Event) {
+	if m.Phase != PhaseMeasure {
+		return
 	}
-	return out
+	role := RoleUnknown
+	if leader := leaderIn(run, m.Second, events); leader >= 0 && m.Member >= 0 {
+		if role = RoleFollower; leader == m.Member {
+			role = RoleLeader
+		}
+	}
+	sum := r[role]
+	sum.Merge(m)
+	r[role] = sum
 }
 
 // leaderIn is the member that led all through a second, -1 if not known.
