@@ -34,7 +34,7 @@ var layers = map[string][]string{
 	"analyze/compare":           {"analyze/cpuprofile", "analyze/figure", "analyze/run", "analyze/table", "pkg/abtest", "pkg/plaintext", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"analyze/cpuprofile":        {},
 	"analyze/table":             {"pkg/resources", "analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
-	"analyze/chart":             {"analyze/figure", "analyze/run", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
+	"analyze/chart":             {"analyze/figure", "analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"control/fleet":             {"pkg/resources", "dbtesterpb", "pkg/address", "pkg/clocks", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},
 	"control/salvage":           {"control/fleet", "control/lognotes", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},

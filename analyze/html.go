@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/page"
 )
@@ -8,7 +10,13 @@ import (
 // writeHTML writes the report as one page that needs nothing else.
 func (d *document) writeHTML() error {
 	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Table: d.Shown, Commands: d.commands()}
+	marks := d.charts.MarkNotes()
 	for _, f := range d.drawn {
+		// The page has the marks at its top.
+		f.Notes = slices.DeleteFunc(slices.Clone(f.Notes), func(note string) bool { return slices.Contains(marks, note) })
+		if !d.Valid() {
+			f.Notes = append(f.Notes, "not valid: see what weakens the numbers")
+		}
 		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
 	}
 	for _, e := range d.failures {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,10 @@ const (
 	mostLine  = 200
 	mostKinds = 20
 )
+
+// folders match the folders of a path in a line: a report may be published and must not
+// name those of the machine.
+var folders = regexp.MustCompile(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
 
 // saidOf returns what the logs say of each run whose logs say anything.
 func saidOf(runs []*run.Run) (out []said) {
@@ -95,6 +100,7 @@ func saidLineOf(events []results.Event, from int64) saidLine {
 		one.Longest = longest.Took.Round(time.Millisecond / 10).String()
 	}
 	text, _, _ := strings.Cut(longest.Text, "\n")
+	text = folders.ReplaceAllString(text, "$1.../")
 	if line := []rune(plaintext.Line(text)); len(line) > mostLine {
 		one.Line = string(line[:mostLine]) + "..."
 	} else {

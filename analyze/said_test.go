@@ -29,17 +29,17 @@ func TestWhatTheLogsSay(t *testing.T) {
 		{Time: at(0), Kind: "client step"}, // not of a log
 		{Time: at(2), Kind: "slow fsync", Member: 2, Took: 1062 * time.Millisecond, Log: "logs/3-etcd.log", Text: "took 1062ms"},
 		{Time: at(2.5), Kind: "leader lost", Member: 0, Log: "logs/1-etcd.log", Text: strings.Repeat("x", 300)},
-		{Time: at(4), Kind: "slow fsync", Member: 0, Took: 1500 * time.Millisecond, Log: "logs/1-etcd.log", Text: "took 1500ms\nmore"},
+		{Time: at(4), Kind: "slow fsync", Member: 0, Took: 1500 * time.Millisecond, Log: "logs/1-etcd.log", Text: `took 1500ms at "/home/me/data/db" and /x/y.z, 1/2 of /a` + "\nmore"},
 	}
 	got := saidOf([]*run.Run{r, {Info: run.Info{Tag: "silent", Record: &results.DatabaseRun{}}}})
 	want := []said{{"etcd", []saidLine{
-		{"2.0 .. 4.0", "slow fsync", "1, 3", 2, "1.5s", "took 1500ms"},
+		{"2.0 .. 4.0", "slow fsync", "1, 3", 2, "1.5s", `took 1500ms at ".../db" and .../y.z, 1/2 of /a`},
 		{"2.5", "leader lost", "1", 1, "", strings.Repeat("x", 200) + "..."},
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := got[0].Lines[0].String(); text != "2.0 .. 4.0 s: slow fsync, member 1, 3, 2 times, longest 1.5s: took 1500ms" {
+	if text := got[0].Lines[0].String(); text != "2.0 .. 4.0 s: slow fsync, member 1, 3, 2 times, longest 1.5s: took 1500ms at \".../db\" and .../y.z, 1/2 of /a" {
 		t.Errorf("the line is %q", text)
 	}
 }
@@ -97,6 +97,22 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 	if links < 100 {
 		t.Errorf("only %d links were found", links)
+	}
+}
+
+// The page has the marks once, at its top; pictures that stand alone have them all.
+func TestMarksStandOnceOnThePage(t *testing.T) {
+	r, err := analyzed(t, Options{Folders: []string{runtest.TwoDatabases(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark = "3 keys are missing"
+	page := string(readFile(t, filepath.Join(r.Dir, "report.html")))
+	if n := strings.Count(page, mark); n != 1 || !strings.Contains(page, "not valid: see what weakens the numbers") {
+		t.Errorf("the page has the mark %d times", n)
+	}
+	if picture := string(readFile(t, filepath.Join(r.Dir, "AVG-CPU.svg"))); !strings.Contains(picture, mark) {
+		t.Error("a picture alone lacks the mark")
 	}
 }
 

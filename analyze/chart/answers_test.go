@@ -83,7 +83,7 @@ func TestKnee(t *testing.T) {
 		}
 	}
 	f := kneeFigures(d)[0]
-	if len(f.Series) != 2 || len(f.Series[0].X) != 2 || f.Series[0].X[0] != 495.25 || f.Series[0].Labels[1] != "50 clients" {
+	if len(f.Series) != 2 || len(f.Series[0].X) != 2 || f.Series[0].X[0] != 495.25 || f.Series[0].Labels[1] != "50" {
 		t.Errorf("%+v", f.Series)
 	}
 }

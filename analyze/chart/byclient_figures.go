@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
@@ -74,6 +75,14 @@ func kneeFigures(d *Data) []figure.Figure {
 		Subtitle: "A point for each part of the load",
 		X:        figure.Axis{Label: "Throughput", Unit: "Requests/Second", Min: new(float64)}, Y: figure.Axis{Label: "Latency, 99th percentile", Unit: "millisecond", Log: true},
 	}
+	// A number alone leaves room for the labels of its neighbours.
+	label := func(g *run.Stage) string { return g.Label }
+	if !slices.ContainsFunc(d.Runs, func(r *run.Run) bool {
+		return slices.ContainsFunc(r.Stages, func(g *run.Stage) bool { return g.Label != run.ClientsText(g.Clients) })
+	}) {
+		label = func(g *run.Stage) string { return strconv.Itoa(g.Clients) }
+		f.Subtitle = "A point for each number of clients"
+	}
 	for _, r := range d.Runs {
 		s := d.line(r)
 		for _, g := range r.Stages {
@@ -81,7 +90,7 @@ func kneeFigures(d *Data) []figure.Figure {
 			if !p99.Known() || p99.AtLeast() || p99.Words != "" || !throughput.Known() {
 				continue
 			}
-			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, g.Label)
+			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, label(g))
 		}
 		if len(s.X) > 1 {
 			f.Series = append(f.Series, s)

@@ -3,6 +3,8 @@ package chart
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -46,5 +48,31 @@ func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
 	}
 	if all := clientFigures(&Data{Runs: d.Runs[1:], Series: d.Series[1:]}); len(all) != 0 {
 		t.Errorf("%d figures of rated steps alone", len(all))
+	}
+}
+
+// Every figure has the marks that weaken the numbers, those of all trials of a database
+// once, and no word of others.
+func TestMarkNotes(t *testing.T) {
+	d := &Data{}
+	for n := 1; n <= 2; n++ {
+		m := &results.Manifest{Trial: n, Trials: 2}
+		for _, tag := range []string{"etcd", "consul"} {
+			r := &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: &results.DatabaseRun{Tag: tag}}}
+			if n > 1 {
+				r.Info.Tag += " #2"
+			}
+			d.Runs = append(d.Runs, r)
+			for _, code := range []string{results.MarkSharedHost, results.MarkGap, results.MarkExpected} {
+				d.Marks = append(d.Marks, run.Mark{Tag: r.Info.Tag, Mark: results.Mark{Code: code, Text: "text"}})
+			}
+		}
+	}
+	d.Marks = append(d.Marks,
+		run.Mark{Tag: "etcd #2", Mark: results.Mark{Code: "late", Text: "text"}},
+		run.Mark{Tag: "consul #2", Mark: results.Mark{Code: "keys found", Text: "3 are missing", Invalid: true}})
+	want := []string{"consul: INVALID keys found: 3 are missing", "all: shared host", "etcd: late"}
+	if diff := cmp.Diff(want, d.MarkNotes()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

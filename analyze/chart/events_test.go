@@ -75,13 +75,13 @@ func TestFailuresBySecond(t *testing.T) {
 	}
 }
 
-// What was due stands beside what was done.
+// What was due lies under what was done.
 func TestThroughputHasTheDueRate(t *testing.T) {
 	f := plotted(killed(t))[0]
-	if len(f.Series) != 2 || f.Series[1].Name != "etcd, due" {
+	if len(f.Series) != 2 || f.Series[0].Name != "etcd, due" {
 		t.Fatalf("%d lines, want the throughput and the rate that was due", len(f.Series))
 	}
-	if diff := cmp.Diff([]float64{250, 500, 500, 500, 750, 1000, 1000, 1000, 500}, f.Series[1].Y); diff != "" {
+	if diff := cmp.Diff([]float64{250, 500, 500, 500, 750, 1000, 1000, 1000, 500}, f.Series[0].Y); diff != "" {
 		t.Errorf("due by second (-want +got):\n%s", diff)
 	}
 }

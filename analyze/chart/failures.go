@@ -66,7 +66,8 @@ func (d *Data) addDue(f *figure.Figure) {
 		all = all[:1]
 		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(d.Runs)+1
 	}
-	f.Series = append(f.Series, all...)
+	// Under the others, which are that much where they kept up.
+	f.Series = append(all, f.Series...)
 }
 
 // dueKey is the colour of what is of all databases: black.

@@ -3,11 +3,13 @@
 package chart
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -34,7 +36,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	} {
 		all = append(all, figures(d)...)
 	}
-	notes := d.notes()
+	notes := d.MarkNotes()
 	for i := range all {
 		shorten(&all[i])
 		all[i].Notes = append(all[i].Notes, notes...)
@@ -69,30 +71,38 @@ func clean(f *figure.Figure) {
 	}
 }
 
-// notes returns the marks, which every figure carries.
-func (d *Data) notes() []string {
+// MarkNotes returns the marks that weaken the numbers, which every figure carries: those of
+// all trials of a database once.
+func (d *Data) MarkNotes() (lines []string) {
 	var invalid, notes run.PerTag
-	name := func(tag string) string {
-		if at := slices.IndexFunc(d.Runs, func(r *run.Run) bool { return r.Info.Tag == tag }); at >= 0 {
-			return d.Runs[at].Info.Name()
-		}
-		return tag
-	}
+	groups := trials.Groups(d.Runs)
+	names := trials.Names(groups)
+	name := func(tag string) string { return cmp.Or(names[tag], tag) }
 	for _, m := range d.Marks {
 		switch {
 		case m.Invalid:
 			invalid.Add(name(m.Tag), run.Mark{Mark: m.Mark}.String())
-		case m.Code != results.MarkGap && m.Code != results.MarkNotUploaded: // no word on the numbers
+		case m.Code != results.MarkGap && m.Code != results.MarkNotUploaded && m.Code != results.MarkExpected: // no word on the numbers
 			notes.Add(name(m.Tag), m.Code)
 		}
 	}
 	for _, r := range d.Runs {
 		marked := slices.ContainsFunc(d.Marks, func(m run.Mark) bool { return m.Code == results.MarkSharedHost && (m.Tag == r.Info.Tag || m.Tag == "") })
 		if text, _ := r.SharedHost(); text != "" && !marked {
-			notes.Add(r.Info.Name(), "host "+text)
+			notes.Add(name(r.Info.Tag), "host "+text)
 		}
 	}
-	return append(invalid.Lines(), notes.Joined()...)
+	var all []string
+	for _, g := range groups {
+		all = append(all, g.Title())
+	}
+	for _, line := range append(invalid.Lines(), notes.Joined()...) {
+		if rest, of := strings.CutPrefix(line, strings.Join(all, ", ")+": "); of && len(all) > 1 {
+			line = "all: " + rest
+		}
+		lines = append(lines, plaintext.Line(line))
+	}
+	return lines
 }
 
 // Describe describes a figure to a reader who cannot see it.

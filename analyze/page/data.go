@@ -42,6 +42,7 @@ type step struct {
 	X     float64 `json:"x"`
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`
+	N     float64 `json:"n,omitempty"` // how many an event stands for, 1 if it is 0
 }
 
 type series struct {
@@ -104,7 +105,7 @@ func dataOf(f figure.Figure) *data {
 		d.Steps = append(d.Steps, one)
 	}
 	for _, e := range f.Events {
-		one := step{X: e.X, Label: e.Kind}
+		one := step{X: e.X, Label: e.Kind, N: e.N}
 		if e.Key > 0 {
 			one.Color = figure.Color(e.Key)
 		}

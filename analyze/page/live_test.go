@@ -73,6 +73,8 @@ func (l live) hover() {
 	l.b.mouse("mouseMoved", x, y, false)
 	l.want("the values under the pointer", tip+`.innerText.replace(/\s+/g, ' ')`, "Second: 30 etcd 130 requests/s "+hostile+" 1,700 requests/s (130 to 1,700)")
 	l.want("a cursor in a figure of the same axis", `document.querySelectorAll('#figure-cpu .cursor').length`, 1.0)
+	l.want("the names of events", `[...document.querySelectorAll('#figure-throughput .event-kind')].map(e => e.textContent).join()`, " leader lost (3), fault "+hostile)
+	l.want("the first note", `document.querySelector('#figure-throughput p.note').textContent`, "noted "+hostile)
 	l.want("none in one of another axis", `document.querySelectorAll('#figure-clients .cursor').length`, 0.0)
 	l.b.mouse("mouseMoved", 2, 2, false)
 	l.want("the values after the pointer left", tip+`.hidden`, true)

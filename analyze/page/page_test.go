@@ -67,7 +67,8 @@ func figures() []figure.Figure {
 		return figure.Figure{
 			Name: name, Title: name + " " + hostile, Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate", Unit: "requests/s"},
 			Series: []figure.Series{{Name: "etcd", Key: 1, X: seconds, Y: y}, {Name: hostile, Key: 2, Dash: figure.Dashed, X: seconds, Y: fast, Low: slow, High: fast}},
-			Steps:  []figure.Boundary{{X: 20, Label: "10 clients " + hostile, Key: 2}}, Notes: []string{"noted " + hostile}, Band: "min to max",
+			Steps:  []figure.Boundary{{X: 20, Label: "10 clients " + hostile, Key: 2}}, Notes: []string{"noted " + hostile, "second"}, Band: "min to max",
+			Events: []figure.Event{{X: 5, Kind: "leader lost", N: 2}, {X: 9, Kind: "leader lost"}, {X: 12, Kind: "fault " + hostile}},
 		}
 	}
 	grid := &figure.Grid{X: []float64{0, 20, 40, 60}, Y: []float64{1, 10, 100}, Counts: [][]float64{{5, 0}, {50, 3}, {0, 9}}, Of: "requests"}

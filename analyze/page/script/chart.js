@@ -57,20 +57,31 @@ class Chart {
     this.keys = d.series.map((s, i) => {
       const sample = svg('svg', {width: 34, height: 12, 'aria-hidden': 'true'});
       if (d.kind === 'bars') sample.append(svg('rect', {x: 8, y: 1, width: 18, height: 10, fill: s.color}));
-      else sample.append(svg('path', this.stroke(s, 'M1 6H33')), d.kind === 'heat' ? '' : svg('path', {d: s.marker, transform: 'translate(17 6)', fill: s.color}));
+      else sample.append(s.loose ? '' : svg('path', this.stroke(s, 'M1 6H33')), d.kind === 'heat' ? '' : svg('path', {d: s.marker, transform: 'translate(17 6)', fill: s.color}));
       const b = html('button', {type: 'button', 'aria-pressed': 'true', onclick: e => this.toggle(i, e.shiftKey)}, sample, s.name);
       this.legend.append(b);
       return b;
     });
     if (d.band) this.legend.append(html('span', {'class': 'note'}, d.band));
     if (d.grid) this.legend.append(this.shades());
+    for (const [label, n] of this.happened()) {
+      const sample = svg('svg', {width: 12, height: 12, 'aria-hidden': 'true'}, svg('path', {d: 'M2.5 2h7l-3.5 6zM6 8v4', stroke: '#777777', fill: 'none'}));
+      this.legend.append(html('span', {'class': 'note event-kind'}, sample, ' ' + label + (n > 1 ? ' (' + n + ')' : '')));
+    }
     this.head = html('div', {}, this.switches, html('h4', {}, d.title));
     if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
     this.head.append(this.legend);
     this.canvas.before(this.head);
-    for (const n of d.notes || []) this.canvas.after(html('p', {'class': 'note'}, n));
+    for (const n of [...(d.notes || [])].reverse()) this.canvas.after(html('p', {'class': 'note'}, n));
     this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});
     this.figure.append(this.tip);
+  }
+
+  // happened counts the events by their names.
+  happened() {
+    const kinds = new Map();
+    for (const e of this.data.events || []) kinds.set(e.label, (kinds.get(e.label) || 0) + (e.n || 1));
+    return kinds;
   }
 
   shades() {
