@@ -3,14 +3,17 @@
 #
 # Twenty comparisons of etcd with itself (at most one may find B worse), and five in which
 # B's clients are held back by 1 ms (each must find B worse): 8 pairs, 5 s of load a side,
-# about two hours and a half on an idle machine. FOLDER (results/verdicts-real) has a
-# folder for each comparison. Those that are done are skipped, so that the script may be
-# interrupted and started again. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s DELAY=1ms
-# VERSION=3.6.16.
+# members of half a processor, about an hour and a quarter. FOLDER (results/verdicts-real)
+# has a folder for each comparison. Those that are done are skipped, so that the script may
+# be interrupted and started again. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s
+# DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no limits).
+#
+# Two clients do not use up what members have, so that a delay is one of requests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-results/verdicts-real}" && cd "${1:-results/verdicts-real}" && pwd)
 nulls=${NULLS:-20} planted=${PLANTED:-5} pairs=${PAIRS:-8} load=${LOAD:-5s} delay=${DELAY:-1ms} version=${VERSION:-3.6.16}
+resources=${RESOURCES-{cpus: 0.5\}}
 dbtester=$PWD/bin/dbtester
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dbtester}
 
@@ -23,7 +26,11 @@ wrapper() {
 }
 wrapper 0s
 wrapper "$delay"
-sed "s/^load: .*/load: {operation: write, duration: $load, clients: 10, key_size: 8, value_size: 256}/" scripts/verdicts-real.yaml >"$folder/experiment.yaml"
+{
+	printf 'title: comparisons whose truth is known\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\n'
+	test -z "$resources" || printf 'resources: %s\n' "$resources"
+	printf 'load: {operation: write, duration: %s, clients: 2, key_size: 8, value_size: 256}\ndatabases: {etcd: }\n' "$load"
+} >"$folder/experiment.yaml"
 
 # compare NAME FLAGS... makes one comparison, unless it was made. Its folder appears when
 # it is whole; the records of its runs are removed, and the report of all remains.
@@ -46,10 +53,10 @@ compare() {
 	mv "$out.part" "$out"
 }
 
-for i in $(seq -w "$nulls"); do
+for i in $(seq -f %02g "$nulls"); do
 	compare "null-$i" --a-version "$version" --b-version "$version"
 done
-for i in $(seq -w "$planted"); do
+for i in $(seq -f %02g "$planted"); do
 	compare "planted-$i" --a-version "$version" --b-version "$version" --a-exec "$folder/etcd-delayed-0s" --b-exec "$folder/etcd-delayed-$delay"
 done
 

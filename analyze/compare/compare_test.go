@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -98,6 +99,9 @@ func TestRefusals(t *testing.T) {
 		{"another load", func(_, b *Side) { b.Runs[1].Run.Info.Record.Load.Clients = 20 }, "clients: 10 in A1, 20 in B2"},
 		{"another read mode", func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.Read = "stale" }, `read: not set in A1, "stale" in B1`},
 		{"another load inside a side", func(a, _ *Side) { a.Runs[1].Run.Info.Record.Load.Requests = 5 }, "requests: 1000 in A1, 5 in A2"},
+		{"other resources", func(_, b *Side) {
+			b.Runs[1].Run.Info.Record.Resources = &resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
+		}, "the members had other resources: no limits in A1, "},
 		{"other bounds", func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.Judge.Failed.Mark = 7 }, "judge: "},
 		{"the same run twice", func(a, b *Side) { b.Runs[0] = a.Runs[0] }, "A1 is the same run as A1"},
 		{"another format", func(_, b *Side) { b.Runs[0].Run.Info.Manifest.Format = 3 }, "format 3"},

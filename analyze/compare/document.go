@@ -98,7 +98,7 @@ func (r *Report) document() document {
 		})
 	}
 	if p := r.profiles; p != nil {
-		d.Profiles = &documentProfiles{ProfilesA: p.a, ProfilesB: p.b, All: documentFunction{p.total.name, p.total.a, p.total.b}}
+		d.Profiles = &documentProfiles{ProfilesA: p.a.profiles, ProfilesB: p.b.profiles, All: documentFunction{p.total.name, p.total.a, p.total.b}}
 		for _, f := range p.functions {
 			d.Profiles.Functions = append(d.Profiles.Functions, documentFunction{f.name, f.a, f.b})
 		}

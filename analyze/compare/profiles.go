@@ -23,7 +23,7 @@ const shownFunctions = 12
 type profiles struct {
 	functions []function // those that differ most first
 	total     function
-	a, b      int // profiles of each side
+	a, b      spent // of each side, without functions
 	problems  []string
 }
 
@@ -52,7 +52,7 @@ func readProfiles(a, b Side) *profiles {
 	if x.profiles == 0 || y.profiles == 0 {
 		return nil
 	}
-	p.a, p.b = x.profiles, y.profiles
+	p.a, p.b = spent{profiles: x.profiles, total: x.total}, spent{profiles: y.profiles, total: y.total}
 	per := func(s *spent, d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / s.requests }
 	p.total = function{"all functions", per(x, x.total), per(y, y.total)}
 	for name := range x.self {
@@ -150,8 +150,11 @@ func (p *profiles) lines() (out [][]string) {
 
 // legend explains lines.
 func (p *profiles) legend() string {
-	return fmt.Sprintf("Processor time in functions themselves, in all members, in microseconds for each request, from %d profiles of A and %d of B; those that differ most come first. Profiles never decide.", p.a, p.b)
+	return fmt.Sprintf("Processor time in functions themselves, in all members, in microseconds for each request; those that differ most come first. %d profiles of A sampled %s, %d of B %s: a sample is 10 ms. Profiles never decide.",
+		p.a.profiles, seconds(p.a.total), p.b.profiles, seconds(p.b.total))
 }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }
 
 // text is the table for a terminal.
 func (p *profiles) text() string {

@@ -102,7 +102,7 @@ func TestSomeProfiles(t *testing.T) {
 	a.Runs[0].Run.Info.Record.Members[1].Profiles[0].File = "profiles/none.pprof"
 	r := compared(t, a, b)
 	notes := strings.Join(r.Notes, "\n")
-	if r.profiles == nil || r.profiles.a != 2 || r.profiles.b != 2 {
+	if r.profiles == nil || r.profiles.a.profiles != 2 || r.profiles.b.profiles != 2 {
 		t.Fatalf("the profiles are %+v, want those of one run of each side", r.profiles)
 	}
 	for _, want := range []string{"the profiles of A1 are left out", "the profiles of B2 are left out: there must be one of each of the 2 members, got 1"} {

@@ -43,10 +43,27 @@ func refusals(a, b Side) (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("the records of %s have format %d, those of %s format %d: definitions of numbers changed in between", first.Run.Info.Tag, x, r.Run.Info.Tag, y))
 		}
 	}
+	for _, r := range slices.Concat(a.Runs[1:], b.Runs) {
+		if x, y := limitsOf(first.Run), limitsOf(r.Run); x != y && x != "" && y != "" {
+			reasons = append(reasons, fmt.Sprintf("the members had other resources: %s in %s, %s in %s", x, first.Run.Info.Tag, y, r.Run.Info.Tag))
+			break
+		}
+	}
 	for _, name := range differingParameters(first, slices.Concat(a.Runs[1:], b.Runs)) {
 		reasons = append(reasons, "the loads differ in "+name)
 	}
 	return reasons
+}
+
+// limitsOf is what each member might use, "" for a cluster without agents.
+func limitsOf(r *run.Run) string {
+	if r.Info.Unattended() {
+		return ""
+	}
+	if l := r.Info.Record.Resources; l != nil {
+		return l.String()
+	}
+	return "no limits"
 }
 
 func format(r *run.Run) int {

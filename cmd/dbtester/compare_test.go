@@ -111,3 +111,27 @@ func TestCompareOutput(t *testing.T) {
 		t.Errorf("the picture: %v", err)
 	}
 }
+
+// TestCompareExecutables makes two pairs of runs of the embedded server and of an
+// executable that runs the same one.
+func TestCompareExecutables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes four runs")
+	}
+	t.Parallel()
+	p := newPlace(t)
+	file := p.experiment("alike", freeHosts(t)[:1], "{requests: 200, clients: 2}")
+	program := p.path("etcd-branch")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec dbtester serve etcd \"$@\"\n"), 0o755); err != nil {
+		t.Fatalf("write a file for the test: %v", err)
+	}
+	c := p.start("compare", "--local", "--config", file, "--b-exec", program, "--pairs", "2", "--results", p.path("out"), "--format", "json")
+	c.exits(exitInconclusive, 5*time.Minute) // two pairs show nothing
+	wantText(t, "report", c.out.String(), `"server: A: as in alike.yaml; B: etcd `+program+`, sha256 [0-9a-f]{12}"`, `"interleaved": true`, `at least 7 pairs`)
+	wantText(t, "progress", c.err.String(), `2 pairs find no change of any size: at least 8 are needed`, `pair 2, side B`)
+	for _, name := range []string{"compare.md", "compare.png"} {
+		if _, err := os.Stat(p.path("out", name)); err != nil {
+			t.Errorf("the report's folder: %v", err)
+		}
+	}
+}

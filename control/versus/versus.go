@@ -190,8 +190,8 @@ func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Prob
 	return s.variant.Read(s.File, catalog)
 }
 
-// Change describes what the two sides run if they do not run the files as they are, ""
-// if they do.
+// Change describes what the two sides run in place of the files' servers, "" if that is
+// nothing or the same.
 func Change(a, b *Side) string {
 	if !a.Given() && !b.Given() {
 		return ""
@@ -201,6 +201,9 @@ func Change(a, b *Side) string {
 			return "as in " + filepath.Base(s.File)
 		}
 		return s.runs
+	}
+	if words(a) == words(b) {
+		return "" // A against A
 	}
 	return fmt.Sprintf("server: A: %s; B: %s", words(a), words(b))
 }

@@ -73,6 +73,22 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// TestSame: A against A is no change.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	a := versus.Side{Name: "A", File: write(t, "plain.yaml", experiment, 0o600), Version: "3.6.16"}
+	b := a
+	b.Name = "B"
+	for _, s := range []*versus.Side{&a, &b} {
+		if _, err := preparer(t).Prepare(t.Context(), s); err != nil {
+			t.Fatalf("prepare the side: %v", err)
+		}
+	}
+	if words := versus.Change(&a, &b); words != "" {
+		t.Errorf("the change is %q, want none", words)
+	}
+}
+
 // TestMistakes: sides that cannot be are the user's mistakes, named.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
