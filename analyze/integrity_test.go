@@ -39,6 +39,9 @@ func TestBrokenRecords(t *testing.T) {
 			l[len(l)-1] = shift(last(l), second, "1"+second)
 			return l
 		}, "1 rows of seconds far from the load"},
+		"lost tick":     {results.FileProgress, func(l []string) []string { return slices.Delete(l, 3, 4) }, "progress.csv has "},
+		"no ticks":      {results.FileProgress, nil, "progress.csv is missing"},
+		"empty ticks":   {results.FileProgress, func([]string) []string { return nil }, "progress.csv has 0 requests answered ok"},
 		"empty log":     {results.FileLatency, func([]string) []string { return nil }, "latency.hlog and intervals.csv differ"},
 		"lost log line": {results.FileLatency, func(l []string) []string { return l[:len(l)-1] }, "latency.hlog and intervals.csv differ"},
 		"no events":     {results.FileEvents, nil, "events.jsonl is missing"},

@@ -104,6 +104,7 @@ func (f *folderReader) readStages(intervals []results.Interval) {
 		r.Load.Elapsed = Measured(summary.Window.Seconds(), 0)
 	}
 	checkLatencyTotals(intervals, totals, &r.Gaps)
+	checkProgress(f.record, requests, &r.Gaps)
 	r.Stages = stagesOf(stepsOf(f.record, summary.Steps))
 	for _, g := range r.Stages {
 		part := summary

@@ -104,6 +104,20 @@ func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]
 	}
 }
 
+// checkProgress compares the requests of progress.csv, from which throughput comes, with the
+// totals of the manifest. That of a killed run has none.
+func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps *Gaps) {
+	recorded := slices.ContainsFunc(record.Steps, func(s results.Step) bool { return s.LargestGap != nil })
+	switch {
+	case record.Totals == nil:
+	case !requests.Served && recorded:
+		gaps.Add("%s is missing: throughput is that of whole seconds", results.FileProgress)
+	case requests.Served && requests.ServedOK != record.Totals.OK:
+		gaps.Add("%s has %d requests answered ok, the manifest %d: rows were lost, repeated or changed, and throughput is of those that are left",
+			results.FileProgress, requests.ServedOK, record.Totals.OK)
+	}
+}
+
 // checkLog compares the requests that the latency log holds in each second with those
 // of the rows.
 func checkLog(intervals []results.Interval, logged map[int64]int64, gaps *Gaps) {

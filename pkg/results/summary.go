@@ -104,6 +104,10 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 type Requests struct {
 	// Totals are those of [TotalHistograms].
 	Totals map[Series]*hdrhistogram.Histogram
+	// ServedOK counts the requests that ended ok by progress.csv; Served is false for records
+	// without that file.
+	ServedOK int64
+	Served   bool
 
 	run        *DatabaseRun
 	intervals  []Interval
@@ -127,7 +131,8 @@ func ReadRequests(dir string, run *DatabaseRun, intervals []Interval) (*Requests
 	}
 	q := &Requests{Totals: totals, run: run, intervals: intervals, errors: counts}
 	progress := progressIn(dir)
-	if q.windows, q.served, err = run.served(progress); err != nil {
+	q.Served = progress != nil
+	if q.windows, q.served, q.ServedOK, err = run.served(progress); err != nil {
 		return nil, err
 	}
 	q.unanswered = run.unanswered(intervals, progress, totals)

@@ -188,10 +188,11 @@ func progressIn(dir string) ticks {
 }
 
 // served returns the measured windows of all steps and the throughput in them by
-// operation, "" for all operations; nil for records without progress.
-func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[int]map[string]Throughput, err error) {
+// operation, "" for all operations; nil for records without progress. Ok counts the requests
+// that ended ok, in the windows or not.
+func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
 	if progress == nil {
-		return nil, nil, nil
+		return nil, nil, 0, nil
 	}
 	windows = r.recordedSpans()
 	counts, ends := map[int]*stepCounts{}, map[int]int64{} // ends of steps that were not recorded
@@ -199,6 +200,7 @@ func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[i
 		counts[step] = newStepCounts(window)
 	}
 	err = progress(func(p *Progress) {
+		ok += p.OK
 		if c := counts[p.Step]; c != nil {
 			c.add(p)
 		} else {
@@ -220,5 +222,5 @@ func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[i
 	for step, c := range counts {
 		served[step] = c.throughputs()
 	}
-	return windows, served, err
+	return windows, served, ok, err
 }
