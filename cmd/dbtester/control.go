@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
@@ -54,7 +55,12 @@ func newControl(a *app) *cobra.Command {
 		Use:   "control --config FILE | --collect RUN",
 		Short: "Run on the client machine: start the cluster, drive the load, collect the measurements",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runControl(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("requests") && f.requests < 1 {
+				return usageError{fmt.Errorf("--requests must be positive, got %d", f.requests)}
+			}
+			return a.runControl(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
@@ -197,7 +203,8 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}
-	if errors.Is(err, os.ErrNotExist) {
+	var open *fs.PathError
+	if errors.As(err, &open) { // such as a missing file, or a folder
 		return nil, usageError{err}
 	}
 	return e, err

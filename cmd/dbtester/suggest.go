@@ -17,10 +17,34 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		case check(cmd, args) == nil:
 			return nil
 		case cmd.HasSubCommands():
-			return usageError{fmt.Errorf("unknown command %q%s (see %s --help)", args[0], didYouMean(cmd, args[0]), cmd.CommandPath())}
+			return unknownCommand(cmd, args[0])
 		default:
 			return usageError{fmt.Errorf("wrong arguments; usage: %s", cmd.UseLine())}
 		}
+	}
+}
+
+// unknownCommand is the error of a word that is no command below parent.
+func unknownCommand(parent *cobra.Command, word string) error {
+	return usageError{fmt.Errorf("unknown command %q%s (see %s --help)", word, didYouMean(parent, word), parent.CommandPath())}
+}
+
+// newHelp makes the command that explains another one. Cobra's own accepts any word.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			switch {
+			case err != nil:
+				return usageError{err}
+			case len(rest) > 0:
+				return unknownCommand(found, rest[0])
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
 	}
 }
 
