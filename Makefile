@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts verdicts-real results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -49,6 +49,9 @@ verdicts: ## simulate what is decided from measurements: test-results/verdicts.m
 	@mkdir -p bin
 	$(GO) run ./tools/verdicts >bin/verdicts.md
 	mv bin/verdicts.md test-results/verdicts.md
+
+capacity: ## search for the capacity of a server on loopback whose capacity is known, in real time; six minutes
+	$(GO) run ./tools/verdicts -only bucket
 
 verdicts-real: build ## compare real etcd with itself and with a planted delay, 25 times: results/verdicts-real; resumes; hours, on an idle machine
 	scripts/verdicts-real.sh

@@ -21,7 +21,7 @@ const module = "github.com/coreos/dbtester"
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
 	"agent":                     {"pkg/cgroup", "pkg/resources", "dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
-	"control":                   {"pkg/resources", "control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"control":                   {"pkg/resources", "control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "analyze/trials", "pkg/results"},
 	"analyze/page":              {"pkg/plaintext", "analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {"pkg/rank"},
@@ -38,6 +38,7 @@ var layers = map[string][]string{
 	"control/fleet":             {"pkg/resources", "dbtesterpb", "pkg/address", "pkg/clocks", "pkg/results", "pkg/wholefile"},
 	"control/fleet/fleettest":   {"dbtesterpb"},
 	"control/salvage":           {"control/fleet", "control/lognotes", "dbtesterpb", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
+	"control/search":            {"pkg/capacity", "pkg/database", "pkg/histogram", "pkg/load", "pkg/metric", "pkg/results", "pkg/workload"},
 	"control/shared":            {"pkg/config", "pkg/database", "pkg/load", "pkg/results"},
 	"control/versus":            {"pkg/config", "pkg/database", "pkg/install", "pkg/yamlfile"},
 	"control/upkeep":            {"pkg/config", "pkg/database", "pkg/histogram", "pkg/results"},

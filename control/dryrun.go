@@ -87,7 +87,11 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	for _, note := range newExports(r).notes {
 		fmt.Fprintf(w, "  %s\n", note)
 	}
-	dryRunLoad(w, db.Load)
+	if c := o.Experiment.Capacity; c != nil {
+		dryRunSearch(w, c, db.Load)
+	} else {
+		dryRunLoad(w, db.Load)
+	}
 	if l := db.Resources; l.Any() {
 		fmt.Fprintf(w, "  resources of each member: %s (%s)\n", l, strings.Join(l.Env(), " "))
 	}
@@ -157,6 +161,20 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 		}
 		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd)+arrivalOf(l, s))
 	}
+}
+
+// dryRunSearch writes the search for a capacity under a load.
+func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
+	fmt.Fprintf(w, "  load: %s, %s on %s, at rates that are searched for from %v requests/s on%s\n", l.Describe(),
+		english.Plural(l.Clients, "client", ""), english.Plural(l.Connections, "connection", ""), l.Rate, l.DescribeArrival())
+	hold := "no hold"
+	if c.Hold > 0 {
+		hold = fmt.Sprintf("a hold of %v", c.Hold)
+	}
+	fmt.Fprintf(w, "  capacity: the rate at which %v of windows have %s and at most %v failures: at most %d windows of %v after %v, to %v, then %s\n",
+		c.Share, c.SLO(), c.Errors, c.Windows, c.Window, c.Settle, c.Tolerance, hold)
+	fmt.Fprintf(w, "  %s carry at most %s requests/s within %v\n", english.Plural(l.Clients, "client", ""),
+		humanize.CommafWithDigits(float64(l.Clients)/c.Latency.Seconds(), 0), c.Latency)
 }
 
 // arrivalOf describes how the requests of a step are spaced, and the rates of waves.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
@@ -25,6 +26,8 @@ type loader struct {
 	guard  *shared.Guard // nil without bounds
 	// save writes the manifest.
 	save func() error
+	// before are the counts of windows of a search that the records of the run are not of.
+	before results.Totals
 }
 
 // duringLoad are the activities that run while requests are sent: from the first
@@ -107,20 +110,20 @@ func (l *loader) apply(ctx context.Context) error {
 	if err := numberKeys(ctx, l.run, &spec); err != nil {
 		return err
 	}
-	files, err := load.NewFiles(l.run.dir, time.Now())
+	sink, send, err := l.sender()
 	if err != nil {
 		return err
 	}
-	rec := load.NewRecorder(files, spec.Operations(), l.reportProgress)
+	rec := load.NewRecorder(sink, spec.Operations(), l.reportProgress)
 	l.leader.recordFirst()
 	l.run.journal.event("load start", -1, "")
 	l.run.record.Backoff = &results.Backoff{
 		FirstNS: int64(backoff.First), LongestNS: int64(backoff.Longest), Jitter: backoff.Jitter,
 	}
-	err = l.steps(ctx, load.NewEngine(spec, rec))
+	err = send(ctx, load.NewEngine(spec, rec), rec)
 	l.run.journal.event("load end", -1, "")
 	if len(l.run.record.Steps) > 0 {
-		totals := rec.Totals()
+		totals := rec.Totals().Minus(l.before)
 		l.run.record.Totals = &totals
 		l.run.record.SchedulingLag = spread(rec.SchedulingLag())
 		l.run.record.Lateness = spread(rec.Lateness())
@@ -129,7 +132,24 @@ func (l *loader) apply(ctx context.Context) error {
 		l.run.noteStops()
 		countAfter(ctx, l.run, rec)
 	}
-	return errors.Join(err, files.Close())
+	return errors.Join(err, sink.Close())
+}
+
+// sink is where the records of a load go.
+type sink interface {
+	load.MemberSink
+	Close() error
+}
+
+// sender returns the records of the load, and what sends it: its steps, or the windows of
+// a search.
+func (l *loader) sender() (sink, func(context.Context, *load.Engine, *load.Recorder) error, error) {
+	if l.run.experiment.Capacity != nil {
+		s := search.NewSink(l.run.dir)
+		return s, func(ctx context.Context, e *load.Engine, rec *load.Recorder) error { return l.search(ctx, e, rec, s) }, nil
+	}
+	files, err := load.NewFiles(l.run.dir, time.Now())
+	return files, func(ctx context.Context, e *load.Engine, _ *load.Recorder) error { return l.steps(ctx, e) }, err
 }
 
 // spread returns nil for a spread without samples.

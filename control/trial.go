@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -120,7 +121,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
-	err = withCause(ctx, errors.Join(err, r.derive(), r.findUpkeep()))
+	err = withCause(ctx, errors.Join(err, r.derive(), r.findUpkeep(), search.AddState(r.dir, r.record)))
 	facts, unread := evidence(r, t.client, p.cluster.disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)

@@ -19,6 +19,7 @@ import (
 // a file of its own, and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
+		capacityFigures,
 		clientFigures,
 		kneeFigures,
 		boxFigures,

@@ -157,6 +157,10 @@ func cellOf(d definition, g trials.Group) Cell {
 	if d.ofStage {
 		c.Of = stageOf(g.Runs[0]).Label
 	}
+	if d.bounded && spread.N == 1 {
+		c.Low, c.High, c.Doubt = &first.Low, &first.High, "95 % interval of the search"
+		c.Spread = d.text(first.Low) + " .. " + d.text(first.High)
+	}
 	if spread.N > 1 {
 		c.Low, c.High = &spread.Low, &spread.High
 		c.Spread = table.SpreadText(d.text(spread.Low), d.text(spread.High), spread)

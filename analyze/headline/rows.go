@@ -18,10 +18,13 @@ type definition struct {
 	text                   func(float64) string
 	// ofStage: the number is of the step with the most throughput alone.
 	ofStage bool
+	// bounded: a single run has an interval of its own.
+	bounded bool
 }
 
 // The rows by name, as the verdict uses them.
 const (
+	capacityRow   = "capacity"
 	throughputRow = "throughput"
 	p99Row        = "p99 latency"
 )
@@ -36,6 +39,8 @@ func definitions() []definition {
 		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
 	}
 	return []definition{
+		{name: capacityRow, unit: "requests/s", better: More, definition: "rate at which the asked share of windows keeps the asked limit on latency; the rows below are of its last window, at a rate that it held",
+			of: (*run.Run).CapacityRate, text: func(v float64) string { return run.RateNumber(v) + " /s" }, bounded: true},
 		{name: throughputRow, unit: "requests/s", better: More, definition: "requests that ended ok per second of the measured part" + best,
 			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit(" /s"), ofStage: true},
 		{name: "p50 latency", unit: "ms", better: Less, definition: "latency that half of the measured requests did not exceed" + best,

@@ -24,6 +24,9 @@ type contender struct {
 // verdict compares the valid columns in one sentence: by throughput, or by p99 where
 // all kept up with the same rate.
 func (h *Headline) verdict(groups []trials.Group) string {
+	if text, ok := h.byCapacity(groups); ok {
+		return h.without(text)
+	}
 	if at := slices.IndexFunc(h.Rows, func(r Row) bool { return r.Name == throughputRow }); at >= 0 {
 		all := h.contenders(h.Rows[at], groups)
 		best, worst := ends(all)
@@ -38,6 +41,28 @@ func (h *Headline) verdict(groups []trials.Group) string {
 		return h.without(sentence(all, More, requestsOf(all[0].group.Runs[0]), definitionOf(throughputRow)))
 	}
 	return h.without("No throughput was measured.")
+}
+
+// byCapacity compares the columns whose capacity was searched for.
+func (h *Headline) byCapacity(groups []trials.Group) (string, bool) {
+	at := slices.IndexFunc(h.Rows, func(r Row) bool { return r.Name == capacityRow })
+	if at < 0 {
+		return "", false
+	}
+	all := h.contenders(h.Rows[at], groups)
+	switch len(all) {
+	case 0:
+		return "No capacity was found.", true
+	case 1:
+		c := all[0]
+		text := fmt.Sprintf("%s sustains %s %s a second with %s", c.name, run.RateNumber(c.value), requestsOf(c.group.Runs[0]), c.group.Runs[0].Capacity.SLO())
+		if len(c.group.Runs) > 1 {
+			text += fmt.Sprintf(", the median of %d trials", len(c.group.Runs))
+		}
+		return text + ".", true
+	}
+	first := all[0].group.Runs[0]
+	return "At capacity (" + first.Capacity.SLO() + "), " + sentence(all, More, requestsOf(first), definitionOf(capacityRow)), true
 }
 
 // contenders are the valid columns with a number, the best first.

@@ -61,6 +61,7 @@ func (f *folderReader) read() {
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
+	f.readCapacity()
 	r.Machines.readEvents(f.path(results.FileEvents), r.Windows.Load, gaps)
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()

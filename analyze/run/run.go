@@ -26,6 +26,8 @@ type Run struct {
 	Machines     Machines
 	// Unsteady are the marks of measured windows in which the level changed.
 	Unsteady []results.Mark
+	// Capacity is nil unless one was searched for.
+	Capacity *Capacity
 	Gaps     Gaps
 }
 

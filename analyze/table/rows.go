@@ -11,6 +11,7 @@ import (
 // measured part is the load without warm-up and cool-down, until the last request was
 // issued.
 const (
+	sectionCapacity   = "Capacity (the search before the measured part)"
 	sectionLoad       = "Throughput and latency (measured part)"
 	sectionLatency    = "More on latency (measured part)"
 	sectionOperations = "By operation (measured part)"
@@ -29,7 +30,7 @@ const (
 // sections lists the sections in the order in which they are shown.
 func sections() []string {
 	return []string{
-		sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
+		sectionCapacity, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
 		sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions,
 	}
 }
@@ -57,6 +58,7 @@ func All(runs []*run.Run) []Row {
 		{sectionMembers, metricRows()},
 		{sectionOwn, ownRows()},
 		{sectionConditions, conditionRows()},
+		{sectionCapacity, capacityRows(runs)},
 	} {
 		for _, r := range part.rows {
 			r.section = cmp.Or(r.section, part.section)

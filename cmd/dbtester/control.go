@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
@@ -47,6 +48,7 @@ type controlFlags struct {
 	check      *results.SelfCheck // read from checkFile
 	collect    string
 	tools      toolFlags
+	capacity   config.CapacityValues // nil leaves the file as it is
 }
 
 func newControl(a *app) *cobra.Command {
@@ -62,6 +64,13 @@ func newControl(a *app) *cobra.Command {
 			return a.runControl(cmd.Context(), f)
 		},
 	}
+	f.register(cmd, a.registry)
+	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back")
+	return cmd
+}
+
+// register declares the flags of a run.
+func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
@@ -78,11 +87,9 @@ func newControl(a *app) *cobra.Command {
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
-	flags.StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
 	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto measures before each load what this client adds to its latencies, on a loopback server; else FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
-	f.tools.register(flags, a.registry)
-	return cmd
+	f.tools.register(flags, registry)
 }
 
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
@@ -94,7 +101,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopProfile()) }()
-	e, err := a.readExperiment(f.config)
+	e, err := a.readCapacity(f.config, f.capacity)
 	if err != nil {
 		return err
 	}
@@ -196,10 +203,16 @@ func printVerdicts(w io.Writer, out *control.Outcome) {
 
 // readExperiment reads a file and prints its warnings.
 func (a *app) readExperiment(path string) (*config.Experiment, error) {
+	return a.readCapacity(path, nil)
+}
+
+// readCapacity is readExperiment with values of the command line over the file's search
+// for a capacity; nil leaves it as it is.
+func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
 	}
-	e, warnings, err := config.Read(path, control.Catalog(a.registry))
+	e, warnings, err := config.Variant{Capacity: given}.Read(path, control.Catalog(a.registry))
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}

@@ -172,6 +172,7 @@ func newRoot(a *app) *cobra.Command {
 		newQuickstart(a),
 		newAgent(a),
 		newControl(a),
+		newCapacity(a),
 		newCleanup(a),
 		newAnalyze(a),
 		newIndex(a),

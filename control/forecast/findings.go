@@ -79,6 +79,9 @@ func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 // database, else in the file.
 func cause(e *config.Experiment, db *config.Database) (key, place string) {
 	l := &db.Load
+	if place := e.Place("capacity"); e.Capacity != nil && place != "" {
+		return "capacity", place
+	}
 	keys := []string{"requests", "duration", "steps", "keys"}
 	if l.Requests == 0 {
 		keys = []string{"duration", "steps", "keys"}

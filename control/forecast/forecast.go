@@ -57,6 +57,9 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	}
 	pace, _ := db.Options.(database.Pacer)
 	w := workOf(&db.Load, pace)
+	if e.Capacity != nil {
+		w = searchOf(e.Capacity, db, pace)
+	}
 	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact}
 	if sizer, ok := db.Options.(database.Sizer); ok {
 		f.Needs = sizer.Needs(f.compacted(db.Maintain.Compact))

@@ -84,6 +84,8 @@ func TestFindings(t *testing.T) {
 		{"more than expected", "requests: 2000000, expect: {unknown: 1%}", quota, nil, []string{"x.yaml:3:18: warning: requests: ..."}},
 		{"a guess", "duration: 1h", quota, nil, []string{"x.yaml:3:18: warning: duration: ...need perhaps about"}},
 		{"nothing is written", "operation: read, duration: 10h", quota, nil, nil},
+		{"a search that is compacted between its windows", "rate: 100}\ncapacity: {hold: 30s", quota, nil, nil},
+		{"a search that creates keys", "operation: write}\ncapacity: {windows: 200", quota, nil, []string{"x.yaml:4:11: capacity: etcd: ...need about"}},
 		{"the default", "", "etcd: {options: {quota_backend_bytes: 100MB}}", nil, []string{"requests: etcd: 100,000 keys..."}},
 		{"etcd's own quota", "requests: 2000000", "etcd: {options: {quota_backend_bytes: 0}}", nil, []string{"x.yaml:3:18: requests: ...quota_backend_bytes is 2.1 GB"}},
 		{"a cluster that runs", "requests: 20000000", `etcd: {endpoints: ["127.0.0.1:2379"]}`, tight, nil},

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -14,6 +15,28 @@ type work struct {
 	guessed bool // data depends on an assumed throughput
 	length  time.Duration
 	exact   bool // length depends on none
+}
+
+// searchOf is what a search for a capacity does: windows at rates near the one that it
+// finds, for which the pace of the database is taken, or twice the first rate where that
+// is not known. It is sure enough to refuse a search whose data does not fit, although the
+// rate is not known before. A store that control compacts keeps the history of the longest
+// window alone.
+func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) work {
+	l := db.Load
+	rate := perSecond(l.Clients, sharesOf(&l), pace)
+	if rate == 0 {
+		rate = 2 * l.Rate
+	}
+	l.Rate, l.Duration = rate, c.Longest()
+	w := workOf(&l, pace)
+	w.guessed, w.exact = false, false
+	_, compacts := db.Options.(database.Compacter)
+	if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
+		history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+c.LastWindow()) / float64(c.Longest())
+		w.data.Writes = w.data.Keys + whole(max(history, 0))
+	}
+	return w
 }
 
 // shares are the parts of a load's requests that write a key, and that write a new one.

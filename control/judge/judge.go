@@ -54,6 +54,7 @@ func Marks(e Evidence) []results.Mark {
 		v.stops()
 		v.otherLoad()
 	}
+	v.capacity()
 	v.hosts()
 	v.clocks()
 	v.access()

@@ -57,10 +57,10 @@ type Verdict struct {
 	Holds int
 }
 
-// counted is a window in the posterior.
+// counted is a window that counts.
 type counted struct {
-	rate float64
-	pass bool
+	rate          float64
+	pass, stalled bool
 }
 
 // Search finds a capacity. It is for one goroutine.
@@ -71,8 +71,12 @@ type Search struct {
 	passed  float64 // the highest rate that passed before the first failure
 	next    Probe
 	inRow   int // void windows
-	state   Verdict
-	ended   bool
+	stuck   int // stalled windows in a row
+	// avoidable: stalled windows failed because of their rate. factor is the evidence.
+	avoidable bool
+	factor    float64
+	state     Verdict
+	ended     bool
 }
 
 // New returns a search. Its error lists every option that is out of bounds.
@@ -116,25 +120,52 @@ func (s *Search) Observe(w Window) Outcome {
 // Verdict returns what is known now.
 func (s *Search) Verdict() Verdict { return s.state }
 
+// Fit returns the posterior's means: half of the windows without a lapse pass at the
+// threshold, in requests per second, the spread is the standard deviation of its
+// logarithm, and the lapse is the share of windows that fail at any rate. ok is false
+// before the first window that tells anything of them.
+func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
+	if s.p == nil {
+		return 0, 0, 0, false
+	}
+	mu := 0.0
+	n := s.p.from * len(s.p.spreads) * len(s.p.lapses)
+	for cell := s.p.from; cell < s.p.to; cell++ {
+		for _, sigma := range s.p.spreads {
+			for _, l := range s.p.lapses {
+				w := s.p.weights[n]
+				mu, spread, lapse = mu+w*float64(cell), spread+w*sigma, lapse+w*l
+				n++
+			}
+		}
+	}
+	return s.p.rate(mu), spread, lapse, true
+}
+
 func (s *Search) end(r Reason) { s.state.Reason, s.ended = r, true }
 
 // count takes a window that counts, and plans the next one.
 func (s *Search) count(rate float64, outcome Outcome) {
 	s.state.Windows++
-	if outcome == Stalled {
+	s.history = append(s.history, counted{rate, outcome == Pass, outcome == Stalled})
+	if s.stuck++; outcome == Stalled {
 		s.state.Stalled++
 	} else {
-		s.history = append(s.history, counted{rate, outcome == Pass})
+		s.stuck = 0
 	}
+	changed := s.weighStalls()
 	switch {
 	case s.p == nil && s.state.Windows >= MinWindows && s.stallChance() > certain:
 		s.conclude(Stalls)
 		return
 	case s.p == nil && !s.bracket(rate, outcome):
+		if rate := s.controls(); rate > 0 && outcome == Stalled {
+			s.next.Rate = rate
+		}
 		return
-	case s.p == nil:
-		s.begin(rate)
-	case outcome != Stalled:
+	case s.p == nil, changed:
+		s.begin(s.middle(rate))
+	case outcome != Stalled || s.avoidable:
 		s.update()
 	}
 	m := s.estimate(s.share())
@@ -146,16 +177,22 @@ func (s *Search) count(rate float64, outcome Outcome) {
 		return
 	}
 	s.next.Rate = s.place(m)
+	if rate := s.controls(); rate > 0 {
+		s.next.Rate = rate
+	}
 }
 
 // bracket doubles the rate until a window fails, or divides it until one passes. It
 // returns whether the posterior may begin.
 func (s *Search) bracket(rate float64, outcome Outcome) bool {
 	highest := s.o.Highest
+	if outcome == Stalled && (s.avoidable || s.passed == 0 && s.stuck == voids) {
+		s.stuck, outcome = 0, Fail
+	}
 	switch {
 	case s.state.Windows >= s.o.Windows:
 		return true
-	case outcome == Stalled: // again, for it shows nothing of the rate
+	case outcome == Stalled: // again, for it may show nothing of the rate
 		return false
 	case outcome == Pass && (highest == 0 || rate < highest):
 		s.passed = rate
@@ -184,8 +221,19 @@ func (s *Search) atLeast() (n int) {
 func (s *Search) begin(around float64) {
 	s.p = newPosterior(around)
 	for _, w := range s.history {
-		s.p.observe(w.rate, w.pass)
+		if !w.stalled || s.avoidable {
+			s.p.observe(w.rate, w.pass)
+		}
 	}
+}
+
+// middle is around which rate the grid of a posterior lies: that of the one before, if
+// there is one.
+func (s *Search) middle(rate float64) float64 {
+	if s.p == nil {
+		return rate
+	}
+	return s.p.at(.5).quantile(.5)
 }
 
 // update takes the last window into the posterior, and moves the grid if it leaves it.
@@ -200,7 +248,7 @@ func (s *Search) update() {
 // share is that of windows without a stall which must pass, so that the wanted share of
 // all windows does.
 func (s *Search) share() float64 {
-	clear := 1 - float64(s.state.Stalled)/float64(s.state.Windows)
+	clear := 1 - float64(s.unavoidable())/float64(s.state.Windows)
 	return min(s.o.Share/max(clear, s.o.Share), .98)
 }
 
@@ -222,7 +270,8 @@ func (s *Search) estimate(share float64) *marginal {
 
 // stallChance is the probability that more windows stall than the share allows.
 func (s *Search) stallChance() float64 {
-	return betaAbove(s.state.Stalled+1, s.state.Windows-s.state.Stalled+1, 1-s.o.Share)
+	n := s.unavoidable()
+	return betaAbove(n+1, s.state.Windows-n+1, 1-s.o.Share)
 }
 
 // done returns the reason to end, or Searching.
@@ -235,7 +284,7 @@ func (s *Search) done(m *marginal) Reason {
 		return Searching
 	case stalls > certain, last && stalls > .5, m.never > sure, last && m.never > .5:
 		return Stalls
-	case stalls > 1-certain && s.state.Stalled > 0 && !last:
+	case stalls > 1-certain && s.unavoidable() > 0 && !last:
 		return Searching
 	case s.o.Highest > 0 && m.above(s.o.Highest) > sure:
 		s.state.At = s.o.Highest

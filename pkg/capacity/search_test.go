@@ -266,7 +266,7 @@ func TestOptions(t *testing.T) {
 // TestPosterior compares the grid with a direct computation.
 func TestPosterior(t *testing.T) {
 	p := newPosterior(1000)
-	windows := []counted{{1000, false}, {500, true}, {800, true}, {900, false}, {850, true}}
+	windows := []counted{{rate: 1000}, {rate: 500, pass: true}, {rate: 800, pass: true}, {rate: 900}, {rate: 850, pass: true}}
 	for _, w := range windows {
 		p.observe(w.rate, w.pass)
 	}

@@ -13,8 +13,8 @@ const (
 	DefaultsUpstream = "upstream"
 )
 
-// Variant replaces what a file gives for the server of its databases. Its zero value
-// changes nothing.
+// Variant replaces what a file gives for the server of its databases, or for its search for
+// a capacity. Its zero value changes nothing.
 type Variant struct {
 	// Version is the release that runs, and Binary the executable; "" leaves the file's. If
 	// either is given, Install replaces the file's too, and so does an empty Binary.
@@ -22,6 +22,9 @@ type Variant struct {
 	Install         bool
 	// Defaults is the word for options that are not given, where the file has none.
 	Defaults string
+	// Capacity are values over the file's search for a capacity, which make it one also if
+	// there are none; nil leaves the file as it is.
+	Capacity CapacityValues
 }
 
 // vary changes the database to the variant.

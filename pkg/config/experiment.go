@@ -44,6 +44,8 @@ type Experiment struct {
 	// AgentCerts is the folder of control's certificate for agents; "" if the file names
 	// none.
 	AgentCerts string `json:"agent_certs,omitempty"`
+	// Capacity is nil if no capacity is searched for.
+	Capacity *workload.Capacity `json:"capacity,omitempty"`
 	// Profile is nil if members do not profile themselves.
 	Profile *Profile `json:"profile,omitempty"`
 	// Export holds the paths that control copies result files to, by their names in a

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -27,6 +28,7 @@ type fileSpec struct {
 	load      written[loadSpec]
 	databases []*written[databaseSpec]
 	steps     written[Steps]
+	capacity  written[workload.Capacity]
 	profile   written[Profile]
 	upload    written[Upload]
 	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
@@ -139,6 +141,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },
 		}.Field(),
+		capacityField(),
 		part[fileSpec, Steps]{
 			Row:     row{Name: "steps", Meaning: "parts of a run that are carried out: the [keys of steps](#keys-of-steps)"},
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },

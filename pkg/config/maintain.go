@@ -73,7 +73,8 @@ func (r *databaseResolver) maintain(d *Database) {
 	runs := len(d.Endpoints) > 0
 	if !w.Has("compact") {
 		d.Maintain.Compact = 0
-		if !runs && !r.file.Classic && overwrites(d.Load) {
+		// A search for a capacity compacts between its windows.
+		if !runs && !r.file.Classic && r.file.Capacity == nil && overwrites(d.Load) {
 			d.Maintain.Compact = r.spec.entry.CompactEvery
 		}
 	}

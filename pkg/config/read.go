@@ -29,7 +29,7 @@ func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error)
 	return Variant{}.Read(path, catalog)
 }
 
-// Read is the function [Read] of a file in which every database is changed to the variant.
+// Read is the function [Read] of a file that is changed to the variant.
 func (v Variant) Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	data, err := regularfile.Read(path, yamlfile.MaxSize)
 	if err != nil {
@@ -70,10 +70,13 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 		r.mixed(inCompact, inClassic)
 		return nil
 	case inClassic != nil, inCompact == nil && looksLike(root, classic.Keys()):
-		return r.resolve(name, true, r.classic(root))
+		f := r.classic(root)
+		r.variant.Capacity.over(r, &f.Is)
+		return r.resolve(name, true, f)
 	default:
 		f := s.Read(r.Reader, "", "the file", root)
 		f.Is.root, f.Is.uploadKey = root, "upload.url"
+		r.variant.Capacity.over(r, &f.Is)
 		return r.resolve(name, false, f)
 	}
 }

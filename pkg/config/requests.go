@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -12,6 +13,9 @@ import (
 // error and changes nothing if n is too small for the clients or too large for the
 // keys.
 func (e *Experiment) SetRequests(n int64) error {
+	if e.Capacity != nil {
+		return errors.New("a search for a capacity has windows, and no number of requests")
+	}
 	for _, d := range e.Databases {
 		if err := fits(d.Load, n); err != nil {
 			return fmt.Errorf("%s: %w", d.ID, err)

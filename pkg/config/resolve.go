@@ -40,6 +40,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 		e.Profile = &f.profile.Is
 	}
 	e.Steps = stepsSection().Filled(f.steps)
+	e.Capacity = r.capacity(f.capacity)
 	if e.Trials < 1 {
 		r.Errorf(w.NodeOf("trials"), "trials must be positive, got %d", e.Trials)
 	}

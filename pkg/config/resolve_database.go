@@ -34,7 +34,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	d.TLS, d.Auth = r.tls(), r.auth()
 	r.shared(&d)
 	d.Steps = r.steps(steps)
-	l := loadResolver{reader: r.reader, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
+	l := loadResolver{reader: r.reader, db: spec, prefix: d.PrefixSize(), capacity: r.file.Capacity, spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
 	d.Load = l.resolve(d)
 	r.maintain(&d)
 	r.resources(&d)

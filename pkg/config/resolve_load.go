@@ -18,6 +18,8 @@ type loadResolver struct {
 	prefix int
 	// spec is the database's load over the file's.
 	spec written[loadSpec]
+	// capacity is nil if none is searched for.
+	capacity *workload.Capacity
 }
 
 // resolve fills in the defaults and reports values that do not fit the database or
@@ -30,6 +32,9 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if l.Timeout == 0 {
 		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
+	if r.capacity != nil {
+		r.searched(&l)
+	}
 	r.meaning(&l)
 	r.sizeLaw(&l)
 	r.preload(&l)
@@ -39,7 +44,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if !r.spec.Has("requests") && r.spec.Has("duration") {
 		l.Requests = 0
 	}
-	if r.spec.Has("steps") {
+	if r.spec.Has("steps") && r.capacity == nil {
 		r.stepped(&l)
 	} else {
 		r.plain(&l)

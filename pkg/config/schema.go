@@ -53,6 +53,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of guard", guardSection().Table()},
 		{"Keys of maintain", maintainSection().Table()},
 		{"Keys of resources", resourcesSection().Table()},
+		{"Keys of capacity", capacitySection().Table()},
 		{"Keys of tls", tlsSection().Table()},
 		{"Keys of auth", authSection().Table()},
 		{"Keys of a plot", plotSection().Table()},

@@ -33,6 +33,17 @@ func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return ValueAtRank(h, Rank(q, h.TotalCount()))
 }
 
+// AtMost counts the samples that are not longer than a time in nanoseconds, to the
+// histogram's three digits.
+func AtMost(h *hdrhistogram.Histogram, ns int64) (n int64) {
+	for _, b := range BucketsOf(h) {
+		if b.Value <= ns {
+			n += b.Count
+		}
+	}
+	return n
+}
+
 // Enough reports whether n samples support a quantile q: at least ten of them
 // must lie above it, n >= 10/(1-q).
 func Enough(q float64, n int64) bool {

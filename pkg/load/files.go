@@ -23,6 +23,14 @@ type Files struct {
 
 var _ MemberSink = (*Files)(nil)
 
+// FileNames lists the records.
+func FileNames() []string {
+	return []string{
+		results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors,
+		results.FileLatency, results.FileTotal, results.FileMembersLatency,
+	}
+}
+
 // NewFiles opens the records in dir, which must exist.
 func NewFiles(dir string, start time.Time) (f *Files, err error) {
 	f = &Files{}

@@ -154,7 +154,10 @@ type DatabaseRun struct {
 	LoadEnd   time.Time `json:"load_end,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
 	Steps     []Step    `json:"steps"`
-	Keys      *Keys     `json:"keys,omitempty"`
+	// Capacity is the search that the last window of which is the load of this record;
+	// nil if none was asked for.
+	Capacity *Capacity `json:"capacity,omitempty"`
+	Keys     *Keys     `json:"keys,omitempty"`
 	// Shared is the part of a cluster of others that the load used; nil for a cluster of
 	// its own.
 	Shared *Shared `json:"shared,omitempty"`
@@ -233,6 +236,15 @@ type Spread struct {
 // Enough reports whether there are enough values for the quantile q, as [histogram.Enough]
 // does.
 func (s Spread) Enough(q float64) bool { return histogram.Enough(q, s.N) }
+
+// Minus returns what came after an earlier count.
+func (t Totals) Minus(o Totals) Totals {
+	return Totals{
+		Offered: t.Offered - o.Offered, Sent: t.Sent - o.Sent, OK: t.OK - o.OK, Failed: t.Failed - o.Failed, Unknown: t.Unknown - o.Unknown,
+		Shed: t.Shed - o.Shed, Unsent: t.Unsent - o.Unsent, Queued: t.Queued - o.Queued, Late: t.Late - o.Late,
+		BytesRead: t.BytesRead - o.BytesRead, Clamped: t.Clamped - o.Clamped,
+	}
+}
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
 func (t Totals) Reconcile() bool {

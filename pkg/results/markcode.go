@@ -41,6 +41,10 @@ const (
 	MarkKeysLeft = "keys left"
 	// MarkUnsteady is a load whose throughput or response time changed its level.
 	MarkUnsteady = "not steady"
+	// MarkCapacity is a search for a capacity that found none, or a wide interval.
+	MarkCapacity = "capacity"
+	// MarkDrift is a cluster that changed while its capacity was searched for.
+	MarkDrift = "drift"
 	// MarkUpkeep is upkeep of the cluster that failed.
 	MarkUpkeep = "upkeep failed"
 	// MarkGap is a part of the records that is missing.

@@ -25,12 +25,15 @@ func run(args []string, out io.Writer) error {
 	comparisons := flags.Int("comparisons", 2000, "simulated comparisons per row, at least 1")
 	searches := flags.Int("searches", 1000, "simulated searches for a capacity per row, at least 1")
 	rivals := flags.Int("rivals", 200, "simulated searches by other methods per row, at least 1")
-	only := flags.String("only", "", "compare or capacity; empty for both")
+	only := flags.String("only", "", "compare or capacity; empty for both; bucket for a search in real time, on this machine")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if min(*comparisons, *searches, *rivals) < 1 {
 		return fmt.Errorf("comparisons, searches and rivals must be at least 1, got %d, %d and %d", *comparisons, *searches, *rivals)
+	}
+	if *only == "bucket" {
+		return bucketTable(out, bucketPlan(), 1)
 	}
 	fmt.Fprintf(out, "# Verdicts, simulated\n\nBy `make verdicts`: the seeds are fixed, so the numbers are the same on every machine.\n\n")
 	if *only != "capacity" {

@@ -1,0 +1,88 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Capacity is a search for a capacity and its windows. The other records of the run are
+// of its last window.
+type Capacity struct {
+	*results.Capacity
+	Windows []results.CapacityWindow
+}
+
+// readCapacity reads the windows of a search, if the run was one.
+func (f *folderReader) readCapacity() {
+	if c := f.record.Capacity; c != nil {
+		f.run.Capacity = &Capacity{c, read(&f.run.Gaps, f.path(results.FileCapacity), results.ReadCapacity)}
+	}
+}
+
+// CapacityRate is the capacity in requests per second with its interval of 95 %, or why
+// there is none.
+func (r *Run) CapacityRate() Measure {
+	c := r.Capacity
+	switch {
+	case c == nil:
+		return Inapplicable("no capacity was searched for")
+	case c.Found():
+		m := Measured(c.Rate, int64(c.Counted))
+		m.Low, m.High = c.Low, c.High
+		return m
+	}
+	m := Missing("the search ended without a capacity: %s", c.Reason)
+	switch c.Reason {
+	case "below the least rate":
+		m.Words = "below " + rateText(c.At)
+	case "above the highest rate":
+		m.Words = "above " + rateText(c.At)
+	case "client-limited", "store full":
+		m.Words = c.Reason + " at " + rateText(c.At)
+	case "stalls":
+		m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted)
+	default:
+		m.Words = "the search did not end"
+	}
+	return m
+}
+
+// CapacityHeld is the rate that was held after the search.
+func (r *Run) CapacityHeld() Measure {
+	c := r.Capacity
+	switch {
+	case c == nil || c.Hold == 0:
+		return Inapplicable("no hold was asked for")
+	case c.Held > 0:
+		return Measured(c.Held, int64(c.Holds))
+	case c.Holds == 0:
+		return Missing("the search ended without a capacity to hold")
+	}
+	m := Missing("none of %d rates from the capacity downwards was held", c.Holds)
+	m.Words = fmt.Sprintf("none of %d rates", c.Holds)
+	return m
+}
+
+// AtCapacity is the quantile of the limit in the last window, in milliseconds.
+func (r *Run) AtCapacity() Measure {
+	if r.Capacity == nil {
+		return Inapplicable("no capacity was searched for")
+	}
+	return r.Stages[0].Latency.Due.Quantile(float64(r.Capacity.At) / 100)
+}
+
+// StoreGrowth is the size of the store, in bytes, after the first and the last window of
+// which it is known.
+func (c *Capacity) StoreGrowth() (first, last int64, ok bool) {
+	known := slices.DeleteFunc(slices.Clone(c.Windows), func(w results.CapacityWindow) bool { return w.DBBytes < 0 })
+	if len(known) == 0 {
+		return 0, 0, false
+	}
+	return known[0].DBBytes, known[len(known)-1].DBBytes, true
+}
+
+func rateText(v float64) string { return humanize.CommafWithDigits(v, 0) + "/s" }

@@ -1,0 +1,59 @@
+package table
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// TestCapacityRows: a search has rows, however it ended; runs without one have none.
+func TestCapacityRows(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	if rows := capacityRows(runs); len(rows) != 0 {
+		t.Errorf("without a search there are %d rows", len(rows))
+	}
+	slo := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Hold: time.Minute}
+	found := &results.Capacity{Capacity: slo, Reason: "found", Rate: 21_412, Low: 20_100, High: 22_300, Counted: 27, Stalled: 1, Held: 20_100, Holds: 2}
+	runs[0].Capacity = &run.Capacity{Capacity: found, Windows: []results.CapacityWindow{{DBBytes: 1e6}, {DBBytes: -1}, {DBBytes: 3e6}}}
+	for _, tt := range []struct {
+		c    results.Capacity
+		want string // of the first row
+	}{
+		{results.Capacity{Capacity: slo, Reason: "client-limited", At: 12_000}, "client-limited at 12,000/s"},
+		{results.Capacity{Capacity: slo, Reason: "store full", At: 900}, "store full at 900/s"},
+		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 9, Counted: 20}, "stalls in 9 of 20 windows"},
+		{results.Capacity{Capacity: slo, Reason: "below the least rate", At: 13}, "below 13/s"},
+		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not end"},
+	} {
+		runs[1].Capacity = &run.Capacity{Capacity: &tt.c}
+		rows := capacityRows(runs)
+		if got := rows[0].Cell(runs[1]); got.Text != tt.want || got.Value != nil || got.Missing == "" {
+			t.Errorf("%s: %+v, want %q", tt.c.Reason, got, tt.want)
+		}
+	}
+	got := map[string]string{}
+	for _, row := range capacityRows(runs) {
+		got[row.Name] = strings.Join(row.Cell(runs[0]).Lines(), "; ")
+	}
+	for name, want := range map[string]string{
+		"CAPACITY (p99 <= 20 ms)": "21,412 req/sec; 20,100 .. 22,300 req/sec",
+		"HELD AT (p99 <= 20 ms)":  "20,100 req/sec; for 1m0s",
+		"CAPACITY-WINDOWS":        "27; 1 stalled, 0 void",
+		"CAPACITY-STORE":          "3.0 MB; from 1.0 MB",
+	} {
+		if got[name] != want {
+			t.Errorf("%s must be %q, got %q", name, want, got[name])
+		}
+	}
+	if text := got["LATENCY AT CAPACITY (p99 <= 20 ms)"]; !strings.HasSuffix(strings.TrimSuffix(text, " *"), " ms") {
+		t.Errorf("the latency at capacity is %q", text)
+	}
+}

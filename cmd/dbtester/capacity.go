@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// newCapacity returns control for a file whose search for a capacity the command line
+// gives in part.
+func newCapacity(a *app) *cobra.Command {
+	var f controlFlags
+	cmd := &cobra.Command{
+		Use:   "capacity --config FILE",
+		Short: "Search for the rate that each database sustains under a limit on latency",
+		Long: `Search for the rate that each database of an experiment file sustains under a limit
+on latency: control with a block such as capacity: {latency: 20ms}. Flags precede the
+file's values; a file without the block has the defaults.`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	f.register(cmd, a.registry)
+	texts := map[string]*string{}
+	for _, k := range config.CapacityKeys() {
+		texts[k.Name] = flags.String(k.Name, "", k.Meaning+" (default: the file's, or "+k.Preset+")")
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		f.capacity = config.CapacityValues{}
+		for name, text := range texts {
+			if flags.Changed(name) {
+				f.capacity[name] = *text
+			}
+		}
+		return a.runControl(cmd.Context(), f)
+	}
+	return cmd
+}

@@ -1,0 +1,123 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/control/search"
+	"github.com/coreos/dbtester/control/upkeep"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// searcher sends the windows of a search for a capacity.
+type searcher struct {
+	*loader
+	engine *load.Engine
+	rec    *load.Recorder
+	beside during
+	// conns are open connections to members; nil before the first window, and after one
+	// was lost and not replaced.
+	conns   []database.Client
+	members []int
+	windows int
+}
+
+// search finds the capacity. The records of the run are those of its last window.
+func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Recorder, sink *search.Sink) (err error) {
+	s := &searcher{loader: l, engine: engine, rec: rec, beside: during{activities: l.duringLoad()}}
+	if err := s.beside.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.beside.stop()) }()
+	out, err := search.Run(ctx, search.Options{
+		Capacity: *l.run.experiment.Capacity, Stretch: l.run.db.Load.Stretches()[0], Trial: l.run.journal.about.Trial, Dir: l.run.dir, Sink: sink,
+		Step: func(window context.Context, step load.Step) (load.StepResult, error) {
+			return s.step(ctx, window, step)
+		},
+		Before: s.before, Last: s.last, Say: l.run.journal.say,
+	})
+	l.run.record.Capacity = &out.Capacity
+	if out.Step != nil {
+		l.recordStep(*out.Step, *out.Result)
+	}
+	l.run.journal.say("capacity (%s): %s", out.SLO(), search.Describe(&out.Capacity))
+	err = errors.Join(err, closeAll(s.conns))
+	if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
+		return nil // the lost servers are marks, and the rest is recorded
+	}
+	return err
+}
+
+// step sends a window. Activities last until the load's context ends, not the window's.
+func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepResult, error) {
+	if slices.Contains(s.conns, nil) {
+		lost := s.conns
+		if s.conns = nil; closeAll(slices.DeleteFunc(lost, func(c database.Client) bool { return c == nil })) != nil {
+			s.run.journal.say("a lost connection could not be closed")
+		}
+	}
+	if s.conns == nil {
+		conns, members, err := s.dialer.dial(ctx, step.Connections)
+		if err != nil {
+			return load.StepResult{}, err
+		}
+		s.conns, s.members = conns, members
+		s.fleet.SetClients(step.Clients)
+	}
+	step.Dial, step.Reconnect = s.dialer.single(s.members), s.dialer.reconnect(s.members)
+	s.beside.start(ctx)
+	s.windows++
+	return s.engine.Step(window, step, s.conns)
+}
+
+// last prepares the record of the run for a window that it may be of.
+func (s *searcher) last(rate float64) {
+	s.loader.before = s.rec.Totals()
+	s.run.record.Load.Rate = rate
+	s.run.record.Steps = nil
+}
+
+// before compacts a cluster of the run's own after each window, so that the store stays as
+// small as it was, and returns its size. Failures are a mark.
+func (s *searcher) before(ctx context.Context) (size int64, err error) {
+	l := s.run.db.Load
+	compacter, ok := s.run.driver.(database.Compacter)
+	writes := l.Any(workload.Op.SendsValue) || l.Any(workload.Op.Deletes)
+	if ok && writes && s.windows > 0 && len(s.run.db.Endpoints) == 0 && s.run.db.Maintain.Compact == 0 {
+		e := results.Event{Time: time.Now().UTC(), Kind: results.EventCompact, Member: -1}
+		within, cancel := context.WithTimeout(ctx, upkeep.Timeout)
+		err := compacter.Compact(within, s.run.target)
+		cancel()
+		if e.Took = time.Since(e.Time); err != nil {
+			e.Text = err.Error()
+		}
+		s.run.journal.record(e)
+		if err != nil && ctx.Err() == nil && !s.run.marked(results.MarkUpkeep) {
+			s.run.mark(results.MarkUpkeep, "between two windows: %s", strings.Join(strings.Fields(err.Error()), " "))
+		}
+	}
+	sizer, ok := s.run.driver.(database.FillReporter)
+	if !ok {
+		return -1, nil
+	}
+	within, cancel := context.WithTimeout(ctx, sizeTimeout)
+	defer cancel()
+	if size, _, err = sizer.Fill(within, s.run.target); err != nil {
+		return -1, nil // the samples of the members may have it
+	}
+	return size, nil
+}
+
+// sizeTimeout bounds the question for the size of a store.
+const sizeTimeout = 5 * time.Second
+
+// marked reports whether the run has a mark.
+func (r *run) marked(code string) bool {
+	return slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == code })
+}

@@ -1,0 +1,60 @@
+package control
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestCapacity searches for the capacity of a cluster in short windows. A busy machine may
+// end it anyhow, so the test is about the records, not about the rate.
+func TestCapacity(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment(`load: {clients: 30, key_size: 32, value_size: 64, timeout: 2s, rate: 300, keys: 50}
+capacity: {latency: 40ms, at: p90, window: 100ms, settle: 50ms, tolerance: 50%, windows: 12, hold: 200ms}
+databases: {fake: {options: {delay: 1ms}}}
+`)
+	out, err := r.run(e, nil)
+	if err != nil {
+		t.Fatalf("run the experiment: %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	c := rec.run.Capacity
+	if c == nil || c.Reason == "" || c.Reason == "searching" {
+		t.Fatalf("the search did not end: %+v", c)
+	}
+	rows, err := results.ReadCapacity(filepath.Join(rec.dir, results.FileCapacity))
+	if err != nil || len(rows) < 3 {
+		t.Fatalf("%d windows, want at least 3: %v", len(rows), err)
+	}
+	counted := 0
+	for i, w := range rows {
+		if w.Window != i+1 || w.Trial != 1 || w.Rate <= 0 || !w.End.After(w.Start) || w.Over > w.Due {
+			t.Errorf("window %d is %+v", i+1, w)
+		}
+		if w.Kind == results.CapacitySearch && w.Void == 0 {
+			counted++
+		}
+	}
+	if counted != c.Counted {
+		t.Errorf("%d windows of the search count by capacity.csv, %d by the manifest", counted, c.Counted)
+	}
+	last := rows[len(rows)-1]
+	if len(rec.run.Steps) != 1 || rec.run.Steps[0].Rate != last.Rate || rec.run.Load.Rate != last.Rate || last.Kind == results.CapacitySearch {
+		t.Errorf("the records are of %+v with the rate %v, want the last window, %+v", rec.run.Steps, rec.run.Load.Rate, last)
+	}
+	for _, name := range load.FileNames() {
+		path := filepath.Join(rec.dir, results.DirCapacity, name)
+		if found, _ := filepath.Glob(path); len(found) != 1 && name != results.FileErrors {
+			t.Errorf("%s of the windows is missing", name)
+		}
+	}
+	if c.Voided == 0 && c.Reason == "client-limited" != slices.Contains(rec.marks(), "!"+results.MarkCapacity) {
+		t.Errorf("the marks are %q, the search ended by %s", rec.marks(), c.Reason)
+	}
+}

@@ -1,0 +1,325 @@
+// Package search finds the capacity of a cluster: it sends windows of load at the rates
+// that package capacity asks for, one after the other on the same connections, and
+// records them.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/capacity"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Options are what a search needs.
+type Options struct {
+	workload.Capacity
+	// Stretch is what all windows have in common: clients and connections. Its rate is
+	// that of the first window.
+	Stretch workload.Step
+	// Trial counts from 1.
+	Trial int
+	// Dir is the tag's folder, and Sink what the recorder writes to.
+	Dir  string
+	Sink *Sink
+	// Step sends a window and returns when its last request has ended. An error ends the
+	// search, except that of its context.
+	Step func(context.Context, load.Step) (load.StepResult, error)
+	// Before is called before each window, when no request is in flight: it keeps the
+	// store small and returns its size, -1 if that is not known.
+	Before func(context.Context) (size int64, err error)
+	// Last is called before each window whose records are those of the run, and may be
+	// followed by another one.
+	Last func(rate float64)
+	Say  func(format string, args ...any)
+}
+
+// Outcome is a search that has ended.
+type Outcome struct {
+	results.Capacity
+	// Step and Result are the window that the records of the run are of; nil without one.
+	Step   *load.Step
+	Result *load.StepResult
+}
+
+// errDecided ends a window early, which cannot pass any more.
+var errDecided = errors.New("the window cannot pass any more")
+
+// search is a search that runs.
+type search struct {
+	Options
+	machine *capacity.Search
+	options capacity.Options
+	rows    []results.CapacityWindow
+	out     Outcome
+	// passed are the windows of the bracket that passed, of which the last is repeated at
+	// the end.
+	bracket []results.CapacityWindow
+	failed  bool
+	number  int // of windows
+}
+
+// optionsOf returns the options of the state machine.
+func optionsOf(c workload.Capacity, first float64) capacity.Options {
+	o := capacity.Defaults()
+	o.Limit, o.At, o.Errors = c.Latency, float64(c.At)/100, float64(c.Errors)/100
+	o.Share, o.Tolerance, o.Windows = float64(c.Share)/100, float64(c.Tolerance)/100, c.Windows
+	// A quantile of fewer requests than this is their maximum.
+	o.Least = max(1, 1/(1-o.At)/c.Window.Seconds())
+	o.Start = max(first, o.Least)
+	o.Hold = c.Hold > 0
+	return o
+}
+
+// Run searches until the state machine ends, ctx ends or a window can't be sent. What was
+// found until then is in the outcome.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	s := &search{Options: o, options: optionsOf(o.Capacity, o.Stretch.Rate)}
+	s.out.Capacity.Capacity = o.Capacity
+	machine, err := capacity.New(s.options)
+	if err != nil {
+		return s.out, err
+	}
+	s.machine = machine
+	err = s.windows(ctx)
+	s.conclude()
+	return s.out, errors.Join(err, results.WriteCapacity(filepath.Join(o.Dir, results.FileCapacity), s.rows))
+}
+
+// windows sends all windows.
+func (s *search) windows(ctx context.Context) error {
+	if err := s.Sink.openSearch(); err != nil {
+		return err
+	}
+	again := false
+	for {
+		probe, more := s.machine.Next()
+		if !more {
+			break
+		}
+		kind := results.CapacitySearch
+		if probe.Hold {
+			if !again {
+				again = true
+				if err := s.repeat(ctx); err != nil {
+					return err
+				}
+			}
+			kind = results.CapacityHold
+		}
+		if err := s.window(ctx, kind, probe.Rate); err != nil {
+			return err
+		}
+	}
+	if !again {
+		if err := s.repeat(ctx); err != nil {
+			return err
+		}
+	}
+	if s.out.Step != nil {
+		return nil
+	}
+	rate := s.lastRate()
+	if rate == 0 {
+		return nil
+	}
+	return s.window(ctx, results.CapacityLast, rate)
+}
+
+// lastRate is that of the window after a search without a hold: the capacity, or the
+// highest rate that passed. It is 0 without one, and if the store is full.
+func (s *search) lastRate() float64 {
+	v := s.machine.Verdict()
+	switch v.Reason {
+	case capacity.Found, capacity.Wide:
+		return v.Rate
+	case capacity.StoreFull:
+		return 0
+	}
+	best := 0.0
+	for _, w := range s.rows {
+		if w.Pass == 1 {
+			best = max(best, w.Rate)
+		}
+	}
+	if best == 0 {
+		best = s.options.Least
+	}
+	return best
+}
+
+// repeat sends a window at the highest rate that passed before the first failure, whose
+// first one is compared with it.
+func (s *search) repeat(ctx context.Context) error {
+	v := s.machine.Verdict()
+	if len(s.bracket) == 0 || v.Reason == capacity.StoreFull || v.Reason == capacity.ClientLimited {
+		return nil
+	}
+	first := s.bracket[len(s.bracket)-1]
+	if err := s.window(ctx, results.CapacityAgain, first.Rate); err != nil {
+		return err
+	}
+	last := s.rows[len(s.rows)-1]
+	if last.Void == 1 {
+		return nil
+	}
+	s.out.Drift = &results.CapacityDrift{Rate: first.Rate, First: within(first), Last: within(last)}
+	return nil
+}
+
+// within is the share of a window's requests that kept the limit.
+func within(w results.CapacityWindow) float64 { return 1 - float64(w.Over)/float64(max(w.Due, 1)) }
+
+// window sends one window and records it.
+func (s *search) window(ctx context.Context, kind results.CapacityKind, rate float64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	size, err := s.Before(ctx)
+	if err != nil {
+		return err
+	}
+	s.number++
+	step := load.Step{Index: s.number - 1, Step: s.Stretch}
+	step.Rate, step.Duration = rate, s.Settle+s.Window
+	last := kind == results.CapacityHold || kind == results.CapacityLast
+	if last {
+		step.Index, step.Duration = 0, s.Settle+s.LastWindow()
+		if err := s.Sink.openLast(); err != nil {
+			return err
+		}
+		s.Last(rate)
+	}
+	length := step.Duration - s.Settle
+	until, decide := context.WithCancelCause(ctx)
+	defer decide(nil)
+	t := s.Sink.begin(s.Latency, s.budget(rate, length, last), func() { decide(errDecided) })
+	res, err := s.Step(until, step)
+	early := false
+	if errors.Is(err, errDecided) && ctx.Err() == nil {
+		early, err = true, without(err, errDecided)
+	}
+	measured := t.end()
+	if res.Start.IsZero() {
+		return err
+	}
+	if last {
+		s.out.Step, s.out.Result = &step, &res
+	}
+	if err != nil {
+		return err
+	}
+	s.record(kind, rate, res, measured, early, size)
+	return nil
+}
+
+// budget is how many requests of a window may miss the limit before it cannot pass any
+// more. The records of the run are not cut short: they have no bound.
+func (s *search) budget(rate float64, length time.Duration, last bool) int64 {
+	if last {
+		return -1
+	}
+	return int64((1-s.options.At)*rate*length.Seconds()) + 1
+}
+
+// record judges a window, gives it to the state machine, and writes its row.
+func (s *search) record(kind results.CapacityKind, rate float64, res load.StepResult, m measured, early bool, size int64) {
+	w := m.window(rate, s.Stretch.Clients, s.Latency, res)
+	before := s.machine.Verdict()
+	outcome := s.options.Judge(w)
+	if kind == results.CapacitySearch || kind == results.CapacityHold {
+		outcome = s.machine.Observe(w)
+	}
+	v := s.machine.Verdict()
+	row := results.CapacityWindow{
+		Trial: s.Trial, Window: s.number, Kind: kind, Start: res.Start, End: res.End, Rate: rate,
+		Due: m.due, Over: w.Over, Failed: m.failed, Shed: m.shed, Unsent: m.unsent, Late: m.late,
+		PauseNS: int64(w.Pause), Outcome: string(outcome), Low: v.Low, Middle: v.Rate, High: v.High,
+		DBBytes: size, HeapBytes: -1, FreeBytes: -1,
+	}
+	row.Pass, row.Void, row.Early = number(outcome == capacity.Pass), number(outcome == capacity.Void), number(early)
+	s.rows = append(s.rows, row)
+	if kind == results.CapacitySearch && !s.failed {
+		if outcome == capacity.Pass {
+			s.bracket = append(s.bracket, row)
+		}
+		s.failed = outcome == capacity.Fail
+	}
+	s.say(row, before)
+	// A control that is killed leaves what it measured; the end of the search reports
+	// the error of a file that can't be written.
+	_ = results.WriteCapacity(filepath.Join(s.Dir, results.FileCapacity), s.rows)
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// say reports a window.
+func (s *search) say(w results.CapacityWindow, before capacity.Verdict) {
+	var known string
+	if w.Middle > 0 && w.Kind == results.CapacitySearch {
+		known = fmt.Sprintf("; capacity %.0f/s [%.0f .. %.0f]", w.Middle, w.Low, w.High)
+	}
+	what := map[results.CapacityKind]string{
+		results.CapacitySearch: fmt.Sprintf("window %d of at most %d", before.Windows+1, s.Windows),
+		results.CapacityAgain:  "again", results.CapacityHold: fmt.Sprintf("hold for %v", s.Hold), results.CapacityLast: "last window",
+	}[w.Kind]
+	s.Say("%s: %.0f/s: %s, %.2f %% within %v%s", what, w.Rate, w.Outcome, 100*within(w), s.Latency, known)
+}
+
+// conclude writes the verdict into the outcome.
+func (s *search) conclude() {
+	v := s.machine.Verdict()
+	c := &s.out.Capacity
+	c.Reason, c.At, c.Rate, c.Low, c.High = string(v.Reason), v.At, v.Rate, v.Low, v.High
+	c.Counted, c.Stalled, c.Voided, c.Held, c.Holds = v.Windows, v.Stalled, v.Voided, v.Held, v.Holds
+	if threshold, spread, lapse, ok := s.machine.Fit(); ok {
+		c.Fit = &results.CapacityFit{Threshold: threshold, Spread: spread, Lapse: lapse}
+	}
+}
+
+// without removes one error from joined ones.
+func without(err, gone error) error {
+	var joined interface{ Unwrap() []error }
+	switch {
+	case err == gone:
+		return nil
+	case !errors.As(err, &joined):
+		return err
+	}
+	var rest []error
+	for _, one := range joined.Unwrap() {
+		rest = append(rest, without(one, gone))
+	}
+	return errors.Join(rest...)
+}
+
+// Describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
+func Describe(c *results.Capacity) string {
+	per := func(rate float64) string { return humanize.CommafWithDigits(math.Round(rate), 0) }
+	var text string
+	switch capacity.Reason(c.Reason) {
+	case capacity.Found, capacity.Wide:
+		text = fmt.Sprintf("%s/s [%s .. %s]", per(c.Rate), per(c.Low), per(c.High))
+	case capacity.ClientLimited, capacity.StoreFull, capacity.TooHigh, capacity.TooLow:
+		text = fmt.Sprintf("%s (%s/s)", c.Reason, per(c.At))
+	default:
+		text = c.Reason
+	}
+	if c.Held > 0 {
+		text += fmt.Sprintf(", held for %v at %s/s", c.Hold, per(c.Held))
+	}
+	return text
+}

@@ -1,0 +1,193 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// server is a simulated server of windows: a request at a rate above its capacity waits.
+type server struct {
+	t        *testing.T
+	o        *Options
+	capacity float64
+	noise    *rand.Rand
+	late     bool
+	full     float64 // the rate from which the store is full
+	now      time.Time
+	begun    []load.Step
+	cut      int // windows that were ended early
+}
+
+func newServer(t *testing.T, c workload.Capacity) *server {
+	s := &server{t: t, capacity: 2000, noise: rand.New(rand.NewPCG(1, 2)), now: time.Unix(1_800_000_000, 0)}
+	dir := t.TempDir()
+	s.o = &Options{
+		Capacity: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: NewSink(dir),
+		Step: s.step, Before: func(context.Context) (int64, error) { return 1000, nil }, Last: func(float64) {}, Say: t.Logf,
+	}
+	return s
+}
+
+// step sends the seconds of a window to the sink.
+func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, error) {
+	s.begun = append(s.begun, step)
+	res := load.StepResult{Start: s.now, Requests: int64(step.Rate * step.Duration.Seconds())}
+	capacity := s.capacity * math.Exp(.01*s.noise.NormFloat64())
+	for at := time.Duration(0); at < step.Duration; at += time.Second {
+		second := load.Second{Start: s.now}
+		phase := results.PhaseMeasure
+		if at < s.o.Settle {
+			phase = results.PhaseWarmUp
+		}
+		due := int64(step.Rate)
+		iv := results.Interval{Second: s.now.Unix(), Step: step.Index, Phase: phase, Operation: "update", Clients: step.Clients, Due: due, Sent: due, OK: due}
+		if s.late {
+			iv.Late = due
+		}
+		if s.full > 0 && step.Rate >= s.full {
+			iv.OK, iv.Failed = 0, due
+			second.Errors = []results.ErrorCount{{Second: iv.Second, Step: step.Index, Phase: phase, Operation: "update", Class: string(database.ClassSpaceExceeded), Count: due, Message: "no space"}}
+		}
+		h := histogram.New()
+		latency := 2 * time.Millisecond
+		if step.Rate > capacity {
+			latency = 50 * time.Millisecond
+		}
+		if err := h.RecordValues(int64(latency), iv.OK); err != nil {
+			return res, err
+		}
+		second.Intervals = []results.Interval{iv}
+		second.Latencies = []load.Latency{{Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: results.OK, Step: step.Index, Phase: phase}, Histogram: h}}
+		if err := s.o.Sink.Second(second); err != nil {
+			return res, err
+		}
+		s.now = s.now.Add(time.Second)
+		if ctx.Err() != nil {
+			s.cut++
+			res.End = s.now
+			return res, errors.Join(nil, context.Cause(ctx))
+		}
+	}
+	res.End = s.now
+	return res, nil
+}
+
+// search runs a search and reads its rows.
+func (s *server) search() (Outcome, []results.CapacityWindow, error) {
+	s.t.Helper()
+	out, err := Run(s.t.Context(), *s.o)
+	if closed := s.o.Sink.Close(); closed != nil {
+		s.t.Errorf("close the records: %v", closed)
+	}
+	rows, readErr := results.ReadCapacity(filepath.Join(s.o.Dir, results.FileCapacity))
+	if readErr != nil {
+		s.t.Errorf("read the windows: %v", readErr)
+	}
+	return out, rows, err
+}
+
+func plan() workload.Capacity {
+	return workload.Capacity{
+		Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 4 * time.Second, Settle: time.Second, Share: 80, Tolerance: 6, Windows: 40, Hold: 10 * time.Second,
+	}
+}
+
+// TestFound: the search finds the capacity, repeats a rate, and holds one. The records of
+// the run are those of the hold that passed.
+func TestFound(t *testing.T) {
+	s := newServer(t, plan())
+	out, rows, err := s.search()
+	if err != nil || out.Reason != "found" || out.Rate < 1900 || out.Rate > 2100 || out.Low > 2000 || out.High < 1960 || out.Held == 0 || out.Fit == nil {
+		t.Fatalf("%+v, %v; want about 2,000/s, held", out.Capacity, err)
+	}
+	if d := out.Drift; d == nil || d.Rate != 1000 || !d.Agrees() {
+		t.Errorf("drift is %+v, want none at 1,000/s", d)
+	}
+	if s.cut == 0 {
+		t.Error("no window was ended early, although windows at twice the capacity cannot pass")
+	}
+	last := rows[len(rows)-1]
+	if last.Kind != results.CapacityHold || last.Pass != 1 || last.Rate != out.Held || last.DBBytes != 1000 {
+		t.Errorf("the last window is %+v, want the hold at %v/s", last, out.Held)
+	}
+	intervals, err := results.ReadIntervals(filepath.Join(s.o.Dir, results.FileIntervals))
+	if err != nil || len(intervals) != 11 || intervals[0].Due != int64(out.Held) {
+		t.Errorf("%d seconds in the records of the run, %v; want 11 of the hold", len(intervals), err)
+	}
+	for n := range out.Holds - 1 {
+		if _, err := os.Stat(filepath.Join(s.o.Dir, results.DirCapacity, fmt.Sprintf("hold-%d", n+1), results.FileIntervals)); err != nil {
+			t.Errorf("records of a hold that failed: %v", err)
+		}
+	}
+	if got := Describe(&out.Capacity); len(got) < 20 {
+		t.Errorf("described as %q", got)
+	}
+}
+
+// TestOtherEnds: what is no capacity is named, and leaves a last window where there is a
+// rate for one.
+func TestOtherEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*server)
+		reason string
+		last   bool
+	}{
+		{"late", func(s *server) { s.late = true }, "client-limited", true},
+		{"full", func(s *server) { s.full = 1000 }, "store full", false},
+		{"few clients", func(s *server) { s.capacity = 1e9; s.o.Stretch.Clients = 4 }, "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, plan())
+			s.o.Windows = 14
+			tt.change(s)
+			out, rows, err := s.search()
+			if err != nil || tt.reason != "" && out.Reason != tt.reason || out.Found() && tt.reason != "" {
+				t.Errorf("%+v, %v; want %q", out.Capacity, err, tt.reason)
+			}
+			if got := out.Step != nil; got != tt.last {
+				t.Errorf("a last window was sent: %v, want %v", got, tt.last)
+			}
+			if len(rows) == 0 {
+				t.Error("no window was recorded")
+			}
+		})
+	}
+}
+
+// TestInterrupted: a search that is interrupted leaves what it measured.
+func TestInterrupted(t *testing.T) {
+	s := newServer(t, plan())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	step := s.o.Step
+	s.o.Step = func(c context.Context, l load.Step) (load.StepResult, error) {
+		if len(s.begun) == 3 {
+			cancel(stop)
+		}
+		return step(c, l)
+	}
+	out, err := Run(ctx, *s.o)
+	if !errors.Is(err, stop) || out.Reason != "searching" {
+		t.Errorf("%+v, %v; want the cause", out.Capacity, err)
+	}
+	if err := s.o.Sink.Close(); err != nil {
+		t.Errorf("close the records: %v", err)
+	}
+	if rows, err := results.ReadCapacity(filepath.Join(s.o.Dir, results.FileCapacity)); err != nil || len(rows) != 3 {
+		t.Errorf("%d windows, %v; want 3", len(rows), err)
+	}
+}

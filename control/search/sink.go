@@ -1,0 +1,172 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/capacity"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Sink takes the records of all windows. Those of the search go to a folder of their own,
+// those of a last window to the tag's folder, from which they are moved if another one
+// follows. It counts what a window did. One goroutine at a time calls the methods of
+// [load.Sink].
+type Sink struct {
+	dir   string
+	files *load.Files
+	moved int // holds whose records were moved away
+	last  bool
+
+	mu    sync.Mutex
+	tally *tally
+}
+
+// NewSink returns the sink of a tag's folder, which exists.
+func NewSink(dir string) *Sink { return &Sink{dir: dir} }
+
+// openSearch opens the records of the search.
+func (s *Sink) openSearch() (err error) {
+	dir := filepath.Join(s.dir, results.DirCapacity)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of windows: %w", err)
+	}
+	s.files, err = load.NewFiles(dir, time.Now())
+	return err
+}
+
+// openLast opens the records of the run. Those that are there are moved to the search's.
+func (s *Sink) openLast() (err error) {
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if s.last {
+		s.moved++
+		to := filepath.Join(s.dir, results.DirCapacity, fmt.Sprintf("hold-%d", s.moved))
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return fmt.Errorf("make the folder of a hold: %w", err)
+		}
+		for _, name := range load.FileNames() {
+			if err := os.Rename(filepath.Join(s.dir, name), filepath.Join(to, name)); err != nil {
+				return fmt.Errorf("move the records of a hold: %w", err)
+			}
+		}
+	}
+	s.last = true
+	s.files, err = load.NewFiles(s.dir, time.Now())
+	return err
+}
+
+// Close closes the records that are open.
+func (s *Sink) Close() error {
+	if s.files == nil {
+		return nil
+	}
+	err := s.files.Close()
+	s.files = nil
+	return err
+}
+
+// begin counts the next window from zero. Decided is called once more than budget
+// requests have missed the limit; a negative budget has no end.
+func (s *Sink) begin(limit time.Duration, budget int64, decided func()) *tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tally = &tally{limit: int64(limit), budget: budget, decided: decided}
+	return s.tally
+}
+
+// Second implements [load.Sink].
+func (s *Sink) Second(second load.Second) error {
+	s.mu.Lock()
+	t := s.tally
+	s.mu.Unlock()
+	if t != nil {
+		t.add(second)
+	}
+	return s.files.Second(second)
+}
+
+// Total implements [load.Sink].
+func (s *Sink) Total(t load.Total) error { return s.files.Total(t) }
+
+// Member implements [load.MemberSink].
+func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
+
+// measured is what the requests that were due in a window did.
+type measured struct {
+	// within and over kept the limit, or were answered later.
+	due, within, over, failed, declined, shed, unsent, late int64
+	full                                                    bool
+}
+
+// tally counts a window. It is for the goroutine that writes seconds, and for another one
+// once the window has ended.
+type tally struct {
+	measured
+	limit, budget int64
+	decided       func()
+}
+
+// add counts a second.
+func (t *tally) add(s load.Second) {
+	for i := range s.Intervals {
+		iv := &s.Intervals[i]
+		if iv.Phase != results.PhaseMeasure {
+			continue
+		}
+		t.due += iv.Due
+		t.failed += iv.Failed + iv.Unknown
+		t.shed += iv.Shed
+		t.unsent += iv.Unsent
+		t.late += iv.Late
+	}
+	for _, l := range s.Latencies {
+		ok, declined := l.Series.Outcome == results.OK, l.Series.Outcome == results.Declined
+		if l.Series.Phase != results.PhaseMeasure || l.Series.Timing != results.TimingResponse || !ok && !declined {
+			continue
+		}
+		if declined {
+			t.declined += l.Histogram.TotalCount()
+		}
+		n := histogram.AtMost(l.Histogram, t.limit)
+		t.within += n
+		t.over += l.Histogram.TotalCount() - n
+	}
+	for _, e := range s.Errors {
+		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
+	}
+	if t.budget >= 0 && t.over+t.lost() > t.budget {
+		t.budget = -1
+		t.decided()
+	}
+}
+
+// end returns what was counted, once the window has ended.
+func (t *tally) end() measured { return t.measured }
+
+// lost are the requests without an answer.
+func (m *measured) lost() int64 { return m.failed - m.declined + m.shed + m.unsent }
+
+// window is what the state machine judges. A request that was shed although the clients
+// could not have carried the rate within the limit is the client's fault, as a late one.
+func (m *measured) window(rate float64, clients int, limit time.Duration, res load.StepResult) capacity.Window {
+	w := capacity.Window{
+		Rate: rate, Offered: m.due, Over: m.due - m.within, Failed: m.lost(), Late: m.late, StoreFull: m.full,
+	}
+	if float64(clients) < rate*limit.Seconds() {
+		w.Late += m.shed
+	}
+	if g := res.LargestGap; g != nil {
+		w.Pause = max(0, g.Length()-time.Duration(float64(time.Second)/rate))
+	}
+	return w
+}
+
+var _ load.MemberSink = (*Sink)(nil)

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// AddState adds to the windows in a tag's folder what the members' samples have of them:
+// the largest size of a store and the largest heap of any member, and the least free disk
+// space, at the end of the window. Samples that can't be read add nothing.
+func AddState(dir string, record *results.DatabaseRun) error {
+	path := filepath.Join(dir, results.FileCapacity)
+	windows, err := results.ReadCapacity(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return err
+	}
+	tracks, _ := results.Tracks(dir, record)
+	for i := range record.Members {
+		own, _ := results.ReadDatabaseSamples(filepath.Join(dir, results.DatabaseFile(i+1)))
+		at := 0
+		for w := range windows {
+			for at < len(own) && tracks[i].Client(own[at].UnixNano) <= windows[w].End.UnixNano() {
+				at++
+			}
+			if at > 0 {
+				larger(&windows[w].DBBytes, own[at-1].Values.Get(metric.DBBytes))
+				larger(&windows[w].HeapBytes, own[at-1].Values.Get(metric.HeapBytes))
+			}
+		}
+		host, _ := results.ReadSamples(filepath.Join(dir, results.ServerFile(i+1)))
+		at = 0
+		for w := range windows {
+			for at < len(host) && tracks[i].Client(host[at].UnixNano) <= windows[w].End.UnixNano() {
+				at++
+			}
+			if free := &windows[w].FreeBytes; at > 0 {
+				if v := int64(host[at-1].Get(metric.DiskFree)); v >= 0 && (*free < 0 || v < *free) {
+					*free = v
+				}
+			}
+		}
+	}
+	return results.WriteCapacity(path, windows)
+}
+
+// larger keeps the largest of values that are known.
+func larger(is *int64, v float64) {
+	if v >= 0 {
+		*is = max(*is, int64(v))
+	}
+}

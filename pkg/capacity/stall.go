@@ -1,0 +1,100 @@
+package capacity
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A failed window in which the server paused may have failed by a stall that no rate
+// avoids, or because its rate was too high: a server whose processor time is capped pauses
+// when it has used its share. Windows at low rates tell the two apart: the former server
+// stalls there as often. The evidence is a Bayes factor of two hypotheses: that all windows
+// stall with one unknown probability, and that those below some rate have a lower one.
+
+const (
+	// control is the part of the highest rate that passed at which windows are sent to find
+	// out.
+	control = .5
+	// convincing is the Bayes factor from which stalls depend on the rate, and unlikely
+	// the one below which no more windows are spent on the question.
+	convincing = 20
+	unlikely   = 1. / 8
+)
+
+// dependence is the Bayes factor for stalls that depend on the rate: 1 without evidence.
+func (s *Search) dependence() float64 {
+	windows := slices.Clone(s.history)
+	slices.SortFunc(windows, func(a, b counted) int { return cmp.Compare(a.rate, b.rate) })
+	all := 0.0
+	for _, w := range windows {
+		all += number(w.stalled)
+	}
+	n := float64(len(windows))
+	whole, sum, cuts := evidence(all, n), 0.0, 0.0
+	lows, stalls := 0.0, 0.0
+	for i, w := range windows[:max(len(windows)-1, 0)] {
+		lows, stalls = lows+1, stalls+number(w.stalled)
+		if windows[i+1].rate == w.rate {
+			continue
+		}
+		cuts++
+		if (all-stalls)*lows > stalls*(n-lows) {
+			sum += math.Exp(evidence(stalls, lows) + evidence(all-stalls, n-lows) - whole)
+		}
+	}
+	if cuts == 0 {
+		return 1
+	}
+	return sum / cuts
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// evidence is the logarithm of the probability of k particular events of n, over all
+// probabilities of one.
+func evidence(k, n float64) float64 {
+	a, _ := math.Lgamma(k + 1)
+	b, _ := math.Lgamma(n - k + 1)
+	c, _ := math.Lgamma(n + 2)
+	return a + b - c
+}
+
+// weighStalls decides what stalled windows are, and returns whether that changed.
+func (s *Search) weighStalls() bool {
+	was := s.avoidable
+	if s.factor = 1; s.state.Stalled > 1 {
+		s.factor = s.dependence()
+	}
+	// It stays so until the evidence is gone.
+	s.avoidable = s.factor >= convincing || was && s.factor > 2
+	return was != s.avoidable
+}
+
+// unavoidable counts the windows that stalled at no fault of their rate.
+func (s *Search) unavoidable() int {
+	if s.avoidable {
+		return 0
+	}
+	return s.state.Stalled
+}
+
+// controls returns the rate of a window that is sent to find out whether low rates stall,
+// 0 if there is no need.
+func (s *Search) controls() float64 {
+	if s.state.Stalled < 2 || s.avoidable || s.factor < unlikely || s.state.Windows%3 != 1 {
+		return 0
+	}
+	highest := 0.0
+	for _, w := range s.history {
+		if w.pass {
+			highest = max(highest, w.rate)
+		}
+	}
+	return max(control*highest, s.o.Least)
+}

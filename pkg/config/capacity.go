@@ -1,0 +1,181 @@
+package config
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Bounds of a search for a capacity.
+const (
+	shortestWindow = 100 * time.Millisecond
+	fewestWindows  = 12
+	mostWindows    = 1000
+	// firstRate is where a search starts, in requests per second, and searchClients are
+	// the clients of a load that gives none: 500 of them can wait 20 ms each at 25,000
+	// requests per second.
+	firstRate     = 250
+	searchClients = 500
+)
+
+// capacityKey has values of type T.
+type capacityKey[T any] = key[workload.Capacity, T]
+
+// capacitySection declares the search for a capacity.
+func capacitySection() section[workload.Capacity] {
+	length := func(name, preset, meaning string, at func(*workload.Capacity) *time.Duration) field[workload.Capacity] {
+		return capacityKey[time.Duration]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
+	}
+	share := func(name, preset, meaning string, at func(*workload.Capacity) *workload.Percent) field[workload.Capacity] {
+		return capacityKey[workload.Percent]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: percentKind(), At: at}.Field()
+	}
+	return section[workload.Capacity]{Fields: []field[workload.Capacity]{
+		length("latency", "20ms", "the limit, from when a request was due", func(c *workload.Capacity) *time.Duration { return &c.Latency }),
+		capacityKey[workload.Percent]{
+			Row:  row{Name: "at", Preset: "p99", Meaning: "which part of all offered requests must keep the limit, such as `p50`, `p99` or `p99.9`"},
+			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
+		}.Field(),
+		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
+		length("window", "8s", "length of what is measured at one rate, at least `100ms`", func(c *workload.Capacity) *time.Duration { return &c.Window }),
+		length("settle", "2s", "time at the same rate before it that is not measured", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
+		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
+		share("tolerance", "6%", "width of the interval at which the search ends, of its rate, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
+		capacityKey[int]{
+			Row:  row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "the most windows that a search takes, from 12 to 1,000"},
+			Kind: yamlfile.SmallKind(), At: func(c *workload.Capacity) *int { return &c.Windows },
+		}.Field(),
+		length("hold", "60s", "length of a last window at the rate that was found, or at a lower one that lasts so long; `0s` is none", func(c *workload.Capacity) *time.Duration { return &c.Hold }),
+	}}
+}
+
+// CapacityKeys describes the keys of capacity, which a command line may give.
+func CapacityKeys() (rows []yamlfile.Row) {
+	for _, f := range capacitySection().Fields {
+		r := f.Row
+		r.Meaning = strings.ReplaceAll(r.Meaning, "`", "")
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// quantileKind is a quantile such as p99 or p99.9, from p50 on.
+func quantileKind() kind[workload.Percent] {
+	return kind[workload.Percent]{
+		Unit: "quantile",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (workload.Percent, bool) {
+			text, ok := yamlfile.Filled(r, key, node)
+			if !ok {
+				return 0, false
+			}
+			digits, named := strings.CutPrefix(text, "p")
+			f, err := strconv.ParseFloat(digits, 64)
+			if !named || err != nil || !(f >= 50 && f < 100) {
+				r.Errorf(node, "%s: want a quantile from p50 to below p100, such as p99, got %q", key, text)
+				return 0, false
+			}
+			return workload.Percent(f), true
+		},
+		Node:   func(p workload.Percent) *yamlfile.Node { return yamlfile.TextNode(workload.Capacity{At: p}.Quantile()) },
+		Schema: schema{"type": "string", "pattern": `^p[5-9][0-9](\.[0-9]+)?$`},
+	}
+}
+
+// capacityField is the key of a search.
+func capacityField() field[fileSpec] {
+	return part[fileSpec, workload.Capacity]{
+		Row:     row{Name: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, in place of one load: the [keys of capacity](#keys-of-capacity)"},
+		Section: capacitySection(), At: func(f *fileSpec) *written[workload.Capacity] { return &f.capacity },
+		Node: func(f *fileSpec) *yamlfile.Node {
+			if f.Capacity == nil {
+				return nil
+			}
+			return capacitySection().Show(f.Capacity).Flow()
+		},
+	}.Field()
+}
+
+// CapacityValues are texts of a command line by the keys of capacity.
+type CapacityValues map[string]string
+
+// over lays the values over a file.
+func (g CapacityValues) over(r *reader, f *fileSpec) {
+	if g == nil {
+		return
+	}
+	var m yamlfile.Mapping
+	for _, name := range capacitySection().Names() {
+		if text, ok := g[name]; ok {
+			m.Add(name, yamlfile.TextNode(text))
+		}
+	}
+	own := capacitySection().Read(r.Reader, "capacity", "capacity", m.Node())
+	node := cmp.Or(f.capacity.Node, own.Node)
+	f.capacity = capacitySection().Over(own, f.capacity)
+	f.capacity.Node = node
+}
+
+// capacity resolves the search of a file; nil without one.
+func (r *reader) capacity(w written[workload.Capacity]) *workload.Capacity {
+	if !w.Given() {
+		return nil
+	}
+	c := capacitySection().Filled(w)
+	must := func(ok bool, key, format string, args ...any) {
+		if !ok {
+			r.Errorf(cmp.Or(w.NodeOf(key), w.Node), key+" "+format, args...)
+		}
+	}
+	must(c.Latency > 0, "latency", "must be positive, got %v", c.Latency)
+	must(c.Errors < 100, "errors", "must be less than 100%%, got %v", c.Errors)
+	must(c.Window >= shortestWindow, "window", "must be at least %v, got %v", shortestWindow, c.Window)
+	must(c.Window >= 2*c.Latency, "window", "must be at least twice the latency (%v), got %v", c.Latency, c.Window)
+	must(c.Share >= 50 && c.Share <= 95, "share", "must be from 50%% to 95%%, got %v", c.Share)
+	must(c.Tolerance >= .1 && c.Tolerance <= 50, "tolerance", "must be from 0.1%% to 50%%, got %v", c.Tolerance)
+	must(c.Windows >= fewestWindows && c.Windows <= mostWindows, "windows", "must be from %d to %d, got %d", fewestWindows, mostWindows, c.Windows)
+	must(c.Hold == 0 || c.Hold >= c.Window, "hold", "must be 0s or at least the window (%v), got %v", c.Window, c.Hold)
+	return &c
+}
+
+// searched makes a load that of a search: updates of keys that exist unless the file
+// gives an operation, and the longest stretch that is sent at one rate. The load's rate is
+// that of the first window.
+func (r *loadResolver) searched(l *workload.Load) {
+	c := r.capacity
+	for _, key := range []string{"requests", "steps", "rate_end", "ramp"} {
+		if p := r.spec.Place(key); p.Set() {
+			r.Errorf(p.At, "%s: a search for a capacity decides how long and at which rates requests are sent; leave it out", p.Key)
+		}
+	}
+	same := func(key string, is, want time.Duration) {
+		if p := r.spec.Place(key); p.Set() && is != want {
+			r.Errorf(p.At, "%s: a search for a capacity has windows, with settle before each; leave it out", p.Key)
+		}
+	}
+	length := c.Settle + c.LastWindow()
+	same("duration", l.Duration, length)
+	same("warm_up", l.WarmUp, c.Settle)
+	same("cool_down", l.CoolDown, 0)
+	if p := r.spec.Place("backlog"); p.Set() && l.Backlog != workload.BacklogShed {
+		r.Errorf(p.At, "backlog: a search for a capacity sheds requests that find every client busy; leave it out")
+	}
+	if p := r.spec.Place("arrival"); p.Set() && l.Arrival.Waves() {
+		r.Errorf(p.At, "arrival: a search for a capacity needs constant rates, got %s", l.Arrival)
+	}
+	if c.Latency >= l.Timeout {
+		r.Errorf(r.at("timeout"), "timeout must be more than the latency of capacity (%v), got %v", c.Latency, l.Timeout)
+	}
+	if !r.spec.Has("operation") && !r.spec.Has("mix") && !r.spec.Has("workload") {
+		l.Operation = workload.OpUpdate
+	}
+	if !r.spec.Has("clients") {
+		l.Clients = searchClients
+	}
+	if l.Rate == 0 {
+		l.Rate = firstRate
+	}
+	l.Requests, l.Duration, l.Steps, l.WarmUp, l.Backlog = 0, length, nil, c.Settle, workload.BacklogShed
+}

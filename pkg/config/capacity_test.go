@@ -1,0 +1,87 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+func TestCapacity(t *testing.T) {
+	const rest = "hosts: [a]\ndatabases: {etcd: }\n"
+	for _, tt := range []struct{ text, want string }{
+		{"capacity: {latency: 0s}\n", "test.yaml:1:21: latency must be positive, got 0s"},
+		{"capacity: {at: p100}\n", `test.yaml:1:16: at: want a quantile from p50 to below p100, such as p99, got "p100"`},
+		{"capacity: {at: 99}\n", "want a quantile"},
+		{"capacity: {errors: 1}\n", "did you mean 1%?"},
+		{"capacity: {window: 30ms}\n", "window must be at least 100ms"},
+		{"capacity: {latency: 1s, window: 1s}\n", "window must be at least twice the latency (1s), got 1s"},
+		{"capacity: {share: 40%}\n", "share must be from 50% to 95%, got 40%"},
+		{"capacity: {tolerance: 60%}\n", "tolerance must be from 0.1% to 50%"},
+		{"capacity: {windows: 11}\n", "windows must be from 12 to 1000, got 11"},
+		{"capacity: {hold: 1s}\n", "hold must be 0s or at least the window (8s), got 1s"},
+		{"capacity: {}\nload: {requests: 10}\n", "test.yaml:2:18: requests: a search for a capacity decides"},
+		{"capacity: {}\nload: {clients: [1, 2]}\n", "a search for a capacity decides"},
+		{"capacity: {}\nload: {duration: 10s}\n", "duration: a search for a capacity has windows"},
+		{"capacity: {}\nload: {backlog: keep}\n", "backlog: a search for a capacity sheds"},
+		{"capacity: {}\nload: {arrival: sine}\n", "arrival: a search for a capacity needs constant rates"},
+		{"capacity: {latency: 1s, window: 10s}\nload: {timeout: 1s}\n", "timeout must be more than the latency of capacity (1s), got 1s"},
+		{"capacity: {speed: 1}\n", "speed"},
+	} {
+		if _, _, err := Parse("test.yaml", []byte(tt.text+rest), testCatalog()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+	if e := parse(t, rest); e.Capacity != nil {
+		t.Errorf("a file without a search has %+v", e.Capacity)
+	}
+	e := parse(t, "capacity: {latency: 5ms, hold: 0s}\nload: {rate: 1000}\n"+rest)
+	want := workload.Capacity{Latency: 5 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
+	if diff := cmp.Diff(&want, e.Capacity); diff != "" {
+		t.Errorf("the search (-want +got):\n%s", diff)
+	}
+	l := e.Databases[0].Load
+	if l.Operation != workload.OpUpdate || l.Clients != searchClients || l.Rate != 1000 || l.Requests != 0 || l.Duration != 10*time.Second ||
+		l.WarmUp != 2*time.Second || l.Backlog != workload.BacklogShed || e.Databases[0].Maintain != (Maintain{}) {
+		t.Errorf("the load of a search is %+v, its upkeep %+v", l, e.Databases[0].Maintain)
+	}
+	if err := e.SetRequests(5); err == nil {
+		t.Error("a search takes a number of requests")
+	}
+	shown, err := Show(e)
+	if err != nil {
+		t.Fatalf("show: %v", err)
+	}
+	if again := parse(t, string(shown)); !cmp.Equal(again.Capacity, e.Capacity) || !cmp.Equal(again.Databases[0].Load, l) {
+		t.Errorf("shown and read again it is another one:\n%s", shown)
+	}
+}
+
+// TestCapacityValues: values of a command line precede those of the file.
+func TestCapacityValues(t *testing.T) {
+	read := func(text string, given CapacityValues) (*workload.Capacity, error) {
+		e, _, err := Variant{Capacity: given}.Parse("test.yaml", []byte(text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())
+		if err != nil {
+			return nil, err
+		}
+		return e.Capacity, nil
+	}
+	for _, text := range []string{"", "capacity: {latency: 9ms, windows: 20}\n"} {
+		c, err := read(text, CapacityValues{"latency": "7ms", "at": "p90"})
+		if err != nil || c.Latency != 7*time.Millisecond || c.At != 90 || c.Windows == 20 != (text != "") {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+	if c, err := read("", CapacityValues{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
+		t.Errorf("without values: %+v, %v", c, err)
+	}
+	if _, err := read("", CapacityValues{"window": "1ms"}); err == nil || !strings.Contains(err.Error(), "test.yaml: window must be at least 100ms") {
+		t.Errorf("a wrong value: %v", err)
+	}
+	if _, err := read("", CapacityValues{"latency": "soon"}); err == nil || !strings.Contains(err.Error(), "test.yaml: latency: want a duration") {
+		t.Errorf("a wrong value: %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package results
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// FileCapacity holds the windows of a search for a capacity, in a tag's folder.
+// DirCapacity has the records of these windows: all files that a load has, in which the
+// number of a step is that of the window. Those of holds that failed lie in folders below
+// it. The tag's folder itself has the records of the last window alone.
+const (
+	FileCapacity = "capacity.csv"
+	DirCapacity  = "capacity"
+)
+
+// Capacity is what a search for a capacity was asked for, and what it found.
+type Capacity struct {
+	workload.Capacity
+	// Reason is why the search ended, in the words of package capacity: "found", "out of
+	// windows", "stalls", "client-limited", "store full", "below the least rate", "above the
+	// highest rate". At is the rate at which the client, the store or a bound ended it.
+	Reason string  `json:"reason"`
+	At     float64 `json:"at,omitempty"`
+	// Rate is the capacity, and Low to High an interval that holds it with 95 %
+	// probability, in requests per second: 0 if no window counted. Only with the reasons
+	// "found" and "out of windows" it is a capacity.
+	Rate float64 `json:"rate,omitempty"`
+	Low  float64 `json:"low,omitempty"`
+	High float64 `json:"high,omitempty"`
+	// Counted are windows, Stalled those of them that failed by a pause of the server,
+	// and Voided those that did not count because the client was late.
+	Counted int `json:"counted"`
+	Stalled int `json:"stalled,omitempty"`
+	Voided  int `json:"voided,omitempty"`
+	// Held is the rate at which a hold passed, 0 if none did; Holds were tried.
+	Held  float64 `json:"held,omitempty"`
+	Holds int     `json:"holds,omitempty"`
+	// Fit is the probability that a window passes, nil if no window counted.
+	Fit *CapacityFit `json:"fit,omitempty"`
+	// Drift compares a window at the end of the search with one of the same rate at its
+	// beginning; nil if none of that rate passed.
+	Drift *CapacityDrift `json:"drift,omitempty"`
+}
+
+// CapacityFit is the mean of the posterior: a window at a rate passes with the
+// probability (1 - Lapse) * Phi((ln Threshold - ln rate) / Spread).
+type CapacityFit struct {
+	Threshold float64 `json:"threshold"`
+	Spread    float64 `json:"spread"`
+	Lapse     float64 `json:"lapse"`
+}
+
+// CapacityDrift has the shares of requests within the limit of two windows of one rate.
+type CapacityDrift struct {
+	Rate  float64 `json:"rate"`
+	First float64 `json:"first_share"`
+	Last  float64 `json:"last_share"`
+}
+
+// Agrees reports whether both windows are within 5 % of each other.
+func (d CapacityDrift) Agrees() bool { return d.Last >= d.First*.95 && d.First >= d.Last*.95 }
+
+// Found reports whether the search ended with a capacity.
+func (c *Capacity) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
+
+// CapacityKind is what a window is for.
+type CapacityKind string
+
+// The kinds of windows.
+const (
+	CapacitySearch CapacityKind = "search"
+	// CapacityAgain repeats the rate of a window at the beginning of the search.
+	CapacityAgain CapacityKind = "again"
+	CapacityHold  CapacityKind = "hold"
+	// CapacityLast is a window after a search without a hold.
+	CapacityLast CapacityKind = "last"
+)
+
+// CapacityWindow is one row of capacity.csv. Counts are of the requests that were due in
+// the window.
+type CapacityWindow struct {
+	// Trial and Window count from 1.
+	Trial, Window int
+	Kind          CapacityKind
+	// Start is that of the settling before the window, End when its last request ended.
+	Start, End time.Time
+	Rate       float64
+	// Due requests were offered, Over of them not answered within the limit: answered
+	// later, failed, unknown, shed or unsent. Failed are failed or unknown.
+	Due, Over, Failed, Shed, Unsent, Late int64
+	// PauseNS is the longest time in which requests waited and none was answered.
+	PauseNS int64
+	// Outcome is "pass", "fail", "stalled", "void" or "store full". Pass and Void are 1 or
+	// 0.
+	Outcome    string
+	Pass, Void int
+	// Early is 1 if the window was ended because it could not pass any more.
+	Early int
+	// Low, Middle and High are what was known of the capacity after the window; 0 before
+	// the first failure.
+	Low, Middle, High float64
+	// The size of the store, the heap and the free disk space are of the worst member at
+	// the end of the window; -1 if not known.
+	DBBytes, HeapBytes, FreeBytes int64
+}
+
+// capacityColumns declares capacity.csv, in the order of its columns.
+func capacityColumns() []linefile.Column[CapacityWindow] {
+	type row = CapacityWindow
+	return []linefile.Column[CapacityWindow]{
+		linefile.IntColumn("trial", func(w *row) *int { return &w.Trial }),
+		linefile.IntColumn("window", func(w *row) *int { return &w.Window }),
+		linefile.TextColumn("kind", func(w *row) *CapacityKind { return &w.Kind }),
+		linefile.TimeColumn("start", func(w *row) *time.Time { return &w.Start }),
+		linefile.TimeColumn("end", func(w *row) *time.Time { return &w.End }),
+		linefile.FloatColumn("rate", func(w *row) *float64 { return &w.Rate }),
+		linefile.IntColumn("due", func(w *row) *int64 { return &w.Due }),
+		linefile.IntColumn("over", func(w *row) *int64 { return &w.Over }),
+		linefile.IntColumn("failed", func(w *row) *int64 { return &w.Failed }),
+		linefile.IntColumn("shed", func(w *row) *int64 { return &w.Shed }),
+		linefile.IntColumn("unsent", func(w *row) *int64 { return &w.Unsent }),
+		linefile.IntColumn("late", func(w *row) *int64 { return &w.Late }),
+		linefile.IntColumn("pause_ns", func(w *row) *int64 { return &w.PauseNS }),
+		linefile.TextColumn("outcome", func(w *row) *string { return &w.Outcome }),
+		linefile.IntColumn("pass", func(w *row) *int { return &w.Pass }),
+		linefile.IntColumn("void", func(w *row) *int { return &w.Void }),
+		linefile.IntColumn("early", func(w *row) *int { return &w.Early }),
+		linefile.FloatColumn("posterior_low", func(w *row) *float64 { return &w.Low }),
+		linefile.FloatColumn("posterior_mid", func(w *row) *float64 { return &w.Middle }),
+		linefile.FloatColumn("posterior_high", func(w *row) *float64 { return &w.High }),
+		linefile.IntColumn("db_bytes", func(w *row) *int64 { return &w.DBBytes }),
+		linefile.IntColumn("heap_bytes", func(w *row) *int64 { return &w.HeapBytes }),
+		linefile.IntColumn("disk_free_bytes", func(w *row) *int64 { return &w.FreeBytes }),
+	}
+}
+
+// WriteCapacity writes capacity.csv as a whole.
+func WriteCapacity(path string, windows []CapacityWindow) error {
+	columns := capacityColumns()
+	b := linefile.HeaderLine(columns)
+	for i := range windows {
+		b = linefile.AppendRow(b, columns, &windows[i])
+	}
+	return wholefile.Write(path, wholefile.Bytes(b))
+}
+
+// ReadCapacity reads capacity.csv; its errors are those of [ReadIntervals].
+func ReadCapacity(path string) ([]CapacityWindow, error) {
+	return linefile.ReadTable(path, capacityColumns(), linefile.ZeroRows[CapacityWindow])
+}
