@@ -44,6 +44,13 @@ func (s Series) Look() (color string, shape int) {
 	return hex(l.color), l.shape
 }
 
+// TextColor is the colour of small text about a series as #rrggbb: that of its line, as
+// dark as it takes to be read on white.
+func (s Series) TextColor() string {
+	s.Key = max(s.Key, 1)
+	return hex(dark(s.look().color))
+}
+
 // Marker is the marker of a shape from 1 as the data of an SVG path around the origin, for
 // a circle of the given radius.
 func Marker(shape int, radius float64) string {

@@ -184,3 +184,16 @@ func keep(t *testing.T, name string, data []byte) {
 		t.Fatalf("keep a picture: %v", err)
 	}
 }
+
+// On a dark page no text has a colour that only a white one shows.
+func TestTextColorsFollowTheTheme(t *testing.T) {
+	rules := palette()
+	for key := range 8 {
+		for variant := range 5 {
+			c := figure.Series{Key: key + 1, Variant: variant}.TextColor()
+			if !strings.Contains(rules, `.themed [fill="`+c+`"]{fill:var(`) || !strings.Contains(rules, "--c"+c[1:]+":"+lighter(c)+";") {
+				t.Errorf("the text colour %s of key %d, variant %d is the same on a dark page", c, key+1, variant)
+			}
+		}
+	}
+}

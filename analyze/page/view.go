@@ -148,15 +148,18 @@ func palette() string {
 	seen := map[string]bool{}
 	// Eight keys have five shades each; a page with more of them repeats colours.
 	for n := range 40 {
-		c, _ := figure.Series{Key: n/5 + 1, Variant: n % 5}.Look()
-		if seen[c] {
-			continue
+		s := figure.Series{Key: n/5 + 1, Variant: n % 5}
+		line, _ := s.Look()
+		for _, c := range []string{line, s.TextColor()} {
+			if seen[c] {
+				continue
+			}
+			seen[c] = true
+			name := "--c" + strings.TrimPrefix(c, "#")
+			fmt.Fprintf(&light, "%s:%s;", name, c)
+			fmt.Fprintf(&dark, "%s:%s;", name, lighter(c))
+			fmt.Fprintf(&rules, ".themed [stroke=\"%s\"]{stroke:var(%s)}.themed [fill=\"%s\"]{fill:var(%s)}\n", c, name, c, name)
 		}
-		seen[c] = true
-		name := "--c" + strings.TrimPrefix(c, "#")
-		fmt.Fprintf(&light, "%s:%s;", name, c)
-		fmt.Fprintf(&dark, "%s:%s;", name, lighter(c))
-		fmt.Fprintf(&rules, ".themed [stroke=\"%s\"]{stroke:var(%s)}.themed [fill=\"%s\"]{fill:var(%s)}\n", c, name, c, name)
 	}
 	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root:not([data-theme=light]){%s}}\n:root[data-theme=dark]{%s}\n@media print{:root,:root[data-theme]{%s}}\n%s",
 		light.String(), dark.String(), dark.String(), light.String(), rules.String())
