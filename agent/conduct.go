@@ -55,6 +55,7 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 		Addr:      p.member.Self().Addr,
 		Clients:   s.clients.Load,
 		Period:    p.period,
+		Group:     p.grouping.dirs(),
 	})
 	if err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)

@@ -107,6 +107,10 @@ func TestLimits(t *testing.T) {
 	if len(stopped.Problems) > 0 {
 		t.Errorf("problems: %q", stopped.Problems)
 	}
+	// The group is known before the member runs in it, so that its counts begin at 0.
+	if all, err := results.ReadSamples(samples); err != nil || all[0].Get(metric.GroupThrottledPeriods) != 0 || all[0].Group != dirs[0] {
+		t.Errorf("the first sample must have the group %s, got %v, %v", dirs[0], all, err)
+	}
 	removed(t, dirs)
 	gone(t, started.Children)
 }

@@ -21,12 +21,15 @@ type groupOf struct {
 type groupSource struct {
 	machineSource
 	paths []string
+	// known is whether the paths are those of a group that was named.
+	known bool
 	sum   []metric.Reading
 }
 
 // sampleGroup sets the metrics of the group that a process is in. A process that is
 // moved to another group later is not followed; one that is started anew is.
 func (m *machine) sampleGroup(pid int, values metric.Values) error {
+	m.findNamed()
 	if pid != 0 && pid != m.group.pid {
 		if err := m.findGroup(pid); err != nil {
 			if gone(err) {
@@ -42,6 +45,29 @@ func (m *machine) sampleGroup(pid int, values metric.Values) error {
 		}
 	}
 	return nil
+}
+
+// findNamed finds the files of the group that was named, once it is there: so its first
+// values are known before a process runs in it.
+func (m *machine) findNamed() {
+	if len(m.named) == 0 {
+		return
+	}
+	for i := range m.groups {
+		if g := &m.groups[i]; !g.known {
+			g.findIn(m.files, m.named)
+		}
+	}
+	m.nameGroup()
+}
+
+// nameGroup names the group by the directory of its first file.
+func (m *machine) nameGroup() {
+	for i := range m.groups {
+		if g := &m.groups[i]; m.group.name == "" && len(g.paths) > 0 {
+			m.group.name = filepath.Dir(g.paths[0])
+		}
+	}
 }
 
 // findGroup finds the files of the group of a process.
@@ -67,12 +93,11 @@ func (m *machine) findGroup(pid int) error {
 	}
 	m.group = groupOf{pid: pid}
 	for i := range m.groups {
-		g := &m.groups[i]
-		g.find(m.files, groups, all)
-		if m.group.name == "" && len(g.paths) > 0 {
-			m.group.name = filepath.Dir(g.paths[0])
+		if g := &m.groups[i]; !g.known {
+			g.find(m.files, groups, all)
 		}
 	}
+	m.nameGroup()
 	return nil
 }
 
@@ -98,6 +123,28 @@ func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mo
 		}
 		if len(g.paths) > 0 {
 			return
+		}
+	}
+}
+
+// findIn chooses the files in the directories of a group, of which that of the source's
+// controller is one, and in those above it.
+func (g *groupSource) findIn(f *files, dirs []string) {
+	for _, dir := range dirs {
+		for _, name := range []string{g.File, g.OldFile} {
+			for above := dir; ; above = filepath.Dir(above) {
+				path := filepath.Join(above, name)
+				if !g.readPath(f, path) || g.readings[0].Value < 0 {
+					break
+				}
+				g.paths, g.known = append(g.paths, path), true
+				if !g.Above {
+					break
+				}
+			}
+			if g.known {
+				return
+			}
 		}
 	}
 }

@@ -110,6 +110,38 @@ func TestCostlyFilesAreReadSeldom(t *testing.T) {
 	}
 }
 
+// A group that is named is sampled before a process is known, and as soon as it is there.
+func TestNamedGroup(t *testing.T) {
+	for name, dirs := range map[string][]string{
+		"proc-6.18.txtar": {"cgroup/system.slice/etcd.service"},
+		"proc-3.10.txtar": {"cgroup/cpu,cpuacct/system.slice/zookeeper.service", "cgroup/memory/system.slice/zookeeper.service"},
+	} {
+		root := kernel(t, name)
+		for i := range dirs {
+			dirs[i] = filepath.Join(root, dirs[i])
+		}
+		if err := os.Rename(filepath.Join(root, "cgroup"), filepath.Join(root, "later")); err != nil {
+			t.Fatalf("hide the groups: %v", err)
+		}
+		s, err := NewSampler(Options{Root: root, Group: dirs})
+		if err != nil {
+			t.Fatalf("start the sampler: %v", err)
+		}
+		if got := sample(t, s); got.Group != "" || got.Get(metric.GroupThrottledPeriods) >= 0 {
+			t.Errorf("%s: a group that is not there must have no values, got %q", name, got.Group)
+		}
+		if err := os.Rename(filepath.Join(root, "later"), filepath.Join(root, "cgroup")); err != nil {
+			t.Fatalf("show the groups: %v", err)
+		}
+		want := map[string][2]float64{"proc-6.18.txtar": {27, 100 << 20}, "proc-3.10.txtar": {11, 640e6}}[name]
+		got := sample(t, s)
+		if got.Group != dirs[0] || got.Get(metric.GroupThrottledPeriods) != want[0] || got.Get(metric.GroupMemoryBytes) != want[1] {
+			t.Errorf("%s: want %v of %q, got %v and %v of %q", name, want, dirs[0],
+				got.Get(metric.GroupThrottledPeriods), got.Get(metric.GroupMemoryBytes), got.Group)
+		}
+	}
+}
+
 // A group that is removed while its process ends leaves no values behind.
 func TestRemovedGroup(t *testing.T) {
 	root := kernel(t, "proc-6.18.txtar")

@@ -20,6 +20,9 @@ type machine struct {
 	sources       []machineFile
 	groups        []groupSource
 	group         groupOf
+	// named are the directories of the group whose metrics count, none for that of the
+	// processes.
+	named []string
 }
 
 // machineFile is read once a sample for all its sources.

@@ -40,6 +40,9 @@ type Options struct {
 	// second. Whatever it is, the files of threads and the lists of children are read
 	// once in a second of the clock: other samples do not know what comes from threads.
 	Period time.Duration
+	// Group holds the directories of the control group whose metrics count, which need not
+	// exist yet; without any it is the group of the main process.
+	Group []string
 	// Root is where proc is mounted; empty means /proc.
 	Root string
 }
@@ -82,6 +85,7 @@ func NewSampler(o Options) (*Sampler, error) {
 		}
 	}
 	s := &Sampler{options: o, machine: newMachine(f, device, iface), tree: newTree(f, o.Tree)}
+	s.machine.named = o.Group
 	if err := s.machine.check(); err != nil {
 		return nil, err
 	}
