@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/pkg/abtest"
@@ -27,7 +28,7 @@ func (r *Report) Figure() figure.Figure {
 		Subtitle: fmt.Sprintf("%s The grey band is the margin of %s: what lies inside is equivalent.", r.Sentence(), percentText(100*r.Margin)),
 		X:        figure.Axis{Label: "change of B against A", Unit: "%"},
 		Y:        figure.Axis{Label: "pair (0: the estimate)"},
-		Notes:    r.differenceLines(),
+		Notes:    []string{"differing: " + strings.Join(r.differenceLines(), "; ")},
 	}
 	if !r.Interleaved {
 		f.Y.Label = "run (0: the estimate)"
