@@ -107,8 +107,10 @@ func TestCompareOutput(t *testing.T) {
 	if err != nil || string(text) != out {
 		t.Errorf("compare.txt: %v, want what was printed:\n%s", err, text)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "compare.svg")); err != nil {
-		t.Errorf("the picture: %v", err)
+	for _, name := range []string{"md", "json", "csv", "svg", "png"} {
+		if info, err := os.Stat(filepath.Join(dir, "compare."+name)); err != nil || info.Size() == 0 {
+			t.Errorf("compare.%s: %v, want a file with something in it", name, err)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ func TestPrepare(t *testing.T) {
 		if got := db.OptionTexts()["snapshot_count"]; db.Version != tt.version || db.Binary != tt.binary || db.Install != tt.install || got != tt.snapshot {
 			t.Errorf("%s: version %q, executable %q, install %v, snapshot_count %s; want %q, %q, %v, %s", tt.name, db.Version, db.Binary, db.Install, got, tt.version, tt.binary, tt.install, tt.snapshot)
 		}
-		if words := versus.Change(&tt.side, &versus.Side{File: plain, Version: "3.7.3"}); !strings.Contains(words, "server: A: "+tt.runs) {
+		if words := versus.Change(&tt.side, &versus.Side{File: "other.yaml", Version: "3.7.3"}); !strings.Contains(words, "server: A: "+tt.runs) {
 			t.Errorf("%s: the change is %q, want %q", tt.name, words, tt.runs)
 		}
 	}

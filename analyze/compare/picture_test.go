@@ -1,29 +1,12 @@
 package compare
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/figure"
 )
-
-// TestWrite: a folder gets the report in every format and its picture.
-func TestWrite(t *testing.T) {
-	fast, slow := []float64{1000, 1010, 998, 1005, 1002, 1008, 1001, 999}, []float64{950, 960, 948, 955, 952, 958, 951, 949}
-	r := compared(t, turns(fast, slow, "A"), turns(fast, slow, "B"))
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	if err := r.Write(dir); err != nil {
-		t.Fatalf("write the report: %v", err)
-	}
-	for _, name := range []string{"txt", "md", "json", "csv", "svg", "png"} {
-		if info, err := os.Stat(filepath.Join(dir, "compare."+name)); err != nil || info.Size() == 0 {
-			t.Errorf("compare.%s: %v, want a file with something in it", name, err)
-		}
-	}
-}
 
 // TestFigure: each metric has a row with a dot for each pair, the estimate and the margin.
 func TestFigure(t *testing.T) {
