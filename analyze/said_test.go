@@ -44,8 +44,7 @@ func TestWhatTheLogsSay(t *testing.T) {
 	}
 }
 
-// The trials of a database have one list of errors, and the figures that answer stand
-// before the tables.
+// The trials of a database have one list of errors.
 func TestFailuresOfTrials(t *testing.T) {
 	errors := func(timeouts int64) []run.ErrorCount {
 		return []run.ErrorCount{
@@ -68,13 +67,19 @@ func TestFailuresOfTrials(t *testing.T) {
 	}
 }
 
-// Every link of a report leads to something, also where PNG files are left out, as in
-// published reports.
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestPages(t *testing.T) {
 	r, err := analyzed(t, Options{Folders: []string{runtest.TwoDatabases(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	linksLeadSomewhere(t, r)
+	marksStandOnce(t, r)
+	figuresStandFirst(t, r)
+}
+
+// Every link of a report leads to something, also where PNG files are left out, as in
+// published reports.
+func linksLeadSomewhere(t *testing.T, r *Report) {
 	links := 0
 	for name, pattern := range map[string]string{"report.html": `href="([^"]+)"`, "README.md": `\]\(([^)]+)\)`} {
 		text := string(readFile(t, filepath.Join(r.Dir, name)))
@@ -101,11 +106,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // The page has the marks once, at its top; pictures that stand alone have them all.
-func TestMarksStandOnceOnThePage(t *testing.T) {
-	r, err := analyzed(t, Options{Folders: []string{runtest.TwoDatabases(t)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+func marksStandOnce(t *testing.T, r *Report) {
 	const mark = "3 keys are missing"
 	page := string(readFile(t, filepath.Join(r.Dir, "report.html")))
 	if n := strings.Count(page, mark); n != 1 || !strings.Contains(page, "not valid: see what weakens the numbers") {
@@ -116,11 +117,8 @@ func TestMarksStandOnceOnThePage(t *testing.T) {
 	}
 }
 
-func TestFiguresStandBeforeTables(t *testing.T) {
-	r, err := analyzed(t, Options{Folders: []string{runtest.TwoDatabases(t)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+// The figures that answer stand before the tables.
+func figuresStandFirst(t *testing.T, r *Report) {
 	for name, order := range map[string][]string{
 		"report.html": {`id="headline"`, `id="figures"`, "<figure", `id="numbers"`, `id="errors"`, `id="other-figures"`, `id="how"`},
 		"README.md":   {"\n## Figures\n", "\n![", "\n## All numbers\n", "\n## How it was run\n", "\n## More figures\n"},
