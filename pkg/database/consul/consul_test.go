@@ -55,10 +55,6 @@ func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	return most
 }
 
+// The whole suite runs with the default transport; with every transport it runs in
+// TestSecure, where each has more to do.
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
-
-func TestConformanceStandard(t *testing.T) {
-	s := suite(t)
-	s.Options = "{transport: standard}"
-	databasetest.Run(t, s)
-}

@@ -162,7 +162,7 @@ func (c *Cluster) Stop() [][]process.Exit {
 		}
 		c.Resume(i)
 		wg.Go(func() {
-			errs[i] = m.Stop(context.Background(), process.DefaultDeadlines())
+			errs[i] = m.Stop(context.Background(), stopDeadlines())
 			for _, child := range m.Children() {
 				exits[i] = append(exits[i], child.Exit)
 			}
@@ -174,6 +174,14 @@ func (c *Cluster) Stop() [][]process.Exit {
 		c.t.Fatalf("stop the members: %v", err)
 	}
 	return exits
+}
+
+// stopDeadlines are the default, with less time between SIGTERM and SIGKILL: a command that
+// ignored SIGINT hangs.
+func stopDeadlines() process.Deadlines {
+	d := process.DefaultDeadlines()
+	d.Terminate = time.Second
+	return d
 }
 
 // WaitReady returns when every running member is ready.

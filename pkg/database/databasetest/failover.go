@@ -2,6 +2,7 @@ package databasetest
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,81 +21,104 @@ const (
 
 // failoverCase: the clients of a follower that is killed wait, and do not send
 // requests that fail at once. With fail-over they continue on the next member; without
-// they wait until the end.
+// they wait until the end. Clients of both kinds meet the same death.
 func failoverCase(t *testing.T, f *fixture) {
+	victim := follower(t, f)
+	loads := make([]*survivors, len(workload.Failovers()))
 	for n, failover := range workload.Failovers() {
-		f.part(t, string(failover), func(t *testing.T) {
-			victim := follower(t, f)
-			got, res := loadAndKill(t, f, failover, int64(n+1)*1_000_000, victim)
-			t.Logf("ok %d, failed %d, unknown %d; %d connections lost, %d reconnects, %v without a server",
-				got.OK, got.Failed, got.Unknown, res.Lost, res.Reconnects, res.Waiting)
-			lost := int64(failoverClients / len(f.members))
-			if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*lost {
-				t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, lost)
-			}
-			if res.Lost < lost || res.Lost > lost+1 {
-				t.Errorf("%d connections were lost, want the %d of the killed member", res.Lost, lost)
-			}
-			// The kill takes time, and so does a busy machine: the bounds are wide.
-			all := time.Duration(lost) * (failoverFor - failoverKill)
-			reconnects, least := res.Lost, time.Duration(0)
-			if failover == workload.FailoverNone {
-				reconnects, least = res.Lost-lost, all/2
-			}
-			most := all + time.Duration(lost)*time.Second
-			if res.Reconnects != reconnects || res.Waiting > most || res.Waiting < least {
-				t.Errorf("%d reconnects, %v without a server; want %d, and %v to %v", res.Reconnects, res.Waiting, reconnects, least, most)
-			}
-		})
-		f.WaitReady()
+		loads[n] = newSurvivors(t, f, failover, int64(n+1)*1_000_000)
 	}
+	var wg sync.WaitGroup
+	for _, s := range loads { // at once, when all are connected
+		wg.Go(func() { s.run(context.WithoutCancel(t.Context())) })
+	}
+	time.Sleep(failoverKill)
+	killed := time.Now()
+	f.Kill(victim)
+	wg.Wait()
+	for _, s := range loads {
+		s.close()
+	}
+	f.Restart(victim)
+	for n, failover := range workload.Failovers() {
+		f.part(t, string(failover), func(t *testing.T) { loads[n].check(t, int64(failoverClients/len(f.members)), killed) })
+	}
+	f.WaitReady()
 }
 
-// loadAndKill runs a closed loop of writes that create keys from a number on, kills a
-// member during it and restarts the member after it.
-func loadAndKill(t *testing.T, f *fixture, failover workload.Failover, firstKey int64, victim int) (counts totals, res load.StepResult) {
+// survivors are the clients of a load, some of which lose their member.
+type survivors struct {
+	spec      load.Spec
+	conns     []database.Client
+	reconnect *load.Reconnect
+	rec       *load.Recorder
+	res       load.StepResult
+	err       error
+}
+
+// newSurvivors connects the clients of a load that creates keys from a number on.
+func newSurvivors(t *testing.T, f *fixture, failover workload.Failover, firstKey int64) *survivors {
 	t.Helper()
-	spec := load.Spec{FirstKey: firstKey, Load: workload.Load{
+	s := &survivors{conns: make([]database.Client, failoverClients)}
+	s.spec = load.Spec{FirstKey: firstKey, Load: workload.Load{
 		Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: 3 * time.Second, Failover: failover,
 	}}
-	reconnect := &load.Reconnect{Dial: func(ctx context.Context, member int) (database.Client, error) {
+	s.rec = load.NewRecorder(noSink{}, s.spec.Operations(), nil)
+	s.reconnect = &load.Reconnect{Dial: func(ctx context.Context, member int) (database.Client, error) {
 		return f.driver.Dial(ctx, f.To(member))
 	}}
-	conns := make([]database.Client, failoverClients)
 	for i := range f.members {
-		reconnect.Members = append(reconnect.Members, i)
+		s.reconnect.Members = append(s.reconnect.Members, i)
 	}
-	for n := range conns {
+	for n := range s.conns {
 		var err error
-		if conns[n], err = reconnect.Dial(t.Context(), n%len(f.members)); err != nil {
+		if s.conns[n], err = s.reconnect.Dial(t.Context(), n%len(f.members)); err != nil {
 			t.Fatalf("dial member %d: %v", n%len(f.members), err)
 		}
 	}
-	rec := load.NewRecorder(noSink{}, spec.Operations(), nil)
-	ended := make(chan error, 1)
-	go func() {
-		var err error
-		step := load.Step{Reconnect: reconnect, Step: workload.Step{Clients: failoverClients, Duration: failoverFor}}
-		res, err = load.NewEngine(spec, rec).Step(context.WithoutCancel(t.Context()), step, conns)
-		ended <- err
-	}()
-	time.Sleep(failoverKill)
-	f.Kill(victim)
-	if err := <-ended; err != nil {
-		t.Errorf("run the load: %v", err)
-	}
-	for _, c := range conns {
+	return s
+}
+
+// run runs a closed loop of writes.
+func (s *survivors) run(ctx context.Context) {
+	step := load.Step{Reconnect: s.reconnect, Step: workload.Step{Clients: failoverClients, Duration: failoverFor}}
+	s.res, s.err = load.NewEngine(s.spec, s.rec).Step(ctx, step, s.conns)
+}
+
+func (s *survivors) close() {
+	for _, c := range s.conns {
 		if c != nil {
 			_ = c.Close() // that of a dead member may fail
 		}
 	}
-	f.Restart(victim)
-	all := rec.Totals()
-	return totals{OK: all.OK, Failed: all.Failed, Unknown: all.Unknown}, res
 }
 
-// totals counts requests by their outcome.
-type totals struct{ OK, Failed, Unknown int64 }
+// check fails the test unless lost clients, and no others, met the death of their member.
+func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
+	t.Helper()
+	if s.err != nil {
+		t.Errorf("run the load: %v", s.err)
+	}
+	got, res := s.rec.Totals(), s.res
+	t.Logf("ok %d, failed %d, unknown %d; %d connections lost, %d reconnects, %v without a server",
+		got.OK, got.Failed, got.Unknown, res.Lost, res.Reconnects, res.Waiting)
+	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*lost {
+		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, lost)
+	}
+	if res.Lost < lost || res.Lost > lost+1 {
+		t.Errorf("%d connections were lost, want the %d of the killed member", res.Lost, lost)
+	}
+	// The kill takes time, and so does a busy machine: the bounds are wide.
+	all := time.Duration(lost) * res.IssueEnd.Sub(killed)
+	reconnects, least := res.Lost, time.Duration(0)
+	if s.spec.Failover == workload.FailoverNone {
+		reconnects, least = res.Lost-lost, all/2
+	}
+	most := all + time.Duration(lost)*time.Second
+	if res.Reconnects != reconnects || res.Waiting > most || res.Waiting < least {
+		t.Errorf("%d reconnects, %v without a server; want %d, and %v to %v", res.Reconnects, res.Waiting, reconnects, least, most)
+	}
+}
 
 // noSink drops the records of a load.
 type noSink struct{}

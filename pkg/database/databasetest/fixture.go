@@ -18,9 +18,9 @@ import (
 
 const (
 	// opWithin bounds an operation that must succeed.
-	opWithin = 10 * time.Second
+	opWithin = 30 * time.Second
 	// recoverWithin is how soon a cluster must take writes again.
-	recoverWithin = 10 * time.Second
+	recoverWithin = 30 * time.Second
 )
 
 // fixture is shared by the cases: the cluster, and a source of unused keys.

@@ -12,10 +12,12 @@ import (
 
 const (
 	// countedKeys is how many requests of a kind each client makes.
-	countedKeys = 50
-	// idleFor is how long the servers' count must stay the same before a load, so that
-	// later requests are the load's.
-	idleFor = time.Second
+	countedKeys = 20
+	// idleFor is how long the servers' count must stay the same before the first load, so
+	// that later requests are the load's. Before the others, which follow at once, it is
+	// stillFor.
+	idleFor  = time.Second
+	stillFor = 100 * time.Millisecond
 	// idleWithin bounds the wait for that.
 	idleWithin = 30 * time.Second
 )
@@ -115,10 +117,11 @@ func serverCountCase(t *testing.T, f *fixture) {
 	for member := range f.members {
 		clients = append(clients, f.dial(t, f.To(member)))
 	}
+	f.settledCount(t, idleFor)
 	for _, load := range countedLoads(f, clients[0]) {
 		f.part(t, load.name, func(t *testing.T) {
 			requests := newCountedRequests(t, f, clients)
-			before := f.settledCount(t)
+			before := f.settledCount(t, stillFor)
 			ok, unknown := requests.run(t, load)
 			counted := f.suite.ServerCount(t, f.Cluster) - before
 			if counted < ok*load.cost || counted > (ok+unknown)*load.cost {
@@ -130,9 +133,9 @@ func serverCountCase(t *testing.T, f *fixture) {
 }
 
 // settledCount returns the servers' count once it has not changed for a while.
-func (f *fixture) settledCount(t *testing.T) int64 {
+func (f *fixture) settledCount(t *testing.T, idle time.Duration) int64 {
 	t.Helper()
-	return settled(t, idleWithin, idleFor, "idle servers still count writes, so a load can't be distinguished from them",
+	return settled(t, idleWithin, idle, "idle servers still count writes, so a load can't be distinguished from them",
 		func() int64 { return f.suite.ServerCount(t, f.Cluster) }, func(a, b int64) bool { return a == b })
 }
 
