@@ -28,6 +28,7 @@ func TestSmallExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs six loads")
 	}
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*-local.yaml"))
 	if err != nil {
 		t.Fatalf("list the examples: %v", err)
@@ -43,6 +44,7 @@ func TestSmallExamples(t *testing.T) {
 		}
 		ran++
 		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t)
 			hosts := "hosts: [" + strings.Join(freeHosts(t), ", ") + "]"
 			small := regexp.MustCompile(`(?m)^hosts: .*$`).ReplaceAllString(string(text), hosts)
@@ -65,20 +67,21 @@ func TestSmallExamples(t *testing.T) {
 // planFiles runs control --dry-run over files, which all must be planned whole.
 func planFiles(t *testing.T, files []string) {
 	t.Helper()
-	p := newPlace(t)
-	for _, file := range files {
-		path, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatalf("find the absolute path: %v", err)
+	paths := absolute(t, files)
+	t.Chdir(t.TempDir())
+	for i, path := range paths {
+		file := files[i]
+		code, out, errs := program(t, "control", "--dry-run", "--insecure", "--no-upload", "--config", path)
+		if code != exitDone {
+			t.Errorf("%s: exit code %d\n%s%s", file, code, out, errs)
+			continue
 		}
-		c := p.start("control", "--dry-run", "--insecure", "--no-upload", "--config", path)
-		c.exits(exitDone, patience)
 		e, _, err := config.Read(path, control.Catalog(all.Registry()))
 		if err != nil {
 			t.Fatalf("read the experiment: %v", err)
 		}
 		for _, db := range e.Databases {
-			wantText(t, file, c.out.String(), `(?m)^`+regexp.QuoteMeta(db.Tag)+` \(`+db.ID+`\)$`)
+			wantText(t, file, out, `(?m)^`+regexp.QuoteMeta(db.Tag)+` \(`+db.ID+`\)$`)
 		}
 		members := 0
 		for _, db := range e.Databases {
@@ -86,11 +89,11 @@ func planFiles(t *testing.T, files []string) {
 				members += len(db.Hosts)
 			}
 		}
-		if got := strings.Count(c.out.String(), " by agent "); got != members {
-			t.Errorf("%s: %d of %d members are planned:\n%s", file, got, members, c.out)
+		if got := strings.Count(out, " by agent "); got != members {
+			t.Errorf("%s: %d of %d members are planned:\n%s", file, got, members, out)
 		}
 	}
-	if left, err := os.ReadDir(p.dir); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("plans left %v, %v", left, err)
 	}
 }
@@ -98,17 +101,21 @@ func planFiles(t *testing.T, files []string) {
 // checkFiles runs config check over files, which all must be good.
 func checkFiles(t *testing.T, files []string) {
 	t.Helper()
-	args := []string{"config", "check"}
-	for _, file := range files {
-		path, err := filepath.Abs(file)
-		if err != nil {
+	code, out, errs := program(t, append([]string{"config", "check"}, absolute(t, files)...)...)
+	if good := strings.Count(out, ".yaml: ok, "); code != exitDone || good != len(files) {
+		t.Errorf("exit code %d, %d of %d files are good:\n%s%s", code, good, len(files), out, errs)
+	}
+}
+
+// absolute returns the absolute paths of files.
+func absolute(t *testing.T, files []string) []string {
+	t.Helper()
+	paths := make([]string, len(files))
+	for i, file := range files {
+		var err error
+		if paths[i], err = filepath.Abs(file); err != nil {
 			t.Fatalf("find the absolute path: %v", err)
 		}
-		args = append(args, path)
 	}
-	c := newPlace(t).start(args...)
-	c.exits(exitDone, patience)
-	if good := strings.Count(c.out.String(), ".yaml: ok, "); good != len(files) {
-		t.Errorf("%d of %d files are good:\n%s", good, len(files), c.out)
-	}
+	return paths
 }
