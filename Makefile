@@ -5,6 +5,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # The client of gs:// buckets without its gRPC side: a smaller binary, less memory.
 TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
+# Packages that measure times or start many clusters: each is tested with the machine to
+# itself. The others are tested two at a time: their clusters mostly wait.
+ALONE   := cmd/dbtester|control|pkg/database/zetcd|pkg/load|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
 .PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
@@ -20,10 +23,13 @@ build: tools-build ## build bin/dbtester, one static binary
 quickstart: build ## benchmark three members of the embedded etcd on this machine
 	bin/dbtester quickstart
 
-test: tools-test ## every test, with the race detector; needs what scripts/check-tools.sh names
-	$(GO) vet ./...
-	$(GO) test -race -run '^$$' $(PACKAGES) >/dev/null # compile on all processors, then
-	$(GO) test -race -p 1 -timeout 30m $(PACKAGES)     # one package at a time: each runs whole clusters
+# Each process would wait a second for reports of races before it exits: minutes in all.
+test: export GORACE ?= atexit_sleep_ms=50
+test: tools-test vet ## every test, with the race detector; needs what scripts/check-tools.sh names
+	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
+	@all=$$($(GO) list $(PACKAGES)) && shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
+	test -z "$$shared" || $(GO) test -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
+	test -z "$$alone" || $(GO) test -race -vet=off -p 1 -timeout 30m $$alone || status=1; exit $$status
 
 test-fast: tools-build ## tests without the race detector and without databases to install
 	$(GO) test -short -timeout 10m $(PACKAGES)
@@ -77,8 +83,8 @@ classic: ## every classic file from control to a README with remote images, with
 house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
 	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)
 
-vet: ## go vet
-	$(GO) vet ./...
+vet: ## go vet, of what build compiles
+	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...
 
 lint: ## staticcheck
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
