@@ -82,19 +82,19 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	errs := []error{err}
 	for i, reply := range plans {
 		if reply != nil {
-			errs = append(errs, checkPlan(db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
+			errs = append(errs, checkReply(o.Experiment, db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// checkPlan refuses a member's plan, in JSON, that the load does not fit.
-func checkPlan(db *config.Database, agent string, data []byte) error {
+// checkReply refuses the plan of an agent's member, in JSON, that the load does not fit.
+func checkReply(e *config.Experiment, db *config.Database, agent string, data []byte) error {
 	var plan database.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
 		return fmt.Errorf("agent %s: decode plan: %w", agent, err)
 	}
-	if err := checkTarget(db, plan); err != nil {
+	if err := checkPlan(e, db, plan); err != nil {
 		return fmt.Errorf("agent %s: %w", agent, err)
 	}
 	return nil
@@ -109,12 +109,63 @@ func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartRespo
 	return nil
 }
 
-// checkTarget refuses a load for the leader, or for the followers, if members with
-// this plan do not report their leader.
-func checkTarget(db *config.Database, plan database.Plan) error {
-	target := db.Load.Target
-	if plan.Mute && db.Steps.Load && (target == "leader" || target == "follower") {
+// checkPlan refuses a load that members with this plan can't serve: for the leader, or
+// for the followers, if they do not report their leader, or with operations that they do
+// not have.
+func checkPlan(e *config.Experiment, db *config.Database, plan database.Plan) error {
+	if !db.Steps.Load {
+		return nil
+	}
+	if target := db.Load.Target; plan.Mute && (target == "leader" || target == "follower") {
 		return fmt.Errorf("target: %s: members with this executable do not report their leader; give all or a host", target)
 	}
+	if plan.Operations == nil {
+		return nil
+	}
+	var can []string
+	for _, op := range plan.Operations {
+		can = append(can, string(op))
+	}
+	for _, op := range db.Load.Operations() {
+		if !slices.Contains(plan.Operations, op) {
+			text := fmt.Sprintf("members with this executable do not support %q (they support %s)", op, strings.Join(can, ", "))
+			return errors.New(placed(e, db, text, "operation", "mix", "workload"))
+		}
+	}
 	return nil
+}
+
+// placed returns a text behind the place and the name of the first of some keys of the
+// load that the file gives.
+func placed(e *config.Experiment, db *config.Database, text string, keys ...string) string {
+	for _, path := range []string{"databases." + db.ID + ".load.", "load."} {
+		for _, key := range keys {
+			if place := e.Place(path + key); place != "" {
+				return place + ": " + key + ": " + text
+			}
+		}
+	}
+	return keys[0] + ": " + text
+}
+
+// CheckBinaries returns why loads do not fit members that run an executable of the
+// experiment file. It asks no agent.
+func CheckBinaries(e *config.Experiment, registry *database.Registry) error {
+	var errs []error
+	for i := range e.Databases {
+		db := &e.Databases[i]
+		entry, err := registry.Get(db.Name)
+		if err != nil || db.Binary == "" || len(entry.Info.Tools) == 0 || len(db.Endpoints) > 0 {
+			continue
+		}
+		driver, err := newDriver(entry, db)
+		if err != nil {
+			continue // reported where the options are checked
+		}
+		plan, err := driver.Plan(database.Member{Hosts: hosts(entry, db), Dir: dryRunDir, Tools: map[string]string{entry.Info.Tools[0]: db.Binary}})
+		if err == nil {
+			errs = append(errs, checkPlan(e, db, plan))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -140,7 +140,7 @@ func dryRunMembers(w io.Writer, r *run, known Agents) error {
 		if err != nil {
 			return err
 		}
-		if err := checkTarget(db, plan); err != nil {
+		if err := checkPlan(r.experiment, db, plan); err != nil {
 			return err
 		}
 		dryRunPlan(w, db.Hosts[i].Agent(), i, plan)

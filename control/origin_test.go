@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestOrigin(t *testing.T) {
@@ -108,6 +109,40 @@ func TestMuteMembers(t *testing.T) {
 		}
 		if err := DryRun(new(strings.Builder), r.options(e, nil), Agents{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("dry run of %s: %v", target, err)
+		}
+	}
+}
+
+// few is the fake behind something that passes on reads and writes only.
+type few struct {
+	*fake.Options `yaml:",inline"`
+}
+
+func (d *few) Plan(m database.Member) (database.Plan, error) {
+	plan, err := d.Options.Plan(m)
+	plan.Operations = []workload.Op{workload.OpWrite, workload.OpRead}
+	return plan, err
+}
+
+// A load with an operation that members can't apply is refused before anything starts,
+// at the line that asks for it.
+func TestMembersWithFewOperations(t *testing.T) {
+	t.Parallel()
+	db := fake.Database()
+	db.New = func() database.Driver { return &few{fake.New()} }
+	r := newRigOf(t, database.NewRegistry(db))
+	r.mustRun(r.experiment(small+"databases: {fake: }\n"), nil)
+	for at, text := range map[string]string{
+		"operation: ": "databases: {fake: {load: {operation: txn}}}\n",
+		"mix: ":       "databases: {fake: {load: {mix: {read: 1, delete: 1}}}}\n",
+	} {
+		e := r.experiment(small + text)
+		out, err := r.run(e, nil)
+		if err == nil || len(out.Folders) > 0 || !strings.Contains(err.Error(), at+"members with this executable do not support") || !strings.Contains(err.Error(), ".yaml:") {
+			t.Errorf("%s: %v, %v", at, out.Folders, err)
+		}
+		if err := DryRun(new(strings.Builder), r.options(e, nil), Agents{}); err == nil || !strings.Contains(err.Error(), at) {
+			t.Errorf("dry run of %s: %v", at, err)
 		}
 	}
 }

@@ -95,6 +95,11 @@ func (a *app) runConfigCheck(paths, use []string) error {
 			err = useVersions(e, a.registry, use)
 		}
 		if err == nil {
+			if err = control.CheckBinaries(e, a.registry); err != nil {
+				err = usageError{err}
+			}
+		}
+		if err == nil {
 			err = a.checkForecast(path, e)
 		}
 		errs = append(errs, err)

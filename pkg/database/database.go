@@ -134,6 +134,9 @@ type Plan struct {
 	// Mute means that members with this plan report neither their version nor the
 	// leader, although the driver can ask: an external proxy does not pass that on.
 	Mute bool `json:"mute,omitempty"`
+	// Operations are those that members with this plan apply, if that is fewer than
+	// [Info.Operations]: an external proxy may not know them all. Nil means all.
+	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []logrule.Rule `json:"log_rules,omitempty"`
 	// LogTimes find the times of lines, the first that matches.

@@ -26,9 +26,8 @@ const Name = "cetcd"
 const maxValue = 512 << 10
 
 // Database returns cetcd as a registry lists it. A plan runs the etcd and the proxy in
-// this binary, unless the tools "etcd" and "cetcd" replace them. By its documentation,
-// the cetcd executable deletes another key than it put and has no transactions, so it
-// is for writes and reads only.
+// this binary, unless the tools "etcd" and "cetcd" replace them. A plan with a cetcd
+// executable has fewer operations.
 func Database() database.Database {
 	return database.Database{
 		Name: Name,

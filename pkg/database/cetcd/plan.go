@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // The roles of etcd's ports; "client" is the proxy's.
@@ -33,8 +34,16 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	last.WaitListen = append(last.WaitListen, address(m.Self(), roleEtcdClient))
 	plan.Commands = append(plan.Commands, proxy)
 	plan.Listen = append(plan.Listen, address(m.Self(), "client"))
-	plan.Mute = !proxy.Self
+	if !proxy.Self {
+		plan.Mute, plan.Operations = true, toolOperations()
+	}
 	return plan, nil
+}
+
+// toolOperations are the operations of a cetcd executable. By its documentation it deletes
+// another key than it put, and it has no transactions.
+func toolOperations() []workload.Op {
+	return []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
 }
 
 // etcdMember is the member as the driver of etcd knows it.
