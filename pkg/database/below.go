@@ -13,6 +13,7 @@ type WholeKeys interface {
 	Deleter
 	Swapper
 	Transactor
+	ManyVersions
 }
 
 // Below applies operations of another client to the keys below a prefix. Every operation
@@ -23,10 +24,11 @@ type Below struct {
 }
 
 var (
-	_ Client     = (*Below)(nil)
-	_ Deleter    = (*Below)(nil)
-	_ Swapper    = (*Below)(nil)
-	_ Transactor = (*Below)(nil)
+	_ Client       = (*Below)(nil)
+	_ Deleter      = (*Below)(nil)
+	_ Swapper      = (*Below)(nil)
+	_ Transactor   = (*Below)(nil)
+	_ ManyVersions = (*Below)(nil)
 )
 
 // NewBelow returns a client for the keys below the target's prefix.
@@ -84,6 +86,15 @@ func (b *Below) Txn(ctx context.Context, puts []GuardedPut) error {
 // Version returns the version of key.
 func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
 	return b.on.Version(ctx, b.key(key))
+}
+
+// Versions reads the versions of keys.
+func (b *Below) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
+	own := make([][]byte, len(keys))
+	for i := range keys {
+		own[i] = b.key(keys[i])
+	}
+	return b.on.Versions(ctx, own, versions)
 }
 
 // Close closes the connection.

@@ -46,6 +46,16 @@ type Transactor interface {
 	Version(ctx context.Context, key []byte) (int64, error)
 }
 
+// ManyVersions is optional on a [Transactor] whose servers are asked for the versions of
+// many keys in few round trips.
+type ManyVersions interface {
+	// Versions sets versions[i] to what Version would return for keys[i]. The keys ascend
+	// in byte order and are as many as the versions. It is fast if they have one length
+	// and differ in few of their last bytes, as numbers that follow one another do. After
+	// an error the versions have no meaning.
+	Versions(ctx context.Context, keys [][]byte, versions []int64) error
+}
+
 // GuardedPut is one key of a transaction, its new value, and the version that it must
 // have; [NoVersion] means that the key must not exist.
 type GuardedPut struct {

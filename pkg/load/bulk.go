@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// bulkTimeout is the least deadline of a request of many keys.
+	// bulkTimeout is the least deadline of a request of many keys, or of reading their
+	// versions.
 	bulkTimeout = time.Minute
 	// bulkTries is how often such a request is sent before its error ends the preload.
 	bulkTries = 3

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/generator"
@@ -127,6 +126,10 @@ func (g *guarded) refresh(w *worker) {
 	g.stale = g.stale[:0]
 }
 
+// learnAtOnce is how many versions one call reads: numbers that differ in their last
+// digits only.
+const learnAtOnce = 1000
+
 // learn reads the versions of all keys that transactions of the load take, by as many
 // callers as the step has clients. It is no part of the load.
 func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
@@ -143,12 +146,14 @@ func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Tab
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for n := range min(int64(s.Clients), table.Keys()) {
-		client := conns[n%int64(len(conns))]
+		l := learner{spec: &s.spec, table: table, client: conns[n%int64(len(conns))].(database.Transactor)}
+		each := int64(1)
+		if l.many, _ = l.client.(database.ManyVersions); l.many != nil {
+			each = learnAtOnce
+		}
 		wg.Go(func() {
-			var key []byte
-			for i := next.Add(1) - 1; i < table.Keys() && ctx.Err() == nil; i = next.Add(1) - 1 {
-				key = generator.AppendKey(key[:0], &s.spec.Load, i)
-				if err := learnOne(ctx, client.(database.Transactor), key, i, table, s.spec.Timeout); err != nil {
+			for from := next.Add(each) - each; from < table.Keys() && ctx.Err() == nil; from = next.Add(each) - each {
+				if err := l.read(ctx, from, min(from+each, table.Keys())); err != nil {
 					cancel(err)
 				}
 			}
@@ -158,12 +163,38 @@ func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Tab
 	return table, context.Cause(ctx)
 }
 
-func learnOne(ctx context.Context, client database.Transactor, key []byte, number int64, table *versions.Table, timeout time.Duration) error {
+// learner reads versions over one connection.
+type learner struct {
+	spec   *Spec
+	table  *versions.Table
+	client database.Transactor
+	many   database.ManyVersions // nil without the ability
+	names  [][]byte
+	found  []int64
+}
+
+// read reads the versions of the half-open range of keys [from, to).
+func (l *learner) read(ctx context.Context, from, to int64) (err error) {
+	for n := int64(len(l.names)); n < to-from; n++ {
+		l.names, l.found = append(l.names, nil), append(l.found, 0)
+	}
+	names, found := l.names[:to-from], l.found[:to-from]
+	for i := range names {
+		names[i] = generator.AppendKey(names[i][:0], &l.spec.Load, from+int64(i))
+	}
+	timeout := l.spec.Timeout
+	if l.many != nil {
+		timeout = max(timeout, bulkTimeout)
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	version, err := client.Version(ctx, key)
-	if err == nil {
-		table.Read(number, version)
+	if l.many != nil {
+		err = l.many.Versions(ctx, names, found)
+	} else {
+		found[0], err = l.client.Version(ctx, names[0])
+	}
+	for i := 0; err == nil && i < len(found); i++ {
+		l.table.Read(from+int64(i), found[i])
 	}
 	return err
 }

@@ -224,3 +224,41 @@ func TestVersionsThatCannotBeRead(t *testing.T) {
 		t.Errorf("the step ended with %v and sent %d requests, want the reason and none", err, rec.Totals().Sent)
 	}
 }
+
+// together is a store that reads many versions at once.
+type together struct {
+	*versioned
+	calls atomic.Int64
+}
+
+func (m *together) Versions(ctx context.Context, keys [][]byte, versions []int64) (err error) {
+	m.calls.Add(1)
+	for i, key := range keys {
+		if versions[i], err = m.Version(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestVersionsTogether: the versions of all keys are read by a thousandth of the requests
+// where the database can, and every one of them is right.
+func TestVersionsTogether(t *testing.T) {
+	v := &together{versioned: newVersioned()}
+	spec := guardedSpec(workload.OpTxn)
+	spec.Keys = 12_345
+	if err := Preload(t.Context(), spec, 10, []database.Client{v}, nil); err != nil {
+		t.Fatalf("preload the keys: %v", err)
+	}
+	for i := int64(0); i < spec.Keys; i += 3 {
+		v.versions[string(workload.AppendKey(nil, i, spec.KeySize))] += i
+	}
+	rec := NewRecorder(newMemory(), spec.Operations(), nil)
+	res, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: 7, Requests: 5000}}, []database.Client{v})
+	if err != nil {
+		t.Fatalf("run the step: %v", err)
+	}
+	if got := rec.Totals(); v.calls.Load() != 13 || v.reads.Load() != spec.Keys+res.VersionReads || got.Failed > 100 {
+		t.Errorf("%d calls read %d versions, and %d transactions of 5000 were conflicts, want 13 calls, %d versions and few conflicts", v.calls.Load(), v.reads.Load(), got.Failed, spec.Keys)
+	}
+}

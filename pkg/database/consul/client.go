@@ -19,6 +19,7 @@ type client struct {
 	http   *http.Client
 	base   string // scheme://host:port
 	token  string // "" for none
+	perKey int    // bounds a key with its value, in bytes
 	closed atomic.Bool
 }
 

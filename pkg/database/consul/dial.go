@@ -85,7 +85,8 @@ func (m members) open(member int) (*client, error) {
 	}
 	return &client{
 		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
-		token: config.Token, // may come from the environment
+		token:  config.Token, // may come from the environment
+		perKey: m.perKey(),
 	}, nil
 }
 

@@ -73,7 +73,11 @@ func (k *kvTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !strings.HasPrefix(r.URL.Path, "/v1/kv/") || r.URL.Query().Has("keys") {
 		return resp, err
 	}
-	resp.Body = &boundedBody{resp.Body, k.maxBody, k.maxBody}
+	most := k.maxBody
+	if r.URL.Query().Has("recurse") {
+		most += 2 * pageBytes
+	}
+	resp.Body = &boundedBody{resp.Body, most, most}
 	if r.Method == http.MethodGet || resp.StatusCode != http.StatusOK {
 		return resp, nil
 	}

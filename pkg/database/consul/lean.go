@@ -29,6 +29,7 @@ type lean struct {
 	conn    leanConn
 	request []byte // the buffer of the next request
 	answer  []byte // the buffer of answers to writes
+	perKey  int    // bounds a key with its value, in bytes
 }
 
 var (
@@ -57,7 +58,7 @@ func (m members) openLean(member int) (*lean, error) {
 	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
 		return nil, err
 	}
-	c := &lean{conn: leanConn{addr: config.Address, tls: tls, maxBody: m.maxBody}}
+	c := &lean{conn: leanConn{addr: config.Address, tls: tls, maxBody: m.maxBody}, perKey: m.perKey()}
 	if c.extra = sample.request.URL.RawQuery; c.extra != "" {
 		c.extra += "&"
 	}

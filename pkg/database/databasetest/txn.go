@@ -19,6 +19,7 @@ func txnCase(t *testing.T, f *fixture) {
 	}
 	f.part(t, "one key", func(t *testing.T) { txnOfOne(t, f, client, txn) })
 	f.part(t, "race", func(t *testing.T) { txnRace(t, f) })
+	f.part(t, "many versions", func(t *testing.T) { txnVersions(t, f) })
 	limiter, several := f.driver.(database.TxnLimiter)
 	if !several {
 		return
@@ -57,6 +58,55 @@ func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Tra
 
 	put(t, client, key, []byte("by a put"))
 	conflicts(t, txn, "the version before a put", []database.GuardedPut{{Key: key, Value: []byte("x"), Version: second}}, database.UnknownVersion)
+}
+
+// txnVersions: versions that are read together are those that are read one by one, also
+// among keys that do not exist, and next to others' keys.
+func txnVersions(t *testing.T, f *fixture) {
+	const first, many, every = 985, 290, 7 // numbers that fill some pages of a driver and begin others
+	target := f.Target()
+	target.MaxBytes = 100
+	client := f.dial(t, target)
+	reader, ok := client.(database.ManyVersions)
+	if !ok {
+		return
+	}
+	base := string(f.key())
+	var keys [][]byte
+	var want []int64
+	txn := client.(database.Transactor)
+	for i := range many {
+		key, version := fmt.Appendf(nil, "%s%06d", base, first+i), int64(database.NoVersion)
+		if i%every == 0 {
+			puts := []database.GuardedPut{{Key: key, Value: []byte("x")}}
+			makes(t, txn, puts)
+			if i%(2*every) == 0 {
+				makes(t, txn, puts)
+			}
+			version = puts[0].Version
+			put(t, client, append(key[:len(key):len(key)], 'x'), []byte("another key"))
+		}
+		keys, want = append(keys, key), append(want, version)
+	}
+	got := make([]int64, len(keys))
+	for i := range got {
+		got[i] = database.UnknownVersion
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	if err := reader.Versions(ctx, keys, got); err != nil {
+		t.Fatalf("read %d versions: %v", len(keys), err)
+	}
+	for i := range keys {
+		if got[i] != want[i] {
+			t.Errorf("key %q has version %d among others, want %d", clip(keys[i]), got[i], want[i])
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := reader.Versions(ended, keys, got); err == nil {
+		t.Error("versions were read after the call's context ended")
+	}
 }
 
 // txnOfSeveral: all puts of a transaction are made, or none.

@@ -14,6 +14,9 @@ type requests interface {
 	// error of the one that failed.
 	multi(ctx context.Context, sets []guardedSet) error
 	remove(ctx context.Context, path []byte) error
+	// stats reads the versions of znodes after a sync, absent for those that do not exist.
+	// It sends all requests before it reads the first answer.
+	stats(ctx context.Context, paths [][]byte, versions []int32) error
 	get(ctx context.Context, path []byte) (value []byte, version int32, err error)
 	// sync returns when the session's server has applied every write that was
 	// committed before.

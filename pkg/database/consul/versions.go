@@ -1,0 +1,147 @@
+package consul
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var (
+	_ database.ManyVersions = (*client)(nil)
+	_ database.ManyVersions = (*lean)(nil)
+)
+
+// indexed is a key with its index.
+type indexed struct {
+	Key         string
+	ModifyIndex int64
+}
+
+const (
+	// pageBytes bounds an answer with many keys: Consul has no listing with indexes that
+	// leaves out the values.
+	pageBytes = 8 << 20
+	// pageFields is what such an answer has for each key besides its name and its value in
+	// base64: the names of fields, and numbers.
+	pageFields = 256
+	// pageDigits is how many digits the numbers of a page differ in at most.
+	pageDigits = 3
+)
+
+// perKey bounds a key with its value, in bytes.
+func (m members) perKey() int { return cmp.Or(m.target.MaxBytes, int(m.maxBody)) }
+
+// pages divides ascending keys into pages that differ in the last digits of their
+// numbers only, so that one listing reads a page and no other numbers. Prefix is nil for
+// keys that are read one by one.
+func pages(keys [][]byte, perKey int, read func(from, to int, prefix []byte) error) error {
+	most := 0
+	for each := perKey*4/3 + pageFields; 10*each <= pageBytes && most < pageDigits; each *= 10 {
+		most++
+	}
+	for from := 0; from < len(keys); {
+		digits := 0
+		for first := keys[from]; digits < min(most, len(first)) && first[len(first)-1-digits]-'0' <= 9; {
+			digits++
+		}
+		prefix := keys[from][:len(keys[from])-digits]
+		to := from + 1
+		for to < len(keys) && len(keys[to]) == len(keys[from]) && bytes.HasPrefix(keys[to], prefix) {
+			to++
+		}
+		if to == from+1 || len(prefix) == 0 || !ownNames(keys[from:to]) {
+			prefix = nil
+		}
+		if err := read(from, to, prefix); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// ownNames reports whether all keys are stored by names without escapes.
+func ownNames(keys [][]byte) bool {
+	for _, key := range keys {
+		if name, err := encodeKey(key); err != nil || name != string(key) {
+			return false
+		}
+	}
+	return true
+}
+
+// settleVersions sets the versions of keys from a listing of them, both ascending. The
+// index of a key that is not in it is asked for by itself: a listing leaves out what the
+// token may not read.
+func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed []indexed, one database.Transactor) (err error) {
+	at := 0
+	for i, key := range keys {
+		for at < len(listed) && listed[at].Key < string(key) {
+			at++
+		}
+		if at < len(listed) && listed[at].Key == string(key) {
+			versions[i] = listed[at].ModifyIndex
+			continue
+		}
+		if versions[i], err = one.Version(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Versions reads the indexes of keys by listings of those with one prefix.
+func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
+	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
+		var listed []indexed
+		if prefix != nil {
+			name, err := c.begin(ctx, prefix)
+			if err != nil {
+				return err
+			}
+			pairs, _, err := c.kv.List(name, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+			if err != nil {
+				return classify(ctx, err)
+			}
+			for _, p := range pairs {
+				listed = append(listed, indexed{p.Key, int64(p.ModifyIndex)})
+			}
+		}
+		return settleVersions(ctx, keys[from:to], versions[from:to], listed, c)
+	})
+}
+
+// Versions is [client.Versions].
+func (c *lean) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
+	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
+		var listed []indexed
+		if prefix != nil {
+			var err error
+			if listed, err = c.listed(ctx, prefix); err != nil {
+				return err
+			}
+		}
+		return settleVersions(ctx, keys[from:to], versions[from:to], listed, c)
+	})
+}
+
+// listed reads the keys with one prefix.
+func (c *lean) listed(ctx context.Context, prefix []byte) (listed []indexed, err error) {
+	usual := c.conn.maxBody
+	c.conn.maxBody = usual + 2*pageBytes
+	text, err := c.read(ctx, prefix, "recurse&consistent")
+	c.conn.maxBody = usual
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return listed, classify(ctx, json.Unmarshal(text, &listed))
+}
