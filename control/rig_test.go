@@ -308,6 +308,7 @@ func (r *rig) read(folder string, n int) record {
 		sum.Unsent += i.Unsent
 		sum.Queued += i.Queued
 		sum.Late += i.Late
+		sum.BytesWritten += i.WrittenBytes
 	}
 	sum.Clamped, sum.BytesRead = rec.run.Totals.Clamped, rec.run.Totals.BytesRead // not told by second
 	if sum != *rec.run.Totals || !sum.Reconcile() {

@@ -110,7 +110,8 @@ func diskBytes(r *run.Run) run.Measure {
 	return written.Times(1 / payload.Value)
 }
 
-// payloadOf is the bytes of keys and values that the whole load wrote.
+// payloadOf is the bytes of keys and values that the whole load wrote: as counted, or in
+// the records of older versions by the mean size.
 func payloadOf(r *run.Run) run.Measure {
 	share := writingShare(r)
 	ok := r.Load.Counts.OK
@@ -121,6 +122,9 @@ func payloadOf(r *run.Run) run.Measure {
 		return ok
 	case ok.Value == 0:
 		return run.Missing("no request ended ok")
+	}
+	if counted := r.Load.Counts.BytesWritten; counted.Known() && counted.Value > 0 {
+		return counted
 	}
 	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
 }

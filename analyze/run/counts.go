@@ -18,6 +18,8 @@ type Counts struct {
 	Failures Measure
 	// Reads were answered ok and returned values, of BytesRead bytes in all.
 	Reads, BytesRead Measure
+	// BytesWritten are those of the keys and values that requests that ended ok wrote.
+	BytesWritten Measure
 }
 
 // Lost is the number of requests that were due and not answered ok.
@@ -36,7 +38,7 @@ func (c *Counts) Lost() Measure {
 func uncounted(why Measure) Counts {
 	return Counts{
 		Offered: why, Sent: why, OK: why, Failed: why, Unknown: why, Shed: why, Unsent: why,
-		Queued: why, Late: why, Clamped: why, Failures: why, Reads: why, BytesRead: why,
+		Queued: why, Late: why, Clamped: why, Failures: why, Reads: why, BytesRead: why, BytesWritten: why,
 	}
 }
 
@@ -46,6 +48,7 @@ func countsOf(t results.Totals) Counts {
 		Offered: Counted(t.Offered), Sent: Counted(t.Sent), OK: Counted(t.OK), Failed: Counted(t.Failed), Unknown: Counted(t.Unknown),
 		Shed: Counted(t.Shed), Unsent: Counted(t.Unsent), Queued: Counted(t.Queued), Late: Counted(t.Late),
 		Clamped: Counted(t.Clamped), Failures: Counted(t.Failed + t.Unknown), BytesRead: Counted(t.BytesRead),
+		BytesWritten: writtenOf(t),
 	}
 }
 
@@ -69,6 +72,14 @@ func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gap
 	return c
 }
 
+// writtenOf is missing in the records of versions that did not count it.
+func writtenOf(t results.Totals) Measure {
+	if t.BytesWritten == 0 && t.OK > 0 {
+		return Missing("the bytes of keys and values were not recorded")
+	}
+	return Measured(float64(t.BytesWritten), t.OK)
+}
+
 func totalsOf(intervals []results.Interval) (t results.Totals) {
 	for i := range intervals {
 		iv := &intervals[i]
@@ -81,6 +92,7 @@ func totalsOf(intervals []results.Interval) (t results.Totals) {
 		t.Unsent += iv.Unsent
 		t.Queued += iv.Queued
 		t.Late += iv.Late
+		t.BytesWritten += iv.WrittenBytes
 	}
 	return t
 }

@@ -114,10 +114,15 @@ func dataSent(r *run.Run) string {
 		return ""
 	}
 	each := fmt.Sprintf("%s B of key + %s B of value each", humanize.Comma(int64(l.KeySize)), sizesText(l))
-	if l.ValueSizeMax > 0 || !ok.Known() {
+	sum := r.Load.Counts.BytesWritten
+	switch {
+	case sum.Known() && sum.Value > 0 && ok.Known():
+	case l.ValueSizeMax > 0 || !ok.Known():
 		return each
+	default: // records of older versions
+		sum = run.Counted(ok.Int() * int64(l.KeySize+l.ValueSize))
 	}
-	return fmt.Sprintf("%s B in %s answered requests, %s", humanize.Comma(ok.Int()*int64(l.KeySize+l.ValueSize)), humanize.Comma(ok.Int()), each)
+	return fmt.Sprintf("%s B in %s answered requests, %s", humanize.Comma(sum.Int()), humanize.Comma(ok.Int()), each)
 }
 
 // sizesText prints the sizes of a load's values in bytes.

@@ -91,6 +91,9 @@ func (g *Generator) Neighbor(r Request, n int) Request {
 // Operation returns the operation of a request.
 func (g *Generator) Operation(r Request) workload.Op { return g.ops[r.Op] }
 
+// Sends reports whether a request writes a value.
+func (g *Generator) Sends(r Request) bool { return g.sends[r.Op] }
+
 // Skip must be called for every number whose request is not sent.
 func (g *Generator) Skip(number int64) {
 	if g.absent != nil {

@@ -61,6 +61,7 @@ func (a *accounts) addRow(row *results.Interval) {
 	a.counts.Unknown += row.Unknown
 	a.counts.Queued += row.Queued
 	a.counts.Late += row.Late
+	a.counts.BytesWritten += row.WrittenBytes
 	o := slices.Index(a.ops, workload.Op(row.Operation))
 	a.backlog[o] += row.Due - row.Sent - row.Shed - row.Unsent
 	a.sent[o] += row.Sent

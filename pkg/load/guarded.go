@@ -37,12 +37,13 @@ func newGuarded(s *step) *guarded {
 	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
 }
 
-// prepare lists the keys of a transaction. key and value are those of the request.
-func (g *guarded) prepare(req generator.Request, key, value []byte) {
+// prepare lists the keys of a transaction. key and value are those of the request. It
+// returns the bytes of the other keys and their values.
+func (g *guarded) prepare(req generator.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
 	if g.step.work.Operation(req) != workload.OpTxn {
-		return
+		return 0
 	}
 	g.data = g.data[:0]
 	for n := 1; n < g.step.spec.TxnKeys; n++ {
@@ -55,6 +56,7 @@ func (g *guarded) prepare(req generator.Request, key, value []byte) {
 		g.puts = append(g.puts, database.GuardedPut{Key: g.data[from:to:to], Value: g.data[to:len(g.data):len(g.data)]})
 		g.keys = append(g.keys, other.Key)
 	}
+	return int64(len(g.data))
 }
 
 // look sets the versions that a transaction expects. It returns for how long it read

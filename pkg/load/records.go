@@ -51,6 +51,7 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,
 		Due: due, Sent: t.sent, Shed: t.shed, Unsent: t.unsent, Queued: t.queued, Late: t.late,
 		OK: t.ended[database.OK], Failed: t.ended[database.Failed], Unknown: t.ended[database.Unknown], WaitingNS: t.waiting,
+		WrittenBytes: t.written,
 	}
 	if !r.step.rated() {
 		row.Due = row.Sent // a request of a closed loop is due when it is sent

@@ -18,7 +18,7 @@ type done struct {
 	phase, op      int
 	late           int64 // of sent - due, what the client caused itself
 	stopped        int64 // of end - sent, by which stops of the client delayed the answer
-	read           int64 // bytes of the value that was read
+	read, written  int64 // bytes of the value that was read, of keys and values that were written
 	member         int   // that the request went to; -1 if not known
 	outcome        database.Outcome
 	class          database.Class
@@ -75,6 +75,7 @@ func (s *shard) record(f *flight, d *done) int64 {
 	t := s.slots[sec&1].at(d.phase, d.op)
 	t.ended[d.outcome]++
 	t.read += d.read
+	t.written += d.written
 	s.members.add(sec, d, s.rated)
 	if d.outcome == database.OK {
 		in.answered(d.end)

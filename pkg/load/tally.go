@@ -55,7 +55,7 @@ func (s slot) reset() {
 type tally struct {
 	sent, queued, late int64
 	shed, unsent       int64
-	read               int64 // bytes
+	read, written      int64 // bytes
 	waiting            int64 // clients' time without a server, in nanoseconds; of a phase's first operation
 	ended              [3]int64
 	latency            [numClocks]summary // of ok requests
@@ -80,6 +80,7 @@ func (t *tally) absorb(o *tally) {
 	t.queued += o.queued
 	t.late += o.late
 	t.read += o.read
+	t.written += o.written
 	t.waiting += o.waiting
 	for n := range t.ended {
 		t.ended[n] += o.ended[n]
@@ -92,7 +93,7 @@ func (t *tally) absorb(o *tally) {
 
 // reset empties the tally and keeps its histograms.
 func (t *tally) reset() {
-	t.sent, t.queued, t.late, t.shed, t.unsent, t.read, t.waiting, t.ended = 0, 0, 0, 0, 0, 0, 0, [3]int64{}
+	t.sent, t.queued, t.late, t.shed, t.unsent, t.read, t.written, t.waiting, t.ended = 0, 0, 0, 0, 0, 0, 0, 0, [3]int64{}
 	for c := range t.latency {
 		t.latency[c].reset()
 	}

@@ -40,6 +40,7 @@ type worker struct {
 	ramp    int64 // after the step's start, when this client begins
 	key     []byte
 	value   []byte
+	payload int64 // bytes of all keys and values that the request writes
 	got     reply // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
@@ -211,6 +212,8 @@ func (w *worker) apply(i, due, flags int64) {
 	if d.err != nil {
 		d.read = 0
 		w.classify(&d)
+	} else {
+		d.written = w.payload
 	}
 	if w.shard.record(&w.flight, &d)&flightExpired != 0 {
 		w.ctx.Store(newCallContext(w))
@@ -233,7 +236,7 @@ func (w *worker) guard(req generator.Request) int64 {
 	if !op.Guarded() {
 		return 0
 	}
-	w.guarded.prepare(req, w.key, w.value)
+	w.payload += w.guarded.prepare(req, w.key, w.value)
 	return w.guarded.look(w, op)
 }
 
@@ -250,13 +253,16 @@ func (w *worker) heed(d *done, req generator.Request) {
 	}
 }
 
-// prepare computes a request and fills w.key, and w.value if the operation sends
-// one.
+// prepare computes a request and fills w.key and w.payload, and w.value if the operation
+// sends one.
 func (w *worker) prepare(number int64) generator.Request {
 	work := w.step.work
 	req := work.Request(number)
 	w.key = generator.AppendKey(w.key[:0], &w.step.spec.Load, req.Key)
-	w.value = work.AppendValue(w.value[:0], req)
+	w.value, w.payload = work.AppendValue(w.value[:0], req), 0
+	if work.Sends(req) {
+		w.payload = int64(len(w.key) + len(w.value))
+	}
 	return req
 }
 

@@ -51,6 +51,9 @@ type Interval struct {
 	// stands in the second's first row.
 	GapNS int64
 
+	// WrittenBytes are the bytes of the keys and values that the ok requests wrote.
+	WrittenBytes int64
+
 	// Response is timed from due, Service from sent; indexed by [Outcome]. A closed
 	// loop records service only.
 	Response, Service [3]Latency
@@ -162,7 +165,9 @@ func intervalColumns() []linefile.Column[Interval] {
 	waiting.Optional = true // files of older versions have none
 	gap := linefile.IntColumn("client_gap_ns", func(i *Interval) *int64 { return &i.GapNS })
 	gap.Optional = true // likewise
-	return append(columns, waiting, gap)
+	written := linefile.IntColumn("written_bytes", func(i *Interval) *int64 { return &i.WrittenBytes })
+	written.Optional = true // likewise
+	return append(columns, waiting, gap, written)
 }
 
 // latencyColumns are the columns of one timing and outcome.

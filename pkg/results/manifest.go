@@ -219,6 +219,9 @@ type Totals struct {
 	Late    int64 `json:"late"`
 	// BytesRead are the bytes of all values that ok reads, swaps and ranges returned.
 	BytesRead int64 `json:"bytes_read,omitempty"`
+	// BytesWritten are the bytes of the keys and values that ok requests wrote; 0 in
+	// manifests of older versions.
+	BytesWritten int64 `json:"bytes_written,omitempty"`
 	// Clamped counts latencies above the histogram's maximum, recorded as that.
 	Clamped int64 `json:"clamped"`
 }
