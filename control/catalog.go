@@ -46,30 +46,42 @@ func Catalog(r *database.Registry) config.Catalog {
 			}
 		}
 		c = append(c, config.Entry{
-			Name:       d.Name,
-			Options:    func() any { return d.New() },
-			Validate:   validate,
-			Reads:      slices.Clone(d.Info.Reads),
-			Operations: slices.Clone(d.Info.Operations),
-			Ports:      d.Info.Ports,
-			Failover:   d.Info.Failover,
-			SharedConn: d.Info.SharedConn,
-			TLS:        d.Info.TLS,
-			Auth:       d.Info.Auth,
-			MaxValue:   d.Info.MaxValue,
-			Leader:     leader,
-			Compacts:   compacts,
-			Defrags:    defrags,
-			Snapshots:  snapshots,
-			Prefix:     prefix,
-			Sizes:      sizes,
-			FitMemory:  fit,
-			Embedded:   embedded,
-			Upstream:   upstream,
-			Classic:    classic,
+			Name:          d.Name,
+			Options:       func() any { return d.New() },
+			Validate:      validate,
+			Reads:         slices.Clone(d.Info.Reads),
+			Operations:    slices.Clone(d.Info.Operations),
+			Ports:         d.Info.Ports,
+			Failover:      d.Info.Failover,
+			SharedConn:    d.Info.SharedConn,
+			TLS:           d.Info.TLS,
+			Auth:          d.Info.Auth,
+			MaxValue:      d.Info.MaxValue,
+			Leader:        leader,
+			Compacts:      compacts,
+			Defrags:       defrags,
+			Snapshots:     snapshots,
+			Prefix:        prefix,
+			Sizes:         sizes,
+			FitMemory:     fit,
+			Embedded:      embedded,
+			Upstream:      upstream,
+			Classic:       classic,
+			PlanSnapshots: planSnapshots(driver),
 
 			CompactEvery: d.Info.CompactEvery,
 		})
 	}
 	return c
+}
+
+// planSnapshots has the members of a driver started so that they can be asked for
+// snapshots. It is nil for drivers that need nothing for that.
+func planSnapshots(driver database.Driver) func(options any, version string, running bool) error {
+	if _, must := driver.(database.SnapshotPlanner); !must {
+		return nil
+	}
+	return func(options any, version string, running bool) error {
+		return options.(database.SnapshotPlanner).PlanSnapshots(database.PlainVersion(version), running)
+	}
 }

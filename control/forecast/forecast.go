@@ -62,7 +62,11 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	}
 	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact}
 	if sizer, ok := db.Options.(database.Sizer); ok {
-		f.Needs = sizer.Needs(f.compacted(db.Maintain.Compact))
+		d := f.compacted(db.Maintain.Compact)
+		if every := db.Maintain.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
+			d.Snapshots = int64((f.Length + every - 1) / every)
+		}
+		f.Needs = sizer.Needs(d)
 	}
 	if len(db.Endpoints) > 0 {
 		// The settings of a cluster that runs are its own.

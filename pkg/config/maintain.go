@@ -33,7 +33,7 @@ func upkeeps() []upkeep {
 			func(m *Maintain) *time.Duration { return &m.Compact }, func(e Entry) bool { return e.Compacts }},
 		{"defrag", "time between two defragmentations of each member, one after the other (etcd); a member answers nothing meanwhile",
 			func(m *Maintain) *time.Duration { return &m.Defrag }, func(e Entry) bool { return e.Defrags }},
-		{"snapshot", "time between two snapshots, of each member in turn (etcd, Consul); they are read and not kept",
+		{"snapshot", "time between two snapshots, of each member in turn (etcd, Consul, ZooKeeper from 3.9); those of etcd and Consul are read and not kept",
 			func(m *Maintain) *time.Duration { return &m.Snapshot }, func(e Entry) bool { return e.Snapshots }},
 	}
 }
@@ -78,8 +78,23 @@ func (r *databaseResolver) maintain(d *Database) {
 			d.Maintain.Compact = r.spec.entry.CompactEvery
 		}
 	}
+	r.snapshots(d, own)
 	if at := cmp.Or(own.Node, r.file.maintain.Node); runs && d.Maintain != (Maintain{}) && at != nil {
 		r.Warnf(at, "maintain: others use the cluster of endpoints: a compaction forgets the history of their keys too, and a member that is defragmented does not answer them")
+	}
+}
+
+// snapshots has members started so that they can be asked for snapshots. What the whole
+// file asks for does not hold for a release that can't be.
+func (r *databaseResolver) snapshots(d *Database, own written[Maintain]) {
+	plan := r.spec.entry.PlanSnapshots
+	if d.Maintain.Snapshot == 0 || plan == nil || d.Options == nil {
+		return
+	}
+	if err := plan(d.Options, d.Version, len(d.Endpoints) > 0); err != nil {
+		if d.Maintain.Snapshot = 0; own.Given() && own.Has("snapshot") {
+			r.Errorf(own.NodeOf("snapshot"), "snapshot: %v", err)
+		}
 	}
 }
 

@@ -36,6 +36,8 @@ type Data struct {
 	Keys, Writes int64
 	// KeySize is in bytes, and so is ValueSize, which is the mean.
 	KeySize, ValueSize int64
+	// Snapshots is how often control asks each member for one.
+	Snapshots int64
 }
 
 // Need is what a member needs of one resource.

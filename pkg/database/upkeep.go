@@ -15,9 +15,18 @@ type Defragmenter interface {
 	Defragment(ctx context.Context, t Target, member int) error
 }
 
-// Snapshotter is a driver whose members hand out a copy of their data.
+// Snapshotter is a driver whose members make a copy of their data when they are asked.
 type Snapshotter interface {
-	// Snapshot has one member make a copy, reads it to its end, and returns its size in
-	// bytes. Nothing is kept.
+	// Snapshot has one member make a copy, and returns its size in bytes when it is whole.
+	// A copy that the member sends is read to its end and not kept; a member that makes a
+	// file keeps that.
 	Snapshot(ctx context.Context, t Target, member int) (int64, error)
+}
+
+// SnapshotPlanner is a [Snapshotter] whose members must be started for it.
+type SnapshotPlanner interface {
+	// PlanSnapshots changes the options so that members can be asked for snapshots. Version
+	// is that of their release, "" if it is not known; members that run already, with
+	// options of their own, take no change. The error is why there can be no snapshots.
+	PlanSnapshots(version string, running bool) error
 }

@@ -36,7 +36,7 @@ func cases() []testCase {
 		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},
 		{name: "many keys", run: bulkCase, applies: drives[database.Bulker]},
 		{name: "upkeep", run: upkeepCase, applies: func(f *fixture) bool {
-			return f.open() && (drives[database.Compacter](f) || drives[database.Defragmenter](f) || drives[database.Snapshotter](f))
+			return f.open() && (drives[database.Compacter](f) || drives[database.Defragmenter](f) || drives[database.Snapshotter](f) && !drives[database.SnapshotPlanner](f))
 		}},
 		{name: "fill", run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},

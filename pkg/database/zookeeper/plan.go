@@ -46,6 +46,10 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		return database.Plan{}, fmt.Errorf("plan zookeeper: %w", err)
 	}
 	self := m.Self()
+	listen := []string{address(self, "client"), address(self, "peer"), address(self, "election")}
+	if o.AdminPort > 0 {
+		listen = append(listen, net.JoinHostPort(self.Addr, strconv.Itoa(o.AdminPort)))
+	}
 	return database.Plan{
 		Files: []database.File{
 			{Path: filepath.Join(confDir, "zoo.cfg"), Content: o.config(m)},
@@ -55,7 +59,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		},
 		Commands: []database.Command{{Name: Name, Path: java, Args: o.args(m, jars)}},
 		DataDirs: []string{dataDir, logDir},
-		Listen:   []string{address(self, "client"), address(self, "peer"), address(self, "election")},
+		Listen:   listen,
 		LogRules: logRules(), LogTimes: logTimes(),
 	}, nil
 }
@@ -117,8 +121,7 @@ func (o *Options) config(m database.Member) string {
 	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
 	// Nothing is purged, so that the size on disk is that of all that was written.
 	set("autopurge.purgeInterval", 0)
-	// Its default binds port 8080 of every address.
-	set("admin.enableServer", false)
+	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
 	// Time in which threads did not run is among the member's metrics.
 	set("jvm.pause.monitor", true)

@@ -29,7 +29,12 @@ func TestMember(t *testing.T) {
 	s := suite(t, newest)
 	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
 	s.Addrs = []string{"127.0.7.4"}
+	admin := hasAdmin(t, s.Tools[toolJars])
+	if admin {
+		s.Options += "admin_port: 8080\n"
+	}
 	c := databasetest.Start(t, s, 1)
+	t.Run("snapshot", func(t *testing.T) { snapshots(t, c, admin) })
 	for i, by := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(by), func(t *testing.T) {
 			t.Run("exact limit", func(t *testing.T) { exactLimit(t, c, by) })

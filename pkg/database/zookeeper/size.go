@@ -43,12 +43,13 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	filling, full := float64(d.Keys)/between, float64(d.Writes-d.Keys)/between
 	size := float64(d.KeySize + d.ValueSize + snapshotPerKey)
 	snapshots := (filling*(filling+1)/2*between + full*float64(d.Keys)) * size
+	snapshots += float64(d.Snapshots*d.Keys) * size
 	log := float64(d.Writes) * float64(d.KeySize+d.ValueSize+logPerWrite)
 	return []database.Need{
 		need,
 		{Resource: database.ResourceMemory, Bytes: processMemory + max(heap, min(2*heap, most))},
 		{Resource: database.ResourceDisk, Bytes: int64(min(snapshots+log, 1<<60)),
-			Why: "the log, and a snapshot of all keys about every " + strconv.Itoa(int(between)) + " writes; none is purged"},
+			Why: "the log, and a snapshot of all keys about every " + strconv.Itoa(int(between)) + " writes" + asked(d.Snapshots) + "; none is purged"},
 	}
 }
 
@@ -89,6 +90,14 @@ func (o *Options) FitMemory(bytes int64, given func(option string) bool) error {
 		o.JavaXms = o.JavaXmx
 	}
 	return nil
+}
+
+// asked describes the snapshots that control asks for.
+func asked(snapshots int64) string {
+	if snapshots == 0 {
+		return ""
+	}
+	return " and " + strconv.FormatInt(snapshots, 10) + " by maintain.snapshot"
 }
 
 // Pace is that of three members on one machine of two processors, with 256-byte keys

@@ -57,8 +57,13 @@ func (o *Options) Changed(version string) []database.Setting {
 		database.Setting{Name: "forceSync", Value: yes[o.ForceSync], Default: "yes"},
 		database.Setting{Name: "jvm.pause.monitor", Value: "true", Default: "false"},
 	)
-	if database.Since(version, "3.5.0") { // 3.4 has no such server
+	switch {
+	case !database.Since(version, "3.5.0"): // 3.4 has no such server
+	case o.AdminPort == 0:
 		list = append(list, database.Setting{Name: "admin.enableServer", Value: "false", Default: "true"})
+	default:
+		list = append(list, database.Differing(whole("admin.serverPort", o.AdminPort, defaultAdminPort))...)
+		list = append(list, database.Setting{Name: "admin.restore.enabled", Value: "false", Default: "true"})
 	}
 	for _, f := range o.Flags {
 		name, value, _ := strings.Cut(f, "=")

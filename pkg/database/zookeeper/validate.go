@@ -35,6 +35,9 @@ func (o *Options) Validate(h database.HostFacts) error {
 	atLeast("max_client_connections", o.MaxClientConnections, 0)
 	atLeast("listen_backlog", o.ListenBacklog, 1)
 	atLeast("pre_alloc_size", o.PreAllocSize, 1)
+	if o.AdminPort < 0 || o.AdminPort > 65535 {
+		errs = append(errs, fmt.Errorf("admin_port must be from 0 to 65535, got %d", o.AdminPort))
+	}
 	if o.PreAllocSize > 1<<20 {
 		errs = append(errs, fmt.Errorf("pre_alloc_size must be at most %d (1 GiB), got %d", 1<<20, o.PreAllocSize))
 	}

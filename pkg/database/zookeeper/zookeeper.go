@@ -65,6 +65,7 @@ type Options struct {
 	PreAllocSize         int                `yaml:"pre_alloc_size" doc:"KiB by which a log file grows at a time; counts towards the size on disk"`
 	ForceSync            bool               `yaml:"force_sync" doc:"sync the log to disk before a write is answered; without it data can be lost; shown with every result"`
 	KeyParents           int                `yaml:"key_parents" doc:"znodes that the keys are spread over; 1 is the layout of the classic tool"`
+	AdminPort            int                `yaml:"admin_port" doc:"port of the admin server (from 3.5), which takes snapshots from 3.9; 0 starts none, unless maintain.snapshot needs it: then on 8080"`
 	Transport            database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own client, for less client CPU and memory; standard is go-zookeeper"`
 	Flags                []string           `yaml:"flags,omitempty" doc:"more arguments for the JVM, such as -XX:+UseZGC or -Dzookeeper.NAME=VALUE"`
 }
@@ -160,6 +161,9 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	}
 	if !status.serves(len(t.Endpoints)) {
 		return fmt.Errorf("zookeeper member must be leader or follower, it is %q", status.mode)
+	}
+	if err := o.adminAnswers(ctx, t, member); err != nil {
+		return err
 	}
 	return o.protocol().Serves(ctx, t, member)
 }

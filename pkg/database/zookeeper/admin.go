@@ -1,0 +1,124 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var (
+	_ database.Snapshotter     = (*Options)(nil)
+	_ database.SnapshotPlanner = (*Options)(nil)
+)
+
+// The admin server speaks HTTP. It is the only way to ask a member for a snapshot: the
+// client port has no request for one, and signals have no handler.
+const (
+	// defaultAdminPort is ZooKeeper's own.
+	defaultAdminPort = 8080
+	// snapshotVersion is the first release with the command "snapshot".
+	snapshotVersion = "3.9.0"
+)
+
+// PlanSnapshots has members start their admin server.
+func (o *Options) PlanSnapshots(version string, running bool) error {
+	switch {
+	case version != "" && !database.Since(version, snapshotVersion):
+		return fmt.Errorf("zookeeper %s makes no snapshot when it is asked (from %s on it does)", version, snapshotVersion)
+	case o.AdminPort > 0:
+	case running:
+		return errors.New("the admin server of a running zookeeper is asked for snapshots, so options must have its admin_port")
+	default:
+		o.AdminPort = defaultAdminPort
+	}
+	return nil
+}
+
+// setAdmin sets the keys of the admin server. By default it binds every address and lets
+// anyone replace the data.
+func (o *Options) setAdmin(set func(string, any), m database.Member) {
+	set("admin.enableServer", o.AdminPort > 0)
+	if o.AdminPort > 0 {
+		set("admin.serverAddress", m.Self().Addr)
+		set("admin.serverPort", o.AdminPort)
+		set("admin.restore.enabled", false)
+	}
+}
+
+// adminURL is the address of a command of a member's admin server.
+func (o *Options) adminURL(t database.Target, member int, command string) (string, error) {
+	if member < 0 || member >= len(t.Endpoints) {
+		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
+	}
+	host, _, err := net.SplitHostPort(t.Endpoints[member])
+	if err != nil {
+		return "", err
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(o.AdminPort)) + "/commands/" + command, nil
+}
+
+// adminAnswers returns why a member's admin server does not answer, if it has one.
+func (o *Options) adminAnswers(ctx context.Context, t database.Target, member int) error {
+	if o.AdminPort == 0 {
+		return nil
+	}
+	if _, err := o.askAdmin(ctx, t, member, "ruok"); err != nil {
+		return fmt.Errorf("the admin server of zookeeper member %d does not answer (a release without Jetty's jars has none): %w", member, err)
+	}
+	return nil
+}
+
+// Snapshot has a member write a snapshot to its data directory, where it stays. It needs
+// all permissions on the root znode, which everyone has unless somebody changed that.
+func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (int64, error) {
+	header, err := o.askAdmin(ctx, t, member, "snapshot?streaming=false")
+	if err != nil {
+		return 0, fmt.Errorf("snapshot of zookeeper member %d: %w", member, err)
+	}
+	size, err := strconv.ParseInt(header.Get("snapshot_size"), 10, 64)
+	if err != nil || size <= 0 {
+		return 0, fmt.Errorf("snapshot of zookeeper member %d: the answer must have its size, got %q", member, header.Get("snapshot_size"))
+	}
+	return size, nil
+}
+
+// askAdmin sends a command, and returns the header of an answer with status 200.
+func (o *Options) askAdmin(ctx context.Context, t database.Target, member int, command string) (header http.Header, err error) {
+	url, err := o.adminURL(t, member, command)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Some name must be given; it counts for znodes with access of their own only.
+	user := "dbtester:dbtester"
+	if t.Auth != nil {
+		user = string(credentials(t.Auth))
+	}
+	r.Header.Set("Authorization", digestScheme+" "+user)
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxStatus))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("status %s: %.200q", resp.Status, strings.Join(strings.Fields(string(text)), " "))
+	}
+	return resp.Header, nil
+}
