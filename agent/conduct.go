@@ -63,6 +63,7 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	if p.disk, err = sysmetrics.DiskFacts(a.opts.WorkDir); err != nil {
 		s.log.Warn("file system of the work directory is unknown", "error", err)
 	}
+	p.free = sysmetrics.FreeBytes(s.agent.opts.WorkDir)
 	return p, nil
 }
 
@@ -364,6 +365,7 @@ func (p *planned) response(children []*pb.Child) (*pb.StartResponse, error) {
 		MountOptions:     p.disk.MountOptions,
 		DiskModel:        p.disk.Model,
 		DiskQueue:        p.disk.Queue,
+		FreeBytes:        p.free,
 		DiskDevice:       p.sampler.Device(),
 		NetworkInterface: p.sampler.Interface(),
 		Release:          releaseMessage(p.tools.release),

@@ -57,6 +57,7 @@ type planned struct {
 	// metrics is where the member reports numbers of itself; nil if it is not asked.
 	metrics *database.MetricsSource
 	disk    results.Disk // what the work directory lies on
+	free    int64        // bytes there that are free; 0 if that is not known
 }
 
 // planner turns requests into planned members, by the agent's options and the facts

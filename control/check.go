@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Check returns every reason, of all databases, why a run would fail before its
@@ -75,7 +77,13 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if err := agents.Reach(ctx); err != nil || !db.Steps.Start {
 		return err
 	}
-	if err := agents.Open(ctx, nil, nil); err != nil {
+	machines := make([]forecast.AgentMachine, len(db.Hosts))
+	if err := agents.Open(ctx, nil, func(member int, host *results.Host) {
+		machines[member] = forecast.AgentMachine{Agent: db.Hosts[member].Agent()}
+		if host != nil {
+			machines[member].Machine, machines[member].MemoryBytes = host.BootID, host.MemoryBytes
+		}
+	}); err != nil {
 		return err
 	}
 	plans, err := agents.Check(ctx, startRequests(o.Experiment, entry, db, 0))
@@ -83,9 +91,10 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	for i, reply := range plans {
 		if reply != nil {
 			errs = append(errs, checkReply(o.Experiment, db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
+			machines[i].Disk, machines[i].FreeBytes = reply.DiskDevice, reply.FreeBytes
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, forecast.CheckAgents(o.Experiment, db, machines))...)
 }
 
 // checkReply refuses the plan of an agent's member, in JSON, that the load does not fit.

@@ -20,28 +20,36 @@ const (
 
 // findings compares what a member needs with its limits, and with the machine.
 func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machine) (list []Finding) {
-	key, place := cause(e, db)
 	for _, need := range f.Needs {
-		limit, by := need.Limit, need.Option
+		limit, by, sure := need.Limit, need.Option, true
 		switch {
 		case limit > 0:
 		case here == nil:
 			continue
 		default:
 			limit, by = here.limit(need.Resource, len(db.Hosts))
+			sure = here.surely(need.Resource)
 		}
-		part := float64(need.Bytes) / float64(limit)
-		if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
-			continue
+		if one, found := finding(e, db, f, need, limit, by, sure); found {
+			list = append(list, one)
 		}
-		list = append(list, Finding{
-			Place: place,
-			Text:  key + ": " + db.Tag + ": " + text(f, need, limit, by),
-			// A classic file can't state what it expects, and some fill a store on purpose.
-			Refused: !e.Classic && part > surely && !f.Guessed && db.Load.Expect == (workload.Expect{}) && (need.Limit > 0 || here.surely(need.Resource)),
-		})
 	}
 	return list
+}
+
+// finding compares a need with a limit. sure is whether the limit surely holds.
+func finding(e *config.Experiment, db *config.Database, f Forecast, need database.Need, limit int64, by string, sure bool) (Finding, bool) {
+	part := float64(need.Bytes) / float64(limit)
+	if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
+		return Finding{}, false
+	}
+	key, place := cause(e, db)
+	return Finding{
+		Place: place,
+		Text:  key + ": " + db.Tag + ": " + text(f, need, limit, by),
+		// A classic file can't state what it expects, and some fill a store on purpose.
+		Refused: !e.Classic && part > surely && !f.Guessed && db.Load.Expect == (workload.Expect{}) && sure,
+	}, true
 }
 
 // expected reports whether a load expects as many failures as there are once a resource

@@ -158,6 +158,15 @@ func freeBytes(dir string) float64 {
 	return float64(s.Bavail) * float64(s.Bsize)
 }
 
+// FreeBytes returns the space that is free on a directory's file system for processes
+// without privileges, 0 if it is not known.
+func FreeBytes(dir string) int64 {
+	if free := freeBytes(dir); free > 0 { // not NaN
+		return int64(free)
+	}
+	return 0
+}
+
 // readTree sets the metrics of the processes.
 func (s *Sampler) readTree(sample *results.Sample) error {
 	var pids []int

@@ -1,0 +1,60 @@
+package forecast
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// AgentMachine is what the agent of a member reports of its machine. A fact that is 0 or
+// "" is not known.
+type AgentMachine struct {
+	// Agent is the agent's address.
+	Agent string
+	// Machine is equal for agents of one machine, and Disk for those with data on one
+	// disk of it.
+	Machine, Disk string
+	// MemoryBytes are the machine's, FreeBytes those that are free where the agent makes
+	// the member's directory.
+	MemoryBytes, FreeBytes int64
+}
+
+// CheckAgents compares what the data of a load needs with the machines of the members, in
+// their order. The error has a line for each whose memory or free disk is surely too
+// small.
+func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMachine) error {
+	f := Of(e, db, nil)
+	var errs []error
+	for _, m := range machines {
+		for _, need := range f.Needs {
+			limit, by := m.limit(need.Resource, machines)
+			if one, found := finding(e, db, f, need, limit, by, true); found && one.Refused {
+				errs = append(errs, errors.New(one.String()))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// limit is what a member on the machine has of a resource, and whose it is; 0 is not
+// known.
+func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int64, of string) {
+	n := int64(0)
+	for _, other := range all {
+		if other.Machine == m.Machine && (r != database.ResourceDisk || other.Disk == m.Disk) && m.Machine != "" {
+			n++
+		}
+	}
+	switch r {
+	case database.ResourceMemory:
+		limit, of = m.MemoryBytes, "the memory of the machine of agent "+m.Agent
+	case database.ResourceDisk:
+		limit, of = m.FreeBytes, "the free disk of agent "+m.Agent
+	}
+	if n > 1 {
+		of += fmt.Sprintf(", shared by %d members,", n)
+	}
+	return limit / max(n, 1), of
+}
