@@ -159,6 +159,28 @@ func (m *Machine) PageCache(w Span) Measure {
 	return cache
 }
 
+// Trough is the smallest value of a gauge in the window.
+func (m *Machine) Trough(w Span, get Gauge) Measure {
+	if m.Missing != "" {
+		return Missing("%s", m.Missing)
+	}
+	least, n := 0.0, int64(0)
+	first, end := m.within(w)
+	m.each(get, first, end, func(v float64) bool {
+		if v >= 0 {
+			if n == 0 || v < least {
+				least = v
+			}
+			n++
+		}
+		return true
+	})
+	if n == 0 {
+		return Missing("%s: not recorded during the load", m.Name)
+	}
+	return Measured(least, n)
+}
+
 // Peak is the largest value of a gauge in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
 	if m.Missing != "" {

@@ -34,6 +34,7 @@ func memberRows() []Row {
 		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), HumanSize))},
 		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), HumanSize))},
 		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), HumanSize))},
+		{Name: "MEMBER-LEAST-DISK-FREE", Unit: "bytes", Definition: "least free space during the load of the file system with a member's data; the member with the least, and which", Ours: true, Cell: attended(leastDiskFree)},
 		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
 		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
 	}
@@ -102,6 +103,18 @@ func largest(text func(float64) string, of func(*run.Run, *run.Machine) run.Meas
 		m, name := r.Machines.Largest(func(server *run.Machine) run.Measure { return of(r, server) })
 		return cellOf(m, func(v float64) string { return text(v) + " (" + name + ")" }).verbatim()
 	}
+}
+
+// leastDiskFree prints the least free disk of a member, and which member. Recordings of
+// older versions have none.
+func leastDiskFree(r *run.Run) Cell {
+	least, name := run.Inapplicable("the free disk was not recorded"), ""
+	for _, m := range r.Machines.Servers {
+		if free := m.Trough(r.Windows.Load, run.Of(metric.DiskFree)); free.Known() && (name == "" || free.Value < least.Value) {
+			least, name = free, m.Name
+		}
+	}
+	return cellOf(least, func(v float64) string { return HumanSize(v) + " (" + name + ")" }).verbatim()
 }
 
 func sampleCounts(r *run.Run) Cell {

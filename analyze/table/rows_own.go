@@ -40,6 +40,8 @@ func ownRows() []Row {
 		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were taken and not answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
 		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw"+inWindow, metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
 		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
+		most("MEMBER-DB-USED", "bytes", "part of the store's file that is in use at the end", metric.DBUsedBytes, HumanSize, last(metric.DBUsedBytes)),
+		most("MEMBER-MAX-HEAP", "bytes", "memory that a member's runtime had allocated, once a second", metric.HeapBytes, HumanSize, peak(metric.HeapBytes)),
 		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
 		{section: sectionMembers, Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
 			Definition: "mean time of an answer with a member's own metrics, one each second, and its size; of the member with the longest, and which; questions without an answer are counted",

@@ -24,6 +24,7 @@ const (
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
 	moreJars       = 3_005_010 // the server's pom leaves out jars that it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2
+	adminVersion   = 3_009_000 // the admin server takes snapshots
 )
 
 // Recipes returns the official archive and then the jars of Maven Central.
@@ -62,13 +63,19 @@ func mavenJars(version string, number int) (install.Maven, error) {
 	if err != nil {
 		return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
 	}
+	admin := []byte(nil)
+	if number >= adminVersion {
+		if admin, err = release.ReadFile("release/admin.xml"); err != nil {
+			return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+		}
+	}
 	logback := "1.2.13" // the last that goes with SLF4J 1.7
 	if number >= logbackVersion {
 		logback = "1.3.15"
 	}
 	m := install.Maven{
 		About:    install.About{Source: "https://central.sonatype.com/artifact/org.apache.zookeeper/zookeeper", Needs: []string{toolJava}},
-		POM:      strings.ReplaceAll(string(pom), "{logback}", logback),
+		POM:      strings.NewReplacer("{logback}", logback, "<!-- {admin} -->", strings.TrimSpace(string(admin))).Replace(string(pom)),
 		Artifact: "org.apache.zookeeper:zookeeper",
 		Tool:     toolJars,
 	}

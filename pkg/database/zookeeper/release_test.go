@@ -15,8 +15,8 @@ func TestRecipes(t *testing.T) {
 		lacks   string
 		sums    bool
 	}{
-		{"3.9.5", "archive maven", []string{"snappy-java", "metrics-core", "<version>1.3.15<"}, "{logback}", true},
-		{"v3.8.6", "archive maven", []string{"snappy-java", "<version>1.3.15<"}, "{logback}", false},
+		{"3.9.5", "archive maven", []string{"snappy-java", "metrics-core", "<version>1.3.15<", "jetty-servlet"}, "{admin}", true},
+		{"v3.8.6", "archive maven", []string{"snappy-java", "<version>1.3.15<"}, "jetty", false},
 		{"3.7.2", "archive maven", []string{"snappy-java", "<version>1.2.13<"}, "{logback}", false},
 		{"3.5.10", "archive maven", []string{"<version>1.2.13<"}, "{logback}", false},
 		{"3.5.9", "archive maven", nil, "logback", false},
