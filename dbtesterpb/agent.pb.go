@@ -1051,7 +1051,10 @@ type StartResponse struct {
 	DiskModel    string `protobuf:"bytes,10,opt,name=disk_model,json=diskModel,proto3" json:"disk_model,omitempty"`
 	DiskQueue    string `protobuf:"bytes,11,opt,name=disk_queue,json=diskQueue,proto3" json:"disk_queue,omitempty"`
 	// limits are those that the member has, or will have after a dry run; absent without any.
-	Limits        *Limits `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *Limits `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
+	// free_bytes is the free space of the file system of the member's data, before it
+	// starts; 0 if unknown.
+	FreeBytes     int64 `protobuf:"varint,13,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1168,6 +1171,13 @@ func (x *StartResponse) GetLimits() *Limits {
 		return x.Limits
 	}
 	return nil
+}
+
+func (x *StartResponse) GetFreeBytes() int64 {
+	if x != nil {
+		return x.FreeBytes
+	}
+	return 0
 }
 
 // Child is one process of the member.
@@ -2033,7 +2043,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\fthrottled_ns\x18\x02 \x01(\x03R\vthrottledNs\x12\x1d\n" +
 	"\n" +
 	"peak_bytes\x18\x03 \x01(\x03R\tpeakBytes\x12\x1b\n" +
-	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\xc3\x03\n" +
+	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\xe2\x03\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
@@ -2050,7 +2060,9 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	" \x01(\tR\tdiskModel\x12\x1d\n" +
 	"\n" +
 	"disk_queue\x18\v \x01(\tR\tdiskQueue\x12*\n" +
-	"\x06limits\x18\f \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\"\x83\x01\n" +
+	"\x06limits\x18\f \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\x12\x1d\n" +
+	"\n" +
+	"free_bytes\x18\r \x01(\x03R\tfreeBytes\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
