@@ -64,6 +64,7 @@ func (m *memory) sums() (t results.Totals) {
 		t.Unsent += r.Unsent
 		t.Queued += r.Queued
 		t.Late += r.Late
+		t.BytesWritten += r.WrittenBytes
 	}
 	return t
 }

@@ -69,11 +69,11 @@ func TestIntervalHeader(t *testing.T) {
 	const begin = "second,step,phase,operation,clients,due,sent,ok,failed,unknown,shed,unsent,queued,late,backlog,in_flight,keys_cumulative," +
 		"response_ok_count,response_ok_sum_ns,response_ok_sum_sq_ms2,response_ok_min_ns,response_ok_max_ns," +
 		"response_ok_p50_ns,response_ok_p90_ns,response_ok_p99_ns,response_ok_p999_ns,response_failed_count,"
-	if !strings.HasPrefix(header, begin) || !strings.HasSuffix(header, ",service_unknown_p999_ns,waiting_ns,client_gap_ns\n") {
+	if !strings.HasPrefix(header, begin) || !strings.HasSuffix(header, ",service_unknown_p999_ns,waiting_ns,client_gap_ns,written_bytes\n") {
 		t.Errorf("header: %s", header)
 	}
-	if n := strings.Count(header, ",") + 1; n != 17+6*9+2 {
-		t.Errorf("%d columns, want %d", n, 17+6*9+2)
+	if n := strings.Count(header, ",") + 1; n != 17+6*9+3 {
+		t.Errorf("%d columns, want %d", n, 17+6*9+3)
 	}
 	rows, err := ReadIntervals(path)
 	if err != nil || len(rows) != 0 {
