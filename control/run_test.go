@@ -40,7 +40,7 @@ databases:
 	if run.State != results.StateComplete || run.Error != "" || run.Tag != "fake-it" || run.Leader != 0 {
 		t.Errorf("run: %+v", run)
 	}
-	if want := (results.Totals{Offered: 900, Sent: 900, OK: 900}); *run.Totals != want {
+	if want := (results.Totals{Offered: 900, Sent: 900, OK: 900, BytesWritten: 900 * 96}); *run.Totals != want {
 		t.Errorf("totals %+v, want %+v", *run.Totals, want)
 	}
 	if want := (results.Keys{After: 900, MinAdded: 900, MaxAdded: 900}); *run.Keys != want {
@@ -246,7 +246,7 @@ func TestLoads(t *testing.T) {
 			rest: small + "databases: {fake: {options: {fail_every: 10, lose_every: 7}}}\n",
 			check: func(t *testing.T, rec record) {
 				// Of 300 writes every 10th is refused, and every 7th of the rest lost.
-				want := results.Totals{Offered: 300, Sent: 300, OK: 232, Failed: 30, Unknown: 38}
+				want := results.Totals{Offered: 300, Sent: 300, OK: 232, Failed: 30, Unknown: 38, BytesWritten: 232 * 96}
 				if *rec.run.Totals != want {
 					t.Errorf("totals %+v, want %+v", *rec.run.Totals, want)
 				}

@@ -137,7 +137,7 @@ func TestClosedLoopCountsEveryRequest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("run the step: %v", err)
 	}
-	want := results.Totals{Offered: 20_000, Sent: 20_000, OK: 20_000}
+	want := results.Totals{Offered: 20_000, Sent: 20_000, OK: 20_000, BytesWritten: 20_000 * 48}
 	if got := rec.Totals(); got != want {
 		t.Errorf("totals: %s", cmp.Diff(want, got))
 	}
@@ -215,7 +215,7 @@ func TestFirstRequestIsNotQueued(t *testing.T) {
 		if err != nil {
 			t.Fatalf("run the step: %v", err)
 		}
-		if got, want := rec.Totals(), (results.Totals{Offered: 100, Sent: 100, OK: 100}); got != want || rec.Lateness().N != 100 {
+		if got, want := rec.Totals(), (results.Totals{Offered: 100, Sent: 100, OK: 100, BytesWritten: 100 * 48}); got != want || rec.Lateness().N != 100 {
 			t.Errorf("%+v with %d latenesses, want nothing queued", got, rec.Lateness().N)
 		}
 	})

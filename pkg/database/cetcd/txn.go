@@ -97,6 +97,8 @@ func readTxn(r *request) ([]txnOp, error) {
 	case err != nil:
 		return nil, badRequest("read body: %v", err)
 	case len(body) > maxTxnBody:
+		// A client that is still sending would find the connection reset and not the answer.
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, 16*maxTxnBody))
 		return nil, answer{http.StatusRequestEntityTooLarge, fmt.Sprintf(saysTooLarge, maxTxnBody)}
 	}
 	var ops []txnOp

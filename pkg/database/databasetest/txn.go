@@ -19,7 +19,9 @@ func txnCase(t *testing.T, f *fixture) {
 	}
 	f.part(t, "one key", func(t *testing.T) { txnOfOne(t, f, client, txn) })
 	f.part(t, "race", func(t *testing.T) { txnRace(t, f) })
-	f.part(t, "many versions", func(t *testing.T) { txnVersions(t, f) })
+	if _, many := client.(database.ManyVersions); many {
+		f.part(t, "many versions", func(t *testing.T) { txnVersions(t, f) })
+	}
 	limiter, several := f.driver.(database.TxnLimiter)
 	if !several {
 		return
@@ -67,10 +69,7 @@ func txnVersions(t *testing.T, f *fixture) {
 	target := f.Target()
 	target.MaxBytes = 100
 	client := f.dial(t, target)
-	reader, ok := client.(database.ManyVersions)
-	if !ok {
-		return
-	}
+	reader := client.(database.ManyVersions)
 	base := string(f.key())
 	var keys [][]byte
 	var want []int64
