@@ -38,7 +38,7 @@ bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 filled: build ## throughput and p99 of etcd, ZooKeeper and Consul on this machine, holding 0, 1 and 4 GiB: results/stores-that-hold-*; about ten minutes, on an idle machine with 24 GiB
-	bin/dbtester control --local --config test-results/filled/experiment.yaml && bin/dbtester analyze "$$(ls -td results/stores-that-hold-*/*/ | head -1)"
+	bin/dbtester control --local --config test-results/filled.yaml && bin/dbtester analyze "$$(ls -td results/stores-that-hold-*/*/ | head -1)"
 
 bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and of each database; needs nginx and wrk; about twenty minutes
 	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md

@@ -24,11 +24,11 @@ func TestCheckAgents(t *testing.T) {
 		{"room enough", func([]forecast.AgentMachine) {}, nil},
 		{"nothing known", func(m []forecast.AgentMachine) { clear(m) }, nil},
 		{"one small disk", func(m []forecast.AgentMachine) { m[1].FreeBytes = 1 << 30 },
-			[]string{"of disk on each member, and the free disk of agent b:3500 is 1.0 GiB"}},
+			[]string{"of disk on each member, and the free disk of agent b:3500 is 1.1 GB"}},
 		{"a small memory", func(m []forecast.AgentMachine) { m[2].MemoryBytes = 100 << 20 },
-			[]string{"of memory on each member, and the memory of the machine of agent c:3500 is 100 MiB"}},
+			[]string{"of memory on each member, and the memory of the machine of agent c:3500 is 105 MB"}},
 		{"two on one disk", func(m []forecast.AgentMachine) { m[1].Machine, m[0].FreeBytes, m[1].FreeBytes = "a", 3<<30, 3<<30 },
-			[]string{"the free disk of agent a:3500, shared by 2 members, is 1.5 GiB", "the free disk of agent b:3500, shared by 2 members, is 1.5 GiB"}},
+			[]string{"the free disk of agent a:3500, shared by 2 members, is 1.6 GB", "the free disk of agent b:3500, shared by 2 members, is 1.6 GB"}},
 		{"two disks of one machine", func(m []forecast.AgentMachine) { m[1].Machine, m[1].Disk = "a", "sdb" }, nil},
 	} {
 		machines := []forecast.AgentMachine{roomy("a"), roomy("b"), roomy("c")}
