@@ -18,7 +18,7 @@ const (
 	control = .5
 	// convincing is the Bayes factor from which stalls depend on the rate, and unlikely
 	// the one below which no more windows are spent on the question.
-	convincing = 20
+	convincing = 60
 	unlikely   = 1. / 8
 )
 
