@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/choose"
+	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
@@ -47,7 +49,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	}
 	d := &document{
 		Report: &Report{
-			Dir: out.dir, Headline: headline.Of(in.runs, in.marks), Table: table.New(in.runs), Shown: table.Merged(in.runs), Marks: in.marks, Unread: in.unread,
+			Dir: out.dir, Headline: screenOf(in.runs, in.marks, o), Table: table.New(in.runs), Shown: table.Merged(in.runs), Marks: in.marks, Unread: in.unread,
 			errors: errorsOf(in.runs), failures: failuresOf(trials.Groups(in.runs)), said: saidOf(in.runs), summary: table.Summaries(in.runs),
 		},
 		runs: in.runs, folders: in.folders, out: out,
@@ -73,7 +75,14 @@ func FirstScreen(ctx context.Context, o Options) (*headline.Headline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
-	return headline.Of(in.runs, in.marks), nil
+	return screenOf(in.runs, in.marks, o), nil
+}
+
+// screenOf returns the first screen, with the curves of sweeps and the answer to a need.
+func screenOf(runs []*run.Run, marks []run.Mark, o Options) *headline.Headline {
+	h := headline.Of(runs, marks)
+	h.Sweeps, h.Choice = curve.Of(runs), choose.Of(runs, marks, o.Need)
+	return h
 }
 
 // titleOf returns the title and description of the report: those that were asked for,

@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Options name the records to analyze and the place of the report.
@@ -22,6 +23,8 @@ type Options struct {
 	// Labels name runs by their folders as they are in Folders: the columns of a folder
 	// with one database have the label, of several the label and the tag.
 	Labels map[string]string
+	// Need replaces the need of the experiments, nil keeps it.
+	Need *workload.Need
 	// Plots are the time plots to draw.
 	Plots []Plot
 }

@@ -35,6 +35,9 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	if known.WorkDir != "" {
 		fmt.Fprintf(w, "%s below %s\n", dryRunDir, known.WorkDir)
 	}
+	if text := sweepText(e); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	dryRunUpload(w, o)
 	errs := []error{shared.CheckSpeed(e, o.FullSpeed)}
 	var forecasts []forecast.Forecast
@@ -48,6 +51,40 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	}
 	fmt.Fprintf(w, "\nexpected duration in total: %s, without starts and stops\n", forecast.Total(e, forecasts))
 	return errors.Join(errs...)
+}
+
+// sweepText describes the sweep of an experiment by its points, and how many runs it is;
+// "" without a sweep.
+func sweepText(e *config.Experiment) string {
+	var key workload.SweepKey
+	var points []string
+	down := ""
+	for _, d := range e.Databases {
+		if d.Swept == nil {
+			continue
+		}
+		key = d.Swept.Key
+		if !key.Stepped() {
+			points = append(points, d.Swept.Text)
+			continue
+		}
+		for _, s := range d.Load.Steps {
+			switch {
+			case s.Down:
+				down = " and down again"
+			case key == workload.SweepRate:
+				points = append(points, fmt.Sprintf("%v", s.Rate))
+			default:
+				points = append(points, fmt.Sprint(s.Clients))
+			}
+		}
+		break // all have the same steps
+	}
+	if key == "" {
+		return ""
+	}
+	return fmt.Sprintf("sweep over %s: %s%s, %s in all", key, strings.Join(slices.Compact(points), ", "), down,
+		english.Plural(len(e.Databases)*max(e.Trials, 1), "run", ""))
 }
 
 // dryRunUpload writes whether an upload that is asked for would be carried out.

@@ -68,8 +68,9 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 		return nil, err
 	}
 	var steps []judge.Step
+	swept := run.Swept != nil && run.Swept.Key == workload.SweepRate // past what is served, on purpose
 	for _, r := range run.Steps {
-		s := judge.Step{Index: r.Index, Clients: r.Clients, Rated: r.Rate > 0, Overloads: r.RateEnd > 0,
+		s := judge.Step{Index: r.Index, Clients: r.Clients, Rated: r.Rate > 0, Overloads: r.RateEnd > 0 || swept, Swept: swept,
 			Excused: excused[r.Index], Waiting: waiting(run, r)}
 		if i := slices.IndexFunc(sum.Steps, func(s results.StepSummary) bool { return s.Step == r.Index }); i >= 0 {
 			m := sum.Steps[i]

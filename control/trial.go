@@ -44,7 +44,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	t.manifest = &results.Manifest{
 		Format: results.FormatVersion, State: results.StateRunning, Title: e.Title, Description: e.Description,
 		Started: started, RunID: newRunID(), Seed: e.Seed, Local: t.opts.Local, Trial: t.number, Trials: max(e.Trials, 1),
-		Tool: t.opts.Tool, Client: t.client, SelfCheck: t.opts.SelfCheck, Config: resolved,
+		Tool: t.opts.Tool, Client: t.client, SelfCheck: t.opts.SelfCheck, Config: resolved, Need: e.Need,
 		Validity: slices.Concat(judge.SelfCheck(t.opts.SelfCheck, t.client), judgeUpload(t.opts), judgeLinks(t.opts)),
 	}
 	if err := t.folder.WriteManifest(t.manifest); err != nil {

@@ -84,16 +84,25 @@ func kneeFigures(d *Data) []figure.Figure {
 		f.Subtitle = "A point for each number of clients"
 	}
 	for _, r := range d.Runs {
-		s := d.line(r)
+		up, down := d.line(r), d.line(r)
+		down.Name, down.Dash, down.Thin = down.Name+", down again", figure.Dashed, true
 		for _, g := range r.Stages {
 			p99, throughput := g.Latency.Due.Quantile(.99), g.Throughput.Average
 			if !p99.Known() || p99.AtLeast() || p99.Words != "" || !throughput.Known() {
 				continue
 			}
-			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, label(g))
+			s, text := &up, label(g)
+			if g.Down { // its values are those of the way up
+				s, text = &down, ""
+				up.Marker, down.Marker = upMarker, downMarker
+			}
+			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, text)
 		}
-		if len(s.X) > 1 {
-			f.Series = append(f.Series, s)
+		if len(up.X) > 1 {
+			f.Series = append(f.Series, up)
+		}
+		if len(up.X) > 1 && len(down.X) > 0 {
+			f.Series = append(f.Series, down)
 		}
 	}
 	if len(f.Series) == 0 {

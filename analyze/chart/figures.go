@@ -20,6 +20,7 @@ import (
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
 		capacityFigures,
+		sweepFigures,
 		clientFigures,
 		kneeFigures,
 		boxFigures,

@@ -68,6 +68,9 @@ func (f Figure) columns() []column {
 		columns = append(columns, column{name, series, text})
 	}
 	for n, s := range f.Series {
+		if f.PanelY != nil { // panels of different quantities
+			s.Name += ", " + f.Panels[s.Panel]
+		}
 		add(s.Name, n, func(i int) string { return number(s.Y[i]) })
 		if s.Labels != nil {
 			add(s.Name+" label", n, func(i int) string { return s.Labels[i] })

@@ -72,6 +72,8 @@ type Figure struct {
 	// the same scales, and each with its own series, steps, stretches and events. Empty:
 	// one plot of all.
 	Panels []string
+	// PanelY, when not nil, gives every panel a vertical axis of its own in place of Y.
+	PanelY []Axis
 	// Steps are thin vertical lines where the load changed.
 	Steps []Boundary
 	// Grey are stretches of the X axis with a grey background.
@@ -94,6 +96,8 @@ type Axis struct {
 	// Min and Max fix an end of the axis; values outside are clipped. By default a
 	// linear Y axis starts at 0 unless there are values below.
 	Min, Max *float64
+	// Names replace the labels of values of Points on the X axis.
+	Names map[float64]string
 }
 
 // Dash distinguishes the statistics of a database.
@@ -254,12 +258,15 @@ func (f Figure) check() error {
 	if len(f.Panels) > 0 && (f.Kind == Bars || f.Kind == Heat) {
 		wrong("a figure of this kind has no panels")
 	}
+	if f.PanelY != nil && len(f.PanelY) != len(f.Panels) {
+		wrong("%d vertical axes for %d panels", len(f.PanelY), len(f.Panels))
+	}
 	for _, e := range f.Events {
 		if e.Key < 0 || e.N < 0 || !finite(e.N) {
 			wrong("event %q has the key %d and the number %v", e.Kind, e.Key, e.N)
 		}
 	}
-	for _, axis := range []Axis{f.X, f.Y} {
+	for _, axis := range append([]Axis{f.X, f.Y}, f.PanelY...) {
 		if err := axis.check(); err != nil {
 			wrong("axis %q: %v", axis.Label, err)
 		}

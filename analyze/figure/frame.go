@@ -27,9 +27,13 @@ func (p *page) drawPlot(d pen, last bool) {
 }
 
 func (p *page) drawAxisTitles(d pen) {
+	p.drawVerticalTitle(d)
+	p.plot.drawHorizontalLabel(d, p.X)
+}
+
+func (p *page) drawVerticalTitle(d pen) {
 	middle := (p.plot.top + p.plot.bottom) / 2
 	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
-	p.plot.drawHorizontalLabel(d, p.X)
 }
 
 // drawGrey draws the stretches, as far as they lie inside the plot.

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -35,9 +36,10 @@ const (
 func (p *page) newLegend(width vg.Length) legend {
 	var l legend
 	room := width - sampleWidth(p.Kind) - sampleGap
-	for _, s := range p.Series {
+	for i, s := range p.Series {
 		name := s.Name
-		if name == "" {
+		again := func(o Series) bool { return p.PanelY != nil && o.Name == s.Name }
+		if name == "" || slices.ContainsFunc(p.Series[:i], again) {
 			continue
 		}
 		if !p.empty && !p.plot.drawable(p.Kind, s) {

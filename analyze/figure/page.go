@@ -164,7 +164,11 @@ func (p *page) leftOfPlot() vg.Length {
 	if p.Kind == Bars {
 		return categoryWidth(p.Figure)*spread + 2*tickGap
 	}
-	room := tickType.widest(labels(p.plot.y.ticks)) + tickGap
+	texts := labels(p.plot.y.ticks)
+	for i := range p.PanelY {
+		texts = append(texts, labels(newPlane(p.ofPanel(i)).y.ticks)...)
+	}
+	room := tickType.widest(texts) + tickGap
 	if p.Y.title() != "" {
 		room += labelType.height() + tickGap
 	}

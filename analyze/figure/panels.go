@@ -18,15 +18,28 @@ var panelType = typeface{size: 13, bold: true, color: ink}
 func (p *page) newPanels() (all []page) {
 	for i := range p.Panels {
 		one := *p
-		one.Panels, one.panels = nil, nil
-		one.Series = slices.DeleteFunc(slices.Clone(p.Series), func(s Series) bool { return s.Panel != i })
-		one.Figure.Steps = slices.DeleteFunc(slices.Clone(p.Figure.Steps), func(b Boundary) bool { return b.Panel != i })
-		one.Grey = slices.DeleteFunc(slices.Clone(p.Grey), func(s Stretch) bool { return s.Panel != i })
-		one.Events = slices.DeleteFunc(slices.Clone(p.Events), func(e Event) bool { return e.Panel != i })
+		one.Figure, one.panels = p.ofPanel(i), nil
 		one.steps = one.placeSteps()
+		if p.PanelY != nil {
+			one.plot.y = newPlane(one.Figure).y
+		}
 		all = append(all, one)
 	}
 	return all
+}
+
+// ofPanel returns what one panel shows.
+func (f Figure) ofPanel(i int) Figure {
+	one := f
+	if f.PanelY != nil {
+		one.Y = f.PanelY[i]
+	}
+	one.Panels, one.PanelY = nil, nil
+	one.Series = slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return s.Panel != i })
+	one.Steps = slices.DeleteFunc(slices.Clone(f.Steps), func(b Boundary) bool { return b.Panel != i })
+	one.Grey = slices.DeleteFunc(slices.Clone(f.Grey), func(s Stretch) bool { return s.Panel != i })
+	one.Events = slices.DeleteFunc(slices.Clone(f.Events), func(e Event) bool { return e.Panel != i })
+	return one
 }
 
 // above is the room over the plot of a panel.
@@ -68,6 +81,12 @@ func (p *page) drawPanels(d pen) {
 		c := curves{Figure: one.Figure, plot: one.plot}
 		c.draw(d)
 		d.text(panelType, one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45, fromLeft, p.Panels[i])
+		if p.PanelY != nil {
+			one.drawVerticalTitle(d)
+		}
 	}
-	p.drawAxisTitles(d)
+	if p.PanelY == nil {
+		p.drawVerticalTitle(d)
+	}
+	p.plot.drawHorizontalLabel(d, p.X)
 }

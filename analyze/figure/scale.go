@@ -284,5 +284,10 @@ func pointScale(a Axis, values []float64, ticks int) scale {
 	if distinct = slices.Compact(distinct); len(distinct) > 0 && len(distinct) <= 12 {
 		s.ticks = labelled(a.Unit, distinct)
 	}
+	for i, t := range s.ticks {
+		if name, ok := a.Names[t.value]; ok {
+			s.ticks[i].label = name
+		}
+	}
 	return s
 }

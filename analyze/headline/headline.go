@@ -7,6 +7,8 @@ package headline
 import (
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/choose"
+	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/analyze/trials"
@@ -21,6 +23,9 @@ type Headline struct {
 	Unequal []string `json:"unequal"`
 	Columns []Column `json:"columns"`
 	Rows    []Row    `json:"rows"`
+	// Sweeps are the curves of sweeps, Choice the answer to a need; empty without any.
+	Sweeps []curve.Sweep  `json:"sweeps,omitempty"`
+	Choice *choose.Choice `json:"choice,omitempty"`
 }
 
 // Column is one database of one experiment, all of its trials together.
@@ -31,6 +36,9 @@ type Column struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
+	// Point is the column's point of a sweep, such as "3 members"; columns with different
+	// ones are not compared. It is "" for a column that is no point.
+	Point string `json:"point,omitempty"`
 	// Trials counts the runs of the column.
 	Trials int `json:"trials"`
 	// Tags are the runs of the column by their names in the tables of single trials.
@@ -94,22 +102,29 @@ type Cell struct {
 func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	groups := trials.Groups(runs)
 	names := trials.Names(groups)
-	h := &Headline{Trust: trustOf(groups, marks), Unequal: table.Unequal(runs, names)}
+	h := &Headline{Trust: trustOf(groups, marks), Unequal: unequal(runs, names)}
 	for i, header := range table.Headers(groups) {
 		h.Columns = append(h.Columns, columnOf(groups[i], header, marks))
 	}
+	if len(h.points()) == len(h.Columns) { // nothing else can be compared
+		for i := range h.Columns {
+			h.Columns[i].Point = ""
+		}
+	}
 	for _, d := range definitions() {
 		if row := rowOf(d, groups); slices.ContainsFunc(row.Cells, Cell.applies) {
-			row.compare(h.Columns)
+			for _, point := range h.points() {
+				row.compare(h.Columns, point)
+			}
 			h.Rows = append(h.Rows, row)
 		}
 	}
-	h.Verdict = h.verdict(groups)
+	h.Verdict = h.verdicts(groups)
 	return h
 }
 
 func columnOf(g trials.Group, header table.Header, marks []run.Mark) Column {
-	c := Column{Name: g.Name, Text: header.Text, Dated: header.Dated, Trials: header.Trials, Valid: true, title: g.Title()}
+	c := Column{Name: g.Name, Text: header.Text, Dated: header.Dated, Trials: header.Trials, Valid: true, title: g.Title(), Point: pointOf(g.Runs[0])}
 	for _, r := range g.Runs {
 		c.Tags = append(c.Tags, r.Info.Tag)
 	}
@@ -168,11 +183,11 @@ func cellOf(d definition, g trials.Group) Cell {
 	return c
 }
 
-// compare sets the ratios to the best valid column.
-func (r *Row) compare(columns []Column) {
+// compare sets the ratios to the best valid column of a point.
+func (r *Row) compare(columns []Column, point string) {
 	var comparable []int
 	for i, c := range r.Cells {
-		if c.Value != nil && columns[i].Valid {
+		if c.Value != nil && columns[i].Valid && columns[i].Point == point {
 			comparable = append(comparable, i)
 		}
 	}

@@ -15,6 +15,12 @@ func (h *Headline) Text() string {
 		b.WriteString(table.Fold(line, table.NoteWidth, "    ") + "\n")
 	}
 	b.WriteString("\n" + h.frame())
+	if h.Choice != nil {
+		b.WriteString("\n" + h.Choice.Text())
+	}
+	for i := range h.Sweeps {
+		b.WriteString(h.Sweeps[i].Text())
+	}
 	if lines := h.Reasons(); len(lines) > 0 {
 		b.WriteString("\n")
 		for _, line := range lines {
@@ -27,7 +33,11 @@ func (h *Headline) Text() string {
 // Top returns the lines above the numbers: the verdict, how far to trust it, and the
 // settings that differ.
 func (h *Headline) Top() []string {
-	lines := []string{"Verdict: " + h.Verdict, "Trust: " + h.Trust.Text}
+	lines := []string{"Verdict: " + h.Verdict}
+	if h.Choice != nil {
+		lines = append(lines, "Need: "+h.Choice.Verdict)
+	}
+	lines = append(lines, "Trust: "+h.Trust.Text)
 	for _, line := range h.Unequal {
 		lines = append(lines, "UNEQUAL "+line)
 	}
@@ -154,7 +164,16 @@ func (h *Headline) Markdown() string {
 		}
 		b.WriteString("\n")
 	}
+	if h.Choice != nil {
+		b.WriteString(h.Choice.Markdown())
+	}
+	for i := range h.Sweeps {
+		b.WriteString(h.Sweeps[i].Markdown())
+	}
 	if lines := h.Reasons(); len(lines) > 0 {
+		if h.Choice != nil || len(h.Sweeps) > 0 {
+			b.WriteString("\n## What weakens the numbers\n")
+		}
 		b.WriteString("\n")
 		for _, text := range lines {
 			b.WriteString("- " + line(text) + "\n")

@@ -181,6 +181,29 @@ func (m *Machine) Trough(w Span, get Gauge) Measure {
 	return Measured(least, n)
 }
 
+// GrowthWithin is how much a counter grew in exactly the window: at its ends the counter
+// is interpolated between two samples. It is for windows of few seconds, of which the
+// samples around them are a considerable part.
+func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
+	whole := m.Growth(w, get)
+	if !whole.Known() {
+		return whole
+	}
+	first, end := m.during(w)
+	values := make([]float64, 0, end-first)
+	m.each(get, first, end, func(v float64) bool {
+		values = append(values, v)
+		return true
+	})
+	times := m.Samples.Times[first:end]
+	at := func(t int64) float64 {
+		i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
+		part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
+		return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
+	}
+	return Measured(at(w.To)-at(w.From), whole.N)
+}
+
 // Peak is the largest value of a gauge in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
 	if m.Missing != "" {

@@ -73,7 +73,7 @@ func (r *Run) Mixed() bool {
 // both.
 func (r *Run) StepLabel(s results.Step) string {
 	rates := r.Info.SteppedRates()
-	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates)
+	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates) + downText(s.Down)
 }
 
 // ForgetSamples drops what only tables and series need: all samples except the last of

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -17,6 +18,8 @@ type Stage struct {
 	Label   string
 	Clients int
 	Rate    [2]float64 // at the start and the end, requests per second; 0: a closed loop
+	// Down: the stage is of a sweep's way back.
+	Down bool
 	// Steps are the indexes of the stage's steps.
 	Steps      []int
 	Throughput Throughput
@@ -31,10 +34,10 @@ type Stage struct {
 // stagesOf groups steps by their clients and rates, in the order of the load.
 func stagesOf(steps []results.Step) (out []*Stage) {
 	for _, s := range steps {
-		at := slices.IndexFunc(out, func(g *Stage) bool { return g.Clients == s.Clients && g.Rate == rateOf(s) })
+		at := slices.IndexFunc(out, func(g *Stage) bool { return g.Clients == s.Clients && g.Rate == rateOf(s) && g.Down == s.Down })
 		if at < 0 {
 			at = len(out)
-			out = append(out, &Stage{Clients: s.Clients, Rate: rateOf(s)})
+			out = append(out, &Stage{Clients: s.Clients, Rate: rateOf(s), Down: s.Down})
 		}
 		out[at].Steps = append(out[at].Steps, s.Index)
 	}
@@ -43,7 +46,7 @@ func stagesOf(steps []results.Step) (out []*Stage) {
 	}
 	clients, rates := several(func(g *Stage) any { return g.Clients }), several(func(g *Stage) any { return g.Rate })
 	for _, g := range out {
-		g.Label = stageLabel(g.Clients, g.Rate, clients, rates)
+		g.Label = stageLabel(g.Clients, g.Rate, clients, rates) + downText(g.Down)
 	}
 	return out
 }
@@ -58,6 +61,14 @@ func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) s
 		parts = append(parts, RateText(rate[0], rate[1]))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// downText ends the label of a sweep's way back.
+func downText(down bool) string {
+	if down {
+		return ", down"
+	}
+	return ""
 }
 
 // Staged reports whether the load had several stages, so that no number is of all its
@@ -94,6 +105,80 @@ func stepsOf(record *results.DatabaseRun, summaries []results.StepSummary) []res
 	return steps
 }
 
+// SpansOf returns the measured windows of a stage.
+func (r *Run) SpansOf(g *Stage) (spans []Span) {
+	if len(r.Stages) == 1 {
+		return r.Windows.MeasuredSpans()
+	}
+	for _, s := range r.Info.Record.Steps {
+		if slices.Contains(g.Steps, s.Index) && !s.End.IsZero() {
+			from, to := r.Info.Record.Measured(s)
+			spans = append(spans, Span{from.UnixNano(), to.UnixNano()})
+		}
+	}
+	return spans
+}
+
+// ServerRate is how much a counter of all members' processes together grew per second in
+// the measured windows of a stage.
+func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
+	sum, seconds := Measured(0, 0), 0.0
+	switch {
+	case r.Info.Unattended():
+		return Missing(NoAgents)
+	case r.Info.Limited:
+		return Inapplicable("classic files do not hold this counter")
+	case len(r.Machines.Servers) == 0:
+		return noServer
+	}
+	for _, span := range r.SpansOf(g) {
+		for _, server := range r.Machines.Servers {
+			one := server.GrowthWithin(span, Of(n))
+			if !one.Known() {
+				return one
+			}
+			sum.Value += one.Value
+			sum.N += one.N
+		}
+		seconds += span.seconds()
+	}
+	if seconds == 0 {
+		return Missing("the measured window was not recorded")
+	}
+	return sum.Times(1 / seconds)
+}
+
+// CPUPer1000 is the CPU time of all members' processes in the measured windows of a
+// stage, in seconds for each thousand requests that ended ok in them.
+func (r *Run) CPUPer1000(g *Stage) Measure {
+	cpu, ok := r.ServerRate(g, metric.CPUSeconds), g.Throughput.Average
+	switch {
+	case !cpu.Known():
+		return cpu
+	case !ok.Known():
+		return ok
+	case ok.Value == 0:
+		return Missing("no request ended ok")
+	}
+	return cpu.Times(1000 / ok.Value)
+}
+
+// ServerMemory is the largest mean over the servers of a second's resident memory in the
+// measured windows of a stage, in bytes.
+func (r *Run) ServerMemory(g *Stage) Measure {
+	largest := Missing("no second of the step was sampled on every server")
+	for _, span := range r.SpansOf(g) {
+		one := r.Machines.MeanPeak(span, Of(metric.RSSBytes))
+		if !one.Known() {
+			return one
+		}
+		if !largest.Known() || one.Value > largest.Value {
+			largest = one
+		}
+	}
+	return largest
+}
+
 // ClientStage is the part of a load with one number of clients.
 type ClientStage struct {
 	Clients int
@@ -118,7 +203,7 @@ func (r *Run) ByClients() []ClientStage {
 	}
 	for i := range stages {
 		one := &stages[i]
-		of := slices.DeleteFunc(slices.Clone(r.Stages), func(g *Stage) bool { return g.Clients != one.Clients })
+		of := slices.DeleteFunc(slices.Clone(r.Stages), func(g *Stage) bool { return g.Clients != one.Clients || g.Down })
 		switch len(of) {
 		case 0:
 		case 1:

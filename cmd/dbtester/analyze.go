@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/analyze/choose"
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/index"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/plaintext"
@@ -28,6 +30,7 @@ type analyzeFlags struct {
 	labels  []string // --label RUN=NAME
 	out     string
 	summary bool
+	need    string
 	upload  string
 	create  bool // the bucket of upload
 	project string
@@ -46,6 +49,7 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.title, "title", "", "title of the report (default: that of the experiments)")
 	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "RUN=NAME: name the columns of a run, which is given by its path or the last element of it; repeatable")
 	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
+	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet it, in place of the runs' own: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
 	registerCreate(cmd.Flags(), &f.create)
@@ -61,6 +65,11 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	}
 	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
+	if f.need != "" {
+		if o.Need, err = config.ParseNeed(f.need); err != nil {
+			return usageError{err}
+		}
+	}
 	var e *config.Experiment
 	if f.config != "" {
 		if e, err = a.readExperiment(f.config); err != nil {
@@ -240,7 +249,20 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, summary boo
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}
-	return nil
+	return needError(report.Headline)
+}
+
+// needError is what the exit code of a need comes from, nil without one.
+func needError(h *headline.Headline) error {
+	switch {
+	case h.Choice == nil || h.Choice.Outcome == choose.Met:
+		return nil
+	case h.Trust.Level == headline.NotValid:
+		return &invalidError{[]string{h.Trust.Text}}
+	case h.Choice.Outcome == choose.NotMet:
+		return &worseError{h.Choice.Verdict}
+	}
+	return &inconclusiveError{h.Choice.Verdict}
 }
 
 // plotsOf returns the time plots of an experiment as analyze takes them.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/agentlink"
@@ -150,17 +151,22 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	out, err := a.conduct(ctx, e, f)
 	printFolders(a.out, out)
 	printVerdicts(a.out, out)
-	a.printFirstScreen(ctx, out)
+	screen := a.printFirstScreen(ctx, out)
+	if err == nil && screen != nil {
+		return needError(screen)
+	}
 	return err
 }
 
 // printFirstScreen prints the headline of what was recorded, and the command that makes
-// the whole report. Records that cannot be read have been reported.
-func (a *app) printFirstScreen(ctx context.Context, out *control.Outcome) {
+// the whole report. It returns the headline, nil without one: records that cannot be
+// read have been reported.
+func (a *app) printFirstScreen(ctx context.Context, out *control.Outcome) *headline.Headline {
 	if out.Useless() || len(out.Folders) == 0 {
-		return
+		return nil
 	}
-	if screen, err := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders}); err == nil {
+	screen, err := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders})
+	if err == nil {
 		fmt.Fprintf(a.out, "\n%s", screen.Text())
 	}
 	command := "dbtester analyze"
@@ -168,6 +174,7 @@ func (a *app) printFirstScreen(ctx context.Context, out *control.Outcome) {
 		command += " " + shellWord(relative(dir))
 	}
 	fmt.Fprintf(a.out, "\nnext: %s\n", command)
+	return screen
 }
 
 // shellWord quotes a path for a shell if it needs that.

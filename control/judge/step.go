@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,8 @@ type Step struct {
 	// Overloads is whether the step goes past what the database serves on purpose: how
 	// much of its load was answered is then a result.
 	Overloads bool
+	// Swept is whether it is one of the rates of a sweep.
+	Swept bool
 
 	OK, Failed, Unknown, Shed, Unsent int64
 	// Queued found every client busy when they were due. Late were sent late though a
@@ -247,6 +250,8 @@ func (j *stepJudge) answered() {
 	case s.due() == 0:
 		j.mark(results.MarkNothing, true, "%s: no request was due in the measured window", s.name())
 	case s.due() > j.expected+s.Excused:
-		j.mark(results.MarkNothing, true, "%s: none of %d requests ended ok", s.name(), s.due())
+		// The curve of a sweep may end so, but one that never began is none.
+		began := s.Swept && slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
+		j.mark(results.MarkNothing, !began, "%s: none of %d requests ended ok", s.name(), s.due())
 	}
 }

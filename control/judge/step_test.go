@@ -128,6 +128,23 @@ func expects(x workload.Expect) func(*Evidence) {
 	return func(e *Evidence) { e.Run.Load.Expect = x }
 }
 
+// TestSweepMayEndInNothing: rates past what a database serves may be answered by nothing
+// at all, but not all rates of a sweep.
+func TestSweepMayEndInNothing(t *testing.T) {
+	t.Parallel()
+	served := Step{Clients: 5, OK: 1000, Rated: true, Overloads: true, Swept: true, Answered: 1000, Offered: 1000}
+	none := Step{Index: 1, Clients: 5, Unsent: 1000, Rated: true, Overloads: true, Swept: true, Offered: 1000}
+	for name, steps := range map[string][]Step{"valid": {served, none}, "invalid": {none}} {
+		e := goodRun()
+		e.Steps = steps
+		marks := Marks(e)
+		at := slices.IndexFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkNothing })
+		if at < 0 || marks[at].Invalid != (name == "invalid") {
+			t.Errorf("%s: %+v", name, marks)
+		}
+	}
+}
+
 // TestMarksHideNoOther has a rate that was not sustained by a client that was late.
 func TestMarksHideNoOther(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -22,6 +23,7 @@ type databaseSpec struct {
 	resources written[resources.Limits]
 	load      written[loadSpec]
 	steps     written[Steps]
+	swept     written[workload.Swept]
 	// members is how many of the hosts are used.
 	members int
 	// id is the id's node, the place of missing keys.
@@ -115,6 +117,16 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:     row{Name: "load", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: loadSection(c), At: func(d *databaseSpec) *written[loadSpec] { return &d.load },
 			Node: func(d *databaseSpec) *yamlfile.Node { return showLoad(c, d.Load) },
+		}.Field(),
+		part[databaseSpec, workload.Swept]{
+			Row:     row{Name: "swept", Meaning: "its part of a sweep, which `config show` writes in place of `sweep`: the [keys of swept](sweep.md#keys-of-swept)"},
+			Section: sweptSection(), At: func(d *databaseSpec) *written[workload.Swept] { return &d.swept },
+			Node: func(d *databaseSpec) *yamlfile.Node {
+				if d.Swept == nil {
+					return nil
+				}
+				return sweptSection().Show(d.Swept).Flow()
+			},
 		}.Field(),
 		optionsField(options),
 	}

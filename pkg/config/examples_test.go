@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 // TestTables compares the tables of keys in the documentation with the declarations.
 func TestTables(t *testing.T) {
 	pages := map[string]string{}
-	for _, name := range []string{"experiment.md", "workloads.md", "profiles.md"} {
+	for _, name := range []string{"experiment.md", "workloads.md", "profiles.md", "sweep.md"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 		if err != nil {
 			t.Fatalf("read the file: %v", err)

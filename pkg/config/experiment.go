@@ -41,6 +41,8 @@ type Experiment struct {
 	Databases []Database `json:"databases"` // in the order of the file
 	Plots     []Plot     `json:"plots,omitempty"`
 	Upload    *Upload    `json:"upload,omitempty"`
+	// Need is what the reader needs of a database, nil if the file does not ask.
+	Need *workload.Need `json:"need,omitempty"`
 	// AgentCerts is the folder of control's certificate for agents; "" if the file names
 	// none.
 	AgentCerts string `json:"agent_certs,omitempty"`
@@ -63,6 +65,9 @@ type Experiment struct {
 	// several is whether the file has several databases, of which [Experiment.Select] may
 	// have left one.
 	several bool
+	// origins are the ids of databases as the file gives them, by those of the points of
+	// a sweep.
+	origins map[string]string
 }
 
 // ExportOf returns the paths that control copies result files of a database to, by their
@@ -90,15 +95,19 @@ type Profile struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// Select keeps only the database with that id.
+// Select keeps only the database with that id, or all points of its sweep.
 func (e *Experiment) Select(id string) error {
-	ids := make([]string, len(e.Databases))
-	for i, d := range e.Databases {
-		if d.ID == id {
-			e.Databases = e.Databases[i : i+1 : i+1]
-			return nil
+	var ids []string
+	var chosen []Database
+	for _, d := range e.Databases {
+		if d.ID == id || e.origins[d.ID] == id {
+			chosen = append(chosen, d)
 		}
-		ids[i] = d.ID
+		ids = append(ids, d.ID)
+	}
+	if len(chosen) > 0 {
+		e.Databases = chosen
+		return nil
 	}
 	return fmt.Errorf("unknown database id %q%s", id, yamlfile.Hint(id, ids))
 }
@@ -158,6 +167,8 @@ type Database struct {
 	// is sent to agents. It is nil if the database has no options.
 	OptionsYAML []byte        `json:"-"`
 	Load        workload.Load `json:"load"`
+	// Swept is the part of a sweep that the database is, nil without one.
+	Swept *workload.Swept `json:"swept,omitempty"`
 	// Steps overlays the experiment's (classic files give steps per database).
 	Steps Steps `json:"steps"`
 }

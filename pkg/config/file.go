@@ -26,6 +26,8 @@ type fileSpec struct {
 	maintain  written[Maintain]
 	resources written[resources.Limits]
 	load      written[loadSpec]
+	sweep     written[sweepSpec]
+	need      written[workload.Need]
 	databases []*written[databaseSpec]
 	steps     written[Steps]
 	capacity  written[workload.Capacity]
@@ -142,6 +144,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },
 		}.Field(),
 		capacityField(),
+		part[fileSpec, sweepSpec]{
+			Row:     row{Name: "sweep", Meaning: "a [curve](sweep.md): one point for each rate, number of clients, amount of data or number of members: the [keys of sweep](sweep.md#keys-of-sweep)"},
+			Section: sweepSection(), At: func(f *fileSpec) *written[sweepSpec] { return &f.sweep },
+		}.Field(),
+		needField(),
 		part[fileSpec, Steps]{
 			Row:     row{Name: "steps", Meaning: "parts of a run that are carried out: the [keys of steps](#keys-of-steps)"},
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },

@@ -39,6 +39,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	if f.profile.Given() {
 		e.Profile = &f.profile.Is
 	}
+	e.Need = f.resolvedNeed()
 	e.Steps = stepsSection().Filled(f.steps)
 	e.Capacity = r.capacity(f.capacity)
 	if e.Trials < 1 {
@@ -53,6 +54,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	if e.Results == "" {
 		r.Errorf(w.NodeOf("results"), "results must not be empty")
 	}
+	f.databases = r.points(&f)
 	for _, d := range f.databases {
 		db := databaseResolver{reader: r, file: &f, db: d, spec: &d.Is}
 		e.Databases = append(e.Databases, db.resolve(e.Steps))

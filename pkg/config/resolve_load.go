@@ -20,6 +20,8 @@ type loadResolver struct {
 	spec written[loadSpec]
 	// capacity is nil if none is searched for.
 	capacity *workload.Capacity
+	// sweep is the file's.
+	sweep written[sweepSpec]
 }
 
 // resolve fills in the defaults and reports values that do not fit the database or
@@ -44,9 +46,12 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if !r.spec.Has("requests") && r.spec.Has("duration") {
 		l.Requests = 0
 	}
-	if r.spec.Has("steps") && r.capacity == nil {
+	switch {
+	case r.sweep.Is.key().Stepped():
+		r.swept(&l)
+	case r.spec.Has("steps") && r.capacity == nil:
 		r.stepped(&l)
-	} else {
+	default:
 		r.plain(&l)
 	}
 	r.pace(l)

@@ -154,6 +154,11 @@ func stepSection() section[workload.Step] {
 			Kind: yamlfile.DurationKind(), At: func(s *workload.Step) *time.Duration { return &s.Ramp },
 			Shown: func(s *workload.Step) bool { return s.Ramp > 0 },
 		}.Field(),
+		stepKey[bool]{
+			Row:  row{Name: "down", Preset: "false", Meaning: "the way back of a [sweep](sweep.md): reported apart from the same step on the way up"},
+			Kind: yamlfile.TruthKind(), At: func(s *workload.Step) *bool { return &s.Down },
+			Shown: func(s *workload.Step) bool { return s.Down },
+		}.Field(),
 	}}
 }
 

@@ -10,7 +10,7 @@ import "strings"
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	label := r.Asked
 	if label == "" {
-		label = strings.ReplaceAll(r.Label, "_", ".")
+		label = strings.ReplaceAll(r.ownLabel(), "_", ".")
 	}
 	if name, _, two := strings.Cut(version, " "); two && !strings.ContainsAny(name, "0123456789") {
 		return true
@@ -25,6 +25,14 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 		}
 	}
 	return true
+}
+
+// ownLabel is the label without the point of a sweep, whose number is no version.
+func (r *DatabaseRun) ownLabel() string {
+	if r.Swept == nil || r.Swept.Text == "" {
+		return r.Label
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(r.Label, string(r.Swept.Key)+"-"+r.Swept.Text), "-")
 }
 
 // numbers are the dotted numbers that a version begins with, after letters.

@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // FormatVersion is the version of the result folder's layout and columns. It
@@ -54,8 +55,10 @@ type Manifest struct {
 	// A mark reports if it was not made on the client.
 	SelfCheck *SelfCheck `json:"self_check,omitempty"`
 	// Config is the resolved experiment, every default filled in, without secrets.
-	Config    json.RawMessage `json:"config,omitempty"`
-	Databases []*DatabaseRun  `json:"databases"`
+	Config json.RawMessage `json:"config,omitempty"`
+	// Need is what the reader needs of a database, nil if the file does not ask.
+	Need      *workload.Need `json:"need,omitempty"`
+	Databases []*DatabaseRun `json:"databases"`
 	// Validity are marks on the whole run; each database has its own too.
 	Validity []Mark `json:"validity"`
 }
@@ -140,7 +143,9 @@ type DatabaseRun struct {
 	Resources *resources.Limits `json:"resources,omitempty"`
 	Fsync     string            `json:"fsync,omitempty"`
 	Load      Load              `json:"load"`
-	Members   []Member          `json:"members"`
+	// Swept is the run's part of a sweep, nil without one.
+	Swept   *workload.Swept `json:"swept,omitempty"`
+	Members []Member        `json:"members"`
 	// LogRules and LogTimes are how events are found in the members' logs.
 	LogRules []logrule.Rule `json:"log_rules,omitempty"`
 	LogTimes []logrule.Time `json:"log_times,omitempty"`

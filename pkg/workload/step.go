@@ -22,6 +22,9 @@ type Step struct {
 	// Ramp is the time over which the clients' first requests of a closed loop are
 	// spread evenly.
 	Ramp time.Duration `json:"ramp_ns,omitempty"`
+	// Down marks a step of a sweep on its way back: its numbers are not pooled with those
+	// of the same step on the way up.
+	Down bool `json:"down,omitempty"`
 }
 
 // Check returns why a step cannot be carried out.

@@ -1,0 +1,384 @@
+// Package choose answers which databases meet a need: so many requests a second within a
+// limit on latency and errors, how much headroom each has, what it costs at that load,
+// and what the runs cannot show. It is pure: observations in, answers out.
+package choose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Step is what one step of one trial showed at a rate.
+type Step struct {
+	// Rate is in requests due per second, above 0. Down is the way back of a sweep.
+	Rate float64
+	Down bool
+	// Latency is the response time in ms at the percentile of the need, Success the share
+	// of the requests that were due and ended ok, in per cent.
+	Latency, Success run.Measure
+	// CPU is in cores, Memory in bytes of a member, Disk in bytes per second; CPU and Disk
+	// are of all members.
+	CPU, Memory, Disk run.Measure
+	// Void is why a failure of the step shows nothing about the database, "" if it does:
+	// the client was its limit.
+	Void string
+}
+
+// Bounds hold the rate that a search found a database to sustain, in requests per second.
+type Bounds struct{ Rate, Low, High float64 }
+
+// Database is everything that was observed of one database.
+type Database struct {
+	Name   string
+	Trials int
+	// Steps are those of all trials that had a rate. Closed is the throughput of the
+	// busiest closed loop, 0 without one.
+	Steps  []Step
+	Closed float64
+	// Capacity is nil if no search was made.
+	Capacity *Bounds
+	// Invalid is why the numbers must not be used, "" if they may.
+	Invalid string
+}
+
+// Outcome is whether a need is met.
+type Outcome string
+
+// The outcomes. Unknown means that the runs do not show it.
+const (
+	Met     Outcome = "met"
+	NotMet  Outcome = "not met"
+	Unknown Outcome = "not known"
+)
+
+// Choice answers a need for all databases of a report.
+type Choice struct {
+	Need workload.Need `json:"need"`
+	// Asked is the need in words.
+	Asked string `json:"asked"`
+	// Outcome is met if any database meets the need, and not met if none does.
+	Outcome Outcome  `json:"outcome"`
+	Verdict string   `json:"verdict"`
+	Answers []Answer `json:"answers"`
+	// Limits are what the runs cannot show.
+	Limits []string `json:"limits"`
+}
+
+// Answer is that of one database.
+type Answer struct {
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	// Why explains the outcome.
+	Why string `json:"why"`
+	// Low is the highest rate that it sustained, High the lowest above it that it did not;
+	// nil if there is none.
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	// Headroom prints both as multiples of the need.
+	Headroom string `json:"headroom"`
+	// At is the rate of the step that the costs are of, "" without one.
+	At     string `json:"at"`
+	CPU    string `json:"cpu"`
+	Memory string `json:"memory"`
+	Disk   string `json:"disk"`
+}
+
+// rateState is what all observations of one rate showed.
+type rateState struct {
+	rate           float64
+	passed, failed int
+	why            string // of the first failure
+	passing        []Step
+}
+
+// Decide answers a need. Limits are those of the runs, to which it adds its own.
+func Decide(n workload.Need, all []Database, limits []string) *Choice {
+	c := &Choice{Need: n, Asked: Asked(n), Limits: append([]string{}, limits...)}
+	for _, d := range all {
+		c.Answers = append(c.Answers, answer(n, d))
+	}
+	c.Outcome = c.outcome()
+	c.Verdict = c.verdict()
+	for _, d := range all {
+		for _, s := range d.Steps {
+			if s.Latency.Marked(run.FewMark) {
+				c.Limits = append(c.Limits, fmt.Sprintf("%s: at %s/s so few requests ran that chance decides the %s", d.Name, run.RateNumber(s.Rate), n.At))
+				break
+			}
+		}
+	}
+	return c
+}
+
+// Asked is a need in words.
+func Asked(n workload.Need) string {
+	return fmt.Sprintf("%s/s with %s <= %v and at most %s errors", run.RateNumber(n.Rate), n.At, n.Latency, n.Errors)
+}
+
+// fails returns why a step does not meet the limits of a need, "" if it does.
+func fails(n workload.Need, s Step) string {
+	limit := float64(n.Latency) / 1e6
+	switch l, bad := s.Latency, 100-s.Success.Value; {
+	case s.Success.Known() && bad > float64(n.Errors)+1e-9:
+		return fmt.Sprintf("%s %% of the requests were not answered ok", table.Significant(bad))
+	case !l.Known():
+		return string(n.At) + " is not known: " + l.Missing
+	case l.AtLeast():
+		return fmt.Sprintf("%s was at least %s ms", n.At, table.Significant(l.Value))
+	case l.Value > limit:
+		return fmt.Sprintf("%s was %s ms", n.At, table.Significant(l.Value))
+	}
+	return ""
+}
+
+// states sums up the steps by rate, in rising order.
+func states(n workload.Need, steps []Step) (all []rateState) {
+	for _, s := range steps {
+		why := fails(n, s)
+		if why != "" && s.Void != "" {
+			continue
+		}
+		at := slices.IndexFunc(all, func(r rateState) bool { return r.rate == s.Rate })
+		if at < 0 {
+			at = len(all)
+			all = append(all, rateState{rate: s.Rate})
+		}
+		r := &all[at]
+		if why != "" {
+			r.failed++
+			if s.Down {
+				why += " on the way back"
+			}
+			r.why = cmp.Or(r.why, why)
+			continue
+		}
+		r.passed++
+		r.passing = append(r.passing, s)
+	}
+	slices.SortFunc(all, func(a, b rateState) int { return cmp.Compare(a.rate, b.rate) })
+	return all
+}
+
+// sustained returns the highest rate up to which every observation passed, 0 without
+// one, and the lowest above it at which none did, +Inf without one.
+func sustained(all []rateState) (low, high float64) {
+	high = math.Inf(1)
+	for i, r := range all {
+		if r.failed > 0 {
+			for _, above := range all[i:] {
+				if above.passed == 0 {
+					return low, above.rate
+				}
+			}
+			return low, high
+		}
+		low = r.rate
+	}
+	return low, high
+}
+
+func answer(n workload.Need, d Database) Answer {
+	a := Answer{Name: d.Name, Outcome: Unknown, CPU: "-", Memory: "-", Disk: "-", Headroom: "-"}
+	rates := states(n, d.Steps)
+	low, high := sustained(rates)
+	from := "steps"
+	if d.Capacity != nil {
+		low, high, from = d.Capacity.Low, d.Capacity.High, "its capacity"
+	}
+	switch {
+	case d.Invalid != "":
+		a.Why = "its numbers are not valid: " + d.Invalid
+		return a
+	case d.Capacity == nil && len(rates) == 0:
+		a.Why = nothing(d)
+		return a
+	case low >= n.Rate:
+		a.Outcome = Met
+		a.Why = fmt.Sprintf("it sustained %s/s", run.RateNumber(low))
+	case high <= n.Rate:
+		a.Outcome = NotMet
+		a.Why = fmt.Sprintf("it did not sustain %s/s", run.RateNumber(high))
+	}
+	if from == "steps" {
+		a.Why = a.explained(n, d.Steps, rates, low)
+	} else if a.Outcome == Unknown {
+		a.Why = fmt.Sprintf("the need lies between the bounds of its capacity, %s/s and %s/s", run.RateNumber(low), run.RateNumber(high))
+	}
+	if low > 0 {
+		a.Low = &low
+	}
+	if !math.IsInf(high, 1) {
+		a.High = &high
+	}
+	a.Headroom = headroom(n.Rate, low, high)
+	a.cost(n, rates)
+	return a
+}
+
+// nothing explains why no step shows anything.
+func nothing(d Database) string {
+	for _, s := range d.Steps {
+		if s.Void != "" {
+			return "the client was the limit: " + s.Void
+		}
+	}
+	if d.Closed > 0 {
+		return fmt.Sprintf("its clients sent as fast as they were answered (%s/s), which shows no latency at a rate: give a rate or a sweep", run.RateNumber(d.Closed))
+	}
+	return "no step had a rate"
+}
+
+// explained is why steps lead to an outcome.
+func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low float64) string {
+	at := slices.IndexFunc(rates, func(r rateState) bool { return r.failed > 0 && (r.rate >= n.Rate || r.rate > low) })
+	switch {
+	case a.Outcome == Met:
+		return a.Why
+	case at < 0 && voidAt(n, steps) > 0:
+		return fmt.Sprintf("it sustained %s/s, and at %s/s the client was the limit", run.RateNumber(low), run.RateNumber(voidAt(n, steps)))
+	case at < 0:
+		return fmt.Sprintf("no step was at %s/s or above; it sustained %s/s", run.RateNumber(n.Rate), run.RateNumber(low))
+	case a.Outcome == NotMet:
+		at = slices.IndexFunc(rates, func(r rateState) bool { return r.rate > low && r.passed == 0 })
+		return fmt.Sprintf("at %s/s %s", run.RateNumber(rates[at].rate), rates[at].why)
+	case rates[at].passed > 0:
+		r := rates[at]
+		return fmt.Sprintf("at %s/s %d of %d steps passed; in the others %s", run.RateNumber(r.rate), r.passed, r.passed+r.failed, r.why)
+	case low == 0:
+		return fmt.Sprintf("at %s/s %s, and no step was at %s/s or below", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(n.Rate))
+	}
+	return fmt.Sprintf("it sustained %s/s and not %s/s; no step was between", run.RateNumber(low), run.RateNumber(rates[at].rate))
+}
+
+// voidAt is the lowest rate at which a step failed because of the client, 0 without one.
+func voidAt(n workload.Need, steps []Step) (lowest float64) {
+	for _, s := range steps {
+		if s.Void != "" && fails(n, s) != "" && (lowest == 0 || s.Rate < lowest) {
+			lowest = s.Rate
+		}
+	}
+	return lowest
+}
+
+// headroom prints the sustained rates as multiples of a need.
+func headroom(need, low, high float64) string {
+	times := func(rate float64) string { return table.Ratio(rate / need) }
+	switch {
+	case low == 0 && math.IsInf(high, 1):
+		return "-"
+	case low == 0:
+		return "below " + times(high) + " x"
+	case math.IsInf(high, 1):
+		return "at least " + times(low) + " x"
+	}
+	return times(low) + " .. " + times(high) + " x"
+}
+
+// cost takes the costs of the lowest rate from the need on that a step sustained.
+func (a *Answer) cost(n workload.Need, rates []rateState) {
+	at := slices.IndexFunc(rates, func(r rateState) bool { return r.rate >= n.Rate && r.passed > 0 && r.failed == 0 })
+	if at < 0 {
+		return
+	}
+	r := rates[at]
+	a.At = run.RateNumber(r.rate) + "/s"
+	median := func(of func(Step) run.Measure, text func(float64) string) string {
+		var values []float64
+		for _, s := range r.passing {
+			if m := of(s); m.Known() {
+				values = append(values, m.Value)
+			}
+		}
+		if len(values) == 0 {
+			return "not measured"
+		}
+		return text(trials.SpreadOf(values).Median)
+	}
+	a.CPU = median(func(s Step) run.Measure { return s.CPU }, func(v float64) string { return table.Significant(v) + " cores" })
+	a.Memory = median(func(s Step) run.Measure { return s.Memory }, table.HumanSize)
+	a.Disk = median(func(s Step) run.Measure { return s.Disk }, func(v float64) string { return table.HumanSize(v) + "/s" })
+}
+
+func (c *Choice) outcome() Outcome {
+	has := func(o Outcome) bool {
+		return slices.ContainsFunc(c.Answers, func(a Answer) bool { return a.Outcome == o })
+	}
+	switch {
+	case has(Met):
+		return Met
+	case has(Unknown), len(c.Answers) == 0:
+		return Unknown
+	}
+	return NotMet
+}
+
+// names are the databases with an outcome, those that sustained the highest rate first.
+func (c *Choice) names(o Outcome) (names []string) {
+	low := func(a Answer) float64 {
+		if a.Low == nil {
+			return 0
+		}
+		return *a.Low
+	}
+	sorted := slices.Clone(c.Answers)
+	slices.SortStableFunc(sorted, func(a, b Answer) int { return cmp.Compare(low(b), low(a)) })
+	for _, a := range sorted {
+		if a.Outcome == o {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// verdict is the answer in a sentence or three.
+func (c *Choice) verdict() string {
+	met, not, unknown := c.names(Met), c.names(NotMet), c.names(Unknown)
+	var parts []string
+	if len(met) > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s %s.", listed(met), verb(met, "meets", "meet"), c.Asked))
+	}
+	if len(not) > 0 {
+		text := fmt.Sprintf("%s %s not.", listed(not), verb(not, "does", "do"))
+		if len(met) == 0 {
+			text = fmt.Sprintf("%s %s not meet %s.", listed(not), verb(not, "does", "do"), c.Asked)
+		}
+		parts = append(parts, text)
+	}
+	if len(unknown) > 0 {
+		text := fmt.Sprintf("It is not known whether %s %s.", listed(unknown), verb(unknown, "does", "do"))
+		if len(met)+len(not) == 0 {
+			text = fmt.Sprintf("It is not known whether %s %s %s.", listed(unknown), verb(unknown, "meets", "meet"), c.Asked)
+		}
+		parts = append(parts, text)
+	}
+	if len(met) > 1 {
+		at := slices.IndexFunc(c.Answers, func(a Answer) bool { return a.Name == met[0] })
+		if first, second := c.Answers[at], c.Answers[slices.IndexFunc(c.Answers, func(a Answer) bool { return a.Name == met[1] })]; *first.Low > *second.Low {
+			parts = append(parts, fmt.Sprintf("%s has the most headroom: %s.", first.Name, first.Headroom))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func verb(names []string, one, several string) string {
+	if len(names) == 1 {
+		return one
+	}
+	return several
+}
+
+// listed joins names: "a, b and c".
+func listed(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

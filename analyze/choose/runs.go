@@ -1,0 +1,120 @@
+package choose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Of answers the need of the runs of a report, or the one that is given in its place. It
+// returns nil if there is none.
+func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
+	for _, r := range runs {
+		if need == nil && r.Info.Manifest != nil {
+			need = r.Info.Manifest.Need
+		}
+	}
+	if need == nil || len(runs) == 0 {
+		return nil
+	}
+	var all []Database
+	for _, g := range trials.Groups(runs) {
+		all = append(all, databaseOf(g, marks, *need))
+	}
+	return Decide(*need, all, limits(runs))
+}
+
+// databaseOf collects what the trials of one database showed.
+func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
+	d := Database{Name: g.Title(), Trials: len(g.Runs)}
+	for _, r := range g.Runs {
+		for _, m := range marks {
+			if m.Invalid && (m.Tag == r.Info.Tag || m.Tag == "") && d.Invalid == "" {
+				d.Invalid = m.Code
+			}
+		}
+		for _, stage := range r.Stages {
+			if !stage.Latency.Rated() {
+				if t := stage.Throughput.Average; t.Known() {
+					d.Closed = max(d.Closed, t.Value)
+				}
+				continue
+			}
+			if stage.Rate[1] > 0 { // it has no single rate
+				continue
+			}
+			d.Steps = append(d.Steps, stepOf(r, stage, marks, n))
+		}
+	}
+	return d
+}
+
+func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
+	return Step{
+		Rate: g.Rate[0], Down: g.Down, Latency: g.Latency.Due.Quantile(n.At.Share()), Success: g.Availability.Success,
+		CPU: r.ServerRate(g, metric.CPUSeconds), Disk: r.ServerRate(g, metric.WriteBytes), Memory: r.ServerMemory(g),
+		Void: clientLimit(r, g, marks),
+	}
+}
+
+// clientLimit returns the mark by which the client was the limit of a stage, "" if none
+// does. Such a mark begins with the number of its step, from 1.
+func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
+	for _, m := range marks {
+		if m.Tag != r.Info.Tag || !slices.Contains([]string{results.MarkLate, results.MarkSaturated, results.MarkStopped}, m.Code) {
+			continue
+		}
+		step := 0
+		if n, err := fmt.Sscanf(m.Mark.Text, "step %d,", &step); n == 1 && err == nil && slices.Contains(g.Steps, step-1) {
+			return m.Code
+		}
+	}
+	return ""
+}
+
+// limits are what runs cannot show, whatever they measured.
+func limits(runs []*run.Run) (list []string) {
+	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
+		list = append(list, "the client ran on a machine of the members: both took each other's processors")
+	}
+	if slices.ContainsFunc(runs, func(r *run.Run) bool { text, _ := r.SharedHost(); return text != "" && len(r.Info.Record.Members) > 1 }) {
+		list = append(list, "members shared a machine: its processors and its disk served several of them, and no network lay between")
+	}
+	if !slices.ContainsFunc(trials.Groups(runs), func(g trials.Group) bool { return len(g.Runs) > 1 }) {
+		list = append(list, "each ran once: how far a repetition would differ is not known")
+	}
+	if shortest := shortestStep(runs); shortest > 0 {
+		list = append(list, fmt.Sprintf("steps were measured for %v: what builds up over hours, such as compactions and the size of the store, is not in them", shortest))
+	}
+	var loads []string
+	for _, r := range runs {
+		loads = append(loads, table.LoadText(r))
+	}
+	if loads = run.Distinct(loads); len(loads) == 1 {
+		list = append(list, "it holds for this load alone: "+loads[0])
+	} else {
+		list = append(list, "it holds for these loads alone: "+strings.Join(loads, "; "))
+	}
+	return list
+}
+
+// shortestStep is the length of the shortest measured window.
+func shortestStep(runs []*run.Run) time.Duration {
+	var shortest time.Duration
+	for _, r := range runs {
+		for _, w := range r.Windows.Measured {
+			if d := time.Duration(w.To - w.From).Round(time.Second); shortest == 0 || d < shortest {
+				shortest = d
+			}
+		}
+	}
+	return shortest
+}

@@ -1,0 +1,255 @@
+// Package curve collects the points of sweeps: how the numbers of a database depend on
+// the rate, the clients, the data or the members that a sweep varied. Points are steps
+// of one load or runs of their own; trials are summed up at each point.
+package curve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Sweep holds the curves of all databases over one swept key.
+type Sweep struct {
+	Key workload.SweepKey `json:"key"`
+	// Unit is that of the values: "requests/s", "clients", "bytes", "keys" or "members".
+	Unit    string   `json:"unit"`
+	Columns []Column `json:"columns"`
+	Curves  []Curve  `json:"curves"`
+}
+
+// Column is one number of every point.
+type Column struct {
+	Name       string `json:"name"`
+	Unit       string `json:"unit"`
+	Definition string `json:"definition"`
+}
+
+// Curve is one database, its points in the order in which they ran.
+type Curve struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
+	// First is the first run of the curve.
+	First *run.Run `json:"-"`
+}
+
+// Point is one value of the swept key.
+type Point struct {
+	Value float64 `json:"value"`
+	Text  string  `json:"text"`
+	// Down is set on the way back.
+	Down bool `json:"down,omitempty"`
+	// Cells are in the order of [Sweep.Columns].
+	Cells []Cell `json:"cells"`
+}
+
+// Cell is a number of a point: the median of the trials.
+type Cell struct {
+	// Text is the value with its unit, or why there is none.
+	Text  string   `json:"text"`
+	Value *float64 `json:"value"`
+	// Low and High bound the trials; nil for a single one. Spread prints them.
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
+	N       int      `json:"n"`
+	Spread  string   `json:"spread,omitempty"`
+	Missing string   `json:"missing,omitempty"`
+	// AtLeast: the value is only a lower bound.
+	AtLeast bool `json:"at_least,omitempty"`
+}
+
+// The columns that figures show, by their places.
+const (
+	Throughput = 0
+	P99        = 2
+)
+
+type definition struct {
+	Column
+	of   func(*run.Run, *run.Stage) run.Measure
+	text func(float64) string
+}
+
+func definitions() []definition {
+	unit := func(u string) func(float64) string { return func(v float64) string { return table.Significant(v) + u } }
+	percentile := func(q float64) func(*run.Run, *run.Stage) run.Measure {
+		return func(_ *run.Run, g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) }
+	}
+	const measured = " of the point's measured part"
+	return []definition{
+		{Column{"throughput", "requests/s", "requests that ended ok per second" + measured},
+			func(_ *run.Run, g *run.Stage) run.Measure { return g.Throughput.Average }, unit(" /s")},
+		{Column{"p50 latency", "ms", "latency that half of the requests did not exceed"}, percentile(.50), unit(" ms")},
+		{Column{"p99 latency", "ms", "latency that 99 % of the requests did not exceed"}, percentile(.99), unit(" ms")},
+		{Column{"success", "%", "requests that ended ok, of those that were due (closed loop: sent)"},
+			func(_ *run.Run, g *run.Stage) run.Measure { return g.Availability.Success }, table.PercentOf},
+		{Column{"CPU per 1,000 requests", "s", "CPU time of all members' processes / thousands of requests that ended ok," + measured},
+			(*run.Run).CPUPer1000, unit(" s")},
+		{Column{"memory", "bytes", "largest mean over the servers of a second's resident memory," + measured}, (*run.Run).ServerMemory, table.HumanSize},
+		{Column{"size", "bytes", "mean of the members' data directories after the run; a step has none of its own"}, sizeOf, table.HumanSize},
+	}
+}
+
+// sizeOf is the size of a member's data after a run; steps of one run share it.
+func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
+	if r.Info.Record.Swept.Key.Stepped() {
+		return run.Inapplicable("the data directories are measured after the last step")
+	}
+	return r.Machines.Apparent
+}
+
+// Of returns the sweeps of the runs of a report, in the order of their keys.
+func Of(runs []*run.Run) (all []Sweep) {
+	groups := trials.Groups(slices.DeleteFunc(slices.Clone(runs), func(r *run.Run) bool { return r.Info.Record.Swept == nil }))
+	for _, key := range workload.SweepKeys() {
+		s := Sweep{Key: key}
+		for _, g := range groups {
+			if g.Runs[0].Info.Record.Swept.Key == key {
+				s.add(g)
+			}
+		}
+		if len(s.Curves) == 0 {
+			continue
+		}
+		for _, d := range definitions() {
+			s.Columns = append(s.Columns, d.Column)
+		}
+		s.Unit = s.unit()
+		for _, c := range s.Curves {
+			if !key.Stepped() {
+				slices.SortStableFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Value, b.Value) })
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// add takes the points of a group: all steps of a load, or one.
+func (s *Sweep) add(g trials.Group) {
+	first := g.Runs[0]
+	swept := first.Info.Record.Swept
+	if s.Key.Stepped() {
+		c := Curve{Name: g.Title(), First: first}
+		for _, stage := range first.Stages {
+			p := Point{Value: stage.Rate[0], Text: run.RateNumber(stage.Rate[0]) + "/s", Down: stage.Down}
+			if s.Key == workload.SweepClients {
+				p.Value, p.Text = float64(stage.Clients), run.ClientsText(stage.Clients)
+			}
+			p.fill(g, stage)
+			c.Points = append(c.Points, p)
+		}
+		s.Curves = append(s.Curves, c)
+		return
+	}
+	name := nameOf(first)
+	at := slices.IndexFunc(s.Curves, func(c Curve) bool { return c.Name == name })
+	if at < 0 {
+		at = len(s.Curves)
+		s.Curves = append(s.Curves, Curve{Name: name, First: first})
+	}
+	p := Point{Value: float64(swept.Value), Text: swept.Text}
+	if s.Key == workload.SweepMembers {
+		p.Text = fmt.Sprintf("%d member%s", swept.Value, run.Plural(int(swept.Value)))
+	}
+	p.fill(g, busiest(first))
+	s.Curves[at].Points = append(s.Curves[at].Points, p)
+}
+
+// nameOf names the curve of a run that is a point: the database, the reader's label, and
+// a number for the same point of another run.
+func nameOf(r *run.Run) string {
+	name := r.Info.Record.Swept.Of + r.Info.Ran()
+	if r.Info.Label != "" {
+		name = r.Info.Label + " " + name
+	}
+	if r.Info.Repeat > 0 {
+		name += fmt.Sprintf(" #%d", r.Info.Repeat+1)
+	}
+	return name
+}
+
+// busiest returns the stage with the most throughput, as the first screen does.
+func busiest(r *run.Run) *run.Stage {
+	return slices.MaxFunc(r.Stages, func(a, b *run.Stage) int {
+		return cmp.Compare(known(a.Throughput.Average), known(b.Throughput.Average))
+	})
+}
+
+func known(m run.Measure) float64 {
+	if !m.Known() {
+		return -1
+	}
+	return m.Value
+}
+
+// fill sums up the numbers of the same stage of all trials.
+func (p *Point) fill(g trials.Group, like *run.Stage) {
+	for _, d := range definitions() {
+		spread, first := g.Measure(func(r *run.Run) run.Measure {
+			at := slices.IndexFunc(r.Stages, func(o *run.Stage) bool {
+				return o.Clients == like.Clients && o.Rate == like.Rate && o.Down == like.Down
+			})
+			if at < 0 {
+				return run.Missing("the step did not run")
+			}
+			return d.of(r, r.Stages[at])
+		})
+		p.Cells = append(p.Cells, cellOf(d, spread, first))
+	}
+}
+
+func cellOf(d definition, spread trials.Spread, first run.Measure) Cell {
+	c := Cell{N: spread.N, Missing: first.Missing}
+	switch {
+	case first.Inapplicable:
+		c.Text = "-"
+	case !first.Known():
+		c.Text = cmp.Or(first.Words, "not measured")
+	default:
+		c.Value, c.Text = &spread.Median, d.text(spread.Median)
+		if first.AtLeast() {
+			c.Text, c.AtLeast = ">= "+c.Text, true
+		}
+		if first.Marked(run.FewMark) {
+			c.Text += " *"
+		}
+		if spread.N > 1 {
+			c.Low, c.High = &spread.Low, &spread.High
+			c.Spread = table.SpreadText(d.text(spread.Low), d.text(spread.High), spread)
+		}
+	}
+	return c
+}
+
+// unit is that of the values.
+func (s *Sweep) unit() string {
+	switch s.Key {
+	case workload.SweepRate:
+		return "requests/s"
+	case workload.SweepPreload:
+		inBytes := func(p Point) bool { return strings.HasSuffix(p.Text, "B") }
+		if slices.ContainsFunc(s.Curves, func(c Curve) bool { return slices.ContainsFunc(c.Points, inBytes) }) {
+			return "bytes"
+		}
+		return "keys"
+	}
+	return string(s.Key)
+}
+
+// Title describes what the sweep varied.
+func (s *Sweep) Title() string {
+	switch s.Key {
+	case workload.SweepRate:
+		return "By rate"
+	case workload.SweepPreload:
+		return "By data before the load"
+	}
+	return "By " + string(s.Key)
+}

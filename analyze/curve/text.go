@@ -1,0 +1,85 @@
+package curve
+
+import (
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// valueName heads the column of the values.
+func (s *Sweep) valueName() string {
+	if s.Key == workload.SweepPreload {
+		return "data"
+	}
+	return string(s.Key)
+}
+
+// Header returns what heads the columns of a table of points.
+func (s *Sweep) Header() []string {
+	header := []string{s.valueName()}
+	for _, c := range s.Columns {
+		header = append(header, c.Name)
+	}
+	return header
+}
+
+// Name is the point's value, and whether it is on the way back.
+func (p Point) Name() string {
+	if p.Down {
+		return p.Text + ", down"
+	}
+	return p.Text
+}
+
+// Lines returns the text of a cell, then its spread.
+func (c Cell) Lines() []string {
+	if c.Spread == "" {
+		return []string{c.Text}
+	}
+	return []string{c.Text, c.Spread}
+}
+
+// Text returns the sweep as tables for a terminal, one for each database.
+func (s *Sweep) Text() string {
+	var b strings.Builder
+	for _, c := range s.Curves {
+		b.WriteString("\n" + s.Title() + ": " + c.Name + "\n")
+		parts := make([][][]string, 1, 2)
+		for i, p := range c.Points {
+			if i > 0 && p.Down && !c.Points[i-1].Down {
+				parts = append(parts, nil)
+			}
+			line := []string{p.Name()}
+			for _, cell := range p.Cells {
+				line = append(line, strings.Join(cell.Lines(), "\n"))
+			}
+			parts[len(parts)-1] = append(parts[len(parts)-1], line)
+		}
+		b.WriteString(table.Frame(s.Header(), parts))
+	}
+	return plaintext.Visible(b.String())
+}
+
+// Markdown returns the sweep as tables in Markdown.
+func (s *Sweep) Markdown() string {
+	clean := func(text string) string { return strings.ReplaceAll(plaintext.Markdown(text), "|", "\\|") }
+	var b strings.Builder
+	b.WriteString("\n## " + s.Title() + "\n")
+	for _, c := range s.Curves {
+		b.WriteString("\n" + clean(c.Name) + ":\n\n| " + strings.Join(s.Header(), " | ") + " |\n|---|" + strings.Repeat("---:|", len(s.Columns)) + "\n")
+		for _, p := range c.Points {
+			b.WriteString("| " + clean(p.Name()) + " |")
+			for _, cell := range p.Cells {
+				var lines []string
+				for _, line := range cell.Lines() {
+					lines = append(lines, clean(line))
+				}
+				b.WriteString(" " + strings.Join(lines, "<br>") + " |")
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}

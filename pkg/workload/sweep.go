@@ -1,0 +1,31 @@
+package workload
+
+// SweepKey is what a sweep varies.
+type SweepKey string
+
+// The keys of a sweep.
+const (
+	SweepRate    SweepKey = "rate"
+	SweepClients SweepKey = "clients"
+	SweepPreload SweepKey = "preload"
+	SweepMembers SweepKey = "members"
+)
+
+// SweepKeys returns all of them.
+func SweepKeys() []SweepKey { return []SweepKey{SweepRate, SweepClients, SweepPreload, SweepMembers} }
+
+// Stepped reports whether the points of a sweep are steps of one load. The others are
+// runs of their own, each on a fresh cluster.
+func (k SweepKey) Stepped() bool { return k == SweepRate || k == SweepClients }
+
+// Swept is the part of a sweep that a run is: all of it, or one of its points.
+type Swept struct {
+	Key SweepKey `json:"key"`
+	// Of is the tag of the database without the point.
+	Of string `json:"of"`
+	// Value is the run's point: members, or preloaded bytes or keys. Text is how the file
+	// gives it, such as "1GiB"; without a unit, preloaded data are keys. Both are empty if
+	// the points are steps.
+	Value int64  `json:"value,omitempty"`
+	Text  string `json:"text,omitempty"`
+}
