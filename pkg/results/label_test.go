@@ -1,6 +1,10 @@
 package results
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
 
 func TestLabelsThatDisagree(t *testing.T) {
 	for _, test := range []struct {
@@ -17,5 +21,11 @@ func TestLabelsThatDisagree(t *testing.T) {
 	}
 	if run := (&DatabaseRun{Label: "v3.6", Asked: "3.5.35"}); run.LabelAgrees("3.6.16") || !run.LabelAgrees("3.5.35") {
 		t.Error("what was asked for does not go before the label")
+	}
+	for label, agrees := range map[string]bool{"members-1": true, "v3_6-members-1": true, "v3_5-members-1": false} {
+		run := DatabaseRun{Label: label, Swept: &workload.Swept{Key: workload.SweepMembers, Text: "1"}}
+		if got := run.LabelAgrees("3.6.16"); got != agrees {
+			t.Errorf("label %q of a point of a sweep agrees with 3.6.16: %v, want %v", label, got, agrees)
+		}
 	}
 }
