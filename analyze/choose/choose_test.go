@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -76,6 +77,26 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("costs are %s, %s and %s", a.CPU, a.Memory, a.Disk)
 			}
 		})
+	}
+}
+
+// A capacity counts if its search had the limits of the need; trials have the bounds of
+// all of them.
+func TestCapacity(t *testing.T) {
+	need := workload.Need{Rate: 1000, Latency: 20 * time.Millisecond, At: "p99", Errors: 0.1}
+	found := func(latency time.Duration, low, high float64) *run.Run {
+		c := &results.Capacity{Capacity: workload.Capacity{Latency: latency, At: 99, Errors: 0.1}, Rate: (low + high) / 2, Low: low, High: high}
+		return &run.Run{Capacity: &run.Capacity{Capacity: c}}
+	}
+	var d Database
+	d.add(found(10*time.Millisecond, 1, 2), need)
+	if d.Capacity != nil {
+		t.Errorf("a search with another limit answers the need: %+v", d.Capacity)
+	}
+	d.add(found(20*time.Millisecond, 1100, 1300), need)
+	d.add(found(20*time.Millisecond, 1200, 1400), need)
+	if d.Capacity == nil || d.Capacity.Low != 1100 || d.Capacity.High != 1400 {
+		t.Errorf("bounds are %+v, want 1,100 to 1,400", d.Capacity)
 	}
 }
 

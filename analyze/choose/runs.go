@@ -41,6 +41,10 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 				d.Invalid = m.Code
 			}
 		}
+		if r.Capacity != nil { // its windows answer, all together
+			d.add(r, n)
+			continue
+		}
 		for _, stage := range r.Stages {
 			if !stage.Latency.Rated() {
 				if t := stage.Throughput.Average; t.Known() {
@@ -55,6 +59,21 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 		}
 	}
 	return d
+}
+
+// add takes the capacity of a run, if its search had the limits of the need. Trials have
+// the bounds of all of them.
+func (d *Database) add(r *run.Run, n workload.Need) {
+	c, rate := r.Capacity.Capacity.Capacity, r.CapacityRate()
+	if !rate.Known() || c.Latency != n.Latency || workload.Percentile(c.Quantile()) != n.At || c.Errors != n.Errors {
+		return
+	}
+	one := Bounds{Rate: rate.Value, Low: rate.Low, High: rate.High}
+	if d.Capacity == nil {
+		d.Capacity = &one
+		return
+	}
+	d.Capacity.Low, d.Capacity.High = min(d.Capacity.Low, one.Low), max(d.Capacity.High, one.High)
 }
 
 func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {

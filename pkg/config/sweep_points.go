@@ -14,6 +14,9 @@ import (
 // after the other, so that they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	s := &f.sweep.Is
+	if s.key() != "" && f.capacity.Given() {
+		r.Errorf(f.sweep.Node, "sweep: capacity (line %d) searches for one rate; give one of the two", f.capacity.Node.Line)
+	}
 	switch s.key() {
 	case "":
 		return f.databases

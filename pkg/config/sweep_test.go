@@ -108,6 +108,7 @@ func TestSweepProblems(t *testing.T) {
 		{"a cluster that runs", "databases: {etcd: {endpoints: ['a:1']}}\nsweep: {members: [1, 3]}\n", []string{"1:31: endpoints: each point of sweep (line 2) needs a fresh cluster, and these are of one that already runs"}},
 		{"not stopped", body + "steps: {stop: false}\nsweep: {preload: [1, 3]}\n", []string{"3:15: steps: stop: each point of sweep (line 4) needs a fresh cluster; members must be started and stopped"}},
 		{"more clients than requests", body + "load: {clients: 10, requests: 5}\nsweep: {rate: [1, 3], down: false}\n", []string{"3:17: clients: 10 are more than the 5 requests of a step, which they share"}},
+		{"a search for a capacity", body + "capacity: {latency: 5ms}\nsweep: {members: [1, 3]}\n", []string{"4:8: sweep: capacity (line 3) searches for one rate; give one of the two"}},
 		{"need without a rate", body + "need: {latency: 5ms}\n", []string{"3:7: need: rate is missing, such as {rate: 5000/s}"}},
 		{"need of nothing", body + "need: 0/s\n", []string{"3:7: need: rate must be positive, got 0"}},
 		{"need of words", body + "need: fast/s\n", []string{`3:7: need: want a rate such as 5000/s, from 0 to 1e9, got "fast/s"`}},
