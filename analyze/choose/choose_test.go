@@ -85,7 +85,7 @@ func TestAnswer(t *testing.T) {
 func TestCapacity(t *testing.T) {
 	need := workload.Need{Rate: 1000, Latency: 20 * time.Millisecond, At: "p99", Errors: 0.1}
 	found := func(latency time.Duration, low, high float64) *run.Run {
-		c := &results.Capacity{Capacity: workload.Capacity{Latency: latency, At: 99, Errors: 0.1}, Rate: (low + high) / 2, Low: low, High: high}
+		c := &results.Capacity{Capacity: workload.Capacity{Latency: latency, At: 99, Errors: 0.1}, Reason: "found", Rate: (low + high) / 2, Low: low, High: high}
 		return &run.Run{Capacity: &run.Capacity{Capacity: c}}
 	}
 	var d Database
