@@ -143,7 +143,7 @@ func retainedBytes(t *testing.T, seconds int) float64 {
 // runs that can be analyzed. It is the same on every machine; here are three members with
 // 80 numbers each and two histograms.
 func TestRecordsAreSmall(t *testing.T) {
-	const short, long, most = 60, 460, 1500
+	const short, long, most = 60, 460, 900
 	perSecond := (retainedBytes(t, long) - retainedBytes(t, short)) / (long - short)
 	t.Logf("%.0f bytes a second", perSecond)
 	if perSecond > most {

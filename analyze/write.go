@@ -13,9 +13,6 @@ func (d *document) write(ctx context.Context) error {
 	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
-	for _, r := range d.runs {
-		r.ForgetSamples()
-	}
 	d.drawn = d.charts.Figures()
 	// What follows needs memory, and the figures have all they need.
 	d.charts.Series = nil
@@ -66,16 +63,19 @@ func (d *document) writeTable() error {
 	return d.out.write(d.out.tableJSON, data)
 }
 
-// writeSeries writes the seconds and the by-key files of each run.
+// writeSeries writes the seconds and the by-key files of each run. The series then has all
+// that figures need of its samples.
 func (d *document) writeSeries() error {
 	for i, r := range d.runs {
 		s := d.charts.Series[i]
 		if len(s.Unix) == 0 {
+			r.ForgetSamples()
 			continue
 		}
 		if err := d.out.lines(d.out.ofRun(r, fileAggregate), s.Lines(d.charts.Drawn(r))); err != nil {
 			return err
 		}
+		r.ForgetSamples()
 		for _, f := range []struct {
 			logical string
 			records [][]string
