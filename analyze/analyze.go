@@ -55,7 +55,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 		runs: in.runs, folders: in.folders, out: out,
 	}
 	d.Title, d.Description = titleOf(o, in.runs)
-	d.charts = &chart.Data{Title: d.Title, Runs: in.runs, Plots: o.Plots, Marks: in.marks}
+	d.charts = &chart.Data{Title: d.Title, Runs: in.runs, Sweeps: d.Headline.Sweeps, Plots: o.Plots, Marks: in.marks}
 	for _, r := range in.runs {
 		d.charts.Series = append(d.charts.Series, chart.NewSeries(r))
 	}

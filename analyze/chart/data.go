@@ -3,6 +3,7 @@ package chart
 import (
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -15,6 +16,8 @@ type Data struct {
 	Runs   []*run.Run
 	Series []*Series // of each run
 	Plots  []Plot
+	// Sweeps are the curves of the runs.
+	Sweeps []curve.Sweep
 	Marks  []run.Mark
 }
 

@@ -19,8 +19,8 @@ const (
 // sweepFigures show throughput and the 99th percentile of latency over what a sweep
 // varied.
 func sweepFigures(d *Data) (all []figure.Figure) {
-	for _, s := range curve.Of(d.Runs) {
-		all = append(all, d.sweepFigure(&s))
+	for i := range d.Sweeps {
+		all = append(all, d.sweepFigure(&d.Sweeps[i]))
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
@@ -31,6 +32,7 @@ func TestSweepOfRates(t *testing.T) {
 	all := &workload.Swept{Key: workload.SweepRate, Of: "etcd"}
 	d := &Data{Runs: []*run.Run{sweptRun("etcd", all,
 		point(1000, false, 1000, 3), point(2000, false, 2000, 5), point(4000, false, 3100, 900), point(2000, true, 2000, 50), point(1000, true, 1000, 3))}}
+	d.Sweeps = curve.Of(d.Runs)
 	f := named(t, sweepFigures(d), "SWEEP-RATE")
 	if len(f.Panels) != 2 || len(f.PanelY) != 2 || !f.X.Log || f.PanelY[0].Log || !f.PanelY[1].Log || len(f.Series) != 4 {
 		t.Fatalf("%d panels, %d axes, %d series", len(f.Panels), len(f.PanelY), len(f.Series))
@@ -58,14 +60,12 @@ func TestSweepOfData(t *testing.T) {
 	}{{0, "0"}, {1 << 30, "1GiB"}, {4 << 30, "4GiB"}} {
 		d.Runs = append(d.Runs, sweptRun("etcd-preload-"+p.text, &workload.Swept{Key: workload.SweepPreload, Of: "etcd", Value: p.value, Text: p.text}, point(0, false, 100, 3)))
 	}
+	d.Sweeps = curve.Of(d.Runs)
 	f := named(t, sweepFigures(d), "SWEEP-PRELOAD")
 	if x := f.Series[0].X; len(f.Series) != 2 || len(x) != 3 || !(x[0] > 0 && x[0] < x[1]) || f.X.Names[x[0]] != "0" || f.X.Names[x[2]] != "4GiB" {
 		t.Errorf("%d series at %v, named %v", len(f.Series), x, f.X.Names)
 	}
 	drawn(t, f)
-	if figures := sweepFigures(&Data{Runs: []*run.Run{sweptRun("etcd", nil, point(0, false, 1, 1))}}); figures != nil {
-		t.Errorf("a run without a sweep has %d figures", len(figures))
-	}
 }
 
 // drawn draws a figure, and looks for the names of its values.

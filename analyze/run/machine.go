@@ -196,6 +196,9 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 		return true
 	})
 	times := m.Samples.Times[first:end]
+	if len(values) < 2 || len(times) < len(values) {
+		return Missing("%s: fewer than two samples of the load", m.Name)
+	}
 	at := func(t int64) float64 {
 		i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
 		part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
