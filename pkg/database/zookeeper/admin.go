@@ -50,6 +50,7 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 		set("admin.serverAddress", m.Self().Addr)
 		set("admin.serverPort", o.AdminPort)
 		set("admin.restore.enabled", false)
+		set("admin.rateLimiterIntervalInMS", 1) // by default a second snapshot must wait for minutes
 	}
 }
 

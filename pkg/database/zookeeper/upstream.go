@@ -64,6 +64,9 @@ func (o *Options) Changed(version string) []database.Setting {
 	default:
 		list = append(list, database.Differing(whole("admin.serverPort", o.AdminPort, defaultAdminPort))...)
 		list = append(list, database.Setting{Name: "admin.restore.enabled", Value: "false", Default: "true"})
+		if database.Since(version, snapshotVersion) {
+			list = append(list, database.Setting{Name: "admin.rateLimiterIntervalInMS", Value: "1", Default: "300000"})
+		}
 	}
 	for _, f := range o.Flags {
 		name, value, _ := strings.Cut(f, "=")
