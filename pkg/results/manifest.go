@@ -250,7 +250,7 @@ func (t Totals) Minus(o Totals) Totals {
 	return Totals{
 		Offered: t.Offered - o.Offered, Sent: t.Sent - o.Sent, OK: t.OK - o.OK, Failed: t.Failed - o.Failed, Unknown: t.Unknown - o.Unknown,
 		Shed: t.Shed - o.Shed, Unsent: t.Unsent - o.Unsent, Queued: t.Queued - o.Queued, Late: t.Late - o.Late,
-		BytesRead: t.BytesRead - o.BytesRead, Clamped: t.Clamped - o.Clamped,
+		BytesRead: t.BytesRead - o.BytesRead, BytesWritten: t.BytesWritten - o.BytesWritten, Clamped: t.Clamped - o.Clamped,
 	}
 }
 
