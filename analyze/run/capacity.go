@@ -38,11 +38,11 @@ func (r *Run) CapacityRate() Measure {
 	m := Missing("the search ended without a capacity: %s", c.Reason)
 	switch c.Reason {
 	case "below the least rate":
-		m.Words = "below " + rateText(c.At)
+		m.Words = "below " + rateText(c.EndedAt)
 	case "above the highest rate":
-		m.Words = "above " + rateText(c.At)
+		m.Words = "above " + rateText(c.EndedAt)
 	case "client-limited", "store full":
-		m.Words = c.Reason + " at " + rateText(c.At)
+		m.Words = c.Reason + " at " + rateText(c.EndedAt)
 	case "stalls":
 		m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted)
 	default:

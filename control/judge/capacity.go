@@ -17,15 +17,15 @@ func (v *verdict) capacity() {
 	case "out of windows":
 		v.mark(results.MarkCapacity, false, "after %d windows the interval of the capacity is wider than %v", c.Counted, c.Tolerance)
 	case "client-limited":
-		v.mark(results.MarkCapacity, true, of+"at %.0f requests/s the client sent too late, or had too few clients, in three windows in a row", c.At)
+		v.mark(results.MarkCapacity, true, of+"at %.0f requests/s the client sent too late, or had too few clients, in three windows in a row", c.EndedAt)
 	case "store full":
-		v.mark(results.MarkCapacity, true, of+"the store was full at %.0f requests/s", c.At)
+		v.mark(results.MarkCapacity, true, of+"the store was full at %.0f requests/s", c.EndedAt)
 	case "stalls":
 		v.mark(results.MarkCapacity, false, of+"%d of %d windows failed, most by pauses of the servers that lower rates do not avoid", c.Stalled, c.Counted)
 	case "below the least rate":
-		v.mark(results.MarkCapacity, false, of+"it lies below %.4g requests/s", c.At)
+		v.mark(results.MarkCapacity, false, of+"it lies below %.4g requests/s", c.EndedAt)
 	case "above the highest rate":
-		v.mark(results.MarkCapacity, false, of+"it lies above %.0f requests/s", c.At)
+		v.mark(results.MarkCapacity, false, of+"it lies above %.0f requests/s", c.EndedAt)
 	default:
 		v.mark(results.MarkCapacity, true, of+"the search did not end")
 	}

@@ -283,7 +283,7 @@ func (s *search) say(w results.CapacityWindow, before capacity.Verdict) {
 func (s *search) conclude() {
 	v := s.machine.Verdict()
 	c := &s.out.Capacity
-	c.Reason, c.At, c.Rate, c.Low, c.High = string(v.Reason), v.At, v.Rate, v.Low, v.High
+	c.Reason, c.EndedAt, c.Rate, c.Low, c.High = string(v.Reason), v.At, v.Rate, v.Low, v.High
 	c.Counted, c.Stalled, c.Voided, c.Held, c.Holds = v.Windows, v.Stalled, v.Voided, v.Held, v.Holds
 	if threshold, spread, lapse, ok := s.machine.Fit(); ok {
 		c.Fit = &results.CapacityFit{Threshold: threshold, Spread: spread, Lapse: lapse}
@@ -314,7 +314,7 @@ func Describe(c *results.Capacity) string {
 	case capacity.Found, capacity.Wide:
 		text = fmt.Sprintf("%s/s [%s .. %s]", per(c.Rate), per(c.Low), per(c.High))
 	case capacity.ClientLimited, capacity.StoreFull, capacity.TooHigh, capacity.TooLow:
-		text = fmt.Sprintf("%s (%s/s)", c.Reason, per(c.At))
+		text = fmt.Sprintf("%s (%s/s)", c.Reason, per(c.EndedAt))
 	default:
 		text = c.Reason
 	}

@@ -22,9 +22,10 @@ type Capacity struct {
 	workload.Capacity
 	// Reason is why the search ended, in the words of package capacity: "found", "out of
 	// windows", "stalls", "client-limited", "store full", "below the least rate", "above the
-	// highest rate". At is the rate at which the client, the store or a bound ended it.
-	Reason string  `json:"reason"`
-	At     float64 `json:"at,omitempty"`
+	// highest rate". EndedAt is the rate at which the client, the store or a bound
+	// ended it.
+	Reason  string  `json:"reason"`
+	EndedAt float64 `json:"at,omitempty"`
 	// Rate is the capacity, and Low to High an interval that holds it with 95 %
 	// probability, in requests per second: 0 if no window counted. Only with the reasons
 	// "found" and "out of windows" it is a capacity.
