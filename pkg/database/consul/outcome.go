@@ -28,6 +28,9 @@ func classify(ctx context.Context, err error) error {
 		if refused {
 			return database.NotApplied(class, err)
 		}
+		if end := ended(ctx); end != nil && class == database.ClassOther && strings.Contains(status.Body, end.Error()) {
+			class = classOfEnd(end) // a proxy ended its own request because the client ended this one
+		}
 		return database.MaybeApplied(class, err)
 	}
 	var request *url.Error
@@ -57,14 +60,18 @@ func classify(ctx context.Context, err error) error {
 
 // before returns the classed error of a context that ended before a request was sent.
 func before(ctx context.Context) error {
-	switch err := ended(ctx); {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.DeadlineExceeded):
-		return database.NotApplied(database.ClassTimeout, err)
-	default:
-		return database.NotApplied(database.ClassCancelled, err)
+	if err := ended(ctx); err != nil {
+		return database.NotApplied(classOfEnd(err), err)
 	}
+	return nil
+}
+
+// classOfEnd returns the class of the error that [ended] returns.
+func classOfEnd(err error) database.Class {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return database.ClassTimeout
+	}
+	return database.ClassCancelled
 }
 
 // ended returns the error of a context that ended, nil before. The deadline of a

@@ -296,6 +296,15 @@ func TestClassify(t *testing.T) {
 	mustClass(t, classify(over, errors.New("read: i/o timeout")), database.ClassTimeout, database.Unknown)
 	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, database.Unknown)
 	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, database.Unknown)
+
+	// A proxy's answer may overtake the end of the request that caused it.
+	left, leave := context.WithCancel(context.Background())
+	canceled := api.StatusError{Code: 500, Body: "etcd: rpc error: code = Canceled desc = context canceled"}
+	mustClass(t, classify(left, canceled), database.ClassOther, database.Unknown)
+	leave()
+	mustClass(t, classify(left, canceled), database.ClassCancelled, database.Unknown)
+	mustClass(t, classify(left, api.StatusError{Code: 500, Body: "disk full"}), database.ClassOther, database.Unknown)
+	mustClass(t, classify(over, api.StatusError{Code: 500, Body: "context deadline exceeded"}), database.ClassTimeout, database.Unknown)
 }
 
 func TestCountStrings(t *testing.T) {
