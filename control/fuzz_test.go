@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -29,7 +30,7 @@ func FuzzStartReply(f *testing.F) {
 			return
 		}
 		record := &results.DatabaseRun{Tag: "db", Members: make([]results.Member, 1)}
-		c := &cluster{run: &run{record: record}, disks: make([]results.Disk, 1)}
+		c := &cluster{run: &run{record: record, db: &config.Database{}}, disks: make([]results.Disk, 1)}
 		if err := c.recordStart(0, &reply); err != nil {
 			return
 		}

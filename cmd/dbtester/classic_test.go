@@ -37,7 +37,7 @@ func TestClassicRun(t *testing.T) {
 	c = p.start("analyze", "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local \(built-in\) \(ran 3\.7\.3\) \|`, `TOTAL-REQUEST-NUMBER \| +3,000 `,
-		` VERSION \| +3\.7\.3 `, ` KEYS-FOUND \| +3,000 / 3,000 ok `, ` SHARED-HOST \| +3 members \+ client `, `(?m)^etcd-v3\.6-local: shared host: `)
+		` VERSION \| +3\.7\.3 `, ` KEYS-FOUND \| +3,000 / 3,000 ok `, ` SHARED-HOST \| +3 members \+ client `, `(?m)^etcd-v3\.6-local \(ran 3\.7\.3\): shared host: `)
 	for _, name := range []string{
 		"client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",
 		"client-latency-distribution-all.csv", "client-latency-distribution-percentile.csv",
