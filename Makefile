@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench filled bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -36,9 +36,6 @@ test-fast: tools-build ## tests without the race detector and without databases 
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
-
-filled: build ## throughput and p99 of etcd, ZooKeeper and Consul on this machine, holding 0, 1 and 4 GiB: results/stores-that-hold-*; about ten minutes, on an idle machine with 24 GiB
-	bin/dbtester control --local --config test-results/filled.yaml && bin/dbtester analyze "$$(ls -td results/stores-that-hold-*/*/ | head -1)"
 
 bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and of each database; needs nginx and wrk; about twenty minutes
 	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md
