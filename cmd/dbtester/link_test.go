@@ -137,7 +137,7 @@ func TestSecondUser(t *testing.T) {
 	if out, err := asNobody(t, house, filepath.Join(house, "intruder"), addr, id); err != nil {
 		t.Errorf("the intruder: %v\n%s", err, out)
 	} else {
-		wantText(t, "the intruder's output", out, `Status: .*this agent demands a proof of its user's token`, `Stop: .*Unauthenticated`)
+		wantText(t, "the intruder's output", out, `Status: .*this agent demands a proof of its user's token`, `Stop: .*(Unauthenticated|Unavailable)`)
 	}
 	file := filepath.Join(house, "theirs.yaml")
 	text := fmt.Sprintf("title: theirs\nresults: %s\nhosts: [%s]\nload: {requests: 10, clients: 1}\ndatabases: {etcd: }\n", filepath.Join(house, "results"), strings.Join(hosts, ", "))

@@ -294,6 +294,22 @@ func TestSlowCallers(t *testing.T) {
 	}
 }
 
+// A caller that goes on after it was refused learns why each time: the connection that
+// brought the answer takes no further call with it.
+func TestRefusedCallsInARow(t *testing.T) {
+	s := newSite(t)
+	conn, err := grpc.NewClient("passthrough:///"+s.serve(agentlink.Server{Token: s.ensure()}), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	defer conn.Close()
+	for i := range 200 {
+		if _, err := pb.NewAgentClient(conn).Status(t.Context(), &pb.StatusRequest{}); status.Code(err) != codes.Unauthenticated {
+			t.Fatalf("call %d in a row: %v", i, err)
+		}
+	}
+}
+
 // Control must not send anything in plaintext to a name that is another machine.
 func TestOtherMachine(t *testing.T) {
 	s := newSite(t)

@@ -51,6 +51,7 @@ const (
 const (
 	frameHeaders  = 1
 	frameSettings = 4
+	frameGoAway   = 7
 	frameHead     = 9
 	prefaceRest   = len("\r\nSM\r\n\r\n")
 )
@@ -82,7 +83,9 @@ func answerPlaintext(conn net.Conn, reason string) {
 	}
 }
 
-// refusal is the whole answer to a call of gRPC: it is not authenticated.
+// refusal is the whole answer to a call of gRPC: it is not authenticated. The connection
+// serves no call after it, so that a caller's next call goes to a new connection rather
+// than being lost with this one.
 func refusal(stream uint32, reason string) []byte {
 	const endStream, endHeaders = 1, 4
 	var block bytes.Buffer
@@ -93,7 +96,9 @@ func refusal(stream uint32, reason string) []byte {
 	} {
 		_ = encoder.WriteField(field) // a buffer takes everything
 	}
-	return frame(frameHeaders, endStream|endHeaders, stream, block.Bytes())
+	last := binary.BigEndian.AppendUint32(nil, stream)
+	last = append(last, 0, 0, 0, 0)
+	return append(frame(frameGoAway, 0, 0, last), frame(frameHeaders, endStream|endHeaders, stream, block.Bytes())...)
 }
 
 // frame is a frame of HTTP/2.
