@@ -1,12 +1,18 @@
 package results
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
+
+// amount matches labels whose first number is followed by a unit.
+var amount = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
 
 // LabelAgrees reports whether the run's label can be true of the version that a
 // member reported: "v3.6" of "3.6.16". The version that was asked for takes precedence
-// over the label in the database's id. A label without a number, such as "tip", claims
-// nothing, and neither does the version of another program, such as the "etcd 3.7.3"
-// behind a proxy.
+// over the label in the database's id. A label without a number, such as "tip", or
+// with an amount, such as "1GiB", claims nothing, and neither does the version of another
+// program, such as the "etcd 3.7.3" behind a proxy.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	label := r.Asked
 	if label == "" {
@@ -16,6 +22,9 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 		return true
 	}
 	claimed, ran := numbers(label), numbers(version)
+	if len(claimed) == 1 && amount.MatchString(label) {
+		return true
+	}
 	if len(claimed) > len(ran) {
 		return len(ran) == 0
 	}

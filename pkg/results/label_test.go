@@ -13,7 +13,7 @@ func TestLabelsThatDisagree(t *testing.T) {
 	}{
 		{"v3.6", "3.6.16", true}, {"v3.5", "3.6.16", false}, {"v3.6.1", "3.6.16", false}, {"r3.9.4", "3.9.4-abc", true},
 		{"r3.5.3.beta", "3.5.3", true}, {"tip", "3.7.0", true}, {"", "3.7.0", true}, {"v3.6.16", "3.6", false},
-		{"v3_6", "3.6.16", true}, {"v0.0.5", "etcd 3.7.3", true}, {"v3.5", "3.6.16 beta", false},
+		{"v3_6", "3.6.16", true}, {"holds_1GiB", "3.6.16", true}, {"0GiB", "3.6.16", true}, {"4", "3.6.16", false}, {"v0.0.5", "etcd 3.7.3", true}, {"v3.5", "3.6.16 beta", false},
 	} {
 		if got := (&DatabaseRun{Label: test.label}).LabelAgrees(test.version); got != test.agree {
 			t.Errorf("label %q agrees with %q: %v", test.label, test.version, got)
