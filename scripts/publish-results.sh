@@ -25,6 +25,15 @@ kill_leaders() {
 	done
 }
 
+# cut_log leaves the ends of a long log.
+cut_log() {
+	local size
+	size=$(stat -c %s "$1")
+	{ head -c 256K "$1" && printf '\n... %s bytes in all, the rest was left out here ...\n' "$size" && tail -c 256K "$1"; } >"$1.cut"
+	mv "$1.cut" "$1"
+}
+export -f cut_log
+
 # publish runs test-results/NAME/experiment.yaml. A run that lost its leader may be
 # invalid, which exit code 3 says: it is published as it is.
 publish() {
@@ -45,6 +54,7 @@ publish() {
 		for database in "$run"*/; do
 			test -e "$database/intervals.csv" || continue
 			rm -f "$database"/client-latency-* "$database"/*-interpolated.csv # analyze and control export them again
+			find "$database" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
 			tar -C "$run" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$(basename "$database")" |
 				gzip -9n >"$out/records/$n/$(basename "$database").tar.gz"
 		done
@@ -52,8 +62,8 @@ publish() {
 	report "$name"
 }
 
-# report analyzes the records of test-results/NAME. Tables in the classic layout and PNG
-# files are left out: analyze writes them again.
+# report analyzes the records of test-results/NAME. Tables as text (README.md has them) and
+# in the classic layout and PNG files are left out: analyze writes them again.
 report() {
 	local name=$1 out=test-results/$1 copy=$scratch/copy/$1 packed
 	mkdir -p "$copy"
@@ -64,7 +74,7 @@ report() {
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
 	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name records -exec rm -r {} +
-	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '?*-all-aggregated.csv' \
+	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' ! -name '?*-all-aggregated.csv' \
 		! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
 }
