@@ -182,7 +182,8 @@ type recordedDatabase struct {
 		Steps []struct {
 			Rate float64
 		}
-		Rate float64
+		Rate   float64
+		WarmUp time.Duration `json:"warm_up_ns"`
 	}
 	Keys *struct {
 		Before, After int64
@@ -195,18 +196,20 @@ type recordedStep struct {
 	IssueEnd   time.Time `json:"issue_end"`
 	Requests   int64
 	Duration   time.Duration `json:"duration_ns"`
+	Rate       float64
 }
 
-// window is the measured part of a step: its time, however late the last request of it
-// was sent, or to the last answer if a number of requests ends it.
-func (s recordedStep) window() window {
+// window is the measured part of a step: its time after the warm-up, however late the
+// last request of it was sent, or to the last answer if a number of requests ends it.
+func (s recordedStep) window(warmUp time.Duration) window {
+	from := s.Start.Add(warmUp)
 	switch end := s.Start.Add(s.Duration); {
 	case s.Requests > 0:
-		return window{s.Start, s.End}
+		return window{from, s.End}
 	case s.Duration > 0 && end.Before(s.IssueEnd):
-		return window{s.Start, end}
+		return window{from, end}
 	}
-	return window{s.Start, s.IssueEnd}
+	return window{from, s.IssueEnd}
 }
 
 type window struct{ from, to time.Time }
@@ -299,17 +302,18 @@ func (p part) has(row map[string]string) bool {
 // steps computes throughput and latencies of the measured part of each step, and in a mix
 // those of each operation.
 func (c computed) steps() {
-	timing := "service"
-	if c.of.Load.Rate > 0 || len(c.of.Load.Steps) > 0 && c.of.Load.Steps[0].Rate > 0 {
-		timing = "response"
-	}
-	histograms := c.histograms(timing)
 	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
 	operations := map[string]bool{}
 	for _, row := range intervals {
 		operations[row["operation"]] = true
 	}
-	for step := range c.of.Steps {
+	histograms := map[string]map[part]*hdrhistogram.Histogram{"service": c.histograms("service"), "response": c.histograms("response")}
+	for step, of := range c.of.Steps {
+		timing := "service"
+		if of.Rate > 0 || c.of.Load.Rate > 0 {
+			timing = "response"
+		}
+		histograms := histograms[timing]
 		c.part(part{step: step}, timing, intervals, progress, histograms)
 		for operation := range operations {
 			if len(operations) > 1 {
@@ -346,13 +350,14 @@ func (c computed) part(p part, timing string, intervals, progress []map[string]s
 		c.numbers[numberKey{metric: metric, operation: p.operation, step: p.step}] = value
 	}
 	set("AVG-LATENCY", sum/answered/1e6)
-	inWindow, length := 0.0, of.window().to.Sub(of.Start)
+	inWindow, w := 0.0, of.window(c.of.Load.WarmUp)
 	for _, row := range progress {
-		if p.has(row) && c.number(row, "to_ns") <= float64(length) {
+		from, to := time.Duration(c.number(row, "from_ns")), time.Duration(c.number(row, "to_ns"))
+		if p.has(row) && !of.Start.Add(from).Before(w.from) && !of.Start.Add(to).After(w.to) {
 			inWindow += c.number(row, "ok")
 		}
 	}
-	set("AVG-THROUGHPUT", inWindow/length.Seconds())
+	set("AVG-THROUGHPUT", inWindow/w.to.Sub(w.from).Seconds())
 	population := ""
 	switch {
 	case others == 0 && p.operation == "":
@@ -435,7 +440,7 @@ func (c computed) servers() {
 	cpu, most, reported := 0.0, 0.0, true
 	var windows []window
 	for _, step := range c.of.Steps {
-		windows = append(windows, step.window())
+		windows = append(windows, step.window(c.of.Load.WarmUp))
 	}
 	for i, member := range c.of.Members {
 		offset := int64(0)

@@ -50,3 +50,19 @@ func TestDeclined(t *testing.T) {
 		t.Errorf("slowest %+v, want %q: a refused request has no response time", m, notAnswered.Words)
 	}
 }
+
+// TestFastestOfDeclined: declined requests leave the exact minimum of the others alone,
+// unless one of them was faster.
+func TestFastestOfDeclined(t *testing.T) {
+	s := &results.Summary{OK: 1, Histogram: histogram.New(), Declined: histogram.New()}
+	s.Latency.Add(653_914)
+	histogram.Record(s.Histogram, 653_914)
+	histogram.Record(s.Declined, 8*time.Millisecond)
+	if got := DueDistribution(s).Min.Value; got != .653914 {
+		t.Errorf("the fastest is %v ms, want 0.653914", got)
+	}
+	histogram.Record(s.Declined, time.Microsecond)
+	if got := DueDistribution(s).Min.Value; got > .0011 {
+		t.Errorf("the fastest is %v ms, want 0.001", got)
+	}
+}

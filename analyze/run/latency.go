@@ -173,7 +173,7 @@ func DueDistribution(s *results.Summary) *Distribution {
 		}
 		return m
 	}
-	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 && s.Declined.TotalCount() == 0 {
+	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 && (s.Declined.TotalCount() == 0 || s.Declined.Min() >= s.Latency.MinNS) {
 		d.Min = Measured(float64(s.Latency.MinNS)/1e6, s.Latency.Count) // exact
 	}
 	return d
