@@ -24,9 +24,9 @@ func groupCPU() Source {
 		File: "cpu.stat", OldFile: "cpu.stat", Controller: "cpu", Above: true,
 		Metrics: []Metric{
 			{Name: GroupThrottledSeconds, Column: "CGROUP-THROTTLED-SECONDS", Unit: "s", Kind: Counter, Scope: Group, Decimals: Exact, Report: true, Optional: true,
-				Help: "time that the control group and those above it were stopped because they had used their CPU quota"},
+				Help: "time that the control group and those above it were stopped because they had used their CPU quota; for a member with limits, its own group alone"},
 			{Name: GroupThrottledPeriods, Column: "CGROUP-THROTTLED-PERIODS", Unit: "periods", Kind: Counter, Scope: Group, Report: true, Optional: true,
-				Help: "periods of the CPU quota in which the control group or one above it was stopped"},
+				Help: "periods of the CPU quota in which the control group or one above it was stopped; for a member with limits, its own group alone"},
 		},
 		Parse: parseThrottling,
 	}

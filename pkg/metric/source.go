@@ -25,7 +25,8 @@ type Source struct {
 	// Controller names the controller of a source of the scope Group. File is in the
 	// group's directory in version 2 and OldFile in that of the controller's hierarchy
 	// in version 1. Above means that the readings of the groups above are added; else
-	// they are those of the innermost group that has any.
+	// they are those of the innermost group that has any. Those of a group that was made for
+	// the processes are its own alone.
 	Controller, OldFile string
 	Above               bool
 

@@ -21,16 +21,17 @@ type groupOf struct {
 type groupSource struct {
 	machineSource
 	paths []string
-	// known is whether the paths are those of a group that was named.
-	known bool
 	sum   []metric.Reading
 }
 
-// sampleGroup sets the metrics of the group that a process is in. A process that is
-// moved to another group later is not followed; one that is started anew is.
+// sampleGroup sets the metrics of the group that was named, else of the one that a
+// process is in. What the named group lacks is unknown: groups around it, and those of
+// other hierarchies, are shared with others. A process that is moved to another group later
+// is not followed; one that is started anew is.
 func (m *machine) sampleGroup(pid int, values metric.Values) error {
-	m.findNamed()
-	if pid != 0 && pid != m.group.pid {
+	if len(m.named) > 0 {
+		m.findNamed()
+	} else if pid != 0 && pid != m.group.pid {
 		if err := m.findGroup(pid); err != nil {
 			if gone(err) {
 				return nil // no control groups, or the process has just ended
@@ -50,11 +51,8 @@ func (m *machine) sampleGroup(pid int, values metric.Values) error {
 // findNamed finds the files of the group that was named, once it is there: so its first
 // values are known before a process runs in it.
 func (m *machine) findNamed() {
-	if len(m.named) == 0 {
-		return
-	}
 	for i := range m.groups {
-		if g := &m.groups[i]; !g.known {
+		if g := &m.groups[i]; len(g.paths) == 0 {
 			g.findIn(m.files, m.named)
 		}
 	}
@@ -93,9 +91,7 @@ func (m *machine) findGroup(pid int) error {
 	}
 	m.group = groupOf{pid: pid}
 	for i := range m.groups {
-		if g := &m.groups[i]; !g.known {
-			g.find(m.files, groups, all)
-		}
+		m.groups[i].find(m.files, groups, all)
 	}
 	m.nameGroup()
 	return nil
@@ -127,22 +123,13 @@ func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mo
 	}
 }
 
-// findIn chooses the files in the directories of a group, of which that of the source's
-// controller is one, and in those above it.
+// findIn chooses the file in the directories of a group, of which one may have the
+// source's controller. Groups above throttle others too, so theirs are not added.
 func (g *groupSource) findIn(f *files, dirs []string) {
 	for _, dir := range dirs {
 		for _, name := range []string{g.File, g.OldFile} {
-			for above := dir; ; above = filepath.Dir(above) {
-				path := filepath.Join(above, name)
-				if !g.readPath(f, path) || g.readings[0].Value < 0 {
-					break
-				}
-				g.paths, g.known = append(g.paths, path), true
-				if !g.Above {
-					break
-				}
-			}
-			if g.known {
+			if path := filepath.Join(dir, name); g.readPath(f, path) && g.readings[0].Value >= 0 {
+				g.paths = []string{path}
 				return
 			}
 		}

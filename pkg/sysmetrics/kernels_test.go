@@ -133,13 +133,93 @@ func TestNamedGroup(t *testing.T) {
 		if err := os.Rename(filepath.Join(root, "later"), filepath.Join(root, "cgroup")); err != nil {
 			t.Fatalf("show the groups: %v", err)
 		}
-		want := map[string][2]float64{"proc-6.18.txtar": {27, 100 << 20}, "proc-3.10.txtar": {11, 640e6}}[name]
+		want := map[string][2]float64{"proc-6.18.txtar": {7, 100 << 20}, "proc-3.10.txtar": {11, 640e6}}[name] // not with the 20 of the slice
 		got := sample(t, s)
 		if got.Group != dirs[0] || got.Get(metric.GroupThrottledPeriods) != want[0] || got.Get(metric.GroupMemoryBytes) != want[1] {
 			t.Errorf("%s: want %v of %q, got %v and %v of %q", name, want, dirs[0],
 				got.Get(metric.GroupThrottledPeriods), got.Get(metric.GroupMemoryBytes), got.Group)
 		}
 	}
+}
+
+// What a named group lacks is unknown, although groups that its process is in have it, and
+// a main process that has just ended takes nothing away.
+func TestNamedGroupAlone(t *testing.T) {
+	const cpu, memory = "cgroup/cpu,cpuacct/dbtester/r/m", "cgroup/memory/dbtester/r/m"
+	throttled := map[metric.Name]float64{metric.GroupThrottledPeriods: 5, metric.GroupThrottledSeconds: 2}
+	used := map[metric.Name]float64{metric.GroupMemoryBytes: 1e6}
+	for name, tt := range map[string]struct {
+		dirs []string
+		ends bool
+		want []map[metric.Name]float64
+	}{
+		"none":             {nil, false, []map[metric.Name]float64{{metric.GroupThrottledPeriods: 11, metric.GroupMemoryBytes: 640e6, metric.GroupMemoryPressure: .25}}},
+		"processors alone": {[]string{cpu}, false, []map[metric.Name]float64{throttled}},
+		"memory alone":     {[]string{memory}, false, []map[metric.Name]float64{used}},
+		"both":             {[]string{cpu, memory}, false, []map[metric.Name]float64{throttled, used}},
+		"a process ends":   {[]string{cpu, memory}, true, []map[metric.Name]float64{throttled, used}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := hybrid(t)
+			f := &fixture{t: t, root: root}
+			f.write("nr_periods 9\nnr_throttled 5\nthrottled_time 2000000000\n", cpu, "cpu.stat")
+			f.write("1000000\n", memory, "memory.usage_in_bytes")
+			if tt.ends {
+				if err := os.Remove(filepath.Join(root, "4242", "cgroup")); err != nil {
+					t.Fatalf("end the process: %v", err)
+				}
+			}
+			o := Options{Root: root, PIDs: pids(4242)}
+			for _, dir := range tt.dirs {
+				o.Group = append(o.Group, filepath.Join(root, dir))
+			}
+			s, err := NewSampler(o)
+			if err != nil {
+				t.Fatalf("start the sampler: %v", err)
+			}
+			got := sample(t, s)
+			for _, want := range tt.want {
+				if !has(got, want) {
+					t.Errorf("want %v, got %v", want, got.Values)
+				}
+			}
+			if len(tt.dirs) == 0 {
+				return // the fixture has what the groups lack
+			}
+			if got.Group != o.Group[0] {
+				t.Errorf("the group must be %q, got %q", o.Group[0], got.Group)
+			}
+			for _, m := range metric.System().Metrics() {
+				known := false
+				for _, want := range tt.want {
+					_, in := want[m.Name]
+					known = known || in
+				}
+				if m.Scope == metric.Group && !known && got.Get(m.Name) != metric.Unknown {
+					t.Errorf("%s must be unknown, got %v", m.Name, got.Get(m.Name))
+				}
+			}
+		})
+	}
+}
+
+// hybrid is a machine of version 1 that has a hierarchy of version 2 beside it.
+func hybrid(t *testing.T) (root string) {
+	t.Helper()
+	root = kernel(t, "proc-3.10.txtar")
+	f := &fixture{t: t, root: root}
+	f.write("some avg10=0.00 avg60=0.00 avg300=0.00 total=250000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=125000\n", "cgroup", "unified", "memory.pressure")
+	for file, more := range map[string]string{
+		"self/mountinfo": "29 23 0:26 / " + root + "/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+		"4242/cgroup":    "0::/\n",
+	} {
+		was, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatalf("read a file of the fixture: %v", err)
+		}
+		f.write(string(was)+more, file)
+	}
+	return root
 }
 
 // A group that is removed while its process ends leaves no values behind.
