@@ -77,11 +77,13 @@ func Catalog(r *database.Registry) config.Catalog {
 
 // planSnapshots has the members of a driver started so that they can be asked for
 // snapshots. It is nil for drivers that need nothing for that.
-func planSnapshots(driver database.Driver) func(options any, version string, running bool) error {
+func planSnapshots(driver database.Driver) func(options any, version string, running, secret bool) error {
 	if _, must := driver.(database.SnapshotPlanner); !must {
 		return nil
 	}
-	return func(options any, version string, running bool) error {
-		return options.(database.SnapshotPlanner).PlanSnapshots(database.PlainVersion(version), running)
+	return func(options any, version string, running, secret bool) error {
+		return options.(database.SnapshotPlanner).PlanSnapshots(database.SnapshotTarget{
+			Version: database.PlainVersion(version), Running: running, Secret: secret,
+		})
 	}
 }

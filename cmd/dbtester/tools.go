@@ -88,7 +88,7 @@ func useVersions(e *config.Experiment, registry *database.Registry, list []strin
 			if matched = true; len(db.Endpoints) > 0 || !db.Steps.Start {
 				return usageError{fmt.Errorf("--use-version %s: %s is a cluster that runs already", text, db.ID)}
 			}
-			if err := obtainable(registry, db.Name, version); err != nil {
+			if err := errors.Join(obtainable(registry, db.Name, version), snapshots(db, version)); err != nil {
 				return usageError{fmt.Errorf("--use-version %s: %w", text, err)}
 			}
 			db.UseVersion = version
@@ -108,4 +108,17 @@ func obtainable(registry *database.Registry, name, version string) error {
 	}
 	_, err = entry.Recipes(version)
 	return err
+}
+
+// snapshots returns why members of another release than the file names can't be asked for
+// the snapshots of the file.
+func snapshots(db *config.Database, version string) error {
+	planner, must := db.Options.(database.SnapshotPlanner)
+	if !must || db.Maintain.Snapshot == 0 {
+		return nil
+	}
+	if err := planner.PlanSnapshots(database.SnapshotTarget{Version: version, Secret: db.TLS != nil && db.Auth != nil}); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return nil
 }

@@ -44,8 +44,9 @@ type Entry struct {
 	CompactEvery                 time.Duration
 	// PlanSnapshots changes options so that members can be asked for snapshots, which is
 	// needed if it is not nil. version is "" if it is not known; running members take no
-	// change. The error is why they can't be asked.
-	PlanSnapshots func(options any, version string, running bool) error
+	// change; secret is whether clients' credentials are sent over TLS only. The error is why
+	// they can't be asked.
+	PlanSnapshots func(options any, version string, running, secret bool) error
 	// Prefix allows keys below a prefix of a cluster that others use, Sizes a bound of the
 	// store's size: members report it with their quota.
 	Prefix, Sizes bool

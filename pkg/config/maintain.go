@@ -57,7 +57,7 @@ func maintainSection() section[Maintain] {
 }
 
 // maintain resolves the upkeep of a database under its load. What the whole file asks for
-// holds for the databases that can do it.
+// holds for the kinds of databases that can do it.
 func (r *databaseResolver) maintain(d *Database) {
 	own, w := r.spec.maintain, maintainSection().Over(r.spec.maintain, r.file.maintain)
 	d.Maintain = w.Is
@@ -78,23 +78,26 @@ func (r *databaseResolver) maintain(d *Database) {
 			d.Maintain.Compact = r.spec.entry.CompactEvery
 		}
 	}
-	r.snapshots(d, own)
+	r.snapshots(d, w, own.Given() && own.Has("snapshot"))
 	if at := cmp.Or(own.Node, r.file.maintain.Node); runs && d.Maintain != (Maintain{}) && at != nil {
 		r.Warnf(at, "maintain: others use the cluster of endpoints: a compaction forgets the history of their keys too, and a member that is defragmented does not answer them")
 	}
 }
 
-// snapshots has members started so that they can be asked for snapshots. What the whole
-// file asks for does not hold for a release that can't be.
-func (r *databaseResolver) snapshots(d *Database, own written[Maintain]) {
+// snapshots has members started so that they can be asked for snapshots, which is given in
+// w. A release or a cluster that can't be asked is refused, also where the whole file asks:
+// others of its kind can, so that the report would compare members with and without.
+func (r *databaseResolver) snapshots(d *Database, w written[Maintain], own bool) {
 	plan := r.spec.entry.PlanSnapshots
 	if d.Maintain.Snapshot == 0 || plan == nil || d.Options == nil {
 		return
 	}
-	if err := plan(d.Options, d.Version, len(d.Endpoints) > 0); err != nil {
-		if d.Maintain.Snapshot = 0; own.Given() && own.Has("snapshot") {
-			r.Errorf(own.NodeOf("snapshot"), "snapshot: %v", err)
-		}
+	undo := ""
+	if !own {
+		undo = " (maintain: {snapshot: 0s} under " + r.spec.ID + " leaves them out there)"
+	}
+	if err := plan(d.Options, d.Version, len(d.Endpoints) > 0, d.TLS != nil && d.Auth != nil); err != nil {
+		r.Errorf(w.NodeOf("snapshot"), "snapshot: %v%s", err, undo)
 	}
 }
 

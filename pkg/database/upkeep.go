@@ -25,8 +25,18 @@ type Snapshotter interface {
 
 // SnapshotPlanner is a [Snapshotter] whose members must be started for it.
 type SnapshotPlanner interface {
-	// PlanSnapshots changes the options so that members can be asked for snapshots. Version
-	// is that of their release, "" if it is not known; members that run already, with
-	// options of their own, take no change. The error is why there can be no snapshots.
-	PlanSnapshots(version string, running bool) error
+	// PlanSnapshots changes the options so that members can be asked for snapshots. The
+	// error is why there can be none.
+	PlanSnapshots(s SnapshotTarget) error
+}
+
+// SnapshotTarget is a cluster that is to be asked for snapshots.
+type SnapshotTarget struct {
+	// Version is that of the members' release, "" if it is not known.
+	Version string
+	// Running means that the members run already, with options of their own: they take no
+	// change.
+	Running bool
+	// Secret means that the clients' credentials are sent over TLS only.
+	Secret bool
 }

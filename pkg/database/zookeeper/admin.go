@@ -28,13 +28,18 @@ const (
 	snapshotVersion = "3.9.0"
 )
 
+// errSecret is why a cluster with TLS and credentials is not asked for snapshots.
+var errSecret = errors.New("the admin server of zookeeper is asked without TLS, and a snapshot needs the credentials, which must not be sent so")
+
 // PlanSnapshots has members start their admin server.
-func (o *Options) PlanSnapshots(version string, running bool) error {
+func (o *Options) PlanSnapshots(s database.SnapshotTarget) error {
 	switch {
-	case version != "" && !database.Since(version, snapshotVersion):
-		return fmt.Errorf("zookeeper %s makes no snapshot when it is asked (from %s on it does)", version, snapshotVersion)
+	case s.Version != "" && !database.Since(s.Version, snapshotVersion):
+		return fmt.Errorf("zookeeper %s makes no snapshot when it is asked (from %s on it does)", s.Version, snapshotVersion)
+	case s.Secret:
+		return errSecret
 	case o.AdminPort > 0:
-	case running:
+	case s.Running:
 		return errors.New("the admin server of a running zookeeper is asked for snapshots, so options must have its admin_port")
 	default:
 		o.AdminPort = defaultAdminPort
@@ -71,7 +76,7 @@ func (o *Options) adminAnswers(ctx context.Context, t database.Target, member in
 	if o.AdminPort == 0 {
 		return nil
 	}
-	if _, err := o.askAdmin(ctx, t, member, "ruok"); err != nil {
+	if _, err := o.askAdmin(ctx, t, member, "ruok", ""); err != nil {
 		return fmt.Errorf("the admin server of zookeeper member %d does not answer (a release without Jetty's jars has none): %w", member, err)
 	}
 	return nil
@@ -79,8 +84,18 @@ func (o *Options) adminAnswers(ctx context.Context, t database.Target, member in
 
 // Snapshot has a member write a snapshot to its data directory, where it stays. It needs
 // all permissions on the root znode, which everyone has unless somebody changed that.
+// Credentials that belong to TLS are never sent: then it is an error.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (int64, error) {
-	header, err := o.askAdmin(ctx, t, member, "snapshot?streaming=false")
+	// Some name must be given; it counts for znodes with access of their own only.
+	user := "dbtester:dbtester"
+	switch {
+	case t.Auth == nil:
+	case t.TLS != nil:
+		return 0, fmt.Errorf("snapshot of zookeeper member %d: %w", member, errSecret)
+	default:
+		user = string(credentials(t.Auth))
+	}
+	header, err := o.askAdmin(ctx, t, member, "snapshot?streaming=false", user)
 	if err != nil {
 		return 0, fmt.Errorf("snapshot of zookeeper member %d: %w", member, err)
 	}
@@ -91,8 +106,9 @@ func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (
 	return size, nil
 }
 
-// askAdmin sends a command, and returns the header of an answer with status 200.
-func (o *Options) askAdmin(ctx context.Context, t database.Target, member int, command string) (header http.Header, err error) {
+// askAdmin sends a command, for a user of the digest scheme, NAME:PASSWORD, unless that is
+// "", and returns the header of an answer with status 200.
+func (o *Options) askAdmin(ctx context.Context, t database.Target, member int, command, user string) (header http.Header, err error) {
 	url, err := o.adminURL(t, member, command)
 	if err != nil {
 		return nil, err
@@ -101,12 +117,9 @@ func (o *Options) askAdmin(ctx context.Context, t database.Target, member int, c
 	if err != nil {
 		return nil, err
 	}
-	// Some name must be given; it counts for znodes with access of their own only.
-	user := "dbtester:dbtester"
-	if t.Auth != nil {
-		user = string(credentials(t.Auth))
+	if user != "" {
+		r.Header.Set("Authorization", digestScheme+" "+user)
 	}
-	r.Header.Set("Authorization", digestScheme+" "+user)
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(r)

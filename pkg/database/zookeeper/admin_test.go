@@ -49,12 +49,15 @@ func snapshots(t *testing.T, c *databasetest.Cluster, admin bool) {
 	}
 }
 
-// TestSnapshotAnswers: only an answer with a size is a snapshot.
+// TestSnapshotAnswers: only an answer with a size is a snapshot, and only it needs
+// credentials.
 func TestSnapshotAnswers(t *testing.T) {
 	t.Parallel()
-	status, size := http.StatusOK, "4711"
+	status, size, asked := http.StatusOK, "4711", 0
+	wantUser := map[string]string{"/commands/snapshot?streaming=false": "digest u:p", "/commands/ruok": ""}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.String() != "/commands/snapshot?streaming=false" && r.URL.Path != "/commands/ruok" || r.Header.Get("Authorization") != "digest u:p" {
+		asked++
+		if want, known := wantUser[r.URL.String()]; !known || r.Header.Get("Authorization") != want {
 			status = http.StatusTeapot
 		}
 		w.Header().Set("snapshot_size", size)
@@ -76,6 +79,16 @@ func TestSnapshotAnswers(t *testing.T) {
 	if err := o.adminAnswers(t.Context(), target, 0); err != nil {
 		t.Errorf("an admin server that answers: %v", err)
 	}
+	before, secret := asked, target
+	secret.TLS = &database.TLS{}
+	if _, err := o.Snapshot(t.Context(), secret, 0); err == nil || !strings.Contains(err.Error(), "without TLS") || asked != before {
+		t.Errorf("credentials that are sent over TLS only went to the admin server: %v", err)
+	}
+	secret.Auth, wantUser["/commands/snapshot?streaming=false"] = nil, "digest dbtester:dbtester"
+	if n, err := o.Snapshot(t.Context(), secret, 0); n != 4711 || err != nil {
+		t.Errorf("with TLS and no credentials: %d bytes: %v", n, err)
+	}
+	wantUser["/commands/snapshot?streaming=false"] = "digest u:p"
 	for _, wrong := range []struct {
 		status int
 		size   string
@@ -99,13 +112,18 @@ func TestSnapshotAnswers(t *testing.T) {
 func TestPlanSnapshots(t *testing.T) {
 	t.Parallel()
 	o := New()
-	if err := o.PlanSnapshots("3.8.4", false); err == nil || o.AdminPort != 0 {
+	if err := o.PlanSnapshots(database.SnapshotTarget{Version: "3.8.4"}); err == nil || o.AdminPort != 0 {
 		t.Errorf("3.8.4 can be asked for snapshots: %v, port %d", err, o.AdminPort)
 	}
-	if err := o.PlanSnapshots("", true); err == nil || !strings.Contains(err.Error(), "admin_port") {
+	if err := o.PlanSnapshots(database.SnapshotTarget{Running: true}); err == nil || !strings.Contains(err.Error(), "admin_port") {
 		t.Errorf("a running cluster without a port: %v", err)
 	}
-	if err := o.PlanSnapshots("3.9.5", false); err != nil || o.AdminPort != defaultAdminPort {
+	secret := New()
+	secret.AdminPort = 8080
+	if err := secret.PlanSnapshots(database.SnapshotTarget{Running: true, Secret: true}); err == nil || !strings.Contains(err.Error(), "without TLS") {
+		t.Errorf("a running cluster with TLS and credentials: %v", err)
+	}
+	if err := o.PlanSnapshots(database.SnapshotTarget{Version: "3.9.5"}); err != nil || o.AdminPort != defaultAdminPort {
 		t.Errorf("3.9.5: %v, port %d", err, o.AdminPort)
 	}
 	plan, err := o.Plan(member(map[string]string{toolJars: "/opt/zookeeper"}))
