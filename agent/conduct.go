@@ -29,7 +29,7 @@ type life struct {
 }
 
 // prepare plans the member of a request and checks that it could run here and
-// now. It touches nothing.
+// now, limits aside. It touches nothing.
 func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	a := s.agent
 	if err := a.checkWorkDir(); err != nil {
@@ -42,9 +42,13 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	if err := member.Check(s.ctx, p.checkable(life{s, p}.memberOptions())); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
-	if err := p.grouping.find(); err != nil {
-		return nil, err
-	}
+	return p, nil
+}
+
+// measurable finds what a planned member is sampled by, and the facts of its disk. It
+// touches nothing.
+func (s *session) measurable(p *planned) (err error) {
+	a := s.agent
 	// The data directory will be below the work directory, so on its file system.
 	p.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs:      s.pids,
@@ -58,13 +62,13 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 		Group:     p.grouping.dirs(),
 	})
 	if err != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)
+		return status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)
 	}
 	if p.disk, err = sysmetrics.DiskFacts(a.opts.WorkDir); err != nil {
 		s.log.Warn("file system of the work directory is unknown", "error", err)
 	}
-	p.free = sysmetrics.FreeBytes(s.agent.opts.WorkDir)
-	return p, nil
+	p.free = sysmetrics.FreeBytes(a.opts.WorkDir)
+	return nil
 }
 
 // checkWorkDir returns an error if the work directory was removed or replaced since the

@@ -64,7 +64,8 @@ func (g grouping) limit(plan *database.Plan) {
 	plan.Commands = commands
 }
 
-// find finds where the group can be made, and tries whether it can.
+// find finds where the group can be made, and tries whether it can: it makes a group and
+// removes it, and may move this process to another group before. It is not to be left to itself.
 func (g *grouping) find() error {
 	if !g.limits.Any() {
 		return nil

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -164,6 +165,11 @@ func TestRestartRemovesGroups(t *testing.T) {
 	if err != nil {
 		t.Fatalf("make the group: %v", err)
 	}
+	t.Cleanup(func() {
+		if err := g.Remove(context.Background()); err != nil {
+			t.Errorf("remove the group: %v", err)
+		}
+	})
 	child, err := process.Start(process.Command{Name: "sh", Path: "sh", Args: []string{"-c", "setsid sleep 600 & wait"}, Place: g.Place})
 	if err != nil {
 		t.Fatalf("start the process: %v", err)

@@ -163,8 +163,8 @@ func (s *session) live() {
 	}
 }
 
-// try carries out one Start. After a refusal without side effects the session stays
-// open for another Start.
+// try carries out one Start. After a refusal, which leaves nothing behind, the session
+// stays open for another Start.
 func (s *session) try(t *attempt) {
 	p, err := s.prepared(t.req)
 	if err != nil || t.req.GetDryRun() {
@@ -180,9 +180,23 @@ func (s *session) try(t *attempt) {
 	life{s, p}.conduct(t)
 }
 
-// prepared is prepare, or an error if the session ends first: prepare has no effects, so
-// it may be left to itself.
+// prepared plans the member of a request and checks that it could run, or returns an error
+// if the session ends first. What has no effects may be left to itself then; the check of
+// limits makes and removes a group, so it is waited for.
 func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
+	p, err := s.unlessEnded(func() (*planned, error) { return s.prepare(req) })
+	if err == nil {
+		err = s.checkLimits(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.unlessEnded(func() (*planned, error) { return p, s.measurable(p) })
+}
+
+// unlessEnded returns what f returns, or an error if the session ends first: then f, which
+// has no effects, is left to itself.
+func (s *session) unlessEnded(f func() (*planned, error)) (*planned, error) {
 	type result struct {
 		p   *planned
 		err error
@@ -192,7 +206,7 @@ func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
 		var r result
 		defer func() { done <- r }()
 		defer recovered(s.agent.opts.Log, "prepare", &r.err)
-		r.p, r.err = s.prepare(req)
+		r.p, r.err = f()
 	}()
 	select {
 	case r := <-done:
@@ -200,6 +214,13 @@ func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
 	case <-s.ctx.Done():
 		return nil, s.abortedStart()
 	}
+}
+
+// checkLimits checks that the member can have its limits. It waits for the kernel, and at
+// most ten seconds for the removal of the group that it tries them on.
+func (s *session) checkLimits(p *planned) (err error) {
+	defer recovered(s.agent.opts.Log, "check the limits", &err)
+	return p.grouping.find()
 }
 
 // accept returns the attempt that answers a request: a new one if the session is

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -111,9 +112,50 @@ func TestUnifiedAlone(t *testing.T) {
 		t.Errorf("remove the group: %v", err)
 	}
 	// The next time it is there already.
-	f.put("proc/cgroup", "0::/user/agent/dbtester-agent\n")
+	f.wantFiles(map[string]string{"proc/cgroup": "0::/user/agent/dbtester-agent"})
 	if p, err = find(f, f.proc(), both); err != nil || p.trees[0].base != f.path("unified/user/agent") {
 		t.Errorf("groups must be made beside the process's own, got %+v, %v", p, err)
+	}
+}
+
+// Of several agents of one process that is alone in its group, one moves the process down,
+// and all find the place.
+func TestUnifiedAloneAtOnce(t *testing.T) {
+	f := newFake(t, "0::/agent\n", mountUnified)
+	f.sealed = []string{"unified"}
+	f.group("unified")
+	f.put("unified/cgroup.subtree_control", "cpu memory")
+	f.group("unified/agent", os.Getpid())
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			p, err := find(f, f.proc(), both)
+			if err != nil || p.trees[0].base != f.path("unified/agent") {
+				t.Errorf("groups must be made in the agents' own group, got %+v, %v", p, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A check is not hindered by the group of one that was killed, and leaves nothing behind.
+func TestCheckAfterAKill(t *testing.T) {
+	f := newFake(t, "2:cpu:/\n", mountCPU)
+	f.group("cpu")
+	l := resources.Limits{CPUs: 1, Period: time.Second}
+	p, err := find(f, f.proc(), l)
+	if err != nil {
+		t.Fatalf("find a place for groups: %v", err)
+	}
+	const left = "cpu/dbtester/r1/check-m"
+	f.group(left)
+	for range 2 {
+		if err := p.Check("r1", "m", l); err != nil {
+			t.Errorf("check: %v", err)
+		}
+	}
+	if got := f.below(); len(got) != 3 || got[2] != left {
+		t.Errorf("only %s must be left, got %v", left, got)
 	}
 }
 

@@ -149,6 +149,9 @@ func (f *fake) write(file, text string) error {
 		text = strings.TrimSpace(old + " " + strings.ReplaceAll(text, "+", ""))
 	case name == "cgroup.procs":
 		f.leave(text)
+		if inside, unified := strings.CutPrefix(filepath.Clean(dir), f.path("unified")); unified && text == strconv.Itoa(os.Getpid()) {
+			f.put("proc/cgroup", "0::"+inside+"\n")
+		}
 	}
 	return os.WriteFile(file, []byte(text), 0o644)
 }

@@ -46,9 +46,11 @@ func (p *Parent) Make(run, name string, l resources.Limits) (*Group, error) {
 	return g, nil
 }
 
-// Check makes a group with such limits, beside the one of those names, and removes it.
+// Check makes a group with such limits, beside the one of those names, and removes it. Its
+// name has the id of this process, so that one that was killed during a check is in nobody's
+// way.
 func (p *Parent) Check(run, name string, l resources.Limits) error {
-	g, err := p.Make(run, "check-"+name, l)
+	g, err := p.Make(run, fmt.Sprintf("check-%d-%s", self(), name), l)
 	if err != nil {
 		return err
 	}

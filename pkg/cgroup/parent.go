@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/coreos/dbtester/pkg/mounts"
 	"github.com/coreos/dbtester/pkg/resources"
@@ -45,10 +46,17 @@ type tree struct {
 // Find returns where groups with such limits can be made, or why this process can't
 // make any. Of version 1 it is the process's own group in each hierarchy. Of version 2 it is the
 // innermost group around the process that may have limited groups below it: where the
-// process is alone in its group and no other serves, it moves one down.
+// process is alone in its group and no other serves, it moves one down. It is safe for
+// concurrent use.
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
+// finding is held while this process looks for its groups and perhaps moves: several agents
+// of one process may do so at once.
+var finding sync.Mutex
+
 func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
+	finding.Lock()
+	defer finding.Unlock()
 	groups, err := k.read(filepath.Join(proc, "cgroup"))
 	if err != nil {
 		return nil, fmt.Errorf("find the control groups of this process: %w", err)

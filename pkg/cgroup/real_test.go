@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,8 +40,15 @@ func realGroup(t *testing.T, l resources.Limits) *Group {
 	if err != nil {
 		t.Fatalf("make the group: %v", err)
 	}
+	removeAfter(t, g)
+	return g
+}
+
+// removeAfter removes a group at the end of the test, if it is still there.
+func removeAfter(t *testing.T, g *Group) {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := g.Remove(t.Context()); err != nil {
+		if err := g.Remove(context.Background()); err != nil { // it has a bound of its own
 			t.Errorf("remove the group: %v", err)
 		}
 		for _, p := range g.parts {
@@ -49,7 +57,6 @@ func realGroup(t *testing.T, l resources.Limits) *Group {
 			}
 		}
 	})
-	return g
 }
 
 // shell starts a script in a group, nil for none, and returns its log.
@@ -63,7 +70,7 @@ func shell(t *testing.T, g *Group, script string) (h *process.Handle, log string
 	if err != nil {
 		t.Fatalf("start the script: %v", err)
 	}
-	t.Cleanup(func() { h.Stop(t.Context(), process.Deadlines{}) })
+	t.Cleanup(func() { h.Stop(context.Background(), process.Deadlines{Kill: patience}) })
 	return h, c.Log
 }
 
@@ -121,10 +128,7 @@ func TestPlace(t *testing.T) {
 // A busy child is throttled, and the removal of its group kills it.
 func TestThrottled(t *testing.T) {
 	l := resources.Limits{CPUs: 0.25, Period: 20 * time.Millisecond}
-	g, err := parent(t, l).Make("test-"+t.Name(), "real", l)
-	if err != nil {
-		t.Fatalf("make the group: %v", err)
-	}
+	g := realGroup(t, l)
 	h, _ := shell(t, g, "while :; do :; done")
 	deadline := time.Now().Add(patience)
 	for use := g.Use(); use.Throttled < 3 || use.ThrottledTime <= 0; use = g.Use() {
@@ -171,10 +175,7 @@ func TestMemoryLimit(t *testing.T) {
 // still runs in it.
 func TestRemoveLeftover(t *testing.T) {
 	l := resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
-	g, err := parent(t, l).Make("test-"+t.Name(), "real", l)
-	if err != nil {
-		t.Fatalf("make the group: %v", err)
-	}
+	g := realGroup(t, l)
 	// It leaves its process group, so that no signal to that ends it.
 	h, _ := shell(t, g, "setsid sleep 600 & wait")
 	if err := Remove(t.Context(), g.dirsMade()); err != nil {
@@ -208,6 +209,7 @@ func TestPlaceUnified(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs the right to make control groups of version 2: %v", err)
 	}
+	removeAfter(t, g)
 	h, log := shell(t, g, "cat /proc/self/cgroup")
 	if text := ended(t, h, log); !strings.Contains(text, "0::/"+top+"/test-"+t.Name()+"/real\n") {
 		t.Errorf("the child must be in the group, got\n%s", text)
