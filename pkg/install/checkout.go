@@ -124,8 +124,28 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// obtain builds in the checkout's own module. The checkout stays as it is.
+// obtain builds in the checkout's own module. The checkout stays as it is: one that others
+// change before the build has ended is an error, for the version would name other sources.
 func (c Checkout) obtain(ctx context.Context, s *stage) error {
+	if err := c.unchanged(ctx, s); err != nil {
+		return err
+	}
+	if err := c.build(ctx, s); err != nil {
+		return err
+	}
+	return c.unchanged(ctx, s)
+}
+
+// unchanged returns an error if the sources are not those of the stage's version.
+func (c Checkout) unchanged(ctx context.Context, s *stage) error {
+	now, err := c.Version(ctx, s.in)
+	if err == nil && now != s.id.version {
+		err = fmt.Errorf("%s changed before its build had ended, from %s to %s: build it again", c.Dir, s.id.version, now)
+	}
+	return err
+}
+
+func (c Checkout) build(ctx context.Context, s *stage) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {
 		return err

@@ -80,6 +80,54 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
+// TestCheckoutChanges: a build of sources that change before its end is not kept as that
+// of their version.
+func TestCheckoutChanges(t *testing.T) {
+	c := madeCheckout(t)
+	// The compiler of the test changes a file as it is told to.
+	tool := filepath.Join(t.TempDir(), "go")
+	script := `#!/bin/sh
+case "$*" in
+*GOVERSION) echo go1.99.0; exit;;
+esac
+test ! -e '` + c.Dir + `/../during' || echo '// more' >>'` + c.Dir + `/server/main.go'
+while test "$1" != -o; do shift; done
+echo built >"$2"
+`
+	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
+		t.Fatalf("write the compiler: %v", err)
+	}
+	in := testInstaller(t)
+	in.Lookup = func(name string) (string, error) {
+		if name == "go" {
+			return tool, nil
+		}
+		return exec.LookPath(name)
+	}
+	build := func(v, want string) {
+		t.Helper()
+		_, err := in.Get(t.Context(), "tiny", v, []Recipe{c})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("build of %s: want an error with %q, got %v", v, want, err)
+		}
+	}
+	first := version(t, in, c)
+	change(t, c, "server/more.go", "package main\n")
+	build(first, "changed before its build had ended")
+	second := version(t, in, c)
+	change(t, c, "../during", "")
+	build(second, "changed before its build had ended")
+	if err := os.Remove(filepath.Join(c.Dir, "..", "during")); err != nil {
+		t.Fatalf("remove the mark: %v", err)
+	}
+	build(version(t, in, c), "")
+	for _, v := range []string{first, second} {
+		if _, err := os.Stat(filepath.Join(in.Cache, "tiny", v)); !os.IsNotExist(err) {
+			t.Errorf("a build of other sources is kept as %s: %v", v, err)
+		}
+	}
+}
+
 // TestCheckoutErrors: what git and Go say is in the error.
 func TestCheckoutErrors(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
