@@ -17,7 +17,7 @@ type AgentMachine struct {
 	// disk of it.
 	Machine, Disk string
 	// MemoryBytes are the machine's, FreeBytes those that are free where the agent makes
-	// the member's directory.
+	// the member's directory: 1 where it is full.
 	MemoryBytes, FreeBytes int64
 }
 
@@ -56,5 +56,13 @@ func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int6
 	if n > 1 {
 		of += fmt.Sprintf(", shared by %d members,", n)
 	}
-	return limit / max(n, 1), of
+	return share(limit, n), of
+}
+
+// share is what one of n members has of a fact. It is 0, not known, only if that is.
+func share(fact, n int64) int64 {
+	if fact <= 0 {
+		return 0
+	}
+	return max(fact/max(n, 1), 1)
 }

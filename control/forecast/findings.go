@@ -21,20 +21,32 @@ const (
 // findings compares what a member needs with its limits, and with the machine.
 func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machine) (list []Finding) {
 	for _, need := range f.Needs {
-		limit, by, sure := need.Limit, need.Option, true
-		switch {
-		case limit > 0:
-		case here == nil:
-			continue
-		default:
-			limit, by = here.limit(need.Resource, len(db.Hosts))
-			sure = here.surely(need.Resource)
-		}
+		limit, by, sure := limitOf(db, need, here)
 		if one, found := finding(e, db, f, need, limit, by, sure); found {
 			list = append(list, one)
 		}
 	}
 	return list
+}
+
+// limitOf returns the lowest limit of a need that is known before agents are asked, whose it
+// is, and whether it surely holds; 0 is none. here may be nil.
+func limitOf(db *config.Database, need database.Need, here *Machine) (limit int64, by string, sure bool) {
+	if need.Limit > 0 {
+		return need.Limit, need.Option, true
+	}
+	if here != nil {
+		limit, by = here.limit(need.Resource, len(db.Hosts))
+		sure = here.surely(need.Resource)
+	}
+	// About half of the memory that was measured is garbage, which a program collects the
+	// more often the nearer it is to its limit: data that fits is not warned of, and at twice
+	// the limit it surely does not fit.
+	most := db.Resources.MemoryBytes
+	if need.Resource == database.ResourceMemory && most > 0 && need.Bytes > most && (limit == 0 || most < limit) {
+		limit, by, sure = most, "resources.memory", need.Bytes > 2*most
+	}
+	return limit, by, sure
 }
 
 // finding compares a need with a limit. sure is whether the limit surely holds.

@@ -93,6 +93,12 @@ func TestFindings(t *testing.T) {
 		{"usually the disk", "requests: 400000", "etcd: ", &usual, []string{"x.yaml:3:18: warning: requests: ..."}},
 		{"the memory", "requests: 900000", "etcd: ", &forecast.Machine{MemoryBytes: 1 << 30}, []string{"x.yaml:3:18: requests: ...of memory on each member, and the memory of this machine, shared by 3 members, is 358 MB"}},
 		{"the heap", "requests: 2000000", "zookeeper: {version: 3.9.5}", nil, []string{"x.yaml:3:18: requests: ...of heap on each member, and java_xmx is 2.1 GB"}},
+		{"a full disk", "requests: 400000", "etcd: ", &forecast.Machine{FreeBytes: 1, Folder: "results"}, []string{"x.yaml:3:18: requests: ...of disk on each member, and the free space below results, shared by 3 members, is 1 B"}},
+		{"a member's memory", "requests: 900000", "consul: {version: 1.16.0, resources: {memory: 1GB}}", nil, []string{"x.yaml:3:18: requests: ...of memory on each member, and resources.memory is 1.0 GB"}},
+		{"a member's memory on other machines", "operation: read, keys: 2000000", "etcd: {hosts: [10.0.0.1], resources: {memory: 256MiB}}", tight, []string{"x.yaml:3:31: keys: ...of memory on each member, and resources.memory is 268 MB"}},
+		{"perhaps a member's memory", "requests: 200000", "consul: {version: 1.16.0, resources: {memory: 1GB}}", nil, []string{"x.yaml:3:18: warning: requests: ...resources.memory is 1.0 GB"}},
+		{"just room in a member's memory", "requests: 155000", "consul: {version: 1.16.0, resources: {memory: 1GB}}", nil, nil},
+		{"less than a member's memory", "requests: 900000", "etcd: {resources: {memory: 512MiB}}", &forecast.Machine{MemoryBytes: 1 << 30}, []string{"x.yaml:3:18: requests: ...the memory of this machine, shared by 3 members, is 358 MB"}},
 		{"other machines", "requests: 400000", "etcd: {hosts: [10.0.0.1]}", tight, nil},
 	} {
 		e := parse(t, tt.load, tt.databases)

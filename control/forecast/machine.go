@@ -17,7 +17,7 @@ import (
 type Machine struct {
 	MemoryBytes int64
 	// FreeBytes are free for the members' directories, which are below Folder, or only
-	// usually are if Usually is set.
+	// usually are if Usually is set. A full file system has 1.
 	FreeBytes int64
 	Folder    string
 	Usually   bool
@@ -41,7 +41,7 @@ func Here(folder string) *Machine {
 		var fs unix.Statfs_t
 		err := unix.Statfs(dir, &fs)
 		if err == nil {
-			m.FreeBytes = int64(fs.Bavail) * fs.Bsize
+			m.FreeBytes = max(int64(fs.Bavail)*fs.Bsize, 1)
 		}
 		if !os.IsNotExist(err) || filepath.Dir(dir) == dir {
 			return &m
@@ -72,7 +72,7 @@ func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
 	if n > 1 {
 		of += fmt.Sprintf(", shared by %d members,", n)
 	}
-	return limit / int64(max(n, 1)), of
+	return share(limit, int64(n)), of
 }
 
 // surely reports whether members will use this machine's part of a resource.

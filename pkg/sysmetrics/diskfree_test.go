@@ -22,6 +22,15 @@ func TestFreeBytes(t *testing.T) {
 	if got := freeBytes(filepath.Join(dir, "none")); got != metric.Unknown {
 		t.Errorf("a directory that does not exist has %v bytes free", got)
 	}
+	// A full disk is known.
+	for bytes, want := range map[float64]int64{metric.Unknown: 0, 0: 1, 4096: 4096} {
+		if got := atLeastOne(bytes); got != want {
+			t.Errorf("%v free bytes are %d, want %d", bytes, got, want)
+		}
+	}
+	if got := FreeBytes(filepath.Join(dir, "none")); got != 0 {
+		t.Errorf("a directory that does not exist has %d bytes free", got)
+	}
 	sampler, err := NewSampler(Options{Dir: dir, Interface: "lo"})
 	if err != nil {
 		t.Fatalf("make a sampler: %v", err)

@@ -41,7 +41,8 @@ type Options struct {
 	// once in a second of the clock: other samples do not know what comes from threads.
 	Period time.Duration
 	// Group holds the directories of the control group whose metrics count, which need not
-	// exist yet; without any it is the group of the main process.
+	// exist yet: what that group lacks is unknown. Without any it is the group of the main
+	// process.
 	Group []string
 	// Root is where proc is mounted; empty means /proc.
 	Root string
@@ -159,10 +160,13 @@ func freeBytes(dir string) float64 {
 }
 
 // FreeBytes returns the space that is free on a directory's file system for processes
-// without privileges, 0 if it is not known.
-func FreeBytes(dir string) int64 {
-	if free := freeBytes(dir); free > 0 { // not NaN
-		return int64(free)
+// without privileges, 0 if it is not known. That of a full one is 1.
+func FreeBytes(dir string) int64 { return atLeastOne(freeBytes(dir)) }
+
+// atLeastOne is a number of bytes whose 0 stands for unknown.
+func atLeastOne(bytes float64) int64 {
+	if bytes >= 0 { // not NaN
+		return max(int64(bytes), 1)
 	}
 	return 0
 }
