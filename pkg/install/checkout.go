@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -108,9 +110,25 @@ func (c Checkout) state(ctx context.Context, in *Installer) (commit, changes str
 	return commit, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// hashNew adds a file that git does not know. A folder is a checkout of its own.
+// hashNew adds a file that git does not know. A folder is a checkout of its own. A link is
+// its target's path, and its target's content too if that is a file.
 func hashNew(hash io.Writer, dir, name string) error {
-	sum, _, err := hashTree(filepath.Join(dir, name))
+	path := filepath.Join(dir, name)
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		sum, _, err := hashEntry(path, fs.FileInfoToDirEntry(info))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(hash, "%s  %s\n", sum, name)
+		if target, err := os.Stat(path); err != nil || !target.Mode().IsRegular() {
+			return nil // it leads to nothing that can be a source
+		}
+	}
+	sum, _, err := hashTree(path)
 	fmt.Fprintf(hash, "%s  %s\n", sum, name)
 	return err
 }

@@ -128,6 +128,37 @@ echo built >"$2"
 	}
 }
 
+// TestCheckoutLinks: new links are hashed as links, also those that lead nowhere, and with
+// the content of the file that they lead to.
+func TestCheckoutLinks(t *testing.T) {
+	t.Setenv("GOTOOLCHAIN", "local")
+	in := testInstaller(t)
+	c := madeCheckout(t)
+	outside := filepath.Join(t.TempDir(), "outside.go")
+	link := filepath.Join(c.Dir, "server", "link.go")
+	var versions []string
+	for _, target := range []string{"/nowhere", "/nowhere-else", c.Dir, outside} {
+		if err := os.RemoveAll(link); err != nil {
+			t.Fatalf("remove the link: %v", err)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatalf("make the link: %v", err)
+		}
+		versions = append(versions, version(t, in, c))
+	}
+	if err := os.WriteFile(outside, []byte("package main\n"), 0o644); err != nil {
+		t.Fatalf("write the link's target: %v", err)
+	}
+	versions = append(versions, version(t, in, c))
+	seen := map[string]bool{}
+	for _, v := range versions {
+		seen[v] = true
+	}
+	if len(seen) != len(versions) {
+		t.Errorf("versions %q, want one for each link", versions)
+	}
+}
+
 // TestCheckoutErrors: what git and Go say is in the error.
 func TestCheckoutErrors(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
