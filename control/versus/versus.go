@@ -69,7 +69,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	}
 	e, warnings, err := s.Read(p.Catalog)
 	if err != nil {
-		return warnings, err
+		return warnings, MistakeError{err} // also of a file that cannot be opened
 	}
 	if err := oneRun(e, s.File); err != nil {
 		return warnings, MistakeError{err}
@@ -91,13 +91,16 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	return warnings, p.executable(ctx, s, entry)
 }
 
-// oneRun returns an error if an experiment is not one run of one database.
+// oneRun returns an error if an experiment is not one run of one database under a load
+// that is the same each time.
 func oneRun(e *config.Experiment, path string) error {
 	switch {
 	case len(e.Databases) != 1:
 		return fmt.Errorf("%s must have one database to be compared, got %d", path, len(e.Databases))
 	case e.Trials > 1:
 		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
+	case e.Capacity != nil:
+		return fmt.Errorf("%s must have a load to be compared, got capacity: a search ends at another rate in each run", path)
 	}
 	return nil
 }
@@ -152,6 +155,11 @@ func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) 
 	dir, err := filepath.Abs(s.Source)
 	if err != nil {
 		return install.Release{}, err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return install.Release{}, MistakeError{err}
+	} else if !info.IsDir() {
+		return install.Release{}, MistakeError{errors.New("a checkout must be a folder")}
 	}
 	recipe, err := entry.FromSource(dir)
 	if err != nil {

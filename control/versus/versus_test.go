@@ -97,11 +97,16 @@ func TestMistakes(t *testing.T) {
 	several := write(t, "several.yaml", strings.Replace(experiment, "{etcd: }", "{etcd: , consul: }", 1), 0o600)
 	trials := write(t, "trials.yaml", "trials: 3\n"+experiment, 0o600)
 	consul := write(t, "consul.yaml", strings.Replace(experiment, "etcd", "consul", 1), 0o600)
+	search := write(t, "search.yaml", "hosts: [127.0.0.1]\ncapacity: {latency: 20ms}\nload: {keys: 100}\ndatabases: {etcd: }\n", 0o600)
 	for _, tt := range []struct {
 		name string
 		side versus.Side
 		want string
 	}{
+		{"a search for a capacity", versus.Side{File: search}, "must have a load to be compared, got capacity"},
+		{"a folder", versus.Side{File: t.TempDir()}, "must be a regular file, got a directory"},
+		{"no file", versus.Side{File: "/nowhere.yaml"}, "/nowhere.yaml"},
+		{"no checkout", versus.Side{File: plain, Source: "/nowhere/etcd"}, "/nowhere/etcd"},
 		{"several databases", versus.Side{File: several}, "must have one database to be compared, got 2"},
 		{"trials", versus.Side{File: trials}, "must have one trial, got 3"},
 		{"a running cluster", versus.Side{File: running, Version: "3.6.16"}, "runs already"},
