@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/abtest"
@@ -26,7 +27,8 @@ type Budget struct {
 	Time time.Duration
 	// Pair is how long a pair takes, as far as that is known before; 0 if it is not.
 	Pair time.Duration
-	// Elapsed is the time since the session began.
+	// Elapsed is the time since any fixed moment. A session with a budget needs it, and
+	// counts from its first run.
 	Elapsed func() time.Duration
 }
 
@@ -47,10 +49,12 @@ func (b *Budget) check(metrics int) error {
 	switch {
 	case b.Time < 0:
 		return fmt.Errorf("budget must be positive, got %v", b.Time)
-	case b.Time == 0 || b.Pair == 0:
+	case b.Time == 0:
 		return nil
 	case b.Elapsed == nil:
 		return errors.New("a budget needs a clock")
+	case b.Pair <= 0:
+		return nil
 	}
 	if n := least(metrics); Fit(b.Time, b.Pair) < n {
 		return fmt.Errorf("budget must allow %d pairs and %d more to confirm, about %v, got %v", n, block, (time.Duration(n+block) * b.Pair).Round(time.Second), b.Time)
@@ -61,43 +65,75 @@ func (b *Budget) check(metrics int) error {
 // begin plans with what is known before the first pair.
 func (s *Session) begin() {
 	if s.Budget.Time > 0 {
-		s.Pairs = block
-		if s.Budget.Pair == 0 {
+		s.began = s.Budget.Elapsed()
+		s.Pairs, s.Until = block, 0
+		if s.Budget.Pair <= 0 {
 			s.Say(fmt.Sprintf("The first %d pairs show how many fit into %v.", block, s.Budget.Time))
 			return
 		}
 		s.Pairs = Fit(s.Budget.Time, s.Budget.Pair)
 		s.Say(fmt.Sprintf("%d pairs of about %v each, and %d more if B seems worse, fit into %v.", s.Pairs, s.Budget.Pair.Round(time.Second), block, s.Budget.Time))
 	}
-	s.Say(reach(s.Pairs, AssumedSpread, len(s.Metrics), "as is assumed"))
+	s.Until = max(s.Until, s.Pairs)
+	s.Say(s.reach(AssumedSpread, s.deciding(), "as is assumed"))
 }
 
 // replan plans with the time that the first block took, never with its values. How much
 // its pairs deviate is stated.
 func (s *Session) replan(first *Report) {
+	metrics := 0
+	for _, f := range first.Findings {
+		if f.Decides {
+			metrics++
+		}
+	}
 	if s.Budget.Time > 0 {
-		pair := max(s.Budget.Elapsed()/block, time.Millisecond)
+		pair := max((s.Budget.Elapsed()-s.began)/block, time.Millisecond)
 		s.Pairs = max(Fit(s.Budget.Time, pair), block)
+		s.Until = s.Pairs
 		s.Say(fmt.Sprintf("A pair takes %v: %d pairs, and %d more if B seems worse, fit into %v.", pair.Round(time.Second), s.Pairs, block, s.Budget.Time))
-		if n := least(len(s.Metrics)); s.Pairs < n {
+		if n := least(metrics); s.Pairs < n {
 			s.Say(fmt.Sprintf("%d pairs find no difference of any size: %d are needed, about %v.", s.Pairs, n, (time.Duration(n+block) * pair).Round(time.Second)))
 		}
 	}
 	for _, f := range first.Findings {
-		if spread := f.Sample.Spread(); f.Decides && !math.IsNaN(spread) && s.Pairs > block {
-			s.Say(f.Name + ": " + reach(s.Pairs, spread, len(s.Metrics), fmt.Sprintf("as the first %d did", block)))
+		if spread := f.Sample.Spread(); f.Decides && !math.IsNaN(spread) && s.Until > block {
+			s.Say(f.Name + ": " + s.reach(spread, metrics, fmt.Sprintf("as the first %d did", block)))
 		}
 	}
-	s.Until = max(s.Until, s.Pairs)
 }
 
-// reach describes the change that n pairs find if they deviate so much.
-func reach(n int, spread float64, metrics int, why string) string {
-	shift := abtest.Detectable(abtest.Pairs(nil), n, spread, Alpha, metrics)
-	if math.IsInf(shift, 0) {
-		return fmt.Sprintf("%d pairs find no change of any size: at least %d are needed.", n, least(metrics))
+// deciding is how many metrics decide, as far as that is known before the first run.
+func (s *Session) deciding() (n int) {
+	for _, d := range definitions() {
+		if slices.Contains(s.Metrics, d.name) {
+			n++
+		}
 	}
-	return fmt.Sprintf("%d pairs find a change of %s with %s if they deviate by %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
+	return n * max(s.Stages, 1)
+}
+
+// looks returns the numbers of pairs at which the session may end, none if that is one.
+func (s *Session) looks() (list []int) {
+	for n := s.Pairs; n <= s.Until && s.Until > s.Pairs; n += block {
+		list = append(list, n)
+	}
+	return list
+}
+
+// reach describes the change that the session finds if its pairs deviate so much: at its
+// last look, which is harder the more looks there are.
+func (s *Session) reach(spread float64, metrics int, why string) string {
+	n := fmt.Sprintf("%d pairs", s.Until)
+	if s.Until > s.Pairs {
+		n = "Up to " + n
+	}
+	level := abtest.Level(s.looks(), Alpha/float64(max(metrics, 1)))
+	shift := abtest.Detectable(abtest.Pairs(nil), s.Until, spread, level, 1)
+	if math.IsInf(shift, 0) {
+		return fmt.Sprintf("%s find no change of any size: at least %d are needed.", n, max(least(metrics), s.Until+block))
+	}
+	return fmt.Sprintf("%s find a change of %s with %s if they deviate by %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
 }
 
 // round keeps two significant digits, and whole numbers.

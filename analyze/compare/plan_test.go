@@ -47,7 +47,7 @@ func TestBudget(t *testing.T) {
 		s := session(f)
 		var said []string
 		s.Say = func(text string) { said = append(said, text) }
-		elapsed := time.Duration(0)
+		elapsed := 10 * time.Minute // for builds
 		s.Make = func(ctx context.Context, side string) (string, error) {
 			elapsed += tt.takes / 2
 			return f.make(ctx, side)
@@ -82,20 +82,43 @@ func TestSmallBudget(t *testing.T) {
 	}
 }
 
-// TestReach: the stated change is what the plan finds.
+// TestReach: the stated change is what the plan finds, at the price of looking often.
 func TestReach(t *testing.T) {
 	for _, tt := range []struct {
-		n       int
-		spread  float64
-		metrics int
-		want    string
+		n, until int
+		spread   float64
+		metrics  int
+		want     string
 	}{
-		{8, .034, 1, "8 pairs find a change of 3.5 % with a chance of 80 % if they deviate by 3.4 %, as is assumed."},
-		{8, .02, 2, "8 pairs find a change of 2.3 % with"},
-		{4, .02, 1, "4 pairs find no change of any size: at least 6 are needed."},
+		{8, 8, .034, 1, "8 pairs find a change of 3.5 % with a chance of 80 % if they deviate by 3.4 %, as is assumed."},
+		{8, 8, .02, 2, "8 pairs find a change of 2.3 % with"},
+		{4, 4, .02, 1, "4 pairs find no change of any size: at least 6 are needed."},
+		{12, 12, .034, 1, "12 pairs find a change of 2.9 % with"},
+		{8, 12, .034, 1, "Up to 12 pairs find a change of 3.1 % with"},
+		{2, 4, .034, 1, "Up to 4 pairs find no change of any size: at least 6 are needed."},
 	} {
-		if got := reach(tt.n, tt.spread, tt.metrics, "as is assumed"); !strings.HasPrefix(got, tt.want) {
+		s := &Session{Pairs: tt.n, Until: tt.until}
+		if got := s.reach(tt.spread, tt.metrics, "as is assumed"); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
+	}
+}
+
+// TestDeciding: a metric decides once for each stage, however often it is named.
+func TestDeciding(t *testing.T) {
+	s := &Session{Options: Options{Metrics: []string{"p99", "throughput", "p99"}}}
+	if n := s.deciding(); n != 2 {
+		t.Errorf("%d metrics decide, want 2", n)
+	}
+	if s.Stages = 3; s.deciding() != 6 {
+		t.Errorf("%d metrics of three stages decide, want 6", s.deciding())
+	}
+	s.Budget = Budget{Time: 18 * time.Minute, Pair: 2 * time.Minute, Elapsed: func() time.Duration { return 0 }}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "budget must allow 8 pairs") {
+		t.Errorf("a budget for six pairs: %v, want a refusal", err)
+	}
+	s.Budget = Budget{Time: time.Hour}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "needs a clock") {
+		t.Errorf("a budget without a clock: %v, want a refusal", err)
 	}
 }

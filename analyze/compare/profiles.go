@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // shownFunctions is how many functions of profiles are shown.
@@ -24,7 +25,6 @@ type profiles struct {
 	functions []function // those that differ most first
 	total     function
 	a, b      spent // of each side, without functions
-	problems  []string
 }
 
 // function is the processor time of a function in all members, in microseconds for each
@@ -45,14 +45,15 @@ type spent struct {
 }
 
 // readProfiles reads the profiles of both sides. It returns nil unless both have some.
-// Runs have whole profiles of all members, or are left out.
-func readProfiles(a, b Side) *profiles {
-	p := &profiles{}
-	x, y := p.side(a), p.side(b)
+// Runs have whole profiles of all members, or are left out and named in problems.
+func readProfiles(a, b Side) (p *profiles, problems []string) {
+	x, problemsA := profilesOf(a)
+	y, problemsB := profilesOf(b)
+	problems = slices.Concat(problemsA, problemsB)
 	if x.profiles == 0 || y.profiles == 0 {
-		return nil
+		return nil, problems
 	}
-	p.a, p.b = spent{profiles: x.profiles, total: x.total}, spent{profiles: y.profiles, total: y.total}
+	p = &profiles{a: spent{profiles: x.profiles, total: x.total}, b: spent{profiles: y.profiles, total: y.total}}
 	per := func(s *spent, d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / s.requests }
 	p.total = function{"all functions", per(x, x.total), per(y, y.total)}
 	for name := range x.self {
@@ -66,25 +67,25 @@ func readProfiles(a, b Side) *profiles {
 	slices.SortFunc(p.functions, func(f, g function) int {
 		return cmp.Or(cmp.Compare(math.Abs(g.difference()), math.Abs(f.difference())), cmp.Compare(g.a, f.a), cmp.Compare(f.name, g.name))
 	})
-	return p
+	return p, problems
 }
 
-// side reads the profiles of one side.
-func (p *profiles) side(s Side) *spent {
-	sum := &spent{self: map[string]time.Duration{}}
+// profilesOf reads the profiles of one side.
+func profilesOf(s Side) (sum *spent, problems []string) {
+	sum = &spent{self: map[string]time.Duration{}}
 	for _, r := range s.Runs {
 		if err := sum.add(r); err != nil {
-			p.problems = append(p.problems, fmt.Sprintf("the profiles of %s are left out: %v", r.Run.Info.Tag, err))
+			problems = append(problems, fmt.Sprintf("the profiles of %s are left out: %v", r.Run.Info.Tag, err))
 		}
 	}
-	return sum
+	return sum, problems
 }
 
 // add adds the profiles of one run, of which there may be none.
 func (s *spent) add(r Recorded) error {
 	members := r.Run.Info.Record.Members
 	var all []*cpuprofile.Profile
-	length := time.Duration(0)
+	requests := 0.0
 	for _, m := range members {
 		for _, one := range m.Profiles {
 			if one.Kind != "cpu" || !filepath.IsLocal(one.File) {
@@ -94,20 +95,22 @@ func (s *spent) add(r Recorded) error {
 			if err != nil {
 				return err
 			}
-			all, length = append(all, read), max(length, one.Length)
+			all = append(all, read)
+			requests += answered(r.Run, one)
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	rate := rateOf(r.Run)
 	switch {
 	case len(all) != len(members):
 		return fmt.Errorf("there must be one of each of the %d members, got %d", len(members), len(all))
-	case !rate.Known() || rate.Value <= 0 || length <= 0:
-		return errors.New("no throughput is known")
+	case r.Run.Capacity != nil:
+		return errors.New("a search for a capacity has records of its last window alone")
+	case requests <= 0:
+		return errors.New("no request is recorded that was answered meanwhile")
 	}
-	s.requests += rate.Value * length.Seconds()
+	s.requests += requests / float64(len(all)) // each profile is of nearly the same time
 	for _, read := range all {
 		s.profiles++
 		s.total += read.Total
@@ -118,13 +121,16 @@ func (s *spent) add(r Recorded) error {
 	return nil
 }
 
-// rateOf is the throughput of the run while its members were profiled, which is in its
-// first step.
-func rateOf(r *run.Run) run.Measure {
-	if len(r.Stages) == 0 {
-		return run.Missing("no step")
+// answered is how many requests ended ok during a profile, in all steps that it was in.
+// Those of a second in part are its share of them.
+func answered(r *run.Run, p results.Profile) (requests float64) {
+	start := float64(p.Start.Unix()) + float64(p.Start.Nanosecond())/1e9
+	end := start + p.Length.Seconds()
+	for _, s := range r.Load.Seconds {
+		from, to := float64(s.Unix), float64(s.Unix+1)
+		requests += s.OK * max(min(to, end)-max(from, start), 0)
 	}
-	return r.Stages[0].Throughput.Average
+	return requests
 }
 
 func readProfile(path string) (*cpuprofile.Profile, error) {
@@ -143,7 +149,7 @@ func (p *profiles) header() []string {
 // lines are the functions that differ most, and the sum of all.
 func (p *profiles) lines() (out [][]string) {
 	for _, f := range append([]function{p.total}, p.functions[:min(len(p.functions), shownFunctions)]...) {
-		out = append(out, []string{f.name, number(f.a), number(f.b), fmt.Sprintf("%+.3g", f.difference())})
+		out = append(out, []string{f.name, number(f.a), number(f.b), signedNumber(f.difference())})
 	}
 	return out
 }
@@ -154,7 +160,18 @@ func (p *profiles) legend() string {
 		p.a.profiles, seconds(p.a.total), p.b.profiles, seconds(p.b.total))
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Seconds()) }
+func seconds(d time.Duration) string { return number(d.Seconds()) + " s" }
+
+// signedNumber prints a difference with three significant digits, never as a power of 10.
+func signedNumber(v float64) string {
+	switch {
+	case math.Abs(v) < .0005:
+		return "+0"
+	case math.Abs(v) >= 100:
+		return fmt.Sprintf("%+.0f", v)
+	}
+	return fmt.Sprintf("%+.3g", v)
+}
 
 // text is the table for a terminal.
 func (p *profiles) text() string {

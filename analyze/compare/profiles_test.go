@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -33,17 +34,21 @@ func profileOf(functions ...any) []byte {
 	return all
 }
 
-// profiled gives every run of a side two members with the profile.
+// profiled gives every run of a side two members with the profile, which begins in the
+// middle of a second. All seconds have the throughput of the first step.
 func profiled(t *testing.T, s Side, profile []byte) {
 	t.Helper()
 	for i := range s.Runs {
 		r := &s.Runs[i]
 		r.Folder = t.TempDir()
 		record := r.Run.Info.Record
+		for n := range 4 {
+			r.Run.Load.Seconds = append(r.Run.Load.Seconds, run.Second{Unix: record.LoadStart.Unix() + int64(n), OK: r.Run.Stages[0].Throughput.Average.Value})
+		}
 		record.Members = make([]results.Member, 2)
 		for m := range record.Members {
 			name := []string{"profiles/1-cpu.pprof", "profiles/2-cpu.pprof"}[m]
-			record.Members[m].Profiles = []results.Profile{{Kind: "cpu", File: name, Length: 2 * time.Second}}
+			record.Members[m].Profiles = []results.Profile{{Kind: "cpu", File: name, Start: record.LoadStart.Add(500 * time.Millisecond), Length: 2 * time.Second}}
 			path := filepath.Join(r.Folder, record.Tag, name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatalf("make the folder: %v", err)
@@ -87,6 +92,36 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// TestProfilesOfSteps: requests are those of the profile's time, whatever steps it is in.
+func TestProfilesOfSteps(t *testing.T) {
+	a, b := side("A", 0, 1, 1000), side("B", 60, 1, 1000)
+	profiled(t, a, profileOf("raft.Step", 100))
+	profiled(t, b, profileOf("raft.Step", 100))
+	for i := range b.Runs[0].Run.Load.Seconds[1:] {
+		b.Runs[0].Run.Load.Seconds[i+1].OK = 3000
+	}
+	// 500 requests of the first second, 3,000 of the next one and 1,500 of the one after it.
+	if r := compared(t, a, b); r.profiles == nil || r.profiles.total.a != 100 || r.profiles.total.b != 40 {
+		t.Errorf("the profiles are %+v, want 100 us a request of A and 40 us of B", r.profiles)
+	}
+	b.Runs[0].Run.Capacity = &run.Capacity{Capacity: &results.Capacity{}}
+	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are left out: a search") {
+		t.Errorf("the profiles of a search are %+v with the notes %q, want them left out with a note", r.profiles, r.Notes)
+	}
+}
+
+// TestProfileNumbers: large numbers are no powers of 10.
+func TestProfileNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "+0", -1e-12: "+0", .0123: "+0.0123", -12.34: "-12.3", 99.96: "+100", 1234.5: "+1234", -98765: "-98765"} {
+		if got := signedNumber(v); got != want {
+			t.Errorf("%v is %q, want %q", v, got, want)
+		}
+	}
+	if got := seconds(1234 * time.Second); got != "1234 s" {
+		t.Errorf("%q, want 1234 s", got)
+	}
+}
+
 // TestSomeProfiles: profiles that cannot be compared are left out with a note.
 func TestSomeProfiles(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1000), side("B", 60, 1, 500, 500)
@@ -97,6 +132,13 @@ func TestSomeProfiles(t *testing.T) {
 	if r := compared(t, a, b); r.profiles != nil {
 		t.Error("there are profiles, though B has none")
 	}
+	for i := range a.Runs {
+		a.Runs[i].Run.Load.Seconds = nil
+	}
+	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of A2 are left out: no request") {
+		t.Errorf("the notes %q, want those on profiles that are not shown", r.Notes)
+	}
+	profiled(t, a, profileOf("raft.Step", 100))
 	profiled(t, b, profileOf("raft.Step", 100))
 	b.Runs[1].Run.Info.Record.Members[1].Profiles = nil
 	a.Runs[0].Run.Info.Record.Members[1].Profiles[0].File = "profiles/none.pprof"

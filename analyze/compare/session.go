@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/abtest"
 )
 
-// block is the number of pairs that are made at a time, A B B A, and that confirm a
-// verdict of worse.
+// block is the number of pairs that are made at a time, A B B A or B A A B, and that
+// confirm a verdict of worse.
 const block = 2
 
 // Session makes the runs of a comparison in turns, so that they are pairs.
@@ -21,23 +23,31 @@ type Session struct {
 	Pairs, Until int
 	// Budget plans Pairs in their place.
 	Budget Budget
+	// Stages is how many parts of the load have metrics of their own; 0 is one.
+	Stages int
+	// Seed chooses the order of each block; the same seed gives the same orders.
+	Seed uint64
 	// Make makes one run of a side, "A" or "B", and returns its result folder. It is
 	// called for one run at a time.
 	Make func(ctx context.Context, side string) (folder string, err error)
 	// Say is given what the session does next, in a few words.
 	Say func(text string)
+
+	began time.Duration // by the budget's clock
 }
 
 // Check returns an error if the numbers of pairs cannot be.
 func (s *Session) Check() error {
 	if s.Budget.Time != 0 {
-		return s.Budget.check(len(s.Metrics))
+		return s.Budget.check(s.deciding())
 	}
 	switch {
 	case s.Pairs < block || s.Pairs%block != 0:
 		return fmt.Errorf("pairs must be an even number of at least %d, got %d", block, s.Pairs)
 	case s.Until < s.Pairs || s.Until%block != 0:
 		return fmt.Errorf("until must be an even number of at least the %d pairs, got %d", s.Pairs, s.Until)
+	case s.Until > mostPairs:
+		return fmt.Errorf("at most %d pairs can be made, and %d more to confirm, got %d", mostPairs, block, s.Until)
 	}
 	return nil
 }
@@ -46,18 +56,18 @@ func (s *Session) Check() error {
 // confirms a verdict of worse. It stops early if a run is not valid or if the sides
 // cannot be compared. The runs are on disk also after an error.
 func (s *Session) Conduct(ctx context.Context) (*Report, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
 	s.begin()
 	o := s.Options
+	o.turns = true
 	report, err := s.add(ctx, &o, block)
 	if err != nil || len(report.Invalid) > 0 {
 		return report, err
 	}
 	s.replan(report)
-	if s.Until > s.Pairs {
-		for n := s.Pairs; n <= s.Until; n += block {
-			o.Looks = append(o.Looks, n)
-		}
-	}
+	o.Looks = s.looks()
 	report, err = s.add(ctx, &o, s.Pairs-block)
 	for err == nil && report.Word() == string(abtest.Inconclusive) && len(o.A) < s.Until {
 		s.Say(report.Sentence())
@@ -74,16 +84,27 @@ func (s *Session) Conduct(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
+// order returns which side goes first and second in a pair, counted from 1. Sides of a
+// block are balanced, A B B A or B A A B. Which of the two is drawn for each block:
+// something that returns with the period of a block would otherwise always hit one side.
+func (s *Session) order(pair int) []string {
+	n := (pair - 1) / block
+	aFirst := rand.New(rand.NewPCG(s.Seed, uint64(n))).IntN(2) == 0
+	if (pair-1)%block != 0 {
+		aFirst = !aFirst
+	}
+	if aFirst {
+		return []string{"A", "B"}
+	}
+	return []string{"B", "A"}
+}
+
 // add makes n more pairs and compares. It looks at each pair, so that invalid and
-// senseless sessions end with the pair that shows it.
+// senseless sessions end with the pair that shows it. An invalid report is of all pairs.
 func (s *Session) add(ctx context.Context, o *Options, n int) (report *Report, err error) {
 	for range n {
 		pair := len(o.A) + 1
-		order := []string{"A", "B"}
-		if pair%2 == 0 {
-			order = []string{"B", "A"}
-		}
-		for _, side := range order {
+		for _, side := range s.order(pair) {
 			s.Say(fmt.Sprintf("pair %d, side %s", pair, side))
 			folder, err := s.Make(ctx, side)
 			if err != nil {
@@ -97,8 +118,14 @@ func (s *Session) add(ctx context.Context, o *Options, n int) (report *Report, e
 		}
 		last := *o
 		last.A, last.B = slices.Compact([]string{o.A[0], o.A[pair-1]}), o.B[pair-1:]
-		if report, err = Run(ctx, last); err != nil || len(report.Invalid) > 0 {
-			return report, err
+		last.Looks, last.Block = nil, 0
+		if report, err = Run(ctx, last); err != nil {
+			return nil, err
+		}
+		if len(report.Invalid) > 0 {
+			all := *o
+			all.Block = 0 // it may be incomplete
+			return Run(ctx, all)
 		}
 	}
 	return Run(ctx, *o)

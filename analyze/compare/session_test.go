@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -84,10 +83,27 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %s after %d pairs, interleaved %v; want %s after %d\n%s", tt.name, r.Verdict, len(r.A.Runs), r.Interleaved, tt.want, tt.pairs, r.Text())
 		}
 		for i := 0; i+4 <= len(f.order); i += 4 {
-			if !slices.Equal(f.order[i:i+4], []string{"A", "B", "B", "A"}) {
-				t.Errorf("%s: the order is %q, want blocks of A B B A", tt.name, f.order)
+			if four := strings.Join(f.order[i:i+4], ""); four != "ABBA" && four != "BAAB" {
+				t.Errorf("%s: the order is %q, want blocks of A B B A or B A A B", tt.name, f.order)
 			}
 		}
+	}
+}
+
+// TestOrder: the seed decides which side begins a block, about as often either.
+func TestOrder(t *testing.T) {
+	first := func(seed uint64) (a string) {
+		s := &Session{Seed: seed}
+		for n := range 28 {
+			a += s.order(1 + n*block)[0]
+		}
+		return a
+	}
+	if one, again, other := first(1), first(1), first(2); one != again || one == other {
+		t.Errorf("seed 1 begins blocks with %s and %s, seed 2 with %s; want the same and another", one, again, other)
+	}
+	if n := strings.Count(first(1), "A"); n < 7 || n > 21 {
+		t.Errorf("%d of 28 blocks begin with A, want about half", n)
 	}
 }
 
@@ -105,15 +121,29 @@ func TestSessionStops(t *testing.T) {
 	f = &factory{law: same, edit: func(_ string, r *results.DatabaseRun) {
 		r.Validity = []results.Mark{{Code: "server lost", Invalid: true}}
 	}}
-	if r, err := session(f).Conduct(t.Context()); err != nil || r.Word() != Invalid || len(f.order) != 2 {
-		t.Errorf("an invalid run: %v after %d runs, want an invalid report after 2", err, len(f.order))
+	r, err := session(f).Conduct(t.Context())
+	if err != nil || r.Word() != Invalid || len(f.order) != 2 {
+		t.Fatalf("an invalid run: %v after %d runs, want an invalid report after 2", err, len(f.order))
+	}
+	if text := r.Text(); strings.Contains(text, "not interleaved") {
+		t.Errorf("one pair that was made in turns:\n%s", text)
+	}
+	late := &factory{law: same}
+	late.edit = func(_ string, r *results.DatabaseRun) {
+		if len(late.order) == 5 {
+			r.Validity = []results.Mark{{Code: "server lost", Invalid: true}}
+		}
+	}
+	r, err = session(late).Conduct(t.Context())
+	if err != nil || r.Word() != Invalid || len(r.A.Runs) != 3 || len(r.B.Runs) != 3 || !r.Interleaved || strings.Contains(r.Text(), "not interleaved") {
+		t.Errorf("an invalid run of the third pair: %v\n%s\nwant the three pairs", err, r.Text())
 	}
 	s := session(f)
 	s.Make = func(context.Context, string) (string, error) { return "", context.Canceled }
 	if _, err := s.Conduct(t.Context()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a run that fails: %v, want its error", err)
 	}
-	for _, bad := range [][2]int{{0, 0}, {3, 4}, {8, 6}, {8, 9}} {
+	for _, bad := range [][2]int{{0, 0}, {3, 4}, {8, 6}, {8, 9}, {60, 60}, {8, 60}} {
 		if s.Pairs, s.Until = bad[0], bad[1]; s.Check() == nil {
 			t.Errorf("%d pairs until %d are accepted", bad[0], bad[1])
 		}

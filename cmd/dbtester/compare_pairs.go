@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -15,8 +14,10 @@ import (
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // makeFlags are those of a comparison that makes its runs.
@@ -38,7 +39,7 @@ func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
 		flags.StringVar(&s.Exec, name+"-exec", "", "executable that "+s.Name+" runs in place of its file's server")
 		flags.StringVar(&s.Source, name+"-source", "", "git checkout that "+s.Name+"'s executable is built from, into the cache (etcd)")
 	}
-	flags.IntVar(&f.pairs, "pairs", 8, "pairs of runs to make, in the order A B B A, each on a fresh cluster")
+	flags.IntVar(&f.pairs, "pairs", 8, "pairs of runs to make, in blocks of A B B A or B A A B, each on a fresh cluster")
 	flags.IntVar(&f.until, "until", 0, "make two more pairs at a time up to this number while the result is inconclusive (default: as --pairs)")
 	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned in place of --pairs and --until")
 	c := &f.control
@@ -74,7 +75,8 @@ func (f *makeFlags) files() error {
 	return nil
 }
 
-// session returns the plan of the comparison, of which the runs are not known yet.
+// session returns the plan of the comparison, of which the runs are not known yet. Its
+// clock counts from its first run, not from builds before it.
 func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	if f.flags.Changed("budget") {
 		if f.flags.Changed("pairs") || f.flags.Changed("until") {
@@ -102,14 +104,11 @@ func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*
 	if err != nil {
 		return nil, usageError{err}
 	}
-	pair, err := a.prepareSides(ctx, f)
-	if err != nil {
+	if err := a.prepareSides(ctx, f, s); err != nil {
 		return nil, err
 	}
-	if s.Budget.Pair = pair; f.budget > 0 {
-		if err := s.Check(); err != nil {
-			return nil, usageError{err}
-		}
+	if err := s.Check(); err != nil {
+		return nil, usageError{err}
 	}
 	s.Change = versus.Change(&f.a, &f.b)
 	s.Say = func(text string) { fmt.Fprintf(a.err, "dbtester: %s\n", plaintext.Visible(text)) }
@@ -126,49 +125,77 @@ func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*
 // and are collected.
 const runOverhead = 5 * time.Second
 
-// prepareSides obtains what both sides run, and checks their files. It returns about how
-// long a pair takes, 0 if that is not known.
-func (a *app) prepareSides(ctx context.Context, f *makeFlags) (pair time.Duration, err error) {
+// prepareSides obtains what both sides run, and checks their files. It sets what the session
+// takes from them: about how long a pair takes unless that depends on the throughput, the
+// stages of the load and A's seed.
+func (a *app) prepareSides(ctx context.Context, f *makeFlags, s *compare.Session) error {
 	cache, err := cacheDir(f.control.cache)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	p := versus.Preparer{
 		Registry: a.registry, Catalog: control.Catalog(a.registry), Upstream: f.a.Given() || f.b.Given(),
 		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, plaintext.Visible(line)) }},
 	}
-	known := true
+	known, pair := true, time.Duration(0)
 	for _, side := range []*versus.Side{&f.a, &f.b} {
 		warnings, err := p.Prepare(ctx, side)
 		for _, w := range warnings {
 			fmt.Fprintln(a.err, w)
 		}
-		if mistake := (versus.MistakeError{}); errors.As(err, &mistake) || errors.Is(err, os.ErrNotExist) {
-			return 0, usageError{err}
+		if mistake := (versus.MistakeError{}); errors.As(err, &mistake) {
+			return usageError{err}
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
 		e, _, err := side.Read(p.Catalog)
 		if err != nil {
-			return 0, err
+			return err
+		}
+		if err := f.overruled(a.registry, side, e.Databases[0].Name); err != nil {
+			return usageError{err}
 		}
 		if f.control.results == "" { // of A
 			f.control.results = filepath.Join(e.Results, "compare")
 		}
 		forecasts := forecast.All(e, f.control.machine(e))
 		if err := a.checkFill(forecasts); err != nil {
-			return 0, err
+			return err
 		}
 		for _, one := range forecasts {
-			known = known && (one.Exact || one.Length > 0)
+			known = known && one.Exact
 			pair += one.Length + runOverhead
 		}
+		s.Stages, s.Seed = max(s.Stages, stagesOf(e.Databases[0].Load)), cmp.Or(s.Seed, e.Seed)
 	}
-	if !known {
-		pair = 0
+	if known {
+		s.Budget.Pair = pair
 	}
-	return pair, nil
+	return nil
+}
+
+// overruled returns an error if an executable that was given for all members would run in
+// place of the release that a side asks for.
+func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, name string) error {
+	entry, err := registry.Get(name)
+	if err != nil || side.Version == "" || side.Exec != "" || side.Source != "" || len(entry.Info.Tools) == 0 {
+		return err
+	}
+	tool := entry.Info.Tools[0]
+	if path := f.control.tools.values[tool]; path == nil || *path == "" {
+		return nil
+	}
+	return fmt.Errorf("--%s-exec would run in place of %s's version %s: give one of the two", tool, side.Name, side.Version)
+}
+
+// stagesOf is how many parts of a load have numbers of their own: steps that differ.
+func stagesOf(l workload.Load) int {
+	parts := map[workload.Step]bool{}
+	for _, s := range l.Stretches() {
+		parts[workload.Step{Clients: s.Clients, Rate: s.Rate, RateEnd: s.RateEnd, Down: s.Down}] = true
+	}
+	return len(parts)
 }
 
 // makeRun makes one run and returns its folder. A run that is not valid is no error: the

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/compare"
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -82,6 +86,11 @@ func TestCompare(t *testing.T) {
 		{"not known for bisect", args("--bisect", metric, a[:2], "--to", b[:2]), bisectSkip, "", "It is not known"},
 		{"invalid for bisect", args("--bisect", metric, a, "--to", b, invalid), bisectSkip, "", "not valid"},
 		{"wrong for bisect", args("--margn", "5%", "--bisect", a, "--to", b), bisectEnd, "", "margn"},
+		{"wrong for bisect in the long form", args("--margn", "5%", "--bisect=true", a, "--to", b), bisectEnd, "", "margn"},
+		{"wrong and not for bisect", args("--margn", "5%", "--bisect=false", a, "--to", b), exitUsage, "", "margn"},
+		{"a folder for bisect", args("--bisect", "--config", t.TempDir(), "--b-version", "3.6.16"), bisectEnd, "", "must be a regular file"},
+		{"a version and an executable over it", args("--config", small, "--b-version", "3.6.16", "--etcd-exec", "/bin/sh"), exitUsage, "", "--etcd-exec would run in place of B's version 3.6.16"},
+		{"too many pairs", args("--a", "x.yaml", "--b", "y.yaml", "--pairs", "60"), exitUsage, "", "at most 58 pairs can be made, and 2 more to confirm, got 60"},
 		{"runs and files", args("--a", "x.yaml", "--b", "y.yaml", a), exitUsage, "", "name runs, or experiment files"},
 		{"odd pairs", args("--a", "x.yaml", "--b", "y.yaml", "--pairs", "3"), exitUsage, "", "pairs must be an even number of at least 2, got 3"},
 		{"until before pairs", args("--a", "x.yaml", "--b", "y.yaml", "--until", "4"), exitUsage, "", "until must be an even number of at least the 8 pairs, got 4"},
@@ -91,6 +100,37 @@ func TestCompare(t *testing.T) {
 		code, out, errs := program(t, append([]string{"compare"}, tt.args...)...)
 		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
 			t.Errorf("%s: exit code %d, want %d with %q and %q:\n%s%s", tt.name, code, tt.code, tt.out, tt.errs, out, errs)
+		}
+	}
+}
+
+// TestComparePlan: a length that depends on a guessed throughput plans nothing, and steps
+// that differ are stages of their own.
+func TestComparePlan(t *testing.T) {
+	for _, tt := range []struct {
+		load   string
+		pair   time.Duration
+		stages int
+	}{
+		{"{duration: 5s}", 20 * time.Second, 1},
+		{"{requests: 100000}", 0, 1},
+		{"{steps: [{clients: 1, duration: 5s}, {clients: 10, duration: 5s}, {clients: 1, duration: 5s}]}", 40 * time.Second, 2},
+	} {
+		path := filepath.Join(t.TempDir(), "plan.yaml")
+		if err := os.WriteFile(path, []byte("seed: 7\nhosts: [127.0.0.1]\nload: "+tt.load+"\ndatabases: {etcd: }\n"), 0o600); err != nil {
+			t.Fatalf("write the file: %v", err)
+		}
+		var out bytes.Buffer
+		a := &app{streams: streams{nil, &out, &out}, registry: all.Registry()}
+		f := &makeFlags{a: versus.Side{Name: "A", File: path}, b: versus.Side{Name: "B", File: path, Version: "3.6.16"}}
+		f.control.cache = t.TempDir()
+		s := &compare.Session{}
+		if err := a.prepareSides(t.Context(), f, s); err != nil {
+			t.Errorf("%s: %v", tt.load, err)
+			continue
+		}
+		if s.Budget.Pair != tt.pair || s.Stages != tt.stages || s.Seed != 7 {
+			t.Errorf("%s: a pair of %v, %d stages and the seed %d; want %v, %d and 7", tt.load, s.Budget.Pair, s.Stages, s.Seed, tt.pair, tt.stages)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,10 +79,25 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	code := a.exitCode(root.ExecuteContext(ctx))
-	if a.bisect || slices.Contains(args, "--bisect") { // also where a wrong flag stands before it
+	if a.bisect || asksBisect(args) { // also where a wrong flag stands before it
 		return bisectCode(code)
 	}
 	return code
+}
+
+// asksBisect reports whether --bisect is among arguments that may be wrong.
+func asksBisect(args []string) (asked bool) {
+	for _, arg := range args {
+		name, value, given := strings.Cut(arg, "=")
+		if arg == "--" {
+			break
+		}
+		if name == "--bisect" {
+			is, err := strconv.ParseBool(value)
+			asked = !given || err != nil || is
+		}
+	}
+	return asked
 }
 
 // The exit codes of compare --bisect: those of git bisect run, which ends at codes

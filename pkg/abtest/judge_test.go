@@ -109,6 +109,21 @@ func TestLooking(t *testing.T) {
 	}
 }
 
+// TestLevel: a level is found at one look and not more often over all than alpha.
+func TestLevel(t *testing.T) {
+	if once := Level([]int{8}, .05); once != .05 {
+		t.Errorf("one look at %v, want 0.05", once)
+	}
+	looks := []int{8, 10, 12}
+	level, price := Level(looks, .05), priceOf(looks)
+	if got := price.of(level, price.twoSided); level <= .05/3 || level >= .05 || got > .05 || got < .03 {
+		t.Errorf("three looks at %v each are %v over all, want at most 0.05 from between 0.017 and 0.05", level, got)
+	}
+	if none := Level([]int{2, 4}, .05); none != 0 {
+		t.Errorf("looks at 2 and 4 pairs find a difference at %v, want none", none)
+	}
+}
+
 // TestPriceOfOneLook compares the drawn distribution with the exact one.
 func TestPriceOfOneLook(t *testing.T) {
 	price := priceOf([]int{10})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 )
 
@@ -73,6 +74,22 @@ func upperTails(n int) []float64 {
 		mass[w] += mass[w+1]
 	}
 	return mass
+}
+
+// Level returns the largest two-sided p-value of a single look that finds a difference, if
+// the chance of a false one over all looks is at most alpha: alpha with one look or none,
+// and 0 if no p-value does.
+func Level(looks []int, alpha float64) float64 {
+	if len(looks) < 2 {
+		return alpha
+	}
+	price := priceOf(looks)
+	drawn := price.twoSided
+	first := sort.Search(len(drawn), func(i int) bool { return price.of(drawn[i], drawn) > alpha })
+	if first == 0 {
+		return 0
+	}
+	return drawn[first-1]
 }
 
 // of returns the probability that the smallest p-value is at most this one.
