@@ -5,7 +5,8 @@
 # B's clients are held back by 1 ms (each must find B worse): 8 pairs, 5 s of load a side,
 # members of half a processor, about an hour and a quarter. FOLDER (results/verdicts-real)
 # has a folder for each comparison. Those that are done are skipped, so that the script may
-# be interrupted and started again. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s
+# be interrupted and started again. Those that were not valid fail it, and are made again
+# then. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s
 # DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no limits).
 #
 # Two clients do not use up what members have, so that a delay is one of requests.
@@ -37,7 +38,7 @@ wrapper "$delay"
 compare() {
 	local out=$folder/$1 status=0
 	shift
-	test -e "$out/exit-code" && return
+	test -e "$out/exit-code" && test "$(cat "$out/exit-code")" != 3 && return
 	rm -rf "$out" "$out.part"
 	echo "verdicts-real: $(basename "$out")" >&2
 	"$dbtester" compare --local --cache "$cache" --config "$folder/experiment.yaml" --pairs "$pairs" --results "$out.part" "$@" >/dev/null 2>"$folder/last.log" || status=$?
@@ -71,4 +72,7 @@ cat "$folder/summary.md"
 failed=0
 test "$(count null 4)" -le $((nulls / 20)) || { echo "verdicts-real: $(count null 4) of $nulls comparisons of equal sides found B worse" >&2; failed=1; }
 test "$planted" = 0 || test "$(count planted 4)" = "$planted" || { echo "verdicts-real: $(count planted 4) of $planted planted delays were found" >&2; failed=1; }
+for kind in null planted; do
+	test "$(count $kind 3)" = 0 || { echo "verdicts-real: $(count $kind 3) comparisons ($kind) were not valid: start again to repeat them" >&2; failed=1; }
+done
 exit $failed
