@@ -33,7 +33,11 @@ type Step struct {
 }
 
 // Bounds hold the rate that a search found a database to sustain, in requests per second.
-type Bounds struct{ Rate, Low, High float64 }
+type Bounds struct {
+	Rate, Low, High float64
+	// Unheld: a hold was asked for, and a trial held no rate. Low is 0 then.
+	Unheld bool
+}
 
 // Database is everything that was observed of one database.
 type Database struct {
@@ -43,8 +47,10 @@ type Database struct {
 	// busiest closed loop, 0 without one.
 	Steps  []Step
 	Closed float64
-	// Capacity is nil if no search was made.
+	// Capacity is nil if no search was made, or none found it. Open is why the searches
+	// leave a need open, whatever the others found, "" if they do not.
 	Capacity *Bounds
+	Open     string
 	// Invalid is why the numbers must not be used, "" if they may.
 	Invalid string
 }
@@ -78,8 +84,8 @@ type Answer struct {
 	Outcome Outcome `json:"outcome"`
 	// Why explains the outcome.
 	Why string `json:"why"`
-	// Low is the highest rate that it sustained, High the lowest above it that it did not;
-	// nil if there is none.
+	// Low is the highest rate up to which it sustained all, High the lowest from which on
+	// it sustained none; nil if there is none.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	// Headroom prints both as multiples of the need.
@@ -168,19 +174,20 @@ func states(n workload.Need, steps []Step) (all []rateState) {
 }
 
 // sustained returns the highest rate up to which every observation passed, 0 without
-// one, and the lowest above it at which none did, +Inf without one.
+// one, and the lowest from which on none did, +Inf without one.
 func sustained(all []rateState) (low, high float64) {
 	high = math.Inf(1)
-	for i, r := range all {
+	for _, r := range all {
 		if r.failed > 0 {
-			for _, above := range all[i:] {
-				if above.passed == 0 {
-					return low, above.rate
-				}
-			}
-			return low, high
+			break
 		}
 		low = r.rate
+	}
+	for _, r := range slices.Backward(all) {
+		if r.passed > 0 {
+			break
+		}
+		high = r.rate
 	}
 	return low, high
 }
@@ -197,6 +204,9 @@ func answer(n workload.Need, d Database) Answer {
 	case d.Invalid != "":
 		a.Why = "its numbers are not valid: " + d.Invalid
 		return a
+	case d.Open != "":
+		a.Why = d.Open
+		return a
 	case d.Capacity == nil && len(rates) == 0:
 		a.Why = nothing(d)
 		return a
@@ -208,9 +218,9 @@ func answer(n workload.Need, d Database) Answer {
 		a.Why = fmt.Sprintf("it did not sustain %s/s", run.RateNumber(high))
 	}
 	if from == "steps" {
-		a.Why = a.explained(n, d.Steps, rates, low)
+		a.Why = a.explained(n, d.Steps, rates, low, high)
 	} else if a.Outcome == Unknown {
-		a.Why = fmt.Sprintf("the need lies between the bounds of its capacity, %s/s and %s/s", run.RateNumber(low), run.RateNumber(high))
+		a.Why = unsure(d.Capacity)
 	}
 	if low > 0 {
 		a.Low = &low
@@ -221,6 +231,14 @@ func answer(n workload.Need, d Database) Answer {
 	a.Headroom = headroom(n.Rate, low, high)
 	a.cost(n, rates)
 	return a
+}
+
+// unsure explains why a capacity neither meets the need nor fails it.
+func unsure(c *Bounds) string {
+	if c.Unheld {
+		return fmt.Sprintf("its capacity is about %s/s, but neither that nor a lower rate that was tried was held", run.RateNumber(c.Rate))
+	}
+	return fmt.Sprintf("the need lies between the bounds of its capacity, %s/s and %s/s", run.RateNumber(c.Low), run.RateNumber(c.High))
 }
 
 // nothing explains why no step shows anything.
@@ -237,8 +255,9 @@ func nothing(d Database) string {
 }
 
 // explained is why steps lead to an outcome.
-func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low float64) string {
-	at := slices.IndexFunc(rates, func(r rateState) bool { return r.failed > 0 && (r.rate >= n.Rate || r.rate > low) })
+func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low, high float64) string {
+	at := slices.IndexFunc(rates, func(r rateState) bool { return r.failed > 0 })
+	above := slices.IndexFunc(rates, func(r rateState) bool { return at >= 0 && r.rate > rates[at].rate && r.passed > 0 })
 	switch {
 	case a.Outcome == Met:
 		return a.Why
@@ -247,11 +266,15 @@ func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low
 	case at < 0:
 		return fmt.Sprintf("no step was at %s/s or above; it sustained %s/s", run.RateNumber(n.Rate), run.RateNumber(low))
 	case a.Outcome == NotMet:
-		at = slices.IndexFunc(rates, func(r rateState) bool { return r.rate > low && r.passed == 0 })
+		at = slices.IndexFunc(rates, func(r rateState) bool { return r.rate == high })
 		return fmt.Sprintf("at %s/s %s", run.RateNumber(rates[at].rate), rates[at].why)
 	case rates[at].passed > 0:
 		r := rates[at]
 		return fmt.Sprintf("at %s/s %d of %d steps passed; in the others %s", run.RateNumber(r.rate), r.passed, r.passed+r.failed, r.why)
+	case above >= 0:
+		return fmt.Sprintf("at %s/s %s, although steps at %s/s passed", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(rates[above].rate))
+	case voidAt(n, steps) > low && voidAt(n, steps) < rates[at].rate:
+		return fmt.Sprintf("at %s/s %s, and at %s/s the client was the limit", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(voidAt(n, steps)))
 	case low == 0:
 		return fmt.Sprintf("at %s/s %s, and no step was at %s/s or below", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(n.Rate))
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -58,6 +57,7 @@ func TestAnswer(t *testing.T) {
 		{"the way back fails", Database{Steps: []Step{at(500, 5), at(1000, 15), at(2000, 90), down(at(1000, 30)), down(at(500, 5))}}, Unknown, "0.50 .. 2.0 x",
 			"at 1,000/s 1 of 2 steps passed; in the others p99 was 30.0 ms on the way back", ""},
 		{"the client was the limit", Database{Steps: []Step{at(500, 5), void(at(1000, 50), "client late")}}, Unknown, "at least 0.50 x", "it sustained 500/s, and at 1,000/s the client was the limit", ""},
+		{"the client was the limit between", Database{Steps: []Step{at(500, 5), void(at(1000, 50), "client stopped"), at(2000, 90)}}, Unknown, "0.50 .. 2.0 x", "at 2,000/s p99 was 90.0 ms, and at 1,000/s the client was the limit", ""},
 		{"the client was the limit of every step", Database{Steps: []Step{void(at(1000, 50), "client late")}}, Unknown, "-", "the client was the limit: client late", ""},
 		{"a late client and a step that passes", Database{Steps: []Step{void(at(1000, 5), "client late")}}, Met, "at least 1.00 x", "it sustained 1,000/s", "1,000/s"},
 		{"a closed loop", Database{Closed: 9000}, Unknown, "-", "its clients sent as fast as they were answered (9,000/s), which shows no latency at a rate: give a rate or a sweep", ""},
@@ -65,6 +65,11 @@ func TestAnswer(t *testing.T) {
 		{"a capacity above", Database{Capacity: &Bounds{Rate: 1300, Low: 1200, High: 1400}}, Met, "1.2 .. 1.4 x", "it sustained 1,200/s", ""},
 		{"a capacity below", Database{Capacity: &Bounds{Rate: 800, Low: 700, High: 900}}, NotMet, "0.70 .. 0.90 x", "it did not sustain 900/s", ""},
 		{"a capacity around", Database{Capacity: &Bounds{Rate: 1000, Low: 900, High: 1100}}, Unknown, "0.90 .. 1.1 x", "the need lies between the bounds of its capacity, 900/s and 1,100/s", ""},
+		{"a capacity that was not held", Database{Capacity: &Bounds{Rate: 1200, High: 1300, Unheld: true}}, Unknown, "below 1.3 x", "its capacity is about 1,200/s, but neither that nor a lower rate that was tried was held", ""},
+		{"a search without a capacity", Database{Capacity: &Bounds{Rate: 1200, Low: 1100, High: 1300}, Open: "not every trial found a capacity: stalls"}, Unknown, "-", "not every trial found a capacity: stalls", ""},
+		{"a low rate fails, the need passes", Database{Steps: []Step{at(300, 5), at(500, 90), at(1000, 5), at(2000, 6)}}, Unknown, "at least 0.30 x", "at 500/s p99 was 90.0 ms, although steps at 1,000/s passed", "1,000/s"},
+		{"the lowest rate fails, a higher one passes", Database{Steps: []Step{at(500, 90), at(700, 5), at(1500, 5), at(2000, 90)}}, Unknown, "below 2.0 x", "at 500/s p99 was 90.0 ms, although steps at 700/s passed", "1,500/s"},
+		{"a low rate fails, and so does the need", Database{Steps: []Step{at(500, 90), at(700, 5), at(1000, 50)}}, NotMet, "below 1.00 x", "at 1,000/s p99 was 50.0 ms", ""},
 		{"not valid", Database{Steps: []Step{at(1000, 5)}, Invalid: "keys found"}, Unknown, "-", "its numbers are not valid: keys found", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,26 +82,6 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("costs are %s, %s and %s", a.CPU, a.Memory, a.Disk)
 			}
 		})
-	}
-}
-
-// A capacity counts if its search had the limits of the need; trials have the bounds of
-// all of them.
-func TestCapacity(t *testing.T) {
-	need := workload.Need{Rate: 1000, Latency: 20 * time.Millisecond, At: "p99", Errors: 0.1}
-	found := func(latency time.Duration, low, high float64) *run.Run {
-		c := &results.Capacity{Capacity: workload.Capacity{Latency: latency, At: 99, Errors: 0.1}, Reason: "found", Rate: (low + high) / 2, Low: low, High: high}
-		return &run.Run{Capacity: &run.Capacity{Capacity: c}}
-	}
-	var d Database
-	d.add(found(10*time.Millisecond, 1, 2), need)
-	if d.Capacity != nil {
-		t.Errorf("a search with another limit answers the need: %+v", d.Capacity)
-	}
-	d.add(found(20*time.Millisecond, 1100, 1300), need)
-	d.add(found(20*time.Millisecond, 1200, 1400), need)
-	if d.Capacity == nil || d.Capacity.Low != 1100 || d.Capacity.High != 1400 {
-		t.Errorf("bounds are %+v, want 1,100 to 1,400", d.Capacity)
 	}
 }
 

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,19 +62,33 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 	return d
 }
 
-// add takes the capacity of a run, if its search had the limits of the need. Trials have
-// the bounds of all of them.
+// add takes the capacity of a run, if its search found one with the limits of the need,
+// and else why it leaves the need open. A rate that was not held is not sustained. Trials
+// have the bounds of all of them.
 func (d *Database) add(r *run.Run, n workload.Need) {
-	c, rate := r.Capacity.Capacity.Capacity, r.CapacityRate()
-	if !rate.Known() || c.Latency != n.Latency || workload.Percentile(c.Quantile()) != n.At || c.Errors != n.Errors {
+	c, rate := r.Capacity.Capacity, r.CapacityRate()
+	switch {
+	case c.Latency != n.Latency || workload.Percentile(c.Quantile()) != n.At || c.Errors != n.Errors:
+		d.Open = cmp.Or(d.Open, fmt.Sprintf("its search had other limits than the need: %s and at most %s errors", c.SLO(), c.Errors))
+		return
+	case !rate.Known():
+		text := "its search found no capacity: " + cmp.Or(rate.Words, rate.Missing)
+		if d.Trials > 1 {
+			text = "not every trial found a capacity: " + cmp.Or(rate.Words, rate.Missing)
+		}
+		d.Open = cmp.Or(d.Open, text)
 		return
 	}
 	one := Bounds{Rate: rate.Value, Low: rate.Low, High: rate.High}
+	if c.Hold > 0 {
+		one.Low, one.Unheld = min(one.Low, c.Held), c.Held == 0
+	}
 	if d.Capacity == nil {
 		d.Capacity = &one
 		return
 	}
 	d.Capacity.Low, d.Capacity.High = min(d.Capacity.Low, one.Low), max(d.Capacity.High, one.High)
+	d.Capacity.Unheld = d.Capacity.Unheld || one.Unheld
 }
 
 func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
@@ -85,18 +100,33 @@ func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
 }
 
 // clientLimit returns the mark by which the client was the limit of a stage, "" if none
-// does. Such a mark begins with the number of its step, from 1.
+// does. A mark of one step begins with its number, from 1. One of a stopped client is of
+// the stages in which it was, and any other is of the whole load.
 func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	for _, m := range marks {
 		if m.Tag != r.Info.Tag || !slices.Contains([]string{results.MarkLate, results.MarkSaturated, results.MarkStopped}, m.Code) {
 			continue
 		}
 		step := 0
-		if n, err := fmt.Sscanf(m.Mark.Text, "step %d,", &step); n == 1 && err == nil && slices.Contains(g.Steps, step-1) {
+		switch n, _ := fmt.Sscanf(m.Mark.Text, "step %d,", &step); {
+		case n == 1:
+			if slices.Contains(g.Steps, step-1) {
+				return m.Code
+			}
+		case m.Code != results.MarkStopped || stoppedIn(r, g):
 			return m.Code
 		}
 	}
 	return ""
+}
+
+// stoppedIn reports whether the client was stopped in the measured windows of a stage.
+// Many short stops, of which none is listed, are taken to be in all of them.
+func stoppedIn(r *run.Run, g *run.Stage) bool {
+	stops := r.Info.Record.Stopped()
+	return len(stops) == 0 || slices.ContainsFunc(r.SpansOf(g), func(s run.Span) bool {
+		return slices.ContainsFunc(stops, func(stop results.Stretch) bool { return stop.From.UnixNano() < s.To && stop.To().UnixNano() > s.From })
+	})
 }
 
 // limits are what runs cannot show, whatever they measured.
