@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	humanize "github.com/dustin/go-humanize"
-
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -44,7 +42,9 @@ func (r *Run) CapacityRate() Measure {
 	case "client-limited", "store full":
 		m.Words = c.Reason + " at " + rateText(c.EndedAt)
 	case "stalls":
-		m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted)
+		if m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted); c.Stalled == 0 {
+			m.Words = "fails at any rate"
+		}
 	default:
 		m.Words = "the search did not end"
 	}
@@ -59,6 +59,10 @@ func (r *Run) CapacityHeld() Measure {
 		return Inapplicable("no hold was asked for")
 	case c.Held > 0:
 		return Measured(c.Held, int64(c.Holds))
+	case c.Unheld != "":
+		m := Missing("the hold ended at %s: %s", rateText(c.EndedAt), c.Unheld)
+		m.Words = c.Unheld
+		return m
 	case c.Holds == 0:
 		return Missing("the search ended without a capacity to hold")
 	}
@@ -85,4 +89,4 @@ func (c *Capacity) StoreGrowth() (first, last int64, ok bool) {
 	return known[0].DBBytes, known[len(known)-1].DBBytes, true
 }
 
-func rateText(v float64) string { return humanize.CommafWithDigits(v, 0) + "/s" }
+func rateText(v float64) string { return RateNumber(v) + "/s" }

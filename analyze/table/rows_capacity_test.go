@@ -30,6 +30,8 @@ func TestCapacityRows(t *testing.T) {
 		{results.Capacity{Capacity: slo, Reason: "client-limited", EndedAt: 12_000}, "client-limited at 12,000/s"},
 		{results.Capacity{Capacity: slo, Reason: "store full", EndedAt: 900}, "store full at 900/s"},
 		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 9, Counted: 20}, "stalls in 9 of 20 windows"},
+		{results.Capacity{Capacity: slo, Reason: "stalls", Counted: 20}, "fails at any rate"},
+		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 12.5}, "below 12.50/s"},
 		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 13}, "below 13/s"},
 		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not end"},
 	} {
@@ -51,6 +53,15 @@ func TestCapacityRows(t *testing.T) {
 	} {
 		if got[name] != want {
 			t.Errorf("%s must be %q, got %q", name, want, got[name])
+		}
+	}
+	for held, want := range map[string]results.Capacity{
+		"client-limited":  {Capacity: slo, Reason: "found", Rate: 1000, EndedAt: 900, Unheld: "client-limited"},
+		"none of 6 rates": {Capacity: slo, Reason: "found", Rate: 1000, Holds: 6},
+	} {
+		runs[1].Capacity = &run.Capacity{Capacity: &want}
+		if got := heldCell(runs[1]); got.Text != held || got.Missing == "" {
+			t.Errorf("nothing was held: %+v, want %q", got, held)
 		}
 	}
 	p99 := cellOf(runs[0].Stages[0].Latency.Due.Quantile(.99), millisText).Text

@@ -147,7 +147,15 @@ func (j *stepJudge) outcome(code string, n int64, what, noun string, b workload.
 		j.mark(results.MarkExpected, false, "%s: %s; the load expects %s up to %s", j.step.name(), s.text(expect), noun, expect)
 		return
 	}
-	j.above(code, s, b, true)
+	j.above(code, s, b, !j.isResult())
+}
+
+// isResult reports whether failures of the step are a result of their own: of one rate of
+// a sweep, which says nothing about the others, or of the hold after a search that found a
+// capacity.
+func (j *stepJudge) isResult() bool {
+	c := j.e.Run.Capacity
+	return j.step.Swept || c != nil && c.Found()
 }
 
 // busyShare is the share of requests in percent that may find every client busy, or
@@ -162,7 +170,7 @@ func (j *stepJudge) unsent() {
 		return
 	}
 	left := share{float64(s.Unsent), float64(s.due()), "%s of the requests were due and not sent", fmt.Sprintf("%d of %d within %v after the end", s.Unsent, s.due(), j.e.Drain)}
-	j.above(results.MarkUnsent, left, j.bounds.Unsent, !s.Overloads && j.bounds.Achieved.Invalid > 0)
+	j.above(results.MarkUnsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
 }
 
 // achieved judges whether a rate was sustained. Failures that the load expects are
@@ -178,7 +186,7 @@ func (j *stepJudge) achieved() {
 	case offered < 1 || p >= float64(b.Mark)-slack:
 	case s.Overloads:
 		j.mark(results.MarkRate, false, "%s: %s; the step overloads on purpose, so this is its result", s.name(), got.text(b.Mark))
-	case p < float64(b.Invalid)-slack:
+	case p < float64(b.Invalid)-slack && !j.isResult():
 		j.invalid = true
 		j.mark(results.MarkRate, true, "%s: %s (invalid below %s)", s.name(), got.text(b.Invalid), b.Invalid)
 	default:
@@ -251,7 +259,7 @@ func (j *stepJudge) answered() {
 		j.mark(results.MarkNothing, true, "%s: no request was due in the measured window", s.name())
 	case s.due() > j.expected+s.Excused:
 		// The curve of a sweep may end so, but one that never began is none.
-		began := s.Swept && slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
-		j.mark(results.MarkNothing, !began, "%s: none of %d requests ended ok", s.name(), s.due())
+		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
+		j.mark(results.MarkNothing, !j.isResult() || !began, "%s: none of %d requests ended ok", s.name(), s.due())
 	}
 }

@@ -145,6 +145,40 @@ func TestSweepMayEndInNothing(t *testing.T) {
 	}
 }
 
+// TestSweptFailures: requests that fail at one rate of a sweep, or in the hold of a
+// capacity that was found, are a mark; elsewhere they make the run invalid.
+func TestSweptFailures(t *testing.T) {
+	t.Parallel()
+	failing := func(swept bool) []Step {
+		return []Step{
+			{Clients: 5, OK: 1000, Rated: true, Swept: swept, Overloads: swept, Answered: 1000, Offered: 1000},
+			{Index: 1, Clients: 5, OK: 960, Failed: 40, Rated: true, Swept: swept, Overloads: swept, Answered: 1000, Offered: 1000},
+		}
+	}
+	for name, tt := range map[string]struct {
+		steps    []Step
+		capacity *results.Capacity
+		invalid  bool
+	}{
+		"steps":              {failing(false), nil, true},
+		"a sweep":            {failing(true), nil, false},
+		"a hold":             {failing(false)[1:], &results.Capacity{Reason: "found"}, false},
+		"a hold of nothing":  {[]Step{{Clients: 5, Failed: 1000, Rated: true, Offered: 1000}}, &results.Capacity{Reason: "found"}, false},
+		"after another end":  {failing(false)[1:], &results.Capacity{Reason: "stalls"}, true},
+		"a sweep of nothing": {[]Step{{Clients: 5, Failed: 1000, Rated: true, Swept: true, Overloads: true, Offered: 1000}}, nil, true},
+	} {
+		e := goodRun()
+		e.Steps, e.Run.Capacity = tt.steps, tt.capacity
+		failed := false
+		for _, m := range Marks(e) {
+			failed = failed || m.Code == results.MarkFailed
+		}
+		if invalid := Marks(e)[0].Invalid; !failed || invalid != tt.invalid {
+			t.Errorf("%s: %+v, want invalid %v", name, Marks(e), tt.invalid)
+		}
+	}
+}
+
 // TestMarksHideNoOther has a rate that was not sustained by a client that was late.
 func TestMarksHideNoOther(t *testing.T) {
 	t.Parallel()

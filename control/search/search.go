@@ -72,8 +72,7 @@ func optionsOf(c workload.Capacity, first float64) capacity.Options {
 	o := capacity.Defaults()
 	o.Limit, o.At, o.Errors = c.Latency, float64(c.At)/100, float64(c.Errors)/100
 	o.Share, o.Tolerance, o.Windows = float64(c.Share)/100, float64(c.Tolerance)/100, c.Windows
-	// A quantile of fewer requests than this is their maximum.
-	o.Least = max(1, 1/(1-o.At)/c.Window.Seconds())
+	o.Least = c.Least()
 	o.Start = max(first, o.Least)
 	o.Hold = c.Hold > 0
 	return o
@@ -285,6 +284,7 @@ func (s *search) conclude() {
 	c := &s.out.Capacity
 	c.Reason, c.EndedAt, c.Rate, c.Low, c.High = string(v.Reason), v.At, v.Rate, v.Low, v.High
 	c.Counted, c.Stalled, c.Voided, c.Held, c.Holds = v.Windows, v.Stalled, v.Voided, v.Held, v.Holds
+	c.Unheld = string(v.Unheld)
 	if threshold, spread, lapse, ok := s.machine.Fit(); ok {
 		c.Fit = &results.CapacityFit{Threshold: threshold, Spread: spread, Lapse: lapse}
 	}
@@ -313,13 +313,20 @@ func Describe(c *results.Capacity) string {
 	switch capacity.Reason(c.Reason) {
 	case capacity.Found, capacity.Wide:
 		text = fmt.Sprintf("%s/s [%s .. %s]", per(c.Rate), per(c.Low), per(c.High))
+	case capacity.Stalls:
+		if text = c.Reason; c.Stalled == 0 {
+			text = "windows fail at any rate"
+		}
 	case capacity.ClientLimited, capacity.StoreFull, capacity.TooHigh, capacity.TooLow:
 		text = fmt.Sprintf("%s (%s/s)", c.Reason, per(c.EndedAt))
 	default:
 		text = c.Reason
 	}
-	if c.Held > 0 {
+	switch {
+	case c.Held > 0:
 		text += fmt.Sprintf(", held for %v at %s/s", c.Hold, per(c.Held))
+	case c.Unheld != "":
+		text += fmt.Sprintf(", not held (%s at %s/s)", c.Unheld, per(c.EndedAt))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// server is a simulated server of windows: a request at a rate above its capacity waits.
+// server is a simulated server of windows: a request at a rate above its capacity waits,
+// and those beyond what the clients carry within the limit are shed.
 type server struct {
 	t        *testing.T
 	o        *Options
@@ -53,13 +55,15 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 			phase = results.PhaseWarmUp
 		}
 		due := int64(step.Rate)
-		iv := results.Interval{Second: s.now.Unix(), Step: step.Index, Phase: phase, Operation: "update", Clients: step.Clients, Due: due, Sent: due, OK: due}
+		iv := results.Interval{Second: s.now.Unix(), Step: step.Index, Phase: phase, Operation: "update", Clients: step.Clients, Due: due}
+		iv.Shed = max(due-int64(float64(step.Clients)/s.o.Latency.Seconds()), 0)
+		iv.Sent, iv.OK = due-iv.Shed, due-iv.Shed
 		if s.late {
 			iv.Late = due
 		}
 		if s.full > 0 && step.Rate >= s.full {
-			iv.OK, iv.Failed = 0, due
-			second.Errors = []results.ErrorCount{{Second: iv.Second, Step: step.Index, Phase: phase, Operation: "update", Class: string(database.ClassSpaceExceeded), Count: due, Message: "no space"}}
+			iv.OK, iv.Failed = 0, iv.Sent
+			second.Errors = []results.ErrorCount{{Second: iv.Second, Step: step.Index, Phase: phase, Operation: "update", Class: string(database.ClassSpaceExceeded), Count: iv.Sent, Message: "no space"}}
 		}
 		h := histogram.New()
 		latency := 2 * time.Millisecond
@@ -148,14 +152,14 @@ func TestOtherEnds(t *testing.T) {
 	}{
 		{"late", func(s *server) { s.late = true }, "client-limited", true},
 		{"full", func(s *server) { s.full = 1000 }, "store full", false},
-		{"few clients", func(s *server) { s.capacity = 1e9; s.o.Stretch.Clients = 4 }, "", true},
+		{"few clients", func(s *server) { s.capacity = 1e9; s.o.Stretch.Clients = 4 }, "client-limited", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t, plan())
 			s.o.Windows = 14
 			tt.change(s)
 			out, rows, err := s.search()
-			if err != nil || tt.reason != "" && out.Reason != tt.reason || out.Found() && tt.reason != "" {
+			if err != nil || out.Reason != tt.reason || out.Found() {
 				t.Errorf("%+v, %v; want %q", out.Capacity, err, tt.reason)
 			}
 			if got := out.Step != nil; got != tt.last {
@@ -165,6 +169,27 @@ func TestOtherEnds(t *testing.T) {
 				t.Error("no window was recorded")
 			}
 		})
+	}
+}
+
+// TestHoldEnds: what is found remains when the hold cannot be sent, and is named.
+func TestHoldEnds(t *testing.T) {
+	for _, tt := range []struct {
+		unheld string
+		spoil  func(*server)
+	}{
+		{"client-limited", func(s *server) { s.late = true }},
+		{"store full", func(s *server) { s.full = 1 }},
+	} {
+		s := newServer(t, plan())
+		s.o.Last = func(float64) { tt.spoil(s) }
+		out, rows, err := s.search()
+		if err != nil || out.Reason != "found" || !out.Found() || out.Rate < 1900 || out.Held != 0 || out.Unheld != tt.unheld || out.EndedAt != rows[len(rows)-1].Rate {
+			t.Errorf("%s: %+v, %v", tt.unheld, out.Capacity, err)
+		}
+		if text := Describe(&out.Capacity); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
+			t.Errorf("%s: %s, of the window %+v", tt.unheld, text, out.Step)
+		}
 	}
 }
 

@@ -46,15 +46,17 @@ type Verdict struct {
 	// 0 before the first window that counts. With [Stalls] they are of the windows
 	// without a stall.
 	Rate, Low, High float64
-	// At is the rate at which the client or the store ended the search, or the bound that
-	// was met.
+	// At is the rate at which the client or the store ended the search or its hold, or the
+	// bound that was met.
 	At float64
 	// Windows counted, Stalled of them; Voided did not count. Hold windows are in none.
 	Windows, Stalled, Voided int
 	// Held is the highest rate that passed the hold, 0 if none did or none was asked for;
-	// Holds are how many were tried.
+	// Holds are how many passed or failed.
 	Held  float64
 	Holds int
+	// Unheld is ClientLimited or StoreFull if that ended the hold, and else "".
+	Unheld Reason
 }
 
 // counted is a window that counts.
@@ -97,15 +99,13 @@ func (s *Search) Observe(w Window) Outcome {
 	switch {
 	case s.ended:
 	case outcome == Full:
-		s.state.At = w.Rate
-		s.end(StoreFull)
+		s.stop(StoreFull, w.Rate)
 	case outcome == Void:
 		if !s.next.Hold {
 			s.state.Voided++
 		}
 		if s.inRow++; s.inRow == voids {
-			s.state.At = w.Rate
-			s.end(ClientLimited)
+			s.stop(ClientLimited, w.Rate)
 		}
 	case s.next.Hold:
 		s.inRow = 0
@@ -142,7 +142,16 @@ func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
 	return s.p.rate(mu), spread, lapse, true
 }
 
-func (s *Search) end(r Reason) { s.state.Reason, s.ended = r, true }
+// stop ends a search at a rate at which the client or the store was the limit. A rate that
+// was found before its hold remains.
+func (s *Search) stop(r Reason, rate float64) {
+	s.state.At, s.ended = rate, true
+	if s.next.Hold {
+		s.state.Unheld = r
+		return
+	}
+	s.state.Reason = r
+}
 
 // count takes a window that counts, and plans the next one.
 func (s *Search) count(rate float64, outcome Outcome) {

@@ -221,6 +221,35 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestHoldEnds: a late client and a full store end the hold, and what was found before
+// remains.
+func TestHoldEnds(t *testing.T) {
+	for want, spoil := range map[Reason]func(*Window){
+		ClientLimited: func(w *Window) { w.Late = w.Offered }, StoreFull: func(w *Window) { w.StoreFull = true },
+	} {
+		for _, failed := range []int{0, 2} {
+			held := 0
+			s, probes := run(t, Defaults(), func(p Probe) Window {
+				w := sharp(5000)(p)
+				if p.Hold {
+					if held++; held <= failed {
+						return sharp(0)(p)
+					}
+					spoil(&w)
+				}
+				return w
+			})
+			v := s.Verdict()
+			if v.Reason != Found || v.Rate < 4800 || v.Rate > 5100 || v.Low > v.Rate || v.High < v.Rate {
+				t.Errorf("%s in the hold: %+v, want the capacity that was found", want, v)
+			}
+			if v.Unheld != want || v.Held != 0 || v.Holds != failed || v.At != probes[len(probes)-1].Rate || v.Voided != 0 {
+				t.Errorf("%s after %d holds: %+v, want nothing held", want, failed, v)
+			}
+		}
+	}
+}
+
 // TestTokenBucket: a server that gives out 5,000 tokens a second and keeps one. Requests
 // that are due evenly above its rate wait ever longer, so that a hold of a minute finds
 // what a window of eight seconds is too short for.

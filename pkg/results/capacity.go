@@ -23,7 +23,7 @@ type Capacity struct {
 	// Reason is why the search ended, in the words of package capacity: "found", "out of
 	// windows", "stalls", "client-limited", "store full", "below the least rate", "above the
 	// highest rate". EndedAt is the rate at which the client, the store or a bound
-	// ended it.
+	// ended it, or the hold.
 	Reason  string  `json:"reason"`
 	EndedAt float64 `json:"at,omitempty"`
 	// Rate is the capacity, and Low to High an interval that holds it with 95 %
@@ -37,9 +37,11 @@ type Capacity struct {
 	Counted int `json:"counted"`
 	Stalled int `json:"stalled,omitempty"`
 	Voided  int `json:"voided,omitempty"`
-	// Held is the rate at which a hold passed, 0 if none did; Holds were tried.
-	Held  float64 `json:"held,omitempty"`
-	Holds int     `json:"holds,omitempty"`
+	// Held is the rate at which a hold passed, 0 if none did; Holds passed or failed.
+	// Unheld is "client-limited" or "store full" if that ended the hold, and else "".
+	Held   float64 `json:"held,omitempty"`
+	Holds  int     `json:"holds,omitempty"`
+	Unheld string  `json:"unheld,omitempty"`
 	// Fit is the probability that a window passes, nil if no window counted.
 	Fit *CapacityFit `json:"fit,omitempty"`
 	// Drift compares a window at the end of the search with one of the same rate at its

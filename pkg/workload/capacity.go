@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
@@ -36,6 +37,13 @@ func (c Capacity) SLO() string {
 
 // Quantile is At as experiment files give it: "p99.9".
 func (c Capacity) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
+
+// Least is the least rate of the search, in requests per second: so many requests are due
+// in a window that one of them may miss the limit. A quantile of fewer is their maximum.
+func (c Capacity) Least() float64 {
+	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
+	return max(1, math.Round(rate*1e6)/1e6)
+}
 
 // Longest is the longest time that the search sends requests, in which holds are
 // counted once: the search of one database in one trial.
