@@ -76,9 +76,11 @@ func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepR
 	return s.engine.Step(window, step, s.conns)
 }
 
-// last prepares the record of the run for a window that it may be of.
+// last prepares the record of the run for a window that it may be of: what the client did
+// in those before is no part of it.
 func (s *searcher) last(rate float64) {
 	s.loader.before = s.rec.Totals()
+	s.rec.Forget()
 	s.run.record.Load.Rate = rate
 	s.run.record.Steps = nil
 }

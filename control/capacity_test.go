@@ -3,11 +3,26 @@ package control
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
+
+// TestDryRunSearch: a first rate below the least one is not sent.
+func TestDryRunSearch(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[workload.Percent]string{99: "from 250 requests/s on", 99.99: "from 10000 requests/s on"} {
+		var text strings.Builder
+		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Clients: 500, Connections: 1, Rate: 250})
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("p%v: no %q in\n%s", at, want, text.String())
+		}
+	}
+}
 
 // TestCapacity searches for the capacity of a cluster in short windows. A busy machine may
 // end it anyhow, so the test is about the records, not about the rate.
@@ -18,7 +33,11 @@ func TestCapacity(t *testing.T) {
 capacity: {latency: 40ms, at: p90, window: 100ms, settle: 50ms, tolerance: 50%, windows: 12, hold: 200ms}
 databases: {fake: {options: {delay: 1ms}}}
 `)
-	out, err := r.run(e, nil)
+	out, err := r.run(e, func(u Update) {
+		if u.Load != nil && (u.Duration != e.Capacity.Longest() || u.Total != 0) {
+			t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, e.Capacity.Longest())
+		}
+	})
 	if err != nil {
 		t.Fatalf("run the experiment: %v", err)
 	}
@@ -47,6 +66,9 @@ databases: {fake: {options: {delay: 1ms}}}
 	last := rows[len(rows)-1]
 	if len(rec.run.Steps) != 1 || rec.run.Steps[0].Rate != last.Rate || rec.run.Load.Rate != last.Rate || last.Kind == results.CapacitySearch {
 		t.Errorf("the records are of %+v with the rate %v, want the last window, %+v", rec.run.Steps, rec.run.Load.Rate, last)
+	}
+	if l := rec.run.Lateness; rec.run.Totals.Sent > 0 && (l == nil || l.N != rec.run.Totals.Sent) {
+		t.Errorf("the lateness is %+v, want that of the %d requests of the last window", l, rec.run.Totals.Sent)
 	}
 	for _, name := range load.FileNames() {
 		path := filepath.Join(rec.dir, results.DirCapacity, name)

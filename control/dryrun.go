@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -203,7 +204,7 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 // dryRunSearch writes the search for a capacity under a load.
 func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
 	fmt.Fprintf(w, "  load: %s, %s on %s, at rates that are searched for from %v requests/s on%s\n", l.Describe(),
-		english.Plural(l.Clients, "client", ""), english.Plural(l.Connections, "connection", ""), l.Rate, l.DescribeArrival())
+		english.Plural(l.Clients, "client", ""), english.Plural(l.Connections, "connection", ""), math.Round(10*max(l.Rate, c.Least()))/10, l.DescribeArrival())
 	hold := "no hold"
 	if c.Hold > 0 {
 		hold = fmt.Sprintf("a hold of %v", c.Hold)

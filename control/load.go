@@ -220,6 +220,11 @@ func (l *loader) spec() load.Spec {
 func (l *loader) reportProgress(p load.Progress) {
 	l.guard.See(p)
 	u := Update{Load: &p}
+	if c := l.run.experiment.Capacity; c != nil {
+		u.Duration = c.Longest()
+		l.run.journal.update(u)
+		return
+	}
 	for _, s := range l.run.db.Load.Stretches() {
 		u.Total += s.Requests
 		u.Duration += s.Duration

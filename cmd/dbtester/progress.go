@@ -69,7 +69,7 @@ func (p *progress) report(u control.Update) {
 	if load := (loadOf{u.Trial, u.Tag}); load != p.load {
 		p.load, p.steps, p.prev, p.step = load, 0, 0, u.Load.Step.Index
 	}
-	if u.Load.Step.Index != p.step {
+	if u.Load.Step.Index != p.step || u.Load.Elapsed < p.prev { // holds have one number
 		p.steps += p.prev.Seconds()
 		p.step = u.Load.Step.Index
 	}

@@ -94,6 +94,8 @@ func TestProgressLeft(t *testing.T) {
 		{at(1, "etcd", 2, 1*time.Second), 5 * time.Second},
 		{at(1, "consul", 0, 1*time.Second), 17 * time.Second},
 		{at(2, "consul", 0, 1*time.Second), 17 * time.Second},
+		{at(2, "consul", 0, 7*time.Second), 11 * time.Second},
+		{at(2, "consul", 0, 1*time.Second), 10 * time.Second}, // the next hold
 	} {
 		out.Reset()
 		p.report(tt.u)

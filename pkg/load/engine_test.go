@@ -463,6 +463,32 @@ func TestStepsContinueKeys(t *testing.T) {
 	}
 }
 
+// TestForget: what the client did in the steps before is forgotten, and the counts go on.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := script(func(context.Context, []byte, []byte) error { return nil })
+		rec := NewRecorder(newMemory(), []workload.Op{workload.OpWrite}, nil)
+		e := NewEngine(writes(), rec)
+		lags := int64(0)
+		for i := range 2 {
+			if _, err := e.Step(t.Context(), Step{Index: i, Step: workload.Step{Clients: 3, Requests: 100, Rate: 100}}, []database.Client{client}); err != nil {
+				t.Fatalf("run the step: %v", err)
+			}
+			if n := rec.Lateness().N; n != 100 || rec.Totals().OK != int64(100*(i+1)) {
+				t.Errorf("step %d: %d latenesses of %d requests, want 100 of the step", i, n, rec.Totals().OK)
+			}
+			if lag := rec.SchedulingLag().N; lag == 0 || i > 0 && lag > lags+lags/2 {
+				t.Errorf("step %d: %d samples of the lag after %d, want those of the step", i, lag, lags)
+			}
+			lags = rec.SchedulingLag().N
+			rec.Forget()
+		}
+		if rec.Lateness().N != 0 || rec.SchedulingLag().N != 0 || rec.Stops().N != 0 {
+			t.Errorf("after Forget: %+v, %+v, %+v", rec.Lateness(), rec.SchedulingLag(), rec.Stops())
+		}
+	})
+}
+
 func TestSinkErrorIsReturnedAtTheEnd(t *testing.T) {
 	sink := newMemory()
 	sink.err = errors.New("no space left")

@@ -52,6 +52,14 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	return r
 }
 
+// Forget makes [Recorder.SchedulingLag], [Recorder.Lateness] and [Recorder.Stops] those of
+// the steps from now on. It is called between two steps. Totals and Created go on.
+func (r *Recorder) Forget() {
+	r.lag.forget()
+	r.shards.forget()
+	r.stops.Forget()
+}
+
 // Totals returns the counts of all steps that ended.
 func (r *Recorder) Totals() results.Totals {
 	counts, _, _ := r.accounts.totals()
@@ -65,14 +73,15 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 	return surely, perhaps
 }
 
-// SchedulingLag is how late timers fired in this process during all steps.
+// SchedulingLag is how late timers fired in this process during all steps since
+// [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
 // Lateness is the client's own part of how long after their due time requests were
-// sent, over all steps with a rate and all requests that were sent.
+// sent, over all steps with a rate since [Recorder.Forget] and all requests that were sent.
 func (r *Recorder) Lateness() results.Spread { return r.shards.lateness() }
 
-// Stops is when this process did not run during the steps.
+// Stops is when this process did not run during the steps since [Recorder.Forget].
 func (r *Recorder) Stops() results.Stops { return r.stops.All() }
 
 // allocate makes all histograms that a step without failures needs, so that they

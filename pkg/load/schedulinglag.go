@@ -53,6 +53,12 @@ func (l *schedulingLag) add(ns int64) {
 	l.lag.add(ns)
 }
 
+func (l *schedulingLag) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lag.reset()
+}
+
 func (l *schedulingLag) allocate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

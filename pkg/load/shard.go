@@ -49,7 +49,7 @@ type shard struct {
 	waited   int64
 	window   window
 	coolDown int64
-	// late is the lateness in all steps of requests with a rate.
+	// late is the lateness in all steps, since it was forgotten, of requests with a rate.
 	late summary
 	// flights are the requests that this shard's clients have in flight.
 	flights []*flight
@@ -168,6 +168,12 @@ func (s *shard) takeMembers(to *memberCounts) {
 	s.members.takeHistograms(to)
 }
 
+func (s *shard) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late.reset()
+}
+
 func (s *shard) addLateness(to *summary) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,6 +265,13 @@ func (s *shards) members() *memberCounts {
 		one.takeMembers(all)
 	}
 	return all
+}
+
+// forget forgets the lateness of the steps so far.
+func (s *shards) forget() {
+	for _, one := range s.all {
+		one.forget()
+	}
 }
 
 // lateness merges the shards' latenesses.

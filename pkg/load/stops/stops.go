@@ -127,7 +127,14 @@ func (s *Stops) In(sec int64) (ns int64) {
 	return ns
 }
 
-// All returns the stops of all steps.
+// Forget makes [Stops.All] return the stops from now on. What they delay goes on.
+func (s *Stops) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record = results.Stops{}
+}
+
+// All returns the stops of all steps since [Stops.Forget].
 func (s *Stops) All() results.Stops {
 	s.mu.Lock()
 	defer s.mu.Unlock()

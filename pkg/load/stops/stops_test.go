@@ -47,6 +47,24 @@ func TestStops(t *testing.T) {
 	}
 }
 
+// TestForget: the record begins anew, and what was before delays as before.
+func TestForget(t *testing.T) {
+	s := New(clock.New())
+	s.Beat(0, 0, 10*ms)
+	s.Beat(0, 510*ms, 520*ms)
+	s.Forget()
+	if all := s.All(); all.N != 0 || all.TotalNS != 0 || len(all.Stretches) != 0 || all.Longest.Length != 0 {
+		t.Errorf("want nothing after Forget, got %+v", all)
+	}
+	if d := s.Delayed(5*ms, 511*ms); d != 500*ms || s.Number() != 1 {
+		t.Errorf("want a delay of 500 ms by the stop before, got %v of %d", time.Duration(d), s.Number())
+	}
+	s.Beat(510*ms, 720*ms, 730*ms)
+	if all := s.All(); all.N != 1 || all.TotalNS != 200*ms || len(all.Stretches) != 1 || all.Longest.Length != 200*time.Millisecond {
+		t.Errorf("want the stop of 200 ms after Forget, got %+v", all)
+	}
+}
+
 // TestStopSeconds divides a stop among the seconds of the records.
 func TestStopSeconds(t *testing.T) {
 	c := clock.New()
