@@ -49,7 +49,7 @@ func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
 					several = add(&up, x, p.Cells[column]) || several
 					continue
 				}
-				if !c.Points[i-1].Down { // the way back begins at the top
+				if i > 0 && !c.Points[i-1].Down { // the way back begins at the top
 					add(&down, c.Points[i-1].Value, c.Points[i-1].Cells[column])
 				}
 				several = add(&down, x, p.Cells[column]) || several
@@ -62,14 +62,16 @@ func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
 			}
 			if len(down.X) > 0 {
 				up.Marker, down.Marker = upMarker, downMarker
-				if panel == 0 && len(s.Curves) > 1 {
+				if panel == 0 && len(s.Curves) > 1 && len(up.X) > 0 {
 					up.Labels = make([]string, len(up.X))
 					up.Labels[len(up.X)-1] = c.Name
 				}
-				f.Series = append(f.Series, up, down)
-				continue
 			}
-			f.Series = append(f.Series, up)
+			for _, line := range []figure.Series{up, down} {
+				if len(line.X) > 0 {
+					f.Series = append(f.Series, line)
+				}
+			}
 		}
 	}
 	if least := leastOnly(s); least != "" {

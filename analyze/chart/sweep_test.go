@@ -51,6 +51,24 @@ func TestSweepOfRates(t *testing.T) {
 	}
 }
 
+// A record that begins on the way back, because the steps before are lost, is drawn too.
+func TestSweepWithoutTheWayUp(t *testing.T) {
+	all := func(of string) *workload.Swept { return &workload.Swept{Key: workload.SweepRate, Of: of} }
+	d := &Data{Runs: []*run.Run{
+		sweptRun("etcd", all("etcd"), point(2000, true, 2000, 50), point(1000, true, 1000, 3)),
+		sweptRun("consul", all("consul"), point(1000, false, 1000, 3), point(2000, false, 2000, 50), point(1000, true, 1000, 3)),
+	}}
+	d.Sweeps = curve.Of(d.Runs)
+	f := named(t, sweepFigures(d), "SWEEP-RATE")
+	if len(f.Series) != 6 || !slices.Equal(f.Series[0].X, []float64{2000, 1000}) || f.Series[0].Dash != figure.Dashed {
+		t.Errorf("%d series, the first %+v, want the way back alone", len(f.Series), f.Series[0])
+	}
+	var svg bytes.Buffer
+	if err := figure.SVG(&svg, f); err != nil {
+		t.Errorf("draw the figure: %v", err)
+	}
+}
+
 // Data before the load has its texts on the axis, and nothing a place left of the least.
 func TestSweepOfData(t *testing.T) {
 	d := &Data{}
