@@ -114,6 +114,9 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	for _, d := range definitions() {
 		if row := rowOf(d, groups); slices.ContainsFunc(row.Cells, Cell.applies) {
 			for _, point := range h.points() {
+				if row.Name == capacityRow && !sameLimits(h.withCapacity(point, row, groups)) {
+					continue
+				}
 				row.compare(h.Columns, point)
 			}
 			h.Rows = append(h.Rows, row)

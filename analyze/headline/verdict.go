@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // alike is the ratio up to which two numbers count as the same.
@@ -18,6 +20,7 @@ const alike = 1.02
 type contender struct {
 	name  string
 	value float64
+	n     int // trials with a value
 	group trials.Group
 }
 
@@ -55,21 +58,67 @@ func (h *Headline) byCapacity(groups []trials.Group) (string, bool) {
 		return "No capacity was found.", true
 	case 1:
 		c := all[0]
-		text := fmt.Sprintf("%s sustains %s %s a second with %s", c.name, run.RateNumber(c.value), requestsOf(c.group.Runs[0]), c.group.Runs[0].Capacity.SLO())
-		if len(c.group.Runs) > 1 {
-			text += fmt.Sprintf(", the median of %d trials", len(c.group.Runs))
+		text := fmt.Sprintf("%s sustains %s %s a second with %s", c.name, run.RateNumber(c.value), requestsOf(c.group.Runs[0]), searchOf(c.group).SLO())
+		switch runs := len(c.group.Runs); {
+		case c.n < runs:
+			text += fmt.Sprintf(", the median of the trials that found a capacity, %d of %d", c.n, runs)
+		case runs > 1:
+			text += fmt.Sprintf(", the median of %d trials", runs)
 		}
 		return text + ".", true
 	}
-	first := all[0].group.Runs[0]
-	return "At capacity (" + first.Capacity.SLO() + "), " + sentence(all, More, requestsOf(first), definitionOf(capacityRow)), true
+	if !sameLimits(groupsOf(all)) {
+		return "The capacities are of different limits, and so not compared.", true
+	}
+	first := all[0].group
+	return "At capacity (" + searchOf(first).SLO() + "), " + sentence(all, More, requestsOf(first.Runs[0]), definitionOf(capacityRow)), true
+}
+
+// searchOf is the search of the first run of a group that has one.
+func searchOf(g trials.Group) workload.Capacity {
+	for _, r := range g.Runs {
+		if r.Capacity != nil {
+			return r.Capacity.Capacity.Capacity
+		}
+	}
+	return workload.Capacity{}
+}
+
+// sameLimits reports whether the capacities of groups are of the same limits.
+func sameLimits(groups []trials.Group) bool {
+	type limits struct {
+		latency           time.Duration
+		at, errors, share workload.Percent
+	}
+	of := func(g trials.Group) limits {
+		c := searchOf(g)
+		return limits{c.Latency, c.At, c.Errors, c.Share}
+	}
+	return !slices.ContainsFunc(groups, func(g trials.Group) bool { return of(g) != of(groups[0]) })
+}
+
+func groupsOf(all []contender) (groups []trials.Group) {
+	for _, c := range all {
+		groups = append(groups, c.group)
+	}
+	return groups
+}
+
+// withCapacity are the groups of a point with a capacity that may be compared.
+func (h *Headline) withCapacity(point string, row Row, groups []trials.Group) (list []trials.Group) {
+	for i, c := range row.Cells {
+		if c.Value != nil && h.Columns[i].Valid && h.Columns[i].Point == point {
+			list = append(list, groups[i])
+		}
+	}
+	return list
 }
 
 // contenders are the valid columns with a number, the best first.
 func (h *Headline) contenders(row Row, groups []trials.Group) (all []contender) {
 	for i, c := range row.Cells {
 		if c.Value != nil && h.Columns[i].Valid && !c.AtLeast {
-			all = append(all, contender{h.Columns[i].title, *c.Value, groups[i]})
+			all = append(all, contender{h.Columns[i].title, *c.Value, c.N, groups[i]})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b contender) int {
