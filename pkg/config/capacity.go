@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ const (
 	// requests per second.
 	firstRate     = 250
 	searchClients = 500
+	// highestQuantile is the highest one that a search may ask for: 1 request of 10,000 is
+	// above it.
+	highestQuantile = 99.99
 )
 
 // capacityKey has values of type T.
@@ -36,7 +40,7 @@ func capacitySection() section[workload.Capacity] {
 	return section[workload.Capacity]{Fields: []field[workload.Capacity]{
 		length("latency", "20ms", "the limit, from when a request was due", func(c *workload.Capacity) *time.Duration { return &c.Latency }),
 		capacityKey[workload.Percent]{
-			Row:  row{Name: "at", Preset: "p99", Meaning: "which part of all offered requests must keep the limit, such as `p50`, `p99` or `p99.9`"},
+			Row:  row{Name: "at", Preset: "p99", Meaning: "which part of all offered requests must keep the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
 			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
 		}.Field(),
 		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
@@ -62,7 +66,7 @@ func CapacityKeys() (rows []yamlfile.Row) {
 	return rows
 }
 
-// quantileKind is a quantile such as p99 or p99.9, from p50 on.
+// quantileKind is a quantile such as p99 or p99.9, from p50 to p99.99.
 func quantileKind() kind[workload.Percent] {
 	return kind[workload.Percent]{
 		Unit: "quantile",
@@ -73,8 +77,8 @@ func quantileKind() kind[workload.Percent] {
 			}
 			digits, named := strings.CutPrefix(text, "p")
 			f, err := strconv.ParseFloat(digits, 64)
-			if !named || err != nil || !(f >= 50 && f < 100) {
-				r.Errorf(node, "%s: want a quantile from p50 to below p100, such as p99, got %q", key, text)
+			if !named || err != nil || !(f >= 50 && f <= highestQuantile) {
+				r.Errorf(node, "%s: want a quantile from p50 to p%v, such as p99, got %q", key, highestQuantile, text)
 				return 0, false
 			}
 			return workload.Percent(f), true
@@ -176,6 +180,10 @@ func (r *loadResolver) searched(l *workload.Load) {
 	}
 	if l.Rate == 0 {
 		l.Rate = firstRate
+	}
+	if carried := float64(l.Clients) / c.Latency.Seconds(); c.Latency > 0 && c.Window >= shortestWindow && c.Least() > carried {
+		r.Errorf(r.at("clients"), "clients: a window of %v has a request above %s from %.0f requests/s on, and %d clients carry at most %.0f within %v; give more clients, a longer window or a lower quantile",
+			c.Window, c.Quantile(), math.Ceil(c.Least()), l.Clients, carried, c.Latency)
 	}
 	l.Requests, l.Duration, l.Steps, l.WarmUp, l.Backlog = 0, length, nil, c.Settle, workload.BacklogShed
 }

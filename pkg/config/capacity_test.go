@@ -14,7 +14,10 @@ func TestCapacity(t *testing.T) {
 	const rest = "hosts: [a]\ndatabases: {etcd: }\n"
 	for _, tt := range []struct{ text, want string }{
 		{"capacity: {latency: 0s}\n", "test.yaml:1:21: latency must be positive, got 0s"},
-		{"capacity: {at: p100}\n", `test.yaml:1:16: at: want a quantile from p50 to below p100, such as p99, got "p100"`},
+		{"capacity: {at: p100}\n", `test.yaml:1:16: at: want a quantile from p50 to p99.99, such as p99, got "p100"`},
+		{"capacity: {at: p99.995}\n", `test.yaml:1:16: at: want a quantile from p50 to p99.99, such as p99, got "p99.995"`},
+		{"capacity: {at: p99.9}\nload: {clients: 2}\n", "test.yaml:2:17: clients: a window of 8s has a request above p99.9 from 125 requests/s on, and 2 clients carry at most 100 within 20ms"},
+		{"capacity: {at: p99.99, window: 100ms}\n", "clients: a window of 100ms has a request above p99.99 from 100000 requests/s on, and 500 clients carry at most 25000 within 20ms"},
 		{"capacity: {at: 99}\n", "want a quantile"},
 		{"capacity: {errors: 1}\n", "did you mean 1%?"},
 		{"capacity: {window: 30ms}\n", "window must be at least 100ms"},

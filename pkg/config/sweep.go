@@ -100,7 +100,8 @@ func amountKind() kind[amount] {
 		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (amount, bool) {
 			if yamlfile.IsText(node) {
 				n, ok := yamlfile.LargeSize(r, key, node)
-				return amount{preloadSpec{bytes: n}, strings.ReplaceAll(node.Value, " ", "")}, ok
+				text := strings.ReplaceAll(node.Value, " ", "")
+				return amount{preloadSpec{bytes: n}, strings.TrimSuffix(text, "B") + "B"}, ok // a number alone would be read as keys
 			}
 			n, ok := yamlfile.Whole(r, key, node)
 			return amount{preloadSpec{keys: n}, strconv.FormatInt(n, 10)}, ok

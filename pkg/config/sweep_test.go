@@ -79,7 +79,11 @@ func TestSweepPoints(t *testing.T) {
 	if want := []string{"etcd-preload-0 0 0 0, 3 clients", "etcd-preload-1MiB 1024 1048576 1MiB, 3 clients", "etcd-preload-1GiB 1048576 1073741824 1GiB, 3 clients"}; !slices.Equal(sizes, want) {
 		t.Errorf("points are %q, want %q", sizes, want)
 	}
-	for name, file := range map[string]string{"members": members, "preload": preload} {
+	quoted := "hosts: [a, b, c]\nload: {operation: read, key_size: 24, value_size: 1000}\nsweep: {preload: ['2048', 1MiB]}\ndatabases: {etcd: }\n"
+	if d := parse(t, quoted).Databases[0]; d.Tag != "etcd-preload-2048B" || d.Load.Preload != 2 || d.Swept.Value != 2048 || d.Swept.Text != "2048B" {
+		t.Errorf("a number of bytes is the point %+v with %d keys", d.Swept, d.Load.Preload)
+	}
+	for name, file := range map[string]string{"members": members, "preload": preload, "quoted": quoted} {
 		wantSameAgain(t, name, []byte(file))
 	}
 	options := parse(t, "hosts: [a, b, c]\nsweep: {members: [1, 3]}\ndatabases: {etcd: }\n").Databases
