@@ -55,13 +55,14 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 	if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
 		return Finding{}, false
 	}
-	key, place := cause(e, db)
-	return Finding{
-		Place: place,
-		Text:  key + ": " + db.Tag + ": " + text(f, need, limit, by),
-		// A classic file can't state what it expects, and some fill a store on purpose.
-		Refused: !e.Classic && part > surely && !f.Guessed && db.Load.Expect == (workload.Expect{}) && sure,
-	}, true
+	least := f.sure[need.Resource]
+	// A classic file can't state what it expects, and some fill a store on purpose.
+	refused := !e.Classic && float64(least.Bytes) > surely*float64(limit) && db.Load.Expect == (workload.Expect{}) && sure
+	if refused {
+		f.Data, need = f.least, least
+	}
+	key, place := cause(e, db, f.Data.Writes == f.Data.Before)
+	return Finding{Place: place, Text: key + ": " + db.Tag + ": " + text(f, need, limit, by), Refused: refused}, true
 }
 
 // expected reports whether a load expects as many failures as there are once a resource
@@ -79,7 +80,7 @@ func text(f Forecast, need database.Need, limit int64, by string) string {
 		what += fmt.Sprintf(", written %s times,", humanize.Comma(of.Writes))
 	}
 	guess := ""
-	if f.Guessed {
+	if f.guesses(need) {
 		guess = "perhaps "
 	}
 	t := fmt.Sprintf("%s need %sabout %s of %s on each member, and %s is %s", what, guess, Bytes(need.Bytes), need.Resource, cmp.Or(by, "its limit"), Bytes(limit))
@@ -96,8 +97,8 @@ func text(f Forecast, need database.Need, limit int64, by string) string {
 func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
 // cause returns the key that decides most of a load's writes, and its place: in the
-// database, else in the file.
-func cause(e *config.Experiment, db *config.Database) (key, place string) {
+// database, else in the file. before reports that only the keys before the load count.
+func cause(e *config.Experiment, db *config.Database, before bool) (key, place string) {
 	l := &db.Load
 	if place := e.Place("capacity"); e.Capacity != nil && place != "" {
 		return "capacity", place
@@ -106,7 +107,7 @@ func cause(e *config.Experiment, db *config.Database) (key, place string) {
 	if l.Requests == 0 {
 		keys = []string{"duration", "steps", "keys"}
 	}
-	if !l.Any(workload.Op.SendsValue) || l.Requests > 0 && l.Existing() > l.Requests {
+	if before || !l.Any(workload.Op.SendsValue) || l.Requests > 0 && l.Existing() > l.Requests {
 		keys = []string{"preload", "keys"}
 	}
 	for _, key := range keys {

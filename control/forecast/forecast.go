@@ -19,6 +19,9 @@ type Forecast struct {
 	Guessed bool
 	// Needs are those of one member; none if the driver does not know them.
 	Needs []database.Need
+	// least is the part of Data that depends on no guess, and sure are the needs of it.
+	least database.Data
+	sure  map[database.Resource]database.Need
 	// Length is that of the load with the keys before it. It is exact if no throughput had
 	// to be assumed, and 0 if it is not known.
 	Length time.Duration
@@ -60,13 +63,13 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	if e.Capacity != nil {
 		w = searchOf(e.Capacity, db, pace)
 	}
-	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact}
+	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact, least: w.least}
 	if sizer, ok := db.Options.(database.Sizer); ok {
-		d := f.compacted(db.Maintain.Compact)
-		if every := db.Maintain.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
-			d.Snapshots = int64((f.Length + every - 1) / every)
+		d, least := f.kept(db)
+		f.Needs, f.sure = sizer.Needs(d), map[database.Resource]database.Need{}
+		for _, need := range sizer.Needs(least) {
+			f.sure[need.Resource] = need
 		}
-		f.Needs = sizer.Needs(d)
 	}
 	if len(db.Endpoints) > 0 {
 		// The settings of a cluster that runs are its own.
@@ -81,16 +84,35 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	return f
 }
 
-// compacted returns the data with the history that is left if the cluster is compacted so
-// often: that of two intervals, because the first fills while the last is removed.
-func (f *Forecast) compacted(every time.Duration) database.Data {
-	d := f.Data
-	if every == 0 || f.Length <= 2*every || d.Writes <= d.Keys {
-		return d
+// kept returns the data that upkeep leaves, and the part of it that depends on no guess:
+// without a known length neither the history nor the number of snapshots is sure.
+func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
+	all, sure = f.compacted(f.Data, db.Maintain.Compact), f.compacted(f.least, db.Maintain.Compact)
+	if all.Writes < f.Data.Writes && !f.Exact {
+		f.Guessed, sure.Writes = true, min(sure.Writes, sure.Keys)
 	}
-	f.Guessed = f.Guessed || !f.Exact
-	d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())
+	if every := db.Maintain.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
+		all.Snapshots = int64((f.Length + every - 1) / every)
+		if f.Exact {
+			sure.Snapshots = all.Snapshots
+		}
+		f.Guessed = f.Guessed || sure.Snapshots < all.Snapshots
+	}
+	return all, sure
+}
+
+// compacted returns data with the history that is left if the cluster is compacted so
+// often: that of two intervals, because the first fills while the last is removed.
+func (f *Forecast) compacted(d database.Data, every time.Duration) database.Data {
+	if every > 0 && f.Length > 2*every && d.Writes > d.Keys {
+		d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())
+	}
 	return d
+}
+
+// guesses reports whether a need depends on a guess.
+func (f *Forecast) guesses(need database.Need) bool {
+	return f.Guessed && f.sure[need.Resource].Bytes < need.Bytes
 }
 
 // All returns the forecasts of all databases of an experiment in its order.

@@ -65,6 +65,8 @@ func TestFindings(t *testing.T) {
 	tight := &forecast.Machine{MemoryBytes: 8 << 30, FreeBytes: 1 << 30, Folder: "results"}
 	usual := *tight
 	usual.Usually = true
+	roomy := &forecast.Machine{MemoryBytes: 64 << 30, FreeBytes: 3 << 30, Folder: "results"}
+	const snapshots = "zookeeper: {version: 3.9.5, maintain: {snapshot: 10s}}"
 	const quota = "etcd: {options: {quota_backend_bytes: 2GB}}"
 	for _, tt := range []struct {
 		name, load, databases string
@@ -85,7 +87,13 @@ func TestFindings(t *testing.T) {
 		{"a guess", "duration: 1h", quota, nil, []string{"x.yaml:3:18: warning: duration: ...need perhaps about"}},
 		{"nothing is written", "operation: read, duration: 10h", quota, nil, nil},
 		{"a search that is compacted between its windows", "rate: 100}\ncapacity: {hold: 30s", quota, nil, nil},
-		{"a search that creates keys", "operation: write}\ncapacity: {windows: 200", quota, nil, []string{"x.yaml:4:11: capacity: etcd: ...need about"}},
+		{"a search that may fill the store", "operation: write}\ncapacity: {windows: 200", quota, nil, []string{"x.yaml:4:11: warning: capacity: etcd: ...need perhaps about"}},
+		{"a search whose first rate fills the store", "operation: write, rate: 1000}\ncapacity: {windows: 200", quota, nil, []string{"x.yaml:4:11: capacity: etcd: 2,062,000 keys...need about"}},
+		{"a search whose keys do not fit", "keys: 2000000}\ncapacity: {windows: 12", quota, nil, []string{"x.yaml:4:11: capacity: etcd: 2,000,000 keys...need about"}},
+		{"keys before a guess", "operation: update, keys: 2000000, duration: 1m", quota, nil, []string{"x.yaml:3:33: keys: etcd: 2,000,000 keys...need about"}},
+		{"snapshots while the length is a guess", "requests: 200000, clients: 1", snapshots, roomy, []string{"x.yaml:3:18: warning: requests: zookeeper-3.9.5: ...need perhaps about 3"}},
+		{"snapshots while the length is known", "requests: 200000, rate: 300", snapshots, roomy, []string{"x.yaml:3:18: requests: zookeeper-3.9.5: ...need about 3"}},
+		{"snapshots beside data that does not fit", "requests: 400000, clients: 1", snapshots, roomy, []string{"x.yaml:3:18: requests: zookeeper-3.9.5: ...need about 2"}},
 		{"the default", "", "etcd: {options: {quota_backend_bytes: 100MB}}", nil, []string{"requests: etcd: 100,000 keys..."}},
 		{"etcd's own quota", "requests: 2000000", "etcd: {options: {quota_backend_bytes: 0}}", nil, []string{"x.yaml:3:18: requests: ...quota_backend_bytes is 2.1 GB"}},
 		{"a cluster that runs", "requests: 20000000", `etcd: {endpoints: ["127.0.0.1:2379"]}`, tight, nil},

@@ -16,11 +16,11 @@ func (f Forecast) Lines() []string {
 	if length := f.LengthText(); length != "" {
 		lines = append(lines, "expected duration: "+length)
 	}
-	about := "about"
-	if f.Guessed {
-		about = "perhaps"
-	}
 	for _, n := range f.Needs {
+		about := "about"
+		if f.guesses(n) {
+			about = "perhaps"
+		}
 		line := fmt.Sprintf("%s of each member: %s %s", n.Resource, about, Bytes(n.Bytes))
 		if n.Limit > 0 {
 			line += fmt.Sprintf(" of %s (%s)", Bytes(n.Limit), n.Option)

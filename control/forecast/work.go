@@ -13,29 +13,38 @@ import (
 type work struct {
 	data    database.Data
 	guessed bool // data depends on an assumed throughput
-	length  time.Duration
-	exact   bool // length depends on none
+	// least is what is written whatever the throughput.
+	least  database.Data
+	length time.Duration
+	exact  bool // length depends on none
 }
 
 // searchOf is what a search for a capacity does: windows at rates near the one that it
 // finds, for which the pace of the database is taken, or twice the first rate where that
-// is not known. It is sure enough to refuse a search whose data does not fit, although the
-// rate is not known before. A store that control compacts keeps the history of the longest
-// window alone.
+// is not known. That and how many windows it takes are a guess. What the file asks for is
+// taken as sure: the first rate, which the search raises as long as windows pass, during
+// all windows. A store that control compacts keeps the history of the longest window alone.
 func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
 	if rate == 0 {
 		rate = 2 * l.Rate
 	}
-	l.Rate, l.Duration = rate, c.Longest()
-	w := workOf(&l, pace)
-	w.guessed, w.exact = false, false
-	_, compacts := db.Options.(database.Compacter)
-	if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
-		history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+c.LastWindow()) / float64(c.Longest())
-		w.data.Writes = w.data.Keys + whole(max(history, 0))
+	first := min(l.Rate, rate)
+	l.Duration = c.Longest()
+	at := func(rate float64) work {
+		l.Rate = rate
+		w := workOf(&l, pace)
+		_, compacts := db.Options.(database.Compacter)
+		if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
+			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+c.LastWindow()) / float64(c.Longest())
+			w.data.Writes = w.data.Keys + whole(max(history, 0))
+		}
+		return w
 	}
+	w := at(rate)
+	w.least = at(first).data
+	w.guessed, w.exact = w.least != w.data, false
 	return w
 }
 
@@ -75,7 +84,11 @@ func workOf(l *workload.Load, pace database.Pacer) work {
 		keys = min(keys, 1)
 	}
 	value := int(l.MeanValueSize())
-	w.data = database.Data{Keys: whole(keys), Writes: whole(writes), KeySize: int64(l.KeySize), ValueSize: int64(value)}
+	before := min(float64(l.Existing()), keys)
+	w.data = database.Data{Keys: whole(keys), Writes: whole(writes), Before: whole(before), KeySize: int64(l.KeySize), ValueSize: int64(value)}
+	if w.least = w.data; w.guessed {
+		w.least.Keys, w.least.Writes = w.data.Before, w.data.Before
+	}
 	return w
 }
 

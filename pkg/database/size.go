@@ -34,9 +34,13 @@ type Data struct {
 	// Keys exist at the end. Writes is how often a key was written: each once, and again
 	// by updates.
 	Keys, Writes int64
+	// Before is how many of the keys exist before the load. The others are created evenly
+	// during it.
+	Before int64
 	// KeySize is in bytes, and so is ValueSize, which is the mean.
 	KeySize, ValueSize int64
-	// Snapshots is how often control asks each member for one.
+	// Snapshots is how often control asks each member for one during the load, at equal
+	// times.
 	Snapshots int64
 }
 

@@ -43,7 +43,7 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	filling, full := float64(d.Keys)/between, float64(d.Writes-d.Keys)/between
 	size := float64(d.KeySize + d.ValueSize + snapshotPerKey)
 	snapshots := (filling*(filling+1)/2*between + full*float64(d.Keys)) * size
-	snapshots += float64(d.Snapshots*d.Keys) * size
+	snapshots += float64(d.Snapshots) * float64(d.Before+d.Keys) / 2 * size // the mean of the load
 	log := float64(d.Writes) * float64(d.KeySize+d.ValueSize+logPerWrite)
 	return []database.Need{
 		need,

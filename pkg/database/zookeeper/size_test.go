@@ -43,6 +43,21 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// TestAskedSnapshots: a snapshot that control asks for holds the keys of its moment, which
+// are all keys only if the load creates none.
+func TestAskedSnapshots(t *testing.T) {
+	t.Parallel()
+	o := New()
+	for before, want := range map[int64]int64{0: 500_000, 400_000: 700_000, 1_000_000: 1_000_000} {
+		d := database.Data{Keys: 1_000_000, Writes: 1_000_000, Before: before, KeySize: 256, ValueSize: 1024}
+		without := o.Needs(d)[2].Bytes
+		d.Snapshots = 12
+		if got, want := o.Needs(d)[2].Bytes-without, 12*want*(256+1024+snapshotPerKey); got != want {
+			t.Errorf("%d of 1,000,000 keys before the load: 12 snapshots need %d bytes of disk, want %d", before, got, want)
+		}
+	}
+}
+
 // TestFitMemory: the heap has at most 60 % of a member's memory unless it is given, and a
 // given one must leave room to the JVM.
 func TestFitMemory(t *testing.T) {
