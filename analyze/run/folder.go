@@ -42,6 +42,8 @@ type folderReader struct {
 	dir    string // of its tag
 	record *results.DatabaseRun
 	run    *Run
+	// places are the records of where requests went, nil until they are read.
+	places *placeRecords
 	// recorded are the rows of intervals.csv, and unread why there are no more of them.
 	recorded []results.Interval
 	unread   error
@@ -57,7 +59,7 @@ func (f *folderReader) read() {
 	f.readLoad(intervals)
 	f.readStages(intervals)
 	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
-	f.recorded = nil // what follows needs memory
+	f.recorded, f.places = nil, nil // what follows needs memory
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
@@ -119,8 +121,8 @@ func (f *folderReader) readStages(intervals []results.Interval) {
 		}
 		g.Latency = latencyOf(clock, part, service)
 		g.Throughput = ThroughputOf(&part.Served)
-		g.Availability, g.Places = availabilityOf(&r.Info, g, part), f.readPlaces(g)
-		g.Operations = part.Operations
+		g.Availability, g.Places = availabilityOf(&r.Info, g, part), f.placesOf(g)
+		g.Operations = slim(part)
 	}
 }
 
@@ -146,6 +148,25 @@ func (f *folderReader) requests(intervals []results.Interval) (*results.Requests
 		return nil, why
 	}
 	return requests, ""
+}
+
+// noneDeclined is the histogram of every operation without a declined request. It stays
+// empty, so that its shape does not matter.
+var noneDeclined = hdrhistogram.New(1, 1000, 1)
+
+// slim returns the operations of a summary for as long as the run: the histogram of a
+// single one is that of all requests, and an empty one takes as much memory as a full one.
+func slim(s *results.Summary) []results.OperationSummary {
+	for i := range s.Operations {
+		o := &s.Operations[i]
+		if len(s.Operations) == 1 {
+			o.Histogram = s.Histogram
+		}
+		if o.Declined.TotalCount() == 0 {
+			o.Declined = noneDeclined
+		}
+	}
+	return s.Operations
 }
 
 // serviceOf returns the service times of a stage with a rate.

@@ -153,13 +153,15 @@ var notAnswered = Measure{
 func DueDistribution(s *results.Summary) *Distribution {
 	n := s.Population()
 	ranking := s.Ranking()
+	unrecorded := s.OK > 0 && s.Histogram.TotalCount() == 0
+	// The function must not keep the summary, whose parts are large.
 	d := unknownDistribution(Missing("a request that was not answered has no response time"))
 	d.N = Counted(n)
 	d.Quantile = func(q float64) Measure {
 		switch {
 		case n == 0:
 			return Missing("no request was measured")
-		case s.OK > 0 && s.Histogram.TotalCount() == 0:
+		case unrecorded:
 			return noHistogram
 		}
 		ranked := ranking.At(q)

@@ -95,7 +95,10 @@ func (m *Machines) meanPeak(load Span, get Gauge) Measure {
 	}
 	row := make(Row, len(all))
 	for second, first := range all[0].each {
-		if second < floorDiv(load.From, 1e9) || second*1e9 >= load.To {
+		if second*1e9 >= load.To {
+			break // seconds rise
+		}
+		if second < floorDiv(load.From, 1e9) {
 			continue
 		}
 		row[0] = first

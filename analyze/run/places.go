@@ -43,24 +43,58 @@ func (p *Places) Of(name string) *Place {
 // rolesP99 is why roles have no percentile.
 var rolesP99 = Inapplicable("a histogram is of a member; the leader may change")
 
-// readPlaces reads where the measured requests of a stage went.
-func (f *folderReader) readPlaces(g *Stage) Places {
-	members, missing, err := results.SummarizeMembers(f.dir, f.record)
-	switch {
+// placeRecords are the records of where all requests of a load went.
+type placeRecords struct {
+	members []results.MemberSummary
+	// missing is why there are none.
+	missing Measure
+	// roles are by step, nil if they are not known.
+	roles map[int]results.RoleSums
+}
+
+// readPlaceRecords reads the records of all stages at once.
+func (f *folderReader) readPlaceRecords() *placeRecords {
+	events, err := results.ReadEvents(f.path(results.FileEvents))
+	known := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrTruncated)
+	p := &placeRecords{}
+	if known {
+		p.roles = map[int]results.RoleSums{}
+	}
+	members, missing, err := results.SummarizeMembers(f.dir, f.record, func(m *results.MemberSecond) {
+		if !known {
+			return
+		}
+		if p.roles[m.Step] == nil {
+			p.roles[m.Step] = results.RoleSums{}
+		}
+		p.roles[m.Step].Add(f.record, m, events)
+	})
+	switch p.members = members; {
 	case err != nil:
 		why := problem(results.FileMembers, err)
 		f.run.Gaps.Add("%s", why)
-		return Places{Missing: Missing("%s", why)}
+		p.missing = Missing("%s", why)
 	case missing != "":
-		return Places{Missing: f.run.Info.Unrecorded()}
+		p.missing = f.run.Info.Unrecorded()
 	}
-	members = slices.DeleteFunc(members, func(m results.MemberSummary) bool { return !slices.Contains(g.Steps, m.Step) })
+	return p
+}
+
+// placesOf returns where the measured requests of a stage went.
+func (f *folderReader) placesOf(g *Stage) Places {
+	if f.places == nil {
+		f.places = f.readPlaceRecords()
+	}
+	if !f.places.missing.Known() {
+		return Places{Missing: f.places.missing}
+	}
 	var out Places
 	for index := -1; index < len(f.record.Members); index++ {
 		var sum results.MemberSecond
 		var h *hdrhistogram.Histogram
-		for _, m := range members {
-			if m.Member != index {
+		for i := range f.places.members {
+			m := &f.places.members[i]
+			if m.Member != index || !slices.Contains(g.Steps, m.Step) {
 				continue
 			}
 			sum.Merge(&m.MemberSecond)
@@ -87,18 +121,9 @@ func (f *folderReader) readPlaces(g *Stage) Places {
 
 // roles sums the requests by the role of the member that they went to.
 func (f *folderReader) roles(g *Stage) (out []Place) {
-	events, err := results.ReadEvents(f.path(results.FileEvents))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrTruncated) {
-		return nil
-	}
 	roles := results.RoleSums{}
-	err = results.EachMemberSecond(f.path(results.FileMembers), func(m *results.MemberSecond) {
-		if slices.Contains(g.Steps, m.Step) {
-			roles.Add(f.record, m, events)
-		}
-	})
-	if err != nil && !errors.Is(err, results.ErrTruncated) {
-		return nil // a gap already
+	for _, step := range g.Steps {
+		roles.Merge(f.places.roles[step])
 	}
 	if len(f.record.Members) < 2 || roles[results.RoleLeader] == (results.MemberSecond{}) {
 		return nil

@@ -184,15 +184,17 @@ type ClientStage struct {
 	Clients int
 	// Throughput is in requests answered ok per second, Latency their mean in ms.
 	Throughput, Latency Measure
-	// Unix are the whole seconds inside the stage.
+	// Unix are the whole seconds inside the stage, without those of a sweep's way back.
 	Unix map[int64]bool
 }
 
 // ByClients groups a load by its numbers of clients, ascending. The numbers are those
-// of the stages, or, of classic files, of the seconds that one step had to itself.
+// of the stages, or, of classic files, of the seconds that one step had to itself. A
+// sweep's way back is left out.
 func (r *Run) ByClients() []ClientStage {
-	stages := byClients(r.Load.Seconds, func(s Second) bool { return r.Windows.Whole(s.Unix) })
-	for _, g := range byClients(r.Load.Seconds, func(Second) bool { return true }) {
+	there := func(s Second) bool { return !r.Windows.WayBack(s.Unix) }
+	stages := byClients(r.Load.Seconds, func(s Second) bool { return r.Windows.Whole(s.Unix) && there(s) })
+	for _, g := range byClients(r.Load.Seconds, there) {
 		if !slices.ContainsFunc(stages, func(w ClientStage) bool { return w.Clients == g.Clients }) {
 			stages = append(stages, g)
 		}

@@ -39,3 +39,31 @@ func TestChanges(t *testing.T) {
 		t.Errorf("numbers of clients (-want +got):\n%s", diff)
 	}
 }
+
+// TestByClientsLeavesOutTheWayBack: the seconds of a number of clients are those of the
+// way up, whole ones or not.
+func TestByClientsLeavesOutTheWayBack(t *testing.T) {
+	window := func(from, to, clients int64, down bool) Window {
+		span := Span{from * 1e8, to * 1e8}
+		return Window{Span: span, Issued: span, Clients: int(clients), Down: down}
+	}
+	r := &Run{PooledStages: true, Windows: Windows{Measured: []Window{
+		window(1000, 1030, 1, false), window(1030, 1034, 2, false), window(1034, 1060, 5, false), window(1061, 1065, 2, true), window(1065, 1090, 1, true),
+	}}}
+	for _, s := range []struct{ unix, clients int64 }{
+		{100, 1}, {101, 1}, {102, 1}, {103, 2}, {103, 5}, {104, 5}, {105, 5}, {106, 5}, {106, 2}, {106, 1}, {107, 1}, {108, 1}, {109, 1},
+	} {
+		r.Load.Seconds = append(r.Load.Seconds, Second{Unix: s.unix, Clients: int(s.clients), OK: float64(s.unix)})
+	}
+	got, throughput := map[int]map[int64]bool{}, map[int]float64{}
+	for _, g := range r.ByClients() {
+		got[g.Clients], throughput[g.Clients] = g.Unix, g.Throughput.Value
+	}
+	want := map[int]map[int64]bool{1: {100: true, 101: true, 102: true}, 2: {103: true}, 5: {104: true, 105: true}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("seconds by clients (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]float64{1: 101, 2: 103, 5: 104.5}, throughput); diff != "" {
+		t.Errorf("throughput by clients (-want +got):\n%s", diff)
+	}
+}

@@ -33,6 +33,7 @@ type Window struct {
 	Issued  Span
 	Clients int
 	Rated   bool // requests were due at a rate
+	Down    bool // the step is of a sweep's way back
 	// Inside is the time that the clients spent inside calls, in nanoseconds, clipped
 	// to Issued.
 	Inside Measure
@@ -102,6 +103,12 @@ func (w *Windows) Inside(unix int64) bool {
 	return inside >= 95e7
 }
 
+// WayBack reports whether a second touches a step of a sweep's way back, which ends the
+// load, or comes after it.
+func (w *Windows) WayBack(unix int64) bool {
+	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.Down && one.Issued.From < (unix+1)*1e9 })
+}
+
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
@@ -140,7 +147,7 @@ func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Win
 // measuredPart returns the measured part of a step. A step without an end lasts
 // until the load's end, and no cool-down is cut from it.
 func measuredPart(record *results.DatabaseRun, s results.Step, loadEnd int64) Window {
-	w := Window{Issued: Span{s.Start.UnixNano(), loadEnd}, Clients: s.Clients, Rated: record.Timing(s.Index) == results.TimingResponse, Inside: notInside, Waiting: s.WaitingNS}
+	w := Window{Issued: Span{s.Start.UnixNano(), loadEnd}, Clients: s.Clients, Rated: record.Timing(s.Index) == results.TimingResponse, Down: s.Down, Inside: notInside, Waiting: s.WaitingNS}
 	if s.InsideNS >= 0 {
 		w.Inside = Counted(s.InsideNS)
 	}

@@ -18,7 +18,7 @@ func TestWindows(t *testing.T) {
 		Load: results.Load{Load: workload.Load{WarmUp: time.Second, CoolDown: time.Second}}, LoadStart: at(100), LoadEnd: at(130),
 		Steps: []results.Step{
 			{Index: 0, Step: workload.Step{Clients: 1, Duration: 10 * time.Second}, Start: at(100), End: at(110), InsideNS: 72e8, WaitingNS: 2e9},
-			{Index: 1, Step: workload.Step{Clients: 2}, Start: at(110), InsideNS: -1},
+			{Index: 1, Step: workload.Step{Clients: 2, Down: true}, Start: at(110), InsideNS: -1},
 			{Index: 2, Step: workload.Step{Clients: 3}},
 		},
 	}
@@ -35,6 +35,9 @@ func TestWindows(t *testing.T) {
 	}
 	if got := w.InsidePercent(); got.Known() {
 		t.Errorf("inside calls %+v: that of the second step is not known", got)
+	}
+	if w.WayBack(109) || !w.WayBack(110) || !w.WayBack(130) {
+		t.Error("the way back begins with second 110")
 	}
 	for second, want := range map[int64]bool{100: false, 101: true, 108: true, 109: false, 110: false, 111: true, 130: false} {
 		if got := w.Whole(second); got != want {

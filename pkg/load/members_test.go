@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,21 +47,14 @@ func TestMembersAreRecorded(t *testing.T) {
 			t.Fatalf("run the step: %v", err)
 		}
 		run := &results.DatabaseRun{Leader: 1, Steps: []results.Step{{Start: res.Start, End: res.End}}}
-		members, missing, err := results.SummarizeMembers(dir, run)
+		roles := results.RoleSums{}
+		members, missing, err := results.SummarizeMembers(dir, run, func(m *results.MemberSecond) { roles.Add(run, m, nil) })
 		if err != nil || missing != "" || len(members) != 3 {
 			t.Fatalf("members %+v (%q, %v), want three", members, missing, err)
 		}
 		checkMember(t, members[0], 0, 3600, 400, time.Millisecond)
 		checkMember(t, members[1], 1, 500, 0, 4*time.Millisecond)
 		checkMember(t, members[2], 2, 500, 0, 4*time.Millisecond)
-		rows, err := results.ReadMemberSeconds(filepath.Join(dir, results.FileMembers))
-		if err != nil {
-			t.Fatalf("read the rows: %v", err)
-		}
-		roles := results.RoleSums{}
-		for i := range rows {
-			roles.Add(run, &rows[i], nil)
-		}
 		if lead, follow := roles[results.RoleLeader], roles[results.RoleFollower]; lead.OK != members[1].OK || follow.OK != members[0].OK+members[2].OK || len(roles) != 2 {
 			t.Errorf("roles %+v, want a leader, member 1, and followers, the others", roles)
 		}

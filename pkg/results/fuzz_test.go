@@ -46,7 +46,7 @@ func FuzzReaders(f *testing.F) {
 		}
 		_, _ = ReadIntervals(path)
 		_, _ = ReadProgress(path)
-		_, _ = ReadMemberSeconds(path)
+		_ = EachMemberSecond(path, func(*MemberSecond) {})
 		_, _ = ReadMemberHistograms(path)
 		_, _ = ReadErrors(path)
 		_, _ = ReadEvents(path)

@@ -118,11 +118,6 @@ func (w *MemberWriter) Write(rows []MemberSecond) error { return w.table.Write(r
 // Close closes the file.
 func (w *MemberWriter) Close() error { return w.table.Close() }
 
-// ReadMemberSeconds reads members.csv; its errors are those of [ReadIntervals].
-func ReadMemberSeconds(path string) ([]MemberSecond, error) {
-	return linefile.ReadTable(path, memberColumns(), linefile.ZeroRows[MemberSecond])
-}
-
 // NewMemberHistogram returns an empty histogram of nanoseconds as
 // [histogram.New] does, with two significant digits: each member of each step has
 // one, of its measured ok requests.
@@ -130,8 +125,8 @@ func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
 
-// EachMemberSecond reads members.csv as [ReadMemberSeconds] does, with its errors, and
-// calls each with one row after another. A row holds until the next.
+// EachMemberSecond calls each with one row of members.csv after another; its errors are
+// those of [ReadIntervals]. A row holds until the next.
 func EachMemberSecond(path string, each func(*MemberSecond)) error {
 	return linefile.EachRow(path, memberColumns(), linefile.OneRow[MemberSecond], each)
 }
@@ -181,11 +176,13 @@ type MemberSummary struct {
 }
 
 // SummarizeMembers sums up what each member answered, by step and member. Records
-// of format 1 do not have it: missing is [NotRecorded] then.
-func SummarizeMembers(dir string, run *DatabaseRun) (members []MemberSummary, missing Reason, err error) {
+// of format 1 do not have it: missing is [NotRecorded] then. It calls each with the rows
+// of members.csv, those before an error too; a row holds until the next.
+func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (members []MemberSummary, missing Reason, err error) {
 	type place struct{ step, member int }
 	all := map[place]*MemberSummary{}
 	err = EachMemberSecond(filepath.Join(dir, FileMembers), func(m *MemberSecond) {
+		each(m)
 		if m.Phase != PhaseMeasure {
 			return
 		}
@@ -243,6 +240,15 @@ func (r RoleSums) Add(run *DatabaseRun, m *MemberSecond, events []Event) {
 	sum := r[role]
 	sum.Merge(m)
 	r[role] = sum
+}
+
+// Merge adds other sums.
+func (r RoleSums) Merge(o RoleSums) {
+	for role, one := range o {
+		sum := r[role]
+		sum.Merge(&one)
+		r[role] = sum
+	}
 }
 
 // leaderIn is the member that led all through a second, -1 if not known.

@@ -149,7 +149,7 @@ func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals ma
 			rows[at] = append(rows[at], v)
 		}
 	}
-	out := map[stepOperation]*Unanswered{}
+	out, due := map[stepOperation]*Unanswered{}, r.dueTimes(rows, progress)
 	for at, list := range rows {
 		u := &Unanswered{}
 		var unknown, unsent int64
@@ -164,7 +164,7 @@ func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals ma
 		}
 		u.unknown(unknown, totals[Series{timing, at.operation, Unknown, at.step, PhaseMeasure}], list, timing)
 		if unsent > 0 {
-			u.unsent(unsent, r.dueTimes(at, progress, list), r.givenUp(at.step), int64(r.Load.Drain))
+			u.unsent(unsent, due[at], r.givenUp(at.step), int64(r.Load.Drain))
 		}
 		out[at] = u
 	}
@@ -192,28 +192,37 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 // dueBy are requests that became due before a time, in unix nanoseconds.
 type dueBy struct{ n, until int64 }
 
-// dueTimes are when the measured requests of a step and an operation became due, in
-// order: to the tick of their progress, or in records without it to the second.
-func (r *DatabaseRun) dueTimes(of stepOperation, progress ticks, rows []*Interval) (due []dueBy) {
-	for _, s := range r.Steps {
-		if s.Index != of.step || s.Start.IsZero() || s.End.IsZero() || progress == nil {
-			continue
+// dueTimes are when the measured requests of each step and operation that has unsent ones
+// became due, in order: to the tick of their progress, or in records without it to the
+// second.
+func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress ticks) map[stepOperation][]dueBy {
+	due := map[stepOperation][]dueBy{}
+	for at, list := range rows {
+		if slices.ContainsFunc(list, func(v *Interval) bool { return v.Unsent > 0 }) {
+			due[at] = nil
 		}
-		from, to := r.Measured(s)
+	}
+	if windows := r.recordedSpans(); len(due) > 0 && len(windows) > 0 && progress != nil {
+		starts := map[int]int64{}
+		for _, s := range r.Steps {
+			starts[s.Index] = s.Start.UnixNano()
+		}
 		// It was read before; rows before an error count.
 		_ = progress(func(p *Progress) {
-			begins, ends := s.Start.UnixNano()+p.FromNS, s.Start.UnixNano()+p.ToNS
-			if p.Step == of.step && p.Operation == of.operation && p.Due > 0 && begins >= from.UnixNano() && ends <= to.UnixNano() {
-				due = append(due, dueBy{p.Due, ends})
+			at := stepOperation{p.Step, p.Operation}
+			list, unsent := due[at]
+			if window, recorded := windows[p.Step]; unsent && recorded && p.Due > 0 && window.holds(p) {
+				due[at] = append(list, dueBy{p.Due, starts[p.Step] + p.ToNS})
 			}
 		})
 	}
-	if len(due) > 0 {
-		slices.SortStableFunc(due, func(a, b dueBy) int { return cmp.Compare(a.until, b.until) })
-		return due
-	}
-	for _, v := range rows {
-		due = append(due, dueBy{v.Due, (v.Second + 1) * int64(time.Second)})
+	for at, list := range due {
+		slices.SortStableFunc(list, func(a, b dueBy) int { return cmp.Compare(a.until, b.until) })
+		if len(list) == 0 {
+			for _, v := range rows[at] {
+				due[at] = append(due[at], dueBy{v.Due, (v.Second + 1) * int64(time.Second)})
+			}
+		}
 	}
 	return due
 }

@@ -195,6 +195,36 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	}
 }
 
+// The progress of a load is read once, however many steps and operations have requests
+// that were never sent.
+func TestProgressIsReadOnce(t *testing.T) {
+	start := time.Unix(100, 0)
+	run := &DatabaseRun{}
+	var rows []Interval
+	for step := range 3 {
+		run.Steps = append(run.Steps, Step{Index: step, Start: start, IssueEnd: start.Add(time.Second), End: start.Add(time.Second)})
+		for _, operation := range []string{"read", "write"} {
+			rows = append(rows, Interval{Second: 100, Step: step, Phase: PhaseMeasure, Operation: operation, Due: 9, Unsent: 2})
+		}
+	}
+	read := 0
+	found := run.unanswered(rows, func(each func(*Progress)) error {
+		read++
+		for i := range rows {
+			each(&Progress{Step: rows[i].Step, ToNS: int64(400+100*rows[i].Step) * 1e6, Operation: rows[i].Operation, Due: 9})
+		}
+		return nil
+	}, nil)
+	if read != 1 || len(found) != 6 {
+		t.Errorf("the progress was read %d times for %d steps and operations, want once for 6", read, len(found))
+	}
+	for at, u := range found {
+		if want := int64(600-100*at.step) * 1e6; u.least != want || u.bounds.TotalCount() != 2 {
+			t.Errorf("%v: the 2 unsent requests waited %d ns at least, want %d", at, u.least, want)
+		}
+	}
+}
+
 // With ticks of 100 ms the bounds are lower than the truth by one tick at most. Ticks of
 // other steps, operations and phases do not count.
 func TestUnsentRequestsByTick(t *testing.T) {
