@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -62,14 +63,35 @@ func newAnalyze(a *app) *cobra.Command {
 const gcPercent = 60
 
 // memoryFor is the memory in bytes above which more processor time is traded, for records
-// of so many bytes. Those of a day of three databases, some 1.3 GB, reach it. Larger ones
-// need more: the trade must not become dear.
-func memoryFor(records int64) int64 {
-	const day, ofDay = 1500 << 20, 210 << 20
-	if records > day {
-		return records / 4
+// of so many bytes with so many steps, each of which keeps histograms until the end. Those
+// of a day of three databases, some 1.3 GB, reach it. Larger ones need more: the trade must
+// not become dear. Small ones have no bound.
+func memoryFor(records, steps int64) int64 {
+	const small, day, ofDay, ofStep = 100 << 20, 1500 << 20, 210 << 20, 2 << 20
+	switch {
+	case records < small:
+		return math.MaxInt64
+	case records > day:
+		return records/4 + steps*ofStep
 	}
-	return ofDay
+	return ofDay + steps*ofStep
+}
+
+// stepsOf counts the steps of all databases of runs; a manifest that cannot be read has
+// none.
+func stepsOf(folders []string) (n int64) {
+	for _, folder := range folders {
+		f, err := results.Open(folder)
+		if err != nil {
+			continue
+		}
+		if m, err := f.Manifest(); err == nil {
+			for _, d := range m.Databases {
+				n += int64(len(d.Steps))
+			}
+		}
+	}
+	return n
 }
 
 // bytesOf is the size of the files in folders and below; what cannot be read is left out.
@@ -140,7 +162,7 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 		return usageError{err}
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders))))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders), stepsOf(o.Folders))))
 	}
 	return a.printReport(ctx, o, f.summary, to)
 }
