@@ -212,7 +212,7 @@ func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
 	fmt.Fprintf(w, "  capacity: the rate at which %v of windows have %s and at most %v failures: at most %d windows of %v after %v, to %v, then %s\n",
 		c.Share, c.SLO(), c.Errors, c.Windows, c.Window, c.Settle, c.Tolerance, hold)
 	fmt.Fprintf(w, "  %s carry at most %s requests/s within %v\n", english.Plural(l.Clients, "client", ""),
-		humanize.CommafWithDigits(float64(l.Clients)/c.Latency.Seconds(), 0), c.Latency)
+		humanize.Comma(int64(math.Round(float64(l.Clients)/c.Latency.Seconds()))), c.Latency)
 }
 
 // arrivalOf describes how the requests of a step are spaced, and the rates of waves.
@@ -227,10 +227,13 @@ func arrivalOf(l workload.Load, s workload.Step) string {
 	}
 	text := l.DescribeArrival()
 	if l.Arrival.Waves() {
-		text += fmt.Sprintf(" (%s..%s requests/s)", humanize.CommafWithDigits(max(low, 0), 1), humanize.CommafWithDigits(s.Rate*l.Peak, 1))
+		text += fmt.Sprintf(" (%s..%s requests/s)", oneDecimal(max(low, 0)), oneDecimal(s.Rate*l.Peak))
 	}
 	return text
 }
+
+// oneDecimal prints a rate rounded to tenths.
+func oneDecimal(rate float64) string { return humanize.CommafWithDigits(math.Round(rate*10)/10, 1) }
 
 // extent describes how long a step is and at which rate.
 func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {

@@ -124,7 +124,7 @@ func (c *classicReader) counts(ok, failures Measure) Counts {
 	t := c.run.Info.Record.Totals
 	switch {
 	case t != nil:
-		counts = countsOf(*t)
+		counts = countsOf(*t, &c.run.Info.Record.Load)
 		if failures.Known() {
 			counts.Failures = failures
 		}

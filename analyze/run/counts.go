@@ -43,12 +43,12 @@ func uncounted(why Measure) Counts {
 }
 
 // countsOf returns the totals of a manifest. They have no number of reads.
-func countsOf(t results.Totals) Counts {
+func countsOf(t results.Totals, load *results.Load) Counts {
 	return Counts{
 		Offered: Counted(t.Offered), Sent: Counted(t.Sent), OK: Counted(t.OK), Failed: Counted(t.Failed), Unknown: Counted(t.Unknown),
 		Shed: Counted(t.Shed), Unsent: Counted(t.Unsent), Queued: Counted(t.Queued), Late: Counted(t.Late),
 		Clamped: Counted(t.Clamped), Failures: Counted(t.Failed + t.Unknown), BytesRead: Counted(t.BytesRead),
-		BytesWritten: writtenOf(t),
+		BytesWritten: writtenOf(t, load),
 	}
 }
 
@@ -57,11 +57,11 @@ func countsOf(t results.Totals) Counts {
 func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) (c Counts) {
 	switch {
 	case record.Totals != nil:
-		c = countsOf(*record.Totals)
+		c = countsOf(*record.Totals, &record.Load)
 	case len(intervals) == 0:
 		c = uncounted(Missing("no request was recorded"))
 	default:
-		c = countsOf(totalsOf(intervals))
+		c = countsOf(totalsOf(intervals), &record.Load)
 		gaps.Add("the manifest has no totals; requests are counted from %s", results.FileIntervals)
 	}
 	if record.Totals == nil {
@@ -72,9 +72,10 @@ func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gap
 	return c
 }
 
-// writtenOf is missing in the records of versions that did not count it.
-func writtenOf(t results.Totals) Measure {
-	if t.BytesWritten == 0 && t.OK > 0 {
+// writtenOf is missing in the records of versions that did not count it. A load that only
+// reads or deletes wrote 0 bytes.
+func writtenOf(t results.Totals, load *results.Load) Measure {
+	if t.BytesWritten == 0 && t.OK > 0 && load.Any(workload.Op.SendsValue) {
 		return Missing("the bytes of keys and values were not recorded")
 	}
 	return Measured(float64(t.BytesWritten), t.OK)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestReadsAreOfOperationsThatReturnValues(t *testing.T) {
@@ -32,6 +33,21 @@ func TestCountsOfKilledRuns(t *testing.T) {
 	for _, m := range []Measure{c.Offered, c.OK, c.Failures, c.Lost()} {
 		if m.Missing != "no request was recorded" {
 			t.Errorf("%+v, want the reason why it is missing", m)
+		}
+	}
+}
+
+// TestBytesWritten: older versions did not count them, and a load that sends no value has
+// none.
+func TestBytesWritten(t *testing.T) {
+	for operation, known := range map[workload.Op]bool{workload.OpRead: true, workload.OpDelete: true, workload.OpWrite: false, workload.OpSwap: false} {
+		record := &results.DatabaseRun{Load: results.Load{Load: workload.Load{Operation: operation}}, Totals: &results.Totals{OK: 7}}
+		if got := folderCounts(record, nil, &Gaps{}).BytesWritten; got.Known() != known || got.Value != 0 {
+			t.Errorf("%s without a count: %+v, want known %v", operation, got, known)
+		}
+		record.Totals.BytesWritten = 9
+		if got := folderCounts(record, nil, &Gaps{}).BytesWritten; got.Int() != 9 {
+			t.Errorf("%s: %+v, want 9 bytes", operation, got)
 		}
 	}
 }

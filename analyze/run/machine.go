@@ -130,6 +130,9 @@ func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 		return grown
 	}
 	first, end := m.during(w)
+	if end-first < 2 {
+		return Missing("%s: fewer than two samples of the load", m.Name) // they were dropped
+	}
 	elapsed := m.Samples.Times[end-1] - m.Samples.Times[first]
 	return grown.Times(100 * float64(period) / float64(elapsed))
 }
@@ -150,6 +153,9 @@ func (m *Machine) PageCache(w Span) Measure {
 		i++
 		return at < 0
 	})
+	if at < 0 {
+		return cache
+	}
 	m.each(Of(metric.GroupCacheBytes), at, at+1, func(v float64) bool {
 		if v >= 0 {
 			cache = Measured(v, peak.N)
