@@ -67,6 +67,17 @@ func (w *worker) detach() {
 	}
 }
 
+// hintedPutter returns the client's ability to take hints, nil if it has none or if
+// the load does not know which keys exist: with one key for all requests, only the
+// first write creates it.
+func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
+	hinted, ok := client.(database.HintedPutter)
+	if !ok || spec.SameKey {
+		return nil
+	}
+	return hinted
+}
+
 // await waits until the client has a connection. It returns false if the step has no
 // use for the client any more: a closed loop stopped issuing, the drain of a rate is
 // over, or no request is left to take. A client that holds a request of a rate waits

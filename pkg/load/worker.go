@@ -381,17 +381,6 @@ func (w *worker) giveUp(now int64) {
 	}
 }
 
-// hintedPutter returns the client's ability to take hints, nil if it has none or if
-// the load does not know which keys exist: with one key for all requests, only the
-// first write creates it.
-func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
-	hinted, ok := client.(database.HintedPutter)
-	if !ok || spec.SameKey {
-		return nil
-	}
-	return hinted
-}
-
 // put writes the request's key, with the hint whether the key is new.
 func (w *worker) put(ctx context.Context, op workload.Op) error {
 	switch {

@@ -3,6 +3,7 @@ package results
 import (
 	"time"
 
+	"github.com/coreos/dbtester/pkg/linefile"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
@@ -148,4 +149,24 @@ func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 		}
 	}
 	return v
+}
+
+// WriteInterpolated writes samples, such as [Interpolate] returns, as a
+// system-metrics CSV, replacing the file whole. DELTA columns are differences of
+// the rows written, so each sums to its counter's growth from first to last row.
+func WriteInterpolated(path string, samples []Sample) error {
+	return replaceFile(path, sampleTable(samples))
+}
+
+func sampleTable(samples []Sample) []byte {
+	columns := sampleColumns()
+	b := linefile.HeaderLine(columns)
+	for i := range samples {
+		row := sampleRow{Sample: samples[i]}
+		if i > 0 {
+			row.before = &samples[i-1]
+		}
+		b = linefile.AppendRow(b, columns, &row)
+	}
+	return b
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -182,4 +183,53 @@ func membersOf(v any) ([]member, error) {
 		members = append(members, m)
 	}
 	return members, nil
+}
+
+// Totals are the counts of a whole load, all phases. They reconcile as
+// Offered = OK + Failed + Unknown + Shed + Unsent.
+type Totals struct {
+	Offered int64 `json:"offered"`
+	Sent    int64 `json:"sent"`
+	OK      int64 `json:"ok"`
+	Failed  int64 `json:"failed"`
+	Unknown int64 `json:"unknown"`
+	Shed    int64 `json:"shed"`
+	Unsent  int64 `json:"unsent"`
+	Queued  int64 `json:"queued"`
+	Late    int64 `json:"late"`
+	// BytesRead are the bytes of all values that ok reads, swaps and ranges returned.
+	BytesRead int64 `json:"bytes_read,omitempty"`
+	// BytesWritten are the bytes of the keys and values that ok requests wrote; 0 in
+	// manifests of older versions.
+	BytesWritten int64 `json:"bytes_written,omitempty"`
+	// Clamped counts latencies above the histogram's maximum, recorded as that.
+	Clamped int64 `json:"clamped"`
+}
+
+// Spread is a distribution in a few numbers, in nanoseconds; N is how many values
+// it is of.
+type Spread struct {
+	N    int64 `json:"n"`
+	P50  int64 `json:"p50_ns"`
+	P99  int64 `json:"p99_ns"`
+	P999 int64 `json:"p999_ns"`
+	Max  int64 `json:"max_ns"`
+}
+
+// Enough reports whether there are enough values for the quantile q, as [histogram.Enough]
+// does.
+func (s Spread) Enough(q float64) bool { return histogram.Enough(q, s.N) }
+
+// Minus returns what came after an earlier count.
+func (t Totals) Minus(o Totals) Totals {
+	return Totals{
+		Offered: t.Offered - o.Offered, Sent: t.Sent - o.Sent, OK: t.OK - o.OK, Failed: t.Failed - o.Failed, Unknown: t.Unknown - o.Unknown,
+		Shed: t.Shed - o.Shed, Unsent: t.Unsent - o.Unsent, Queued: t.Queued - o.Queued, Late: t.Late - o.Late,
+		BytesRead: t.BytesRead - o.BytesRead, BytesWritten: t.BytesWritten - o.BytesWritten, Clamped: t.Clamped - o.Clamped,
+	}
+}
+
+// Reconcile reports whether every offered request ended as exactly one outcome.
+func (t Totals) Reconcile() bool {
+	return t.Offered == t.OK+t.Failed+t.Unknown+t.Shed+t.Unsent && t.Sent == t.OK+t.Failed+t.Unknown
 }

@@ -395,23 +395,3 @@ func EachSample(path string, each func(*Sample)) error {
 		}
 	}, func(row *sampleRow) { each(&row.Sample) })
 }
-
-// WriteInterpolated writes samples, such as [Interpolate] returns, as a
-// system-metrics CSV, replacing the file whole. DELTA columns are differences of
-// the rows written, so each sums to its counter's growth from first to last row.
-func WriteInterpolated(path string, samples []Sample) error {
-	return replaceFile(path, sampleTable(samples))
-}
-
-func sampleTable(samples []Sample) []byte {
-	columns := sampleColumns()
-	b := linefile.HeaderLine(columns)
-	for i := range samples {
-		row := sampleRow{Sample: samples[i]}
-		if i > 0 {
-			row.before = &samples[i-1]
-		}
-		b = linefile.AppendRow(b, columns, &row)
-	}
-	return b
-}
