@@ -98,6 +98,11 @@ func (s *search) windows(ctx context.Context) error {
 	if err := s.Sink.openSearch(); err != nil {
 		return err
 	}
+	if s.WarmUp > 0 {
+		if err := s.window(ctx, results.CapacityWarmUp, s.options.Start); err != nil {
+			return err
+		}
+	}
 	again := false
 	for {
 		probe, more := s.machine.Next()
@@ -190,7 +195,11 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	step := load.Step{Index: s.number - 1, Step: s.Stretch}
 	step.Rate, step.Duration = rate, s.Settle+s.Window
 	last := kind == results.CapacityHold || kind == results.CapacityLast
-	if last {
+	whole := last || kind == results.CapacityWarmUp
+	switch {
+	case kind == results.CapacityWarmUp:
+		step.Duration = s.Settle + s.WarmUp
+	case last:
 		step.Index, step.Duration = 0, s.Settle+s.LastWindow()
 		if err := s.Sink.openLast(); err != nil {
 			return err
@@ -200,7 +209,7 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	length := step.Duration - s.Settle
 	until, decide := context.WithCancelCause(ctx)
 	defer decide(nil)
-	t := s.Sink.begin(s.Latency, s.budget(rate, length, last), func() { decide(errDecided) })
+	t := s.Sink.begin(s.Latency, s.budget(rate, length, whole), func() { decide(errDecided) })
 	res, err := s.Step(until, step)
 	early := false
 	if errors.Is(err, errDecided) && ctx.Err() == nil {
@@ -221,9 +230,9 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 }
 
 // budget is how many requests of a window may miss the limit before it cannot pass any
-// more. The records of the run are not cut short: they have no bound.
-func (s *search) budget(rate float64, length time.Duration, last bool) int64 {
-	if last {
+// more. The records of the run and the warm-up are not cut short: they have no bound.
+func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
+	if whole {
 		return -1
 	}
 	return int64((1-s.options.At)*rate*length.Seconds()) + 1
@@ -273,6 +282,7 @@ func (s *search) say(w results.CapacityWindow, before capacity.Verdict) {
 	}
 	what := map[results.CapacityKind]string{
 		results.CapacitySearch: fmt.Sprintf("window %d of at most %d", before.Windows+1, s.Windows),
+		results.CapacityWarmUp: "warm-up",
 		results.CapacityAgain:  "again", results.CapacityHold: fmt.Sprintf("hold for %v", s.Hold), results.CapacityLast: "last window",
 	}[w.Kind]
 	s.Say("%s: %.0f/s: %s, %.2f %% within %v%s", what, w.Rate, w.Outcome, 100*within(w), s.Latency, known)

@@ -178,7 +178,7 @@ func TestHoldEnds(t *testing.T) {
 		unheld string
 		spoil  func(*server)
 	}{
-		{"client-limited", func(s *server) { s.late = true }},
+		{"client-limited", func(s *server) { s.late, s.capacity = true, 1 }},
 		{"store full", func(s *server) { s.full = 1 }},
 	} {
 		s := newServer(t, plan())
@@ -190,6 +190,28 @@ func TestHoldEnds(t *testing.T) {
 		if text := Describe(&out.Capacity); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
 			t.Errorf("%s: %s, of the window %+v", tt.unheld, text, out.Step)
 		}
+	}
+}
+
+// TestWarmUp: the first rate is sent before the first window, as long as it is asked for,
+// and nothing is concluded from it.
+func TestWarmUp(t *testing.T) {
+	c := plan()
+	c.WarmUp = 20 * time.Second
+	s := newServer(t, c)
+	s.capacity = 1 // no window passes, and none is ended early
+	s.o.Before = func(context.Context) (int64, error) {
+		if len(s.begun) == 1 {
+			s.capacity = 2000
+		}
+		return 1000, nil
+	}
+	out, rows, err := s.search()
+	if err != nil || !out.Found() || out.Rate < 1900 {
+		t.Fatalf("%+v, %v; want about 2,000/s", out.Capacity, err)
+	}
+	if first := rows[0]; first.Kind != results.CapacityWarmUp || first.Rate != 250 || first.Due != 20*250 || first.Pass != 0 || rows[1].Kind != results.CapacitySearch || rows[1].Rate != 250 {
+		t.Errorf("the first windows are %+v and %+v, want a warm-up of 5,000 requests and a window at its rate", first, rows[1])
 	}
 }
 

@@ -142,7 +142,8 @@ func (t *tally) add(s load.Second) {
 	for _, e := range s.Errors {
 		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
 	}
-	if t.budget >= 0 && t.over+t.lost() > t.budget {
+	// Late requests may be those that missed the limit, and would be no fault of the servers.
+	if t.budget >= 0 && t.over+t.lost()-t.late > t.budget {
 		t.budget = -1
 		t.decided()
 	}

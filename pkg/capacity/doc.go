@@ -20,6 +20,6 @@
 // Three things are no thresholds, and have answers of their own. A failed window in
 // which the server paused for longer than the limit may have failed at any rate: such
 // windows are counted apart, and if they are too many no rate passes often enough
-// ([Stalls]). Where low rates do not stall, they failed because of their rate. A window in which the client was late is void, and three in a row end the
+// ([Stalls]). Where low rates do not stall, they failed because of their rate. A window that failed because the client was late is void, and three in a row end the
 // search ([ClientLimited]). A full store ends it too ([StoreFull]).
 package capacity

@@ -131,7 +131,7 @@ func TestEnds(t *testing.T) {
 		return func(p Probe) Window {
 			w := Window{Rate: p.Rate, Offered: 1000}
 			if p.Rate > rate {
-				w.Late = 500
+				w.Over, w.Late = 500, 500
 			}
 			return w
 		}
@@ -181,7 +181,7 @@ func TestVoid(t *testing.T) {
 	s, probes := run(t, Defaults(), func(p Probe) Window {
 		w := sharp(5000)(p)
 		if n++; n%3 != 0 {
-			w.Late = 11 // of 1000, where 1 % may be
+			w.Over, w.Late = 19, 11 // of 1000, where 1 % may be
 		}
 		return w
 	})
@@ -192,6 +192,27 @@ func TestVoid(t *testing.T) {
 	for i := 0; i+2 < len(probes); i += 3 {
 		if probes[i] != probes[i+1] || probes[i] != probes[i+2] {
 			t.Errorf("windows %d to %d are at %v, want one rate", i, i+2, probes[i:i+3])
+		}
+	}
+}
+
+// TestLate: a late client excuses failures that it can have caused, and nothing else.
+func TestLate(t *testing.T) {
+	for _, tt := range []struct {
+		w    Window
+		want Outcome
+	}{
+		{Window{Offered: 1000, Over: 10, Late: 1000}, Pass},
+		{Window{Offered: 1000, Over: 11, Late: 10}, Fail},
+		{Window{Offered: 1000, Over: 21, Late: 11}, Void},
+		{Window{Offered: 1000, Over: 22, Late: 11}, Fail},
+		{Window{Offered: 1000, Over: 22, Late: 11, Pause: time.Second}, Stalled},
+		{Window{Offered: 1000, Over: 12, Failed: 12, Late: 11}, Void},
+		{Window{Offered: 1000, Over: 13, Failed: 13, Late: 11}, Fail},
+		{Window{}, Void},
+	} {
+		if got := Defaults().Judge(tt.w); got != tt.want {
+			t.Errorf("%+v is %q, want %q", tt.w, got, tt.want)
 		}
 	}
 }
@@ -225,7 +246,7 @@ func TestHold(t *testing.T) {
 // remains.
 func TestHoldEnds(t *testing.T) {
 	for want, spoil := range map[Reason]func(*Window){
-		ClientLimited: func(w *Window) { w.Late = w.Offered }, StoreFull: func(w *Window) { w.StoreFull = true },
+		ClientLimited: func(w *Window) { w.Over, w.Late = w.Offered, w.Offered }, StoreFull: func(w *Window) { w.StoreFull = true },
 	} {
 		for _, failed := range []int{0, 2} {
 			held := 0

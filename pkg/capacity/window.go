@@ -14,7 +14,9 @@ type Options struct {
 	At    float64
 	// Errors is the largest share of requests that may fail.
 	Errors float64
-	// Late is the share of requests sent late by the client above which a window is void.
+	// Late is the share of requests sent late by the client above which a window that failed
+	// is void, if it would have passed without them. A window that passes although requests
+	// were late counts: latencies are from when requests were due.
 	Late float64
 	// Share is the share of windows that pass at the rate that is searched for: from 0.5
 	// to 0.95.
@@ -86,11 +88,19 @@ const (
 	Fail Outcome = "fail"
 	// Stalled windows failed, and the server paused for longer than the limit in them.
 	Stalled Outcome = "stalled"
-	// Void windows do not count: the client was late, or nothing was offered.
+	// Void windows do not count: they failed because the client was late, or nothing was
+	// offered.
 	Void Outcome = "void"
 	// Full windows met a full store.
 	Full Outcome = "store full"
 )
+
+// keeps reports whether a window keeps the limits if some of the requests that missed them
+// are excused.
+func (o Options) keeps(w Window, excused int64) bool {
+	most := func(share float64) float64 { return share*float64(w.Offered) + 1e-9 }
+	return float64(w.Over-excused) <= most(1-o.At) && float64(w.Failed-excused) <= most(o.Errors)
+}
 
 // Judge returns how a window counts.
 func (o Options) Judge(w Window) Outcome {
@@ -98,10 +108,12 @@ func (o Options) Judge(w Window) Outcome {
 	switch {
 	case w.StoreFull:
 		return Full
-	case w.Offered == 0 || float64(w.Late) > o.Late*offered:
+	case w.Offered == 0:
 		return Void
-	case float64(w.Over) <= (1-o.At)*offered+1e-9 && float64(w.Failed) <= o.Errors*offered+1e-9:
+	case o.keeps(w, 0):
 		return Pass
+	case float64(w.Late) > o.Late*offered && o.keeps(w, w.Late):
+		return Void
 	case w.Pause > o.Limit:
 		return Stalled
 	}

@@ -46,6 +46,7 @@ func capacitySection() section[workload.Capacity] {
 		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
 		length("window", "8s", "length of what is measured at one rate, at least `100ms`", func(c *workload.Capacity) *time.Duration { return &c.Window }),
 		length("settle", "2s", "time at the same rate before it that is not measured", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
+		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *workload.Capacity) *time.Duration { return &c.WarmUp }),
 		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
 		share("tolerance", "6%", "width of the interval at which the search ends, of its rate, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
 		capacityKey[int]{

@@ -76,6 +76,8 @@ type CapacityKind string
 // The kinds of windows.
 const (
 	CapacitySearch CapacityKind = "search"
+	// CapacityWarmUp is the load before the first window, of which nothing is concluded.
+	CapacityWarmUp CapacityKind = "warm-up"
 	// CapacityAgain repeats the rate of a window at the beginning of the search.
 	CapacityAgain CapacityKind = "again"
 	CapacityHold  CapacityKind = "hold"

@@ -18,6 +18,8 @@ type Capacity struct {
 	// rate.
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
+	// WarmUp is how long the first rate is sent before the first window; 0 is none.
+	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
 	// Share is that of windows which pass at the rate that is searched for, Tolerance
 	// the relative width of the interval at which the search ends, and Windows the most
 	// windows.
@@ -49,6 +51,9 @@ func (c Capacity) Least() float64 {
 // counted once: the search of one database in one trial.
 func (c Capacity) Longest() time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.Window)
+	if c.WarmUp > 0 {
+		length += c.Settle + c.WarmUp
+	}
 	if c.Hold > 0 {
 		length += c.Settle + c.Hold
 	}
