@@ -18,7 +18,7 @@ import (
 )
 
 // TestReadmeCommands parses every command that the documentation shows: dbtester
-// knows the command and its flags, and the Makefile has the target.
+// knows the command and its flags, the Makefile has the target, and a script its flags.
 func TestReadmeCommands(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {
@@ -36,6 +36,8 @@ func TestReadmeCommands(t *testing.T) {
 				err = parseCommand(words[1:])
 			case words[0] == "make":
 				err = findTargets(string(makefile), words[1:])
+			case path.Ext(words[0]) == ".sh":
+				err = findScript(words)
 			default:
 				continue
 			}
@@ -176,6 +178,25 @@ func findTargets(makefile string, words []string) error {
 	return nil
 }
 
+// findScript looks for a script of the project and, in the comment at its top, for the
+// flags and verbs that it is given.
+func findScript(words []string) error {
+	text, err := os.ReadFile(filepath.Join("..", "..", "scripts", path.Base(words[0])))
+	if err != nil {
+		return err
+	}
+	usage := regexp.MustCompile(`(?m)^#.*$`).FindAllString(string(text), -1)
+	verb := len(words) == 2 && !strings.HasPrefix(words[1], "-")
+	for _, word := range words[1:] {
+		if (verb || strings.HasPrefix(word, "--")) && !slices.ContainsFunc(usage, func(line string) bool {
+			return slices.Contains(strings.Fields(line), word)
+		}) {
+			return fmt.Errorf("%s does not explain %q", path.Base(words[0]), word)
+		}
+	}
+	return nil
+}
+
 // The test of the documents sees what is wrong with a line.
 func TestParseCommand(t *testing.T) {
 	for line, good := range map[string]bool{
@@ -210,5 +231,16 @@ func TestParseCommand(t *testing.T) {
 	}
 	if findTargets("build: x\n\t...\n", []string{"-s", "build", "GO=go"}) != nil || findTargets("build: x\n", []string{"bild"}) == nil {
 		t.Error("targets")
+	}
+	for line, good := range map[string]bool{
+		"sudo ./machine-server.sh --listen 10.0.0.2:3500 --dry-run": true,
+		"sudo ./machine-server.sh --port 3500":                      false,
+		"DRY_RUN=1 scripts/gcloud.sh create":                        true,
+		"scripts/gcloud.sh destroy":                                 false,
+		"scripts/machine-router.sh":                                 false,
+	} {
+		if err := findScript(shellWords(line)); (err == nil) != good {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }

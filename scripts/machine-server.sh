@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# Makes a Debian or Ubuntu machine a database machine: an agent of dbtester as a service.
+#
+#	machine-server.sh --binary FILE|URL --sha256 SUM --listen ADDRESS:PORT --certs FOLDER
+#
+# Run it again at any time, for a new executable or new certificates too: it changes what
+# is not yet as it should be, and prints that. It restarts the agent only for another
+# executable or unit, which ends a run that the agent takes part in.
+#
+#	--binary FILE|URL   dbtester for this machine; may be left out once it is installed
+#	--sha256 SUM        its checksum, which must match
+#	--listen HOST:PORT  where the agent listens: an address of this machine, usually port 3500
+#	--certs FOLDER      this machine's folder of dbtester certs, such as certs/agent-10.0.0.2;
+#	                    may be left out once they are installed
+#	--dir FOLDER        data of members and the cache of releases (/var/lib/dbtester)
+#	--disk DEVICE       mount this disk at --dir; it is formatted (ext4) only if it is empty
+#	--no-java           install no Java, which ZooKeeper needs
+#	--no-packages       install no packages: chrony, curl, Java
+#	--root FOLDER       change the system in this folder, an image or a chroot, and start nothing
+#	--dry-run           print what would change, and change nothing
+#
+# It makes the user dbtester, the folders, and the unit dbtester-agent.service.
+set -euo pipefail
+# shellcheck source=machine-common.sh
+source "$(dirname "$0")/machine-common.sh"
+
+user=dbtester
+unit=dbtester-agent.service
+etc=/etc/dbtester/certs
+dir=/var/lib/dbtester
+listen='' disk='' java=1
+# The default ports of the agent and of all databases. Consul's 8301 is UDP too.
+ports=2181,2379,2380,2888,3500,3888,8300,8301,8500
+
+while test $# -gt 0; do
+	case $1 in
+	--no-java) java=0 taken=1 ;;
+	--listen | --dir | --disk)
+		test -n "${2-}" || misuse "$1 needs a value"
+		printf -v "${1#--}" %s "$2"
+		taken=2
+		;;
+	*) flag "$@" ;;
+	esac
+	test "$taken" -gt 0 || misuse "unknown flag $1"
+	shift "$taken"
+done
+[[ $listen =~ ^[][0-9A-Za-z.:-]+:[0-9]+$ ]] || misuse "--listen must be ADDRESS:PORT, such as 10.0.0.2:3500, got '$listen'"
+[[ $dir =~ ^(/[0-9A-Za-z._-]+)+$ ]] || misuse "--dir must be an absolute path of letters, digits, dots and dashes, got '$dir'"
+test -z "$disk" || test -z "$root" || misuse "--disk is a disk of this machine and goes without --root"
+check_common
+test -n "$certs" || test -f "$root$etc/key.pem" || misuse "--certs is required: $root$etc has no certificates"
+
+make_user() {
+	local prefix=()
+	test -z "$root" || prefix=(--prefix "$root")
+	useradd "${prefix[@]}" --system --user-group --home-dir "$dir" --no-create-home --shell /usr/sbin/nologin "$user"
+}
+
+# format makes a file system on a disk that holds none, and mounts it at each start.
+format() {
+	local line="LABEL=dbtester $dir ext4 noatime,nofail 0 2" status=0 found
+	if test -z "$disk"; then return; fi
+	test -b "$disk" || fail "--disk must be a block device, got $disk"
+	found=$(blkid -p -o export "$disk") || status=$?
+	if test "$status" = 2; then
+		change "make an ext4 file system on $disk" mkfs.ext4 -q -L dbtester "$disk"
+	elif ! grep -qx LABEL=dbtester <<<"$found"; then
+		fail "$disk holds something that this script did not make, and is left as it is: $(tr '\n' ' ' <<<"$found")"
+	fi
+	grep -qxF "$line" /etc/fstab || change "add to /etc/fstab: $line" add_line /etc/fstab "$line"
+	test -d "$dir" || change "make the folder $dir to mount $disk at" mkdir -p "$dir"
+	mountpoint -q "$dir" || change "mount $disk at $dir" mount "$dir"
+}
+
+add_line() { echo "$2" >>"$1"; }
+
+# agent_flags prints the agent's flags, one to a line.
+agent_flags() { printf '%s\n' --agent-port "$listen" --certs "$etc" --work-dir "$dir/work" --cache "$dir/cache"; }
+
+# write_unit prints the unit.
+write_unit() {
+	cat <<-END
+		# Written by machine-server.sh. Additions belong in a drop-in (systemctl edit $unit).
+		[Unit]
+		Description=dbtester agent: starts, measures and stops databases under test
+		Documentation=https://github.com/coreos/dbtester
+		Wants=network-online.target
+		After=network-online.target time-sync.target
+		RequiresMountsFor=$dir
+		StartLimitIntervalSec=0
+
+		[Service]
+		User=$user
+		Group=$user
+		ExecStart=/usr/local/bin/dbtester agent $(agent_flags | paste -sd ' ')
+		WorkingDirectory=$dir
+
+		# Only the agent gets SIGTERM. It stops its databases one after the other, for 30 s at
+		# most; what is left then is killed with all control groups below this one.
+		KillMode=mixed
+		TimeoutStopSec=60
+		SuccessExitStatus=130
+		# A wrong flag or certificate is exit code 2, and stays wrong.
+		Restart=on-failure
+		RestartSec=5
+		RestartPreventExitStatus=2
+
+		# The agent makes control groups for members with limits (resources: in the experiment).
+		Delegate=yes
+		# A member that its memory limit kills is a result of the run: the agent records it and
+		# stays. Members inherit OOMScoreAdjust, so it is that of any other process.
+		OOMPolicy=continue
+		OOMScoreAdjust=0
+		LimitNOFILE=$nofile
+		LimitNPROC=infinity
+		TasksMax=infinity
+
+		# No filter of system calls and no mounts of its own: databases would inherit both, and
+		# would be measured with them.
+		NoNewPrivileges=yes
+		UMask=0077
+
+		[Install]
+		WantedBy=multi-user.target
+	END
+}
+
+# at_boot starts the agent with the machine.
+at_boot() {
+	local link=$root/etc/systemd/system/multi-user.target.wants/$unit
+	if test "$(readlink "$link")" = "/etc/systemd/system/$unit"; then return; fi
+	change "start $unit with the machine" link_unit "$link"
+}
+
+link_unit() {
+	mkdir -p "$(dirname "$1")"
+	ln -sfn "/etc/systemd/system/$unit" "$1"
+}
+
+# check_agent prints what the agent will use, and ends the script if it could not start.
+check_agent() {
+	local flags
+	mapfile -t flags < <(agent_flags)
+	runuser -u "$user" -- /usr/local/bin/dbtester agent --check "${flags[@]}"
+}
+
+start_agent() {
+	systemctl daemon-reload
+	check_agent
+	systemctl start "$unit"
+}
+
+restart_agent() {
+	systemctl daemon-reload
+	systemctl restart "$unit"
+}
+
+# start starts the agent, or restarts it if more changed than its certificates, which it
+# reads again by itself.
+start() {
+	if ! running; then
+		note "not started: systemd does not run here (${root:-this machine})"
+	elif ! systemctl is-active --quiet "$unit"; then
+		change "start $unit" start_agent
+	elif test "$1" -gt 0; then
+		change "restart $unit" restart_agent
+	fi
+}
+
+wanted=(chrony curl ca-certificates)
+if test "$java" = 1 && ! test -x "$root/usr/bin/java"; then wanted+=(default-jre-headless); fi
+install_packages "${wanted[@]}"
+test -n "$(ids "$user")" || change "make the user $user" make_user
+format
+folder "$dir" 755 "$user"
+folder "$dir/work" 700 "$user"
+folder "$dir/cache" 755 "$user"
+test -z "$certs" || install_certs "$etc" "$user"
+before=$changes
+install_binary
+put "/etc/systemd/system/$unit" 644 root < <(write_unit)
+changed=$((changes - before))
+at_boot
+start "$changed"
+clock
+if test -z "$root" && [[ $(ufw status 2>/dev/null) == "Status: active"* ]]; then
+	note "a firewall runs here; members and client must pass: ufw allow proto tcp from NETWORK to any port $ports"
+fi
+summary
