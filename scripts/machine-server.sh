@@ -62,8 +62,10 @@ format() {
 	local line="LABEL=dbtester $dir ext4 noatime,nofail 0 2" status=0 found
 	if test -z "$disk"; then return; fi
 	test -b "$disk" || fail "--disk must be a block device, got $disk"
+	test -r "$disk" || fail "only root can look at $disk"
 	found=$(blkid -p -o export "$disk") || status=$?
 	if test "$status" = 2; then
+		cmp -s -n 1048576 "$disk" /dev/zero || fail "the beginning of $disk is not empty, and it is left as it is"
 		change "make an ext4 file system on $disk" mkfs.ext4 -q -L dbtester "$disk"
 	elif ! grep -qx LABEL=dbtester <<<"$found"; then
 		fail "$disk holds something that this script did not make, and is left as it is: $(tr '\n' ' ' <<<"$found")"
