@@ -4,34 +4,66 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// version is set by the linker (see the Makefile).
-var version = "dev"
+// unnamed is the version of a build that was given none.
+const unnamed = "dev"
 
-// tool describes this program, from the variables that the linker sets and the
-// compiler's build information.
-func tool() results.Tool {
-	t := results.Tool{Version: version, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return t
+// What this program was built from, set by the linker (see the Makefile and
+// scripts/release.sh): the release, its commit, and the commit's date in UTC as RFC 3339.
+var (
+	version = unnamed
+	commit  = ""
+	date    = ""
+)
+
+// source is what a program was built from. Fields are empty if that is not known.
+type source struct{ version, commit, date string }
+
+// sourceOf returns what the linker set, else what the go command noted in the
+// executable. info may be nil.
+func sourceOf(given source, info *debug.BuildInfo) source {
+	if info == nil {
+		return given
 	}
+	if v := info.Main.Version; given.version == unnamed && v != "" && v != "(devel)" {
+		given.version = v
+	}
+	if given.commit != "" {
+		return given
+	}
+	modified := false
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			t.Commit = s.Value
+			given.commit = s.Value
+		case "vcs.time":
+			given.date = s.Value
 		case "vcs.modified":
-			if s.Value == "true" {
-				t.Commit += "-modified"
-			}
+			modified = s.Value == "true"
 		}
 	}
-	return t
+	if modified {
+		given.commit += "-modified"
+	}
+	return given
+}
+
+// builtFrom is what this program was built from.
+func builtFrom() source {
+	info, _ := debug.ReadBuildInfo()
+	return sourceOf(source{version, commit, date}, info)
+}
+
+// tool describes this program in records.
+func tool() results.Tool {
+	s := builtFrom()
+	return results.Tool{Version: s.version, Commit: s.commit, Go: runtime.Version()}
 }
 
 func newVersion(a *app) *cobra.Command {
@@ -40,12 +72,12 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Print the version of dbtester and of what is built into it",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			t := tool()
-			fmt.Fprintf(a.out, "dbtester %s", t.Version)
-			if t.Commit != "" {
-				fmt.Fprintf(a.out, " (%s)", t.Commit)
+			s := builtFrom()
+			fmt.Fprintf(a.out, "dbtester %s", s.version)
+			if s.commit != "" {
+				fmt.Fprintf(a.out, " (%s)", strings.TrimSuffix(s.commit+", "+s.date, ", "))
 			}
-			fmt.Fprintf(a.out, "\n%s %s/%s\n", t.Go, runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(a.out, "\n%s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			if info, ok := debug.ReadBuildInfo(); ok {
 				for _, m := range info.Deps {
 					if m.Path == "go.etcd.io/etcd/server/v3" {

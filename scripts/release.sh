@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds the files of a release into a folder: scripts/release.sh [FOLDER]. For each
+# target an archive with a static binary, the README, the licence and those of the
+# modules in it, and a bill of materials; then SHA256SUMS of all. The same commit, Go
+# release and target give the same bytes, wherever the tree lies.
+#
+#	TARGETS        systems and processors, such as "linux/amd64 linux/arm64"
+#	TAGS           build tags, those of the Makefile
+#	VERSION        the release; by default what git describe reports
+#	COMMIT, EPOCH  the commit, and its time in seconds since 1970, for a tree without
+#	               git; by default those of HEAD, in a tree without changes
+#	GO             the go command
+#
+# Needs GNU tar, gzip and sha256sum.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+umask 022
+
+GO=${GO:-go}
+TARGETS=${TARGETS:-linux/amd64 linux/arm64}
+TAGS=${TAGS-disable_grpc_modules}
+if [ -z "${COMMIT:-}" ] || [ -z "${EPOCH:-}" ]; then
+	if [ -n "$(git status --porcelain)" ]; then
+		echo "release: the tree differs from its commit; commit or stash the changes" >&2
+		exit 1
+	fi
+	COMMIT=$(git rev-parse HEAD)
+	EPOCH=$(git show -s --format=%ct HEAD)
+fi
+VERSION=${VERSION:-$(git describe --tags --always --abbrev=12)}
+date=$(date -u -d "@$EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+out=${1:-bin/release/$VERSION}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Nothing of the user's environment decides the bytes.
+unset GOOS GOARCH GOEXPERIMENT
+export LC_ALL=C TZ=UTC CGO_ENABLED=0 GOWORK=off GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off
+
+"$GO" build -trimpath -buildvcs=false -o "$work/sbom" ./tools/sbom
+files=()
+for target in $TARGETS; do
+	name=dbtester-$VERSION-${target%/*}-${target#*/}
+	mkdir "$work/$name"
+	echo "build $name with $("$GO" env GOVERSION)"
+	GOOS=${target%/*} GOARCH=${target#*/} "$GO" build -trimpath -buildvcs=false -tags "$TAGS" \
+		-ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT -X main.date=$date" \
+		-o "$work/$name/dbtester" ./cmd/dbtester
+	"$work/sbom" -version "$VERSION" -created "$date" "$work/$name/dbtester" >"$out/$name.cdx.json"
+	"$work/sbom" -notices -modules "$("$GO" env GOMODCACHE)" -goroot "$("$GO" env GOROOT)" "$work/$name/dbtester" >"$work/$name/NOTICES"
+	cp LICENSE README.md "$work/$name/"
+	tar --create --format=ustar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+		--directory="$work" "$name" | gzip -n -9 >"$out/$name.tar.gz"
+	files+=("$name.cdx.json" "$name.tar.gz")
+done
+cd "$out"
+sha256sum "${files[@]}" | sort -k 2 >SHA256SUMS
+cat SHA256SUMS
