@@ -21,7 +21,7 @@ import (
 
 // fleetOf returns the agents of a database, not connected to yet.
 func fleetOf(o Options, db *config.Database) fleet.Options {
-	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner}
+	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner, Version: o.Tool.Version}
 	for _, h := range db.Hosts {
 		f.Agents = append(f.Agents, h.Agent())
 	}

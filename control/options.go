@@ -33,7 +33,9 @@ type Options struct {
 	Unguarded func() []string
 	// Local is whether the agents live in this process.
 	Local bool
-	Tool  results.Tool
+	// Tool is this program. Agents of another version are refused, unless its version or
+	// theirs is "".
+	Tool results.Tool
 	// SelfCheck is noted in the manifest, with a mark if it is not of this machine;
 	// nil if there is none.
 	SelfCheck *results.SelfCheck

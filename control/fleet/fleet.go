@@ -31,6 +31,9 @@ type Options struct {
 	RunID string
 	// Owner names this control to people.
 	Owner string
+	// Version is that of this control's program: agents of another one are refused. ""
+	// refuses none, and an agent without a version is not refused either.
+	Version string
 	// Clients is the number of clients that heartbeats carry at first.
 	Clients int
 	// Report is called with every line of progress, by one goroutine for each agent;
@@ -92,20 +95,21 @@ func (f *Fleet) connect(ctx context.Context, member int) (*session, error) {
 		return nil, fmt.Errorf("agent %s: %w", addr, err)
 	}
 	return &session{
-		index: member, addr: addr, client: client, closer: closer, runID: f.opts.RunID, nudge: make(chan struct{}, 1), opened: f.resumed,
+		index: member, addr: addr, client: client, closer: closer, runID: f.opts.RunID, version: f.opts.Version,
+		nudge: make(chan struct{}, 1), opened: f.resumed,
 	}, nil
 }
 
 // Reach asks all agents for their status at once and returns an error for each
-// that does not answer.
+// that does not answer, or is of another version.
 func (f *Fleet) Reach(ctx context.Context) error {
 	return f.each(func(s *session) error { return s.reach(ctx) })
 }
 
 // Open reserves the agents in the order of their addresses: of two controls that
-// want the same agents, one gets them all. It returns the first error. takeOver, if not
-// nil, describes members that an earlier run left running, as for Start. opened, if not
-// nil, is called with each member's machine.
+// want the same agents, one gets them all. It returns the first error; an agent of
+// another version is one. takeOver, if not nil, describes members that an earlier run
+// left running, as for Start. opened, if not nil, is called with each member's machine.
 func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartRequest, opened func(member int, host *results.Host)) error {
 	for _, s := range f.byAddress() {
 		var want *pb.StartRequest

@@ -20,8 +20,10 @@ type session struct {
 	client pb.AgentClient
 	closer io.Closer
 	runID  string
-	opened bool          // or perhaps opened: an Open was sent
-	nudge  chan struct{} // holds one request to send a heartbeat now
+	// version is that of this control's program; "" if agents may be of any.
+	version string
+	opened  bool          // or perhaps opened: an Open was sent
+	nudge   chan struct{} // holds one request to send a heartbeat now
 	// silent is since when probes do not reach the agent; zero if they do. One probe at
 	// a time uses it.
 	silent time.Time
@@ -61,17 +63,27 @@ func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequ
 	if err != nil {
 		return nil, s.failed(ctx, err)
 	}
-	return reply, nil
+	return reply, s.sameVersion(reply.GetVersion())
 }
 
-// reach asks the agent for its status, only to learn whether it answers.
+// sameVersion refuses an agent whose program is not that of this control: it may read
+// requests otherwise, or measure something else under the same name.
+func (s *session) sameVersion(agent string) error {
+	if s.version == "" || agent == "" || agent == s.version {
+		return nil
+	}
+	return fmt.Errorf("agent %s is dbtester %s, and this control is dbtester %s: install the same version on all machines", s.addr, agent, s.version)
+}
+
+// reach asks the agent for its status, to learn whether it answers and its version.
 func (s *session) reach(ctx context.Context) error {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
-	if _, err := s.client.Status(ctx, &pb.StatusRequest{}); err != nil {
+	reply, err := s.client.Status(ctx, &pb.StatusRequest{})
+	if err != nil {
 		return s.failed(ctx, err)
 	}
-	return nil
+	return s.sameVersion(reply.GetVersion())
 }
 
 // release closes the session, if it was opened, and the connection.
