@@ -99,9 +99,11 @@ var layers = map[string][]string{
 	"pkg/workload":              {},
 	"pkg/fileinspect":           {},
 	"pkg/address":               {},
+	"pkg/manpage":               {},
 	"pkg/plaintext":             {},
 	"pkg/regularfile":           {},
 	"pkg/yamlfile":              {"pkg/address"},
+	"pkg/yamlfile/schematest":   {},
 	"dbtesterpb":                {},
 	"analyze/figure":            {"pkg/plaintext"},
 }

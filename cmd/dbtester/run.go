@@ -197,6 +197,7 @@ func newRoot(a *app) *cobra.Command {
 		newConfig(a),
 		newCerts(a),
 		newSelfcheck(a),
+		newDocs(a),
 		newVersion(a),
 		newServe(a),
 	)

@@ -2,16 +2,15 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/pkg/yamlfile/schematest"
 )
 
 // TestSchema checks files by the JSON Schema: it accepts every example and refuses
@@ -49,7 +48,7 @@ func TestSchema(t *testing.T) {
 		good[file], good["shown "+file] = string(text), string(shown)
 	}
 	for name, text := range good {
-		if wrong := violations(s, fromYAML(t, text), name); len(wrong) > 0 && !usesOtherOptions(wrong) {
+		if wrong := schematest.Violations(s, fromYAML(t, text), name); len(wrong) > 0 && !usesOtherOptions(wrong) {
 			t.Errorf("the schema refuses a good file:\n%s", strings.Join(wrong, "\n"))
 		}
 	}
@@ -65,7 +64,7 @@ func TestSchema(t *testing.T) {
 		"auth: {password: secret}":                   "f.auth.password: unknown key",
 		"hosts: [{addr: a, ports: {client: 99999}}]": "f.hosts[0]: no alternative fits map[addr:a ports:map[client:99999]]",
 	} {
-		if got := violations(s, fromYAML(t, text), "f"); !slices.Equal(got, []string{want}) {
+		if got := schematest.Violations(s, fromYAML(t, text), "f"); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
@@ -84,104 +83,4 @@ func fromYAML(t *testing.T, text string) any {
 		t.Fatalf("load the YAML: %v", err)
 	}
 	return v
-}
-
-// violations checks a value by the parts of JSON Schema that this package uses.
-func violations(s map[string]any, v any, path string) []string {
-	if some, ok := s["anyOf"].([]any); ok {
-		for _, one := range some {
-			if violations(one.(map[string]any), v, path) == nil {
-				return nil
-			}
-		}
-		return []string{fmt.Sprintf("%s: no alternative fits %v", path, v)}
-	}
-	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, v) {
-		return []string{fmt.Sprintf("%s: %v is not in the list", path, v)}
-	}
-	if s["type"] != nil && !hasType(s["type"], v) {
-		return []string{fmt.Sprintf("%s: %v is not %v", path, v, s["type"])}
-	}
-	if c, ok := s["const"]; ok && fmt.Sprint(c) != fmt.Sprint(v) {
-		return []string{fmt.Sprintf("%s: %v is not %v", path, v, c)}
-	}
-	switch v := v.(type) {
-	case string:
-		if p, ok := s["pattern"].(string); ok && !regexp.MustCompile(p).MatchString(v) {
-			return []string{fmt.Sprintf("%s: %s does not match %s", path, v, p)}
-		}
-	case int:
-		if least, ok := s["minimum"].(float64); ok && float64(v) < least {
-			return []string{fmt.Sprintf("%s: %d is too small", path, v)}
-		}
-		if largest, ok := s["maximum"].(float64); ok && float64(v) > largest {
-			return []string{fmt.Sprintf("%s: %d is too large", path, v)}
-		}
-	case []any:
-		var all []string
-		for i, item := range v {
-			if items, ok := s["items"].(map[string]any); ok {
-				all = append(all, violations(items, item, fmt.Sprintf("%s[%d]", path, i))...)
-			}
-		}
-		return all
-	case map[string]any:
-		return mappingViolations(s, v, path)
-	}
-	return nil
-}
-
-func mappingViolations(s map[string]any, v map[string]any, path string) []string {
-	var all []string
-	for key, value := range v {
-		if names, ok := s["propertyNames"].(map[string]any); ok {
-			all = append(all, violations(names, key, path)...)
-			continue
-		}
-		sub := propertySchema(s, key)
-		if sub == nil && s["additionalProperties"] == false {
-			all = append(all, path+"."+key+": unknown key")
-		}
-		if sub != nil {
-			all = append(all, violations(sub, value, path+"."+key)...)
-		}
-	}
-	return all
-}
-
-func propertySchema(s map[string]any, key string) map[string]any {
-	if properties, ok := s["properties"].(map[string]any); ok && properties[key] != nil {
-		return properties[key].(map[string]any)
-	}
-	if patterns, ok := s["patternProperties"].(map[string]any); ok {
-		for p, sub := range patterns {
-			if regexp.MustCompile(p).MatchString(key) {
-				return sub.(map[string]any)
-			}
-		}
-	}
-	sub, _ := s["additionalProperties"].(map[string]any)
-	return sub
-}
-
-func hasType(types, v any) bool {
-	list, ok := types.([]any)
-	if !ok {
-		list = []any{types}
-	}
-	f, isFloat := v.(float64)
-	_, isInt := v.(int)
-	_, isText := v.(string)
-	_, isBool := v.(bool)
-	_, isList := v.([]any)
-	_, isMapping := v.(map[string]any)
-	for _, one := range list {
-		switch {
-		case one == "null" && v == nil, one == "string" && isText, one == "boolean" && isBool,
-			one == "integer" && (isInt || isFloat && f == math.Trunc(f)), one == "number" && (isInt || isFloat),
-			one == "array" && isList, one == "object" && isMapping:
-			return true
-		}
-	}
-	return false
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestDocsMan: each command has a page with its flags, hidden ones have none, and a
+// folder that can't be made is an error.
+func TestDocsMan(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "man1")
+	code, out, errs := program(t, "docs", "man", dir)
+	if code != exitDone || !strings.Contains(out, "manual pages into "+dir) {
+		t.Fatalf("exit code %d, %s%s", code, out, errs)
+	}
+	for name, want := range map[string]string{
+		"dbtester.1":                `dbtester\-control (1)`,
+		"dbtester-control.1":        `\fB\-\-dry\-run\fR`,
+		"dbtester-config-check.1":   `.SH EXIT STATUS`,
+		"dbtester-docs-man.1":       `dbtester docs man DIR`,
+		"dbtester-completion-zsh.1": `zsh`,
+	} {
+		page, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%s: %v; want %q in it:\n%s", name, err, want, page)
+		}
+	}
+	for _, name := range []string{"dbtester-serve.1", "dbtester-help.1"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := program(t, "docs", "man", file); code != exitFailed || !strings.Contains(errs, file) {
+		t.Errorf("a file in place of a folder: exit code %d, %s", code, errs)
+	}
+}
+
+// TestExits: the manual pages and the README list the same exit codes.
+func TestExits(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## Exit codes\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var listed, printed []int
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(section, -1) {
+		code, err := strconv.Atoi(row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, code)
+	}
+	for _, e := range exits() {
+		printed = append(printed, e.Code)
+	}
+	if !slices.Equal(listed, printed) {
+		t.Errorf("README.md lists exit codes %d, manual pages %d", listed, printed)
+	}
+}
