@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/manpage"
 )
 
-// newDocs writes what describes the program from the program itself.
+// newDocs makes documentation of the program from the program itself.
 func newDocs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs",

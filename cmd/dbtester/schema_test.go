@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile/schematest"
 )
 
-// TestExperimentSchema: the published schema of experiment files is what dbtester config
-// schema prints, with the options of every database, and all our experiments obey it.
+// TestExperimentSchema: the published schema of experiment files equals the output of
+// dbtester config schema, with the options of every database, and all our experiments obey it.
 func TestExperimentSchema(t *testing.T) {
 	t.Parallel()
 	code, printed, errs := program(t, "config", "schema")

@@ -14,7 +14,7 @@ import (
 // unnamed is the version of a build that was given none.
 const unnamed = "dev"
 
-// What this program was built from, set by the linker (see the Makefile and
+// The sources of this program, set by the linker (see the Makefile and
 // scripts/release.sh): the release, its commit, and the commit's date in UTC as RFC 3339.
 var (
 	version = unnamed
@@ -22,10 +22,10 @@ var (
 	date    = ""
 )
 
-// source is what a program was built from. Fields are empty if that is not known.
+// source names the sources of a program. Unknown fields are empty.
 type source struct{ version, commit, date string }
 
-// sourceOf returns what the linker set, else what the go command noted in the
+// sourceOf completes the values that the linker set by the go command's notes in the
 // executable. info may be nil.
 func sourceOf(given source, info *debug.BuildInfo) source {
 	if info == nil {
@@ -54,7 +54,7 @@ func sourceOf(given source, info *debug.BuildInfo) source {
 	return given
 }
 
-// builtFrom is what this program was built from.
+// builtFrom names the sources of this program.
 func builtFrom() source {
 	info, _ := debug.ReadBuildInfo()
 	return sourceOf(source{version, commit, date}, info)

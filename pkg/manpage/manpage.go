@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is what the pages of all commands have in common.
+// Program is common to the pages of all commands.
 type Program struct {
 	Version string
 	// Date is that of the version, as year-month-day; "" prints none.

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// about is what an executable does not hold of itself.
+// about holds facts about an executable that are not inside it.
 type about struct{ version, created, sha256 string }
 
 // bill is the part of CycloneDX 1.6 that is used here.

@@ -1,6 +1,5 @@
-// Command sbom writes what a Go executable is made of, from what the linker noted in
-// it: a bill of materials in CycloneDX's JSON, or with -notices the licences of its
-// modules as text. The same executable and flags give the same bytes. scripts/release.sh
+// Command sbom lists the modules of a Go executable, from the linker's notes in it: as a
+// bill of materials in CycloneDX's JSON, or with -notices by the text of their licences. The same executable and flags give the same bytes. scripts/release.sh
 // runs it.
 package main
 
@@ -37,7 +36,7 @@ func run(args []string, out io.Writer) error {
 	}
 	info, err := buildinfo.ReadFile(flags.Arg(0))
 	if err != nil {
-		return fmt.Errorf("read what the executable is made of: %w", err)
+		return fmt.Errorf("read the linker's notes: %w", err)
 	}
 	if *notices {
 		return writeNotices(out, info, *modules, *goroot)
