@@ -1,6 +1,6 @@
 // Command sbom lists the modules of a Go executable, from the linker's notes in it: as a
-// bill of materials in CycloneDX's JSON, or with -notices by the text of their licences. The same executable and flags give the same bytes. scripts/release.sh
-// runs it.
+// bill of materials in CycloneDX's JSON, or with -notices by the text of their licences.
+// The same executable and flags give the same bytes. scripts/release.sh runs it.
 package main
 
 import (
