@@ -24,6 +24,19 @@ func TestSizeOption(t *testing.T) {
 	}
 }
 
+// TestSizeSchema: the schema of an option in bytes takes what the option takes, and that
+// of another number does not.
+func TestSizeSchema(t *testing.T) {
+	s := OptionsSchema(Options(&struct {
+		Quota int64 `yaml:"quota" unit:"bytes"`
+		Count int64 `yaml:"count"`
+	}{}))
+	properties := s["properties"].(Schema)
+	if properties["quota"].(Schema)["anyOf"] == nil || properties["count"].(Schema)["type"] != "integer" {
+		t.Errorf("the schema is %v, want quota as a number or a size, and count as a number", properties)
+	}
+}
+
 // readQuota reads a file with the key quota into options and returns its problems.
 func readQuota(text string, options any) string {
 	r := New("f")

@@ -36,6 +36,9 @@ func OptionsSchema(options []Option) Schema {
 	properties := Schema{}
 	for _, o := range options {
 		property := typeSchema(o.Value.Type())
+		if o.Tag.Get("unit") == "bytes" { // as Option.Read
+			property = clone(LargeSizeKind().Schema)
+		}
 		if o.Doc != "" {
 			property["description"] = o.Doc
 		}
