@@ -1,6 +1,6 @@
 # Every target has one line of help; `make help` prints them. CI calls only these.
 GO      ?= go
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # The client of gs:// buckets without its gRPC side: a smaller binary, less memory.
 TAGS    := disable_grpc_modules
