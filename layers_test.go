@@ -63,6 +63,8 @@ var layers = map[string][]string{
 	"pkg/load/stops":            {"pkg/load/clock", "pkg/results"},
 	"pkg/load/versions":         {},
 	"pkg/load/wakeup":           {},
+	"pkg/diskcheck":             {"pkg/histogram", "pkg/results"},
+	"pkg/roundtrip":             {"pkg/address", "pkg/histogram"},
 	"pkg/selfcheck":             {"pkg/database", "pkg/histogram", "pkg/load", "pkg/process", "pkg/regularfile", "pkg/results", "pkg/wholefile", "pkg/workload"},
 	"pkg/database/databasetest": {"pkg/logrule", "pkg/database", "pkg/install", "pkg/load", "pkg/member", "pkg/metric", "pkg/process", "pkg/results", "pkg/scrape", "pkg/workload"},
 	"pkg/database/NAME":         {"pkg/logrule", "pkg/database", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},

@@ -37,6 +37,7 @@ type agentFlags struct {
 	allowBinary bool
 	allowFlags  bool
 	dryCheck    bool
+	peers       []string // of the check
 	tools       toolFlags
 }
 
@@ -59,7 +60,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:3500", "address to listen on, as HOST:PORT")
+	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:"+agentPort, "address to listen on, as HOST:PORT")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for databases' data, logs and measurements (default: dbtester-agent/ADDRESS in the user's cache directory)")
 	flags.StringVar(&f.logPath, "agent-log", "", "file for the agent's own log, as JSON (default: standard error)")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample (default: the one below --work-dir)")
@@ -69,7 +70,8 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	f.link.register(flags, "this agent's certificate", "let in anyone who reaches the address, without TLS or token, also from other machines: they can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever may call")
-	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, and end: exit code 0 if it can start")
+	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and end: exit code 0 if it can start")
+	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: that of --agent-port)")
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	cmd.SetFlagErrorFunc(agentFlagError)
@@ -109,6 +111,12 @@ func (f agentFlags) check() error {
 	}
 	if f.lease <= 0 {
 		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
+	}
+	if len(f.peers) > 0 && !f.dryCheck {
+		errs = append(errs, errors.New("--peers needs --check"))
+	}
+	if _, err := f.peerAddresses(); err != nil {
+		errs = append(errs, fmt.Errorf("--peers: %w", err))
 	}
 	if f.device != "" {
 		if err := sysmetrics.CheckDevice(f.device); err != nil {

@@ -22,16 +22,17 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/diskcheck"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/roundtrip"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 	"github.com/coreos/dbtester/pkg/usertoken"
 )
 
 const (
-	// probeCount and probeLimit bound the writes to the disk: as many as a p99 needs.
-	probeCount = 1000
-	probeLimit = 3 * time.Second
+	// checkDuration and checkCount bound the writes to the disk: as many as a p99.9 needs.
+	checkDuration = 3 * time.Second
+	checkCount    = 10_000
 	// javaTimeout bounds the question for its version.
 	javaTimeout = 15 * time.Second
 )
@@ -65,7 +66,13 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	c.say("address", "%s", c.address())
 	c.say("lets in", "%s", callers)
 	c.directory(ctx)
+	if ctx.Err() != nil { // nothing that follows is of use to whoever interrupts
+		return errors.Join(c.w.Flush(), context.Cause(ctx))
+	}
 	c.network()
+	if err := c.roundTrips(ctx); err != nil {
+		return errors.Join(c.w.Flush(), err)
+	}
 	c.software(ctx)
 	c.ports()
 	c.machine()
@@ -157,12 +164,39 @@ func (c *agentCheck) directory(ctx context.Context) {
 		c.say("free space", "%s of %s", humanize.Bytes(free.Bavail*uint64(free.Bsize)), humanize.Bytes(free.Blocks*uint64(free.Bsize)))
 		c.say("disk", "%s", strings.Join(slices.DeleteFunc([]string{c.device(disk.Device), disk.Model, disk.Queue}, func(s string) bool { return s == "" }), ", "))
 	}
-	times, err := sysmetrics.FsyncTimes(ctx, there, probeCount, probeLimit)
+	report, err := c.checkDisk(ctx, there, diskcheck.Options{Duration: checkDuration, Count: checkCount})
 	if err != nil {
 		c.say("disk writes", "%s", c.problem(err))
 		return
 	}
-	c.say("disk writes", "%s", writeText(times))
+	c.say("disk writes", "%s", report.Line())
+	c.say("disk verdict", "%s (%s)", report.Sentence(), report.Source)
+	if report.Warning != "" {
+		c.say("disk warning", "%s", report.Warning)
+	}
+}
+
+// roundTrips prints the round trip to each peer. One that does not answer keeps no agent
+// from starting. The error is that of an interrupt.
+func (c *agentCheck) roundTrips(ctx context.Context) error {
+	peers, err := c.flags.peerAddresses()
+	if err != nil {
+		return err // it was checked
+	}
+	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
+	for _, trip := range trips {
+		c.say("round trip", "%s: %s", trip.Address, trip.Describe(diskcheck.Text))
+	}
+	return err
+}
+
+// peerAddresses are those of --peers, with the port of this agent where they name none.
+func (f agentFlags) peerAddresses() ([]string, error) {
+	_, port, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		port = agentPort // check reports the address
+	}
+	return roundtrip.Addresses(f.peers, port)
 }
 
 // nearestDir is the directory, or the nearest one above it that exists.
@@ -190,18 +224,6 @@ func (c *agentCheck) device(found string) string {
 		return "no block device"
 	}
 	return found
-}
-
-// writeText describes the times of writes, the shortest first.
-func writeText(times []time.Duration) string {
-	at := func(q float64) time.Duration {
-		return times[max(int(q*float64(len(times))+0.999999)-1, 0)].Round(time.Microsecond)
-	}
-	text := fmt.Sprintf("4 KiB and fdatasync: p50 %v, p99 %v of %d", at(.5), at(.99), len(times))
-	if !histogram.Enough(.99, int64(len(times))) {
-		text += " (few for a p99)"
-	}
-	return text
 }
 
 // network prints the interface that would be sampled.

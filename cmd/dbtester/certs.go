@@ -134,7 +134,7 @@ func hostPort(host string) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	return host + ":3500"
+	return host + ":" + agentPort
 }
 
 func (f certsFlags) issue(out io.Writer) error {

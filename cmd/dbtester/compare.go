@@ -86,7 +86,8 @@ func newCompare(a *app) *cobra.Command {
 	return cmd
 }
 
-// worseError reports that B is worse, inconclusiveError that nothing is known.
+// worseError reports that B is worse or that a bound is not met, inconclusiveError that
+// nothing is known.
 type (
 	worseError        struct{ text string }
 	inconclusiveError struct{ text string }

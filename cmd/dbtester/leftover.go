@@ -7,12 +7,17 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/pkg/diskcheck"
 	"github.com/coreos/dbtester/pkg/fileinspect"
 )
+
+// removeLimit bounds the removal of a file by an exit that waits for nothing else.
+const removeLimit = time.Second
 
 // workDirs is the name pattern of local agents' work directories.
 const workDirs = ".work-*"
@@ -57,11 +62,12 @@ func leftBehind(dir string) string {
 }
 
 // lastWords holds the paths that an immediate exit prints: the result folders, and the
-// work directory that it leaves.
+// work directory that it leaves. It also has the file that such an exit removes.
 type lastWords struct {
 	mu      sync.Mutex
 	folders []string
 	workDir string // "" if there is none
+	file    string // to be removed; "" if there is none
 }
 
 // folder remembers a result folder.
@@ -78,7 +84,15 @@ func (l *lastWords) works(dir string) {
 	l.workDir = dir
 }
 
-// print writes the result folders to out and the work directory to errw.
+// temporary remembers a file to remove; "" forgets it.
+func (l *lastWords) temporary(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file = path
+}
+
+// print writes the result folders to out and the work directory to errw, and removes the
+// temporary file.
 func (l *lastWords) print(out, errw io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,5 +101,11 @@ func (l *lastWords) print(out, errw io.Writer) {
 	}
 	if l.workDir != "" {
 		fmt.Fprintf(errw, "dbtester: %s\n", leftBehind(l.workDir))
+	}
+	if l.file == "" {
+		return
+	}
+	if err := diskcheck.RemoveWithin(l.file, removeLimit); err != nil {
+		fmt.Fprintf(errw, "dbtester: left behind: %s: %v\n", l.file, err)
 	}
 }

@@ -198,6 +198,7 @@ func newRoot(a *app) *cobra.Command {
 		newCerts(a),
 		newSelfcheck(a),
 		newDocs(a),
+		newCheckDisk(a),
 		newVersion(a),
 		newServe(a),
 	)

@@ -1,0 +1,158 @@
+package diskcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// segmentNames is the name pattern of the files that are measured.
+const segmentNames = ".dbtester-disk-check-*"
+
+// Check measures the disk of a folder with a file in it, and removes the file on every
+// path. made, if not nil, is called with the file's path before it is written, and with ""
+// after its removal. Files of killed checks in the folder are removed first. It is safe
+// for concurrent use; checks of one disk at the same time delay one another.
+func Check(ctx context.Context, dir string, o Options, made func(path string)) (r Result, err error) {
+	s, err := create(dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("check the disk: %w", err)
+	}
+	if made != nil {
+		made(s.file.Name())
+		defer made("")
+	}
+	defer func() {
+		if removed := s.remove(); removed != nil {
+			err = errors.Join(err, fmt.Errorf("check the disk: %w", removed))
+		}
+	}()
+	if r, err = Measure(ctx, s, o); err != nil {
+		return Result{}, fmt.Errorf("check the disk of %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// segment is a Log in a file. It keeps its name while it is measured: some file systems
+// store files without a name at less cost.
+type segment struct{ file *os.File }
+
+var _ Log = (*segment)(nil)
+
+func create(dir string) (*segment, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s must be a folder", dir)
+	}
+	removeLeft(dir)
+	file, err := os.CreateTemp(dir, segmentNames)
+	if err != nil {
+		return nil, err
+	}
+	// The lock shows other checks that the file is in use. A file system without locks
+	// has no files that others would remove.
+	_ = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	return &segment{file}, nil
+}
+
+// removeLeft removes the files of checks that were killed. What it cannot remove stays.
+func removeLeft(dir string) {
+	found, err := filepath.Glob(filepath.Join(dir, segmentNames))
+	if err != nil {
+		return // a folder whose name is a pattern
+	}
+	for _, path := range found {
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = os.Remove(path)
+		}
+		f.Close()
+	}
+}
+
+func (s *segment) Append(p []byte) error {
+	_, err := s.file.Write(p)
+	return err
+}
+
+func (s *segment) Sync() error {
+	return uninterrupted(func() error { return unix.Fdatasync(int(s.file.Fd())) })
+}
+
+// Renew stores the allocation, too, so that no append pays for it.
+func (s *segment) Renew() error {
+	err := s.file.Truncate(0)
+	if err == nil {
+		err = s.allocate()
+	}
+	if err == nil {
+		_, err = s.file.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("allocate %d MiB: %w", SegmentBytes>>20, err)
+	}
+	return nil
+}
+
+// allocate reserves the blocks, or only sets the size where the file system cannot
+// reserve, as etcd does.
+func (s *segment) allocate() error {
+	err := uninterrupted(func() error { return unix.Fallocate(int(s.file.Fd()), 0, 0, SegmentBytes) })
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return s.file.Truncate(SegmentBytes)
+	}
+	return err
+}
+
+// remove closes and removes the file. One that is gone already is no error.
+func (s *segment) remove() error {
+	err := os.Remove(s.file.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// uninterrupted repeats a system call that a signal ended.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// RemoveWithin removes a file of [Check] from another goroutine, when the process ends
+// without waiting for it. It gives up after limit, since a disk that hangs may not answer.
+func RemoveWithin(path string, limit time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- os.Remove(path) }()
+	select {
+	case err := <-done:
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("remove %s: not done within %v", path, limit)
+	}
+}
