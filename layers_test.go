@@ -20,8 +20,8 @@ const module = "github.com/coreos/dbtester"
 // listed fails the test. "NAME" stands for the folder of one database.
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
-	"agent":                     {"pkg/cgroup", "pkg/resources", "dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
-	"control":                   {"pkg/resources", "control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"agent":                     {"pkg/cgroup", "pkg/environment", "pkg/resources", "dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
+	"control":                   {"pkg/environment", "pkg/resources", "control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/choose", "analyze/curve", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "analyze/trials", "pkg/results", "pkg/workload"},
 	"analyze/page":              {"pkg/plaintext", "analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {"pkg/rank"},
@@ -63,6 +63,7 @@ var layers = map[string][]string{
 	"pkg/load/stops":            {"pkg/load/clock", "pkg/results"},
 	"pkg/load/versions":         {},
 	"pkg/load/wakeup":           {},
+	"pkg/environment":           {},
 	"pkg/diskcheck":             {"pkg/histogram", "pkg/results"},
 	"pkg/roundtrip":             {"pkg/address", "pkg/histogram"},
 	"pkg/selfcheck":             {"pkg/database", "pkg/histogram", "pkg/load", "pkg/process", "pkg/regularfile", "pkg/results", "pkg/wholefile", "pkg/workload"},
@@ -80,7 +81,7 @@ var layers = map[string][]string{
 	"pkg/clocks":                {"pkg/linefile"},
 	"pkg/logfile":               {},
 	"pkg/logrule":               {"pkg/logfile"},
-	"pkg/results":               {"pkg/resources", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/linefile", "pkg/metric", "pkg/regularfile", "pkg/wholefile", "pkg/workload"},
+	"pkg/results":               {"pkg/environment", "pkg/resources", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/linefile", "pkg/metric", "pkg/regularfile", "pkg/wholefile", "pkg/workload"},
 	"pkg/results/sidecar":       {"pkg/linefile", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"pkg/histogram":             {"pkg/linefile"},
 	"pkg/linefile":              {"pkg/regularfile"},

@@ -275,6 +275,9 @@ func TestLifecycle(t *testing.T) {
 	if started.DataFilesystem == "" || started.NetworkInterface != "lo" || started.FdatasyncP50Ns <= 0 {
 		t.Errorf("facts of the start: %v", started)
 	}
+	if e := started.Environment; len(e) != 2 || e[0].GetCommand() != started.Children[0].GetName() || e[0].GetOpenFiles() == 0 || e[1].GetOpenFiles() == 0 {
+		t.Errorf("environment %v, want that of both commands", e)
+	}
 	if !strings.Contains(string(started.Plan), os.Args[0]) || strings.Contains(string(started.Plan), "hush") {
 		t.Errorf("plan: %s", started.Plan)
 	}

@@ -139,6 +139,7 @@ func (l life) conduct(t *attempt) {
 	resp, err := p.response(s.snapshot().childMessages())
 	if err == nil {
 		resp.FdatasyncP50Ns = fsync.Nanoseconds()
+		resp.Environment = environmentMessages(s.log, m.Children())
 	}
 	t.answer(resp, err)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/environment"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
@@ -181,7 +183,21 @@ func hostMessage(h results.Host) *pb.Host {
 		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS, OnlineCpus: int32(h.OnlineCPUs), CpuQuota: h.CPUQuota,
 		CpuGovernor: h.CPUGovernor, ClockSync: h.ClockSync,
 		ClockMaxErrorNs: int64(h.ClockMaxError), ClockEstErrorNs: int64(h.ClockEstError),
+		TimeService: h.TimeService,
 	}
+}
+
+// environmentMessages are what running children run in. Facts that cannot be read are
+// missing.
+func environmentMessages(log *slog.Logger, children []member.Child) (messages []*pb.Environment) {
+	for _, c := range children {
+		f, err := environment.Of(c.Name, c.Pid)
+		if err != nil {
+			log.Warn("some facts of a command are unknown", "error", err)
+		}
+		messages = append(messages, &pb.Environment{Command: f.Command, OpenFiles: f.OpenFiles, Jvm: f.JVM, Compiler: f.Compiler})
+	}
+	return messages
 }
 
 // fileMessages are the files of a session with their sizes now; a file that does

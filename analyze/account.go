@@ -81,6 +81,11 @@ func accountOf(c *run.Run) account {
 			a.add("release", "%s", strings.Join(slices.DeleteFunc([]string{r.Kind, r.Name, r.Version, source, strings.Join(r.Notes, "; ")}, func(s string) bool { return s == "" }), ", "))
 		}
 	}
+	for _, m := range c.Info.Record.Members {
+		for _, e := range m.Environment {
+			a.add("environment", "%s", e)
+		}
+	}
 	a.Facts = distinctFacts(a.Facts)
 	a.add("members", "%s", strings.Join(hosts.Lines(), "; "))
 	a.add("load", "%s", table.LoadText(c))

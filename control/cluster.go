@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/environment"
 	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -114,6 +115,7 @@ func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error
 	}
 	m.Listen = plan.Listen
 	m.Release = releaseOf(reply.Release)
+	m.Environment = environmentOf(reply.Environment)
 	c.run.record.Built = originOf(reply, plan)
 	c.run.mute = c.run.mute || plan.Mute
 	for _, child := range reply.Children {
@@ -181,6 +183,13 @@ func releaseOf(r *dbtesterpb.Release) *results.Release {
 		return nil
 	}
 	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.Sha256, Notes: r.Notes}
+}
+
+func environmentOf(messages []*dbtesterpb.Environment) (all []environment.Facts) {
+	for _, e := range messages {
+		all = append(all, environment.Facts{Command: e.GetCommand(), OpenFiles: e.GetOpenFiles(), JVM: e.GetJvm(), Compiler: e.GetCompiler()})
+	}
+	return all
 }
 
 // startRequests returns the request with which an agent starts its member, for

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -128,6 +129,8 @@ func checkMembers(t *testing.T, rec record) {
 			t.Errorf("member %s: clock %+v", n, m.Clock)
 		case m.Disk == nil || m.Disk.Filesystem == "" || m.Disk.FsyncP50 == 0 || (i == 0) != (m.Disk.ApparentBytes > 0):
 			t.Errorf("member %s: disk %+v", n, m.Disk)
+		case len(m.Environment) != 1 || m.Environment[0].Command != "fake" || m.Environment[0].OpenFiles == 0 || m.Environment[0].Compiler != runtime.Version():
+			t.Errorf("member %s: environment %+v, want a limit and the compiler %s", n, m.Environment, runtime.Version())
 		}
 		if diff := cmp.Diff([]string{"fake: exit 0 after interrupt"}, m.Exit); diff != "" {
 			t.Errorf("member %s: exit %s", n, diff)

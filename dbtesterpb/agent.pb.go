@@ -109,8 +109,10 @@ type Host struct {
 	// unknown.
 	ClockMaxErrorNs int64 `protobuf:"varint,13,opt,name=clock_max_error_ns,json=clockMaxErrorNs,proto3" json:"clock_max_error_ns,omitempty"`
 	ClockEstErrorNs int64 `protobuf:"varint,14,opt,name=clock_est_error_ns,json=clockEstErrorNs,proto3" json:"clock_est_error_ns,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// time_service names the programs that keep the clock; empty if none was seen.
+	TimeService   string `protobuf:"bytes,15,opt,name=time_service,json=timeService,proto3" json:"time_service,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Host) Reset() {
@@ -239,6 +241,13 @@ func (x *Host) GetClockEstErrorNs() int64 {
 		return x.ClockEstErrorNs
 	}
 	return 0
+}
+
+func (x *Host) GetTimeService() string {
+	if x != nil {
+		return x.TimeService
+	}
+	return ""
 }
 
 // Owner names the control that holds a session.
@@ -1054,7 +1063,9 @@ type StartResponse struct {
 	Limits *Limits `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
 	// free_bytes is the free space of the file system of the member's data, before it
 	// starts; 0 if unknown.
-	FreeBytes     int64 `protobuf:"varint,13,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
+	FreeBytes int64 `protobuf:"varint,13,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
+	// environment is that of each command; a dry run has none.
+	Environment   []*Environment `protobuf:"bytes,14,rep,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1180,6 +1191,84 @@ func (x *StartResponse) GetFreeBytes() int64 {
 	return 0
 }
 
+func (x *StartResponse) GetEnvironment() []*Environment {
+	if x != nil {
+		return x.Environment
+	}
+	return nil
+}
+
+// Environment is what a command of a member runs in. Facts that are not known are 0 or
+// empty.
+type Environment struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Command string                 `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
+	// open_files is the hard limit of open files; -1 for none.
+	OpenFiles     int64  `protobuf:"varint,2,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
+	Jvm           string `protobuf:"bytes,3,opt,name=jvm,proto3" json:"jvm,omitempty"`
+	Compiler      string `protobuf:"bytes,4,opt,name=compiler,proto3" json:"compiler,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Environment) Reset() {
+	*x = Environment{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Environment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Environment) ProtoMessage() {}
+
+func (x *Environment) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Environment.ProtoReflect.Descriptor instead.
+func (*Environment) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Environment) GetCommand() string {
+	if x != nil {
+		return x.Command
+	}
+	return ""
+}
+
+func (x *Environment) GetOpenFiles() int64 {
+	if x != nil {
+		return x.OpenFiles
+	}
+	return 0
+}
+
+func (x *Environment) GetJvm() string {
+	if x != nil {
+		return x.Jvm
+	}
+	return ""
+}
+
+func (x *Environment) GetCompiler() string {
+	if x != nil {
+		return x.Compiler
+	}
+	return ""
+}
+
 // Child is one process of the member.
 type Child struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1197,7 +1286,7 @@ type Child struct {
 
 func (x *Child) Reset() {
 	*x = Child{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1298,7 @@ func (x *Child) String() string {
 func (*Child) ProtoMessage() {}
 
 func (x *Child) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1311,7 @@ func (x *Child) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Child.ProtoReflect.Descriptor instead.
 func (*Child) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Child) GetName() string {
@@ -1281,7 +1370,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1293,7 +1382,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1306,7 +1395,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *HeartbeatRequest) GetRunId() string {
@@ -1351,7 +1440,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1452,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1465,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -1423,7 +1512,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1524,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1537,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StopRequest) GetRunId() string {
@@ -1478,7 +1567,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1579,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1592,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StopResponse) GetChildren() []*Child {
@@ -1561,7 +1650,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1662,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1675,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StatusRequest) GetProbe() bool {
@@ -1622,7 +1711,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1634,7 +1723,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1647,7 +1736,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StatusResponse) GetState() State {
@@ -1724,7 +1813,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1825,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1838,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FileInfo) GetName() string {
@@ -1776,7 +1865,7 @@ type CollectRequest struct {
 
 func (x *CollectRequest) Reset() {
 	*x = CollectRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1877,7 @@ func (x *CollectRequest) String() string {
 func (*CollectRequest) ProtoMessage() {}
 
 func (x *CollectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1890,7 @@ func (x *CollectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectRequest.ProtoReflect.Descriptor instead.
 func (*CollectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CollectRequest) GetRunId() string {
@@ -1829,7 +1918,7 @@ type CollectChunk struct {
 
 func (x *CollectChunk) Reset() {
 	*x = CollectChunk{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +1930,7 @@ func (x *CollectChunk) String() string {
 func (*CollectChunk) ProtoMessage() {}
 
 func (x *CollectChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +1943,7 @@ func (x *CollectChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectChunk.ProtoReflect.Descriptor instead.
 func (*CollectChunk) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CollectChunk) GetData() []byte {
@@ -1880,7 +1969,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1981,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +1994,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CloseRequest) GetRunId() string {
@@ -1923,7 +2012,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2024,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2037,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{24}
 }
 
 var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
@@ -1956,7 +2045,7 @@ var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
 const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"\x16dbtesterpb/agent.proto\x12\n" +
-	"dbtesterpb\"\xa0\x03\n" +
+	"dbtesterpb\"\xc3\x03\n" +
 	"\x04Host\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02os\x18\x02 \x01(\tR\x02os\x12\x16\n" +
@@ -1974,7 +2063,8 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"clock_sync\x18\f \x01(\tR\tclockSync\x12+\n" +
 	"\x12clock_max_error_ns\x18\r \x01(\x03R\x0fclockMaxErrorNs\x12+\n" +
-	"\x12clock_est_error_ns\x18\x0e \x01(\x03R\x0fclockEstErrorNs\"\xbd\x01\n" +
+	"\x12clock_est_error_ns\x18\x0e \x01(\x03R\x0fclockEstErrorNs\x12!\n" +
+	"\ftime_service\x18\x0f \x01(\tR\vtimeService\"\xbd\x01\n" +
 	"\x05Owner\x12\x19\n" +
 	"\brun_hash\x18\x01 \x01(\tR\arunHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +
@@ -2043,7 +2133,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\fthrottled_ns\x18\x02 \x01(\x03R\vthrottledNs\x12\x1d\n" +
 	"\n" +
 	"peak_bytes\x18\x03 \x01(\x03R\tpeakBytes\x12\x1b\n" +
-	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\xe2\x03\n" +
+	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\x9d\x04\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
@@ -2062,7 +2152,14 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"disk_queue\x18\v \x01(\tR\tdiskQueue\x12*\n" +
 	"\x06limits\x18\f \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\x12\x1d\n" +
 	"\n" +
-	"free_bytes\x18\r \x01(\x03R\tfreeBytes\"\x83\x01\n" +
+	"free_bytes\x18\r \x01(\x03R\tfreeBytes\x129\n" +
+	"\venvironment\x18\x0e \x03(\v2\x17.dbtesterpb.EnvironmentR\venvironment\"t\n" +
+	"\vEnvironment\x12\x18\n" +
+	"\acommand\x18\x01 \x01(\tR\acommand\x12\x1d\n" +
+	"\n" +
+	"open_files\x18\x02 \x01(\x03R\topenFiles\x12\x10\n" +
+	"\x03jvm\x18\x03 \x01(\tR\x03jvm\x12\x1a\n" +
+	"\bcompiler\x18\x04 \x01(\tR\bcompiler\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
@@ -2149,7 +2246,7 @@ func file_dbtesterpb_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_dbtesterpb_agent_proto_goTypes = []any{
 	(State)(0),                // 0: dbtesterpb.State
 	(*Host)(nil),              // 1: dbtesterpb.Host
@@ -2164,62 +2261,64 @@ var file_dbtesterpb_agent_proto_goTypes = []any{
 	(*Limits)(nil),            // 10: dbtesterpb.Limits
 	(*Use)(nil),               // 11: dbtesterpb.Use
 	(*StartResponse)(nil),     // 12: dbtesterpb.StartResponse
-	(*Child)(nil),             // 13: dbtesterpb.Child
-	(*HeartbeatRequest)(nil),  // 14: dbtesterpb.HeartbeatRequest
-	(*HeartbeatResponse)(nil), // 15: dbtesterpb.HeartbeatResponse
-	(*StopRequest)(nil),       // 16: dbtesterpb.StopRequest
-	(*StopResponse)(nil),      // 17: dbtesterpb.StopResponse
-	(*StatusRequest)(nil),     // 18: dbtesterpb.StatusRequest
-	(*StatusResponse)(nil),    // 19: dbtesterpb.StatusResponse
-	(*FileInfo)(nil),          // 20: dbtesterpb.FileInfo
-	(*CollectRequest)(nil),    // 21: dbtesterpb.CollectRequest
-	(*CollectChunk)(nil),      // 22: dbtesterpb.CollectChunk
-	(*CloseRequest)(nil),      // 23: dbtesterpb.CloseRequest
-	(*CloseResponse)(nil),     // 24: dbtesterpb.CloseResponse
-	nil,                       // 25: dbtesterpb.Release.Sha256Entry
-	nil,                       // 26: dbtesterpb.MemberHost.PortsEntry
+	(*Environment)(nil),       // 13: dbtesterpb.Environment
+	(*Child)(nil),             // 14: dbtesterpb.Child
+	(*HeartbeatRequest)(nil),  // 15: dbtesterpb.HeartbeatRequest
+	(*HeartbeatResponse)(nil), // 16: dbtesterpb.HeartbeatResponse
+	(*StopRequest)(nil),       // 17: dbtesterpb.StopRequest
+	(*StopResponse)(nil),      // 18: dbtesterpb.StopResponse
+	(*StatusRequest)(nil),     // 19: dbtesterpb.StatusRequest
+	(*StatusResponse)(nil),    // 20: dbtesterpb.StatusResponse
+	(*FileInfo)(nil),          // 21: dbtesterpb.FileInfo
+	(*CollectRequest)(nil),    // 22: dbtesterpb.CollectRequest
+	(*CollectChunk)(nil),      // 23: dbtesterpb.CollectChunk
+	(*CloseRequest)(nil),      // 24: dbtesterpb.CloseRequest
+	(*CloseResponse)(nil),     // 25: dbtesterpb.CloseResponse
+	nil,                       // 26: dbtesterpb.Release.Sha256Entry
+	nil,                       // 27: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
 	9,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
 	1,  // 1: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
 	7,  // 2: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
-	25, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
-	26, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	26, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
+	27, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
 	8,  // 5: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
 	10, // 6: dbtesterpb.StartRequest.limits:type_name -> dbtesterpb.Limits
-	13, // 7: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	14, // 7: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
 	7,  // 8: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
 	10, // 9: dbtesterpb.StartResponse.limits:type_name -> dbtesterpb.Limits
-	0,  // 10: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	13, // 11: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	13, // 12: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	11, // 13: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
-	0,  // 14: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 15: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	13, // 16: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	20, // 17: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 18: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 19: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 20: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	9,  // 21: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	14, // 22: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	16, // 23: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	18, // 24: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	21, // 25: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	23, // 26: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 27: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 28: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	12, // 29: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	15, // 30: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	17, // 31: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	19, // 32: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	22, // 33: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	24, // 34: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	27, // [27:35] is the sub-list for method output_type
-	19, // [19:27] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	13, // 10: dbtesterpb.StartResponse.environment:type_name -> dbtesterpb.Environment
+	0,  // 11: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	14, // 12: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	14, // 13: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	11, // 14: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
+	0,  // 15: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	2,  // 16: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	14, // 17: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	21, // 18: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	1,  // 19: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
+	3,  // 20: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	5,  // 21: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	9,  // 22: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	15, // 23: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	17, // 24: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	19, // 25: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	22, // 26: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	24, // 27: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	4,  // 28: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	6,  // 29: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	12, // 30: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	16, // 31: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	18, // 32: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	20, // 33: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	23, // 34: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	25, // 35: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	28, // [28:36] is the sub-list for method output_type
+	20, // [20:28] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }
@@ -2233,7 +2332,7 @@ func file_dbtesterpb_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_agent_proto_rawDesc), len(file_dbtesterpb_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -63,8 +63,12 @@ func timeService(r *run.Run) Cell {
 }
 
 func clockSyncText(h results.Host) string {
-	if h.ClockMaxError == 0 {
-		return h.ClockSync
+	text := h.ClockSync
+	if h.ClockMaxError > 0 {
+		text += fmt.Sprintf(" within %v", h.ClockMaxError.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("%s within %v", h.ClockSync, h.ClockMaxError.Round(time.Millisecond))
+	if h.TimeService != "" {
+		text += " (" + h.TimeService + ")"
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -319,9 +320,9 @@ func (c *agentCheck) machine() {
 	case host.ClockSync == "":
 		c.say("clock", "not known whether a time service keeps it")
 	case host.ClockMaxError > 0:
-		c.say("clock", "%s by a time service, off by at most %v, likely %v", host.ClockSync, host.ClockMaxError, host.ClockEstError)
+		c.say("clock", "%s by %s, off by at most %v, likely %v", host.ClockSync, cmp.Or(host.TimeService, "a time service"), host.ClockMaxError, host.ClockEstError)
 	default:
-		c.say("clock", "%s by a time service", host.ClockSync)
+		c.say("clock", "%s by %s", host.ClockSync, cmp.Or(host.TimeService, "a time service"))
 	}
 	c.say("processors", "%g of %d may be used", host.AllowedCPUs(), max(host.OnlineCPUs, host.CPUs))
 	memory := humanize.Bytes(uint64(host.MemoryBytes))

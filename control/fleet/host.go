@@ -17,5 +17,6 @@ func hostOf(h *pb.Host) *results.Host {
 		MemoryBytes: h.MemoryBytes, BootID: h.BootId, NetNS: h.NetNs, OnlineCPUs: int(h.OnlineCpus), CPUQuota: h.CpuQuota,
 		CPUGovernor: h.CpuGovernor, ClockSync: h.ClockSync,
 		ClockMaxError: time.Duration(h.ClockMaxErrorNs), ClockEstError: time.Duration(h.ClockEstErrorNs),
+		TimeService: h.TimeService,
 	}
 }

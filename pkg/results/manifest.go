@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/environment"
 	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -93,6 +94,9 @@ type Host struct {
 	ClockSync     string        `json:"clock_sync,omitempty"`
 	ClockMaxError time.Duration `json:"clock_max_error_ns,omitempty"`
 	ClockEstError time.Duration `json:"clock_est_error_ns,omitempty"`
+	// TimeService names the programs that keep the clock, such as "chronyd"; empty if none
+	// was seen.
+	TimeService string `json:"time_service,omitempty"`
 	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
 	// one network namespace.
 	BootID string `json:"boot_id"`
@@ -266,7 +270,10 @@ type Member struct {
 	// Release is the release in the agent's cache that the member ran; nil if it ran an
 	// executable given to the agent, or the server in the agent's binary.
 	Release *Release `json:"release,omitempty"`
-	Host    *Host    `json:"host,omitempty"`
+	// Environment is that of each command; none in older manifests, and of a cluster that
+	// ran already.
+	Environment []environment.Facts `json:"environment,omitempty"`
+	Host        *Host               `json:"host,omitempty"`
 	// Clock is the agent's clock against the client's.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.

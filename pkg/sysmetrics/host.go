@@ -47,6 +47,7 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	note("network namespace", err)
 	host.CPUGovernor = governor("/sys")
 	timeService(&host)
+	host.TimeService = f.runningTimeServices()
 	return host, errors.Join(problems...)
 }
 

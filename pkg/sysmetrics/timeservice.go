@@ -1,6 +1,10 @@
 package sysmetrics
 
 import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +30,37 @@ func keptClock(h *results.Host, t *unix.Timex) {
 	}
 	h.ClockSync = "synchronized"
 	h.ClockMaxError, h.ClockEstError = micros(int64(t.Maxerror)), micros(int64(t.Esterror))
+}
+
+// timeServices are the names of programs that keep a clock, by what the kernel keeps of
+// them.
+func timeServices() map[string]string {
+	return map[string]string{
+		"chronyd": "chronyd", "ntpd": "ntpd", "ptp4l": "ptp4l", "phc2sys": "phc2sys",
+		"systemd-timesyn": "systemd-timesyncd",
+	}
+}
+
+// runningTimeServices returns the time services among the processes that can be seen, ""
+// if there is none: a container may not see that of its machine.
+func (f *files) runningTimeServices() string {
+	entries, err := os.ReadDir(f.root)
+	if err != nil {
+		return ""
+	}
+	known := timeServices()
+	var found []string
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		comm, err := f.line(e.Name(), "comm")
+		if name := known[comm]; err == nil && name != "" && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, ", ")
 }
 
 // micros is a number of microseconds.

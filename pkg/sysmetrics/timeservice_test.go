@@ -1,6 +1,8 @@
 package sysmetrics
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -26,5 +28,28 @@ func TestKeptClock(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
+	}
+}
+
+// Services are found by their processes, each once.
+func TestRunningTimeServices(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, comm := range map[string]string{"1": "systemd", "20": "systemd-timesyn", "21": "chronyd", "22": "chronyd", "self": "ntpd"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o750); err != nil {
+			t.Fatalf("make the folder: %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name, "comm"), []byte(comm+"\n"), 0o600); err != nil {
+			t.Fatalf("write a file for the test: %v", err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "30"), 0o750); err != nil { // a process that has ended
+		t.Fatalf("make the folder: %v", err)
+	}
+	if got, want := (&files{root: root}).runningTimeServices(), "chronyd, systemd-timesyncd"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := (&files{root: filepath.Join(root, "none")}).runningTimeServices(); got != "" {
+		t.Errorf("%q without any process", got)
 	}
 }
