@@ -172,9 +172,12 @@ install_packages() {
 	change "install packages: ${missing[*]}" apt_install "${missing[@]}"
 }
 
+# apt_install installs packages. In another root it mounts /proc meanwhile, which Java asks
+# for, where no other process sees it.
 apt_install() {
 	local inside=()
-	test -z "$root" || inside=(chroot "$root")
+	# shellcheck disable=SC2016
+	test -z "$root" || inside=(unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root")
 	"${inside[@]}" apt-get update -qq
 	"${inside[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }

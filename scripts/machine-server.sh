@@ -57,7 +57,8 @@ make_user() {
 	useradd "${prefix[@]}" --system --user-group --home-dir "$dir" --no-create-home --shell /usr/sbin/nologin "$user"
 }
 
-# format makes a file system on a disk that holds none, and mounts it at each start.
+# format makes a file system on a disk that holds none, and mounts it, now and at each start
+# of the machine. The first mount is by the device: udev may not know the label yet.
 format() {
 	local line="LABEL=dbtester $dir ext4 noatime,nofail 0 2" status=0 found
 	if test -z "$disk"; then return; fi
@@ -72,7 +73,7 @@ format() {
 	fi
 	grep -qxF "$line" /etc/fstab || change "add to /etc/fstab: $line" add_line /etc/fstab "$line"
 	test -d "$dir" || change "make the folder $dir to mount $disk at" mkdir -p "$dir"
-	mountpoint -q "$dir" || change "mount $disk at $dir" mount "$dir"
+	mountpoint -q "$dir" || change "mount $disk at $dir" mount -t ext4 -o noatime "$disk" "$dir"
 }
 
 add_line() { echo "$2" >>"$1"; }
