@@ -193,6 +193,13 @@ func TestCountIsTheSumOfItsRequests(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("requests [%d, %d) by operation (-one by one +count): %s", c[0], c[1], diff)
 		}
+		parts := make([]int64, 3)
+		for first := c[0]; first < min(c[0]+3, c[1]); first++ {
+			w.CountEvery(first, 3, (c[1]-first+2)/3, parts)
+		}
+		if diff := cmp.Diff(want, parts); diff != "" {
+			t.Errorf("requests [%d, %d) by operation in three parts (-one by one +parts): %s", c[0], c[1], diff)
+		}
 	}
 }
 

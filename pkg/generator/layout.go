@@ -98,3 +98,18 @@ func (l *layout) Count(from, to int64, into []int64) {
 		one()
 	}
 }
+
+// CountEvery adds n requests to into, by operation: the one numbered from, and those
+// whose numbers follow it at a distance, which is at least 1.
+func (l *layout) CountEvery(from, distance, n int64, into []int64) {
+	switch {
+	case distance == 1:
+		l.Count(from, from+n, into)
+	case len(l.ops) == 1:
+		into[0] += n
+	default:
+		for i := range n {
+			into[l.Op(from+i*distance)]++
+		}
+	}
+}

@@ -22,8 +22,9 @@ const (
 )
 
 // PreloadBulk writes the keys that [Preload] writes, with the same values, batch keys in
-// a request, over each connection one request at a time. Progress is called from several
-// goroutines with the number of keys written so far; it may be nil.
+// a request, over each connection one request at a time. One of several parts writes its
+// share of the requests, which are other keys than those of Preload. Progress is called
+// from several goroutines with the number of keys written so far; it may be nil.
 func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bulk, progress func(keys int64)) error {
 	p, err := newBulkPreload(spec, batch, progress)
 	if err != nil {
@@ -41,8 +42,8 @@ func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bul
 		})
 	}
 	workers.Wait()
-	if err := context.Cause(ctx); err != nil && p.written.Load() < p.keys {
-		return fmt.Errorf("write %d keys before the load: %d were written: %w", p.keys, p.written.Load(), err)
+	if own := p.own(); context.Cause(ctx) != nil && p.written.Load() < own {
+		return fmt.Errorf("write %d keys before the load: %d were written: %w", own, p.written.Load(), context.Cause(ctx))
 	}
 	return nil
 }
@@ -51,14 +52,17 @@ func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bul
 type bulkPreload struct {
 	spec     Spec // that of a load that writes the keys
 	work     *generator.Generator
-	keys     int64
+	keys     int64 // of all parts
 	batch    int64
-	next     atomic.Int64 // the first key that no connection has taken
+	next     atomic.Int64 // the first batch of this part that no connection has taken
 	written  atomic.Int64
 	progress func(int64)
 }
 
 func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, error) {
+	if err := spec.Part.Check(); err != nil {
+		return nil, fmt.Errorf("write keys before the load: %w", err)
+	}
 	p := &bulkPreload{keys: spec.Existing(), batch: int64(max(batch, 1)), progress: progress}
 	spec.Operation, spec.Mix, spec.Keys, spec.Load.Preload, spec.FirstKey = workload.OpWrite, nil, 0, 0, p.keys
 	p.spec = spec
@@ -67,11 +71,22 @@ func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, e
 	return p, err
 }
 
+// own is how many keys this part writes.
+func (p *bulkPreload) own() int64 {
+	batches := (p.keys + p.batch - 1) / p.batch
+	n := p.spec.Part.Count(batches)
+	own := n * p.batch
+	if n > 0 && p.spec.Part.Number(n-1) == batches-1 {
+		own -= batches*p.batch - p.keys // the last batch has fewer
+	}
+	return own
+}
+
 // write takes ranges of keys and writes them until there are no more.
 func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
 	pairs := make([]database.Pair, 0, p.batch)
 	for {
-		first := p.next.Add(p.batch) - p.batch
+		first := p.spec.Part.Number(p.next.Add(1)-1) * p.batch
 		end := min(first+p.batch, p.keys)
 		if first >= end {
 			return nil

@@ -10,6 +10,9 @@
 // Response time counts from when it was due, service time from when it was sent,
 // so that a stall is seen by every request that had to wait for it.
 //
+// Several machines can issue one load: [Spec.Part] is the share of each. What a request
+// does, and when it is due, follows from its number, so together they send what one would.
+//
 // Requests are counted twice, independently: [Recorder] counts each request that a
 // client records, and the schedule's numbers give the count that must result. A step
 // fails if the two differ.

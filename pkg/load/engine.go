@@ -24,6 +24,8 @@ type Engine struct {
 	spec Spec
 	rec  *Recorder
 	next int64 // the number of the next step's first request
+	used int64 // how many numbers the last step used up, as far as this part knows
+	open bool  // other parts may have used up more
 	last *generator.Generator
 	// versions are of the keys that transactions write; nil in a load without any, and
 	// before the first step.
@@ -43,6 +45,7 @@ type step struct {
 	schedule schedule.Schedule
 	work     *generator.Generator
 	first    int64 // number of this step's request 0
+	others   int64 // how many requests of other parts lie between two of this step
 	start    int64
 	phaseEnd [numPhases]int64 // after start
 	stop     *stopTime
@@ -57,13 +60,34 @@ type step struct {
 	versionReads atomic.Int64
 }
 
+// number is the number that request i of this step has in the load.
+func (s *step) number(i int64) int64 { return s.first + i*(1+s.others) }
+
+// count adds requests of the half-open range [from, to) of this step to into, by
+// operation.
+func (s *step) count(from, to int64, into []int64) {
+	s.work.CountEvery(s.number(from), 1+s.others, to-from, into)
+}
+
 // rated reports whether requests are due at times, and not when a client is free.
 func (s *step) rated() bool { return s.Rate > 0 }
 
+// Continue notes how many numbers the last step used up over all parts: the greatest
+// [StepResult.Requests] of them. A load in parts needs it between two steps, so that
+// the next one begins at the same number in each part.
+func (e *Engine) Continue(requests int64) error {
+	if requests < e.used {
+		return fmt.Errorf("a step's requests over all parts must be at least the %d that this part counted, got %d", e.used, requests)
+	}
+	e.next += requests - e.used
+	e.used, e.open = requests, false
+	return nil
+}
+
 // Step runs one step on connections and returns when its last request ended. Each
-// connection serves Clients / len(conns) clients. One that is lost is closed and
-// replaced in conns, by nil if none was open in its place at the end. When ctx ends, no new request is
-// issued, requests in flight end by themselves or by their deadline, and the
+// connection serves Clients / len(conns) clients of this part. One that is lost is closed
+// and replaced in conns, by nil if none was open in its place at the end. When ctx ends, no
+// new request is issued, requests in flight end by themselves or by their deadline, and the
 // result is complete; the error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
@@ -75,11 +99,14 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	}
 	work.Carry(e.last)
 	e.last = work
-	wake, err := wakeup.New(e.rec.clock.Now, s.Clients+1) // one more for the watcher of the scheduling lag
+	spec, clients := e.spec, e.spec.clients(s)
+	spec.Part = spec.Part.From(e.next)
+	wake, err := wakeup.New(e.rec.clock.Now, clients+1) // one more for the watcher of the scheduling lag
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
-	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(e.spec, s), work: work, first: e.next, stop: newStopTime(), wakeup: wake}
+	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
+	st.first, st.others = e.next+spec.Part.Number(0), spec.Part.Number(1)-spec.Part.Number(0)-1
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	if st.versions, err = e.learn(ctx, st, conns); err != nil {
 		return StepResult{}, errors.Join(err, wake.Close())
@@ -87,8 +114,8 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	st.connect(conns)
 	st.phases()
 	e.rec.allocate(st)
-	workers := make([]*worker, s.Clients)
-	flights := make([]*flight, s.Clients)
+	workers := make([]*worker, clients)
+	flights := make([]*flight, clients)
 	for n := range workers {
 		workers[n] = newWorker(st, n, st.conns[n%len(conns)])
 		flights[n] = &workers[n].flight
@@ -97,13 +124,19 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	defer abandon(nil)
 	// Garbage from before the load becomes room for the little that the load leaves.
 	runtime.GC()
-	st.begin(flights)
+	if err := st.begin(flights); err != nil {
+		return StepResult{}, errors.Join(err, wake.Close())
+	}
 	st.run(ctx, abandon, workers)
 	for n, c := range st.conns {
 		conns[n] = c.end()
 	}
 	res, err := st.finish(ctx)
+	if res.Requests > 0 { // numbers of this part up to the last one that it used
+		res.Requests = st.number(res.Requests-1) + 1 - e.next
+	}
 	e.next += res.Requests
+	e.used, e.open = res.Requests, !spec.Part.Whole()
 	return res, errors.Join(err, wake.Close())
 }
 
@@ -129,12 +162,13 @@ func (s *step) connect(conns []database.Client) {
 	}
 }
 
-// newSchedule returns the schedule of a step. Steps have arrivals of their own.
+// newSchedule returns the schedule of a step. Steps have arrivals of their own. The part
+// is that of numbers which begin with the step.
 func newSchedule(spec Spec, s Step) schedule.Schedule {
 	return schedule.New(schedule.Options{
 		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
 		Poisson: spec.Arrival == workload.ArrivalPoisson, Seed: generator.Mix64(spec.Seed + uint64(s.Index)),
-		Wave: schedule.Wave{Period: spec.Period, Peak: spec.Peak, Burst: spec.Burst},
+		Wave: schedule.Wave{Period: spec.Period, Peak: spec.Peak, Burst: spec.Burst}, Part: spec.Part,
 	})
 }
 
@@ -142,23 +176,44 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("step %d: %w", s.Index, err)
 	}
-	if len(conns) < 1 || len(conns) > s.Clients {
-		return fmt.Errorf("step %d: connections must be between 1 and the number of clients, got %d for %d clients", s.Index, len(conns), s.Clients)
+	if err := e.spec.CheckPart(); err != nil {
+		return fmt.Errorf("step %d: %w", s.Index, err)
+	}
+	clients := e.spec.clients(s)
+	switch {
+	case clients < 1:
+		return fmt.Errorf("step %d: each of %d parts must have a client, got %d clients", s.Index, e.spec.Part.Of, s.Clients)
+	case len(conns) < 1 || len(conns) > clients:
+		return fmt.Errorf("step %d: connections must be between 1 and the number of clients, got %d for %d clients", s.Index, len(conns), clients)
+	case e.open:
+		return fmt.Errorf("step %d: it must be known how many requests the step before had in all parts", s.Index)
 	}
 	return nil
 }
+
+// clients is how many clients of a step this part has.
+func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }
 
 // startIn is how far ahead a step's start lies when its clients are made, so that
 // the first requests find them waiting.
 const startIn = 2 * time.Millisecond
 
-// begin sets the step's start and its planned end.
-func (s *step) begin(flights []*flight) {
+// begin sets the step's start and its planned end. It fails if the agreed start has
+// passed.
+func (s *step) begin(flights []*flight) error {
 	s.start = s.rec.clock.Now() + int64(startIn)
+	if !s.Start.IsZero() {
+		agreed := s.rec.clock.Moment(s.Start)
+		if late := time.Duration(s.start - agreed); late > 0 {
+			return fmt.Errorf("step %d: it must be ready %v before its start, and was %v late", s.Index, startIn, late)
+		}
+		s.start = agreed
+	}
 	if s.Duration > 0 {
 		s.stop.ns.Store(s.start + int64(s.Duration))
 	}
 	s.rec.begin(s, flights)
+	return nil
 }
 
 // phases sets where the warm-up and the measured phase end.

@@ -114,10 +114,11 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	fails := f.fails.take(sec)
 	second := f.records.second(sec, f.merged, f.offered.in(sec, f.ticks.due), fails)
 	second.Progress, second.Members = f.ticks.before(tick, end), f.members.second(sec)
+	second.Last = end < math.MaxInt64
 	f.flushed = sec
 	second.Intervals[0].GapNS = f.stops.In(sec)
 	f.accounts.add(second.Intervals, read)
-	if end < math.MaxInt64 {
+	if second.Last {
 		if !f.records.step.rated() {
 			f.accounts.offer(second.Intervals, f.offered.used())
 		}

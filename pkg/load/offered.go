@@ -76,7 +76,7 @@ func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 		return
 	}
 	clear(o.tick)
-	o.step.work.Count(o.step.first+o.due, o.step.first+upTo, o.tick)
+	o.step.count(o.due, upTo, o.tick)
 	for op, n := range o.tick {
 		o.counts[p*len(o.tick)+op] += n
 	}
@@ -104,7 +104,7 @@ func (o *offered) used() []int64 {
 	defer o.mu.Unlock()
 	clear(o.counts)
 	counts := o.counts[:len(o.counts)/numPhases]
-	o.step.work.Count(o.step.first, o.step.first+o.step.schedule.Used(), counts)
+	o.step.count(0, o.step.schedule.Used(), counts)
 	return counts
 }
 

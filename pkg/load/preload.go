@@ -12,17 +12,20 @@ import (
 )
 
 // Preload writes the keys that exist before a load: spec.Keys of them, or the one
-// key of a load that uses the same key. Nothing is recorded; progress may be nil.
+// key of a load that uses the same key. One of several parts writes its share, and clients
+// are those of all parts. Nothing is recorded; progress may be nil.
 func Preload(ctx context.Context, spec Spec, clients int, conns []database.Client, progress func(Progress)) error {
 	n := spec.Keys
 	if spec.SameKey {
 		n = 1
 	}
-	if n < 1 {
+	own := spec.Part.From(-n).Count(n)
+	if own < 1 {
 		return nil
 	}
 	spec.Operation, spec.Mix, spec.Keys, spec.FirstKey, spec.WarmUp, spec.CoolDown = workload.OpWrite, nil, 0, 0, 0, 0
-	clients = int(min(int64(clients), n))
+	clients = max(int(min(int64(clients), n)), spec.Part.Of) // one for each part
+	step := Step{Step: workload.Step{Clients: clients, Requests: n}}
 	seen := &firstError{}
 	rec := NewRecorder(seen, spec.Operations(), progress)
 	// Requests -n to -1 write keys 0 to n-1. A value follows from key and request, so
@@ -30,11 +33,11 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	// that changes nothing.
 	e := NewEngine(spec, rec)
 	e.next, e.spec.FirstKey = -n, n
-	if _, err := e.Step(ctx, Step{Step: workload.Step{Clients: clients, Requests: n}}, conns[:min(len(conns), clients)]); err != nil {
-		return fmt.Errorf("write %d keys before the load: %w", n, err)
+	if _, err := e.Step(ctx, step, conns[:min(len(conns), spec.clients(step))]); err != nil {
+		return fmt.Errorf("write %d keys before the load: %w", own, err)
 	}
-	if t := rec.Totals(); t.OK != n {
-		return fmt.Errorf("write %d keys before the load: %d failed: %w", n, n-t.OK, seen.err)
+	if t := rec.Totals(); t.OK != own {
+		return fmt.Errorf("write %d keys before the load: %d failed: %w", own, own-t.OK, seen.err)
 	}
 	return nil
 }

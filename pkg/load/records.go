@@ -35,6 +35,7 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 				r.latency(&row, &fails.latency[n][c][database.Failed], n, c, database.Failed)
 				r.latency(&row, &fails.latency[n][c][database.Unknown], n, c, database.Unknown)
 				r.totals[n][c][results.Declined].merge(&fails.latency[n][c][results.Declined])
+				second.Failures = r.failures(second.Failures, &fails.latency[n][c], n, c)
 			}
 			if t.latency[c].latency.Count > 0 {
 				second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
@@ -43,6 +44,16 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 		second.Intervals = append(second.Intervals, row)
 	}
 	return second
+}
+
+// failures appends the histograms of one clock's requests that were not ok.
+func (r *records) failures(list []Latency, of *[len(results.LatencyOutcomes)]summary, n, c int) []Latency {
+	for _, o := range results.LatencyOutcomes[1:] {
+		if of[o].latency.Count > 0 {
+			list = append(list, Latency{Series: r.series(n, c, o), Histogram: of[o].histogram})
+		}
+	}
+	return list
 }
 
 // row makes the counts of the n-th phase and operation's row.

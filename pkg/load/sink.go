@@ -45,8 +45,10 @@ type Second struct {
 	// Members are the rows of members that answered. They are valid during the call.
 	Members []results.MemberSecond
 	// Latencies are of ok requests, one for each phase, operation and clock that has
-	// any.
-	Latencies []Latency
+	// any. Failures are of the others, one for each outcome besides.
+	Latencies, Failures []Latency
+	// Last reports that the step has no later second.
+	Last bool
 }
 
 // Latency is a histogram of nanoseconds and the series it belongs to.

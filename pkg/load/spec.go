@@ -2,11 +2,13 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -19,6 +21,33 @@ type Spec struct {
 	// FirstKey is the number of the first key that is created; less than Keys means
 	// Keys.
 	FirstKey int64
+	// Part, if not the zero value, is the share of one of several machines that issue the
+	// load together: the requests whose number modulo Part.Of is Part.Index, by the clients
+	// whose number is. All else in Load and in the steps describes the whole. See
+	// [Spec.CheckPart] and [Engine.Continue].
+	Part schedule.Part
+}
+
+// CheckPart returns why a load cannot be issued in parts, nil if it can. A part knows
+// the outcomes of its own requests alone.
+func (s Spec) CheckPart() error {
+	if err := s.Part.Check(); err != nil {
+		return err
+	}
+	if s.Part.Whole() {
+		return nil
+	}
+	versioned := s.Any(func(o workload.Op) bool { return o.Guarded() && o.NeedsKey() })
+	// In turn, part g takes the keys whose number modulo the number of parts is g.
+	own := !s.SameKey && s.TxnKeys <= 1 && s.Keys%int64(s.Part.Of) == 0 && (s.KeyLaw == workload.KeysSequential || s.KeyLaw == "")
+	switch {
+	case s.ReadsCreated():
+		return fmt.Errorf("a load that reads the keys it creates must have 1 part, got %d: no part knows which writes of the others ended", s.Part.Of)
+	case versioned && !own:
+		return fmt.Errorf("transactions in %d parts must each write 1 key, taken by the law %s from a number of keys that the parts divide, got %d keys by transaction from %d by the law %q: no part knows the versions that others write",
+			s.Part.Of, workload.KeysSequential, max(s.TxnKeys, 1), s.Keys, s.KeyLaw)
+	}
+	return nil
 }
 
 // generator returns the generator of a step's requests.
@@ -35,6 +64,9 @@ type Step struct {
 	Dial func(ctx context.Context) (database.Client, error)
 	// Reconnect replaces connections that are lost.
 	Reconnect *Reconnect
+	// Start, if not zero, is when the step begins, by this machine's clock. A step that is
+	// not ready then fails. The zero value is as soon as it is ready.
+	Start time.Time
 }
 
 // StepResult is the outcome of a step besides its records.
@@ -61,6 +93,7 @@ type StepResult struct {
 	// if the step ended before its window began.
 	LargestGap *results.Gap
 	// Requests is the count of request numbers that the step used up: the next step's
-	// keys continue after them.
+	// keys continue after them. Numbers of other parts are among them, as far as this part
+	// came: the greatest count of all parts is that of the step.
 	Requests int64
 }

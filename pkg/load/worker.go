@@ -66,7 +66,7 @@ func newWorker(s *step, n int, conn *connection) *worker {
 		value: make([]byte, 0, max(s.spec.ValueSize, s.spec.ValueSizeMax)),
 	}
 	if s.Ramp > 0 {
-		w.ramp = int64(s.Ramp) * int64(n) / int64(s.Clients)
+		w.ramp = int64(s.Ramp) * s.spec.Part.Number(int64(n)) / int64(s.Clients)
 	}
 	w.ctx.Store(newCallContext(w))
 	w.guarded = newGuarded(s)
@@ -103,7 +103,7 @@ func (w *worker) one() bool {
 	i, due, ok := s.schedule.Next()
 	if !ok {
 		s.exhaust()
-		s.work.Skip(s.first + i)
+		s.work.Skip(s.number(i))
 		return false
 	}
 	return w.open(i, s.start+due)
@@ -145,7 +145,7 @@ func (w *worker) open(i, due int64) bool {
 		flags = flightQueued
 	}
 	if due >= s.stop.at() { // issuing ended before it was due: it was never offered
-		s.work.Skip(s.first + i)
+		s.work.Skip(s.number(i))
 		return false
 	}
 	if !w.connected() {
@@ -157,13 +157,13 @@ func (w *worker) open(i, due int64) bool {
 	}
 	switch {
 	case flags == flightQueued && now >= s.drained():
-		s.work.Skip(s.first + i)
-		op := s.work.Op(s.first + i)
+		s.work.Skip(s.number(i))
+		op := s.work.Op(s.number(i))
 		w.shard.unsent(now, s.phase(due-s.start), op, 1)
 		w.giveUp(now)
 		return true
 	case s.spec.Backlog == workload.BacklogShed && flags == flightQueued && (now-due > lateAfter || !w.connected()):
-		op := s.work.Op(s.first + i)
+		op := s.work.Op(s.number(i))
 		w.shard.shed(now, s.phase(due-s.start), op)
 		return true
 	}
@@ -177,7 +177,7 @@ func (w *worker) open(i, due int64) bool {
 // apply sends request i and records its outcome.
 func (w *worker) apply(i, due, flags int64) {
 	s := w.step
-	req := w.prepare(s.first + i)
+	req := w.prepare(s.number(i))
 	read := int64(0) // how long it took to read what the request must know
 	if w.guarded != nil {
 		if read = w.guard(req); read > 0 && flags == 0 {
@@ -372,9 +372,11 @@ func (w *worker) giveUp(now int64) {
 		if from >= to {
 			continue
 		}
-		s.work.SkipAll(s.first+from, s.first+to)
+		if s.others == 0 { // reads of created keys are not in parts
+			s.work.SkipAll(s.first+from, s.first+to)
+		}
 		clear(counts)
-		s.work.Count(s.first+from, s.first+to, counts)
+		s.count(from, to, counts)
 		for op, n := range counts {
 			w.shard.unsent(now, phase, op, n)
 		}

@@ -29,9 +29,9 @@ func (c *computed) Next() (int64, int64, bool) {
 }
 
 // Due searches the numbers by bisection.
-func (c *computed) Due(t int64) (int64, int64) {
-	return c.before(t), min(c.at(max(c.limit-1, 0)), c.end)
-}
+func (c *computed) Due(t int64) (int64, int64) { return c.before(t), c.last() }
+
+func (c *computed) last() int64 { return min(c.at(max(c.limit-1, 0)), c.end) }
 
 // Leave searches as Due does.
 func (c *computed) Leave(t int64) (int64, int64) { return leave(&c.taken, c.before(t)) }

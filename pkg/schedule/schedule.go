@@ -62,10 +62,23 @@ type Options struct {
 	Seed    uint64
 	// Wave makes the rate change in periods; Rate is then its mean.
 	Wave Wave
+	// Part, if not the zero value, leaves out the requests of other parts. Those that are
+	// left are numbered from 0 without gaps: [Part.Number] gives their numbers in the
+	// whole, which all other options describe.
+	Part Part
 }
 
-// New returns the schedule that the options describe: one case for each kind.
+// New returns the schedule that the options describe.
 func New(o Options) Schedule {
+	s := whole(o)
+	if o.Part.Whole() {
+		return s
+	}
+	return s.part(o.Part)
+}
+
+// whole has one case for each kind.
+func whole(o Options) divisible {
 	switch limit := o.limit(); {
 	case o.Rate == 0:
 		return &closedLoop{limit: limit}

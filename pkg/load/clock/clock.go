@@ -26,6 +26,9 @@ func (c *Clock) Second(ns int64) int64 { return (c.unix + ns) / 1e9 }
 // SecondStart is the moment at which a unix second starts.
 func (c *Clock) SecondStart(second int64) int64 { return second*1e9 - c.unix }
 
+// Moment is the inverse of Time.
+func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
+
 // Time converts a moment to the wall clock, in UTC.
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
