@@ -1,11 +1,20 @@
 // Package dbtester benchmarks distributed, consistent key-value stores. It is the
 // library face of the dbtester command: read an experiment, run it with agents that
 // listen at given addresses, analyze the result folders.
+//
+// [Config.Run] does all parts of an experiment in one go and records them in one folder.
+// [Config.BroadcastRequest] and [Config.Stress] do them one by one, for programs that do
+// something in between. Programs that only need the load engine import pkg/load: see the
+// example Engine.
+//
+// docs/library.md lists every name of the classic library with the one that took its
+// place.
 package dbtester
 
 import (
 	"context"
 	"io"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -13,25 +22,32 @@ import (
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/config/classic"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// Config is an experiment, every default filled in. Change fields of Experiment
-// before running it.
+// Config is an experiment, every default filled in. Change its fields before the first
+// call of a method; several goroutines may call methods for different databases.
 type Config struct {
 	Experiment *config.Experiment
 	// Warnings name doubtful values of the file, as file:line:col: text.
 	Warnings []string
 	// FullSpeed allows loads without a rate on clusters that others use.
 	FullSpeed bool
-	registry  *database.Registry
+	// Dial holds the options of connections to agents, before those of [Config.Run].
+	Dial []grpc.DialOption
+	// Report is called with the progress of [Config.BroadcastRequest] and
+	// [Config.Stress], one update of a call at a time; nil discards it.
+	Report   func(control.Update)
+	registry *database.Registry
 }
 
 // ReadConfig reads an experiment file, compact or classic. Everything that is
-// wrong with it is reported at once, as *yamlfile.Problems.
-func ReadConfig(path string) (*Config, error) {
-	registry := all.Registry()
+// wrong with it is reported at once, as *yamlfile.Problems. The file may name databases
+// of the caller's own beside those of dbtester; a name given twice panics.
+func ReadConfig(path string, own ...database.Database) (*Config, error) {
+	registry := database.NewRegistry(append(all.Registry().All(), own...)...)
 	e, warnings, err := config.Read(path, control.Catalog(registry))
 	if err != nil {
 		return nil, err
@@ -43,22 +59,37 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
+// MakeTag returns the tag that a classic file's database_description stands for: in
+// lower case, "go 1.9" and "java 8" joined, without parentheses, spaces as hyphens.
+func MakeTag(description string) string { return classic.Tag(description) }
+
 // Run runs the experiment with the agents at the addresses it names, dialed with
 // the given options, and returns the result folders. Folders are complete up to
 // an error or the end of ctx. Report may be nil. Agents of the dbtester command let in
 // callers with the credentials of an agentlink.Client: certificates, or the token of
-// their user.
+// their user. An upload that the experiment asks for copies each folder; copies under
+// classic names are made by [Config.UploadToGoogle].
 func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
+	return c.conduct(ctx, c.Experiment, report, dial...)
+}
+
+// conduct has control run an experiment that is a part of c's, or all of it.
+func (c *Config) conduct(ctx context.Context, e *config.Experiment, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
 	return control.Run(ctx, control.Options{
-		Experiment: c.Experiment, Registry: c.registry, Owner: "dbtester library", Report: report, FullSpeed: c.FullSpeed,
+		Experiment: e, Registry: c.registry, Owner: "dbtester library", Report: report, FullSpeed: c.FullSpeed, Upload: uploadRun,
 		Connect: func(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-			conn, err := grpc.NewClient("passthrough:///"+addr, dial...)
+			conn, err := c.connect(addr, dial...)
 			if err != nil {
 				return nil, nil, err
 			}
 			return dbtesterpb.NewAgentClient(conn), conn, nil
 		},
 	})
+}
+
+// connect returns a connection to the agent at an address. The caller closes it.
+func (c *Config) connect(addr string, dial ...grpc.DialOption) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+addr, slices.Concat(c.Dial, dial)...)
 }
 
 // Analyze turns result folders into a report beside the first.

@@ -17,36 +17,19 @@ import (
 	"github.com/coreos/dbtester"
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestMain serves the embedded etcd when an agent starts this binary as a member.
-func TestMain(m *testing.M) { databasetest.Main(m, all.Registry()) }
+// TestMain serves a built-in server when an agent starts this binary as a member.
+func TestMain(m *testing.M) { databasetest.Main(m, registry()) }
 
-// An experiment is read, run with an agent that listens at its address, and analyzed.
-// Errors are printed here; a program would return them.
-func Example() {
-	ctx := context.Background()
-	c, err := dbtester.ReadConfig("experiment.yaml")
-	if err != nil {
-		fmt.Println(err) // every problem of the file, each with its line and column
-		return
-	}
-	c.Experiment.Title = "etcd, three members"
-	report := func(u control.Update) { fmt.Println(u.Text) }
-	outcome, err := c.Run(ctx, report, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	table, err := c.Analyze(ctx, outcome.Folders...)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Print(table.Text())
+// registry is that of agents in tests: all databases, and a quick one of our own.
+func registry() *database.Registry {
+	return database.NewRegistry(append(all.Registry().All(), fake.Database())...)
 }
 
 const host = "127.0.61.1"
@@ -55,7 +38,7 @@ const host = "127.0.61.1"
 func agentOn(t *testing.T) grpc.DialOption {
 	t.Helper()
 	a, err := agent.New(agent.Options{
-		Registry: all.Registry(), WorkDir: t.TempDir(), Self: []string{os.Args[0], "serve"}, Interface: "lo", Version: "v0-test",
+		Registry: registry(), WorkDir: t.TempDir(), Self: []string{os.Args[0], "serve"}, Interface: "lo", Version: "v0-test",
 	})
 	if err != nil {
 		t.Fatalf("start the agent: %v", err)
@@ -95,14 +78,16 @@ func freePort(t *testing.T) int {
 // TestLibrary reads, runs and analyzes an experiment as a program that imports this
 // package does.
 func TestLibrary(t *testing.T) {
-	dir := t.TempDir()
+	dir, bucket := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "experiment.yaml")
 	text := fmt.Sprintf(`title: library
 results: %s
 hosts: [{addr: %s, agent_port: 3500, ports: {client: %d, peer: %d}}]
 load: {operation: write, clients: 2, connections: 2, requests: 50, value_size: 16, read: linearizable}
 databases: {etcd: {}}
-`, filepath.Join(dir, "results"), host, freePort(t), freePort(t))
+steps: {upload: true}
+upload: {url: 'file://%s'}
+`, filepath.Join(dir, "results"), host, freePort(t), freePort(t), bucket)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatalf("write the experiment: %v", err)
 	}
@@ -123,6 +108,9 @@ databases: {etcd: {}}
 	}
 	if _, err := os.Stat(filepath.Join(out.Folders[0], results.FileManifest)); err != nil {
 		t.Errorf("the result folder has no manifest: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(bucket, "library", filepath.Base(out.Folders[0]), results.FileManifest)); err != nil {
+		t.Errorf("the run was not uploaded: %v", err)
 	}
 	report, err := c.Analyze(t.Context(), out.Folders...)
 	if err != nil {

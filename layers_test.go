@@ -19,7 +19,7 @@ const module = "github.com/coreos/dbtester"
 // layers lists for each package which of ours it may import. A package that is not
 // listed fails the test. "NAME" stands for the folder of one database.
 var layers = map[string][]string{
-	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/database", "pkg/database/all", "pkg/results"},
+	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/config/classic", "pkg/database", "pkg/database/all", "pkg/remotestorage", "pkg/results", "pkg/wholefile", "pkg/workload"},
 	"agent":                     {"pkg/cgroup", "pkg/environment", "pkg/resources", "dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
 	"control":                   {"pkg/environment", "pkg/resources", "control/fleet", "control/forecast", "control/judge", "control/lognotes", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/plaintext", "analyze/chart", "analyze/choose", "analyze/curve", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "analyze/trials", "pkg/results", "pkg/workload"},

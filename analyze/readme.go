@@ -16,7 +16,7 @@ import (
 // writeReadme writes our README, or the layout of a classic file.
 func (d *document) writeReadme() error {
 	if d.classic != nil {
-		text, err := d.classicReadme(d.classic.Images)
+		text, err := ClassicREADME(d.Title, d.Description, d.Text(), d.classic.Images)
 		if err != nil {
 			return err
 		}
@@ -25,12 +25,13 @@ func (d *document) writeReadme() error {
 	return d.out.write(d.out.readme, []byte(d.markdown()))
 }
 
-// classicReadme has the classic layout, which is pasted below other texts.
-func (d *document) classicReadme(images []Image) (string, error) {
+// ClassicREADME returns a README in the classic layout, which is pasted below other texts.
+// The table is text of whole lines. Errors are of images that are neither local nor remote.
+func ClassicREADME(title, description, table string, images []Image) (string, error) {
 	var b strings.Builder
 	// The description of a classic file is Markdown of its author, without HTML.
-	description := strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(d.Description)), "<", "&lt;")
-	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(d.Title)), description, plaintext.Fenced(d.Text()))
+	description = strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(description)), "<", "&lt;")
+	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(title)), description, plaintext.Fenced(table))
 	for _, image := range images {
 		switch image.Type {
 		case "local":

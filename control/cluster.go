@@ -218,6 +218,19 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 	}
 }
 
+// StartRequest returns the request with which control has an agent start a member of a
+// database of the experiment, without the id of a run. Members count from 0.
+func StartRequest(e *config.Experiment, registry *database.Registry, db *config.Database, member int) (*dbtesterpb.StartRequest, error) {
+	entry, err := registry.Get(db.Name)
+	if err != nil {
+		return nil, err
+	}
+	if member < 0 || member >= len(db.Hosts) {
+		return nil, fmt.Errorf("the member of %s must be from 0 to %d, got %d", db.ID, len(db.Hosts)-1, member)
+	}
+	return startRequests(e, entry, db, db.Load.Stretches()[0].Clients)(member), nil
+}
+
 // release returns the version that agents are asked to run, "" for any.
 //
 // The version in a classic file is a part of its author's description. Agents with a

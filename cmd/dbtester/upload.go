@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -103,7 +102,7 @@ func uploadRun(ctx context.Context, run string, to config.Upload, report func(te
 // sendRun copies one result folder to an open store and reports what went where. The
 // manifest is sent last: who finds it finds the other records.
 func sendRun(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
-	name, err := remoteName(run)
+	name, err := remotestorage.RunName(run)
 	if err != nil {
 		return err
 	}
@@ -134,17 +133,6 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 	report(fmt.Sprintf("uploaded the classic files to %s, such as %s: %s (%s) sent, %d already present", to.URL, files[0].Name,
 		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
 	return nil
-}
-
-// remoteName is the folder of a run in a store: the last two elements of its path,
-// which are the experiment's title and the time of the start. The time alone may be
-// that of another experiment.
-func remoteName(run string) (string, error) {
-	abs, err := filepath.Abs(run)
-	if err != nil {
-		return "", err
-	}
-	return strings.Trim(filepath.Base(filepath.Dir(abs))+"/"+filepath.Base(abs), "/"), nil
 }
 
 func joinURL(address, name string) string { return strings.TrimRight(address, "/") + "/" + name }

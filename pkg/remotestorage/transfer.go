@@ -45,6 +45,17 @@ type Folder struct {
 	Last string
 }
 
+// RunName returns the name in a store of a run's folder on this machine: the last two
+// elements of its path, which are the experiment's title and the time of the start. The
+// time alone may be that of another experiment.
+func RunName(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return strings.Trim(filepath.Base(filepath.Dir(abs))+"/"+filepath.Base(abs), "/"), nil
+}
+
 // File is a file of this machine and the name of its object in a store.
 type File struct{ Path, Name string }
 

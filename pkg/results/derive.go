@@ -31,7 +31,7 @@ func Derive(dir string, run *DatabaseRun) error {
 	return errors.Join(
 		deriveLatencies(dir, run),
 		deriveSamples(dir, run),
-		replaceFile(filepath.Join(dir, FileDisk), diskTable(run.Members)),
+		replaceFile(filepath.Join(dir, FileDisk), DiskTable(run.Members)),
 	)
 }
 
@@ -302,9 +302,15 @@ func appendLatency(b []byte, l Latency) []byte {
 
 func milliseconds(ns float64) float64 { return ns / float64(time.Millisecond) }
 
-// diskTable leaves the size of a member that was not measured empty.
-func diskTable(members []Member) []byte {
-	b := []byte("INDEX,DATABASE-ENDPOINT,DISK-SPACE-USAGE,DISK-SPACE-USAGE-BYTES-NUM\n")
+// DiskColumns returns the columns of [DiskTable].
+func DiskColumns() []string {
+	return []string{"INDEX", "DATABASE-ENDPOINT", "DISK-SPACE-USAGE", "DISK-SPACE-USAGE-BYTES-NUM"}
+}
+
+// DiskTable returns [FileDisk]: the sizes of the members' data as CSV. It leaves the size
+// of a member that was not measured empty.
+func DiskTable(members []Member) []byte {
+	b := []byte(strings.Join(DiskColumns(), ",") + "\n")
 	for _, m := range members {
 		b = strconv.AppendInt(b, int64(m.Index), 10)
 		b = linefile.AppendText(append(b, ','), m.Endpoint)

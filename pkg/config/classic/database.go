@@ -63,7 +63,7 @@ func (r *reader) name(d *Database) {
 		return
 	}
 	d.Tag = d.Description
-	d.Tag.Is = tag(d.Description.Is)
+	d.Tag.Is = Tag(d.Description.Is)
 	_, label, _ := strings.Cut(d.ID, "__")
 	if v := version(d.Description.Is, label); v != "" {
 		d.Version = d.Description

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// tag returns the tag that the classic tool made from a description: in lower case,
+// Tag returns the tag that the classic tool made from a description: in lower case,
 // "go 1.9" and "java 8" joined, without parentheses, spaces as hyphens.
-func tag(description string) string {
+func Tag(description string) string {
 	return strings.NewReplacer("go ", "go", "java ", "java", "(", "", ")", "", " ", "-").
 		Replace(strings.ToLower(strings.TrimSpace(description)))
 }

@@ -14,7 +14,7 @@ func TestVersionAndTag(t *testing.T) {
 		if got := version(test.description, test.label); got != test.version {
 			t.Errorf("version of %q is %q, want %q", test.description, got, test.version)
 		}
-		if got := tag(test.description); got != test.tag {
+		if got := Tag(test.description); got != test.tag {
 			t.Errorf("tag of %q is %q, want %q", test.description, got, test.tag)
 		}
 	}

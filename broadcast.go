@@ -1,0 +1,214 @@
+package dbtester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Operation is what [Config.BroadcastRequest] asks of all agents of a database.
+type Operation int
+
+// The operations. Start has agents start the members, Stop has them stop the members and
+// measure their data, Heartbeat finds out whether the members run.
+const (
+	Start Operation = iota
+	Stop
+	Heartbeat
+)
+
+// String returns the name of the operation.
+func (o Operation) String() string {
+	switch o {
+	case Start:
+		return "Start"
+	case Stop:
+		return "Stop"
+	case Heartbeat:
+		return "Heartbeat"
+	}
+	return fmt.Sprintf("Operation(%d)", int(o))
+}
+
+// Response is the answer of one member's agent.
+type Response struct {
+	// Success means that the member runs after a Start or a Heartbeat, and that it was
+	// stopped and measured after a Stop.
+	Success bool
+	// DiskSpaceUsageBytes is the apparent size of the member's data directories after
+	// a Stop; -1 if it was not measured, and after other operations.
+	DiskSpaceUsageBytes int64
+	// Endpoint is where clients reach the member. Folder has the records of the database
+	// with the member's logs and samples. Both are "" after a Heartbeat.
+	Endpoint, Folder string
+}
+
+// heartbeatTimeout bounds the answer of one agent to a Heartbeat.
+const heartbeatTimeout = 10 * time.Second
+
+// BroadcastRequest has all agents of the database with that id start its members, stop
+// them, or answer whether they run. It returns the responses by index of the member, from
+// 0, also beside an error; they are nil if nothing was begun. Every agent that fails is
+// named in the error.
+//
+// Start returns when a quorum serves. From then on the members run without a lease, also
+// after the end of this process, until a Stop. Stop collects logs and samples, and waits
+// up to [control.DefaultReadyTimeout] for a quorum before: members without one are
+// stopped too, with an error. Start and Stop each make a result folder.
+//
+// The id must be of one database, or of one point of a sweep, that agents run.
+func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) (map[int]Response, error) {
+	e, db, err := c.one(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(db.Endpoints) > 0 {
+		return nil, fmt.Errorf("%s runs without agents: it can be neither started nor stopped", id)
+	}
+	switch op {
+	case Start:
+		db.Steps = config.Steps{Start: true}
+	case Stop:
+		db.Steps = config.Steps{Stop: true}
+	case Heartbeat:
+		return c.heartbeat(ctx, db)
+	default:
+		return nil, fmt.Errorf("the operation must be Start, Stop or Heartbeat, got %v", op)
+	}
+	out, err := c.conduct(ctx, e, c.Report)
+	responses, unread := responsesOf(out)
+	return responses, errors.Join(err, unread)
+}
+
+// BroadcaseRequest is BroadcastRequest.
+//
+// Deprecated: Use [Config.BroadcastRequest], which is spelled right.
+func (c *Config) BroadcaseRequest(ctx context.Context, id string, op Operation) (map[int]Response, error) {
+	return c.BroadcastRequest(ctx, id, op)
+}
+
+// Stress applies the load of the database with that id to its members, which a Start of
+// [Config.BroadcastRequest] left running, and leaves them running. A cluster that runs
+// without agents needs no Start. The outcome has one result folder; it is nil if the id is
+// not of one database.
+func (c *Config) Stress(ctx context.Context, id string) (*control.Outcome, error) {
+	e, db, err := c.one(id)
+	if err != nil {
+		return nil, err
+	}
+	// A cluster without agents counts as one that the run started: its keys are those of
+	// the run alone.
+	db.Steps = config.Steps{Start: len(db.Endpoints) > 0, Load: true}
+	return c.conduct(ctx, e, c.Report)
+}
+
+// ToRequest returns the message with which control asks the agent of one member for an
+// operation, without the id of a run: a *[dbtesterpb.StartRequest],
+// *[dbtesterpb.StopRequest] or *[dbtesterpb.HeartbeatRequest]. Members count from 0.
+func (c *Config) ToRequest(id string, op Operation, member int) (proto.Message, error) {
+	e, db, err := c.one(id)
+	if err != nil {
+		return nil, err
+	}
+	start, err := control.StartRequest(e, c.registry, db, member)
+	if err != nil {
+		return nil, err
+	}
+	switch op {
+	case Start:
+		return start, nil
+	case Stop:
+		return &dbtesterpb.StopRequest{}, nil
+	case Heartbeat:
+		return &dbtesterpb.HeartbeatRequest{Clients: start.GetClients()}, nil
+	default:
+		return nil, fmt.Errorf("the operation must be Start, Stop or Heartbeat, got %v", op)
+	}
+}
+
+// one returns a copy of the experiment with one database and one trial, and that
+// database, whose fields the caller may change.
+func (c *Config) one(id string) (*config.Experiment, *config.Database, error) {
+	e := *c.Experiment
+	if err := e.Select(id); err != nil {
+		return nil, nil, err
+	}
+	if len(e.Databases) > 1 {
+		return nil, nil, fmt.Errorf("%q has %d points of a sweep: give the id of one, such as %q", id, len(e.Databases), e.Databases[0].ID)
+	}
+	e.Trials = 1
+	return &e, &e.Databases[0], nil
+}
+
+// responsesOf returns the responses that a run recorded, nil if it was refused before it
+// began.
+func responsesOf(out *control.Outcome) (map[int]Response, error) {
+	if len(out.Folders) == 0 {
+		return nil, nil
+	}
+	folder, err := results.Open(out.Folders[0])
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := folder.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	responses := map[int]Response{}
+	for _, run := range manifest.Databases {
+		for _, m := range run.Members {
+			r := Response{
+				Success: run.State == results.StateComplete && m.Error == "", DiskSpaceUsageBytes: -1,
+				Endpoint: m.Endpoint, Folder: folder.Path(run.Tag),
+			}
+			if m.Disk != nil {
+				r.DiskSpaceUsageBytes = m.Disk.ApparentBytes
+			}
+			responses[m.Index] = r
+		}
+	}
+	return responses, nil
+}
+
+// heartbeat asks all agents of a database at once whether they run its members.
+func (c *Config) heartbeat(ctx context.Context, db *config.Database) (map[int]Response, error) {
+	errs := make([]error, len(db.Hosts))
+	var wg sync.WaitGroup
+	for i, h := range db.Hosts {
+		wg.Go(func() { errs[i] = c.beat(ctx, h.Agent(), db.Tag) })
+	}
+	wg.Wait()
+	responses := map[int]Response{}
+	for i, err := range errs {
+		responses[i] = Response{Success: err == nil, DiskSpaceUsageBytes: -1}
+	}
+	return responses, errors.Join(errs...)
+}
+
+// beat returns why an agent does not run a member of the database with that tag.
+func (c *Config) beat(ctx context.Context, addr, tag string) error {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
+	defer cancel()
+	conn, err := c.connect(addr)
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", addr, err)
+	}
+	defer conn.Close()
+	status, err := dbtesterpb.NewAgentClient(conn).Status(ctx, &dbtesterpb.StatusRequest{})
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", addr, err)
+	}
+	if status.GetState() != dbtesterpb.State_STATE_RUNNING || status.GetOwner().GetTag() != tag {
+		return fmt.Errorf("agent %s runs no member of %q", addr, tag)
+	}
+	return nil
+}

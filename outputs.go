@@ -1,0 +1,121 @@
+package dbtester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/remotestorage"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// DiskSpaceUsageSummaryColumns are the columns of [Config.SaveDiskSpaceUsageSummary], in
+// their order. Nothing here reads it.
+var DiskSpaceUsageSummaryColumns = results.DiskColumns()
+
+// SaveDiskSpaceUsageSummary writes the sizes of the members' data after a Stop of
+// [Config.BroadcastRequest] as CSV: to the path that the experiment file names
+// (server_disk_space_usage_summary_path), else beside the records of the Stop. The size of
+// a member that was not measured is empty.
+func (c *Config) SaveDiskSpaceUsageSummary(id string, responses map[int]Response) error {
+	_, db, err := c.one(id)
+	if err != nil {
+		return err
+	}
+	path := c.Experiment.ExportOf(db.Tag)[results.FileDisk]
+	var members []results.Member
+	for _, i := range slices.Sorted(maps.Keys(responses)) {
+		r := responses[i]
+		m := results.Member{Index: i, Endpoint: r.Endpoint}
+		if r.DiskSpaceUsageBytes >= 0 {
+			m.Disk = &results.Disk{ApparentBytes: r.DiskSpaceUsageBytes}
+		}
+		members = append(members, m)
+		if path == "" && r.Folder != "" {
+			path = filepath.Join(r.Folder, results.FileDisk)
+		}
+	}
+	if path == "" {
+		return fmt.Errorf("save disk usage of %s: the experiment file names no path for it, and the responses name no folder", id)
+	}
+	return replace(path, results.DiskTable(members))
+}
+
+// WriteREADME writes the README that a classic file names (analyze_readme), with a
+// table that was drawn before: the Text of [Config.Analyze], or the caller's own.
+func (c *Config) WriteREADME(summary string) error {
+	e := c.Experiment
+	if e.Report.README == "" {
+		return errors.New("write README: the experiment file names none (analyze_readme: output_path)")
+	}
+	var images []analyze.Image
+	for _, i := range e.Report.Images {
+		images = append(images, analyze.Image(i))
+	}
+	text, err := analyze.ClassicREADME(e.Title, e.Description, strings.TrimRight(summary, "\n")+"\n", images)
+	if err != nil {
+		return err
+	}
+	return replace(e.Report.README, []byte(text))
+}
+
+// UploadToGoogle copies one file to the place that the experiment names, which may be of
+// Google Cloud Storage, of S3 or a folder, unless it is there already. The object has the
+// name of the file after the tag of the database: etcd-v3.3.0-client-control.log.
+func (c *Config) UploadToGoogle(ctx context.Context, id, path string) (err error) {
+	e, db, err := c.one(id)
+	if err != nil {
+		return err
+	}
+	if e.Upload == nil {
+		return fmt.Errorf("upload %s: the experiment file names no place for uploads", path)
+	}
+	store, err := openStore(ctx, *e.Upload)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	name := db.Tag + "-" + strings.TrimPrefix(filepath.Base(path), db.Tag+"-")
+	_, err = remotestorage.UploadFiles(ctx, store, []remotestorage.File{{Path: path, Name: name}}, nil)
+	return err
+}
+
+// uploadRun copies a result folder to the place that its experiment names, the manifest
+// last. It is the uploader of [Config.Run].
+func uploadRun(ctx context.Context, dir string, to config.Upload, report func(text string)) (err error) {
+	store, err := openStore(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	name, err := remotestorage.RunName(dir)
+	if err != nil {
+		return err
+	}
+	sum, err := remotestorage.Upload(ctx, store, remotestorage.Folder{Dir: dir, Name: name, Last: results.FileManifest}, nil)
+	if err != nil {
+		return err
+	}
+	report(fmt.Sprintf("uploaded %d files of %d to %s, folder %s; the others were there", sum.Sent, sum.Files, to.URL, name))
+	return nil
+}
+
+func openStore(ctx context.Context, to config.Upload) (*remotestorage.Bucket, error) {
+	return remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile, Project: to.Project})
+}
+
+// replace makes or replaces a file, and its folder.
+func replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return wholefile.Write(path, wholefile.Bytes(data))
+}
