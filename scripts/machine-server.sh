@@ -148,15 +148,29 @@ check_agent() {
 	runuser -u "$user" -- /usr/local/bin/dbtester agent --check "${flags[@]}"
 }
 
+# await_agent waits until the agent listens, and ends the script with its log if it does not.
+await_agent() {
+	local listening
+	listening=$(printf ':%04X 0+:0000 0A' "${listen##*:}") # a line of /proc/net/tcp and tcp6
+	for _ in $(seq 100); do
+		if grep -qsE "$listening" /proc/net/tcp /proc/net/tcp6; then return; fi
+		sleep 0.2
+	done
+	journalctl --no-pager -n 20 -u "$unit" >&2
+	fail "the agent does not listen"
+}
+
 start_agent() {
 	systemctl daemon-reload
 	check_agent
 	systemctl start "$unit"
+	await_agent
 }
 
 restart_agent() {
 	systemctl daemon-reload
 	systemctl restart "$unit"
+	await_agent
 }
 
 # start starts the agent, or restarts it if more changed than its certificates, which it
