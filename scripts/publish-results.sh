@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Runs the experiments of test-results again and replaces their reports and records:
 # scripts/publish-results.sh [--reports] [NAME...]. All by default, about an hour. A folder
-# with the file kill-leader loses its leader ten seconds into each load. --reports runs
-# nothing, and makes the reports of the published records again.
+# with the file kill-leader loses its leader ten seconds into each load; one with the file
+# members-on-one-processor has its members on the first processor and its clients on the second.
+# --reports runs nothing, and makes the reports of the published records again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+scratch=$(mktemp -d) agents=()
+trap 'test -z "${agents[*]}" || kill "${agents[@]}"; rm -rf "$scratch"' EXIT
 
 # kill_leaders kills the leader of each database of a run, ten seconds into its load.
 kill_leaders() {
@@ -34,6 +35,18 @@ cut_log() {
 }
 export -f cut_log
 
+# start_agents starts agents whose members run on the first processor.
+start_agents() {
+	local host
+	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
+		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$scratch/agent-$host" >"$scratch/agent-$host.log" 2>&1 &
+		agents+=($!)
+	done
+	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
+		until (: <"/dev/tcp/$host/3500") 2>/dev/null; do sleep .1; done
+	done
+}
+
 # publish runs test-results/NAME/experiment.yaml. A run that lost its leader may be
 # invalid, which exit code 3 says: it is published as it is.
 publish() {
@@ -43,7 +56,14 @@ publish() {
 		kill_leaders "$results" &
 		killer=$!
 	fi
-	"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
+	if test -e "$out/members-on-one-processor"; then
+		start_agents
+		taskset -c 1 "$dbtester" control --config "$out/experiment.yaml" --results "$results" || status=$?
+		kill "${agents[@]}" && wait "${agents[@]}" || true
+		agents=()
+	else
+		"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
+	fi
 	test -z "$killer" || kill "$killer"
 	test $status = 0 -o $status = 3 || return $status
 	rm -rf "$out/records"
@@ -73,7 +93,7 @@ report() {
 		rm "$packed"
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
-	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name records -exec rm -r {} +
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name members-on-one-processor ! -name records -exec rm -r {} +
 	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' ! -name '?*-all-aggregated.csv' \
 		! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"

@@ -7,7 +7,9 @@
 # has a folder for each comparison. Those that are done are skipped, so that the script may
 # be interrupted and started again. Those that were not valid fail it, and are made again
 # then. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s
-# DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no limits).
+# DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no limits), and WORKERS=1: how many
+# comparisons run at once, each with members on addresses of its own. More than one saves time,
+# and they disturb each other.
 #
 # Two clients do not use up what members have, so that a delay is one of requests.
 set -euo pipefail
@@ -27,39 +29,48 @@ wrapper() {
 }
 wrapper 0s
 wrapper "$delay"
-{
-	printf 'title: comparisons whose truth is known\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\n'
+
+# experiment NUMBER prints the file of a comparison.
+experiment() {
+	printf 'title: comparisons whose truth is known\nhosts: [127.0.%d.1, 127.0.%d.2, 127.0.%d.3]\n' "$1" "$1" "$1"
 	test -z "$resources" || printf 'resources: %s\n' "$resources"
 	printf 'load: {operation: write, duration: %s, clients: 2, key_size: 8, value_size: 256}\ndatabases: {etcd: }\n' "$load"
-} >"$folder/experiment.yaml"
+}
 
-# compare NAME FLAGS... makes one comparison, unless it was made. Its folder appears when
-# it is whole; the records of its runs are removed, and the report of all remains.
+# compare NUMBER NAME FLAGS... makes one comparison, unless it was made. Its folder appears
+# when it is whole; the records of its runs are removed, and the report of all remains.
 compare() {
-	local out=$folder/$1 status=0
-	shift
-	test -e "$out/exit-code" && test "$(cat "$out/exit-code")" != 3 && return
+	local number=$1 out=$folder/$2 status=0
+	shift 2
+	if test -e "$out/exit-code" && test "$(cat "$out/exit-code")" != 3; then return; fi
 	rm -rf "$out" "$out.part"
+	mkdir -p "$out.part"
+	experiment "$number" >"$out.part/experiment.yaml"
 	echo "verdicts-real: $(basename "$out")" >&2
-	"$dbtester" compare --local --cache "$cache" --config "$folder/experiment.yaml" --pairs "$pairs" --results "$out.part" "$@" >/dev/null 2>"$folder/last.log" || status=$?
+	"$dbtester" compare --local --cache "$cache" --config "$out.part/experiment.yaml" --pairs "$pairs" --results "$out.part" \
+		--a-version "$version" --b-version "$version" "$@" >/dev/null 2>"$out.part/log" || status=$?
 	case $status in
 	0 | 3 | 4 | 5) ;;
 	*)
-		tail -20 "$folder/last.log" >&2
-		exit "$status"
+		tail -20 "$out.part/log" >&2
+		exit 255 # ends xargs
 		;;
 	esac
 	rm -rf "$out.part/a" "$out.part/b"
 	echo "$status" >"$out.part/exit-code"
 	mv "$out.part" "$out"
 }
+export -f experiment compare
+export folder cache dbtester pairs load version resources
 
-for i in $(seq -f %02g "$nulls"); do
-	compare "null-$i" --a-version "$version" --b-version "$version"
-done
-for i in $(seq -f %02g "$planted"); do
-	compare "planted-$i" --a-version "$version" --b-version "$version" --a-exec "$folder/etcd-delayed-0s" --b-exec "$folder/etcd-delayed-$delay"
-done
+{
+	for ((i = 1; i <= planted; i++)); do
+		printf 'compare %d planted-%02d --a-exec %q --b-exec %q\n' $((100 + i)) "$i" "$folder/etcd-delayed-0s" "$folder/etcd-delayed-$delay"
+	done
+	for ((i = 1; i <= nulls; i++)); do
+		printf 'compare %d null-%02d\n' "$i" "$i"
+	done
+} | xargs -d '\n' -n 1 -P "${WORKERS:-1}" bash -euc 'eval "$1"' _
 
 # count PATTERN CODE prints how many comparisons ended so.
 count() { cat "$folder"/$1-*/exit-code | grep -cx "$2" || true; }

@@ -65,10 +65,11 @@ func (b *boundary) sides(args []string) (from, to []string) {
 
 func newCompare(a *app) *cobra.Command {
 	f := compareFlags{to: boundary{at: -1}}
+	c := comparison{app: a, flags: &f}
 	cmd := &cobra.Command{
 		Use:   "compare RUN... --to RUN... | --a FILE --b FILE | --config FILE --b-version VERSION",
 		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runCompare(cmd.Context(), &f, args) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	f.to.flags = flags
@@ -96,7 +97,14 @@ type (
 func (e *worseError) Error() string        { return e.text }
 func (e *inconclusiveError) Error() string { return e.text }
 
-func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (err error) {
+// comparison is one call of the command.
+type comparison struct {
+	app   *app
+	flags *compareFlags
+}
+
+func (c comparison) run(ctx context.Context, args []string) (err error) {
+	f := c.flags
 	o := compare.Options{TagA: f.tag, TagB: f.toTag, Metrics: f.metrics}
 	if o.TagB == "" {
 		o.TagB = o.TagA
@@ -113,7 +121,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	if !ok {
 		return usageError{fmt.Errorf("format must be text, json, csv, markdown or benchstat, got %q", f.format)}
 	}
-	report, err := a.compareReport(ctx, f, o, args)
+	report, err := c.report(ctx, o, args)
 	if refusal := (*compare.Refusal)(nil); errors.As(err, &refusal) {
 		return usageError{err}
 	}
@@ -124,7 +132,7 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.out, text)
+	fmt.Fprint(c.app.out, text)
 	if f.output != "" {
 		if err := report.Write(f.output); err != nil {
 			return errors.Join(err, verdictError(report))
@@ -133,27 +141,28 @@ func (a *app) runCompare(ctx context.Context, f *compareFlags, args []string) (e
 	return verdictError(report)
 }
 
-// compareReport compares recorded runs, or makes runs in turns.
-func (a *app) compareReport(ctx context.Context, f *compareFlags, o compare.Options, args []string) (report *compare.Report, err error) {
+// report compares recorded runs, or makes runs in turns.
+func (c comparison) report(ctx context.Context, o compare.Options, args []string) (report *compare.Report, err error) {
+	f := c.flags
 	from, to := f.to.sides(args)
 	if f.made.asked() {
 		if len(args) > 0 || f.to.at >= 0 {
 			return nil, usageError{errors.New("name runs, or experiment files with --a and --b or --config")}
 		}
-		report, err := a.makePairs(ctx, &f.made, o)
+		report, err := c.makePairs(ctx, o)
 		f.output = cmp.Or(f.output, f.made.control.results)
 		return report, err
 	}
 	if len(from) == 0 || len(to) == 0 {
 		return nil, usageError{errors.New("name the result folders of A, then --to, then those of B")}
 	}
-	remote, err := a.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
+	remote, err := c.app.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
 	defer func() { err = errors.Join(err, remote.remove()) }()
 	if err != nil {
 		return nil, err
 	}
-	if o.A, err = a.withoutReports(remote.runs[:len(from)]); err == nil {
-		o.B, err = a.withoutReports(remote.runs[len(from):])
+	if o.A, err = c.app.withoutReports(remote.runs[:len(from)]); err == nil {
+		o.B, err = c.app.withoutReports(remote.runs[len(from):])
 	}
 	if err != nil {
 		return nil, err

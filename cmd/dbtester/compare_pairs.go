@@ -96,7 +96,8 @@ func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 }
 
 // makePairs makes the runs of a comparison.
-func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*compare.Report, error) {
+func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.Report, error) {
+	f := &c.flags.made
 	s, err := f.session(o)
 	if err == nil {
 		err = f.files()
@@ -104,19 +105,19 @@ func (a *app) makePairs(ctx context.Context, f *makeFlags, o compare.Options) (*
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if err := a.prepareSides(ctx, f, s); err != nil {
+	if err := c.prepareSides(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := s.Check(); err != nil {
 		return nil, usageError{err}
 	}
 	s.Change = versus.Change(&f.a, &f.b)
-	s.Say = func(text string) { fmt.Fprintf(a.err, "dbtester: %s\n", plaintext.Visible(text)) }
+	s.Say = func(text string) { fmt.Fprintf(c.app.err, "dbtester: %s\n", plaintext.Visible(text)) }
 	s.Make = func(ctx context.Context, side string) (string, error) {
 		if side == f.b.Name {
-			return a.makeRun(ctx, f, &f.b, "b")
+			return c.makeRun(ctx, &f.b, "b")
 		}
-		return a.makeRun(ctx, f, &f.a, "a")
+		return c.makeRun(ctx, &f.a, "a")
 	}
 	return s.Conduct(ctx)
 }
@@ -128,7 +129,8 @@ const runOverhead = 5 * time.Second
 // prepareSides obtains what both sides run, and checks their files. It sets what the session
 // takes from them: about how long a pair takes unless that depends on the throughput, the
 // stages of the load and A's seed.
-func (a *app) prepareSides(ctx context.Context, f *makeFlags, s *compare.Session) error {
+func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error {
+	a, f := c.app, &c.flags.made
 	cache, err := cacheDir(f.control.cache)
 	if err != nil {
 		return err
@@ -200,8 +202,9 @@ func stagesOf(l workload.Load) int {
 
 // makeRun makes one run and returns its folder. A run that is not valid is no error: the
 // comparison reads its marks.
-func (a *app) makeRun(ctx context.Context, f *makeFlags, side *versus.Side, folder string) (string, error) {
-	e, _, err := side.Read(control.Catalog(a.registry)) // its warnings were printed
+func (c comparison) makeRun(ctx context.Context, side *versus.Side, folder string) (string, error) {
+	f := &c.flags.made
+	e, _, err := side.Read(control.Catalog(c.app.registry)) // its warnings were printed
 	if err != nil {
 		return "", err
 	}
@@ -209,7 +212,7 @@ func (a *app) makeRun(ctx context.Context, f *makeFlags, side *versus.Side, fold
 	if f.control.link.certs != "" {
 		e.AgentCerts = f.control.link.certs
 	}
-	out, err := a.conduct(ctx, e, f.control)
+	out, err := c.app.conduct(ctx, e, f.control)
 	if invalid := (*invalidError)(nil); err != nil && !errors.As(err, &invalid) {
 		return "", err
 	}
