@@ -285,13 +285,18 @@ func (s *Search) stallChance() float64 {
 
 // done returns the reason to end, or Searching.
 func (s *Search) done(m *marginal) Reason {
-	const sure = .95
+	const sure, likely = .95, .8
 	last := s.state.Windows >= s.o.Windows
-	stalls := s.stallChance()
+	stalls, never := s.stallChance(), m.never
+	if s.unavoidable() > 0 && !last {
+		// Stalls that may depend on the rate raise the share of the others: that it is never
+		// reached shows nothing yet.
+		never = s.p.at(s.o.Share).never
+	}
 	switch {
 	case s.state.Windows < MinWindows:
 		return Searching
-	case stalls > certain, last && stalls > .5, m.never > sure, last && m.never > .5:
+	case stalls > certain, last && stalls > .5, never > sure, last && never > likely:
 		return Stalls
 	case stalls > 1-certain && s.unavoidable() > 0 && !last:
 		return Searching

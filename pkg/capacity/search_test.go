@@ -115,6 +115,37 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// TestPausesOfLoad: a server that pauses at high rates only has a capacity, although few
+// windows show that the pauses depend on the rate, and one of them failed at a low rate.
+func TestPausesOfLoad(t *testing.T) {
+	const seeds = 40
+	named := 0
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(uint64(seed+1), 11))
+		o := Defaults()
+		o.Start, o.Windows, o.Hold = 500, 24, false
+		s, _ := run(t, o, func(p Probe) Window {
+			w := Window{Rate: p.Rate, Offered: 1000}
+			if p.Rate > 1300*math.Exp(.15*rng.NormFloat64()) || rng.Float64() < .08 {
+				w.Over = 100
+				if p.Rate > 1100 {
+					w.Pause = time.Second
+				}
+			}
+			return w
+		})
+		v := s.Verdict()
+		if v.Reason == Stalls {
+			named++
+		} else if v.Low > 1300 || v.High < 1000 {
+			t.Errorf("seed %d: %+v, want about 1,100", seed, v)
+		}
+	}
+	if named > seeds/10 {
+		t.Errorf("%d of %d servers that pause by their load are said to stall at any rate", named, seeds)
+	}
+}
+
 // sharp passes up to a rate.
 func sharp(capacity float64) func(Probe) Window {
 	return func(p Probe) Window {

@@ -20,6 +20,8 @@ const (
 	// the one below which no more windows are spent on the question.
 	convincing = 60
 	unlikely   = 1. / 8
+	// likelier decides when no window is left to find out.
+	likelier = 3
 )
 
 // dependence is the Bayes factor for stalls that depend on the rate: 1 without evidence.
@@ -71,8 +73,12 @@ func (s *Search) weighStalls() bool {
 	if s.factor = 1; s.state.Stalled > 1 {
 		s.factor = s.dependence()
 	}
+	enough := float64(convincing)
+	if s.state.Windows >= s.o.Windows {
+		enough = likelier
+	}
 	// It stays so until the evidence is gone.
-	s.avoidable = s.factor >= convincing || was && s.factor > 2
+	s.avoidable = s.factor >= enough || was && s.factor > 2
 	return was != s.avoidable
 }
 
