@@ -122,10 +122,10 @@ func TestComparePlan(t *testing.T) {
 		}
 		var out bytes.Buffer
 		a := &app{streams: streams{nil, &out, &out}, registry: all.Registry()}
-		f := &makeFlags{a: versus.Side{Name: "A", File: path}, b: versus.Side{Name: "B", File: path, Version: "3.6.16"}}
-		f.control.cache = t.TempDir()
+		f := compareFlags{made: makeFlags{a: versus.Side{Name: "A", File: path}, b: versus.Side{Name: "B", File: path, Version: "3.6.16"}}}
+		f.made.control.cache = t.TempDir()
 		s := &compare.Session{}
-		if err := a.prepareSides(t.Context(), f, s); err != nil {
+		if err := (comparison{app: a, flags: &f}).prepareSides(t.Context(), s); err != nil {
 			t.Errorf("%s: %v", tt.load, err)
 			continue
 		}
