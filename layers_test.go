@@ -98,6 +98,7 @@ var layers = map[string][]string{
 	"pkg/rank":                  {},
 	"pkg/process":               {},
 	"pkg/generator":             {"pkg/database", "pkg/workload"},
+	"pkg/merge":                 {"pkg/histogram", "pkg/load", "pkg/results", "pkg/workload"},
 	"pkg/schedule":              {},
 	"pkg/workload":              {},
 	"pkg/fileinspect":           {},

@@ -1,0 +1,245 @@
+package merge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// DefaultAhead is how many seconds wait for a generator before it counts as lost.
+const DefaultAhead = 60
+
+// Options describe the generators of a load.
+type Options struct {
+	// Operations are those of the load, in its order.
+	Operations []workload.Op
+	// Generators are the generators' names, in the order of their parts.
+	Generators []string
+	// Ahead bounds how many seconds wait for a generator; 0 means [DefaultAhead].
+	Ahead int
+}
+
+// Merger merges the seconds of several generators. It is safe for concurrent use, and
+// its sink is called by one goroutine at a time.
+type Merger struct {
+	mu      sync.Mutex
+	out     load.Sink
+	ahead   int
+	parts   []*Part
+	losses  []Loss
+	pending []*second // that some generator has not sent, ascending
+	free    []*second
+	open    []*stepRecord // steps that began and whose totals are not written, ascending
+	rows    rowWriter
+	err     error // of the sink
+}
+
+// New returns a merger that writes to a sink: also the totals of members if it is a
+// [load.MemberSink].
+func New(out load.Sink, o Options) *Merger {
+	if o.Ahead == 0 {
+		o.Ahead = DefaultAhead
+	}
+	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
+	for n, name := range o.Generators {
+		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1})
+	}
+	return m
+}
+
+// Part is where the n-th generator's records go, n from 0.
+func (m *Merger) Part(n int) *Part { return m.parts[n] }
+
+// Err returns the errors of the sink. They do not stop the merge.
+func (m *Merger) Err() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Loss is a generator that was lost before its load ended.
+type Loss struct {
+	Generator string
+	Part      int
+	// Step and Second are those of the last second that it sent; Second is 0 if it sent none.
+	Step   int
+	Second int64
+	Cause  error
+}
+
+// String names the generator.
+func (l Loss) String() string {
+	if l.Second == 0 {
+		return fmt.Sprintf("generator %s was lost before its first second: %v", l.Generator, l.Cause)
+	}
+	return fmt.Sprintf("generator %s was lost after %s of step %d: %v", l.Generator, time.Unix(l.Second, 0).UTC().Format(time.TimeOnly), l.Step, l.Cause)
+}
+
+// Losses returns the generators that were lost, in the order in which that was noticed.
+func (m *Merger) Losses() []Loss {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.losses)
+}
+
+// moment is one second of one step.
+type moment struct {
+	step   int
+	second int64
+}
+
+func (a moment) compare(b moment) int {
+	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.second, b.second))
+}
+
+// start is when the second begins.
+func (a moment) start() time.Time { return time.Unix(a.second, 0).UTC() }
+
+// second returns the second of a moment, which it adds if there is none. The lock is
+// held, as in all methods below.
+func (m *Merger) second(at moment) *second {
+	i, found := slices.BinarySearchFunc(m.pending, at, func(s *second, at moment) int { return s.at.compare(at) })
+	if found {
+		return m.pending[i]
+	}
+	s := &second{from: make([]share, len(m.parts))}
+	if n := len(m.free); n > 0 {
+		s, m.free = m.free[n-1], m.free[:n-1]
+	}
+	s.at = at
+	m.pending = slices.Insert(m.pending, i, s)
+	return s
+}
+
+// step returns the record of a step, which it adds if there is none.
+func (m *Merger) step(number int) *stepRecord {
+	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
+	if !found {
+		m.open = slices.Insert(m.open, i, newStepRecord(number))
+	}
+	return m.open[i]
+}
+
+// advance writes what no generator holds up any more.
+func (m *Merger) advance() {
+	for len(m.pending) > 0 {
+		s := m.pending[0]
+		if m.open[0].step < s.at.step {
+			if !m.closeStep() {
+				return
+			}
+			continue
+		}
+		if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.covers(s.at) }) {
+			return
+		}
+		m.write(s)
+		m.pending = slices.Delete(m.pending, 0, 1)
+		s.reset()
+		m.free = append(m.free, s)
+	}
+	for len(m.open) > 0 && m.closeStep() {
+	}
+}
+
+// limit drops the generators for which more seconds wait than may.
+func (m *Merger) limit() {
+	for len(m.pending) > m.ahead {
+		at, step := m.pending[0].at, m.open[0].step
+		dropped := false
+		for _, p := range m.parts {
+			if step < at.step && !p.through(step) || step == at.step && !p.covers(at) {
+				p.lose(fmt.Errorf("the others are more than %d seconds ahead", m.ahead))
+				dropped = true
+			}
+		}
+		if !dropped {
+			return
+		}
+		m.advance()
+	}
+}
+
+// write writes a second that all have sent.
+func (m *Merger) write(s *second) {
+	st := m.open[0]
+	st.covers(s.at.start())
+	w := &m.rows
+	w.begin()
+	running := false
+	for n, p := range m.parts {
+		c := &s.from[n]
+		if c.last {
+			p.done = s.at.step
+		}
+		own := p.lost == nil && p.done < s.at.step
+		running = running || own
+		w.add(c, own)
+		p.keys = max(p.keys, w.keysOf(c))
+	}
+	out := load.Second{Start: s.at.start(), Last: !running}
+	w.histograms(s, st, &out)
+	keys := int64(0)
+	for _, p := range m.parts {
+		keys += p.keys
+	}
+	out.Intervals = w.intervals(s, keys)
+	out.Errors = w.errorCounts(s, st)
+	out.Members = w.memberRows(s)
+	st.until = max(st.until, w.until)
+	until := st.until
+	if !running {
+		until = math.MaxInt64
+	}
+	out.Progress = w.ticks.take(until)
+	m.keep(m.out.Second(out))
+}
+
+// closeStep writes the totals of the oldest step if all generators are through with it.
+func (m *Merger) closeStep() bool {
+	st := m.open[0]
+	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
+		return false
+	}
+	if rows := m.rows.ticks.take(math.MaxInt64); len(rows) > 0 { // of a second that its last generator was lost in
+		m.keep(m.out.Second(load.Second{Start: st.last, Progress: rows, Last: true}))
+	}
+	start, end := st.bounds()
+	for i, packed := range st.totals {
+		if packed == nil || packed.TotalCount() == 0 {
+			continue
+		}
+		l := load.Latency{Series: m.rows.shape.series(i, st.step), Histogram: m.rows.dense(i, packed)}
+		m.keep(m.out.Total(load.Total{Latency: l, Start: start, End: end}))
+	}
+	if out, ok := m.out.(load.MemberSink); ok {
+		for _, t := range st.memberTotals() {
+			m.keep(out.Member(t))
+		}
+	}
+	m.open = slices.Delete(m.open, 0, 1)
+	return true
+}
+
+// keep remembers each error once.
+func (m *Merger) keep(err error) {
+	if err != nil && !errors.Is(m.err, err) {
+		m.err = errors.Join(m.err, err)
+	}
+}
+
+// Totals adds up the counts of the generators' loads.
+func Totals(parts ...results.Totals) (sum results.Totals) {
+	for _, p := range parts {
+		sum = sum.Minus(results.Totals{}.Minus(p))
+	}
+	return sum
+}

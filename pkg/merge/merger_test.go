@@ -1,0 +1,219 @@
+package merge
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// made returns a second of writes that took 1 ms, 2 ms and so on.
+func made(step int, sec int64, n int) load.Second {
+	r := results.Interval{Step: step, Second: sec, Phase: results.PhaseMeasure, Operation: "write", Clients: 4, Due: int64(n), Sent: int64(n), OK: int64(n), KeysCumulative: sec * int64(n)}
+	h := histogram.New()
+	l := r.Latency(results.TimingService, results.OK)
+	for i := range n {
+		took := time.Duration(i+1) * time.Millisecond
+		l.Add(took)
+		histogram.Record(h, took)
+	}
+	s := load.Second{Start: time.Unix(sec, 0).UTC(), Intervals: []results.Interval{r}}
+	if n > 0 {
+		s.Latencies = []load.Latency{{Series: results.Series{Timing: results.TimingService, Operation: "write", Step: step, Phase: results.PhaseMeasure}, Histogram: h}}
+	}
+	return s
+}
+
+// last is the last second of a step.
+func last(s load.Second) load.Second {
+	s.Last = true
+	return s
+}
+
+func writes(out load.Sink, ahead int, names ...string) *Merger {
+	return New(out, Options{Operations: []workload.Op{workload.OpWrite}, Generators: names, Ahead: ahead})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("a good record is refused: %v", err)
+	}
+}
+
+// TestSilentGeneratorIsLost: memory is bounded by the seconds that one may be ahead.
+func TestSilentGeneratorIsLost(t *testing.T) {
+	x := newText()
+	m := writes(x, 10, "a", "b", "c")
+	must(t, m.Part(2).Second(made(0, 101, 5)))
+	for sec := range int64(100) {
+		must(t, m.Part(0).Second(made(0, 101+sec, 5)))
+		if sec > 4 {
+			continue
+		}
+		must(t, m.Part(1).Second(made(0, 101+sec, 5)))
+	}
+	if len(m.pending) > 10 || len(m.free) > 11 {
+		t.Errorf("%d seconds are kept and %d are free, want at most 10 and 11", len(m.pending), len(m.free))
+	}
+	l := m.Losses()
+	if len(l) != 2 || l[0].Generator != "c" || l[0].Second != 101 || l[1].Generator != "b" || l[1].Second != 105 {
+		t.Errorf("losses %v, want c after second 101 and b after 105", l)
+	}
+	if err := m.Part(1).Second(made(0, 106, 5)); !errors.Is(err, ErrLost) {
+		t.Errorf("a second of a lost generator: error %v, want %v", err, ErrLost)
+	}
+	if n := len(x.seconds); n != 100-len(m.pending) {
+		t.Errorf("%d seconds are written, and %d wait, of 100", n, len(m.pending))
+	}
+}
+
+// TestPercentilesAreOfAll: percentiles come from merged histograms. Those of the parts,
+// whatever they are, do not count.
+func TestPercentilesAreOfAll(t *testing.T) {
+	x := newText()
+	m := writes(x, 0, "a", "b")
+	one, other := made(0, 7, 98), made(0, 7, 2)
+	for _, s := range []*load.Second{&one, &other} {
+		s.Intervals[0].Service[results.OK].P50 = 1 // nonsense
+	}
+	must(t, m.Part(0).Second(one))
+	must(t, m.Part(1).Second(other))
+	got := x.seconds[0].Intervals[0].Service[results.OK]
+	// Of 1, 1, 2, 2, 3 ... 98 ms the 50th is 48 ms.
+	if low, high := 47.9e6, 48.1e6; got.Count != 100 || float64(got.P50) < low || float64(got.P50) > high {
+		t.Errorf("%+v, want a median of 48 ms over 100 latencies", got)
+	}
+	if k := x.seconds[0].Intervals[0].KeysCumulative; k != 7*98+7*2 {
+		t.Errorf("%d keys, want those of both", k)
+	}
+}
+
+// TestUnfitRecordsAreRefused: a generator that sends what cannot be merged gets an error,
+// and the merge is as if it had not.
+func TestUnfitRecordsAreRefused(t *testing.T) {
+	x := newText()
+	m := writes(x, 0, "a", "b")
+	p := m.Part(0)
+	must(t, p.Second(made(1, 50, 3)))
+	for name, c := range map[string]struct {
+		change func(*load.Second)
+		want   string
+	}{
+		"no rows":            {func(s *load.Second) { s.Intervals = nil }, "rows"},
+		"an earlier second":  {func(s *load.Second) { *s = made(1, 50, 3) }, "later"},
+		"an earlier step":    {func(s *load.Second) { *s = made(0, 51, 3) }, "later"},
+		"a step too early":   {func(s *load.Second) { *s = made(2, 51, 3) }, "must end"},
+		"unknown operation":  {func(s *load.Second) { s.Intervals[0].Operation = "read" }, "unknown"},
+		"a row twice":        {func(s *load.Second) { s.Intervals = append(s.Intervals, s.Intervals[0]) }, "one row"},
+		"another second":     {func(s *load.Second) { s.Intervals = append(s.Intervals, made(1, 52, 0).Intervals[0]) }, "second 52"},
+		"no histogram":       {func(s *load.Second) { s.Latencies = nil }, "have none"},
+		"a histogram twice":  {func(s *load.Second) { s.Latencies = append(s.Latencies, s.Latencies[0]) }, "one histogram"},
+		"too many latencies": {func(s *load.Second) { histogram.Record(s.Latencies[0].Histogram, time.Second) }, "must hold"},
+		"another shape":      {func(s *load.Second) { s.Latencies[0].Histogram = hdrhistogram.New(1, 1000, 3) }, "digits"},
+		"no row":             {func(s *load.Second) { s.Latencies[0].Series.Phase = results.PhaseWarmUp }, "row"},
+		"an error of another second": {func(s *load.Second) {
+			s.Errors = []results.ErrorCount{{Step: 1, Second: 52, Phase: results.PhaseMeasure, Operation: "write"}}
+		}, "errors"},
+		"a tick of another step": {func(s *load.Second) { s.Progress = []results.Progress{{Operation: "write"}} }, "ticks"},
+		"member 5000": {func(s *load.Second) {
+			s.Members = []results.MemberSecond{{Step: 1, Second: 51, Phase: results.PhaseMeasure, Member: 5000}}
+		}, "members"},
+	} {
+		s := made(1, 51, 3)
+		c.change(&s)
+		if err := p.Second(s); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "generator a") {
+			t.Errorf("%s: error %v, want one of generator a with %q", name, err, c.want)
+		}
+	}
+	if err := p.End(time.Unix(50, 0), time.Unix(51, 0)); err == nil {
+		t.Error("a step ends before its last second")
+	}
+	if err := p.Member(load.MemberTotal{Series: results.MemberSeries{Step: 1}, Histogram: results.NewMemberHistogram()}); err == nil {
+		t.Error("a member's total comes before the last second")
+	}
+	must(t, p.Second(last(made(1, 51, 3))))
+	if err := p.Second(made(1, 52, 3)); err == nil {
+		t.Error("a second follows the last one")
+	}
+	if err := p.Member(load.MemberTotal{Series: results.MemberSeries{Step: 1}, Histogram: histogram.New()}); err == nil {
+		t.Error("a member's histogram has another shape")
+	}
+	must(t, p.End(time.Unix(50, 0), time.Unix(52, 0)))
+	if len(x.seconds) > 0 {
+		t.Error("a second is written before the other generator has sent it")
+	}
+	must(t, m.Part(1).Second(last(made(1, 50, 4))))
+	must(t, m.Part(1).End(time.Unix(49, 0), time.Unix(51, 0)))
+	series := results.Series{Timing: results.TimingService, Operation: "write", Step: 1, Phase: results.PhaseMeasure}
+	if len(x.seconds) != 2 || x.totals[series] != 10 {
+		t.Errorf("%d seconds with %d latencies are written, want 2 with 10", len(x.seconds), x.totals[series])
+	}
+	if k := x.seconds[1].Intervals[0].KeysCumulative; k != 51*3+50*4 {
+		t.Errorf("%d keys at the end, want also those of the generator that ended before: %d", k, 51*3+50*4)
+	}
+	if !x.seconds[1].Last || x.seconds[0].Last {
+		t.Error("the second of the two seconds must be the last one")
+	}
+}
+
+// broken is a sink that fails.
+type broken struct{ text }
+
+var errFull = errors.New("no space is left")
+
+func (*broken) Second(load.Second) error { return errFull }
+
+func TestSinkErrorsAreKept(t *testing.T) {
+	m := writes(&broken{}, 0, "a")
+	must(t, m.Part(0).Second(made(0, 1, 1)))
+	must(t, m.Part(0).Second(made(0, 2, 1)))
+	if err := m.Err(); !errors.Is(err, errFull) || strings.Count(err.Error(), errFull.Error()) != 1 {
+		t.Errorf("error %v, want %v once", err, errFull)
+	}
+}
+
+func TestTotals(t *testing.T) {
+	a := results.Totals{Offered: 5, Sent: 4, OK: 3, Failed: 1, Shed: 1, BytesRead: 7, Clamped: 2}
+	if got, want := Totals(a, a, results.Totals{Unknown: 1}), (results.Totals{Offered: 10, Sent: 8, OK: 6, Failed: 2, Unknown: 1, Shed: 2, BytesRead: 14, Clamped: 4}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// BenchmarkSecond measures the merge of one generator's second, of 50,000 latencies in
+// two histograms, without the sink. A hundredth of a core is 10 ms.
+func BenchmarkSecond(b *testing.B) {
+	const generators = 4
+	m := writes(discard{}, 0, "a", "b", "c", "d")
+	s := made(0, 1, 0)
+	r := &s.Intervals[0]
+	for _, timing := range results.Timings {
+		h := histogram.New()
+		for i := range 50_000 {
+			took := time.Duration(200_000 + i*37)
+			r.Latency(timing, results.OK).Add(took)
+			histogram.Record(h, took)
+		}
+		s.Latencies = append(s.Latencies, load.Latency{Series: results.Series{Timing: timing, Operation: "write", Phase: results.PhaseMeasure}, Histogram: h})
+	}
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		r.Second = int64(1 + n/generators)
+		if err := m.Part(n % generators).Second(s); err != nil {
+			b.Fatalf("second %d: %v", r.Second, err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Second(load.Second) error { return nil }
+
+func (discard) Total(load.Total) error { return nil }

@@ -1,0 +1,93 @@
+package merge
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// stepRecord is what is kept of a step until its totals are written.
+type stepRecord struct {
+	step int
+	// totals are of the seconds that were written, by index as in [shape].
+	totals  []*packed
+	members map[results.MemberSeries]*load.MemberTotal
+	// start and end are those that generators stated; the zero time without.
+	start, end time.Time
+	// first and last are the seconds that were written.
+	first, last time.Time
+	exampled    map[string]bool // classes of errors of which the records hold an example
+	until       int64           // ticks that begin before are written
+}
+
+func newStepRecord(step int) *stepRecord {
+	return &stepRecord{step: step, members: map[results.MemberSeries]*load.MemberTotal{}, exampled: map[string]bool{}}
+}
+
+// covers notes a second that is written.
+func (s *stepRecord) covers(start time.Time) {
+	if s.first.IsZero() {
+		s.first = start
+	}
+	s.last = start
+}
+
+// lasted notes when a generator's step began and ended.
+func (s *stepRecord) lasted(start, end time.Time) {
+	if s.start.IsZero() || start.Before(s.start) {
+		s.start = start
+	}
+	if end.After(s.end) {
+		s.end = end
+	}
+}
+
+// bounds are when the step began and ended: the whole seconds if all generators were lost.
+func (s *stepRecord) bounds() (start, end time.Time) {
+	if s.start.IsZero() {
+		return s.first, s.last.Add(time.Second)
+	}
+	return s.start, s.end
+}
+
+// addTotal adds a second's histogram.
+func (s *stepRecord) addTotal(i int, h *packed, sh shape) {
+	if s.totals == nil {
+		s.totals = make([]*packed, sh.seriesCount())
+	}
+	if s.totals[i] == nil {
+		s.totals[i] = histogram.Packed()
+	}
+	s.totals[i].Merge(h)
+}
+
+// addMember adds a member's histogram of one generator.
+func (s *stepRecord) addMember(t load.MemberTotal) {
+	to := s.members[t.Series]
+	if to == nil {
+		to = &load.MemberTotal{Series: t.Series, Histogram: results.NewMemberHistogram(), Start: t.Start, End: t.End}
+		s.members[t.Series] = to
+	}
+	to.Histogram.Merge(t.Histogram)
+	if t.Start.Before(to.Start) {
+		to.Start = t.Start
+	}
+	if t.End.After(to.End) {
+		to.End = t.End
+	}
+}
+
+// memberTotals returns the histograms of all members, in their order.
+func (s *stepRecord) memberTotals() (list []load.MemberTotal) {
+	for _, t := range s.members {
+		list = append(list, *t)
+	}
+	slices.SortFunc(list, func(a, b load.MemberTotal) int {
+		return cmp.Or(cmp.Compare(a.Series.Member, b.Series.Member), cmp.Compare(a.Series.Timing, b.Series.Timing))
+	})
+	return list
+}
