@@ -3,6 +3,8 @@
 # scripts/publish-results.sh [--reports] [NAME...]. All by default, about an hour. A folder
 # with the file kill-leader loses its leader ten seconds into each load; one with the file
 # members-on-one-processor has its members on the first processor and its clients on the second.
+# One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
+# alone is kept.
 # --reports runs nothing, and makes the reports of the published records again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -82,6 +84,15 @@ publish() {
 	report "$name"
 }
 
+# compare compares test-results/NAME/a.yaml with b.yaml.
+compare() {
+	local name=$1 out=test-results/$1 status=0
+	"$dbtester" compare --local --a "$out/a.yaml" --b "$out/b.yaml" --pairs 8 --results "$scratch/$name" --output "$scratch/$name/report" || status=$?
+	case $status in 0 | 3 | 4 | 5) ;; *) return "$status" ;; esac
+	find "$out" -mindepth 1 -maxdepth 1 ! -name a.yaml ! -name b.yaml -exec rm -r {} +
+	find "$scratch/$name/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' -exec cp {} "$out" \;
+}
+
 # report analyzes the records of test-results/NAME. Tables as text (README.md has them) and
 # in the classic layout and PNG files are left out: analyze writes them again.
 report() {
@@ -105,9 +116,15 @@ if test "${1-}" = --reports; then
 	shift
 fi
 if test $# = 0; then
-	for experiment in test-results/*/experiment.yaml; do
+	for experiment in test-results/*/experiment.yaml test-results/*/a.yaml; do
 		set -- "$@" "$(basename "$(dirname "$experiment")")"
 	done
 fi
-for name; do $make "$name"; done
+for name; do
+	if test ! -e "test-results/$name/a.yaml"; then
+		$make "$name"
+	elif test "$make" = publish; then
+		compare "$name"
+	fi
+done
 "$dbtester" index --title "Published results" test-results
