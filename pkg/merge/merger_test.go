@@ -164,6 +164,30 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 	}
 }
 
+// TestTicksEndTogether: the row of a generator whose step ends within a tick waits for
+// those of the others. The client's gap is the longest of all.
+func TestTicksEndTogether(t *testing.T) {
+	x := newText()
+	m := writes(x, 0, "a", "b")
+	ends, continues, later := last(made(0, 7, 1)), made(0, 7, 1), last(made(0, 8, 1))
+	row := results.Progress{Operation: "write", FromNS: 100, ToNS: 200, Due: 1, OK: 1}
+	partial, before := row, row
+	partial.FromNS, partial.ToNS, before.FromNS, before.ToNS = 200, 212, 100, 200
+	ends.Progress, continues.Progress = []results.Progress{row, partial}, []results.Progress{before}
+	row.FromNS, row.ToNS = 200, 300
+	later.Progress = []results.Progress{row}
+	ends.Intervals[0].GapNS, continues.Intervals[0].GapNS = 5, 9
+	must(t, m.Part(0).Second(ends))
+	must(t, m.Part(1).Second(continues))
+	if len(x.seconds) != 1 || len(x.ticks) != 1 || x.seconds[0].Intervals[0].GapNS != 9 {
+		t.Errorf("%d seconds with ticks %v and a gap of %d, want one second, the tick from 100 to 200 and a gap of 9", len(x.seconds), x.ticks, x.seconds[0].Intervals[0].GapNS)
+	}
+	must(t, m.Part(1).Second(later))
+	if len(x.ticks) != 2 || !strings.Contains(x.ticks[1], "FromNS:200 ToNS:300") || x.answers != 4 {
+		t.Errorf("ticks %v with %d answers, want one from 200 to 300 and 4 answers in all", x.ticks, x.answers)
+	}
+}
+
 // broken is a sink that fails.
 type broken struct{ text }
 
