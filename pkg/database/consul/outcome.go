@@ -28,8 +28,8 @@ func classify(ctx context.Context, err error) error {
 		if refused {
 			return database.NotApplied(class, err)
 		}
-		if end := ended(ctx); end != nil && class == database.ClassOther && strings.Contains(status.Body, end.Error()) {
-			class = classOfEnd(end) // a proxy ended its own request because the client ended this one
+		if end := ended(ctx); end != nil && class == database.ClassOther && hasEnd(status.Body) {
+			class = classOfEnd(end)
 		}
 		return database.MaybeApplied(class, err)
 	}
@@ -72,6 +72,13 @@ func classOfEnd(err error) database.Class {
 		return database.ClassTimeout
 	}
 	return database.ClassCancelled
+}
+
+// hasEnd reports whether an answer says that a request was ended: a proxy ends its own
+// because the client ended this one. A client that hangs up at its deadline has cancelled
+// the proxy's request.
+func hasEnd(body string) bool {
+	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
 // ended returns the error of a context that ended, nil before. The deadline of a

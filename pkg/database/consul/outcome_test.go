@@ -305,6 +305,7 @@ func TestClassify(t *testing.T) {
 	mustClass(t, classify(left, canceled), database.ClassCancelled, database.Unknown)
 	mustClass(t, classify(left, api.StatusError{Code: 500, Body: "disk full"}), database.ClassOther, database.Unknown)
 	mustClass(t, classify(over, api.StatusError{Code: 500, Body: "context deadline exceeded"}), database.ClassTimeout, database.Unknown)
+	mustClass(t, classify(over, canceled), database.ClassTimeout, database.Unknown)
 }
 
 func TestCountStrings(t *testing.T) {
