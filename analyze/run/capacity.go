@@ -42,7 +42,7 @@ func (r *Run) CapacityRate() Measure {
 	case "client-limited", "store full":
 		m.Words = c.Reason + " at " + rateText(c.EndedAt)
 	case "stalls":
-		if m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted); c.Stalled == 0 {
+		if m.Words = fmt.Sprintf("stalls in %d of %d windows", c.Stalled, c.Counted); !c.Stalls() {
 			m.Words = "fails at any rate"
 		}
 	default:

@@ -20,7 +20,7 @@ func TestCapacityRows(t *testing.T) {
 	if rows := capacityRows(runs); len(rows) != 0 {
 		t.Errorf("without a search there are %d rows", len(rows))
 	}
-	slo := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Hold: time.Minute}
+	slo := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Share: 80, Hold: time.Minute}
 	found := &results.Capacity{Capacity: slo, Reason: "found", Rate: 21_412, Low: 20_100, High: 22_300, Counted: 27, Stalled: 1, Held: 20_100, Holds: 2}
 	runs[0].Capacity = &run.Capacity{Capacity: found, Windows: []results.CapacityWindow{{DBBytes: 1e6}, {DBBytes: -1}, {DBBytes: 3e6}}}
 	for _, tt := range []struct {
@@ -31,6 +31,7 @@ func TestCapacityRows(t *testing.T) {
 		{results.Capacity{Capacity: slo, Reason: "store full", EndedAt: 900}, "store full at 900/s"},
 		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 9, Counted: 20}, "stalls in 9 of 20 windows"},
 		{results.Capacity{Capacity: slo, Reason: "stalls", Counted: 20}, "fails at any rate"},
+		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 1, Counted: 20}, "fails at any rate"},
 		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 12.5}, "below 12.50/s"},
 		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 13}, "below 13/s"},
 		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not end"},

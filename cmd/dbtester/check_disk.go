@@ -75,9 +75,7 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 		return err
 	}
 	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
-	if err == nil {
-		err = a.printTrips(f.format, report, trips)
-	}
+	err = errors.Join(err, a.printTrips(f.format, report, trips)) // what was measured before an interrupt
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 

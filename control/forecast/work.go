@@ -37,7 +37,7 @@ func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) wo
 		w := workOf(&l, pace)
 		_, compacts := db.Options.(database.Compacter)
 		if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
-			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+c.LastWindow()) / float64(c.Longest())
+			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+max(c.LastWindow(), c.WarmUp)) / float64(c.Longest())
 			w.data.Writes = w.data.Keys + whole(max(history, 0))
 		}
 		return w

@@ -150,7 +150,7 @@ func (s *search) lastRate() float64 {
 	}
 	best := 0.0
 	for _, w := range s.rows {
-		if w.Pass == 1 {
+		if w.Pass == 1 && w.Kind != results.CapacityWarmUp {
 			best = max(best, w.Rate)
 		}
 	}
@@ -324,7 +324,7 @@ func Describe(c *results.Capacity) string {
 	case capacity.Found, capacity.Wide:
 		text = fmt.Sprintf("%s/s [%s .. %s]", per(c.Rate), per(c.Low), per(c.High))
 	case capacity.Stalls:
-		if text = c.Reason; c.Stalled == 0 {
+		if text = c.Reason; !c.Stalls() {
 			text = "windows fail at any rate"
 		}
 	case capacity.ClientLimited, capacity.StoreFull, capacity.TooHigh, capacity.TooLow:

@@ -27,6 +27,8 @@ type server struct {
 	capacity float64
 	noise    *rand.Rand
 	late     bool
+	declines bool
+	stops    bool    // the client's process stands still in every other window
 	full     float64 // the rate from which the store is full
 	now      time.Time
 	begun    []load.Step
@@ -64,6 +66,19 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 		if s.full > 0 && step.Rate >= s.full {
 			iv.OK, iv.Failed = 0, iv.Sent
 			second.Errors = []results.ErrorCount{{Second: iv.Second, Step: step.Index, Phase: phase, Operation: "update", Class: string(database.ClassSpaceExceeded), Count: iv.Sent, Message: "no space"}}
+		}
+		if s.stops && len(s.begun)%2 == 0 && phase == results.PhaseMeasure {
+			iv.GapNS, iv.Late, iv.Shed = int64(400*time.Millisecond), due/100, due/10
+			iv.Sent, iv.OK = due-iv.Shed, due-iv.Shed
+		}
+		if s.declines {
+			iv.Failed = iv.OK / 2
+			iv.OK -= iv.Failed
+			declined := histogram.New()
+			if err := declined.RecordValues(int64(2*time.Millisecond), iv.Failed); err != nil {
+				return res, err
+			}
+			second.Failures = []load.Latency{{Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: results.Declined, Step: step.Index, Phase: phase}, Histogram: declined}}
 		}
 		h := histogram.New()
 		latency := 2 * time.Millisecond
@@ -138,6 +153,22 @@ func TestFound(t *testing.T) {
 	}
 	if got := Describe(&out.Capacity); len(got) < 20 {
 		t.Errorf("described as %q", got)
+	}
+}
+
+// TestExcused: a client that stood still voids its window, and answers that decline a
+// request are answers.
+func TestExcused(t *testing.T) {
+	s := newServer(t, plan())
+	s.stops = true
+	out, _, err := s.search()
+	if err != nil || !out.Found() || out.Rate < 1900 || out.Stalled > 0 || out.Voided < out.Counted/2 {
+		t.Errorf("a client that stands still: %+v, %v; want about 2,000/s", out.Capacity, err)
+	}
+	s = newServer(t, plan())
+	s.declines = true
+	if out, _, err := s.search(); err != nil || !out.Found() || out.Rate < 1900 {
+		t.Errorf("declined requests: %+v, %v; want about 2,000/s", out.Capacity, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,7 +104,9 @@ func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 type measured struct {
 	// within and over kept the limit, or were answered later.
 	due, within, over, failed, declined, shed, unsent, late int64
-	full                                                    bool
+	// stopped is how long the client's process did not run, in ns.
+	stopped int64
+	full    bool
 }
 
 // tally counts a window. It is for the goroutine that writes seconds, and for another one
@@ -116,6 +119,9 @@ type tally struct {
 
 // add counts a second.
 func (t *tally) add(s load.Second) {
+	if slices.ContainsFunc(s.Intervals, func(iv results.Interval) bool { return iv.Phase == results.PhaseMeasure }) {
+		t.stopped += s.Intervals[0].GapNS
+	}
 	for i := range s.Intervals {
 		iv := &s.Intervals[i]
 		if iv.Phase != results.PhaseMeasure {
@@ -127,7 +133,7 @@ func (t *tally) add(s load.Second) {
 		t.unsent += iv.Unsent
 		t.late += iv.Late
 	}
-	for _, l := range s.Latencies {
+	for _, l := range slices.Concat(s.Latencies, s.Failures) {
 		ok, declined := l.Series.Outcome == results.OK, l.Series.Outcome == results.Declined
 		if l.Series.Phase != results.PhaseMeasure || l.Series.Timing != results.TimingResponse || !ok && !declined {
 			continue
@@ -143,7 +149,11 @@ func (t *tally) add(s load.Second) {
 		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
 	}
 	// Late requests may be those that missed the limit, and would be no fault of the servers.
-	if t.budget >= 0 && t.over+t.lost()-t.late > t.budget {
+	excused := t.late
+	if t.stopped > t.limit {
+		excused += t.shed
+	}
+	if t.budget >= 0 && t.over+t.lost()-excused > t.budget {
 		t.budget = -1
 		t.decided()
 	}
@@ -156,16 +166,17 @@ func (t *tally) end() measured { return t.measured }
 func (m *measured) lost() int64 { return m.failed - m.declined + m.shed + m.unsent }
 
 // window is what the state machine judges. A request that was shed although the clients
-// could not have carried the rate within the limit is the client's fault, as a late one.
+// could not have carried the rate within the limit, or while the client's process stood still
+// for longer than that, is the client's fault, as a late one.
 func (m *measured) window(rate float64, clients int, limit time.Duration, res load.StepResult) capacity.Window {
 	w := capacity.Window{
 		Rate: rate, Offered: m.due, Over: m.due - m.within, Failed: m.lost(), Late: m.late, StoreFull: m.full,
 	}
-	if float64(clients) < rate*limit.Seconds() {
+	if float64(clients) < rate*limit.Seconds() || m.stopped > int64(limit) {
 		w.Late += m.shed
 	}
 	if g := res.LargestGap; g != nil {
-		w.Pause = max(0, g.Length()-time.Duration(float64(time.Second)/rate))
+		w.Pause = max(0, g.Length()-time.Duration(float64(time.Second)/rate)-time.Duration(m.stopped))
 	}
 	return w
 }

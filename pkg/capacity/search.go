@@ -285,7 +285,11 @@ func (s *Search) stallChance() float64 {
 
 // done returns the reason to end, or Searching.
 func (s *Search) done(m *marginal) Reason {
-	const sure, likely = .95, .8
+	const sure = .95
+	likely := .5
+	if s.state.Stalled > 0 {
+		likely = .8 // stalls that may depend on the rate count as failures of low rates, too
+	}
 	last := s.state.Windows >= s.o.Windows
 	stalls, never := s.stallChance(), m.never
 	if s.unavoidable() > 0 && !last {
@@ -306,7 +310,7 @@ func (s *Search) done(m *marginal) Reason {
 	case m.above(s.o.Least) < 1-sure:
 		s.state.At = s.o.Least
 		return TooLow
-	case s.state.High <= s.state.Low*(1+s.o.Tolerance):
+	case m.never <= .5 && s.state.High <= s.state.Low*(1+s.o.Tolerance):
 		return Found
 	case last:
 		return Wide

@@ -67,11 +67,15 @@ func create(dir string) (*segment, error) {
 
 // removeLeft removes the files of checks that were killed. What it cannot remove stays.
 func removeLeft(dir string) {
-	found, err := filepath.Glob(filepath.Join(dir, segmentNames))
+	found, err := os.ReadDir(dir)
 	if err != nil {
-		return // a folder whose name is a pattern
+		return
 	}
-	for _, path := range found {
+	for _, entry := range found {
+		if ours, err := filepath.Match(segmentNames, entry.Name()); err != nil || !ours {
+			continue
+		}
+		path := filepath.Join(dir, entry.Name())
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}

@@ -70,6 +70,11 @@ func (d CapacityDrift) Agrees() bool { return d.Last >= d.First*.95 && d.First >
 // Found reports whether the search ended with a capacity.
 func (c *Capacity) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
 
+// Stalls reports whether more windows stalled than the share of those that pass allows.
+func (c *Capacity) Stalls() bool {
+	return float64(c.Stalled) > (1-float64(c.Share)/100)*float64(c.Counted)
+}
+
 // CapacityKind is what a window is for.
 type CapacityKind string
 
