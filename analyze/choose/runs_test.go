@@ -13,7 +13,7 @@ import (
 // trial is a run that searched for the capacity within 20 ms.
 func trial(reason string, low, high float64) *run.Run {
 	c := &results.Capacity{
-		Capacity: workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Errors: 0.1}, Reason: reason, Rate: (low + high) / 2, Low: low, High: high, Counted: 20, Stalled: 9, EndedAt: 13,
+		Capacity: workload.Capacity{Latency: 20 * time.Millisecond, Share: 80, At: 99, Errors: 0.1}, Reason: reason, Rate: (low + high) / 2, Low: low, High: high, Counted: 20, Stalled: 9, EndedAt: 13,
 	}
 	return &run.Run{Capacity: &run.Capacity{Capacity: c}}
 }
