@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -24,6 +26,8 @@ var (
 	noticeFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|authors)`)
 	// declined is a licence that a module offers beside others, of which one is enough.
 	declined = regexp.MustCompile(`(?i)^gpl`)
+	// notLinked are folders of a Go release that have no part of the standard library.
+	notLinked = []string{"api", "bin", "doc", "misc", "pkg", "src/cmd", "test"}
 )
 
 // freetype is a module whose licence asks for a sentence of acknowledgement.
@@ -37,9 +41,9 @@ const (
 // error.
 func writeNotices(w io.Writer, info *debug.BuildInfo, modules, goroot string) error {
 	head := "The texts below are those of the modules that this program contains; each is below the files that have it.\n\n"
-	places := []place{{"Go " + strings.TrimPrefix(info.GoVersion, "go"), goroot}}
+	places := []place{{"Go " + strings.TrimPrefix(info.GoVersion, "go"), goroot, notLinked}}
 	for _, m := range linked(info) {
-		places = append(places, place{m.Path + " " + m.Version, filepath.Join(modules, escaped(m.Path)+"@"+escaped(m.Version))})
+		places = append(places, place{m.Path + " " + m.Version, filepath.Join(modules, escaped(m.Path)+"@"+escaped(m.Version)), nil})
 		if m.Path == freetype {
 			head += freetypeSentence
 		}
@@ -75,39 +79,63 @@ func writeNotices(w io.Writer, info *debug.BuildInfo, modules, goroot string) er
 	return nil
 }
 
-// place is a module and its folder.
-type place struct{ name, dir string }
+// place is a module and its folder, of which the folders in skip have nothing that is
+// linked. They are slash-separated and relative to dir.
+type place struct {
+	name, dir string
+	skip      []string
+}
 
 type file struct{ name, text string }
 
-// texts reads the notices of a module, by their names: those at its top, and those of
-// a folder licenses.
+// texts reads the notices of a module and of what it holds of others, by their names:
+// those in any folder that Go compiles, and those of a folder licenses at the top. One of
+// the module itself, at the top or in licenses, must be there.
 func (p place) texts() ([]file, error) {
 	var list []file
-	for _, sub := range []string{"", "licenses"} {
-		entries, err := os.ReadDir(filepath.Join(p.dir, sub))
-		if err != nil && (sub == "" || !errors.Is(err, os.ErrNotExist)) {
-			return nil, fmt.Errorf("licences of %s: %w", p.name, err)
+	own := false
+	err := filepath.WalkDir(p.dir, func(full string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		for _, e := range entries {
-			wanted := noticeFile.MatchString(e.Name())
-			if sub != "" {
-				wanted = !declined.MatchString(e.Name())
-			}
-			if !wanted || !e.Type().IsRegular() {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(p.dir, sub, e.Name()))
-			if err != nil {
-				return nil, fmt.Errorf("licences of %s: %w", p.name, err)
-			}
-			list = append(list, file{filepath.ToSlash(filepath.Join(sub, e.Name())), string(text)})
+		rel, err := filepath.Rel(p.dir, full)
+		if err != nil {
+			return err
 		}
+		name := filepath.ToSlash(rel)
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" || slices.Contains(p.skip, name)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() || !wanted(name) {
+			return nil
+		}
+		text, err := os.ReadFile(full)
+		list = append(list, file{name, string(text)})
+		own = own || slices.Contains([]string{".", "licenses"}, path.Dir(name)) && !strings.HasPrefix(strings.ToLower(name), "authors")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("licences of %s: %w", p.name, err)
 	}
-	if !slices.ContainsFunc(list, func(f file) bool { return !strings.HasPrefix(strings.ToLower(f.name), "authors") }) {
+	if !own {
 		return nil, fmt.Errorf("licences of %s: %s has none", p.name, p.dir)
 	}
 	return list, nil
+}
+
+// wanted reports whether a file's text goes with executables, by its path in a module.
+func wanted(name string) bool {
+	dir, base := path.Split(name)
+	switch {
+	case dir == "licenses/":
+		return !declined.MatchString(base)
+	case path.Ext(base) == ".go":
+		return false
+	}
+	return noticeFile.MatchString(base)
 }
 
 // escaped is a path or version as folders of the module cache have it: an exclamation

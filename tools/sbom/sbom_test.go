@@ -84,6 +84,12 @@ func TestNotices(t *testing.T) {
 	write(filepath.Join(zebra, "LICENSE.md"), "shared text\n")
 	write(filepath.Join(zebra, "main.go"), "package main\n")
 	write(filepath.Join(ant, "AUTHORS"), "the ants\n")
+	write(filepath.Join(ant, "internal", "bee", "LICENSE"), "nested text\n") // of something else that the module holds
+	for _, path := range []string{"testdata/LICENSE", ".github/LICENSE", "copyright/copyright.go"} {
+		write(filepath.Join(ant, path), "idle text\n")
+	}
+	write(filepath.Join(goroot, "src", "vendor", "wasp", "LICENSE"), "vendored text\n")
+	write(filepath.Join(goroot, "src", "cmd", "vendor", "fly", "LICENSE"), "idle text\n")
 	var text strings.Builder
 	if err := writeNotices(&text, program(), modules, goroot); err == nil || !strings.Contains(err.Error(), "example.org/Ant v0.1.0") {
 		t.Errorf("a module without a licence: error %v, want one that names it", err)
@@ -96,12 +102,13 @@ func TestNotices(t *testing.T) {
 	got := text.String()
 	for _, want := range []string{
 		"Go 1.26.8: LICENSE\nexample.org/zebra v2.0.0+incompatible: LICENSE.md\n", "example.org/Ant v0.1.0: licenses/ftl.txt\n", "free text", "the ants",
+		"Go 1.26.8: src/vendor/wasp/LICENSE\n", "vendored text", "example.org/Ant v0.1.0: internal/bee/LICENSE\n", "nested text",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
 	}
-	if strings.Count(got, "shared text") != 1 || strings.Contains(got, "other text") || strings.Contains(got, "FreeType") {
+	if strings.Count(got, "shared text") != 1 || strings.Contains(got, "other text") || strings.Contains(got, "idle text") || strings.Contains(got, "FreeType") {
 		t.Errorf("a text is there twice, or one that must not be:\n%s", got)
 	}
 }
