@@ -167,7 +167,10 @@ func (c *agentCheck) directory(ctx context.Context) {
 	}
 	report, err := c.checkDisk(ctx, there, diskcheck.Options{Duration: checkDuration, Count: checkCount})
 	if err != nil {
-		c.say("disk writes", "%s", c.problem(err))
+		if keepsFromWriting(err) {
+			c.problem(err)
+		}
+		c.say("disk writes", "not measured: %v", err)
 		return
 	}
 	c.say("disk writes", "%s", report.Line())
@@ -175,6 +178,12 @@ func (c *agentCheck) directory(ctx context.Context) {
 	if report.Warning != "" {
 		c.say("disk warning", "%s", report.Warning)
 	}
+}
+
+// keepsFromWriting reports whether a disk could not be measured because an agent could not
+// write there either. A disk with too little space for the check is enough for an agent.
+func keepsFromWriting(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS)
 }
 
 // roundTrips prints the round trip to each peer. One that does not answer keeps no agent

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +42,16 @@ func TestCheckDiskCodes(t *testing.T) {
 		a := &app{streams: streams{err: &errw}}
 		if code := a.exitCode(tc.err); code != tc.code || !strings.Contains(errw.String(), tc.text) {
 			t.Errorf("exit code %d with %q, want %d with %q", code, errw.String(), tc.code, tc.text)
+		}
+	}
+}
+
+// Only a folder that cannot be written keeps an agent from starting.
+func TestKeepsFromWriting(t *testing.T) {
+	t.Parallel()
+	for errno, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EPERM: true, syscall.EROFS: true, syscall.ENOSPC: false, syscall.EOPNOTSUPP: false} {
+		if got := keepsFromWriting(fmt.Errorf("check the disk: %w", &os.PathError{Op: "open", Path: "/data", Err: errno})); got != want {
+			t.Errorf("%v keeps the agent from writing: %v, want %v", errno, got, want)
 		}
 	}
 }
