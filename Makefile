@@ -97,7 +97,8 @@ lint: ## staticcheck
 verify: verify-format vet verify-generate ## everything that must hold before a commit, but for tests
 
 verify-format: ## gofmt has nothing to say
-	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+	@files=$$(git ls-files '*.go'); test -n "$$files" || { echo "verify-format: git lists no files here"; exit 1; }; \
+	out=$$(gofmt -l $$files) || exit 1; test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 
 verify-generate: ## the generated code is that of agent.proto (needs protoc)
 	@command -v protoc >/dev/null || { echo "verify-generate: no protoc (apt-get install -y protobuf-compiler)"; test -z "$$CI"; exit; }; \

@@ -110,18 +110,34 @@ machine() {
 }
 
 # setup MACHINE CERTS COMMAND copies what the scripts for machines need, runs one of them
-# and removes the copies, of which one is a key.
+# and removes the copies, of which one is a key, also if something fails.
 setup() {
 	reach "$1"
 	compute scp --recurse --zone "$zone" "${tunnel[@]}" "$binary" "$scripts/machine-common.sh" "$scripts/machine-server.sh" \
-		"$scripts/machine-client.sh" "$2" "$1:setup/"
-	remote "$1" "sudo setup/$3 --binary setup/$(basename "$binary") --sha256 $sum --certs setup/$(basename "$2") && rm -r setup"
+		"$scripts/machine-client.sh" "$2" "$1:setup/" || {
+		remote "$1" 'rm -rf setup' || true
+		fail "nothing was copied to $1"
+	}
+	remote "$1" "trap \"rm -rf setup\" EXIT; sudo setup/$3 --binary setup/$(basename "$binary") --sha256 $sum --certs setup/$(basename "$2")"
+}
+
+# certificates makes the CA, or ends the script if it has no certificate for a machine.
+certificates() {
+	local one
+	if ! test -f "$certs/ca.pem"; then
+		run "$dbtester" certs init --dir "$certs" --hosts "$(IFS=, && echo "${addresses[*]}")"
+		return
+	fi
+	for one in "${addresses[@]/#/agent-}" control; do
+		test -f "$certs/$one/key.pem" || fail "CERTS=$certs has a CA without $one, which must be made or another folder be named"
+	done
 }
 
 create() {
 	local i list
 	test -f "$binary" || fail "BINARY must be dbtester for linux/amd64 (make build), and $binary is not there"
 	sum=$(sha256sum "$binary" | cut -d ' ' -f 1)
+	certificates
 	network
 	for i in "${!servers[@]}"; do
 		machine "${servers[i]}" "${addresses[i]}" "$server_type" \
@@ -129,7 +145,6 @@ create() {
 	done
 	machine "$client" "$client_address" "$client_type"
 	list=$(IFS=, && echo "${addresses[*]}")
-	test -f "$certs/ca.pem" || run "$dbtester" certs init --dir "$certs" --hosts "$list"
 	for i in "${!servers[@]}"; do
 		setup "${servers[i]}" "$certs/agent-${addresses[i]}" "machine-server.sh --listen ${addresses[i]}:3500 --disk /dev/disk/by-id/google-data"
 	done
@@ -144,11 +159,31 @@ create() {
 	dry=1 compute ssh "$client" --zone "$zone" "${tunnel[@]}"
 }
 
+# remove KIND NAME... deletes those that exist, in $where. It ends the script if that cannot
+# be known; a dry run takes everything to exist.
+remove() {
+	local kind one said found=()
+	read -ra kind <<<"$1"
+	shift
+	for one; do
+		if test "$dry" = 1 || said=$(gcloud compute "${kind[@]}" describe "$one" "${where[@]}" "${project[@]}" 2>&1 >/dev/null); then
+			found+=("$one")
+		elif [[ $said != *"/$one' was not found"* ]]; then
+			fail "${kind[*]} $one: $said"
+		fi
+	done
+	test ${#found[@]} = 0 || compute "${kind[@]}" delete "${found[@]}" "${where[@]}" --quiet
+}
+
 delete() {
-	compute instances delete "${servers[@]}" "$client" --zone "$zone" --quiet
-	compute firewall-rules delete "$name-members" "$name-ssh" --quiet
-	compute networks subnets delete "$name" --region "$region" --quiet
-	compute networks delete "$name" --quiet
+	local where=(--zone "$zone")
+	remove instances "${servers[@]}" "$client"
+	where=()
+	remove firewall-rules "$name-members" "$name-ssh"
+	where=(--region "$region")
+	remove "networks subnets" "$name"
+	where=()
+	remove networks "$name"
 }
 
 case ${1:-} in

@@ -112,9 +112,11 @@ ids() {
 	fi
 }
 
-# folder PATH MODE USER makes a folder, or gives it this mode and user.
+# folder PATH MODE USER makes a folder, or gives it this mode and user. A link is refused:
+# the user who may write above it could have root give away any folder.
 folder() {
 	local path=$root$1 owner
+	test ! -L "$path" || fail "$path must be a folder and no link; it leads to $(readlink "$path")"
 	owner=$(ids "$3")
 	if test -d "$path" && test "$(stat -c '%a %u:%g' "$path")" = "$2 $owner"; then return; fi
 	change "make the folder $path, mode $2, of $3" install -d -m "$2" -o "${owner%:*}" -g "${owner#*:}" "$path"

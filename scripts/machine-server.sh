@@ -5,7 +5,8 @@
 #
 # Run it again at any time, for a new executable or new certificates too: it changes what
 # is not yet as it should be, and prints that. It restarts the agent only for another
-# executable or unit, which ends a run that the agent takes part in.
+# executable or unit, or for a disk that it mounts, which ends a run that the agent takes
+# part in.
 #
 #	--binary FILE|URL   dbtester for this machine; may be left out once it is installed
 #	--sha256 SUM        its checksum, which must match
@@ -29,7 +30,7 @@ unit=dbtester-agent.service
 etc=/etc/dbtester/certs
 dir=/var/lib/dbtester
 listen='' disk='' java=1
-# The default ports of the agent and of all databases. Consul's 8301 is UDP too.
+# The default ports of the agent (3500) and of all databases. Consul's 8301 is UDP too.
 ports=2181,2379,2380,2888,3500,3888,8300,8301,8500
 
 while test $# -gt 0; do
@@ -57,23 +58,40 @@ make_user() {
 	useradd "${prefix[@]}" --system --user-group --home-dir "$dir" --no-create-home --shell /usr/sbin/nologin "$user"
 }
 
-# format makes a file system on a disk that holds none, and mounts it, now and at each start
-# of the machine. The first mount is by the device: udev may not know the label yet.
-format() {
-	local line="LABEL=dbtester $dir ext4 noatime,nofail 0 2" status=0 found
+# check_disk ends the script if --disk names none that it may format and mount at --dir. It
+# sets $empty to 1 if the disk holds no file system yet.
+check_disk() {
+	local status=0 found other
 	if test -z "$disk"; then return; fi
 	test -b "$disk" || fail "--disk must be a block device, got $disk"
 	test -r "$disk" || fail "only root can look at $disk"
+	if mountpoint -q "$dir" && test "$(mountpoint -d "$dir")" != "$(mountpoint -x "$disk")"; then
+		fail "$dir has another disk than $disk mounted, and both are left as they are"
+	fi
+	other=$(awk -v dir="$dir" -v line="$fstab" '$1 !~ /^#/ && $2 == dir && $0 != line' /etc/fstab 2>/dev/null) || true
+	test -z "$other" || fail "/etc/fstab mounts something else at $dir: $other"
+	other=$(blkid -c /dev/null -t LABEL=dbtester -o device | grep -vxF "$(readlink -f "$disk")" | paste -sd ' ') || true
+	test -z "$other" || fail "$disk and $other would both have the label dbtester, by which /etc/fstab mounts"
 	found=$(blkid -p -o export "$disk") || status=$?
 	if test "$status" = 2; then
 		cmp -s -n 1048576 "$disk" /dev/zero || fail "the beginning of $disk is not empty, and it is left as it is"
-		change "make an ext4 file system on $disk" mkfs.ext4 -q -L dbtester "$disk"
+		empty=1
 	elif ! grep -qx LABEL=dbtester <<<"$found"; then
 		fail "$disk holds something that this script did not make, and is left as it is: $(tr '\n' ' ' <<<"$found")"
 	fi
-	grep -qxF "$line" /etc/fstab || change "add to /etc/fstab: $line" add_line /etc/fstab "$line"
+}
+
+# format makes a file system on a disk that holds none, and mounts it, now and at each start
+# of the machine. The first mount is by the device: udev may not know the label yet. It sets
+# $moved to 1 if it mounts the disk, which a running agent does not see.
+format() {
+	if test -z "$disk"; then return; fi
+	test "$empty" = 0 || change "make an ext4 file system on $disk" mkfs.ext4 -q -L dbtester "$disk"
+	grep -qxF "$fstab" /etc/fstab || change "add to /etc/fstab: $fstab" add_line /etc/fstab "$fstab"
 	test -d "$dir" || change "make the folder $dir to mount $disk at" mkdir -p "$dir"
-	mountpoint -q "$dir" || change "mount $disk at $dir" mount -t ext4 -o noatime "$disk" "$dir"
+	if mountpoint -q "$dir"; then return; fi
+	change "mount $disk at $dir" mount -t ext4 -o noatime "$disk" "$dir"
+	moved=1
 }
 
 add_line() { echo "$2" >>"$1"; }
@@ -148,12 +166,21 @@ check_agent() {
 	runuser -u "$user" -- /usr/local/bin/dbtester agent --check "${flags[@]}"
 }
 
+# listens reports whether the process of the unit has a socket that listens at the port:
+# another process may have one too.
+listens() {
+	local pid inode
+	pid=$(systemctl show -p MainPID --value "$unit")
+	for inode in $(awk -v port="$(printf ':%04X' "${listen##*:}")" '$2 ~ port "$" && $4 == "0A" { print $10 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null); do
+		if test -n "$(find "/proc/$pid/fd" -lname "socket:\[$inode\]" 2>/dev/null)"; then return; fi
+	done
+	return 1
+}
+
 # await_agent waits until the agent listens, and ends the script with its log if it does not.
 await_agent() {
-	local listening
-	listening=$(printf ':%04X 0+:0000 0A' "${listen##*:}") # a line of /proc/net/tcp and tcp6
 	for _ in $(seq 100); do
-		if grep -qsE "$listening" /proc/net/tcp /proc/net/tcp6; then return; fi
+		if listens; then return; fi
 		sleep 0.2
 	done
 	journalctl --no-pager -n 20 -u "$unit" >&2
@@ -185,6 +212,8 @@ start() {
 	fi
 }
 
+fstab="LABEL=dbtester $dir ext4 noatime,nofail 0 2" empty=0 moved=0
+check_disk
 wanted=(chrony curl ca-certificates)
 if test "$java" = 1 && ! test -x "$root/usr/bin/java"; then wanted+=(default-jre-headless); fi
 install_packages "${wanted[@]}"
@@ -199,9 +228,10 @@ install_binary
 put "/etc/systemd/system/$unit" 644 root < <(write_unit)
 changed=$((changes - before))
 at_boot
-start "$changed"
+start $((changed + moved))
 clock
 if test -z "$root" && [[ $(ufw status 2>/dev/null) == "Status: active"* ]]; then
-	note "a firewall runs here; members and client must pass: ufw allow proto tcp from NETWORK to any port $ports"
+	note "a firewall runs here; members and client must pass: ufw allow proto tcp from NETWORK to any port ${ports/,3500,/,${listen##*:},}"
+	note "and for Consul: ufw allow proto udp from NETWORK to any port 8301"
 fi
 summary

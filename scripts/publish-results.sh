@@ -5,12 +5,13 @@
 # members-on-one-processor has its members on the first processor and its clients on the second.
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
-# --reports runs nothing, and makes the reports of the published records again.
+# --reports runs nothing, and makes the reports of the published records again; comparisons
+# have none, and stay as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
 scratch=$(mktemp -d) agents=()
-trap 'test -z "${agents[*]}" || kill "${agents[@]}"; rm -rf "$scratch"' EXIT
+trap 'kill "${agents[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
 # kill_leaders kills the leader of each database of a run, ten seconds into its load.
 kill_leaders() {
@@ -37,16 +38,28 @@ cut_log() {
 }
 export -f cut_log
 
-# start_agents starts agents whose members run on the first processor.
+# start_agents starts agents whose members run on the first processor. Their folders have the
+# names that kill_leaders looks for.
 start_agents() {
 	local host
 	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
-		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$scratch/agent-$host" >"$scratch/agent-$host.log" 2>&1 &
+		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$scratch/agent-$host:3500" >"$scratch/agent-$host.log" 2>&1 &
 		agents+=($!)
+		await_agent $! "$scratch/agent-$host.log"
 	done
-	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
-		until (: <"/dev/tcp/$host/3500") 2>/dev/null; do sleep .1; done
+}
+
+# await_agent PID LOG waits until an agent listens, and ends the script with its log if it
+# does not within a minute.
+await_agent() {
+	for _ in $(seq 600); do
+		if grep -qs '^agent listens on ' "$2"; then return; fi
+		kill -0 "$1" 2>/dev/null || break
+		sleep .1
 	done
+	cat "$2" >&2
+	echo "publish-results: the agent does not listen" >&2
+	exit 1
 }
 
 # publish runs test-results/NAME/experiment.yaml. A run that lost its leader may be
@@ -91,6 +104,7 @@ compare() {
 	case $status in 0 | 3 | 4 | 5) ;; *) return "$status" ;; esac
 	find "$out" -mindepth 1 -maxdepth 1 ! -name a.yaml ! -name b.yaml -exec rm -r {} +
 	find "$scratch/$name/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' -exec cp {} "$out" \;
+	sed -i "s|$scratch/$name/||g" "$out"/compare.* # folders of runs, which are not kept
 }
 
 # report analyzes the records of test-results/NAME. Tables as text (README.md has them) and
@@ -125,6 +139,8 @@ for name; do
 		$make "$name"
 	elif test "$make" = publish; then
 		compare "$name"
+	else
+		echo "publish-results: $name is a comparison, of which no records are kept: it is made again without --reports" >&2
 	fi
 done
 "$dbtester" index --title "Published results" test-results

@@ -335,13 +335,7 @@ func TestUnit(t *testing.T) {
 // DRY_RUN=1 prints the commands for the machines in a cloud, and they are those that run.
 func TestGcloud(t *testing.T) {
 	dir := checkout(t)
-	log, made := filepath.Join(dir, "log"), filepath.Join(dir, "made")
-	write(t, filepath.Join(dir, "fake", "gcloud"), `#!/bin/sh
-case " $* " in
-*" describe "*) test -e `+made+`; exit ;;
-esac
-echo "gcloud $*" >>`+log+"\n", 0o755)
-	env := []string{"PATH=" + filepath.Join(dir, "fake") + ":" + os.Getenv("PATH"), "PROJECT=my-project"}
+	log, made, env := fakeGcloud(t, dir)
 	dry := append(env, "DRY_RUN=1")
 	printed := map[string]string{}
 	for _, verb := range []string{"create", "delete"} {
@@ -359,6 +353,7 @@ echo "gcloud $*" >>`+log+"\n", 0o755)
 		if code, out := script(t, dir, env, "gcloud.sh", verb); code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", verb, code, out)
 		}
+		write(t, made, "", 0o644)
 	}
 	want := commands(printed["create"]+printed["delete"], "gcloud ")
 	login := want[len(commands(printed["create"], "gcloud "))-1] // it is for the user alone
@@ -366,7 +361,6 @@ echo "gcloud $*" >>`+log+"\n", 0o755)
 		t.Errorf("called\n%s\nprinted\n%s", got, strings.Join(want, "\n"))
 	}
 	// What is there is not made again.
-	write(t, made, "", 0o644)
 	write(t, log, "", 0o644)
 	if code, out := script(t, dir, env, "gcloud.sh", "create"); code != 0 {
 		t.Fatalf("create again: exit code %d\n%s", code, out)

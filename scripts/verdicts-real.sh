@@ -17,6 +17,8 @@ cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-results/verdicts-real}" && cd "${1:-results/verdicts-real}" && pwd)
 nulls=${NULLS:-20} planted=${PLANTED:-5} pairs=${PAIRS:-8} load=${LOAD:-5s} delay=${DELAY:-1ms} version=${VERSION:-3.6.16}
 resources=${RESOURCES-{cpus: 0.5\}}
+# Members of the nulls are at 127.0.N, those of the planted ones at 127.0.(100 + N).
+test "$nulls" -le 100 && test "$planted" -le 155 || { echo "verdicts-real: NULLS must be at most 100 and PLANTED 155, got $nulls and $planted" >&2; exit 2; }
 dbtester=$PWD/bin/dbtester
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dbtester}
 

@@ -5,6 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+command -v curl >/dev/null || {
+	echo "vulnerabilities: curl is needed, to see whether the database is reachable" >&2
+	exit 1
+}
 database=${GOVULNDB:-https://vuln.go.dev}
 if ! curl --fail --silent --max-time 20 --output /dev/null "$database/index/db.json"; then
 	echo "vulnerabilities: NOT CHECKED, $database is not reachable from here"
