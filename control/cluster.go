@@ -79,9 +79,13 @@ func (c *cluster) release(ctx context.Context) error {
 	return nil
 }
 
-// leavesRunning reports whether the cluster is left running: the experiment asks
-// for it and the cluster became ready.
-func (c *cluster) leavesRunning() bool { return !c.run.db.Steps.Stop && !c.run.record.Ready.IsZero() }
+// leavesRunning reports whether the cluster is left running: the experiment asks for it,
+// and the cluster became ready or an earlier run started it. That it did not become ready
+// for this run is no reason to stop it, for example if the run was interrupted.
+func (c *cluster) leavesRunning() bool {
+	steps := &c.run.db.Steps
+	return !steps.Stop && (!steps.Start || !c.run.record.Ready.IsZero())
+}
 
 // install has all agents obtain the release.
 func (c *cluster) install(ctx context.Context) error {

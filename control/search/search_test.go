@@ -269,3 +269,25 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%d windows, %v; want 3", len(rows), err)
 	}
 }
+
+// TestDeclined: an answer that the load itself makes, as a conflict, is one that kept the
+// limit or missed it. It is no failure of the servers.
+func TestDeclined(t *testing.T) {
+	lat := func(o database.Outcome, n int64, d time.Duration) load.Latency {
+		h := histogram.New()
+		if err := h.RecordValues(int64(d), n); err != nil {
+			t.Fatalf("record: %v", err)
+		}
+		return load.Latency{Series: results.Series{Timing: results.TimingResponse, Operation: "txn", Outcome: o, Phase: results.PhaseMeasure}, Histogram: h}
+	}
+	count := &tally{limit: int64(20 * time.Millisecond), budget: 10, decided: func() { t.Error("the window was ended early, although 10 of 100 requests missed the limit") }}
+	count.add(load.Second{
+		Intervals: []results.Interval{{Phase: results.PhaseMeasure, Operation: "txn", Due: 100, Sent: 100, OK: 60, Failed: 40}},
+		Latencies: []load.Latency{lat(results.OK, 60, time.Millisecond)},
+		// 3 requests were declined late, and 7 failed.
+		Failures: []load.Latency{lat(results.Failed, 40, time.Millisecond), lat(results.Declined, 30, time.Millisecond), lat(results.Declined, 3, time.Second)},
+	})
+	if got, want := count.end(), (measured{due: 100, within: 90, over: 3, failed: 40, declined: 33}); got != want || got.lost() != 7 {
+		t.Errorf("counted %+v with %d lost, want %+v with 7", got, got.lost(), want)
+	}
+}

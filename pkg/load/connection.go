@@ -21,8 +21,8 @@ type Reconnect struct {
 	// Members are those that the load goes to. Connection n goes to Members[n %
 	// len(Members)] at first.
 	Members []int
-	// Dial opens a connection to one member. It is called concurrently, once at a time
-	// for each connection.
+	// Dial opens a connection to one member, with the abilities of those that the step
+	// began with. It is called concurrently, once at a time for each connection.
 	Dial func(ctx context.Context, member int) (database.Client, error)
 	// Lost, if not nil, is called for each connection that is lost, with the error that
 	// showed it, and Opened for each one that is open again, with its member. They are

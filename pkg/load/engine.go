@@ -85,8 +85,8 @@ func (e *Engine) Continue(requests int64) error {
 }
 
 // Step runs one step on connections and returns when its last request ended. Each
-// connection serves Clients / len(conns) clients of this part. One that is lost is closed
-// and replaced in conns, by nil if none was open in its place at the end. When ctx ends, no
+// connection serves Clients / len(conns) clients of this part, and can apply all operations
+// of the load: see [database.OperationsOf]. One that is lost is closed and replaced in conns, by nil if none was open in its place at the end. When ctx ends, no
 // new request is issued, requests in flight end by themselves or by their deadline, and the
 // result is complete; the error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
@@ -187,6 +187,9 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 		return fmt.Errorf("step %d: connections must be between 1 and the number of clients, got %d for %d clients", s.Index, len(conns), clients)
 	case e.open:
 		return fmt.Errorf("step %d: it must be known how many requests the step before had in all parts", s.Index)
+	}
+	if err := e.spec.checkClients(s, conns); err != nil {
+		return fmt.Errorf("step %d: %w", s.Index, err)
 	}
 	return nil
 }

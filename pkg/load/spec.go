@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -46,6 +47,27 @@ func (s Spec) CheckPart() error {
 	case versioned && !own:
 		return fmt.Errorf("transactions in %d parts must each write 1 key, taken by the law %s from a number of keys that the parts divide, got %d keys by transaction from %d by the law %q: no part knows the versions that others write",
 			s.Part.Of, workload.KeysSequential, max(s.TxnKeys, 1), s.Keys, s.KeyLaw)
+	}
+	return nil
+}
+
+// checkClients returns why connections cannot apply the operations of a load in a step,
+// nil if they can.
+func (s Spec) checkClients(step Step, conns []database.Client) error {
+	ops := s.Operations()
+	if step.Dial == nil && slices.Contains(ops, workload.OpReadOneshot) {
+		return fmt.Errorf("%s opens connections, so a step must have Dial, got none", workload.OpReadOneshot)
+	}
+	for n, c := range conns {
+		if c == nil {
+			return fmt.Errorf("connection %d must be open, got none", n+1)
+		}
+		able := database.OperationsOf(c)
+		for _, op := range ops {
+			if op.Known() && !slices.Contains(able, op) {
+				return fmt.Errorf("connection %d must be able to %s, got a client without that ability: %T", n+1, op, c)
+			}
+		}
 	}
 	return nil
 }

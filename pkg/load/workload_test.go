@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -194,5 +195,39 @@ func TestMergedRecordersEqualOne(t *testing.T) {
 	}
 	if !merged.histogram.Equals(union) {
 		t.Error("the merged histogram differs")
+	}
+}
+
+// TestAbilities: a load is refused before its first request if a connection cannot apply
+// all its operations, or if nothing opens connections for single requests.
+func TestAbilities(t *testing.T) {
+	called := func(context.Context, []byte, []byte) error {
+		t.Error("a request was sent")
+		return nil
+	}
+	plain := database.Client(script(called))
+	dial := func(context.Context) (database.Client, error) { return plain, nil }
+	for _, c := range []struct {
+		op    workload.Op
+		conns []database.Client
+		dial  func(context.Context) (database.Client, error)
+		want  string
+	}{
+		{workload.OpDelete, []database.Client{plain}, nil, "connection 1 must be able to delete"},
+		{workload.OpRange, []database.Client{plain}, nil, "connection 1 must be able to range"},
+		{workload.OpSwap, []database.Client{plain}, nil, "connection 1 must be able to swap"},
+		{workload.OpTxn, []database.Client{newVersioned(), plain}, nil, "connection 2 must be able to txn"},
+		{workload.OpCreate, []database.Client{plain}, dial, "connection 1 must be able to create"},
+		{workload.OpReadOneshot, []database.Client{plain}, nil, "must have Dial"},
+		{workload.OpRead, []database.Client{plain, nil}, dial, "connection 2 must be open"},
+	} {
+		spec := writes()
+		spec.Operation, spec.Keys = "", 10
+		spec.Mix = []workload.Share{{Operation: workload.OpUpdate, Weight: 99}, {Operation: c.op, Weight: 1}}
+		rec := NewRecorder(newMemory(), spec.Operations(), nil)
+		_, err := NewEngine(spec, rec).Step(t.Context(), Step{Dial: c.dial, Step: workload.Step{Clients: 2, Requests: 10}}, c.conns)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.op, err, c.want)
+		}
 	}
 }
