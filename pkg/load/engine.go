@@ -86,9 +86,10 @@ func (e *Engine) Continue(requests int64) error {
 
 // Step runs one step on connections and returns when its last request ended. Each
 // connection serves Clients / len(conns) clients of this part, and can apply all operations
-// of the load: see [database.OperationsOf]. One that is lost is closed and replaced in conns, by nil if none was open in its place at the end. When ctx ends, no
-// new request is issued, requests in flight end by themselves or by their deadline, and the
-// result is complete; the error is then ctx's cause.
+// of the load: see [database.OperationsOf]. One that is lost is closed and replaced in conns,
+// by nil if none was open in its place at the end. When ctx ends, no new request is issued,
+// requests in flight end by themselves or by their deadline, and the result is complete; the
+// error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
