@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"text/tabwriter"
@@ -75,7 +76,7 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 		return err
 	}
 	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
-	err = errors.Join(err, a.printTrips(f.format, report, trips)) // what was measured before an interrupt
+	err = errors.Join(err, printTrips(a.out, f.format, report, trips)) // what was measured before an interrupt
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 
@@ -94,9 +95,9 @@ func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*
 }
 
 // printTrips prints the round trips below the report as text, or both as JSON.
-func (a *app) printTrips(format string, report *diskcheck.Report, trips []roundtrip.Times) error {
+func printTrips(out io.Writer, format string, report *diskcheck.Report, trips []roundtrip.Times) error {
 	if format == "json" {
-		e := json.NewEncoder(a.out)
+		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
 		return e.Encode(struct {
 			*diskcheck.Report
@@ -106,8 +107,8 @@ func (a *app) printTrips(format string, report *diskcheck.Report, trips []roundt
 	if len(trips) == 0 {
 		return nil
 	}
-	fmt.Fprint(a.out, "\nround trips\n")
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(out, "\nround trips\n")
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, trip := range trips {
 		fmt.Fprintf(t, "%s\t%s\n", trip.Address, trip.Describe(diskcheck.Text))
 	}

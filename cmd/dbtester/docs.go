@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -20,19 +21,19 @@ func newDocs(a *app) *cobra.Command {
 		Use: "man DIR", Short: "Write a manual page for each command into a folder",
 		Example: "  dbtester docs man /usr/local/share/man/man1",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.runDocsMan(cmd.Root(), args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runDocsMan(a.out, cmd.Root(), args[0]) },
 	})
 	return cmd
 }
 
-func (a *app) runDocsMan(root *cobra.Command, dir string) error {
+func runDocsMan(out io.Writer, root *cobra.Command, dir string) error {
 	built := builtFrom()
 	day := built.date[:min(len(built.date), len("2006-01-02"))]
 	pages, err := manpage.Write(dir, root, manpage.Program{Version: built.version, Date: day, Exits: exits()})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "wrote %d manual pages into %s\n", len(pages), dir)
+	fmt.Fprintf(out, "wrote %d manual pages into %s\n", len(pages), dir)
 	return nil
 }
 

@@ -192,24 +192,26 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 		return err
 	}
 	s.number++
-	step := load.Step{Index: s.number - 1, Step: s.Stretch}
-	step.Rate, step.Duration = rate, s.Settle+s.Window
+	length := s.Window
 	last := kind == results.CapacityHold || kind == results.CapacityLast
-	whole := last || kind == results.CapacityWarmUp
 	switch {
-	case kind == results.CapacityWarmUp:
-		step.Duration = s.Settle + s.WarmUp
 	case last:
-		step.Index, step.Duration = 0, s.Settle+s.LastWindow()
+		length = s.LastWindow()
+	case kind == results.CapacityWarmUp:
+		length = s.WarmUp
+	}
+	step := load.Step{Index: s.number - 1, Step: s.Stretch}
+	step.Rate, step.Duration = rate, s.Settle+length
+	if last {
+		step.Index = 0
 		if err := s.Sink.openLast(); err != nil {
 			return err
 		}
 		s.Last(rate)
 	}
-	length := step.Duration - s.Settle
 	until, decide := context.WithCancelCause(ctx)
 	defer decide(nil)
-	t := s.Sink.begin(s.Latency, s.budget(rate, length, whole), func() { decide(errDecided) })
+	t := s.Sink.begin(s.Latency, s.budget(rate, length, last || kind == results.CapacityWarmUp), func() { decide(errDecided) })
 	res, err := s.Step(until, step)
 	early := false
 	if errors.Is(err, errDecided) && ctx.Err() == nil {

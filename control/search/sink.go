@@ -148,12 +148,9 @@ func (t *tally) add(s load.Second) {
 	for _, e := range s.Errors {
 		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
 	}
-	// Late requests may be those that missed the limit, and would be no fault of the servers.
-	excused := t.late
-	if t.stopped > t.limit {
-		excused += t.shed
-	}
-	if t.budget >= 0 && t.over+t.lost()-excused > t.budget {
+	// The client's requests may be those that missed the limit. Too few clients excuse none
+	// here: their window is void whenever it ends.
+	if t.budget >= 0 && t.over+t.lost()-t.excused(false, t.limit) > t.budget {
 		t.budget = -1
 		t.decided()
 	}
@@ -165,15 +162,21 @@ func (t *tally) end() measured { return t.measured }
 // lost are the requests without an answer.
 func (m *measured) lost() int64 { return m.failed - m.declined + m.shed + m.unsent }
 
-// window is what the state machine judges. A request that was shed although the clients
-// could not have carried the rate within the limit, or while the client's process stood still
-// for longer than that, is the client's fault, as a late one.
+// excused are the requests that may have missed the limit by the client's fault: late ones,
+// and those shed where the clients are too few for the rate, or where the client's process
+// stood still for longer than the limit in ns.
+func (m *measured) excused(few bool, limit int64) int64 {
+	if few || m.stopped > limit {
+		return m.late + m.shed
+	}
+	return m.late
+}
+
+// window is what the state machine judges.
 func (m *measured) window(rate float64, clients int, limit time.Duration, res load.StepResult) capacity.Window {
 	w := capacity.Window{
-		Rate: rate, Offered: m.due, Over: m.due - m.within, Failed: m.lost(), Late: m.late, StoreFull: m.full,
-	}
-	if float64(clients) < rate*limit.Seconds() || m.stopped > int64(limit) {
-		w.Late += m.shed
+		Rate: rate, Offered: m.due, Over: m.due - m.within, Failed: m.lost(), StoreFull: m.full,
+		Late: m.excused(float64(clients) < rate*limit.Seconds(), int64(limit)),
 	}
 	if g := res.LargestGap; g != nil {
 		w.Pause = max(0, g.Length()-time.Duration(float64(time.Second)/rate)-time.Duration(m.stopped))

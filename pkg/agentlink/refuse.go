@@ -96,8 +96,8 @@ func refusal(stream uint32, reason string) []byte {
 	} {
 		_ = encoder.WriteField(field) // a buffer takes everything
 	}
-	last := binary.BigEndian.AppendUint32(nil, stream)
-	last = append(last, 0, 0, 0, 0)
+	const noError = 0
+	last := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, stream), noError)
 	return append(frame(frameGoAway, 0, 0, last), frame(frameHeaders, endStream|endHeaders, stream, block.Bytes())...)
 }
 

@@ -60,7 +60,7 @@ func (s Spec) checkClients(step Step, conns []database.Client) error {
 	}
 	for n, c := range conns {
 		if c == nil {
-			continue // it was lost in an earlier step, and may be opened again
+			return fmt.Errorf("connection %d must be open, got none", n+1)
 		}
 		able := database.OperationsOf(c)
 		for _, op := range ops {

@@ -219,6 +219,7 @@ func TestAbilities(t *testing.T) {
 		{workload.OpTxn, []database.Client{newVersioned(), plain}, nil, "connection 2 must be able to txn"},
 		{workload.OpCreate, []database.Client{plain}, dial, "connection 1 must be able to create"},
 		{workload.OpReadOneshot, []database.Client{plain}, nil, "must have Dial"},
+		{workload.OpRead, []database.Client{plain, nil}, dial, "connection 2 must be open"},
 	} {
 		spec := writes()
 		spec.Operation, spec.Keys = "", 10

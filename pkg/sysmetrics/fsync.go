@@ -18,19 +18,19 @@ const (
 )
 
 // FsyncP50 returns the median time of appending 4 KiB and fdatasync, of 50 times
-// or as many as fit into a second, as [FsyncTimes] measures them.
+// or as many as fit into a second, as fsyncTimes measures them.
 func FsyncP50(ctx context.Context, dir string) (p50 time.Duration, err error) {
-	times, err := FsyncTimes(ctx, dir, fsyncCount, fsyncLimit)
+	times, err := fsyncTimes(ctx, dir, fsyncCount, fsyncLimit)
 	if err != nil {
 		return 0, err
 	}
 	return times[(len(times)-1)/2], nil
 }
 
-// FsyncTimes returns how long appending 4 KiB and fdatasync took, of count times or as
+// fsyncTimes returns how long appending 4 KiB and fdatasync took, of count times or as
 // many as fit into limit, at least once, the shortest first. The temporary file in dir is
 // removed. A single fdatasync can't be interrupted, so one that hangs is waited for.
-func FsyncTimes(ctx context.Context, dir string, count int, limit time.Duration) (times []time.Duration, err error) {
+func fsyncTimes(ctx context.Context, dir string, count int, limit time.Duration) (times []time.Duration, err error) {
 	f, err := os.CreateTemp(dir, ".fdatasync-probe-*")
 	if err != nil {
 		return nil, fmt.Errorf("probe fdatasync: %w", err)

@@ -40,16 +40,16 @@ func TestMemoryLimit(t *testing.T) {
 func TestFsyncTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	times, err := FsyncTimes(t.Context(), dir, 7, time.Hour)
+	times, err := fsyncTimes(t.Context(), dir, 7, time.Hour)
 	if err != nil || len(times) != 7 || !slices.IsSorted(times) {
 		t.Errorf("times %v (%v), want 7, the shortest first", times, err)
 	}
-	if times, err = FsyncTimes(t.Context(), dir, 7, 0); err != nil || len(times) != 1 {
+	if times, err = fsyncTimes(t.Context(), dir, 7, 0); err != nil || len(times) != 1 {
 		t.Errorf("times %v (%v) without time for them, want 1", times, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = FsyncTimes(ctx, dir, 7, time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err = fsyncTimes(ctx, dir, 7, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
