@@ -28,7 +28,7 @@ func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
 		r.t.Fatalf("run the experiment: %v", err)
 	}
 	others := func(s string) bool { return !strings.HasPrefix(s, why) && !strings.Contains(s, ": step 1, ") }
-	if len(out.Invalid) == 0 || !strings.HasPrefix(out.Invalid[0], why) || slices.ContainsFunc(out.Invalid, others) {
+	if len(out.Invalid) == 0 || !strings.HasPrefix(out.Invalid[0], why) || slices.ContainsFunc(ofRun(out.Invalid), others) {
 		r.t.Errorf("invalid: want %q, then verdicts on step 1 at most, got %q", why, out.Invalid)
 	}
 	rec := r.read(out.Folders[0], 0)

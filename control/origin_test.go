@@ -63,7 +63,7 @@ func TestOriginWhatRanAlready(t *testing.T) {
 func (r *rig) mustRunLeft(e *config.Experiment) *results.DatabaseRun {
 	r.t.Helper()
 	out, err := r.run(e, nil)
-	if err != nil || len(out.Invalid) > 0 {
+	if err != nil || len(ofRun(out.Invalid)) > 0 {
 		r.t.Fatalf("%v, invalid: %q", err, out.Invalid)
 	}
 	return r.read(out.Folders[0], 0).run

@@ -40,7 +40,7 @@ func TestSelfCheck(t *testing.T) {
 			}
 			change.host(&o.SelfCheck.Host)
 			out, err := Run(t.Context(), o)
-			if err != nil || len(out.Invalid) > 0 {
+			if err != nil || len(ofRun(out.Invalid)) > 0 {
 				t.Fatalf("%v, invalid %q", err, out.Invalid)
 			}
 			m := r.read(out.Folders[0], 0).manifest

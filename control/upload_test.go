@@ -90,7 +90,7 @@ func TestNoUpload(t *testing.T) {
 	o := r.options(r.experiment(uploading), func(u Update) { said = append(said, u.Text) })
 	o.NoUpload = true
 	out, err := Run(t.Context(), o)
-	if err != nil || len(out.Invalid) > 0 {
+	if err != nil || len(ofRun(out.Invalid)) > 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	const want = "the upload to file:///nowhere that the experiment asks for is left out"
