@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -72,29 +71,9 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, packed), nil
 }
 
-// encode fills e.plain with the V2 encoding: a header, then each count as a
-// variable-length integer, with a run of empty buckets as its negative length.
+// encode fills e.plain with the V2 encoding.
 func (e *encoder) encode(h *hdrhistogram.Histogram) {
 	e.buckets.Reset()
 	e.buckets.MergeFrom(h)
-	b := append(e.plain[:0], make([]byte, encodedHeaderSize)...)
-	next := 0
-	for value, count := range e.buckets.ForEachBucket {
-		index := bucketIndex(value)
-		switch empty := index - next; {
-		case empty == 1:
-			b = binary.AppendVarint(b, 0)
-		case empty > 1:
-			b = binary.AppendVarint(b, -int64(empty))
-		}
-		b = binary.AppendVarint(b, count)
-		next = index + 1
-	}
-	binary.BigEndian.PutUint32(b, encodingCookie)
-	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-encodedHeaderSize))
-	binary.BigEndian.PutUint32(b[12:], Digits)
-	binary.BigEndian.PutUint64(b[16:], 1)
-	binary.BigEndian.PutUint64(b[24:], uint64(MaxLatency))
-	binary.BigEndian.PutUint64(b[32:], math.Float64bits(1)) // of the conversion to doubles
-	e.plain = b
+	e.plain = appendV2(e.plain[:0], e.buckets, Digits)
 }

@@ -38,15 +38,21 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 
 // bucketIndex is a value's place among the counts of a [New]: 2,048
 // values have a bucket each, then 1,024 buckets cover every doubling.
-func bucketIndex(value int64) int {
-	doublings := max(bits.Len64(uint64(value))-11, 0)
-	return doublings<<10 + int(value>>doublings)
+func bucketIndex(value int64) int { return indexIn(value, 11) }
+
+// indexIn is bucketIndex where 2^exact values have a bucket each.
+func indexIn(value int64, exact int) int {
+	doublings := max(bits.Len64(uint64(value))-exact, 0)
+	return doublings<<(exact-1) + int(value>>doublings)
 }
 
 // bucketValue is the least value of a bucket.
-func bucketValue(index int) int64 {
-	doublings := max(index>>10-1, 0)
-	return int64(index-doublings<<10) << doublings
+func bucketValue(index int) int64 { return valueIn(index, 11) }
+
+// valueIn is the inverse of indexIn: the least value of a bucket.
+func valueIn(index, exact int) int64 {
+	doublings := max(index>>(exact-1)-1, 0)
+	return int64(index-doublings<<(exact-1)) << doublings
 }
 
 // BucketWidth is how many values share the bucket of a value.

@@ -133,12 +133,25 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		conns[n] = c.end()
 	}
 	res, err := st.finish(ctx)
+	if first := firstSent(workers); first > 0 {
+		res.FirstSent = st.rec.clock.Time(first)
+	}
 	if res.Requests > 0 { // numbers of this part up to the last one that it used
 		res.Requests = st.number(res.Requests-1) + 1 - e.next
 	}
 	e.next += res.Requests
 	e.used, e.open = res.Requests, !spec.Part.Whole()
 	return res, errors.Join(err, wake.Close())
+}
+
+// firstSent is when the first request of any client was sent; 0 if none was.
+func firstSent(workers []*worker) (first int64) {
+	for _, w := range workers {
+		if first == 0 || w.first > 0 && w.first < first {
+			first = w.first
+		}
+	}
+	return first
 }
 
 // learn returns the versions of the load's keys, which the first step reads. They are of

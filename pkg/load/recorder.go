@@ -2,6 +2,7 @@ package load
 
 import (
 	"slices"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load/clock"
@@ -32,12 +33,18 @@ type Recorder struct {
 // NewRecorder returns a recorder for loads of some operations. Progress is called
 // once a second and may be nil.
 func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
+	return NewRecorderBehind(0, sink, ops, progress)
+}
+
+// NewRecorderBehind is [NewRecorder] for a machine whose clock is ahead of the one that the
+// records are in. [Step.Start] is in that clock too.
+func NewRecorderBehind(ahead time.Duration, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
 	ops = slices.Clone(ops)
 	size := numPhases * len(ops)
-	r := &Recorder{clock: clock.New(), issueEnd: &issueEnd{}}
+	r := &Recorder{clock: clock.Behind(ahead), issueEnd: &issueEnd{}}
 	r.shards = newShards(r.clock, r.issueEnd, size)
 	r.fails = &failures{open: openSeconds{clock: r.clock}, ops: ops}
 	r.offered = &offered{clock: r.clock, shards: r.shards, end: r.issueEnd, counts: make([]int64, size)}

@@ -86,8 +86,8 @@ type Step struct {
 	Dial func(ctx context.Context) (database.Client, error)
 	// Reconnect replaces connections that are lost.
 	Reconnect *Reconnect
-	// Start, if not zero, is when the step begins, by this machine's clock. A step that is
-	// not ready then fails. The zero value is as soon as it is ready.
+	// Start, if not zero, is when the step begins, by the clock of the recorder. A step that
+	// is not ready then fails. The zero value is as soon as it is ready.
 	Start time.Time
 }
 
@@ -95,6 +95,8 @@ type Step struct {
 type StepResult struct {
 	// Start is before the first request, End after the last answer.
 	Start, End time.Time
+	// FirstSent is when the first request was sent; the zero time if none was.
+	FirstSent time.Time
 	// IssueEnd is when nothing new was issued any more; it ends the population.
 	IssueEnd time.Time
 	// Inside is the clients' time inside calls, all outcomes, clipped to [Start,

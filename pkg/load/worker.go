@@ -41,6 +41,7 @@ type worker struct {
 	key     []byte
 	value   []byte
 	payload int64 // bytes of all keys and values that the request writes
+	first   int64 // when this client first sent a request; 0 before
 	got     reply // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
@@ -187,6 +188,9 @@ func (w *worker) apply(i, due, flags int64) {
 	s.work.Sending(req)
 	call := w.ctx.Load()
 	sent := w.now()
+	if w.first == 0 {
+		w.first = sent
+	}
 	if s.Rate == 0 {
 		due = sent
 	}
