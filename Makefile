@@ -100,16 +100,16 @@ verify-format: ## gofmt has nothing to say
 	@files=$$(git ls-files '*.go'); test -n "$$files" || { echo "verify-format: git lists no files here"; exit 1; }; \
 	out=$$(gofmt -l $$files) || exit 1; test -z "$$out" || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 
-verify-generate: ## the generated code is that of agent.proto (needs protoc)
+verify-generate: ## the generated code is that of the .proto files (needs protoc)
 	@command -v protoc >/dev/null || { echo "verify-generate: no protoc (apt-get install -y protobuf-compiler)"; test -z "$$CI"; exit; }; \
 	tmp=$$(mktemp -d) && trap 'rm -rf $$tmp' EXIT && $(MAKE) -s generate PROTO_OUT=$$tmp && \
-	for f in dbtesterpb/*.pb.go; do diff -I '^// .*protoc ' -q $$f $$tmp/$$f >/dev/null || { echo "$$f is not what agent.proto gives: make generate"; exit 1; }; done
+	for f in dbtesterpb/*.pb.go; do diff -I '^// .*protoc ' -q $$f $$tmp/$$f >/dev/null || { echo "$$f is not what the .proto files give: make generate"; exit 1; }; done
 
 PROTO_OUT ?= .
-generate: ## generate dbtesterpb from agent.proto (needs protoc)
+generate: ## generate dbtesterpb from its .proto files (needs protoc)
 	@mkdir -p bin/tools && $(GO) build -o bin/tools/ google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
 	PATH="$(CURDIR)/bin/tools:$$PATH" protoc --go_out=$(PROTO_OUT) --go_opt=module=github.com/coreos/dbtester \
-		--go-grpc_out=$(PROTO_OUT) --go-grpc_opt=module=github.com/coreos/dbtester dbtesterpb/agent.proto
+		--go-grpc_out=$(PROTO_OUT) --go-grpc_opt=module=github.com/coreos/dbtester dbtesterpb/agent.proto dbtesterpb/generator.proto
 
 # Only some packages know the flag, and any of their tests may compare with a file.
 update: ## rewrite the files that tests compare with, by every test of the packages that have some; minutes
