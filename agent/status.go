@@ -176,6 +176,14 @@ func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
 	return messages
 }
 
+// Machine describes the agent's machine as it was when the agent began, and reports whether
+// a member has a session.
+func (a *Agent) Machine() (host *pb.Host, member bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return hostMessage(a.host), a.session != nil
+}
+
 // hostMessage is the machine for the wire.
 func hostMessage(h results.Host) *pb.Host {
 	return &pb.Host{

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/runlog"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
@@ -36,6 +37,7 @@ type agentFlags struct {
 	link        linkFlags
 	allowBinary bool
 	allowFlags  bool
+	allowLoad   bool
 	dryCheck    bool
 	peers       []string // of the check
 	tools       toolFlags
@@ -70,6 +72,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	f.link.register(flags, "this agent's certificate", "let in anyone who reaches the address, without TLS or token, also from other machines: they can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this is a shell for whoever may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this is a shell for whoever may call")
+	flags.BoolVar(&f.allowLoad, "allow-load", false, "issue parts of loads when control asks for it: whoever may call can have requests sent from here to any address, and password files, certificates and variables of the agent's environment read for them")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and end: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: that of --agent-port)")
 	registerCache(flags, &f.cache, "directory of releases")
@@ -169,8 +172,14 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		listener.Close()
 		return err
 	}
+	loads, err := newGenerator(a, ag, f, log)
+	if err != nil {
+		listener.Close()
+		return errors.Join(err, ag.Close(context.WithoutCancel(ctx)))
+	}
 	server := grpc.NewServer(append(agent.ServerOptions(log), link.Options()...)...)
 	ag.Register(server)
+	loads.Register(server)
 	fmt.Fprintf(a.out, "agent listens on %s, works in %s\nit lets in %s\n", listener.Addr(), workDir, callers)
 	log.Info("agent listens", "address", listener.Addr().String(), "work_dir", workDir, "lets_in", callers)
 	served := make(chan error, 1)
@@ -181,9 +190,18 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
 	defer cancel()
+	loadErr := loads.Close(closing)
 	closeErr := ag.Close(closing)
 	server.Stop()
-	return cmp.Or(err, closeErr)
+	return cmp.Or(err, closeErr, loadErr)
+}
+
+// newGenerator returns what issues loads beside an agent. Without the flag it refuses all.
+func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
+	return generator.New(generator.Options{
+		Registry: a.registry, Allowed: f.allowLoad, Lease: f.lease, Version: tool().Version, Mirror: a.mirror(selfcheckAuto),
+		Device: f.device, Interface: f.iface, Machine: ag.Machine, Log: log,
+	})
 }
 
 // workDirectory is the one that was named, or the default.

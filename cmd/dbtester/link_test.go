@@ -45,6 +45,10 @@ func intruder() {
 		"Heartbeat": func() error { _, err := agent.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: run}); return err },
 		"Stop":      func() error { _, err := agent.Stop(ctx, &pb.StopRequest{RunId: run}); return err },
 		"Close":     func() error { _, err := agent.Close(ctx, &pb.CloseRequest{RunId: run}); return err },
+		"Prepare": func() error {
+			_, err := pb.NewGeneratorClient(conn).Prepare(ctx, &pb.PrepareRequest{RunId: "other", Owner: "thief"})
+			return err
+		},
 		"Collect": func() error {
 			stream, err := agent.Collect(ctx, &pb.CollectRequest{RunId: run})
 			if err == nil {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/runlog"
 )
@@ -38,6 +39,7 @@ type localAgents struct {
 
 type localAgent struct {
 	agent    *agent.Agent
+	loads    *generator.Server
 	server   *grpc.Server
 	listener *bufconn.Listener
 	served   chan struct{}
@@ -110,10 +112,15 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	if err != nil {
 		return nil, err
 	}
+	loads, err := newGenerator(l.app, ag, agentFlags{allowLoad: true}, o.Log)
+	if err != nil {
+		return nil, errors.Join(err, ag.Close(context.Background()))
+	}
 	local := &localAgent{
-		agent: ag, server: grpc.NewServer(agent.ServerOptions(o.Log)...), listener: bufconn.Listen(1 << 20), served: make(chan struct{}),
+		agent: ag, loads: loads, server: grpc.NewServer(agent.ServerOptions(o.Log)...), listener: bufconn.Listen(1 << 20), served: make(chan struct{}),
 	}
 	ag.Register(local.server)
+	loads.Register(local.server)
 	go func() {
 		defer close(local.served)
 		_ = local.server.Serve(local.listener) // ends with Stop
@@ -129,7 +136,7 @@ func (l *localAgents) close(ctx context.Context) error {
 	defer l.mu.Unlock()
 	var errs []error
 	for _, local := range l.agents {
-		errs = append(errs, local.agent.Close(ctx))
+		errs = append(errs, local.loads.Close(ctx), local.agent.Close(ctx))
 		local.server.Stop()
 		<-local.served
 	}

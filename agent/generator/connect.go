@@ -1,0 +1,73 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/loadwire"
+)
+
+// Connect opens the connections of this part for a step.
+func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.ConnectResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin("Connect", pb.LoadState_LOAD_STATE_PREPARED, pb.LoadState_LOAD_STATE_PREPARED, pb.LoadState_LOAD_STATE_CONNECTED); err != nil {
+		return nil, err
+	}
+	state := pb.LoadState_LOAD_STATE_PREPARED
+	defer func() { s.done(state) }()
+	if err := s.issuer.disconnect(); err != nil {
+		s.log.Warn("close the connections of a step that did not run", "error", err)
+	}
+	d, clients, err := s.part.clientsOf(req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	conns, err := d.dial(ctx, min(s.part.share(req.GetStep().GetConnections()), clients))
+	var refused *refusedError
+	switch {
+	case ctx.Err() != nil:
+		if err := closeAll(conns); err != nil {
+			s.log.Warn("close connections that came too late", "error", err)
+		}
+		return nil, status.Errorf(codes.Aborted, "open connections: %v", context.Cause(ctx))
+	case errors.As(err, &refused):
+		return &pb.ConnectResponse{Clients: int32(clients), Refused: &pb.RefusedConnection{
+			Member: int32(refused.member), Text: refused.Error(), Lost: d.gone(ctx, refused.member),
+		}}, nil
+	case err != nil:
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	s.issuer.conns, s.issuer.dialer, s.issuer.next = conns, d, loadwire.StepOf(req.GetStep())
+	s.issuer.clients.Store(int64(clients))
+	state = pb.LoadState_LOAD_STATE_CONNECTED
+	return &pb.ConnectResponse{Connections: int32(len(conns)), Clients: int32(clients)}, nil
+}
+
+// clientsOf checks a step and returns who opens its connections, and how many clients of it
+// this part has.
+func (p *part) clientsOf(req *pb.ConnectRequest) (*dialer, int, error) {
+	step := loadwire.StepOf(req.GetStep())
+	own := p.spec.Part.Count(int64(step.Clients))
+	d, err := newDialer(p, req.GetMembers())
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case step.Check() != nil:
+		return nil, 0, fmt.Errorf("step %d: %w", step.Index, step.Check())
+	case own < 1 || own > maxClients:
+		return nil, 0, fmt.Errorf("step %d: each of %d parts must have 1 to %d clients, got %d clients", step.Index, p.spec.Part.Of, maxClients, step.Clients)
+	case step.Connections < 1:
+		return nil, 0, fmt.Errorf("step %d: connections must be at least 1, got %d", step.Index, step.Connections)
+	}
+	return d, int(own), nil
+}

@@ -1,0 +1,174 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/secret"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Bounds of a request.
+const (
+	maxOwner     = 256  // bytes
+	maxPath      = 4096 // bytes
+	maxEndpoints = 1000
+	maxParts     = 10_000
+	maxClients   = 1 << 20 // of a part
+)
+
+var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
+
+// part is what a generator issues, and to whom. It does not change.
+type part struct {
+	database string
+	driver   database.Driver
+	target   database.Target
+	spec     load.Spec
+	period   time.Duration // of samples
+}
+
+// planned returns the part that a request describes. The error joins all problems of the
+// request; files that it names are not read yet.
+func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error) {
+	p := &part{database: req.GetDatabase(), spec: load.Spec{
+		Seed: req.GetSeed(), FirstKey: req.GetFirstKey(), Part: schedule.Part{Index: int(req.GetPart()), Of: int(req.GetParts())},
+	}}
+	var errs []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(!validRun.MatchString(req.GetRunId()), "run id %q is not 1 to 64 letters, digits, - and _", req.GetRunId())
+	refuse(!printable(req.GetOwner(), maxOwner), "owner is not printable or longer than %d bytes", maxOwner)
+	refuse(req.GetParts() < 1 || req.GetParts() > maxParts, "parts must be from 1 to %d, got %d", maxParts, req.GetParts())
+	refuse(req.GetMaxBytes() < 0, "the largest request must be at least 0 bytes, got %d", req.GetMaxBytes())
+	if entry, err := registry.Get(req.GetDatabase()); err != nil {
+		errs = append(errs, err)
+	} else {
+		p.driver = entry.New()
+		errs = append(errs, decodeOptions(req.GetOptions(), p.driver))
+	}
+	var err error
+	if p.spec.Load, err = decodeLoad(req.GetLoad()); err == nil {
+		err = p.spec.CheckPart()
+	}
+	errs = append(errs, err)
+	p.period, err = sysmetrics.Period(req.GetSamplePeriodNs())
+	errs = append(errs, err, p.setTarget(req))
+	return p, errors.Join(errs...)
+}
+
+// decodeOptions decodes the options of a driver as control does.
+func decodeOptions(data []byte, driver database.Driver) error {
+	if err := database.DecodeOptions(data, driver); err != nil {
+		return err
+	}
+	if v, ok := driver.(database.Validator); ok {
+		return v.Validate(database.HostFacts{})
+	}
+	return nil
+}
+
+// decodeLoad decodes a load strictly: a parameter that is not known here would be issued
+// differently.
+func decodeLoad(data []byte) (l workload.Load, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return l, fmt.Errorf("decode load: %w", err)
+	}
+	return l, nil
+}
+
+// setTarget sets where the clients' requests go, without credentials.
+func (p *part) setTarget(req *pb.PrepareRequest) error {
+	p.target = database.Target{Prefer: -1, Endpoints: req.GetEndpoints(), Prefix: req.GetPrefix(), MaxBytes: int(req.GetMaxBytes())}
+	if n := len(req.GetEndpoints()); n < 1 || n > maxEndpoints {
+		return fmt.Errorf("endpoints must be from 1 to %d, got %d", maxEndpoints, n)
+	}
+	for _, e := range req.GetEndpoints() {
+		if _, _, err := net.SplitHostPort(e); err != nil {
+			return fmt.Errorf("an endpoint must be HOST:PORT: %w", err)
+		}
+	}
+	return nil
+}
+
+// readCredentials reads the files and the password that the request names, on this
+// machine. The error joins all problems, and holds no part of a password.
+func (p *part) readCredentials(req *pb.PrepareRequest) error {
+	var errs []error
+	if t := req.GetTls(); t != nil {
+		p.target.TLS = &database.TLS{CA: t.GetCa(), Cert: t.GetCert(), Key: t.GetKey()}
+		plain := errors.Join(checkPath("tls ca", t.GetCa()), checkPath("tls cert", t.GetCert()), checkPath("tls key", t.GetKey()))
+		if plain == nil {
+			_, plain = p.target.TLS.Config()
+		}
+		errs = append(errs, plain)
+	}
+	if a := req.GetAuth(); a != nil {
+		err := checkPath("auth password file", a.GetPasswordFile())
+		password := ""
+		if err == nil {
+			password, err = secret.Password(a.GetPasswordFile(), a.GetPasswordEnv())
+		}
+		p.target.Auth = &database.Auth{User: a.GetUser(), Password: password}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("credentials on the generator's machine: %w", err)
+	}
+	return nil
+}
+
+// checkPath refuses a path that is neither empty nor plain and absolute.
+func checkPath(name, path string) error {
+	if path == "" || printable(path, maxPath) && filepath.IsAbs(path) && filepath.Clean(path) == path {
+		return nil
+	}
+	return fmt.Errorf("%s must be a plain absolute path on the generator's machine, got %q", name, path)
+}
+
+// printable reports whether text is at most that many bytes of printable UTF-8.
+func printable(text string, limit int) bool {
+	return len(text) <= limit && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// share is how many of the clients or connections of the whole are of this part, at least
+// one.
+func (p *part) share(n int32) int { return max(int(p.spec.Part.Count(int64(n))), 1) }
+
+// own is the load that this part has for itself, as a self-check needs it.
+func (p *part) own() workload.Load {
+	l := p.spec.Load
+	of := float64(max(p.spec.Part.Of, 1))
+	steps := l.Stretches()
+	for i := range steps {
+		s := &steps[i]
+		s.Clients, s.Rate, s.RateEnd = p.share(int32(s.Clients)), s.Rate/of, s.RateEnd/of
+		s.Connections = min(p.share(int32(s.Connections)), s.Clients)
+	}
+	if len(l.Steps) > 0 {
+		l.Steps = steps
+		return l
+	}
+	l.Clients, l.Connections, l.Rate, l.RateEnd = steps[0].Clients, steps[0].Connections, steps[0].Rate, steps[0].RateEnd
+	return l
+}

@@ -1,0 +1,97 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+)
+
+// Preload writes this part of the keys that exist before the load.
+func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServer[pb.PreloadProgress]) error {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return err
+	}
+	if c := req.GetClients(); c < 1 || c > maxClients || req.GetConnections() < 1 || req.GetConnections() > c || req.GetPerRequest() < 0 {
+		return status.Errorf(codes.InvalidArgument, "a preload must have 1 to %d clients and a connection for each at most, got %d and %d, %d keys in a request",
+			maxClients, c, req.GetConnections(), req.GetPerRequest())
+	}
+	if err := s.begin("Preload", pb.LoadState_LOAD_STATE_PRELOADING, pb.LoadState_LOAD_STATE_PREPARED); err != nil {
+		return err
+	}
+	d, err := newDialer(s.part, req.GetMembers())
+	if err != nil {
+		s.done(pb.LoadState_LOAD_STATE_PREPARED)
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return relay(stream.Context(), s, stream.Send, func(out *outbox[pb.PreloadProgress]) error {
+		p := &written{out: out}
+		err := s.part.preload(s.issuing, d, req, p)
+		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns of the end
+		if err != nil {
+			if cause := context.Cause(s.issuing); cause != nil {
+				return status.Errorf(codes.Aborted, "write keys before the load: %v", cause)
+			}
+			return status.Error(codes.Unavailable, err.Error())
+		}
+		out.last(&pb.PreloadProgress{Keys: p.keys})
+		return nil
+	})
+}
+
+// preload writes the keys of a part, one or many in a request.
+func (p *part) preload(ctx context.Context, d *dialer, req *pb.PreloadRequest, progress *written) (err error) {
+	n := p.spec.Existing()
+	if n == 0 {
+		return nil
+	}
+	if req.GetPerRequest() > 1 {
+		bulker, ok := p.driver.(database.Bulker)
+		if !ok {
+			return errors.New("clients of " + p.database + " can't write many keys in a request")
+		}
+		conns, err := d.bulk(ctx, bulker, p.share(req.GetConnections()))
+		if err != nil {
+			return err
+		}
+		return errors.Join(load.PreloadBulk(ctx, p.spec, int(req.GetPerRequest()), conns, progress.reach), closeBulks(conns))
+	}
+	clients := int(req.GetClients())
+	conns, err := d.dial(ctx, min(p.share(req.GetConnections()), p.share(req.GetClients())))
+	if err != nil {
+		return err
+	}
+	spec := p.spec
+	spec.Keys = max(spec.Keys, spec.Load.Preload)
+	err = load.Preload(ctx, spec, clients, conns, func(now load.Progress) { progress.reach(now.Done) })
+	return errors.Join(err, closeAll(conns))
+}
+
+// written reports how many keys are written, once a second at most.
+type written struct {
+	out *outbox[pb.PreloadProgress]
+
+	mu   sync.Mutex // guards the fields below
+	keys int64
+	sent time.Time
+}
+
+// reach notes that so many keys are written. It is safe for concurrent use.
+func (w *written) reach(keys int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keys = max(w.keys, keys)
+	if time.Since(w.sent) >= time.Second {
+		w.sent = time.Now()
+		w.out.offer(&pb.PreloadProgress{Keys: w.keys})
+	}
+}

@@ -1,0 +1,91 @@
+package generator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/selfcheck"
+)
+
+// Prepare opens a session. It is refused while another run has one.
+func (v service) Prepare(ctx context.Context, req *pb.PrepareRequest) (*pb.PrepareResponse, error) {
+	s := v.server
+	if !s.opts.Allowed {
+		return nil, errNotAllowed
+	}
+	if req.GetVersion() != s.opts.Version {
+		return nil, status.Errorf(codes.FailedPrecondition, "this generator is dbtester %s, control is %s: all parts of a load must be of one version", s.opts.Version, req.GetVersion())
+	}
+	p, err := planned(s.opts.Registry, req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	for {
+		opened, old, err := s.open(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		if opened != nil {
+			return opened.prepare(ctx, p, req)
+		}
+		if err := old.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// prepare reads and finds what the part needs on this machine. The session ends if that
+// fails.
+func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) (resp *pb.PrepareResponse, err error) {
+	defer func() {
+		if err != nil {
+			s.end(fmt.Errorf("prepare: %w", err))
+		}
+		s.done(pb.LoadState_LOAD_STATE_PREPARED)
+	}()
+	if err := p.readCredentials(req); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	}
+	s.part = p
+	if s.issuer.samples, err = newSamples(s.server.opts, p, s.issuer.clients.Load); err != nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "sample the generator's machine: %v", err)
+	}
+	resp = &pb.PrepareResponse{Version: s.server.opts.Version, LeaseNs: int64(s.server.opts.Lease)}
+	resp.Host, resp.Member = s.server.opts.Machine()
+	if req.GetSelfCheck() {
+		resp.SelfCheck, err = s.selfCheck(ctx)
+	}
+	return resp, err
+}
+
+// selfCheck measures what this machine adds to the latencies of its part. A check that
+// fails says why in its result.
+func (s *session) selfCheck(ctx context.Context) ([]byte, error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	check := &results.LoadCheck{Unavailable: "this generator has no server to check itself against"}
+	if len(s.server.opts.Mirror) > 0 {
+		var err error
+		check, err = selfcheck.CheckLoad(ctx, selfcheck.LoadOptions{
+			Server: s.server.opts.Mirror, Database: s.part.database, Driver: s.part.driver, Load: s.part.own(), Seed: s.part.spec.Seed,
+			Secured: s.part.target.TLS != nil || s.part.target.Auth != nil,
+		})
+		switch {
+		case ctx.Err() != nil:
+			return nil, status.Errorf(codes.Aborted, "self-check: %v", context.Cause(ctx))
+		case err != nil:
+			check = &results.LoadCheck{Unavailable: "the check failed: " + err.Error()}
+		}
+	}
+	data, err := json.Marshal(check)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "encode the self-check: %v", err)
+	}
+	return data, nil
+}

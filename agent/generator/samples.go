@@ -1,0 +1,84 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sysmetrics"
+)
+
+// samples samples this process and its machine while steps run, and sends the lines of the
+// file that control has of its own machine.
+type samples struct {
+	dir     string // holds the file
+	sampler *sysmetrics.Sampler
+	writer  *results.SampleWriter
+	file    *os.File // read behind the writer
+	out     *outbox[pb.RunResponse]
+}
+
+// newSamples finds what to sample for a part. Clients returns how many clients it has.
+func newSamples(o Options, p *part, clients func() int64) (made *samples, err error) {
+	dir, err := os.MkdirTemp("", "dbtester-generator-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder: %w", err)
+	}
+	s := &samples{dir: dir}
+	defer func() {
+		if err != nil {
+			made, err = nil, errors.Join(err, s.close())
+		}
+	}()
+	first, _, _ := net.SplitHostPort(p.target.Endpoints[0]) // was checked
+	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
+		PIDs: func() []int { return []int{os.Getpid()} }, Dir: dir, Device: o.Device, Interface: o.Interface,
+		Addr: first, Clients: clients, // the interface that leads there
+		Period: p.period,
+	})
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, results.FileClient)
+	if s.writer, err = results.NewSampleWriter(path); err != nil {
+		return nil, err
+	}
+	s.file, err = os.Open(path)
+	return s, err
+}
+
+// run samples until ctx ends.
+func (s *samples) run(ctx context.Context, out *outbox[pb.RunResponse]) error {
+	s.out = out
+	return s.sampler.Run(ctx, s)
+}
+
+// Write sends the lines of one sample.
+func (s *samples) Write(r results.Sample) error {
+	if err := s.writer.Write(r); err != nil {
+		return err
+	}
+	lines, err := io.ReadAll(s.file)
+	if err != nil {
+		return fmt.Errorf("read samples: %w", err)
+	}
+	return s.out.put(&pb.RunResponse{Record: &pb.RunResponse_Samples{Samples: lines}})
+}
+
+// close removes what was written.
+func (s *samples) close() error {
+	var errs []error
+	if s.writer != nil {
+		errs = append(errs, s.writer.Close())
+	}
+	if s.file != nil {
+		errs = append(errs, s.file.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+}

@@ -1,0 +1,188 @@
+// Package generator issues one part of a load on an agent's machine, asked over gRPC: it
+// is prepared for one run, writes its keys, runs its part of each step, and streams the
+// records.
+//
+// A generator keeps no state outside its [Server] value, so several can live in one
+// process.
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// DefaultLease is how long a session lives without a verb of its run.
+const DefaultLease = 15 * time.Second
+
+// Options are the inputs of a generator. They do not change after [New].
+type Options struct {
+	// Registry holds the databases that this generator can be a client of.
+	Registry *database.Registry
+	// Allowed lets loads be issued; without it every verb is refused.
+	Allowed bool
+	// Lease is how long a session lives without a verb of its run; 0 is [DefaultLease].
+	Lease time.Duration
+	// Version is that of this program. Runs of another version are refused.
+	Version string
+	// Mirror is the command line that runs dbtester selfcheck mirror; without one there are
+	// no self-checks.
+	Mirror []string
+	// Device and Interface are sampled; "" finds the interface that leads to the first
+	// member, and the device of temporary files.
+	Device, Interface string
+	// Machine describes this machine, and reports whether a database's member has a session
+	// on its agent; nil means that neither is known.
+	Machine func() (host *pb.Host, member bool)
+	// Log takes events that no verb asked for; nil discards them.
+	Log *slog.Logger
+}
+
+// Server keeps at most one session. All methods are safe for concurrent use.
+type Server struct {
+	opts Options
+
+	// ctx ends with Close; every session's context is a child of it.
+	ctx context.Context
+	end context.CancelCauseFunc
+	wg  sync.WaitGroup // the goroutines of sessions
+
+	// mu guards the fields below, and session.now. It is never held while waiting.
+	mu      sync.Mutex
+	session *session // nil while the generator is free
+	closed  bool
+}
+
+// New returns a generator without a session.
+func New(opts Options) (*Server, error) {
+	if opts.Registry == nil {
+		return nil, errors.New("a generator needs a registry of databases")
+	}
+	if opts.Lease == 0 {
+		opts.Lease = DefaultLease
+	}
+	if opts.Machine == nil {
+		opts.Machine = func() (*pb.Host, bool) { return &pb.Host{}, false }
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	return s, nil
+}
+
+// Register adds the generator's service to a server, whose options must turn a panic in a
+// verb into an error.
+func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterGeneratorServer(r, service{server: s}) }
+
+// errClosed ends the session of a generator that is closed.
+var errClosed = errors.New("the agent is closing")
+
+// Close ends the session and waits until its connections are closed. If ctx ends first,
+// Close returns its error, and may be called again.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(errClosed)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.wg.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("close generator: %w", ctx.Err())
+	}
+}
+
+// service is the generator's verbs, in the files named for them.
+type service struct {
+	pb.UnimplementedGeneratorServer
+	server *Server
+}
+
+var _ pb.GeneratorServer = service{}
+
+// errNotAllowed refuses every verb of an agent that was not asked to issue loads.
+var errNotAllowed = status.Error(codes.PermissionDenied, "this agent does not issue loads: start it with dbtester agent --allow-load")
+
+// errFree is that no session is open.
+var errFree = status.Error(codes.FailedPrecondition, "no load is prepared on this generator")
+
+// own returns the session of a run and renews its lease. The error is why the run has
+// none.
+func (s *Server) own(run string) (*session, error) {
+	if !s.opts.Allowed {
+		return nil, errNotAllowed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.session
+	switch {
+	case o == nil:
+		return nil, errFree
+	case o.run != run:
+		return nil, o.refusal(codes.PermissionDenied)
+	case o.ctx.Err() != nil:
+		return nil, o.over()
+	}
+	o.now.alive = time.Now()
+	return o, nil
+}
+
+// GeneratorHeartbeat renews the lease and stamps the time.
+func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbeatRequest) (*pb.GeneratorHeartbeatResponse, error) {
+	received := time.Now()
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	s.lose(req.GetLostMembers())
+	resp := &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: received.UnixNano(), State: s.state()}
+	// The clock may be set meanwhile: both stamps must be of one clock.
+	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))
+	return resp, nil
+}
+
+// StopLoad has nothing more issued.
+func (v service) StopLoad(_ context.Context, req *pb.StopLoadRequest) (*pb.StopLoadResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	s.stopIssuing()
+	return &pb.StopLoadResponse{}, nil
+}
+
+// CloseLoad ends the session.
+func (v service) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest) (*pb.CloseLoadResponse, error) {
+	if !v.server.opts.Allowed {
+		return nil, errNotAllowed
+	}
+	v.server.mu.Lock()
+	s := v.server.session
+	var err error
+	if s != nil && s.run != req.GetRunId() {
+		err = s.refusal(codes.PermissionDenied)
+	}
+	v.server.mu.Unlock()
+	if s == nil || err != nil {
+		return &pb.CloseLoadResponse{}, err
+	}
+	s.end(errAsked)
+	return &pb.CloseLoadResponse{}, s.wait(ctx)
+}

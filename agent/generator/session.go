@@ -1,0 +1,244 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// Why a session ended, or its load.
+var (
+	errAsked    = errors.New("control closed it")
+	errReplaced = errors.New("its run prepared another load")
+	errLease    = errors.New("its lease expired: control was silent")
+	errLost     = errors.New("control's stream was lost")
+	errNotTaken = errors.New("control did not take the records in time")
+	errStopped  = errors.New("control stopped the load")
+)
+
+// session is one part of one load. Its own goroutine, live, ends it.
+type session struct {
+	server *Server
+	log    *slog.Logger
+	run    string
+	owner  string
+	since  time.Time
+
+	// ctx ends when the session is to end, and issuing, its child, when nothing more is to
+	// be issued. Their causes are why.
+	ctx     context.Context
+	end     context.CancelCauseFunc
+	issuing context.Context
+	stop    context.CancelCauseFunc
+	work    sync.WaitGroup // verbs that use what is freed at the end
+	gone    chan struct{}  // closed once all is freed
+	lost    atomic.Pointer[[]int32]
+
+	// part is set before any verb but Prepare is let in. issuer is used by one verb at a
+	// time.
+	part   *part
+	issuer issuer
+
+	now sessionState
+}
+
+// sessionState is the part of a session that changes, guarded by server.mu.
+type sessionState struct {
+	alive time.Time // the last verb of its run
+	state pb.LoadState
+	busy  string // the verb that uses the session, "" if none does
+}
+
+// open opens the session of a run, with Prepare using it, or returns one to end first.
+func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old *session, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.session
+	switch {
+	case ctx.Err() != nil: // its control may have sent the end already
+		return nil, nil, status.FromContextError(ctx.Err()).Err()
+	case s.closed:
+		return nil, nil, status.Error(codes.Unavailable, errClosed.Error())
+	case o != nil && o.ctx.Err() != nil:
+		return nil, o, nil
+	case o != nil && o.run != req.GetRunId():
+		return nil, nil, o.refusal(codes.FailedPrecondition)
+	case o != nil && o.now.state == pb.LoadState_LOAD_STATE_RUNNING:
+		return nil, nil, status.Error(codes.FailedPrecondition, "a step of this run is running: stop it first")
+	case o != nil:
+		o.end(errReplaced)
+		return nil, o, nil
+	}
+	now := time.Now()
+	o = &session{
+		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), run: req.GetRunId(), owner: req.GetOwner(), since: now, gone: make(chan struct{}),
+		now: sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: "Prepare"},
+	}
+	o.ctx, o.end = context.WithCancelCause(s.ctx)
+	o.issuing, o.stop = context.WithCancelCause(o.ctx)
+	o.work.Add(1)
+	s.session = o
+	s.wg.Go(o.live)
+	o.log.Info("a load is prepared", "owner", o.owner)
+	return o, nil, nil
+}
+
+// live waits for the end of the session and frees what it has.
+func (s *session) live() {
+	s.watchLease()
+	_ = s.state() // takes the lock: a verb that was let in before has counted itself then
+	s.work.Wait()
+	if err := s.issuer.close(); err != nil {
+		s.log.Warn("close the connections of a load", "error", err)
+	}
+	s.log.Info("the session of a load ended", "reason", context.Cause(s.ctx))
+	s.server.mu.Lock()
+	s.server.session = nil
+	s.server.mu.Unlock()
+	close(s.gone)
+}
+
+// watchLease ends the session when its control has been silent for the lease, and returns
+// when the session is to end.
+func (s *session) watchLease() {
+	timer := time.NewTimer(s.server.opts.Lease)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.server.mu.Lock()
+		left := s.server.opts.Lease - time.Since(s.now.alive)
+		if left <= 0 {
+			s.end(errLease) // under the lock: no verb can come between
+		}
+		s.server.mu.Unlock()
+		timer.Reset(max(left, 0))
+	}
+}
+
+// begin lets a verb use the session, in one of some states, and sets its state meanwhile.
+// The verb calls done at its end.
+func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	switch {
+	case s.ctx.Err() != nil:
+		return s.over()
+	case s.now.busy != "":
+		return status.Errorf(codes.FailedPrecondition, "%s: the generator is busy with %s", verb, s.now.busy)
+	case !slices.Contains(from, s.now.state):
+		return status.Errorf(codes.FailedPrecondition, "%s: the load is %s", verb, stateWord(s.now.state))
+	}
+	s.now.busy, s.now.state = verb, state
+	s.work.Add(1)
+	return nil
+}
+
+// done ends the use of the session by a verb.
+func (s *session) done(state pb.LoadState) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.now.busy = ""
+	if s.now.state != pb.LoadState_LOAD_STATE_STOPPED {
+		s.now.state = state
+	}
+	s.work.Done()
+}
+
+func (s *session) state() pb.LoadState {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return s.now.state
+}
+
+// stopIssuing ends the load, and leaves the session.
+func (s *session) stopIssuing() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.now.state = pb.LoadState_LOAD_STATE_STOPPED
+	s.stop(errStopped)
+}
+
+// wait waits until all is freed.
+func (s *session) wait(ctx context.Context) error {
+	select {
+	case <-s.gone:
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// within returns a context that ends with a call, and when nothing more is to be issued.
+func (s *session) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.issuing, func() { cancel(context.Cause(s.issuing)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// lose notes which members are lost.
+func (s *session) lose(members []int32) {
+	list := slices.Clone(members)
+	s.lost.Store(&list)
+}
+
+// allLost reports whether all of some members are lost.
+func (s *session) allLost(members []int) bool {
+	lost := s.lost.Load()
+	if lost == nil {
+		return false
+	}
+	return !slices.ContainsFunc(members, func(m int) bool { return !slices.Contains(*lost, int32(m)) })
+}
+
+// over is the error of verbs of a session that has ended.
+func (s *session) over() error {
+	return status.Errorf(codes.Aborted, "the session of this load is over: %v", context.Cause(s.ctx))
+}
+
+// refusal is the error for another run: it names the owner. server.mu is held.
+func (s *session) refusal(code codes.Code) error {
+	text := fmt.Sprintf("the generator belongs to %s (run %s) since %s, last heard from %s ago",
+		s.owner, pb.RunHash(s.run), s.since.UTC().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
+	st, err := status.New(code, text).WithDetails(&pb.Owner{
+		RunHash: pb.RunHash(s.run), Name: s.owner, SinceUnixNs: s.since.UnixNano(), LastHeartbeatUnixNs: s.now.alive.UnixNano(),
+	})
+	if err != nil {
+		return status.Error(code, text)
+	}
+	return st.Err()
+}
+
+// stateWord is the word for a state in errors.
+func stateWord(state pb.LoadState) string {
+	switch state {
+	case pb.LoadState_LOAD_STATE_PREPARED:
+		return "prepared, and no connections are open"
+	case pb.LoadState_LOAD_STATE_PRELOADING:
+		return "writing its keys"
+	case pb.LoadState_LOAD_STATE_CONNECTED:
+		return "connected"
+	case pb.LoadState_LOAD_STATE_RUNNING:
+		return "running"
+	case pb.LoadState_LOAD_STATE_STOPPED:
+		return "stopped"
+	default:
+		return "in no known state"
+	}
+}
