@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house release release-check vulnerabilities vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -78,6 +78,9 @@ classic: ## every classic file from control to a README with remote images, with
 
 house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
 	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)
+
+picture: ## draw docs/architecture.svg again
+	$(GO) run ./tools/picture
 
 release: tools-build vulnerabilities ## archives of static binaries for Linux with bills of materials and checksums: bin/release
 	GO='$(GO)' TAGS='$(TAGS)' scripts/release.sh

@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"analyze/packed":            {"pkg/metric", "pkg/results"},
 	"analyze/run":               {"analyze/packed", "analyze/stationary", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
 	"analyze/index":             {"pkg/plaintext", "pkg/regularfile", "pkg/wholefile"},
+	"analyze/submission":        {"analyze/run", "pkg/linefile", "pkg/logfile", "pkg/logrule", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"analyze/trials":            {"analyze/run", "pkg/results"},
 	"analyze/curve":             {"analyze/run", "analyze/table", "analyze/trials", "pkg/plaintext", "pkg/workload"},
 	"analyze/choose":            {"analyze/run", "analyze/table", "analyze/trials", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},

@@ -5,8 +5,8 @@
 # members-on-one-processor has its members on the first processor and its clients on the second.
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
-# --reports runs nothing, and makes the reports of the published records again; comparisons
-# have none, and stay as they are.
+# --reports runs nothing, and makes the reports of the published records again, those that
+# were submitted without an experiment included; comparisons have none, and stay as they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
@@ -114,6 +114,7 @@ report() {
 	mkdir -p "$copy"
 	cp -r "$out/records" "$copy/records"
 	for packed in "$copy"/records/*/*.tar.gz; do
+		test -e "$packed" || continue # a record that was submitted
 		tar -C "$(dirname "$packed")" -xzf "$packed"
 		rm "$packed"
 	done
@@ -130,8 +131,10 @@ if test "${1-}" = --reports; then
 	shift
 fi
 if test $# = 0; then
-	for experiment in test-results/*/experiment.yaml test-results/*/a.yaml; do
-		set -- "$@" "$(basename "$(dirname "$experiment")")"
+	sources=(test-results/*/experiment.yaml test-results/*/a.yaml)
+	test $make = publish || sources=(test-results/*/records)
+	for source in "${sources[@]}"; do
+		set -- "$@" "$(basename "$(dirname "$source")")"
 	done
 fi
 for name; do

@@ -1,6 +1,8 @@
 // Package index lists the reports below a folder on one page and in a README: when each
-// was run, what ran, where, and its verdict. It reads the JSON file of each report and
-// nothing else.
+// was run, what ran, where, and its verdict. Reports of separate machines, and of members
+// and clients that shared one, have lists of their own, because their numbers cannot be
+// compared; lists are in the order of time and never of numbers. It reads the JSON file of
+// each report and nothing else.
 package index
 
 import (
@@ -50,6 +52,8 @@ type Entry struct {
 	Databases, Machines, Tools []string
 	Verdict, Trust             string
 	Valid                      bool
+	// Placement is where clients and members ran.
+	Placement Placement
 	// Link is the address of the report, relative to the index.
 	Link string
 }
@@ -72,10 +76,8 @@ type report struct {
 		Tool     struct {
 			Version string `json:"version"`
 		} `json:"tool"`
-		Client  host `json:"client"`
-		Members []struct {
-			Host host `json:"host"`
-		} `json:"members"`
+		Client  host     `json:"client"`
+		Members []member `json:"members"`
 	} `json:"runs"`
 	Table struct {
 		Columns []struct {
@@ -84,10 +86,16 @@ type report struct {
 	} `json:"table"`
 }
 
+type member struct {
+	Host host `json:"host"`
+}
+
 type host struct {
 	Name     string `json:"name"`
 	CPUs     int    `json:"cpus"`
 	CPUModel string `json:"cpu_model"`
+	// BootID is equal for hosts that are one machine, "" if it was not recorded.
+	BootID string `json:"boot_id"`
 }
 
 // mostBytes bounds a report's JSON file.
@@ -146,10 +154,14 @@ func read(dir, p string) (Entry, error) {
 		}
 		e.Databases = add(e.Databases, strings.TrimSpace(one.Tag+" "+strings.Join(one.Versions, ", ")))
 		e.Tools = add(e.Tools, one.Tool.Version)
+		e.Placement = e.Placement.with(placementOf(one.Client, one.Members))
 		e.Machines = add(e.Machines, one.Client.text())
 		for _, m := range one.Members {
 			e.Machines = add(e.Machines, m.Host.text())
 		}
+	}
+	if len(r.Runs) == 0 {
+		e.Placement = Unknown
 	}
 	for _, c := range r.Table.Columns {
 		if len(r.Runs) == 0 {
@@ -174,10 +186,10 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-// Markdown returns the list as a table.
+// Markdown returns a table of the entries of each placement, below its heading.
 func Markdown(entries []Entry) string {
 	clean := plaintext.Cell
-	list := func(texts []string) string {
+	cells := func(texts []string) string {
 		var out []string
 		for _, s := range texts {
 			out = append(out, clean(s))
@@ -185,13 +197,18 @@ func Markdown(entries []Entry) string {
 		return strings.Join(out, "<br>")
 	}
 	var b strings.Builder
-	b.WriteString("| result | date (UTC) | databases | machines | dbtester | verdict |\n|---|---|---|---|---|---|\n")
-	for _, e := range entries {
-		name := clean(e.Name())
-		if e.Link != "" {
-			name = "[" + name + "](" + e.Link + ")"
+	for i, l := range listsOf(entries) {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, clean(e.Date), list(e.Databases), list(e.Machines), list(e.Tools), clean(e.Summary()))
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n| result | date (UTC) | databases | machines | dbtester | verdict |\n|---|---|---|---|---|---|\n", l.Title, l.Text)
+		for _, e := range l.Entries {
+			name := clean(e.Name())
+			if e.Link != "" {
+				name = "[" + name + "](" + e.Link + ")"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", name, clean(e.Date), cells(e.Databases), cells(e.Machines), cells(e.Tools), clean(e.Summary()))
+		}
 	}
 	return b.String()
 }
@@ -225,7 +242,7 @@ func HTML(title string, entries []Entry) ([]byte, error) {
 		return nil, fmt.Errorf("read page template: %w", err)
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, map[string]any{"Title": title, "Entries": entries, "Generator": template.HTML(generator)}); err != nil {
+	if err := t.Execute(&b, map[string]any{"Title": title, "Lists": listsOf(entries), "Generator": template.HTML(generator)}); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
 	return []byte(plaintext.Visible(b.String())), nil

@@ -41,8 +41,8 @@ func TestFind(t *testing.T) {
 	}
 	want := []Entry{
 		{Dir: "a b/report", Title: "Write | <b>x</b>", Date: "2026-11-21 22:10", Databases: []string{"etcd 3.7.3", "consul"}, Machines: []string{"2 CPUs Xeon", "8 CPUs Epyc"}, Tools: []string{"v1.2.0"},
-			Verdict: "etcd answered 2.1 times as many writes a second as consul.", Trust: "valid.", Valid: true, Link: "a%20b/report/README.md"},
-		{Dir: "b", Title: "Reads", Databases: []string{"etcd (ran 3.7.3)"}},
+			Verdict: "etcd answered 2.1 times as many writes a second as consul.", Trust: "valid.", Valid: true, Placement: Unknown, Link: "a%20b/report/README.md"},
+		{Dir: "b", Title: "Reads", Databases: []string{"etcd (ran 3.7.3)"}, Placement: Unknown},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +18,27 @@ type reader struct {
 	agents []*command
 }
 
-// TestReadmeRuns runs every command of the README but those that .ci/run does:
-// those of make, and quickstart.
+// TestReadmeRuns runs every command of the README and of docs/commands.md except those
+// that .ci/run does, of make and quickstart, and the download of a release.
 func TestReadmeRuns(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("installs a release of etcd, unless it is in the cache")
 	}
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatalf("read the file: %v", err)
+	var lines []string
+	for _, name := range []string{"README.md", filepath.Join("docs", "commands.md")} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatalf("read the file: %v", err)
+		}
+		lines = append(lines, commandLines(string(text), "sh")...)
 	}
 	r := &reader{place: newPlace(t), hosts: freeHosts(t)}
 	r.twoDatabases()
 	ran := 0
-	for _, line := range commandLines(string(text), "sh") {
+	for _, line := range lines {
 		words := shellWords(line)
-		if len(words) < 2 || words[0] == "make" || words[1] == "quickstart" {
+		if len(words) < 2 || slices.Contains([]string{"make", "curl", "tar"}, words[0]) || words[1] == "quickstart" {
 			continue
 		}
 		if words[0] != "dbtester" {

@@ -193,6 +193,7 @@ func newRoot(a *app) *cobra.Command {
 		newIndex(a),
 		newCompare(a),
 		newUpload(a),
+		newSubmit(a),
 		newInstall(a),
 		newConfig(a),
 		newCerts(a),

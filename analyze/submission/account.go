@@ -1,0 +1,72 @@
+package submission
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// owner is how agents log whose session they opened.
+var owner = regexp.MustCompile(`owner="?([\w.-]+)@([\w.-]+)`)
+
+// account lists what was scrubbed and left out, without any of the names.
+func (p *packer) account() string {
+	var b strings.Builder
+	list := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintf(&b, "\n%s\n", title)
+		for _, line := range lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	b.WriteString("The record of one run of dbtester, scrubbed by dbtester submit. Every number is that of the run.\n")
+	var replaced []string
+	for _, k := range kinds() {
+		if n := p.names.count[k.kind]; n > 0 {
+			replaced = append(replaced, fmt.Sprintf("%d x %s: %s", n, k.noun, span(k.kind, n)))
+		}
+	}
+	list("Replaced, equal ones everywhere by the same word (loopback addresses stay):", replaced)
+	gone := []string{"the arguments of the members' commands; the names of programs stay", "the resolved experiment; the name of its file and a hash stay"}
+	if n := len(p.names.secrets); n > 0 {
+		gone = append(gone, fmt.Sprintf("%d x value that looks like a credential or a drawn id: %s", n, removed))
+	}
+	for _, field := range slices.Sorted(maps.Keys(p.unknown)) {
+		gone = append(gone, "the field "+p.names.word(field)+", which this version does not know")
+	}
+	list("Removed:", gone)
+	reduced := p.reduced
+	if n := len(p.lostLines); n > 0 {
+		reduced = append(slices.Clip(reduced), fmt.Sprintf("%d x line that would not match any more: removed", n))
+	}
+	list("Logs of servers, reduced to what the driver's rules match in a line:", reduced)
+	var out []string
+	for _, file := range slices.Sorted(maps.Keys(p.leftOut)) {
+		out = append(out, file+": "+p.leftOut[file])
+	}
+	list("Left out:", out)
+	texts := func(lines []string) (clean []string) {
+		for _, line := range lines {
+			clean = append(clean, p.names.text(line))
+		}
+		return clean
+	}
+	list("Records that the run lacks:", texts(p.gaps))
+	list("Marks of the run:", texts(p.marks))
+	if len(p.invalid) > 0 {
+		b.WriteString("\nThis run is NOT VALID: its numbers must not be used; the marks that say INVALID are why.\n")
+	}
+	return b.String()
+}
+
+// span names the pseudonyms of a kind.
+func span(k kind, n int) string {
+	if n == 1 {
+		return fmt.Sprintf("%s-1", k)
+	}
+	return fmt.Sprintf("%s-1 to %s-%d", k, k, n)
+}

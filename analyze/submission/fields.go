@@ -1,0 +1,257 @@
+package submission
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// treatment makes a text of the records one that may be published.
+type treatment func(n *names, s string) string
+
+func asWord(n *names, s string) string    { return n.word(s) }
+func asText(n *names, s string) string    { return n.text(s) }
+func asHost(n *names, s string) string    { return n.host(s) }
+func asAddress(n *names, s string) string { return n.address(s) }
+func asMachine(n *names, s string) string { return n.of(kindMachine, s) }
+func asNetwork(n *names, s string) string { return n.of(kindNetwork, s) }
+func asBase(n *names, s string) string    { return n.text(filepath.Base(s)) }
+func asRule(_ *names, s string) string    { return s } // of a driver's own log rules
+
+// asTime keeps times alone.
+func asTime(_ *names, s string) string {
+	if _, err := time.Parse(time.RFC3339Nano, s); err != nil {
+		return removed
+	}
+	return s
+}
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]{8,128}$`)
+
+// asHash keeps hashes and the ids of runs, which are drawn.
+func asHash(_ *names, s string) string {
+	if !hexadecimal.MatchString(s) {
+		return removed
+	}
+	return s
+}
+
+// asDevice keeps names of local devices: others name a machine that has the disk.
+func asDevice(n *names, s string) string {
+	if strings.ContainsAny(s, ":/") {
+		return removed
+	}
+	return n.word(s)
+}
+
+// treatments are those of the text fields of manifests and events, by their name or by the
+// name of what they are in and their own. A field that is not listed is left out, so that
+// nothing is published that nobody has thought of. Numbers and yes or no stay.
+var treatments = fieldsOf(map[string]treatment{
+	"started ended ready load_start load_end start end issue_end from to date time": asTime,
+	"run_id sha256": asHash,
+	"title description text error help note notes exit unavailable jvm prefix os kernel source default":    asText,
+	"mount_options model queue cpu_model value clock_sync time_service":                                    asText,
+	"state database id label tag asked_version built fsync version commit go code kind event command":      asWord,
+	"operation workload key_law arrival backlog read_mode failover law reason unheld compiler key of at":   asWord,
+	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format": asWord,
+	"files file": asWord,
+	"log_rules.pattern log_rules.value log_rules.event log_rules.unit log_rules.help log_times.pattern log_times.layout": asRule,
+	"client.name host.name other_load.host": asHost,
+	"addr agent endpoint listen target":     asAddress,
+	"boot_id":                               asMachine,
+	"net_ns":                                asNetwork,
+	"device":                                asDevice,
+	"value_sizes.file config.path":          asBase,
+})
+
+// fieldsOf lists each name of the keys by itself.
+func fieldsOf(lists map[string]treatment) map[string]treatment {
+	all := map[string]treatment{}
+	for list, t := range lists {
+		for _, name := range strings.Fields(list) {
+			all[name] = t
+		}
+	}
+	return all
+}
+
+// scrubJSON returns a JSON object with its texts treated. It does not keep the order of
+// names.
+func (p *packer) scrubJSON(data []byte) (any, error) {
+	var object map[string]any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // nanoseconds and seeds have more digits than a float
+	if err := d.Decode(&object); err != nil {
+		return nil, err
+	}
+	return p.object("", object), nil
+}
+
+// object treats what an object holds; in is the name of the object.
+func (p *packer) object(in string, o map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range sortedKeys(o) { // pseudonyms are numbered in this order
+		if v, keep := p.field(in, name, o); keep {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// field treats one field of an object; keep is false if it is left out.
+func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
+	v = o[name]
+	switch name {
+	case "config":
+		return p.config(v), true
+	case "argv":
+		return p.programs(v), true
+	case "profiles":
+		return nil, false
+	case "options", "option_texts":
+		return p.free(name, v), true
+	case "files":
+		return p.memberFiles(v), true
+	}
+	if setting, _ := o["name"].(string); in == "changed" && name != "name" && credentialName.MatchString(setting) {
+		text, _ := v.(string)
+		return p.names.secret(text), true
+	}
+	return p.value(in, name, v)
+}
+
+// value treats a value of any type.
+func (p *packer) value(in, name string, v any) (out any, keep bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return p.object(name, v), true
+	case []any:
+		list := make([]any, 0, len(v))
+		for _, one := range v {
+			if treated, keep := p.value(in, name, one); keep {
+				list = append(list, treated)
+			}
+		}
+		return list, true
+	case string:
+		t, known := treatments[in+"."+name]
+		if !known {
+			t, known = treatments[name]
+		}
+		if in == "sha256" { // by the names of tools
+			t, known = asHash, true
+		}
+		if known {
+			return t(p.names, v), true
+		}
+		p.learn(v)
+		if v != "" {
+			p.unknown[strings.TrimPrefix(in+"."+name, ".")] = true
+		}
+		return nil, false
+	}
+	return v, true
+}
+
+// free treats what drivers define: names and texts of any kind.
+func (p *packer) free(name string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for _, key := range sortedKeys(v) {
+			out[key] = p.free(key, v[key])
+		}
+		return out
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = p.free(name, one)
+		}
+		return list
+	case string:
+		if credentialName.MatchString(name) {
+			return p.names.secret(v)
+		}
+		return p.names.text(v)
+	}
+	return v
+}
+
+// config reduces the resolved experiment, which has addresses, paths and users, to the
+// name of its file and a hash, by which trials of one experiment are recognized.
+func (p *packer) config(v any) any {
+	object, _ := v.(map[string]any)
+	data, err := json.Marshal(v)
+	if len(object) == 0 || err != nil {
+		return map[string]any{}
+	}
+	p.learnAll(v)
+	sum := sha256.Sum256(data)
+	out := map[string]any{"sha256": hex.EncodeToString(sum[:])}
+	if file, _ := object["path"].(string); file != "" {
+		out["path"] = asBase(p.names, file)
+	}
+	return out
+}
+
+// programs reduces commands to the names of their programs: arguments have addresses,
+// paths and credentials.
+func (p *packer) programs(v any) any {
+	commands, _ := v.([]any)
+	out := make([]any, 0, len(commands))
+	for _, c := range commands {
+		p.learnAll(c)
+		if words, _ := c.([]any); len(words) > 0 {
+			out = append(out, []any{p.names.text(filepath.Base(fmt.Sprint(words[0])))})
+		}
+	}
+	return out
+}
+
+// memberFiles lists those of a member's files that are packed.
+func (p *packer) memberFiles(v any) any {
+	list, _ := v.([]any)
+	out := []any{}
+	for _, file := range list {
+		if name, _ := file.(string); p.rule(filepath.ToSlash(name)).treat != nil {
+			out = append(out, p.names.word(name))
+		}
+	}
+	return out
+}
+
+// learn looks for names and secrets in a text that is not packed.
+func (p *packer) learn(s string) { p.names.text(s) }
+
+// learnAll does so in all texts of a value.
+func (p *packer) learnAll(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			if text, ok := v[name].(string); ok && credentialName.MatchString(name) && !strings.HasSuffix(name, "_file") && !strings.HasSuffix(name, "_env") {
+				p.names.secret(text)
+			}
+			if text, ok := v[name].(string); ok && name == "user" {
+				p.names.of(kindUser, text)
+			}
+			p.learnAll(v[name])
+		}
+	case []any:
+		for _, one := range v {
+			p.learnAll(one)
+		}
+	case string:
+		p.learn(v)
+	}
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,254 @@
+package submission
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// rule is what happens to a file of a database: treat makes the file that is packed; nil
+// leaves it out, and why is the reason.
+type rule struct {
+	treat func(p *packer, record *results.DatabaseRun, data []byte) ([]byte, error)
+	why   string
+}
+
+// numbered matches the files of members.
+var numbered = regexp.MustCompile(`^\d+-(.+)$`)
+
+// rule returns that of a file by its path below the folder of its database. Files that
+// nobody has thought of are left out.
+func (p *packer) rule(file string) rule {
+	name := path.Base(file)
+	logs := slices.Contains(strings.Split(path.Dir(file), "/"), results.DirLogs)
+	member := ""
+	if m := numbered.FindStringSubmatch(name); m != nil {
+		member = m[1]
+	}
+	switch {
+	case logs && member != "":
+		return rule{treat: (*packer).log}
+	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileClock,
+		results.FileCapacity, results.FileDisk, results.FileClient}, name), member == results.FileServer, member == results.FileDatabase:
+		return rule{treat: (*packer).table}
+	case slices.Contains([]string{results.FileLatency, results.FileTotal, results.FileMembersLatency}, name):
+		return rule{treat: (*packer).histograms}
+	case name == results.FileEvents:
+		return rule{treat: (*packer).events}
+	case member == results.FileAgentLog:
+		return rule{why: "the log of an agent"}
+	case name == results.FileControlLog:
+		return rule{why: "the log of control"}
+	case slices.Contains(strings.Split(file, "/"), results.DirProfiles):
+		return rule{why: "a profile, which has paths"}
+	case strings.HasSuffix(name, "-interpolated.csv"), strings.HasPrefix(name, "client-latency-"):
+		return rule{why: "analyze makes it again"}
+	}
+	return rule{why: "no record that analyze reads"}
+}
+
+// columns are the treatments of columns by their names; the cells of others are texts.
+var columns = map[string]treatment{
+	"BOOT-ID": asMachine, "NETWORK-NAMESPACE": asNetwork, "DEVICE": asDevice, "DATABASE-ENDPOINT": asAddress,
+	"CGROUP":  func(n *names, s string) string { return n.of(kindPath, s) },
+	"PROGRAM": asWord, "STATE": asWord, "INTERFACE": asWord,
+	"phase": asWord, "operation": asWord, "class": asWord, "kind": asWord, "outcome": asWord,
+}
+
+// table treats a CSV file.
+func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+	r := csv.NewReader(bytes.NewReader(data))
+	r.FieldsPerRecord, r.ReuseRecord = -1, true
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	header = slices.Clone(header) // the reader uses its memory again
+	for i, name := range header {
+		if !columnName.MatchString(name) {
+			return nil, fmt.Errorf("column %d has no name of a column", i+1)
+		}
+	}
+	if err := w.Write(header); err != nil {
+		return nil, err
+	}
+	seen := map[string]string{} // texts of the cells that were treated, by column and text
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, cell := range row {
+			if !plain(cell) {
+				row[i] = p.cell(seen, nameOf(header, i), cell)
+			}
+		}
+		if err := w.Write(row); err != nil {
+			return nil, err
+		}
+	}
+	w.Flush()
+	return out.Bytes(), w.Error()
+}
+
+// columnName is what names of columns look like.
+var columnName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
+
+// nameOf is the name of a column, "" for one that has none.
+func nameOf(header []string, i int) string {
+	if i < len(header) {
+		return header[i]
+	}
+	return ""
+}
+
+// cell treats a cell of a column. Cells that were treated before are in seen.
+func (p *packer) cell(seen map[string]string, column, cell string) string {
+	key := column + "\x00" + cell
+	treated, known := seen[key]
+	if !known {
+		treat := columns[column]
+		if treat == nil {
+			treat = asText
+		}
+		treated = treat(p.names, cell)
+		seen[key] = treated
+	}
+	return treated
+}
+
+// histogramLine is a line of a log of histograms.
+var histogramLine = regexp.MustCompile(`^(?:Tag=[A-Za-z0-9:+_-]*,)?[0-9.]+,[0-9.]+,[0-9.]+,[A-Za-z0-9+/=]+$`)
+
+// histograms treats a log of histograms, of which every line has one of three forms.
+func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		text := strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(text, "#"):
+			text = p.names.text(text)
+		case strings.HasPrefix(text, `"StartTimestamp"`), histogramLine.MatchString(text):
+		default:
+			return nil, fmt.Errorf("line %d is no line of a log of histograms", n)
+		}
+		out.WriteString(text + "\n")
+	}
+	return out.Bytes(), nil
+}
+
+// events treats a file of events: a JSON object in each line.
+func (p *packer) events(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		event, err := p.scrubJSON([]byte(line))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		text, err := json.Marshal(event)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	return out.Bytes(), nil
+}
+
+// log reduces the log of a member to what the driver's rules match: reports count these
+// events, and read nothing else of it.
+func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
+	rules, err := compileRules(record.LogRules)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	lines := bufio.NewReaderSize(bytes.NewReader(data), 16<<10) // as logrule reads them
+	for {
+		line, more, err := lines.ReadLine()
+		if errors.Is(err, io.EOF) {
+			return out.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, cut := logfile.ParseCut(line); cut {
+			out.Write(append(slices.Clone(line), '\n'))
+		} else if found := rules.all.Match(line); len(found) > 0 {
+			if reduced := p.names.text(rules.matched(line)); slices.Equal(rules.all.Match([]byte(reduced)), found) {
+				out.WriteString(reduced + "\n")
+			} else {
+				p.lostLines[string(line)] = true
+			}
+		}
+		for more && err == nil { // the rest of a long line
+			_, more, err = lines.ReadLine()
+		}
+	}
+}
+
+// logRules are the rules of a driver, together and their expressions one by one.
+type logRules struct {
+	all   *logrule.Matcher
+	parts [][2]*regexp.Regexp // the pattern and the value, which may be nil
+}
+
+// compileRules leaves out rules that cannot be used, as reports do.
+func compileRules(rules []logrule.Rule) (logRules, error) {
+	var c logRules
+	var good []logrule.Rule
+	for _, r := range rules {
+		if _, err := logrule.Compile([]logrule.Rule{r}, nil); err != nil {
+			continue
+		}
+		good = append(good, r)
+		part := [2]*regexp.Regexp{regexp.MustCompile(r.Pattern)}
+		if r.Value != "" {
+			part[1] = regexp.MustCompile(r.Value)
+		}
+		c.parts = append(c.parts, part)
+	}
+	var err error
+	c.all, err = logrule.Compile(good, nil)
+	return c, err
+}
+
+// matched returns the parts of a line that rules match, and nothing else of it.
+func (c logRules) matched(line []byte) string {
+	var parts []string
+	for _, one := range c.parts {
+		if !one[0].Match(line) {
+			continue
+		}
+		parts = append(parts, string(one[0].Find(line)))
+		if one[1] != nil {
+			if value := one[1].Find(line); value != nil {
+				parts = append(parts, string(value))
+			}
+		}
+	}
+	return strings.Join(slices.Compact(parts), " ")
+}

@@ -1,0 +1,268 @@
+// Package submission packs one recorded run into an archive that may be published:
+// complete, with its marks, and without what names machines, users and networks or looks
+// like a credential. Files and text fields that it does not know are left out.
+//
+// The same run and options give the same bytes. Host names, IP addresses and others become
+// pseudonyms, equal ones everywhere equal, so that a report of the archive has the numbers
+// of the run and still shows which members share a machine.
+package submission
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/wholefile"
+)
+
+// mostBytes bounds a file of a record. Files are treated one by one, in memory.
+const mostBytes = 1 << 30
+
+// FileAccount is the file in the archive that lists what was scrubbed and left out.
+const FileAccount = "SCRUBBED.txt"
+
+// Options are those of [Pack].
+type Options struct {
+	// Run is the result folder; nothing in it is changed.
+	Run string
+	// To is the archive to write, a .tar.gz; an existing file is an error. It is named
+	// after the run if empty, in the working directory.
+	To string
+	// Hosts and Users are further names that may be in texts, such as those of the machine
+	// that packs. Hide are words that the caller wants to be replaced, in any case of
+	// letters.
+	Hosts, Users, Hide []string
+}
+
+// Pseudonym is a name of the records and what stands for it in the archive.
+type Pseudonym struct{ Name, Alias string }
+
+// Packed describes an archive that was written.
+type Packed struct {
+	// File is the archive, Folder the one folder in it.
+	File, Folder string
+	// Account lists what was scrubbed and left out, as the archive has it. It has none of
+	// the names.
+	Account string
+	// Pseudonyms are for the eyes of who packed.
+	Pseudonyms []Pseudonym
+	// Invalid are the marks that make the run invalid; empty for a valid one.
+	Invalid []string
+}
+
+// packer makes the files of one archive. It reads all files twice: the first time to find
+// all names, so that one that is first met in the last file is replaced in the first.
+type packer struct {
+	*checked
+	names *names
+	// unknown are text fields that no treatment is listed for, lostLines lines of logs
+	// that would not match their rules any more.
+	unknown, lostLines map[string]bool
+	// leftOut has the reasons by the paths of files.
+	leftOut map[string]string
+	reduced []string
+}
+
+// Pack checks a run and writes its archive. The error of a run that is not complete, or
+// contradicts itself, names every reason; nothing is written then. A run that is not valid
+// is packed with its marks.
+func Pack(o Options) (*Packed, error) {
+	run, err := check(o.Run)
+	if err != nil {
+		return nil, err
+	}
+	p := &packer{checked: run, names: newNames(), unknown: map[string]bool{}, lostLines: map[string]bool{}, leftOut: map[string]string{}}
+	for _, word := range o.Hide {
+		p.names.of(kindWord, word)
+	}
+	for _, host := range o.Hosts {
+		p.names.host(host)
+	}
+	for _, user := range o.Users {
+		p.names.of(kindUser, user)
+	}
+	if err := p.files(nil); err != nil { // to find the names
+		return nil, err
+	}
+	p.account() // has texts, too
+	packed := &Packed{File: o.To, Folder: p.folderName(), Pseudonyms: p.names.pairs, Invalid: p.invalid}
+	if packed.File == "" {
+		packed.File = packed.Folder + ".tar.gz"
+	}
+	if _, err := os.Lstat(packed.File); err == nil {
+		return nil, fmt.Errorf("write archive %s: %w: remove it, or name another file", packed.File, fs.ErrExist)
+	}
+	err = wholefile.Write(packed.File, func(w io.Writer) error {
+		a := newArchive(w, packed.Folder)
+		if err := p.files(a); err != nil {
+			return err
+		}
+		packed.Account = p.account()
+		return errors.Join(a.add(FileAccount, []byte(packed.Account)), a.close())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write archive: %w", err)
+	}
+	return packed, nil
+}
+
+// folderName is the name of the folder in the archive: the id of the run is drawn and names
+// nobody.
+func (p *packer) folderName() string {
+	id := p.manifest.RunID
+	if !hexadecimal.MatchString(id) {
+		return "run"
+	}
+	return "run-" + id[:min(len(id), 12)]
+}
+
+// files treats the manifest and every file of the databases, and adds them to an archive,
+// which may be nil.
+func (p *packer) files(a *archive) error {
+	p.unknown, p.lostLines, p.leftOut, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil
+	manifest, err := p.scrubManifest()
+	if err != nil {
+		return err
+	}
+	if err := a.add(results.FileManifest, manifest); err != nil {
+		return err
+	}
+	tags := map[string]*results.DatabaseRun{}
+	for _, d := range p.manifest.Databases {
+		if tags[p.names.word(d.Tag)] != nil {
+			return fmt.Errorf("two databases would have the tag %q", p.names.word(d.Tag))
+		}
+		tags[p.names.word(d.Tag)] = d
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		if err := p.database(a, tag, tags[tag]); err != nil {
+			return err
+		}
+	}
+	return p.strangers()
+}
+
+// scrubManifest returns the manifest that is packed.
+func (p *packer) scrubManifest() ([]byte, error) {
+	data, err := regularfile.Read(p.folder.Path(results.FileManifest), mostBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	p.learnHosts()
+	object, err := p.scrubJSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	text, err := json.MarshalIndent(object, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// learnHosts names the machines in the order of the manifest, client first.
+func (p *packer) learnHosts() {
+	p.names.host(p.manifest.Client.Name)
+	for _, d := range p.manifest.Databases {
+		for _, m := range d.Members {
+			if m.Host != nil {
+				p.names.host(m.Host.Name)
+			}
+			p.names.address(m.Addr)
+		}
+	}
+}
+
+// database treats the files of one database.
+func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) error {
+	dir := p.folder.Path(record.Tag)
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		file, err := filepath.Rel(dir, path)
+		if d.Type().IsRegular() {
+			files = append(files, filepath.ToSlash(file))
+		} else {
+			p.leftOut[tag+"/"+p.names.word(filepath.ToSlash(file))] = "no regular file"
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list the records: %w", err)
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		path := tag + "/" + p.names.word(file)
+		r := p.rule(file)
+		if r.treat == nil {
+			p.leftOut[path] = r.why
+			p.learnLog(filepath.Join(dir, file))
+			continue
+		}
+		data, err := regularfile.Read(filepath.Join(dir, file), mostBytes)
+		if err != nil {
+			return fmt.Errorf("read a record: %w", linefile.Bare(err))
+		}
+		treated, err := r.treat(p, record, data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
+		}
+		if filepath.Ext(file) == ".log" {
+			p.reduced = append(p.reduced, fmt.Sprintf("%s: %d of %d lines", path, strings.Count(string(treated), "\n"), strings.Count(string(data), "\n")))
+		}
+		if err := a.add(path, treated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learnLog looks for names in a log of ours that is left out: it has the user and the
+// machine of control.
+func (p *packer) learnLog(path string) {
+	const mostLog = 16 << 20
+	if filepath.Ext(path) != ".log" {
+		return
+	}
+	data, err := regularfile.Read(path, mostLog)
+	if err != nil {
+		return // nothing of it is packed
+	}
+	for _, m := range owner.FindAllStringSubmatch(string(data), -1) {
+		p.names.of(kindUser, m[1])
+		p.names.host(m[2])
+	}
+	p.learn(string(data))
+}
+
+// strangers lists what lies beside the databases' folders.
+func (p *packer) strangers() error {
+	entries, err := os.ReadDir(p.folder.Dir())
+	if err != nil {
+		return fmt.Errorf("list the records: %w", err)
+	}
+	for _, e := range entries {
+		tag := func(d *results.DatabaseRun) bool { return d.Tag == e.Name() }
+		if e.Name() == results.FileManifest || slices.ContainsFunc(p.manifest.Databases, tag) {
+			continue
+		}
+		why := "no record that analyze reads"
+		if e.Name() == results.DirReport {
+			why = "analyze makes it again"
+		}
+		p.leftOut[p.names.word(e.Name())] = why
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/analyze/submission"
+)
+
+type submitFlags struct {
+	to   string
+	hide []string
+}
+
+func newSubmit(a *app) *cobra.Command {
+	var f submitFlags
+	cmd := &cobra.Command{
+		Use:   "submit RUN",
+		Short: "Pack a recorded run to be published, without host names, addresses, users and credentials",
+		Long: `Pack a recorded run to be published, without host names, addresses, users and credentials.
+
+The archive has the records that a report is made of, and SCRUBBED.txt, which lists what
+was replaced and left out. Nothing is sent anywhere, and nothing in RUN is changed. Read
+what is in the archive before you publish it.
+
+A run that is not complete, or whose records contradict each other, is refused. A run that
+is not valid is packed with its marks: exit code 3.`,
+		Example: "  dbtester submit results/my-first-experiment/20260102T150405Z --to my-machines.tar.gz",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.runSubmit(f, args[0]) },
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "archive to write, which must not exist (default: run-ID.tar.gz in the current folder)")
+	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace wherever it stands, such as the name of a project; repeatable")
+	return cmd
+}
+
+func (a *app) runSubmit(f submitFlags, run string) error {
+	if err := checkRuns([]string{run}); err != nil {
+		return err
+	}
+	o := submission.Options{Run: run, To: f.to, Hide: f.hide}
+	// The names of this machine may be in texts. One that is not known is in none.
+	if host, err := os.Hostname(); err == nil {
+		o.Hosts = append(o.Hosts, host)
+	}
+	if me, err := user.Current(); err == nil {
+		o.Users = append(o.Users, me.Username)
+	}
+	packed, err := submission.Pack(o)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.out, packed.Account)
+	if len(packed.Pseudonyms) > 0 {
+		fmt.Fprint(a.out, "\nWhat stands for what, which is not in the archive:\n")
+		for _, p := range packed.Pseudonyms {
+			fmt.Fprintf(a.out, "  %s = %s\n", p.Alias, p.Name)
+		}
+	}
+	fmt.Fprintf(a.out, "\npacked %s into %s: look through it before you publish it\n", relative(run), relative(packed.File))
+	if len(packed.Invalid) > 0 {
+		return &invalidError{packed.Invalid}
+	}
+	return nil
+}
