@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities manifests vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -25,7 +25,7 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 
 # Each process would wait a second for reports of races before it exits: minutes in all.
 test: export GORACE ?= atexit_sleep_ms=50
-test: tools-test vet ## every test, with the race detector; needs what scripts/check-tools.sh names
+test: tools-test vet manifests ## every test, with the race detector; needs what scripts/check-tools.sh names
 	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
 	test -z "$$shared" || $(GO) test -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
@@ -90,6 +90,9 @@ release-check: tools-build ## two builds of a release in two paths have the same
 
 vulnerabilities: ## govulncheck, where its database is reachable
 	GO='$(GO)' TAGS='$(TAGS)' scripts/vulnerabilities.sh
+
+manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes (tools/kube)
+	cd tools/kube && $(GO) test .
 
 vet: ## go vet, of what build compiles
 	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
@@ -30,6 +31,11 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if o.ReadyTimeout == 0 {
 		o.ReadyTimeout = DefaultReadyTimeout
 	}
+	named, err := lookup.Hosts(ctx, o.Experiment, lookup.Options{Resolver: o.Resolver, Wait: o.Wait, Report: func(text string) { o.Report(Update{Text: text}) }})
+	if err != nil {
+		return &Outcome{}, err
+	}
+	o.Experiment = named
 	client, err := sysmetrics.HostFacts()
 	if err != nil {
 		o.Log.Warn("some facts of this machine can't be read", "error", err)

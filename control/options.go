@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -49,6 +50,10 @@ type Options struct {
 	// Report is called with the run's progress, one update at a time; nil discards
 	// it. The run waits for it.
 	Report func(Update)
+	// Resolver is asked for hosts that are DNS names; nil is this machine's. Wait is how
+	// long their addresses may be missing.
+	Resolver lookup.Resolver
+	Wait     time.Duration
 	// ReadyTimeout bounds the wait for a quorum; 0 is [DefaultReadyTimeout].
 	ReadyTimeout time.Duration
 	Log          *slog.Logger

@@ -42,6 +42,7 @@ type controlFlags struct {
 	fullSpeed  bool
 	create     bool // the bucket of the upload
 	link       linkFlags
+	wait       time.Duration // for addresses of hosts
 	requests   int64
 	use        []string // --use-version
 	cpuProfile string
@@ -83,6 +84,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
+	flags.DurationVar(&f.wait, "wait", 0, "how long the addresses of hosts given as dns:NAME may be missing, such as of pods that start")
 	registerCreate(flags, &f.create)
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
@@ -265,7 +267,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e),
+		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

@@ -196,6 +196,7 @@ func newRoot(a *app) *cobra.Command {
 		newSubmit(a),
 		newInstall(a),
 		newConfig(a),
+		newKube(a),
 		newCerts(a),
 		newSelfcheck(a),
 		newDocs(a),

@@ -190,7 +190,7 @@ func TestClassicFile(t *testing.T) {
 	if zoo.ID != "zookeeper__r3_4_9" || zoo.Version != "r3.4.9" || zoo.Tag != "zookeeper-java8" || etcd.Version != "" || etcd.Tag != "etcd-tip-go1.10" {
 		t.Errorf("names: %q %q %q, %q %q", zoo.ID, zoo.Version, zoo.Tag, etcd.Version, etcd.Tag)
 	}
-	wantHosts := []Host{{"10.0.0.1", 3500, map[string]int{"client": 12379, "peer": 2380}}, {"10.0.0.2", 3500, map[string]int{"client": 12379, "peer": 2380}}}
+	wantHosts := []Host{{Addr: "10.0.0.1", AgentPort: 3500, Ports: map[string]int{"client": 12379, "peer": 2380}}, {Addr: "10.0.0.2", AgentPort: 3500, Ports: map[string]int{"client": 12379, "peer": 2380}}}
 	if diff := cmp.Diff(wantHosts, etcd.Hosts); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}

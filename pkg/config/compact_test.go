@@ -117,8 +117,8 @@ func TestCompactFile(t *testing.T) {
 		return map[string]int{"client": client, "peer": peer, "election": election}
 	}
 	wantHosts := []Host{
-		{"10.0.0.1", 4000, ports(2181, 2888, 3888)}, {"10.0.0.2", 4001, ports(2181, 2888, 3888)},
-		{"db3.example.org", 4002, ports(12379, 2888, 4888)}, {"::1", 4003, ports(2181, 2888, 3888)},
+		{Addr: "10.0.0.1", AgentPort: 4000, Ports: ports(2181, 2888, 3888)}, {Addr: "10.0.0.2", AgentPort: 4001, Ports: ports(2181, 2888, 3888)},
+		{Addr: "db3.example.org", AgentPort: 4002, Ports: ports(12379, 2888, 4888)}, {Addr: "::1", AgentPort: 4003, Ports: ports(2181, 2888, 3888)},
 	}
 	if diff := cmp.Diff(wantHosts, zoo.Hosts); diff != "" {
 		t.Errorf("zookeeper's hosts (-want +got):\n%s", diff)
@@ -326,5 +326,55 @@ func TestSetRequests(t *testing.T) {
 	steps := e.Databases[0].Load.Steps
 	if steps[0].Requests != 10_000 || steps[1].Requests != 20_000 || e.Databases[1].Load.Requests != 30_000 {
 		t.Errorf("got %+v and %+v", steps, e.Databases[1].Load)
+	}
+}
+
+// Hosts may be names that are looked up when a run starts.
+func TestHostsByName(t *testing.T) {
+	for _, test := range []struct{ name, file, want string }{
+		{"names", "hosts: ['dns:a-0.agent', 'dns:a-1.agent:3600', {addr: 'dns:a-2.agent'}, 10.0.0.1]\n", "a-0.agent:3500 a-1.agent:3600 a-2.agent:3500 10.0.0.1:3500"},
+		{"mentions", "hosts: ['dns:agent', 'dns:agent']\n", "agent:3500 agent:3500"},
+		{"one for all members", "hosts: ['dns:agent']\nmembers: 3\n", "agent:3500 agent:3500 agent:3500"},
+		{"one member", "hosts: ['dns:agent']\nmembers: 1\n", "agent:3500"},
+		{"a name that stays", "hosts: [a-0.agent, b]\n", "a-0.agent:3500 b:3500"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file := test.file + "databases: {etcd: {version: v3.6.16}}\n"
+			var list []string
+			for _, h := range parse(t, file).Databases[0].Hosts {
+				list = append(list, h.Agent())
+				if named := strings.Contains(h.Addr, "agent") && test.name != "a name that stays"; named != (h.DNS != "") {
+					t.Errorf("%+v: looked up is %v, want %v", h, h.DNS != "", named)
+				}
+			}
+			if got := strings.Join(list, " "); got != test.want {
+				t.Errorf("agents %s, want %s", got, test.want)
+			}
+			wantSameAgain(t, test.name, []byte(file))
+		})
+	}
+	sweep := parse(t, "hosts: ['dns:agent']\nsweep: {members: [1, 3]}\ndatabases: {etcd: {version: v3.6.16}}\n")
+	if len(sweep.Databases) != 2 || len(sweep.Databases[0].Hosts) != 1 || len(sweep.Databases[1].Hosts) != 3 {
+		t.Errorf("a sweep has databases %+v, want one of one member and one of three", sweep.Databases)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "experiment.md"))
+	if err != nil {
+		t.Fatalf("read the page: %v", err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Hosts by name\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	examples := strings.Split(section, "```yaml\n")[1:]
+	for _, example := range examples {
+		example, _, _ = strings.Cut(example, "```")
+		if hosts := parse(t, example+"databases: {etcd: {version: v3.6.16}}\n").Databases[0].Hosts; len(hosts) != 3 || hosts[2].DNS == "" {
+			t.Errorf("hosts %+v, want three names of\n%s", hosts, example)
+		}
+	}
+	if len(examples) != 2 {
+		t.Errorf("%d examples of hosts by name on the page, want 2", len(examples))
+	}
+	_, _, err = Parse("x.yaml", []byte("hosts: ['dns:', 'dns:a b', 'dns:a:0']\ndatabases: {etcd: }\n"), testCatalog())
+	if err == nil || strings.Count(err.Error(), "x.yaml:1:") != 3 {
+		t.Errorf("names that are none: %v, want a problem for each", err)
 	}
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -175,16 +176,22 @@ type Database struct {
 
 // Host is a database machine.
 type Host struct {
-	// Addr is an IP address or a host name.
+	// Addr is an IP address or a host name. Where DNS is set, it is that name until control
+	// has looked it up.
 	Addr string `json:"addr"`
 	// AgentPort is where its agent listens.
 	AgentPort int `json:"agent_port"`
 	// Ports are all ports of the database on this host, by role ("client", "peer").
 	Ports map[string]int `json:"ports,omitempty"`
+	// DNS is the name whose addresses are looked up when a run starts, "" for an Addr that
+	// stays. The mentions of a name stand for its addresses in their order.
+	DNS string `json:"dns,omitempty"`
 }
 
-// Agent is the address of the host's agent.
-func (h Host) Agent() string { return net.JoinHostPort(h.Addr, strconv.Itoa(h.AgentPort)) }
+// Agent is the address of the host's agent: by its name, if it alone has that name.
+func (h Host) Agent() string {
+	return net.JoinHostPort(cmp.Or(h.DNS, h.Addr), strconv.Itoa(h.AgentPort))
+}
 
 // Plot asks for a figure of one column over time.
 type Plot struct {

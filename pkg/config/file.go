@@ -94,7 +94,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
 			Row: row{Name: "hosts",
-				Meaning: "the database machines: an address, an address with its agent's port, or a mapping with the [keys of a host](#keys-of-a-host)"},
+				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [keys of a host](#keys-of-a-host)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[string]{

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -21,7 +22,7 @@ func hostSection() section[hostSpec] {
 	return section[hostSpec]{
 		Fields: []field[hostSpec]{
 			key[hostSpec, string]{
-				Row:  row{Name: "addr", Usually: "required", Meaning: "IP address or host name"},
+				Row:  row{Name: "addr", Usually: "required", Meaning: "IP address or host name; `dns:NAME` is looked up when a run starts"},
 				Kind: yamlfile.TextKind(), At: func(h *hostSpec) *string { return &h.Addr },
 			}.Field(),
 			key[hostSpec, int]{
@@ -91,10 +92,33 @@ func hostList() kind[[]written[hostSpec]] {
 	}
 }
 
+// dnsPrefix begins a host that control looks up.
+const dnsPrefix = "dns:"
+
+// named takes a host that is a DNS name by its prefix.
+func (h *hostSpec) named() {
+	if name, ok := strings.CutPrefix(h.Addr, dnsPrefix); ok {
+		h.Addr, h.DNS = name, name
+	}
+}
+
+// mentions returns one host that is a DNS name as often as a database has members: it
+// stands for all addresses of that name. Other hosts are returned as they are.
+func mentions(hosts []written[hostSpec], members int) []written[hostSpec] {
+	if len(hosts) != 1 || hosts[0].Is.DNS == "" || members < 2 || members > maxMentions {
+		return hosts
+	}
+	return slices.Repeat(hosts, members)
+}
+
+// maxMentions bounds the members that one DNS name stands for.
+const maxMentions = 1000
+
 // readHost reads an address, an address with its agent's port, or a mapping.
 func readHost(r *yamlfile.Reader, key string, node *yamlfile.Node) (written[hostSpec], bool) {
 	if yamlfile.IsMapping(node) {
 		h := hostSection().Read(r, "", "host", node)
+		h.Is.named()
 		return h, h.Has("addr") && yamlfile.CheckAddress(r, "addr", h.NodeOf("addr"), h.Is.Addr)
 	}
 	h := hostSection().None()
@@ -103,8 +127,9 @@ func readHost(r *yamlfile.Reader, key string, node *yamlfile.Node) (written[host
 	if !ok {
 		return h, false
 	}
-	h.Is.Addr = s
-	if addr, port, err := net.SplitHostPort(s); err == nil {
+	name, named := strings.CutPrefix(s, dnsPrefix)
+	h.Is.Addr = name
+	if addr, port, err := net.SplitHostPort(name); err == nil {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
 			r.Errorf(node, "%s: port must be 1 to 65535, got %q", key, port)
@@ -113,8 +138,16 @@ func readHost(r *yamlfile.Reader, key string, node *yamlfile.Node) (written[host
 		h.Is.Addr, h.Is.AgentPort = addr, int(n)
 		h.Give("agent_port", yamlfile.Place{Key: key, At: node})
 	}
+	if named {
+		h.Is.DNS = h.Is.Addr
+	}
 	return h, yamlfile.CheckAddress(r, key, node, h.Is.Addr)
 }
 
 // showHost shows a machine on one line.
-func showHost(h Host) *yamlfile.Node { return hostSection().Show(&hostSpec{Host: h}).Flow() }
+func showHost(h Host) *yamlfile.Node {
+	if h.DNS != "" {
+		h.Addr = dnsPrefix + h.DNS
+	}
+	return hostSection().Show(&hostSpec{Host: h}).Flow()
+}

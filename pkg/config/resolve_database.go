@@ -76,6 +76,11 @@ func (r *databaseResolver) members() []Host {
 	if !own && !r.db.Has("endpoints") {
 		specs, at = r.file.hosts, r.file.hostsAt
 	}
+	members := r.file.members
+	if r.db.Has("members") {
+		members = r.spec.members
+	}
+	specs = mentions(specs, members)
 	specs = specs[:r.size(len(specs))]
 	var hosts []Host
 	for _, h := range specs {
@@ -87,7 +92,7 @@ func (r *databaseResolver) members() []Host {
 	for i, h := range hosts {
 		r.samePorts(specs[i], h)
 		for j, other := range hosts[:i] {
-			if address.Canonical(h.Addr) == address.Canonical(other.Addr) {
+			if mentioned := h.DNS != "" && other.DNS != ""; !mentioned && address.Canonical(h.Addr) == address.Canonical(other.Addr) {
 				r.clash(specs[i].Node, h, other, j)
 			}
 		}
@@ -124,7 +129,7 @@ func isEmpty(node *yamlfile.Node) bool {
 
 // member resolves one machine: its agent's port and every port of the database.
 func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
-	host := Host{Addr: h.Is.Addr, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Ports)}
+	host := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Ports)}
 	if !h.Has("agent_port") {
 		host.AgentPort = r.file.agentPort
 	}

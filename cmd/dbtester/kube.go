@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/kube"
+	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+func newKube(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kube",
+		Short: "Run an experiment in Kubernetes",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newKubeRender(a))
+	return cmd
+}
+
+func newKubeRender(a *app) *cobra.Command {
+	var path string
+	o := kube.Options{Image: "dbtester:" + imageTag(tool().Version)}
+	cmd := &cobra.Command{
+		Use:   "render --config FILE",
+		Short: "Print manifests that run an experiment in Kubernetes, for kubectl apply",
+		Long: `Print manifests that run an experiment in Kubernetes, for kubectl apply.
+
+Each host of the file becomes a pod of a StatefulSet that runs an agent on a disk of its
+own; control runs as a Job that starts when all agents listen. Comments at the top name
+the Secrets that must exist before. A Job that failed with the reason PodFailurePolicy
+recorded a run that is not valid.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.runKubeRender(path, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&path, "config", "c", "", "experiment file, compact or classic")
+	flags.StringVar(&o.Namespace, "namespace", "dbtester", "namespace of all objects, which must exist")
+	flags.StringVar(&o.Image, "image", o.Image, "image of agents and control, with dbtester as its entry point")
+	flags.StringVar(&o.PullPolicy, "pull-policy", "", "when nodes pull the image: Always, IfNotPresent or Never (default: the cluster's)")
+	flags.StringVar(&o.StorageClass, "storage-class", "", "storage class of all claims (default: the cluster's)")
+	flags.StringVar(&o.Disk, "disk", "20Gi", "size of each agent's disk")
+	flags.StringVar(&o.ResultsSize, "results-size", "10Gi", `size of the disk for results; "" for experiments that upload them`)
+	flags.StringVar(&o.Agent.CPUs, "cpus", "2", "processors of each agent with its member, requested and limit")
+	flags.StringVar(&o.Agent.Memory, "memory", "4Gi", "memory of each agent with its member, requested and limit")
+	flags.StringVar(&o.Control.CPUs, "control-cpus", "2", "processors of control, requested and limit")
+	flags.StringVar(&o.Control.Memory, "control-memory", "2Gi", "memory of control, requested and limit")
+	flags.StringArrayVar(&o.AgentFlags, "agent-flag", nil, "one more flag of the agents, such as --agent-flag=--zookeeper-exec=/opt/zookeeper for jars in the image (repeatable)")
+	flags.BoolVar(&o.Insecure, "insecure", false, "agents let in anyone who reaches them, without certificates")
+	flags.BoolVar(&o.Privileged, "privileged", false, "agents of experiments with resources: run as root and privileged, since they make control groups")
+	flags.BoolVar(&o.ShareNodes, "share-nodes", false, "pods may share a node where there are too few: they disturb each other")
+	return cmd
+}
+
+// runKubeRender prints the manifests of an experiment file.
+func (a *app) runKubeRender(path string, o kube.Options) error {
+	e, err := a.readExperiment(path)
+	if err != nil {
+		return err
+	}
+	text, err := regularfile.Read(path, yamlfile.MaxSize)
+	if err != nil {
+		return fmt.Errorf("read experiment file: %w", err)
+	}
+	file, err := kube.File(e, text, o.Namespace)
+	if err != nil {
+		return usageError{err}
+	}
+	// The pods read the file that is printed, so what is printed follows from that.
+	inPods, _, err := config.Parse("the file with pods as hosts", file, control.Catalog(a.registry))
+	if err != nil {
+		return err
+	}
+	manifests, err := kube.Render(inPods, file, o)
+	if err != nil {
+		return usageError{err}
+	}
+	_, err = a.out.Write(manifests)
+	return err
+}
+
+// imageTag is a version as the tag of an image, which has no plus sign.
+func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

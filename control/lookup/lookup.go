@@ -1,0 +1,207 @@
+// Package lookup replaces the hosts of an experiment that are DNS names by their
+// addresses, which are known only where and when the experiment runs.
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// pause is the time between two questions.
+const pause = time.Second
+
+// Resolver answers which addresses a name has; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options are how names are looked up.
+type Options struct {
+	// Resolver is asked; nil is this machine's.
+	Resolver Resolver
+	// Wait is how long addresses may be missing: names are asked for again until then. 0
+	// asks once.
+	Wait time.Duration
+	// Report is called once before the first wait; nil discards the text.
+	Report func(text string)
+}
+
+// Hosts returns the experiment with addresses in place of names. The first mention of a
+// name among the hosts of a database gets its lowest address, the next one the one after
+// it, and so on. A name keeps naming its agent if it has one address only, so that
+// certificates are checked by the name; agents of a name with several addresses are called
+// by these. Of a name with addresses of both families those of IPv4 are taken.
+//
+// The experiment is not changed: the result is a copy, or e itself without names. The error
+// joins those of all names: of one with fewer addresses than mentions, or of one that is
+// mentioned once and has several.
+func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experiment, error) {
+	want := mentions(e)
+	if len(want) == 0 {
+		return e, nil
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	ends := time.Now().Add(o.Wait)
+	for first := true; ; first = false {
+		found, err := ask(ctx, o.Resolver, want)
+		if err == nil {
+			return replace(e, found), nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var missing *missingError
+		if !errors.As(err, &missing) || time.Now().Add(pause).After(ends) {
+			return nil, err
+		}
+		if first && o.Report != nil {
+			o.Report(fmt.Sprintf("wait up to %v for addresses: %v", o.Wait, err))
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// mentions returns how many addresses of each name are needed.
+func mentions(e *config.Experiment) map[string]int {
+	want := map[string]int{}
+	for _, hosts := range lists(e) {
+		counts := map[string]int{}
+		for _, h := range hosts {
+			if h.DNS != "" {
+				counts[h.DNS]++
+			}
+		}
+		for name, n := range counts {
+			want[name] = max(want[name], n)
+		}
+	}
+	return want
+}
+
+// lists are the lists of hosts in an experiment.
+func lists(e *config.Experiment) (all [][]config.Host) {
+	for _, db := range e.Databases {
+		all = append(all, db.Hosts)
+	}
+	return all
+}
+
+// missingError is of a name that has too few addresses yet.
+type missingError struct {
+	name string
+	have []netip.Addr
+	want int
+	err  error // why there are none; nil if there are some
+}
+
+func (e *missingError) Unwrap() error { return e.err }
+
+func (e *missingError) Error() string {
+	switch {
+	case e.err != nil:
+		return fmt.Sprintf("hosts: look up %s: %v", e.name, e.err)
+	case len(e.have) == 0:
+		return fmt.Sprintf("hosts: %s has no address", e.name)
+	}
+	return fmt.Sprintf("hosts: %s has too few addresses: %d of %d (%s)", e.name, len(e.have), e.want, texts(e.have))
+}
+
+// ask returns the addresses of every name, lowest first. If an address is missing, a part
+// of the error is a *missingError, unless more than waiting is needed.
+func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]netip.Addr, error) {
+	found := map[string][]netip.Addr{}
+	var missing, wrong []error
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		all, err := r.LookupNetIP(ctx, "ip", name)
+		all = family(all)
+		switch n := want[name]; {
+		case err != nil || len(all) < n:
+			missing = append(missing, &missingError{name: name, have: all, want: n, err: err})
+		case n == 1 && len(all) > 1:
+			wrong = append(wrong, fmt.Errorf("hosts: %s has %d addresses (%s) and is one host: give members, or the name of one machine", name, len(all), texts(all)))
+		}
+		found[name] = all
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	return found, errors.Join(missing...)
+}
+
+// family returns the addresses of IPv4, or those of IPv6 if there are no others, each once
+// and in order.
+func family(all []netip.Addr) []netip.Addr {
+	var four, six []netip.Addr
+	for _, a := range all {
+		if a = a.Unmap(); a.Is4() {
+			four = append(four, a)
+		} else {
+			six = append(six, a)
+		}
+	}
+	if len(four) == 0 {
+		four = six
+	}
+	slices.SortFunc(four, netip.Addr.Compare)
+	return slices.Compact(four)
+}
+
+func texts(all []netip.Addr) string {
+	var list []string
+	for _, a := range all {
+		list = append(list, a.String())
+	}
+	return strings.Join(list, ", ")
+}
+
+// replace returns a copy of the experiment with addresses in place of names.
+func replace(e *config.Experiment, found map[string][]netip.Addr) *config.Experiment {
+	other := *e
+	other.Databases = slices.Clone(e.Databases)
+	for i := range other.Databases {
+		db := &other.Databases[i]
+		var target string
+		db.Hosts, target = known(db.Hosts, found, db.Load.Target)
+		db.Load.Target = target
+	}
+	return &other
+}
+
+// known returns hosts with addresses, and the target of a load, which may be the name of
+// one of them.
+func known(hosts []config.Host, found map[string][]netip.Addr, target string) ([]config.Host, string) {
+	hosts = slices.Clone(hosts)
+	next := map[string]int{}
+	for i := range hosts {
+		h := &hosts[i]
+		if h.DNS == "" {
+			continue
+		}
+		name := h.DNS
+		h.Addr = found[name][next[name]].String()
+		next[name]++
+		if len(found[name]) > 1 {
+			h.DNS = "" // it does not name this agent alone
+		} else if name == target {
+			target = h.Addr
+		}
+	}
+	return hosts, target
+}

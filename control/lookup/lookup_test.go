@@ -1,0 +1,228 @@
+package lookup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/coreos/dbtester/control/lookup"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// answers is a resolver whose names have addresses from some question on.
+type answers struct {
+	names map[string]string // addresses by name, separated by spaces
+	from  int               // the number of the first question that is answered, from 0
+	asked int
+}
+
+func (a *answers) LookupNetIP(_ context.Context, _, host string) (list []netip.Addr, err error) {
+	text, ok := a.names[host]
+	if a.asked++; a.asked <= a.from || !ok {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	for _, s := range strings.Fields(text) {
+		list = append(list, netip.MustParseAddr(s))
+	}
+	return list, nil
+}
+
+// experiment has databases with hosts, which are names if they hold a letter.
+func experiment(databases ...[]string) *config.Experiment {
+	e := &config.Experiment{}
+	for _, hosts := range databases {
+		var db config.Database
+		for _, h := range hosts {
+			host := config.Host{Addr: h, AgentPort: 3500}
+			if strings.ContainsAny(h, "abcdefghijklmnopqrstuvwxyz") {
+				host.DNS = h
+			}
+			db.Hosts = append(db.Hosts, host)
+		}
+		e.Databases = append(e.Databases, db)
+	}
+	return e
+}
+
+// written are the members and agents of an experiment, by database.
+func written(e *config.Experiment) string {
+	var all []string
+	for _, db := range e.Databases {
+		var list []string
+		for _, h := range db.Hosts {
+			list = append(list, h.Addr+"="+h.Agent())
+		}
+		all = append(all, strings.Join(list, " "))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestHosts(t *testing.T) {
+	names := map[string]string{
+		"a-0.agent": "10.0.0.9", "a-1.agent": "10.0.0.4", "agent": "10.0.0.30 10.0.0.4 10.0.0.9", "both": "fd00::1 10.0.0.7", "six": "fd00::2 fd00::1", "twice": "10.0.0.8 10.0.0.8",
+	}
+	for _, test := range []struct {
+		name string
+		e    *config.Experiment
+		want string
+	}{
+		{"names of one machine keep their order", experiment([]string{"a-0.agent", "a-1.agent"}), "10.0.0.9=a-0.agent:3500 10.0.0.4=a-1.agent:3500"},
+		{"mentions are addresses in order", experiment([]string{"agent", "agent", "agent"}), "10.0.0.4=10.0.0.4:3500 10.0.0.9=10.0.0.9:3500 10.0.0.30=10.0.0.30:3500"},
+		{"each database begins anew", experiment([]string{"agent"}, []string{"agent", "agent"}), "10.0.0.4=10.0.0.4:3500; 10.0.0.4=10.0.0.4:3500 10.0.0.9=10.0.0.9:3500"},
+		{"addresses stay", experiment([]string{"10.1.0.1", "a-0.agent"}), "10.1.0.1=10.1.0.1:3500 10.0.0.9=a-0.agent:3500"},
+		{"two families", experiment([]string{"both"}), "10.0.0.7=both:3500"},
+		{"IPv6", experiment([]string{"six", "six"}), "fd00::1=[fd00::1]:3500 fd00::2=[fd00::2]:3500"},
+		{"one address given twice", experiment([]string{"twice"}), "10.0.0.8=twice:3500"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := written(test.e)
+			got, err := lookup.Hosts(t.Context(), test.e, lookup.Options{Resolver: &answers{names: names}})
+			if err != nil {
+				t.Fatalf("look up the hosts: %v", err)
+			}
+			if text := written(got); text != test.want {
+				t.Errorf("members and agents are %s, want %s", text, test.want)
+			}
+			if after := written(test.e); after != before {
+				t.Errorf("the experiment was changed from %s to %s", before, after)
+			}
+		})
+	}
+}
+
+// A load that targets a member by its name targets its address.
+func TestTarget(t *testing.T) {
+	e := experiment([]string{"a-0.agent", "a-1.agent"})
+	e.Databases[0].Load = workload.Load{Target: "a-1.agent"}
+	got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: &answers{names: map[string]string{"a-0.agent": "10.0.0.9", "a-1.agent": "10.0.0.4"}}})
+	if err != nil || got.Databases[0].Load.Target != "10.0.0.4" || e.Databases[0].Load.Target != "a-1.agent" {
+		t.Errorf("target %q, before %q, %v; want the address, and the file's unchanged", got.Databases[0].Load.Target, e.Databases[0].Load.Target, err)
+	}
+}
+
+// An experiment without names asks nobody.
+func TestNoNames(t *testing.T) {
+	e, r := experiment([]string{"10.0.0.1"}), &answers{}
+	if got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: r}); err != nil || got != e || r.asked != 0 {
+		t.Errorf("%v after %d questions, %v; want the same experiment and none", got, r.asked, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	r := &answers{names: map[string]string{"agent": "10.0.0.30 10.0.0.4"}}
+	for _, test := range []struct {
+		hosts []string
+		want  string
+	}{
+		{[]string{"agent", "agent", "agent"}, "hosts: agent has too few addresses: 2 of 3 (10.0.0.4, 10.0.0.30)"},
+		{[]string{"agent"}, "hosts: agent has 2 addresses (10.0.0.4, 10.0.0.30) and is one host: give members, or the name of one machine"},
+		{[]string{"b", "a"}, "hosts: look up a: lookup a: no such host\nhosts: look up b: lookup b: no such host"},
+	} {
+		if _, err := lookup.Hosts(t.Context(), experiment(test.hosts), lookup.Options{Resolver: r}); err == nil || err.Error() != test.want {
+			t.Errorf("%q: %v, want %s", test.hosts, err, test.want)
+		}
+	}
+}
+
+// Names may get their addresses while control waits for them.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reports []string
+		o := lookup.Options{Resolver: &answers{names: map[string]string{"agent": "10.0.0.4"}, from: 3}, Wait: 10 * time.Second, Report: func(s string) { reports = append(reports, s) }}
+		start := time.Now()
+		got, err := lookup.Hosts(t.Context(), experiment([]string{"agent"}), o)
+		if err != nil || written(got) != "10.0.0.4=agent:3500" || time.Since(start) != 3*time.Second {
+			t.Errorf("%v after %v; want the address after three seconds", err, time.Since(start))
+		}
+		if len(reports) != 1 || !strings.Contains(reports[0], "10s") || !strings.Contains(reports[0], "no such host") {
+			t.Errorf("reports %q, want one with the bound and the reason", reports)
+		}
+		start = time.Now()
+		o.Resolver = &answers{}
+		if _, err := lookup.Hosts(t.Context(), experiment([]string{"agent"}), o); err == nil || time.Since(start) > 10*time.Second || time.Since(start) < 9*time.Second {
+			t.Errorf("%v after %v; want an error at the end of ten seconds", err, time.Since(start))
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		over := errors.New("over")
+		time.AfterFunc(1500*time.Millisecond, func() { cancel(over) })
+		if _, err := lookup.Hosts(ctx, experiment([]string{"agent"}), o); !errors.Is(err, over) {
+			t.Errorf("%v, want the cause of the context's end", err)
+		}
+	})
+}
+
+// TestServer asks a DNS server, as in a cluster: the name of a headless Service has the
+// address of every pod, and that of a pod its own.
+func TestServer(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen on the address: %v", err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		served <- serveDNS(conn, map[string][][4]byte{"agent.bench.svc.": {{10, 88, 2, 3}, {10, 88, 1, 2}}, "agent-1.agent.bench.svc.": {{10, 88, 2, 3}}})
+	}()
+	defer func() {
+		conn.Close()
+		if err := <-served; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("serve names: %v", err)
+		}
+	}()
+	r := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	e := experiment([]string{"agent.bench.svc.", "agent.bench.svc."}, []string{"agent-1.agent.bench.svc."})
+	got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: r})
+	if want := "10.88.1.2=10.88.1.2:3500 10.88.2.3=10.88.2.3:3500; 10.88.2.3=agent-1.agent.bench.svc.:3500"; err != nil || written(got) != want {
+		t.Fatalf("look up the hosts: %v, want %s", err, want)
+	}
+	if _, err := lookup.Hosts(t.Context(), experiment([]string{"agent-7.agent.bench.svc."}), lookup.Options{Resolver: r}); err == nil || !strings.Contains(err.Error(), "no such host") {
+		t.Errorf("a name that the server does not know: %v, want an error that says so", err)
+	}
+}
+
+// serveDNS answers questions for IPv4 addresses until the connection is closed. Names that
+// it does not know do not exist.
+func serveDNS(conn net.PacketConn, names map[string][][4]byte) error {
+	buf := make([]byte, 1500)
+	for {
+		n, from, err := conn.ReadFrom(buf)
+		if err != nil {
+			return err
+		}
+		var m dnsmessage.Message
+		if err := m.Unpack(buf[:n]); err != nil || len(m.Questions) != 1 {
+			return fmt.Errorf("a question with %d names: %w", len(m.Questions), err)
+		}
+		q := m.Questions[0]
+		reply := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionAvailable: true}, Questions: m.Questions}
+		addresses, ok := names[q.Name.String()]
+		if !ok {
+			reply.RCode = dnsmessage.RCodeNameError
+		}
+		if q.Type == dnsmessage.TypeA {
+			for _, a := range addresses {
+				reply.Answers = append(reply.Answers, dnsmessage.Resource{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 5},
+					Body:   &dnsmessage.AResource{A: a},
+				})
+			}
+		}
+		packed, err := reply.Pack()
+		if err != nil {
+			return err
+		}
+		if _, err := conn.WriteTo(packed, from); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Package kube writes an experiment as manifests for Kubernetes: agents as a StatefulSet
+// with a disk for each, control as a Job, the experiment file with the pods' names as
+// hosts, and references to the Secrets that it needs. It talks to no cluster and knows
+// only the few fields of Kubernetes' API that it writes.
+package kube
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// The names of the objects in their namespace. Secrets are made by whoever runs the
+// experiment; the others are rendered.
+const (
+	nameAgent       = "agent"
+	nameControl     = "control"
+	nameExperiment  = "experiment"
+	nameResults     = "results"
+	nameAgentCerts  = "agent-certs"
+	nameControlCert = "control-certs"
+	nameFiles       = "files"       // Secret of the files that an experiment names
+	nameEnvironment = "environment" // Secret of the variables that an experiment names
+)
+
+// The places in containers.
+const (
+	dirWork       = "/var/lib/dbtester"
+	dirCerts      = "/etc/dbtester/certs"
+	dirExperiment = "/experiment"
+	dirResults    = "/results"
+	fileName      = "experiment.yaml"
+)
+
+const (
+	agentPort = 3500
+	// user is that of all processes, also of the members. It owns nothing in the images.
+	user = 65532
+	// secretMode lets the group of the pod read and nobody write: 0440.
+	secretMode = 0o440
+	// exitInvalid is the exit code of a run that is recorded but not valid.
+	exitInvalid = 3
+)
+
+// Render returns the manifests of an experiment, which [File] made for its pods, as one
+// stream of YAML documents that kubectl apply takes. Comments at its top name the Secrets
+// that must exist before. The same arguments give the same bytes.
+func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
+	if err := o.check(e); err != nil {
+		return nil, err
+	}
+	needs, err := needsOf(e)
+	if err != nil {
+		return nil, err
+	}
+	r := renderer{Options: o, needs: needs, agents: agents(e)}
+	var objects []object
+	if r.agents > 0 {
+		objects = append(objects, r.service(nameAgent), r.agentSet())
+	}
+	objects = append(objects, r.configMap(file))
+	if o.ResultsSize != "" {
+		objects = append(objects, r.claim())
+	}
+	objects = append(objects, r.job())
+	var out bytes.Buffer
+	out.WriteString(r.heading(e))
+	d, err := yaml.NewDumper(&out, yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, fmt.Errorf("write manifests: %w", err)
+	}
+	for _, o := range objects {
+		if err := d.Dump(o); err != nil {
+			return nil, fmt.Errorf("write manifests: %w", err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		return nil, fmt.Errorf("write manifests: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// agents returns how many pods of agents the experiment names.
+func agents(e *config.Experiment) int {
+	n := 0
+	for _, db := range e.Databases {
+		n = max(n, replicas(nameAgent, db.Hosts))
+	}
+	return n
+}
+
+// replicas returns how many pods a set has at least, of which hosts names some.
+func replicas(set string, hosts []config.Host) int {
+	n := 0
+	for _, h := range hosts {
+		var i int
+		if _, err := fmt.Sscanf(h.DNS, set+"-%d.", &i); err == nil {
+			n = max(n, i+1)
+		}
+	}
+	return n
+}
+
+// renderer makes the objects of one experiment.
+type renderer struct {
+	Options
+	needs
+	agents int
+}
+
+// heading is a comment with what the manifests are, and which Secrets they need.
+func (r renderer) heading(e *config.Experiment) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&b, "# "+format+"\n", args...)
+	}
+	line("%s", oneLine(e.Title))
+	line("Made by dbtester kube render; docs/kubernetes.md explains it.")
+	if before := append(r.certificates(), r.secrets()...); len(before) > 0 {
+		line("Before kubectl apply:")
+		for _, command := range before {
+			line("  %s", command)
+		}
+	}
+	if r.Insecure {
+		line("Agents let in anyone who reaches them (--insecure).")
+	}
+	if r.limited {
+		line("Agents run as root and privileged (--privileged): they make control groups for the limits of their members.")
+	}
+	return b.String()
+}
+
+// certificates are the commands that make the certificates of agents and control. The pods
+// of a StatefulSet have the same Secret, so that one certificate names all agents.
+func (r renderer) certificates() []string {
+	if r.Insecure || r.agents == 0 {
+		return nil
+	}
+	var names []string
+	for i := range r.agents {
+		names = append(names, podName(nameAgent, i, r.Namespace))
+	}
+	return []string{
+		"dbtester certs init --hosts " + names[0],
+		"dbtester certs issue --force --host " + strings.Join(names, ","),
+	}
+}
+
+// secrets are the commands that make each Secret.
+func (r renderer) secrets() []string {
+	create := fmt.Sprintf("kubectl -n %s create secret generic ", r.Namespace)
+	var list []string
+	if !r.Insecure && r.agents > 0 {
+		list = append(list, create+nameAgentCerts+" --from-file=certs/agent-"+podName(nameAgent, 0, r.Namespace), create+nameControlCert+" --from-file=certs/control")
+	}
+	if len(r.files) > 0 {
+		args := create + nameFiles
+		for _, f := range r.files {
+			args += fmt.Sprintf(" --from-file=%s=%s", f.key, f.path)
+		}
+		list = append(list, args)
+	}
+	if len(r.variables) > 0 {
+		args := create + nameEnvironment
+		for _, v := range r.variables {
+			args += fmt.Sprintf(" --from-literal=%s=...", v)
+		}
+		list = append(list, args)
+	}
+	return list
+}
+
+// oneLine returns text without line breaks, for a comment.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (r renderer) meta(name string) metadata {
+	return metadata{Name: name, Namespace: r.Namespace, Labels: labels(name)}
+}
+
+// labels are those of a part of the experiment, by which it is also selected.
+func labels(part string) map[string]string {
+	return map[string]string{"app.kubernetes.io/name": "dbtester", "app.kubernetes.io/component": part}
+}
+
+func (r renderer) configMap(file []byte) object {
+	return object{APIVersion: "v1", Kind: "ConfigMap", Metadata: r.meta(nameExperiment), Data: map[string]string{fileName: string(file)}}
+}
+
+func (r renderer) claim() object {
+	return object{APIVersion: "v1", Kind: "PersistentVolumeClaim", Metadata: r.meta(nameResults), Spec: r.claimOf(r.ResultsSize)}
+}
+
+func (r renderer) claimOf(size string) claimSpec {
+	return claimSpec{
+		AccessModes: []string{"ReadWriteOnce"}, StorageClassName: r.StorageClass,
+		Resources: resources{Requests: map[string]string{"storage": size}},
+	}
+}

@@ -1,0 +1,260 @@
+package kube_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database/all"
+	"github.com/coreos/dbtester/pkg/kube"
+)
+
+var update = flag.Bool("update", false, "rewrite the files that this test compares with")
+
+// usual are options that nothing is wrong with.
+func usual() kube.Options {
+	return kube.Options{
+		Namespace: "bench", Image: "registry.example.org/dbtester:v0.3.0", Disk: "20Gi", ResultsSize: "10Gi",
+		Agent: kube.Share{CPUs: "2", Memory: "4Gi"}, Control: kube.Share{CPUs: "2", Memory: "2Gi"}, Privileged: true,
+	}
+}
+
+// inPods returns an experiment as it is for pods, and the file of it.
+func inPods(t *testing.T, path string, text []byte) (before, after *config.Experiment, file []byte) {
+	t.Helper()
+	catalog := control.Catalog(all.Registry())
+	before, _, err := config.Parse(path, text, catalog)
+	if err != nil {
+		t.Fatalf("parse the experiment: %v", err)
+	}
+	if file, err = kube.File(before, text, "bench"); err != nil {
+		t.Fatalf("put pods in place of hosts: %v", err)
+	}
+	if after, _, err = config.Parse("experiment.yaml", file, catalog); err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	return before, after, file
+}
+
+// TestGolden compares the manifests of every example with files, which tools/kube decodes
+// into the published types. The experiment in them is the example's on other hosts.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*.yaml"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("read the example: %v", err)
+			}
+			before, after, inFile := inPods(t, filepath.Base(file), text)
+			same := cmp.Options{
+				cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(config.Experiment{}), cmpopts.IgnoreFields(config.Database{}, "Hosts"),
+				cmpopts.IgnoreFields(config.Experiment{}, "AgentCerts", "Classic", "Inputs", "Report", "Export"),
+			}
+			if diff := cmp.Diff(before, after, same); diff != "" {
+				t.Errorf("another experiment runs in pods (-file +pods):\n%s", diff)
+			}
+			for i, db := range after.Databases {
+				if got, want := len(db.Hosts), len(before.Databases[i].Hosts); got != want {
+					t.Errorf("%s has %d hosts in pods, want %d", db.ID, got, want)
+				}
+			}
+			got, err := kube.Render(after, inFile, usual())
+			if err != nil {
+				t.Fatalf("render the experiment: %v", err)
+			}
+			golden(t, filepath.Join("testdata", filepath.Base(file)), got)
+		})
+	}
+}
+
+// golden compares with a file, or with -update writes it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatalf("write a file for the test: %v", err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("read the file (go test ./pkg/kube -update writes it): %v", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("manifests differ from %s (-file +rendered):\n%s", path, diff)
+	}
+}
+
+// TestStrayGolden finds manifests of examples that are gone.
+func TestStrayGolden(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
+	if err != nil {
+		t.Fatalf("list the manifests: %v", err)
+	}
+	for _, file := range files {
+		if name := filepath.Base(file); !strings.HasPrefix(name, "options-") {
+			if _, err := os.Stat(filepath.Join("..", "..", "test-configs", name)); err != nil {
+				t.Errorf("%s is of no example: %v", file, err)
+			}
+		}
+	}
+}
+
+// secured is an experiment with every kind of file and variable.
+const secured = `title: secured
+hosts: [10.0.0.2, 10.0.0.3, 10.0.0.4]
+tls: {ca: /etc/etcd/ca.pem, cert: /etc/etcd/cert.pem, key: /etc/etcd/key.pem}
+steps: {upload: true}
+upload: {url: 'gs://bucket/runs', key_file: keys/gcs.json}
+load: {requests: 1000}
+databases:
+  etcd:
+  etcd__running: {tag: running, endpoints: ['10.0.9.1:2379'], auth: {user: root, password_env: ETCD_PASSWORD}}
+`
+
+// TestOptions compares the manifests of other options with files.
+func TestOptions(t *testing.T) {
+	_, e, file := inPods(t, "secured.yaml", []byte(secured))
+	o := usual()
+	o.ResultsSize = ""
+	got, err := kube.Render(e, file, o)
+	if err != nil {
+		t.Fatalf("render the experiment: %v", err)
+	}
+	golden(t, filepath.Join("testdata", "options-secured.yaml"), got)
+
+	_, e, file = inPods(t, "open.yaml", []byte("title: open\nhosts: [10.0.0.2]\nload: {requests: 1000}\ndatabases: {etcd: }\n"))
+	o = usual()
+	o.AgentFlags = []string{"--zookeeper-exec=/opt/zookeeper"}
+	o.Insecure, o.ShareNodes, o.StorageClass, o.PullPolicy = true, true, "local-ssd", "Never"
+	if got, err = kube.Render(e, file, o); err != nil {
+		t.Fatalf("render the experiment: %v", err)
+	}
+	golden(t, filepath.Join("testdata", "options-open.yaml"), got)
+}
+
+func TestRefused(t *testing.T) {
+	_, e, file := inPods(t, "x.yaml", []byte("title: x\nhosts: [a]\nresources: {cpus: 1}\nload: {requests: 10}\ndatabases: {etcd: }\n"))
+	for _, test := range []struct {
+		change func(*kube.Options)
+		want   string
+	}{
+		{func(o *kube.Options) { o.Namespace = "No" }, `namespace must be a label of DNS, got "No"`},
+		{func(o *kube.Options) { o.Image = "a b" }, `image must be the name of an image, got "a b"`},
+		{func(o *kube.Options) { o.PullPolicy = "often" }, `pull policy must be Always, IfNotPresent or Never, got "often"`},
+		{func(o *kube.Options) { o.StorageClass = "A" }, `storage class must be a name of DNS, got "A"`},
+		{func(o *kube.Options) { o.Disk = "20 GB" }, `disk must be a quantity such as 2, 500m or 4Gi, got "20 GB"`},
+		{func(o *kube.Options) { o.Agent.CPUs = "0" }, `processors of agents must be a quantity such as 2, 500m or 4Gi, got "0"`},
+		{func(o *kube.Options) { o.AgentFlags = []string{"insecure"} }, `a flag of agents must be --NAME or --NAME=VALUE without $(, got "insecure"`},
+		{func(o *kube.Options) { o.ResultsSize = "" }, "results would be lost: give them a claim, or upload them"},
+		{func(o *kube.Options) { o.ResultsSize = "much" }, `size of the results must be a quantity such as 10Gi, got "much"`},
+		{func(o *kube.Options) { o.Privileged = false }, "resources of etcd make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them"},
+	} {
+		o := usual()
+		test.change(&o)
+		if _, err := kube.Render(e, file, o); err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	for _, test := range []struct{ key, want string }{
+		{"experiment.yaml", `"experiment.yaml" must be a file below the working directory and not experiment.yaml, or an absolute path`},
+		{"../key.pem", `"../key.pem" must be a file below the working directory and not experiment.yaml, or an absolute path`},
+	} {
+		text := fmt.Sprintf("title: x\nload: {requests: 10}\ndatabases: {etcd: {endpoints: ['a:1'], load: {rate: 5}, auth: {user: u, password_file: %s}}}\n", test.key)
+		_, e, file := inPods(t, "x.yaml", []byte(text))
+		if _, err := kube.Render(e, file, usual()); err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+	text := "title: x\nload: {requests: 10, rate: 5}\ndatabases: {etcd: {endpoints: ['a:1'], tls: {ca: a/b.pem, cert: a-b.pem, key: k.pem}}}\n"
+	_, e, file = inPods(t, "x.yaml", []byte(text))
+	if _, err := kube.Render(e, file, usual()); err == nil || err.Error() != `"a-b.pem" and "a/b.pem" are one key of a Secret, a-b.pem: rename one of them` {
+		t.Errorf("two files with one key: %v", err)
+	}
+	if _, err := kube.File(e, []byte(text), "a.b"); err == nil {
+		t.Error("a namespace with a dot is accepted, want it refused")
+	}
+}
+
+// TestFile covers how hosts are written. Hosts are the ordinals of their pods.
+func TestFile(t *testing.T) {
+	const rest = "load: {requests: 100}\n"
+	for _, test := range []struct{ name, file, want string }{
+		{"list", "hosts: [10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: }\n", "0 1; 0 1"},
+		{"own hosts", "hosts: [a, b]\ndatabases: {etcd: {hosts: [b, c]}, zookeeper: }\n", "1 2; 0 1"},
+		{"agents' ports", "agent_port: 3600\nagent_certs: certs/control\nhosts:\n- a:1\n- {addr: a, agent_port: 2, ports: {client: 1, peer: 2}}\ndatabases: {etcd: }\n", "0 1"},
+		{"anchor", "hosts: &all [a, b]\ndatabases: {etcd: {hosts: *all}}\n", "0 1"},
+		{"members", "hosts: [a, b, c]\nmembers: 1\ndatabases: {etcd: , zookeeper: {members: 2}}\n", "0; 0 1"},
+		{"one name for all", "hosts: ['dns:agent']\nmembers: 3\ndatabases: {etcd: }\n", "0 1 2"},
+		{"one name in a mapping", "hosts: [{addr: 'dns:agent', agent_port: 7}]\nmembers: 2\ndatabases: {etcd: }\n", "0 1"},
+		{"names of databases", "hosts: ['dns:a:3600']\nmembers: 2\ndatabases: {etcd: , zookeeper: {hosts: ['dns:z'], members: 1}}\n", "0 1; 2"},
+		{"single host of its own", "hosts: [a, b, c]\ndatabases: {etcd: {hosts: [c]}, zookeeper: }\n", "2; 0 1 2"},
+		{"no title", "databases: {etcd: {hosts: [a]}}\n", "0"},
+		{"no hosts", "databases: {etcd: {endpoints: ['10.0.0.2:2379'], load: {rate: 100}}}\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, e, file := inPods(t, "x.yaml", []byte(rest+test.file))
+			var databases []string
+			for _, db := range e.Databases {
+				var list []string
+				for _, h := range db.Hosts {
+					ordinal, ok := strings.CutPrefix(strings.TrimSuffix(h.DNS, ".agent.bench.svc"), "agent-")
+					if !ok || h.AgentPort != 3500 {
+						t.Errorf("a host is %+v, want the name of a pod and the agents' usual port", h)
+					}
+					list = append(list, ordinal)
+				}
+				databases = append(databases, strings.Join(list, " "))
+			}
+			if got := strings.Join(databases, "; "); got != test.want || e.AgentCerts != "" || e.Title != "x" {
+				t.Errorf("%s: pods are %q, certificates %q; want x, %q and none\n%s", e.Title, got, e.AgentCerts, test.want, file)
+			}
+			again, err := kube.File(e, file, "bench")
+			if err != nil || string(again) != string(file) {
+				t.Errorf("made again it differs, %v:\n%s", err, cmp.Diff(string(file), string(again)))
+			}
+		})
+	}
+}
+
+// A replica for each pod that the experiment names, also if databases use different ones.
+func TestReplicas(t *testing.T) {
+	_, e, file := inPods(t, "x.yaml", []byte("title: x\nhosts: [a, b, c]\nmembers: 1\nload: {requests: 100}\ndatabases: {etcd: , zookeeper: {hosts: [d]}}\n"))
+	out, err := kube.Render(e, file, usual())
+	if err != nil {
+		t.Fatalf("render the experiment: %v", err)
+	}
+	loader, err := yaml.NewLoader(strings.NewReader(string(out)))
+	if err != nil {
+		t.Fatalf("read the manifests: %v", err)
+	}
+	for {
+		var o struct {
+			Kind string
+			Spec struct{ Replicas int }
+		}
+		if err := loader.Load(&o); err != nil {
+			t.Fatalf("no StatefulSet: %v", err)
+		}
+		if o.Kind != "StatefulSet" {
+			continue
+		}
+		if o.Spec.Replicas != 4 {
+			t.Errorf("%d replicas, want 4: the second database has agent-3", o.Spec.Replicas)
+		}
+		return
+	}
+}

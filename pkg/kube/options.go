@@ -1,0 +1,104 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/config"
+)
+
+// Options are what an experiment does not say of the pods that run it.
+type Options struct {
+	// Namespace is that of all objects.
+	Namespace string
+	// Image has dbtester as its entry point. PullPolicy is Always, IfNotPresent or Never;
+	// "" is the cluster's default.
+	Image, PullPolicy string
+	// StorageClass is that of all claims, "" for the cluster's default.
+	StorageClass string
+	// Disk is the size of each agent's claim, ResultsSize that of the claim of control's
+	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads
+	// its results.
+	Disk, ResultsSize string
+	// Agent and Control are what each of their pods gets.
+	Agent, Control Share
+	// AgentFlags are more flags of the agents, such as --zookeeper-exec=/opt/zookeeper.
+	AgentFlags []string
+	// Insecure is for agents without certificates.
+	Insecure bool
+	// Privileged allows agents to run as root and privileged, which they do only for
+	// experiments that limit the resources of members.
+	Privileged bool
+	// ShareNodes lets pods of the experiment share nodes where there are too few.
+	ShareNodes bool
+}
+
+// Share is what a pod requests, which is also its limit, as Kubernetes writes quantities:
+// processors such as 2 or 500m, and memory such as 4Gi.
+type Share struct{ CPUs, Memory string }
+
+var (
+	nameLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	className = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	quantity  = regexp.MustCompile(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+)
+
+// check returns every option that cannot be rendered for an experiment.
+func (o Options) check(e *config.Experiment) error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !nameLabel.MatchString(o.Namespace) {
+		wrong("namespace must be a label of DNS, got %q", o.Namespace)
+	}
+	if !imageName.MatchString(o.Image) {
+		wrong("image must be the name of an image, got %q", o.Image)
+	}
+	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, o.PullPolicy) {
+		wrong("pull policy must be Always, IfNotPresent or Never, got %q", o.PullPolicy)
+	}
+	if o.StorageClass != "" && !className.MatchString(o.StorageClass) {
+		wrong("storage class must be a name of DNS, got %q", o.StorageClass)
+	}
+	for _, q := range []struct{ what, is string }{
+		{"disk", o.Disk}, {"processors of agents", o.Agent.CPUs}, {"memory of agents", o.Agent.Memory},
+		{"processors of control", o.Control.CPUs}, {"memory of control", o.Control.Memory},
+	} {
+		if !quantity.MatchString(q.is) {
+			wrong("%s must be a quantity such as 2, 500m or 4Gi, got %q", q.what, q.is)
+		}
+	}
+	for _, flag := range o.AgentFlags {
+		if !strings.HasPrefix(flag, "--") || strings.Contains(flag, "$(") {
+			wrong("a flag of agents must be --NAME or --NAME=VALUE without $(, got %q", flag)
+		}
+	}
+	switch {
+	case o.ResultsSize == "" && !uploads(e):
+		wrong("results would be lost: give them a claim, or upload them")
+	case o.ResultsSize != "" && !quantity.MatchString(o.ResultsSize):
+		wrong("size of the results must be a quantity such as 10Gi, got %q", o.ResultsSize)
+	}
+	if limited := limits(e); len(limited) > 0 && !o.Privileged {
+		wrong("resources of %s make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them", strings.Join(limited, ", "))
+	}
+	return errors.Join(errs...)
+}
+
+// uploads reports whether the results of every database leave by an upload.
+func uploads(e *config.Experiment) bool {
+	return e.Upload != nil && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
+}
+
+// limits are the databases whose members have limits.
+func limits(e *config.Experiment) (ids []string) {
+	for _, db := range e.Databases {
+		if db.Resources.Any() {
+			ids = append(ids, db.ID)
+		}
+	}
+	return ids
+}
