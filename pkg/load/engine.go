@@ -305,8 +305,10 @@ func (s *step) awaitEnd() {
 // finish ends the recording of the step and returns its result.
 func (s *step) finish(ctx context.Context) (StepResult, error) {
 	c := &s.rec.clock
-	end := c.Now() + 1 // after the last answer, which may have ended in this very nanosecond
-	issueEnd := min(s.rec.issueEnd.at(), end)
+	// After the last answer, which may have ended in this very nanosecond. A part without a
+	// request, and a step that is interrupted, may be ready before the agreed start.
+	end := max(c.Now()+1, s.start)
+	issueEnd := max(min(s.rec.issueEnd.at(), end), s.start)
 	res := StepResult{Start: c.Time(s.start), End: c.Time(end), IssueEnd: c.Time(issueEnd), Requests: s.schedule.Used()}
 	err := s.rec.end(end, &res)
 	res.VersionReads = s.versionReads.Load()

@@ -25,6 +25,11 @@ type offered struct {
 	asked  int64   // the time that the schedule was asked for last
 	counts []int64 // of the last call, by phase and operation as in a slot
 	tick   []int64 // of one tick, by operation
+	// taken are the first so many requests of a closed loop, and takenBy counts them by
+	// operation. The count grows with each second: that of a part takes a time that grows
+	// with the number of requests.
+	taken   int64
+	takenBy []int64
 }
 
 // begin starts to count a step.
@@ -32,7 +37,7 @@ func (o *offered) begin(st *step, g grid) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.step, o.due, o.asked, o.at, o.grid = st, 0, 0, st.start, g
-	o.tick = make([]int64, len(o.counts)/numPhases)
+	o.tick, o.taken, o.takenBy = make([]int64, len(o.counts)/numPhases), 0, make([]int64, len(o.counts)/numPhases)
 	o.end.open()
 	if !st.rated() {
 		return
@@ -50,6 +55,7 @@ func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	defer o.mu.Unlock()
 	clear(o.counts)
 	if !o.step.rated() {
+		o.take()
 		return o.counts
 	}
 	for {
@@ -97,15 +103,20 @@ func (o *offered) dueBefore(t int64) int64 {
 	return before
 }
 
-// used counts all requests whose number was handed out, by operation. The counts
-// are valid until the next call.
+// used counts all requests of a closed loop whose number was handed out, by operation.
+// The counts are valid until the next call.
 func (o *offered) used() []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	clear(o.counts)
-	counts := o.counts[:len(o.counts)/numPhases]
-	o.step.count(0, o.step.schedule.Used(), counts)
-	return counts
+	o.take()
+	return o.takenBy
+}
+
+// take counts the requests whose number was handed out since the last call.
+func (o *offered) take() {
+	n := o.step.schedule.Used()
+	o.step.count(o.taken, n, o.takenBy)
+	o.taken = n
 }
 
 // stop ends issuing at the time that a function returns, as [Recorder.endIssue] does.

@@ -168,6 +168,7 @@ func TestPartsSendWhatOneWould(t *testing.T) {
 	txn.TxnKeys = 1
 	rate := workload.Step{Clients: 12, Requests: 601, Rate: 500}
 	timed := workload.Step{Clients: 13, Duration: 900 * time.Millisecond, Rate: 333}
+	odd := workload.Step{Clients: 5, Duration: 900 * time.Millisecond, Rate: 332} // 299 requests
 	closed := workload.Step{Clients: 12, Requests: 601}
 	for _, c := range []struct {
 		name  string
@@ -181,8 +182,9 @@ func TestPartsSendWhatOneWould(t *testing.T) {
 		{"hot set", hot, 0, []workload.Step{rate, closed}},
 		{"one key", same, 0, []workload.Step{rate}},
 		{"mix", mix, 0, []workload.Step{rate, timed}},
-		{"poisson", poisson, 0, []workload.Step{rate, timed}},
-		{"bursts", bursts, 0, []workload.Step{rate, timed}},
+		{"a step after a time", mix, 0, []workload.Step{odd, rate}},
+		{"poisson", poisson, 0, []workload.Step{timed, rate}},
+		{"bursts", bursts, 0, []workload.Step{odd, rate}},
 		{"sine", sine, 0, []workload.Step{rate, timed}},
 		{"txn", txn, 0, []workload.Step{rate, rate, timed}},
 		{"create", op(workload.OpCreate, ""), 0, []workload.Step{rate, timed}},
@@ -195,7 +197,7 @@ func TestPartsSendWhatOneWould(t *testing.T) {
 				t.Fatalf("one part: %+v, want every request sent in time", n)
 			}
 			for of := 2; of <= 4; of++ {
-				if of != 3 && !slices.Contains([]string{"write", "update", "read", "mix", "txn"}, c.name) {
+				if of != 3 && !slices.Contains([]string{"write", "update", "read", "mix", "a step after a time", "txn"}, c.name) {
 					continue // the schedules of all parts: pkg/schedule
 				}
 				got := issue(t, c.spec, c.steps, c.holds, of)
@@ -283,6 +285,46 @@ func TestPartsBeginTogether(t *testing.T) {
 			t.Errorf("%d numbers used, error %v, want 8: the requests 11, 14 and 17 of a step from 10 on", res.Requests, err)
 		}
 	})
+}
+
+// TestNoEndBeforeTheStart: a step that has nothing to do before its agreed start ends when
+// it starts, so that its record has no time below 0.
+func TestNoEndBeforeTheStart(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		step      workload.Step
+		interrupt time.Duration
+	}{
+		{"a closed loop is interrupted", workload.Step{Clients: 3, Requests: 10}, 5 * time.Second},
+		{"a time is interrupted", workload.Step{Clients: 3, Duration: time.Minute}, 5 * time.Second},
+		{"a rate is interrupted", workload.Step{Clients: 3, Duration: time.Minute, Rate: 100}, 5 * time.Second},
+		{"no request is of this part", workload.Step{Clients: 3, Requests: 2, Rate: 100}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				spec := writes()
+				spec.Part = schedule.Part{Index: 2, Of: 3}
+				ctx := t.Context()
+				if c.interrupt > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.interrupt)
+					defer cancel()
+				}
+				sink, s := newMemory(), Step{Step: c.step, Start: time.Now().Add(10 * time.Second)}
+				never := script(func(context.Context, []byte, []byte) error { t.Error("a request was sent"); return nil })
+				res, err := NewEngine(spec, NewRecorder(sink, spec.Operations(), nil)).Step(ctx, s, []database.Client{never})
+				if (err != nil) != (c.interrupt > 0) {
+					t.Errorf("error %v, want one: %v", err, c.interrupt > 0)
+				}
+				if !res.Start.Equal(s.Start) || !res.End.Equal(s.Start) || !res.IssueEnd.Equal(s.Start) {
+					t.Errorf("the step lasted from %v to %v and issued until %v, want %v for all", res.Start, res.End, res.IssueEnd, s.Start.UTC())
+				}
+				if len(sink.rows) != 1 || sink.sums() != (results.Totals{}) || len(sink.ticks) > 0 {
+					t.Errorf("rows %+v and ticks %+v, want one row of zeros", sink.rows, sink.ticks)
+				}
+			})
+		})
+	}
 }
 
 // pile is a connection that keeps what is written in bulk.

@@ -93,11 +93,13 @@ type Step struct {
 
 // StepResult is the outcome of a step besides its records.
 type StepResult struct {
-	// Start is before the first request, End after the last answer.
+	// Start is before the first request, End after the last answer. A step that ended
+	// before its start ends when it starts.
 	Start, End time.Time
 	// FirstSent is when the first request was sent; the zero time if none was.
 	FirstSent time.Time
-	// IssueEnd is when nothing new was issued any more; it ends the population.
+	// IssueEnd is when nothing new was issued any more, from Start to End; it ends the
+	// population.
 	IssueEnd time.Time
 	// Inside is the clients' time inside calls, all outcomes, clipped to [Start,
 	// IssueEnd), without the time by which stops of this process delayed them.
@@ -118,6 +120,8 @@ type StepResult struct {
 	LargestGap *results.Gap
 	// Requests is the count of request numbers that the step used up: the next step's
 	// keys continue after them. Numbers of other parts are among them, as far as this part
-	// came: the greatest count of all parts is that of the step.
+	// came: the greatest count of all parts is that of the step. It is that of one part if
+	// the step has a rate and was not interrupted, and differs where a closed loop ends by
+	// its duration.
 	Requests int64
 }

@@ -80,8 +80,10 @@ func (w *worker) run() {
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
 	defer w.detach()
-	if w.step.Rate == 0 {
-		w.wait(w.step.start + w.ramp)
+	if begin := w.step.start + w.ramp; w.step.Rate == 0 {
+		if w.wait(begin); w.clock.Now() < begin { // issuing ended before
+			return
+		}
 	}
 	for w.one() {
 	}
@@ -104,7 +106,6 @@ func (w *worker) one() bool {
 	i, due, ok := s.schedule.Next()
 	if !ok {
 		s.exhaust()
-		s.work.Skip(s.number(i))
 		return false
 	}
 	return w.open(i, s.start+due)

@@ -41,4 +41,4 @@ func (c *computed) before(t int64) int64 {
 	return int64(sort.Search(int(c.limit), func(i int) bool { return c.at(int64(i)) >= t }))
 }
 
-func (c *computed) Used() int64 { return min(c.taken.Load(), c.limit) }
+func (c *computed) Used() int64 { return used(&c.taken, c.limit, c.end, c.before) }

@@ -67,4 +67,4 @@ func (s *constant) last() int64 {
 	return min(s.at(s.limit-1), s.end)
 }
 
-func (s *constant) Used() int64 { return min(s.taken.Load(), s.limit) }
+func (s *constant) Used() int64 { return used(&s.taken, s.limit, s.end, s.before) }

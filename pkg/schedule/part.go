@@ -96,7 +96,7 @@ func (s *share) Leave(t int64) (int64, int64) { return leave(&s.taken, s.due(t))
 
 func (s *share) due(t int64) int64 { return s.part.Count(s.before(min(t, s.end))) }
 
-func (s *share) Used() int64 { return min(s.taken.Load(), s.part.Count(s.limit)) }
+func (s *share) Used() int64 { return used(&s.taken, s.part.Count(s.limit), s.end, s.due) }
 
 // part draws all arrivals and hands out those of the part, at the cost of one draw for
 // each request of the whole.
@@ -124,9 +124,12 @@ var _ Leaver = (*poissonShare)(nil)
 func (s *poissonShare) Next() (int64, int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, i, due := s.next, s.hand.i, int64(s.hand.at)
+	n, due := s.next, int64(s.hand.at)
+	if s.hand.i >= s.whole.limit || due >= s.whole.end {
+		return n, due, false
+	}
 	s.advance()
-	return n, due, i < s.whole.limit && due < s.whole.end
+	return n, due, true
 }
 
 // advance goes to the part's next request. The lock is held.
@@ -158,5 +161,5 @@ func (s *poissonShare) Leave(t int64) (from, to int64) {
 func (s *poissonShare) Used() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(s.next, s.part.Count(s.whole.limit))
+	return s.next
 }

@@ -75,11 +75,17 @@ func TestPartsAreTheWhole(t *testing.T) {
 		seen := 0
 		for g := range of {
 			o.Part = Part{Index: g, Of: of}
-			for n, at := range allDue(t, New(o)) {
+			s := New(o)
+			own := allDue(t, s)
+			for n, at := range own {
 				if i := o.Part.Number(int64(n)); i >= int64(len(due)) || due[i] != at {
 					t.Fatalf("%+v: request %d of the part is number %d and due at %d, but the whole has %d requests", o, n, i, at, len(due))
 				}
 				seen++
+			}
+			s.Next()
+			if s.Used() != int64(len(own)) {
+				t.Fatalf("%+v: %d requests are due, %d numbers are used", o, len(own), s.Used())
 			}
 			parts[g] = New(o)
 		}

@@ -52,10 +52,13 @@ func newPoisson(seed uint64, gap float64, limit, end int64) *poisson {
 // Next draws the next gap.
 func (s *poisson) Next() (int64, int64, bool) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	i, due := s.hand.i, int64(s.hand.at)
+	if i >= s.limit || due >= s.end {
+		return i, due, false
+	}
 	s.hand.step()
-	s.mu.Unlock()
-	return i, due, i < s.limit && due < s.end
+	return i, due, true
 }
 
 // Leave draws the gaps up to t.
@@ -97,5 +100,5 @@ func (s *poisson) last(t int64) int64 {
 func (s *poisson) Used() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(s.hand.i, s.limit)
+	return s.hand.i
 }

@@ -7,6 +7,7 @@ package schedule
 
 import (
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,8 +25,9 @@ type Schedule interface {
 	// no earlier, and [Never] if there is no bound yet. One goroutine at a time calls
 	// Due, with t that never falls; Next may be called meanwhile.
 	Due(t int64) (before, last int64)
-	// Used returns how many numbers Next has handed out. It may count numbers that
-	// are due only after the step's end. Any goroutine may call it.
+	// Used returns how many requests Next and Leave have handed out, without the calls
+	// for which nothing was left. A schedule of which nothing is left has used as many
+	// whatever the number of goroutines that took them. Any goroutine may call it.
 	Used() int64
 }
 
@@ -91,6 +93,16 @@ func whole(o Options) divisible {
 	default:
 		return &constant{limit: limit, end: o.end(), gap: 1e9 / o.Rate}
 	}
+}
+
+// used is how many requests a schedule has handed out that counts the calls of Next: the
+// first ones of those due before its end.
+func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64 {
+	n := min(taken.Load(), limit)
+	if end != Never {
+		n = min(n, before(end))
+	}
+	return n
 }
 
 // limit is the bound on requests, math.MaxInt64 if there is none.

@@ -58,14 +58,14 @@ func TestContract(t *testing.T) {
 		if !slices.IsSorted(due) {
 			t.Fatalf("%+v: due times fall", o)
 		}
-		if n := int64(len(due)); o.Requests > 0 && n > o.Requests || s.Used() < n {
+		if n := int64(len(due)); o.Requests > 0 && n > o.Requests || s.Used() != n {
 			t.Fatalf("%+v: %d requests are due, %d numbers are used", o, n, s.Used())
 		}
 		if o.Duration > 0 && len(due) > 0 && due[len(due)-1] >= int64(o.Duration) {
 			t.Fatalf("%+v: the last request is due at %d, at or after the end", o, due[len(due)-1])
 		}
-		if _, _, ok := s.Next(); ok {
-			t.Fatalf("%+v: a request follows the last one", o)
+		if _, _, ok := s.Next(); ok || s.Used() != int64(len(due)) {
+			t.Fatalf("%+v: a request follows the last one, or %d numbers are used, want %d", o, s.Used(), len(due))
 		}
 		checkDue(t, o, due)
 	})
