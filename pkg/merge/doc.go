@@ -11,6 +11,11 @@
 // complete, and [Merger.Losses] names it. Memory is bounded by the number of seconds that
 // one generator may be ahead of another.
 //
+// One second of each step is its last. Where a step's last generator is lost only after its
+// seconds were written, a second without rows follows to mark that, perhaps with ticks that
+// were held. A generator sends the histograms of members at the end of a step: those of one
+// that is lost before lack its requests, which the members' rows of each second count.
+//
 // Some numbers have a meaning of their own in a merged record. Clients are those of the
 // whole load. The time for which the client did not run is the longest of any generator's.
 // Where a step was interrupted, generators stop within their clocks' error of each other,

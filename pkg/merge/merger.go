@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -39,6 +40,7 @@ type Merger struct {
 	free    []*second
 	open    []*stepRecord // steps that began and whose totals are not written, ascending
 	rows    rowWriter
+	scratch *packed
 	err     error // of the sink
 }
 
@@ -48,9 +50,9 @@ func New(out load.Sink, o Options) *Merger {
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead
 	}
-	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
+	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)}), scratch: histogram.Packed()}
 	for n, name := range o.Generators {
-		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1})
+		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1, members: map[results.MemberSeries]bool{}})
 	}
 	return m
 }
@@ -180,7 +182,8 @@ func (m *Merger) write(s *second) {
 		if c.last {
 			p.done = s.at.step
 		}
-		own := p.lost == nil && p.done < s.at.step
+		// Of a generator that is lost, later seconds of the step may still be written.
+		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
 		running = running || own
 		w.add(c, own)
 		p.keys = max(p.keys, w.keysOf(c))
@@ -197,7 +200,7 @@ func (m *Merger) write(s *second) {
 	st.until = max(st.until, w.until)
 	until := st.until
 	if !running {
-		until = math.MaxInt64
+		until, st.closed = math.MaxInt64, true
 	}
 	out.Progress = w.ticks.take(until)
 	m.keep(m.out.Second(out))
@@ -209,8 +212,8 @@ func (m *Merger) closeStep() bool {
 	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
 		return false
 	}
-	if rows := m.rows.ticks.take(math.MaxInt64); len(rows) > 0 { // of a second that its last generator was lost in
-		m.keep(m.out.Second(load.Second{Start: st.last, Progress: rows, Last: true}))
+	if !st.closed { // the last generator was lost after the step's last second was written
+		m.keep(m.out.Second(load.Second{Start: st.last, Progress: m.rows.ticks.take(math.MaxInt64), Last: true}))
 	}
 	start, end := st.bounds()
 	for i, packed := range st.totals {

@@ -143,8 +143,23 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 	if err := p.Second(made(1, 52, 3)); err == nil {
 		t.Error("a second follows the last one")
 	}
-	if err := p.Member(load.MemberTotal{Series: results.MemberSeries{Step: 1}, Histogram: histogram.New()}); err == nil {
-		t.Error("a member's histogram has another shape")
+	one := results.MemberSeries{Timing: results.TimingService, Step: 1}
+	must(t, p.Member(load.MemberTotal{Series: one, Histogram: results.NewMemberHistogram()}))
+	for name, c := range map[string]struct {
+		series results.MemberSeries
+		shape  *hdrhistogram.Histogram
+		want   string
+	}{
+		"the same again":    {one, results.NewMemberHistogram(), "another of service:member0"},
+		"no timing":         {results.MemberSeries{Step: 1, Member: 1}, results.NewMemberHistogram(), "unknown timing"},
+		"another step":      {results.MemberSeries{Timing: results.TimingService, Member: 1}, results.NewMemberHistogram(), "step 0"},
+		"member 5000":       {results.MemberSeries{Timing: results.TimingService, Step: 1, Member: 5000}, results.NewMemberHistogram(), "got 5000"},
+		"another histogram": {results.MemberSeries{Timing: results.TimingService, Step: 1, Member: 1}, histogram.New(), "digits"},
+	} {
+		err := p.Member(load.MemberTotal{Series: c.series, Histogram: c.shape})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "generator a") {
+			t.Errorf("%s: error %v, want one of generator a with %q", name, err, c.want)
+		}
 	}
 	must(t, p.End(time.Unix(50, 0), time.Unix(52, 0)))
 	if len(x.seconds) > 0 {
@@ -210,34 +225,3 @@ func TestTotals(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
-
-// BenchmarkSecond measures the merge of one generator's second, of 50,000 latencies in
-// two histograms, without the sink. A hundredth of a core is 10 ms.
-func BenchmarkSecond(b *testing.B) {
-	const generators = 4
-	m := writes(discard{}, 0, "a", "b", "c", "d")
-	s := made(0, 1, 0)
-	r := &s.Intervals[0]
-	for _, timing := range results.Timings {
-		h := histogram.New()
-		for i := range 50_000 {
-			took := time.Duration(200_000 + i*37)
-			r.Latency(timing, results.OK).Add(took)
-			histogram.Record(h, took)
-		}
-		s.Latencies = append(s.Latencies, load.Latency{Series: results.Series{Timing: timing, Operation: "write", Phase: results.PhaseMeasure}, Histogram: h})
-	}
-	b.ReportAllocs()
-	for n := 0; b.Loop(); n++ {
-		r.Second = int64(1 + n/generators)
-		if err := m.Part(n % generators).Second(s); err != nil {
-			b.Fatalf("second %d: %v", r.Second, err)
-		}
-	}
-}
-
-type discard struct{}
-
-func (discard) Second(load.Second) error { return nil }
-
-func (discard) Total(load.Total) error { return nil }

@@ -3,6 +3,7 @@ package merge
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/histogram"
@@ -26,6 +27,8 @@ type Part struct {
 	done  int    // the last step whose last second of it was written, -1 before
 	keys  int64  // that it had created by the last second that was written
 	lost  error  // why, nil if it is not
+	// members are the series of its step of which it has sent the histogram.
+	members map[results.MemberSeries]bool
 }
 
 var _ load.MemberSink = (*Part)(nil)
@@ -46,7 +49,7 @@ func (p *Part) Second(s load.Second) error {
 		return fmt.Errorf("second of generator %s: %w", p.name, err)
 	}
 	m.step(at.step)
-	m.second(at).take(p.index, m.rows.shape, &s)
+	m.second(at).take(p.index, m.rows.shape, &s, m.scratch)
 	p.begun, p.at, p.last = true, at, s.Last
 	m.advance()
 	m.limit()
@@ -56,7 +59,8 @@ func (p *Part) Second(s load.Second) error {
 // Total ignores the total of a series: the merger makes totals of the seconds.
 func (p *Part) Total(load.Total) error { return nil }
 
-// Member takes a member's histogram of the step whose last second was sent.
+// Member takes a member's histogram of the step whose last second was sent, once for each
+// series, and does not keep it.
 func (p *Part) Member(t load.MemberTotal) error {
 	m := p.merger
 	m.mu.Lock()
@@ -68,11 +72,16 @@ func (p *Part) Member(t load.MemberTotal) error {
 		return fmt.Errorf("member of generator %s: it must follow the last second of its step, got step %d", p.name, t.Series.Step)
 	case t.Series.Member < -1 || t.Series.Member >= maxMembers:
 		return fmt.Errorf("member of generator %s: a member must be from -1 to %d, got %d", p.name, maxMembers-1, t.Series.Member)
+	case !slices.Contains(results.Timings[:], t.Series.Timing):
+		return fmt.Errorf("member of generator %s: unknown timing %q", p.name, t.Series.Timing)
+	case p.members[t.Series]:
+		return fmt.Errorf("member of generator %s: it must have one histogram of each series, got another of %s", p.name, t.Series.Tag())
 	case h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(histogram.MaxLatency) || h.SignificantFigures() != memberDigits:
 		return fmt.Errorf("member of generator %s: a histogram must hold 1 to %d with %d digits, got %d to %d with %d",
 			p.name, int64(histogram.MaxLatency), memberDigits, h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 	}
 	m.step(t.Series.Step).addMember(t)
+	p.members[t.Series] = true
 	return nil
 }
 
@@ -95,6 +104,7 @@ func (p *Part) End(start, end time.Time) error {
 	}
 	m.step(p.at.step).lasted(start, end)
 	p.ended = p.at.step
+	clear(p.members)
 	m.advance()
 	return nil
 }
@@ -173,8 +183,8 @@ type share struct {
 	members []results.MemberSecond
 }
 
-// take copies what a generator sent.
-func (s *second) take(part int, sh shape, sent *load.Second) {
+// take copies what a generator sent. Scratch is free to use.
+func (s *second) take(part int, sh shape, sent *load.Second, scratch *packed) {
 	c := &s.from[part]
 	c.last = sent.Last
 	c.rows = append(c.rows[:0], sent.Intervals...)
@@ -190,7 +200,14 @@ func (s *second) take(part int, sh shape, sent *load.Second) {
 			if s.latency[i] == nil {
 				s.latency[i] = histogram.Packed()
 			}
-			s.latency[i].MergeFrom(l.Histogram)
+			if s.latency[i].TotalCount() == 0 {
+				s.latency[i].MergeFrom(l.Histogram)
+				continue
+			}
+			// Buckets that are new to it would be inserted one by one.
+			scratch.Reset()
+			scratch.MergeFrom(l.Histogram)
+			s.latency[i].Merge(scratch)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type stepRecord struct {
 	start, end time.Time
 	// first and last are the seconds that were written.
 	first, last time.Time
+	closed      bool            // one of them was marked as the last
 	exampled    map[string]bool // classes of errors of which the records hold an example
 	until       int64           // ticks that begin before are written
 }
