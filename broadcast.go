@@ -41,8 +41,9 @@ func (o Operation) String() string {
 
 // Response is the answer of one member's agent.
 type Response struct {
-	// Success means that the member runs after a Start or a Heartbeat, and that it was
-	// stopped and measured after a Stop.
+	// Success means after a Start that the member runs and a quorum serves, after a Heartbeat
+	// that the member runs and waits for a Stop, and after a Stop that it was stopped and
+	// measured, whatever became of the others.
 	Success bool
 	// DiskSpaceUsageBytes is the apparent size of the member's data directories after
 	// a Stop; -1 if it was not measured, and after other operations.
@@ -85,7 +86,7 @@ func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) 
 		return nil, fmt.Errorf("the operation must be Start, Stop or Heartbeat, got %v", op)
 	}
 	out, err := c.conduct(ctx, e, c.Report)
-	responses, unread := responsesOf(out)
+	responses, unread := responsesOf(out, op)
 	return responses, errors.Join(err, unread)
 }
 
@@ -149,9 +150,9 @@ func (c *Config) one(id string) (*config.Experiment, *config.Database, error) {
 	return &e, &e.Databases[0], nil
 }
 
-// responsesOf returns the responses that a run recorded, nil if it was refused before it
-// began.
-func responsesOf(out *control.Outcome) (map[int]Response, error) {
+// responsesOf returns the responses to a Start or a Stop that a run recorded, nil if it was
+// refused before it began.
+func responsesOf(out *control.Outcome, op Operation) (map[int]Response, error) {
 	if len(out.Folders) == 0 {
 		return nil, nil
 	}
@@ -166,13 +167,15 @@ func responsesOf(out *control.Outcome) (map[int]Response, error) {
 	responses := map[int]Response{}
 	for _, run := range manifest.Databases {
 		for _, m := range run.Members {
-			r := Response{
-				Success: run.State == results.StateComplete && m.Error == "", DiskSpaceUsageBytes: -1,
-				Endpoint: m.Endpoint, Folder: folder.Path(run.Tag),
-			}
+			r := Response{DiskSpaceUsageBytes: -1, Endpoint: m.Endpoint, Folder: folder.Path(run.Tag)}
 			if m.Disk != nil {
 				r.DiskSpaceUsageBytes = m.Disk.ApparentBytes
 			}
+			done := run.State == results.StateComplete
+			if op == Stop {
+				done = m.Disk != nil
+			}
+			r.Success = done && m.Error == ""
 			responses[m.Index] = r
 		}
 	}
@@ -194,7 +197,8 @@ func (c *Config) heartbeat(ctx context.Context, db *config.Database) (map[int]Re
 	return responses, errors.Join(errs...)
 }
 
-// beat returns why an agent does not run a member of the database with that tag.
+// beat returns why an agent runs no member of the database with that tag that a Stop can
+// take over.
 func (c *Config) beat(ctx context.Context, addr, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
@@ -207,8 +211,11 @@ func (c *Config) beat(ctx context.Context, addr, tag string) error {
 	if err != nil {
 		return fmt.Errorf("agent %s: %w", addr, err)
 	}
-	if status.GetState() != dbtesterpb.State_STATE_RUNNING || status.GetOwner().GetTag() != tag {
+	switch owner := status.GetOwner(); {
+	case status.GetState() != dbtesterpb.State_STATE_RUNNING || owner.GetTag() != tag:
 		return fmt.Errorf("agent %s runs no member of %q", addr, tag)
+	case !owner.GetDetached():
+		return fmt.Errorf("agent %s runs its member of %q for a run of %s, which stops it", addr, tag, owner.GetName())
 	}
 	return nil
 }

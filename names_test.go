@@ -3,6 +3,7 @@ package dbtester_test
 import (
 	"os"
 	"reflect"
+	"runtime"
 	"sort"
 	"strings"
 	"testing"
@@ -17,11 +18,33 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// oldName is an exported name of the classic library, as docs/library.md writes it, and
-// what took its place; nil for a name that was dropped.
+// oldName is an exported name of the classic library and what took its place, as
+// docs/library.md writes both. Now is that thing itself; nil for a name that was dropped.
 type oldName struct {
-	name string
-	now  any
+	name, place string
+	now         any
+}
+
+// ownName returns the name of a function, a method or a type of this module, and "" for
+// other values, such as fields.
+func ownName(now any) string {
+	t := reflect.TypeOf(now)
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return ""
+	case t.Name() != "":
+		if strings.HasPrefix(t.PkgPath(), "github.com/coreos/dbtester") {
+			return t.Name()
+		}
+		return ""
+	case t.Kind() == reflect.Func:
+		name := runtime.FuncForPC(reflect.ValueOf(now).Pointer()).Name()
+		return name[strings.LastIndex(name, ".")+1:]
+	}
+	return ""
 }
 
 // oldNames lists the exported names of the classic root package, and those of its other
@@ -29,54 +52,54 @@ type oldName struct {
 func oldNames() []oldName {
 	var experiment config.Experiment
 	return []oldName{
-		{"`ReadConfig`", dbtester.ReadConfig},
-		{"`Config`", dbtester.Config{}},
-		{"`Config.TestTitle`, `Config.TestDescription`", experiment.Title},
-		{"`Config.AllDatabaseIDList`", experiment.Databases},
-		{"`Config.DatabaseIDToConfigClientMachineAgentControl`", experiment.Databases},
-		{"`Config.DatabaseIDToConfigAnalyzeMachineInitial`", experiment.Inputs},
-		{"`Config.AnalyzePlotPathPrefix`", experiment.Report.PlotDir},
-		{"`Config.AnalyzePlotList`", experiment.Plots},
-		{"`MakeTag`", dbtester.MakeTag},
-		{"`Config.Stress`", (*dbtester.Config).Stress},
-		{"`Config.BroadcaseRequest`", (*dbtester.Config).BroadcaseRequest},
-		{"`Config.ToRequest`", (*dbtester.Config).ToRequest},
-		{"`Config.SaveDiskSpaceUsageSummary`", (*dbtester.Config).SaveDiskSpaceUsageSummary},
-		{"`DiskSpaceUsageSummaryColumns`", dbtester.DiskSpaceUsageSummaryColumns},
-		{"`Config.UploadToGoogle`", (*dbtester.Config).UploadToGoogle},
-		{"`Config.WriteREADME`", (*dbtester.Config).WriteREADME},
-		{"`ReqHandler`", dbtester.ReqHandler(nil)},
-		{"`FindRangesLatency`", dbtester.FindRangesLatency},
-		{"`CumulativeKeyNumToAvgLatency`", dbtester.CumulativeKeyNumToAvgLatency{}},
-		{"`CumulativeKeyNumToAvgLatencySlice`", sort.Interface(dbtester.CumulativeKeyNumToAvgLatencySlice(nil))},
-		{"`FindRangesData`", dbtester.FindRangesData},
-		{"`CumulativeKeyNumAndOtherData`", dbtester.CumulativeKeyNumAndOtherData{}},
-		{"`CumulativeKeyNumAndOtherDataSlice`", sort.Interface(dbtester.CumulativeKeyNumAndOtherDataSlice(nil))},
-		{"`CumulativeKeyNumAndOtherDataByUnixSecond`", sort.Interface(dbtester.CumulativeKeyNumAndOtherDataByUnixSecond(nil))},
-		{"`dbtesterpb.Operation`", dbtester.Operation(0)},
-		{"`dbtesterpb.Operation_Start`, `Operation_Stop`, `Operation_Heartbeat`", dbtester.Start + dbtester.Stop + dbtester.Heartbeat},
-		{"`dbtesterpb.Request`", &dbtesterpb.StartRequest{}},
-		{"`dbtesterpb.Response`", dbtester.Response{}},
-		{"`dbtesterpb.TransporterClient`, `NewTransporterClient`", dbtesterpb.NewAgentClient},
-		{"`dbtesterpb.TransporterServer`, `RegisterTransporterServer`", dbtesterpb.RegisterAgentServer},
-		{"`dbtesterpb.DatabaseID` and its values", nil},
-		{"`dbtesterpb.ConfigClientMachineInitial`", experiment.Export},
-		{"`dbtesterpb.ConfigClientMachineAgentControl`", config.Database{}},
-		{"`dbtesterpb.ConfigClientMachineBenchmarkOptions`", workload.Load{}},
-		{"`dbtesterpb.ConfigClientMachineBenchmarkSteps`", config.Steps{}},
-		{"`dbtesterpb.ConfigAnalyzeMachineInitial`", config.Inputs{}},
-		{"`dbtesterpb.ConfigAnalyzeMachineAllAggregatedOutput`, `ConfigAnalyzeMachineREADME`", config.Report{}},
-		{"`dbtesterpb.ConfigAnalyzeMachinePlot`", config.Plot{}},
-		{"`dbtesterpb.ConfigAnalyzeMachineImage`", config.Image{}},
-		{"`dbtesterpb.Flag_Etcd_V3_3` and other flags", etcd.Options{}},
-		{"`agent.NewServer`", agent.New},
-		{"`agent.Command`, `analyze.Command`, `control.Command`", nil},
-		{"`pkg/fileinspect.Size`", fileinspect.Size},
-		{"`pkg/fileinspect.Walk`", nil},
-		{"`pkg/ntp.DefaultSync`", nil},
-		{"`pkg/remotestorage.Uploader`", (*remotestorage.Store)(nil)},
-		{"`pkg/remotestorage.NewGoogleCloudStorage`", remotestorage.Open},
-		{"`pkg/remotestorage.WithContentType`", nil},
+		{"`ReadConfig`", "`ReadConfig`", dbtester.ReadConfig},
+		{"`Config`", "`Config`", dbtester.Config{}},
+		{"`Config.TestTitle`, `Config.TestDescription`", "`Config.Experiment.Title`, `.Description`", experiment.Title},
+		{"`Config.AllDatabaseIDList`", "`Config.Experiment.Databases`", experiment.Databases},
+		{"`Config.DatabaseIDToConfigClientMachineAgentControl`", "`Config.Experiment.Databases`", experiment.Databases},
+		{"`Config.DatabaseIDToConfigAnalyzeMachineInitial`", "`Config.Experiment.Inputs`", experiment.Inputs},
+		{"`Config.AnalyzePlotPathPrefix`", "`Config.Experiment.Report.PlotDir`", experiment.Report.PlotDir},
+		{"`Config.AnalyzePlotList`", "`Config.Experiment.Plots`", experiment.Plots},
+		{"`MakeTag`", "`MakeTag`", dbtester.MakeTag},
+		{"`Config.Stress`", "`Config.Stress`", (*dbtester.Config).Stress},
+		{"`Config.BroadcaseRequest`", "`Config.BroadcastRequest`", (*dbtester.Config).BroadcastRequest},
+		{"`Config.ToRequest`", "`Config.ToRequest`", (*dbtester.Config).ToRequest},
+		{"`Config.SaveDiskSpaceUsageSummary`", "`Config.SaveDiskSpaceUsageSummary`", (*dbtester.Config).SaveDiskSpaceUsageSummary},
+		{"`DiskSpaceUsageSummaryColumns`", "`DiskSpaceUsageSummaryColumns`", dbtester.DiskSpaceUsageSummaryColumns},
+		{"`Config.UploadToGoogle`", "`Config.UploadToGoogle`", (*dbtester.Config).UploadToGoogle},
+		{"`Config.WriteREADME`", "`Config.WriteREADME`", (*dbtester.Config).WriteREADME},
+		{"`ReqHandler`", "`ReqHandler`", dbtester.ReqHandler(nil)},
+		{"`FindRangesLatency`", "`FindRangesLatency`", dbtester.FindRangesLatency},
+		{"`CumulativeKeyNumToAvgLatency`", "`CumulativeKeyNumToAvgLatency`", dbtester.CumulativeKeyNumToAvgLatency{}},
+		{"`CumulativeKeyNumToAvgLatencySlice`", "`CumulativeKeyNumToAvgLatencySlice`", sort.Interface(dbtester.CumulativeKeyNumToAvgLatencySlice(nil))},
+		{"`FindRangesData`", "`FindRangesData`", dbtester.FindRangesData},
+		{"`CumulativeKeyNumAndOtherData`", "`CumulativeKeyNumAndOtherData`", dbtester.CumulativeKeyNumAndOtherData{}},
+		{"`CumulativeKeyNumAndOtherDataSlice`", "`CumulativeKeyNumAndOtherDataSlice`", sort.Interface(dbtester.CumulativeKeyNumAndOtherDataSlice(nil))},
+		{"`CumulativeKeyNumAndOtherDataByUnixSecond`", "`CumulativeKeyNumAndOtherDataByUnixSecond`", sort.Interface(dbtester.CumulativeKeyNumAndOtherDataByUnixSecond(nil))},
+		{"`dbtesterpb.Operation`", "`Operation`", dbtester.Operation(0)},
+		{"`dbtesterpb.Operation_Start`, `Operation_Stop`, `Operation_Heartbeat`", "`Start`, `Stop`, `Heartbeat`", []dbtester.Operation{dbtester.Start, dbtester.Stop, dbtester.Heartbeat}},
+		{"`dbtesterpb.Request`", "`dbtesterpb.StartRequest` and others", &dbtesterpb.StartRequest{}},
+		{"`dbtesterpb.Response`", "`Response`", dbtester.Response{}},
+		{"`dbtesterpb.TransporterClient`, `NewTransporterClient`", "`dbtesterpb.AgentClient`, `NewAgentClient`", dbtesterpb.NewAgentClient},
+		{"`dbtesterpb.TransporterServer`, `RegisterTransporterServer`", "`dbtesterpb.AgentServer`, `RegisterAgentServer`", dbtesterpb.RegisterAgentServer},
+		{"`dbtesterpb.DatabaseID` and its values", "dropped", nil},
+		{"`dbtesterpb.ConfigClientMachineInitial`", "`Config.Experiment.Export`, `.Upload`", experiment.Export},
+		{"`dbtesterpb.ConfigClientMachineAgentControl`", "`config.Database`", config.Database{}},
+		{"`dbtesterpb.ConfigClientMachineBenchmarkOptions`", "`workload.Load`", workload.Load{}},
+		{"`dbtesterpb.ConfigClientMachineBenchmarkSteps`", "`config.Steps`", config.Steps{}},
+		{"`dbtesterpb.ConfigAnalyzeMachineInitial`", "`config.Inputs`", config.Inputs{}},
+		{"`dbtesterpb.ConfigAnalyzeMachineAllAggregatedOutput`, `ConfigAnalyzeMachineREADME`", "`config.Report`", config.Report{}},
+		{"`dbtesterpb.ConfigAnalyzeMachinePlot`", "`config.Plot`", config.Plot{}},
+		{"`dbtesterpb.ConfigAnalyzeMachineImage`", "`config.Image`", config.Image{}},
+		{"`dbtesterpb.Flag_Etcd_V3_3` and other flags", "`etcd.Options` and others", etcd.Options{}},
+		{"`agent.NewServer`", "`agent.New`", agent.New},
+		{"`agent.Command`, `analyze.Command`, `control.Command`", "dropped", nil},
+		{"`pkg/fileinspect.Size`", "`fileinspect.Size`", fileinspect.Size},
+		{"`pkg/fileinspect.Walk`", "dropped", nil},
+		{"`pkg/ntp.DefaultSync`", "dropped", nil},
+		{"`pkg/remotestorage.Uploader`", "`remotestorage.Store`", (*remotestorage.Store)(nil)},
+		{"`pkg/remotestorage.NewGoogleCloudStorage`", "`remotestorage.Open`", remotestorage.Open},
+		{"`pkg/remotestorage.WithContentType`", "dropped", nil},
 	}
 }
 
@@ -103,8 +126,10 @@ func TestOldNames(t *testing.T) {
 		switch {
 		case !listed:
 			t.Errorf("docs/library.md does not list %s", old.name)
-		case (row[0] == "dropped") != (old.now == nil):
-			t.Errorf("docs/library.md has %q for %s, which is %v now", row[0], old.name, reflect.TypeOf(old.now))
+		case row[0] != old.place:
+			t.Errorf("docs/library.md has %q for %s, want %q", row[0], old.name, old.place)
+		case (old.place == "dropped") != (old.now == nil), !strings.Contains(old.place, ownName(old.now)):
+			t.Errorf("%q is named in place of %s, which is %v %s now", old.place, old.name, reflect.TypeOf(old.now), ownName(old.now))
 		case row[1] == "":
 			t.Errorf("docs/library.md has no reason or difference for %s", old.name)
 		}
