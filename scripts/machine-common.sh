@@ -113,7 +113,8 @@ ids() {
 }
 
 # folder PATH MODE USER makes a folder, or gives it this mode and user. A link is refused:
-# the user who may write above it could have root give away any folder.
+# it could have root give away any folder. Only root may write above the folder, or a link
+# could take its place after that.
 folder() {
 	local path=$root$1 owner
 	test ! -L "$path" || fail "$path must be a folder and no link; it leads to $(readlink "$path")"
@@ -184,9 +185,10 @@ apt_install() {
 	"${inside[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# install_certs FOLDER USER copies a folder that dbtester certs made.
+# install_certs FOLDER USER copies a folder that dbtester certs made. The user gets the
+# files and may not change what the folder lists, as root writes there.
 install_certs() {
-	folder "$1" 700 "$2"
+	folder "$1" 755 root
 	place "$certs/ca.pem" "$1/ca.pem" 644 "$2"
 	place "$certs/cert.pem" "$1/cert.pem" 644 "$2"
 	place "$certs/key.pem" "$1/key.pem" 600 "$2"

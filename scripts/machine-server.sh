@@ -116,6 +116,8 @@ write_unit() {
 		Group=$user
 		ExecStart=/usr/local/bin/dbtester agent $(agent_flags | paste -sd ' ')
 		WorkingDirectory=$dir
+		# Where builds of releases keep their caches: the user may not write above it.
+		Environment=HOME=$dir/cache
 
 		# Only the agent gets SIGTERM. It stops its databases one after the other, for 30 s at
 		# most; what is left then is killed with all control groups below this one.
@@ -219,7 +221,9 @@ if test "$java" = 1 && ! test -x "$root/usr/bin/java"; then wanted+=(default-jre
 install_packages "${wanted[@]}"
 test -n "$(ids "$user")" || change "make the user $user" make_user
 format
-folder "$dir" 755 "$user"
+# Root owns what is above the user's folders: the user can put no link in their place while
+# they are looked at and given to it.
+folder "$dir" 755 root
 folder "$dir/work" 700 "$user"
 folder "$dir/cache" 755 "$user"
 test -z "$certs" || install_certs "$etc" "$user"

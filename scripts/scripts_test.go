@@ -193,6 +193,13 @@ func TestServer(t *testing.T) {
 	if n, out := applied(t, dir, "machine-server.sh", first...); n != "1" || !strings.Contains(out, "key.pem, mode 600") {
 		t.Errorf("a key that others can read makes %q changes:\n%s", n, out)
 	}
+	// A folder that the user could put links into is root's again.
+	if err := os.Chown(filepath.Join(root, "var/lib/dbtester"), 4242, 4242); err != nil {
+		t.Fatalf("change an owner: %v", err)
+	}
+	if n, out := applied(t, dir, "machine-server.sh", first...); n != "1" || !strings.Contains(out, "var/lib/dbtester, mode 755, of root\n") {
+		t.Errorf("a folder of another user makes %q changes:\n%s", n, out)
+	}
 }
 
 // checkOwned checks that the agent's user has its folders and its key, and others do not.
@@ -204,14 +211,18 @@ func checkOwned(t *testing.T, root string) {
 	}
 	list := tree(t, root)
 	for _, want := range []string{
-		"/etc/dbtester/certs drwx------ ", "/etc/dbtester/certs/key.pem -rw------- ", "/etc/dbtester/certs/ca.pem -rw-r--r-- ",
-		"/var/lib/dbtester drwxr-xr-x ", "/var/lib/dbtester/work drwx------ ", "/var/lib/dbtester/cache drwxr-xr-x ",
+		"/etc/dbtester/certs/key.pem -rw------- ", "/etc/dbtester/certs/ca.pem -rw-r--r-- ",
+		"/var/lib/dbtester/work drwx------ ", "/var/lib/dbtester/cache drwxr-xr-x ",
 	} {
 		if want += m[1] + ":" + m[2]; !strings.Contains(list, want) {
 			t.Errorf("%q is missing in\n%s", want, list)
 		}
 	}
-	for _, want := range []string{"/usr/local/bin/dbtester -rwxr-xr-x 0:0 ", "/etc/systemd/system/dbtester-agent.service -rw-r--r-- 0:0 "} {
+	for _, want := range []string{
+		"/usr/local/bin/dbtester -rwxr-xr-x 0:0 ", "/etc/systemd/system/dbtester-agent.service -rw-r--r-- 0:0 ",
+		// Where root gives away folders and writes files, no other user can put a link.
+		"/etc/dbtester drwxr-xr-x 0:0\n", "/etc/dbtester/certs drwxr-xr-x 0:0\n", "/var/lib/dbtester drwxr-xr-x 0:0\n",
+	} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%q is missing in\n%s", want, list)
 		}
