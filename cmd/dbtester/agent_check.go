@@ -23,8 +23,10 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/diskcheck"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/roundtrip"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 	"github.com/coreos/dbtester/pkg/usertoken"
@@ -77,6 +79,7 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	c.software(ctx)
 	c.ports()
 	c.machine()
+	c.limits()
 	err = errors.Join(c.problems...)
 	if err == nil {
 		c.say("usable", "yes")
@@ -343,6 +346,24 @@ func (c *agentCheck) machine() {
 	c.say("memory", "%s", memory)
 	c.say("open files", "%s", limitText(unix.RLIMIT_NOFILE))
 	c.say("processes", "%s", limitText(unix.RLIMIT_NPROC))
+}
+
+// limits prints whether members could have limits. An agent without the right to set them
+// can start.
+func (c *agentCheck) limits() {
+	for _, one := range []struct {
+		key    string
+		limits resources.Limits
+	}{
+		{"resources.cpus", resources.Limits{CPUs: 0.1, Period: resources.DefaultPeriod}},
+		{"resources.memory", resources.Limits{MemoryBytes: 64 << 20}},
+	} {
+		if where, err := cgroup.Try(one.limits); err != nil {
+			c.say(one.key, "no member can be limited: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		} else {
+			c.say(one.key, "members can be limited, by %s", where)
+		}
+	}
 }
 
 // limitText describes a limit of this process's user.
