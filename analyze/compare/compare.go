@@ -123,7 +123,7 @@ func (o *Options) readSide(ctx context.Context, name string, folders []string, t
 
 // compareSides compares runs that were read.
 func compareSides(o Options, a, b Side) (*Report, error) {
-	if reasons := refusals(a, b); len(reasons) > 0 {
+	if reasons := refusals(o.Metrics, a, b); len(reasons) > 0 {
 		return nil, &Refusal{reasons}
 	}
 	r := &Report{Margin: o.Margin, A: a, B: b, Differences: differences(a, b)}
@@ -145,6 +145,7 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	}
 	r.Notes = append(r.Notes, unknown...)
 	r.Notes = append(r.Notes, r.Reasons...)
+	r.Notes = append(r.Notes, intervalNote(all, o.Margin)...)
 	var problems []string
 	r.profiles, problems = readProfiles(a, b)
 	r.Notes = append(r.Notes, problems...)
@@ -213,21 +214,18 @@ func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 	}
 	var metrics []abtest.Metric
 	undecided := false
-	for stage := range r.A.Runs[0].Run.Stages {
-		for _, def := range definitions() {
-			one := row{definition: def, stage: stage, label: r.A.Runs[0].Run.Stages[stage].Label}
-			one.a, one.b = one.values(r.A.Runs), one.values(r.B.Runs)
-			decides := slices.Contains(o.Metrics, def.name)
-			if missing := slices.Concat(one.a.missing, one.b.missing); len(missing) > 0 {
-				if decides {
-					undecided = true
-					unknown = append(unknown, fmt.Sprintf("%s is not known of %s", one.name(), strings.Join(missing, "; ")))
-				}
-				continue
+	for _, one := range rowsOf(r.A.Runs[0].Run) {
+		one.a, one.b = one.values(r.A.Runs), one.values(r.B.Runs)
+		decides := slices.Contains(o.Metrics, one.definition.name)
+		if missing := slices.Concat(one.a.missing, one.b.missing); len(missing) > 0 {
+			if decides {
+				undecided = true
+				unknown = append(unknown, fmt.Sprintf("%s is not known of %s", one.name(), strings.Join(missing, "; ")))
 			}
-			metrics = append(metrics, abtest.Metric{Name: one.name(), HigherIsBetter: def.higher, Decides: decides, Sample: one.sample(pairs)})
-			r.rows = append(r.rows, one)
+			continue
 		}
+		metrics = append(metrics, abtest.Metric{Name: one.name(), HigherIsBetter: one.higher, Decides: decides, Sample: one.sample(pairs)})
+		r.rows = append(r.rows, one)
 	}
 	r.Result = decide(o, metrics)
 	if undecided && r.Verdict != abtest.Worse {

@@ -9,21 +9,22 @@ import (
 	"github.com/coreos/dbtester/pkg/abtest"
 )
 
-// definition is one metric of a stage of a run.
+// definition is one metric, of a stage of a run or of the whole.
 type definition struct {
 	name, unit string
 	higher     bool // is better
 	of         func(*run.Stage) run.Measure
+	whole      func(*run.Run) run.Measure // in place of the above
 }
 
-// definitions lists the metrics in the order of the report.
+// definitions lists the metrics of stages in the order of the report.
 func definitions() []definition {
-	list := []definition{{"throughput", "requests/s", true, func(s *run.Stage) run.Measure { return s.Throughput.Average }}}
+	list := []definition{{name: "throughput", unit: "requests/s", higher: true, of: func(s *run.Stage) run.Measure { return s.Throughput.Average }}}
 	for _, p := range []struct {
 		name  string
 		share float64
 	}{{"p50", .5}, {"p90", .9}, {"p99", .99}, {"p999", .999}} {
-		list = append(list, definition{p.name, "ms", false, func(s *run.Stage) run.Measure { return s.Latency.Due.Quantile(p.share) }})
+		list = append(list, definition{name: p.name, unit: "ms", of: func(s *run.Stage) run.Measure { return s.Latency.Due.Quantile(p.share) }})
 	}
 	return list
 }
@@ -33,7 +34,7 @@ func Names() (names []string) {
 	for _, d := range definitions() {
 		names = append(names, d.name)
 	}
-	return names
+	return append(names, Capacity)
 }
 
 // Defaults are the metrics that decide unless others are declared.
@@ -45,6 +46,31 @@ type row struct {
 	stage int
 	label string // of the stage
 	a, b  column
+}
+
+// rowsOf returns what runs like this one are compared in: searches in the capacity, others
+// in each metric of each stage.
+func rowsOf(first *run.Run) (rows []row) {
+	if first.Capacity != nil {
+		return []row{{definition: capacityMetric()}}
+	}
+	for stage, s := range first.Stages {
+		for _, def := range definitions() {
+			rows = append(rows, row{definition: def, stage: stage, label: s.Label})
+		}
+	}
+	return rows
+}
+
+// measure is the row's number of one run.
+func (r *row) measure(one *run.Run) run.Measure {
+	switch {
+	case r.whole != nil:
+		return r.whole(one)
+	case r.stage < len(one.Stages):
+		return r.of(one.Stages[r.stage])
+	}
+	return run.Missing("no such step")
 }
 
 // name is unique in a report.
@@ -65,10 +91,7 @@ type column struct {
 func (r *row) values(runs []Recorded) column {
 	c := column{values: map[*run.Run]float64{}}
 	for _, one := range runs {
-		m := run.Missing("no such step")
-		if r.stage < len(one.Run.Stages) {
-			m = r.of(one.Run.Stages[r.stage])
-		}
+		m := r.measure(one.Run)
 		if m.Known() && m.Value <= 0 {
 			m = run.Missing("it is %g", m.Value)
 		}

@@ -105,6 +105,9 @@ func (s *Session) replan(first *Report) {
 
 // deciding is how many metrics decide, as far as that is known before the first run.
 func (s *Session) deciding() (n int) {
+	if slices.Contains(s.Metrics, Capacity) {
+		return 1
+	}
 	for _, d := range definitions() {
 		if slices.Contains(s.Metrics, d.name) {
 			n++

@@ -104,8 +104,11 @@ func TestProfilesOfSteps(t *testing.T) {
 	if r := compared(t, a, b); r.profiles == nil || r.profiles.total.a != 100 || r.profiles.total.b != 40 {
 		t.Errorf("the profiles are %+v, want 100 us a request of A and 40 us of B", r.profiles)
 	}
-	b.Runs[0].Run.Capacity = &run.Capacity{Capacity: &results.Capacity{}}
-	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are left out: a search") {
+	r, err := compareSides(byCapacity(), searched(a), searched(b))
+	if err != nil {
+		t.Fatalf("compare the searches: %v", err)
+	}
+	if r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are left out: a search") {
 		t.Errorf("the profiles of a search are %+v with the notes %q, want them left out with a note", r.profiles, r.Notes)
 	}
 }

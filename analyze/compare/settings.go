@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/table"
 )
 
 // free returns the parameters of a load, by their names in the manifest, that may differ
@@ -17,8 +16,8 @@ func free() []string {
 	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }
 
-// refusals returns why the two sides cannot be compared.
-func refusals(a, b Side) (reasons []string) {
+// refusals returns why the two sides cannot be compared by the metrics that decide.
+func refusals(metrics []string, a, b Side) (reasons []string) {
 	for _, s := range []Side{a, b} {
 		if len(s.Runs) == 0 {
 			reasons = append(reasons, s.Name+" has no run")
@@ -48,6 +47,9 @@ func refusals(a, b Side) (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("the members had other resources: %s in %s, %s in %s", x, first.Run.Info.Tag, y, r.Run.Info.Tag))
 			break
 		}
+	}
+	if searches := searchRefusals(metrics, slices.Concat(a.Runs, b.Runs)); len(searches) > 0 {
+		return append(reasons, searches...)
 	}
 	for _, name := range differingParameters(first, slices.Concat(a.Runs[1:], b.Runs)) {
 		reasons = append(reasons, "the loads differ in "+name)
@@ -99,7 +101,8 @@ func orUnset(text string) string {
 	return text
 }
 
-// parameters returns those of the run's load that must be equal, as JSON.
+// parameters returns those of the run's load, and of its search for a capacity, that must be
+// equal, as JSON.
 func parameters(r *run.Run) map[string]string {
 	data, err := json.Marshal(r.Info.Record.Load.Load)
 	var all map[string]json.RawMessage
@@ -110,6 +113,12 @@ func parameters(r *run.Run) map[string]string {
 	for name, value := range all {
 		if !slices.Contains(free(), name) {
 			out[name] = string(value)
+		}
+	}
+	if r.Capacity != nil {
+		delete(out, "rate") // of the last window
+		for name, value := range asked(r.Capacity) {
+			out["capacity."+name] = string(value)
 		}
 	}
 	return out
@@ -131,12 +140,12 @@ func differences(a, b Side) (list []string) {
 	if x, y := executables(a), executables(b); x != y && x != "" && y != "" {
 		list = append(list, fmt.Sprintf("executables: A: %s; B: %s", x, y))
 	}
-	return append(list, table.Unequal(runsOf(a, b), names)...)
+	return append(list, unequal(runsOf(a, b), names)...)
 }
 
 // inconsistencies are the settings in which the runs of one side differ from each other.
 func inconsistencies(s Side) (list []string) {
-	for _, text := range table.Unequal(runsOf(s), nil) {
+	for _, text := range unequal(runsOf(s), nil) {
 		list = append(list, fmt.Sprintf("the runs of %s differ among themselves in %s", s.Name, text))
 	}
 	return list

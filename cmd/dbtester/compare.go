@@ -112,10 +112,8 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	if o.Margin, err = parseMargin(f.margin); err != nil {
 		return usageError{err}
 	}
-	for _, m := range f.metrics {
-		if !slices.Contains(compare.Names(), m) {
-			return usageError{fmt.Errorf("metric must be one of %s, got %q", strings.Join(compare.Names(), ", "), m)}
-		}
+	if err := compare.CheckMetrics(f.metrics); err != nil {
+		return usageError{err}
 	}
 	render, ok := compare.Formats()[f.format]
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -137,6 +138,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	}
 	p := versus.Preparer{
 		Registry: a.registry, Catalog: control.Catalog(a.registry), Upstream: f.a.Given() || f.b.Given(),
+		Capacity:  slices.Contains(s.Metrics, compare.Capacity),
 		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, plaintext.Visible(line)) }},
 	}
 	known, pair := true, time.Duration(0)

@@ -56,6 +56,8 @@ type Preparer struct {
 	// Upstream gives the options that a file does not set the defaults of each release,
 	// unless the file has its own word for that.
 	Upstream bool
+	// Capacity has sides search for a capacity, by which they are compared.
+	Capacity bool
 }
 
 // Prepare obtains what a side runs: afterwards [Side.Read] returns the experiment. It
@@ -71,7 +73,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	if err != nil {
 		return warnings, MistakeError{err} // also of a file that cannot be opened
 	}
-	if err := oneRun(e, s.File); err != nil {
+	if err := p.oneRun(e, s.File); err != nil {
 		return warnings, MistakeError{err}
 	}
 	if !s.Given() {
@@ -92,15 +94,17 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 }
 
 // oneRun returns an error if an experiment is not one run of one database under a load
-// that is the same each time.
-func oneRun(e *config.Experiment, path string) error {
+// that is the same each time, or a search for its capacity.
+func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	switch {
 	case len(e.Databases) != 1:
 		return fmt.Errorf("%s must have one database to be compared, got %d", path, len(e.Databases))
 	case e.Trials > 1:
 		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
-	case e.Capacity != nil:
-		return fmt.Errorf("%s must have a load to be compared, got capacity: a search ends at another rate in each run", path)
+	case e.Capacity != nil && !p.Capacity:
+		return fmt.Errorf("%s searches for a capacity, and each search ends at another rate: it can be compared by the metric capacity alone", path)
+	case e.Capacity == nil && p.Capacity:
+		return fmt.Errorf("%s must search for a capacity (capacity: {latency: 20ms}) to be compared by it", path)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestMistakes(t *testing.T) {
 		side versus.Side
 		want string
 	}{
-		{"a search for a capacity", versus.Side{File: search}, "must have a load to be compared, got capacity"},
+		{"a search for a capacity", versus.Side{File: search}, "can be compared by the metric capacity alone"},
 		{"a folder", versus.Side{File: t.TempDir()}, "must be a regular file, got a directory"},
 		{"no file", versus.Side{File: "/nowhere.yaml"}, "/nowhere.yaml"},
 		{"no checkout", versus.Side{File: plain, Source: "/nowhere/etcd"}, "/nowhere/etcd"},
@@ -121,5 +121,21 @@ func TestMistakes(t *testing.T) {
 		if mistake := (versus.MistakeError{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want a mistake with %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// TestSearches: sides that are compared by their capacity search for it.
+func TestSearches(t *testing.T) {
+	t.Parallel()
+	p := preparer(t)
+	p.Capacity = true
+	search := versus.Side{Name: "A", File: write(t, "search.yaml", "hosts: [127.0.0.1]\ncapacity: {latency: 20ms}\nload: {keys: 100}\ndatabases: {etcd: }\n", 0o600)}
+	if _, err := p.Prepare(t.Context(), &search); err != nil {
+		t.Errorf("prepare a search: %v", err)
+	}
+	plain := versus.Side{Name: "B", File: write(t, "plain.yaml", experiment, 0o600)}
+	_, err := p.Prepare(t.Context(), &plain)
+	if mistake := (versus.MistakeError{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "plain.yaml must search for a capacity") {
+		t.Errorf("prepare a load: %v, want a mistake", err)
 	}
 }

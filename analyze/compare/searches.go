@@ -1,0 +1,91 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// Capacity is the metric of searches for a capacity. It decides alone: all other numbers of
+// such a run are of its last window, which has a rate of its own.
+const Capacity = "capacity"
+
+// capacityMetric is the estimate of a search.
+func capacityMetric() definition {
+	return definition{name: Capacity, unit: "requests/s", higher: true, whole: (*run.Run).CapacityRate}
+}
+
+// CheckMetrics returns an error if metrics do not exist or cannot decide together.
+func CheckMetrics(metrics []string) error {
+	for _, m := range metrics {
+		if !slices.Contains(Names(), m) {
+			return fmt.Errorf("metric must be one of %s, got %q", strings.Join(Names(), ", "), m)
+		}
+	}
+	if len(metrics) > 1 && slices.Contains(metrics, Capacity) {
+		return fmt.Errorf("metric %s must be the only one, got %s: other numbers of a search are of its last window, at a rate of its own", Capacity, strings.Join(metrics, ", "))
+	}
+	return nil
+}
+
+// searchRefusals returns why searches for a capacity, or runs without one, cannot be compared
+// by the metrics that decide.
+func searchRefusals(metrics []string, runs []Recorded) []string {
+	var searched, others []string
+	for _, r := range runs {
+		if r.Run.Capacity != nil {
+			searched = append(searched, r.Run.Info.Tag)
+		} else {
+			others = append(others, r.Run.Info.Tag)
+		}
+	}
+	switch byCapacity := slices.Contains(metrics, Capacity); {
+	case byCapacity && len(others) > 0:
+		return []string{"no capacity was searched for in " + strings.Join(others, ", ")}
+	case !byCapacity && len(searched) > 0:
+		return []string{fmt.Sprintf("a capacity was searched for in %s, so that each of these runs ended at a rate of its own: --metric %s compares what they found", strings.Join(searched, ", "), Capacity)}
+	}
+	return nil
+}
+
+// asked returns what a search was asked for, as JSON by name. The hold comes after it.
+func asked(c *run.Capacity) map[string]json.RawMessage {
+	one := c.Capacity.Capacity
+	one.Hold = 0
+	data, err := json.Marshal(one)
+	var all map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// unequal lists the settings in which runs differ. The rate of a search's last window is no
+// setting.
+func unequal(runs []*run.Run, names map[string]string) []string {
+	return slices.DeleteFunc(table.Unequal(runs, names), func(text string) bool {
+		return runs[0].Capacity != nil && strings.HasPrefix(text, "rates: ")
+	})
+}
+
+// intervalNote names the search that knows its capacity least, if that is less well than
+// the margin.
+func intervalNote(runs []Recorded, margin float64) []string {
+	widest, of := margin, ""
+	for _, r := range runs {
+		if m := r.Run.CapacityRate(); m.Known() && m.Low > 0 {
+			if half := math.Sqrt(m.High/m.Low) - 1; half > widest {
+				widest, of = half, r.Run.Info.Tag
+			}
+		}
+	}
+	if of == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("a single search knows its capacity to within %s (%s, 95 %%), less well than the margin of %s: that is part of how much the runs of a side differ", percentText(round(100*widest)), of, percentText(100*margin))}
+}
