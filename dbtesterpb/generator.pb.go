@@ -2638,7 +2638,7 @@ type StepEnd struct {
 	LargestGap     *LoadGap `protobuf:"bytes,10,opt,name=largest_gap,json=largestGap,proto3" json:"largest_gap,omitempty"` // absent if there was no window
 	Requests       int64    `protobuf:"varint,11,opt,name=requests,proto3" json:"requests,omitempty"`
 	// first_sent_ns is when this part's first request of the step was sent, after the agreed
-	// start; -1 if none was.
+	// start; -1 if none was. With a rate, the first one of part p is due p/rate after the start.
 	FirstSentNs int64 `protobuf:"varint,12,opt,name=first_sent_ns,json=firstSentNs,proto3" json:"first_sent_ns,omitempty"`
 	// These are of all steps of the session so far.
 	Totals         *LoadTotals `protobuf:"bytes,13,opt,name=totals,proto3" json:"totals,omitempty"`

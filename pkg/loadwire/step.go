@@ -31,7 +31,7 @@ type End struct {
 	// Result is the engine's. Its Start is zero if the step did not begin.
 	Result load.StepResult
 	// FirstSent is when the first request was sent, after the agreed start; negative if none
-	// was.
+	// was. With a rate, the first one of part p is due p/rate after the start.
 	FirstSent time.Duration
 	// Totals, the keys that were created for sure and perhaps, SchedulingLag, Lateness and
 	// Stops are of all steps so far.
