@@ -204,7 +204,7 @@ func (l *loader) recordStep(s load.Step, res load.StepResult) {
 	l.run.record.Steps = append(l.run.record.Steps, results.Step{
 		Index: s.Index, Step: s.Step,
 		Start: res.Start, End: res.End, IssueEnd: res.IssueEnd, InsideNS: int64(res.Inside), ClientDelayNS: int64(res.ClientDelay), LargestGap: res.LargestGap,
-		WaitingNS: int64(res.Waiting), ConnectionsLost: res.Lost, Reconnects: res.Reconnects, VersionReads: res.VersionReads,
+		WaitingNS: int64(res.Waiting), ConnectionsLost: res.Lost, Reconnects: res.Reconnects, Resent: res.Resent, VersionReads: res.VersionReads,
 	})
 }
 

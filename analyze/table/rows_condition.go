@@ -49,12 +49,7 @@ func conditionRows() []Row {
 			return count(int64(r.Info.Record.Load.RangeLimit))
 		}},
 		{Name: "LEADER", Definition: "the member that led when the load began, and those that were found to lead later in it", Ours: true, Cell: leader},
-		{Name: "TRANSPORT", Definition: "implementation of the clients: lean is dbtester's own, for less client CPU; standard is the library that other programs use", Ours: true, Cell: func(r *run.Run) Cell {
-			if t := r.Info.Transport(); t != "" {
-				return words(t, "")
-			}
-			return inapplicable("the database has one implementation alone")
-		}},
+		{Name: "TRANSPORT", Definition: "implementation of the clients: lean is dbtester's own, for less client CPU; standard is the library that other programs use", Ours: true, Cell: transport},
 		{Name: "FSYNC", Definition: "when a write is on disk, as the driver states it", Ours: true, Cell: func(r *run.Run) Cell {
 			return words(r.Info.Record.Fsync, "the driver does not state it")
 		}},
@@ -62,6 +57,23 @@ func conditionRows() []Row {
 		{Name: "SHARED-HOST", Definition: "who shares a machine, and so competes for its CPU, disk and network", Ours: true, Cell: sharedHostCell},
 		{Name: "TRIAL", Definition: "which repetition of the experiment", Ours: true, Cell: trial},
 	}
+}
+
+// transport names the clients' implementation, and how many requests it sent again by
+// itself.
+func transport(r *run.Run) Cell {
+	name := r.Info.Transport()
+	if name == "" {
+		return inapplicable("the database has one implementation alone")
+	}
+	var resent int64
+	for _, step := range r.Info.Record.Steps {
+		resent += step.Resent
+	}
+	if resent > 0 {
+		name += fmt.Sprintf(", %s requests sent again", commaText(float64(resent)))
+	}
+	return words(name, "")
 }
 
 func release(r *run.Run) Cell {

@@ -57,3 +57,16 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 		t.Errorf("versions of two databases are compared: %q", got)
 	}
 }
+
+// The transport has what its library sent again in all steps.
+func TestTransport(t *testing.T) {
+	for want, steps := range map[string][]results.Step{
+		"clientv3":                            {{}, {}},
+		"clientv3, 1,007 requests sent again": {{Resent: 1000}, {}, {Resent: 7}},
+	} {
+		r := &run.Run{Info: run.Info{Record: &results.DatabaseRun{Options: []byte(`{"transport": "clientv3"}`), Steps: steps}}}
+		if got := transport(r).Text; got != want {
+			t.Errorf("transport is %q, want %q", got, want)
+		}
+	}
+}

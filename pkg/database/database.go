@@ -82,7 +82,7 @@ type Driver interface {
 // Client applies operations over one connection.
 //
 // The caller reuses the buffers of key and value: a client may keep them only if it
-// returns an error. No method retries a write. An error is or wraps an [*Error], or
+// returns an error. No method retries a write, except those of a [Resender]. An error is or wraps an [*Error], or
 // [Classify] classes it. A client sends a call's deadline to the server where the
 // protocol can carry it.
 type Client interface {

@@ -2,8 +2,8 @@ package database
 
 import "fmt"
 
-// Transport names the implementation that carries a client's requests. Both send
-// the same requests, and pass the same conformance suite.
+// Transport names the implementation that carries a client's requests. All send the same
+// requests, and pass the same conformance suite. A driver may have more than these two.
 type Transport string
 
 const (
@@ -20,4 +20,21 @@ func (t Transport) Validate() error {
 		return fmt.Errorf("transport must be %s or %s, got %q", Lean, Standard, string(t))
 	}
 	return nil
+}
+
+// Resender is optional on a [Client] of a library that sends requests again by itself. To
+// the load such a request is one call, which lasts from its first attempt to the answer to
+// its last.
+type Resender interface {
+	// Resent returns how many requests the client has sent again so far. One that was sent
+	// three times counts twice. It is safe for concurrent use.
+	Resent() int64
+}
+
+// Resent returns how many requests a client has sent again, 0 if it is no [Resender].
+func Resent(c Client) int64 {
+	if r, ok := c.(Resender); ok {
+		return r.Resent()
+	}
+	return 0
 }

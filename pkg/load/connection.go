@@ -49,6 +49,7 @@ type link struct {
 	// has found a server; both belong to the connection's lock.
 	users  int
 	served bool
+	resent int64 // requests that client had sent again before the link
 }
 
 // connection is a place for one link after the other, shared by some of a step's
@@ -64,6 +65,7 @@ type connection struct {
 	place   int // of the last link's member in reconnect.Members
 	losses  int64
 	reopens int64
+	resent  int64 // requests that clients of closed links sent again
 
 	lost    chan struct{}  // wakes the goroutine that reconnects
 	closing sync.WaitGroup // links that are being closed
@@ -84,7 +86,7 @@ func newConnection(n int, client database.Client, reconnect *Reconnect, failover
 // newLink returns a link to the member that the client names, or to the preferred
 // one.
 func newLink(client database.Client, preferred int) *link {
-	return &link{client: client, member: memberOf(client, preferred)}
+	return &link{client: client, member: memberOf(client, preferred), resent: database.Resent(client)}
 }
 
 // acquire returns the link for one more worker. Without a link it returns a channel
@@ -106,6 +108,7 @@ func (c *connection) release(l *link) {
 	defer c.mu.Unlock()
 	l.users--
 	if l.users == 0 && l != c.current.Load() {
+		c.resent += database.Resent(l.client) - l.resent
 		c.closing.Go(func() { _ = l.client.Close() }) // it was lost with an error already
 	}
 }
@@ -192,6 +195,17 @@ func (c *connection) adopt(l *link) {
 	c.reopens++
 	c.current.Store(l)
 	close(c.up)
+}
+
+// resends returns how many requests the clients of all links have sent again by themselves.
+func (c *connection) resends() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.resent
+	if l := c.current.Load(); l != nil {
+		n += database.Resent(l.client) - l.resent
+	}
+	return n
 }
 
 // end returns the client that is open at the end of a step, nil if there is none.

@@ -382,3 +382,35 @@ func TestSingleConnectionsBackOff(t *testing.T) {
 		}
 	})
 }
+
+// resending is a client whose library sends requests again.
+type resending struct {
+	serverClient
+	resent int64
+}
+
+func (r *resending) Resent() int64 { return r.resent }
+
+// TestResends: requests that clients send again are counted over all clients of a
+// connection, each from when it came to the connection.
+func TestResends(t *testing.T) {
+	s := newServers(1)
+	first, second := &resending{serverClient{servers: s}, 5}, &resending{serverClient{servers: s}, 2}
+	c := newConnection(0, first, &Reconnect{Members: []int{0}}, workload.FailoverNext)
+	l, _ := c.acquire()
+	first.resent += 3
+	if got := c.resends(); got != 3 {
+		t.Errorf("%d requests were sent again over the first client, want 3", got)
+	}
+	c.lose(l, errReset)
+	c.release(l)
+	c.closing.Wait()
+	c.adopt(newLink(second, 0))
+	second.resent += 4
+	if got := c.resends(); got != 7 {
+		t.Errorf("%d requests were sent again over both clients, want 7", got)
+	}
+	if got := newConnection(0, &serverClient{servers: s}, nil, workload.FailoverNext).resends(); got != 0 {
+		t.Errorf("%d requests were sent again by a client that never does", got)
+	}
+}

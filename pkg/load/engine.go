@@ -315,6 +315,7 @@ func (s *step) finish(ctx context.Context) (StepResult, error) {
 	for _, c := range s.conns {
 		res.Lost += c.losses
 		res.Reconnects += c.reopens
+		res.Resent += c.resends()
 	}
 	if ctx.Err() != nil {
 		err = errors.Join(err, context.Cause(ctx))

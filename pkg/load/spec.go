@@ -112,6 +112,9 @@ type StepResult struct {
 	// Lost counts connections that were lost, Reconnects those opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
+	// Resent counts requests that clients sent again by themselves, over the connections of
+	// the step; see [database.Resender].
+	Resent int64
 	// VersionReads are the reads of versions that transactions of the step needed: a
 	// conflict or a lost answer had made them unknown. They are no requests of the load.
 	VersionReads int64

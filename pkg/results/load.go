@@ -46,6 +46,9 @@ type Step struct {
 	WaitingNS       int64 `json:"waiting_ns,omitempty"`
 	ConnectionsLost int64 `json:"connections_lost,omitempty"`
 	Reconnects      int64 `json:"reconnects,omitempty"`
+	// Resent counts requests that the clients' library sent again by itself, in the whole
+	// step; those of connections for a single read are not counted.
+	Resent int64 `json:"resent,omitempty"`
 	// VersionReads counts the reads of versions that transactions needed after a conflict
 	// or a lost answer. They are no requests of the load.
 	VersionReads int64 `json:"version_reads,omitempty"`

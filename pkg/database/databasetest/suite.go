@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,6 +65,9 @@ type Suite struct {
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
+	// Only are the names of the cases to run, in the suite's order; nil means all that
+	// apply.
+	Only []string
 }
 
 // cases returns the file that lists the cases that must run. A cluster with TLS or
@@ -121,10 +125,12 @@ func Run(t *testing.T, s Suite) *Cluster {
 	f := &fixture{before: goleak.IgnoreCurrent()}
 	f.Cluster = Start(t, s, 3)
 	var ran strings.Builder
+	var names []string
 	for _, c := range cases() {
-		if c.applies != nil && !c.applies(f) {
+		if c.applies != nil && !c.applies(f) || s.Only != nil && !slices.Contains(s.Only, c.name) {
 			continue
 		}
+		names = append(names, c.name)
 		f.parts = 0
 		ok := t.Run(c.name, func(t *testing.T) {
 			f.Cluster.t = t
@@ -135,6 +141,12 @@ func Run(t *testing.T, s Suite) *Cluster {
 		if !ok && c.breaks {
 			t.Fatalf("the cluster is not what the next case expects after %q failed", c.name)
 		}
+	}
+	if s.Only != nil {
+		if !slices.Equal(names, s.Only) {
+			t.Errorf("the cases %q ran, want %q", names, s.Only)
+		}
+		return f.Cluster
 	}
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
 		t.Logf("cases were picked by -run %s: not compared with the list", only)

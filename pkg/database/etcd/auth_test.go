@@ -72,9 +72,9 @@ func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	return status.AuthRevision
 }
 
-// The whole suite runs with TLS and users, with every transport.
+// The whole suite runs with TLS and users.
 func TestSecure(t *testing.T) {
-	byTransport(t, func(t *testing.T, transport database.Transport) {
+	longByTransport(t, func(t *testing.T, transport database.Transport) {
 		databasetest.Run(t, secure(t, transport, "127.0.2.11", "127.0.2.12", "127.0.2.13"))
 	})
 }

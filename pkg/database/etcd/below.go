@@ -8,15 +8,16 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// operations are those of the clients of both transports.
+// operations are those of the clients of all transports.
 type operations interface {
 	database.WholeKeys
 	database.Ranger
-	// rangeTo is Range up to a key, which is not read.
-	rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
+	// RangeTo is Range up to a key, which is not read.
+	RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
 // below is [database.Below] with ranges.
@@ -26,7 +27,10 @@ type below struct {
 	prefix string
 }
 
-var _ database.Ranger = (*below)(nil)
+var (
+	_ database.Ranger   = (*below)(nil)
+	_ database.Resender = (*below)(nil)
+)
 
 // within returns a client whose keys lie below the target's prefix, if it has one.
 func within(t database.Target, on operations) database.Client {
@@ -38,8 +42,11 @@ func within(t database.Target, on operations) database.Client {
 
 // Range reads up to limit keys with their values, and none behind the prefix.
 func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	return b.on.rangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
+	return b.on.RangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }
+
+// Resent returns that of the client that applies the operations.
+func (b *below) Resent() int64 { return database.Resent(b.on) }
 
 // span returns the first key and the end of all keys that begin with a prefix, which
 // does not end with the largest byte. The empty prefix means all keys.
@@ -81,7 +88,7 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, removed func(int6
 	for sum := int64(0); ; {
 		found, err := kv.Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, Limit: cleanBatch, KeysOnly: true})
 		if err != nil {
-			return classify(err, false)
+			return answer.Classify(err, false)
 		}
 		n := len(found.Kvs)
 		if n == 0 {
@@ -90,7 +97,7 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, removed func(int6
 		last := append(found.Kvs[n-1].Key, 0)
 		deleted, err := kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: first, RangeEnd: last})
 		if err != nil {
-			return classify(err, true)
+			return answer.Classify(err, true)
 		}
 		sum += deleted.Deleted
 		removed(sum)

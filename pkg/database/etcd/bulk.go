@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
 var _ database.Bulker = (*Options)(nil)
@@ -55,7 +56,7 @@ func (b *bulk) PutAll(ctx context.Context, pairs []database.Pair) error {
 		txn.Success[i] = &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
 	}
 	_, err := b.kv.Txn(ctx, txn)
-	return classify(err, true)
+	return answer.Classify(err, true)
 }
 
 func (b *bulk) Close() error { return b.conn.Close() }

@@ -2,13 +2,13 @@ package etcd
 
 import (
 	"context"
-	"errors"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -29,11 +29,11 @@ var (
 // Put creates or overwrites key.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
 	if err := ctx.Err(); err != nil {
-		return classify(err, false)
+		return answer.Classify(err, false)
 	}
 	var p peer.Peer
 	_, err := c.kv.Put(ctx, &pb.PutRequest{Key: key, Value: value}, grpc.Peer(&p))
-	return classify(err, p.Addr != nil)
+	return answer.Classify(err, p.Addr != nil)
 }
 
 // Get returns the value of key.
@@ -51,10 +51,10 @@ func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 // Range reads up to limit keys with their values, from key on in byte order. The range
 // has no end, so the server also counts all keys that follow.
 func (c *client) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	return c.rangeTo(ctx, key, []byte(toEnd), limit, mode)
+	return c.RangeTo(ctx, key, []byte(toEnd), limit, mode)
 }
 
-func (c *client) rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+func (c *client) RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	resp, err := c.read(ctx, &pb.RangeRequest{Key: key, RangeEnd: end, Limit: int64(limit)}, mode)
 	if err != nil {
 		return 0, 0, err
@@ -68,31 +68,29 @@ func (c *client) rangeTo(ctx context.Context, key, end []byte, limit int, mode w
 // Delete removes key.
 func (c *client) Delete(ctx context.Context, key []byte) error {
 	if err := ctx.Err(); err != nil {
-		return classify(err, false)
+		return answer.Classify(err, false)
 	}
 	var p peer.Peer
 	_, err := c.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key}, grpc.Peer(&p))
-	return classify(err, p.Addr != nil)
+	return answer.Classify(err, p.Addr != nil)
 }
 
 // Swap sets key to value in one transaction if it holds old. A missing key is a
 // conflict.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	if err := ctx.Err(); err != nil {
-		return classify(err, false)
+		return answer.Classify(err, false)
 	}
 	var p peer.Peer
 	resp, err := c.kv.Txn(ctx, swap(key, old, value), grpc.Peer(&p))
 	switch {
 	case err != nil:
-		return classify(err, p.Addr != nil)
+		return answer.Classify(err, p.Addr != nil)
 	case !resp.Succeeded:
-		return database.NotApplied(database.ClassConflict, errConflict)
+		return database.NotApplied(database.ClassConflict, answer.ErrConflict)
 	}
 	return nil
 }
-
-var errConflict = errors.New("the key holds another value")
 
 // swap returns the transaction that sets key to value if it holds old.
 func swap(key, old, value []byte) *pb.TxnRequest {
@@ -112,10 +110,10 @@ func (c *client) Close() error { return c.conn.Close() }
 
 func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode workload.ReadMode) (*pb.RangeResponse, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, classify(err, false)
+		return nil, answer.Classify(err, false)
 	}
 	r.Serializable = mode == workload.ReadStale
 	var p peer.Peer
 	resp, err := c.kv.Range(ctx, r, grpc.Peer(&p))
-	return resp, classify(err, p.Addr != nil)
+	return resp, answer.Classify(err, p.Addr != nil)
 }

@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/database/etcd/library"
 )
 
 // dialTimeout bounds a dial whose context has no deadline.
@@ -31,20 +33,39 @@ const dialTimeout = 5 * time.Second
 // died: every request went to a known member. With Prefer -1 the client connects
 // to every member and sends requests to them in turn.
 //
-// Both transports send a request's remaining time (grpc-timeout), so that a member
+// Every transport sends a request's remaining time (grpc-timeout), so that a member
 // drops work that the client no longer waits for.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	if err := o.validTransport(); err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)
 	}
-	if o.Transport != database.Lean {
+	var c operations
+	var err error
+	switch largest := max(o.requestBytes(), t.MaxBytes); o.Transport {
+	case database.Lean:
+		c, err = dialLean(ctx, t, largest)
+	case transportLibrary:
+		c, err = dialLibrary(ctx, t, largest)
+	default:
 		return dialStandard(ctx, t)
 	}
-	c, err := dialLean(ctx, t, max(o.requestBytes(), t.MaxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd: %w%s", err, hint(t, err))
 	}
 	return within(t, c), nil
+}
+
+// dialLibrary dials with etcd's client library. No request has more than maxRequest bytes.
+func dialLibrary(ctx context.Context, t database.Target, maxRequest int) (*library.Client, error) {
+	addresses, err := t.Preferred()
+	if err != nil {
+		return nil, err
+	}
+	config, err := t.TLS.Config()
+	if err = errors.Join(err, checkAuth(t.Auth)); err != nil {
+		return nil, err
+	}
+	return library.Dial(ctx, library.Config{Endpoints: addresses, TLS: config, Auth: t.Auth, MaxRequest: maxRequest})
 }
 
 // dialStandard dials with grpc-go.
@@ -56,7 +77,7 @@ func dialStandard(ctx context.Context, t database.Target) (database.Client, erro
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	if _, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{}); err != nil {
-		err = classify(err, false)
+		err = answer.Classify(err, false)
 		return nil, errors.Join(fmt.Errorf("dial etcd: %w%s", err, hint(t, err)), conn.Close())
 	}
 	return within(t, &client{conn: conn, kv: pb.NewKVClient(conn)}), nil

@@ -4,10 +4,12 @@ package etcd
 
 import (
 	"errors"
+	"fmt"
 
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/library"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -21,7 +23,7 @@ func Database() database.Database {
 		Name: Name,
 		Info: database.Info{
 			Reads:      []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
-			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil)),
+			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil)),
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			Tools:      []string{Name},
 			Embedded:   version.Version,
@@ -42,11 +44,15 @@ func Database() database.Database {
 // Options are the settings of etcd's server and of its client.
 type Options struct {
 	Server    `yaml:",inline"`
-	Transport database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own gRPC client, for less client CPU; standard (or grpc) is grpc-go, as in etcd's own client"`
+	Transport database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own gRPC client, for less client CPU; standard (or grpc) is grpc-go, on which etcd's own client is built; clientv3 is that client, which sends some requests again"`
 }
 
-// transportGRPC is another name for [database.Standard], from older experiment files.
-const transportGRPC database.Transport = "grpc"
+const (
+	// transportGRPC is another name for [database.Standard], from older experiment files.
+	transportGRPC database.Transport = "grpc"
+	// transportLibrary is etcd's own client library with its retries and its balancer.
+	transportLibrary database.Transport = "clientv3"
+)
 
 // New returns options that hold every default.
 func New() *Options { return &Options{Server: *NewServer(), Transport: database.Lean} }
@@ -74,8 +80,9 @@ func (o *Options) Validate(h database.HostFacts) error {
 }
 
 func (o *Options) validTransport() error {
-	if o.Transport == transportGRPC {
+	switch o.Transport {
+	case database.Lean, database.Standard, transportGRPC, transportLibrary:
 		return nil
 	}
-	return o.Transport.Validate()
+	return fmt.Errorf("transport must be %s, %s or %s, got %q", database.Lean, database.Standard, transportLibrary, string(o.Transport))
 }

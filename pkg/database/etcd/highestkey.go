@@ -10,6 +10,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -111,7 +112,7 @@ func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys 
 func (f *keyFinder) count(ctx context.Context, from int64, end []byte) (int64, error) {
 	resp, err := f.kv.Range(ctx, &pb.RangeRequest{Key: f.key(from), RangeEnd: end, CountOnly: true})
 	if err != nil {
-		return 0, classify(err, false)
+		return 0, answer.Classify(err, false)
 	}
 	return resp.Count, nil
 }
@@ -123,7 +124,7 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 	for key := f.key(from); ; {
 		resp, err := f.kv.Range(ctx, &pb.RangeRequest{Key: key, RangeEnd: end, KeysOnly: true, Limit: keysPerPage})
 		if err != nil {
-			return 0, classify(err, false)
+			return 0, answer.Classify(err, false)
 		}
 		for _, kv := range resp.Kvs {
 			key := kv.Key[len(f.prefix):]

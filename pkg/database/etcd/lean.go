@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -98,10 +99,10 @@ func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 
 // Range reads up to limit keys with their values, like [client.Range].
 func (c *lean) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	return c.rangeTo(ctx, key, []byte(toEnd), limit, mode)
+	return c.RangeTo(ctx, key, []byte(toEnd), limit, mode)
 }
 
-func (c *lean) rangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+func (c *lean) RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	err = c.call(ctx, pathRange, unary.Message{One: key, Two: end, Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
 		return false, values(reply, func(v []byte) { keys, size = keys+1, size+int64(len(v)) })
 	})
@@ -137,7 +138,7 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 		return false, proto.Unmarshal(reply, &resp)
 	})
 	if err == nil && !resp.Succeeded {
-		return database.NotApplied(database.ClassConflict, errConflict)
+		return database.NotApplied(database.ClassConflict, answer.ErrConflict)
 	}
 	return err
 }
@@ -154,15 +155,15 @@ func (c *lean) Close() error {
 
 func (c *lean) call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) error {
 	if err := ctx.Err(); err != nil {
-		return classify(err, false)
+		return answer.Classify(err, false)
 	}
 	m.MaxReply = cmp.Or(m.MaxReply, c.maxReply)
 	if c.tokens != nil {
 		unsent, err := c.tokens.Call(ctx, path, m, read)
-		return classify(err, !unsent)
+		return answer.Classify(err, !unsent)
 	}
 	unsent, err := c.calls.Call(ctx, path, m, read)
-	return classify(err, !unsent)
+	return answer.Classify(err, !unsent)
 }
 
 // Field numbers of etcd's messages.

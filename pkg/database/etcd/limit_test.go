@@ -50,3 +50,20 @@ func TestRequestBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestMaxValue(t *testing.T) {
+	// 1.5 MiB, less 3+11 of header with an id of 10 bytes, 1+3 for the put, 1+2 for
+	// the key's length, 1+3 for the value's, and the key.
+	if got, want := maxValue(defaultRequestBytes, 256), 1572864-14-4-3-4-256; got != want {
+		t.Errorf("got %d, want %d", got, want)
+	}
+	if got := maxValue(10, 256); got != 0 {
+		t.Errorf("a request without room for a value holds %d", got)
+	}
+	for _, key := range []int{1, 127, 128, 256, 4096} {
+		size := maxValue(defaultRequestBytes, key)
+		if entrySize(key, size, maxVarint) > defaultRequestBytes || entrySize(key, size+1, maxVarint) <= defaultRequestBytes {
+			t.Errorf("key of %d bytes: %d is not the largest", key, size)
+		}
+	}
+}

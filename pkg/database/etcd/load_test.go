@@ -17,12 +17,12 @@ import (
 // comes back: every call ends in time, what is said to be written is there, and
 // what is said to have failed is not.
 func TestLoseMemberUnderLoad(t *testing.T) {
-	byTransport(t, func(t *testing.T, transport database.Transport) {
+	longByTransport(t, func(t *testing.T, transport database.Transport) {
 		c := databasetest.Start(t, databasetest.Suite{
 			Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}",
 			Addrs: []string{"127.0.2.9", "127.0.2.10", "127.0.2.11"},
 		}, 3)
-		l := &load{conns: make([]database.Client, 10)}
+		l := &load{conns: make([]database.Client, 10), waits: transport == transportLibrary}
 		for i := range l.conns {
 			l.conns[i] = dialBy(t, transport, c.To(i%3))
 		}
@@ -46,6 +46,7 @@ func TestLoseMemberUnderLoad(t *testing.T) {
 // load is what callers share.
 type load struct {
 	conns   []database.Client
+	waits   bool // a request without a connection waits for one
 	mu      sync.Mutex
 	stopped bool
 	counts  map[string]int
@@ -106,7 +107,7 @@ func (l *load) ended(key []byte, err error) (stop bool) {
 func (l *load) check(t *testing.T, c *databasetest.Cluster) {
 	t.Helper()
 	ok, failed, unknown := l.ends[0], l.ends[1], l.ends[2]
-	if ok < 1000 || failed == 0 {
+	if ok < 1000 || failed == 0 && (!l.waits || unknown == 0) {
 		t.Errorf("%d ok, %d failed, %d unknown: the load did not see the loss", ok, failed, unknown)
 	}
 	found, err := New().CountKeys(t.Context(), c.Target())

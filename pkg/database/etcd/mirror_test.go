@@ -8,7 +8,7 @@ import (
 )
 
 func TestMirror(t *testing.T) {
-	lean, standard := New(), New()
-	lean.Transport, standard.Transport = database.Lean, database.Standard
-	databasetest.Mirror(t, "127.30.1.1", Database(), map[string]database.Driver{"lean": lean, "standard": standard})
+	lean, standard, library := New(), New(), New()
+	lean.Transport, standard.Transport, library.Transport = database.Lean, database.Standard, transportLibrary
+	databasetest.Mirror(t, "127.30.1.1", Database(), map[string]database.Driver{"lean": lean, "standard": standard, "clientv3": library})
 }

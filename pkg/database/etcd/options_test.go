@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestValidateTransport(t *testing.T) {
-	for transport, want := range map[database.Transport]bool{database.Lean: true, database.Standard: true, transportGRPC: true, "": false, "udp": false} {
+	for transport, want := range map[database.Transport]bool{database.Lean: true, database.Standard: true, transportGRPC: true, transportLibrary: true, "": false, "udp": false} {
 		d := New()
 		d.Transport = transport
 		if err := d.Validate(database.HostFacts{}); (err == nil) != want {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
 // toEnd as the end of a range means all keys from its start on; as start and end it
@@ -22,13 +23,13 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		status, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		switch {
 		case err != nil:
-			return fmt.Errorf("status of etcd member %d: %w", member, classify(err, false))
+			return fmt.Errorf("status of etcd member %d: %w", member, answer.Classify(err, false))
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
 		key, _ := span(t.KeyPrefix()) // which a user of the prefix may read
 		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: key}); err != nil {
-			return fmt.Errorf("linearizable read of etcd member %d: %w", member, classify(err, false))
+			return fmt.Errorf("linearizable read of etcd member %d: %w", member, answer.Classify(err, false))
 		}
 		return nil
 	})
@@ -74,7 +75,7 @@ func (o *Options) WatchLeader(t database.Target) (leader func(context.Context) (
 	}
 	ask := func(ctx context.Context, member int) (*pb.StatusResponse, error) {
 		status, err := pb.NewMaintenanceClient(conns[member]).Status(ctx, &pb.StatusRequest{})
-		return status, classify(err, false)
+		return status, answer.Classify(err, false)
 	}
 	return func(ctx context.Context) (int, error) {
 		answers, err := database.AskMembers(ctx, len(conns), ask, agree)
@@ -126,7 +127,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	}
 	first, end := span(t.KeyPrefix())
 	resp, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, CountOnly: true})
-	if err = errors.Join(classify(err, false), conn.Close()); err != nil {
+	if err = errors.Join(answer.Classify(err, false), conn.Close()); err != nil {
 		return 0, fmt.Errorf("count etcd keys: %w", err)
 	}
 	return resp.Count, nil
@@ -136,7 +137,7 @@ func statusOf(ctx context.Context, t database.Target, member int) (status *pb.St
 	err = ask(t, member, func(conn *grpc.ClientConn) error {
 		status, err = pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
 		if err != nil {
-			return fmt.Errorf("status of etcd member %d: %w", member, classify(err, false))
+			return fmt.Errorf("status of etcd member %d: %w", member, answer.Classify(err, false))
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -45,10 +46,29 @@ func dialBy(t testing.TB, transport database.Transport, target database.Target) 
 	return client
 }
 
+// long adds etcd's client library to the tests that take longest.
+var long = flag.Bool("clientv3", false, "run the longest tests with the transport clientv3 too")
+
 // byTransport runs a test with every transport.
 func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
-	for _, transport := range []database.Transport{database.Standard, database.Lean} {
+	each(t, []database.Transport{database.Standard, database.Lean, transportLibrary}, run)
+}
+
+// longByTransport runs a test with the transports lean and standard, and with clientv3
+// if the flag asks for it.
+func longByTransport(t *testing.T, run func(*testing.T, database.Transport)) {
+	t.Helper()
+	transports := []database.Transport{database.Standard, database.Lean}
+	if *long {
+		transports = append(transports, transportLibrary)
+	}
+	each(t, transports, run)
+}
+
+func each(t *testing.T, transports []database.Transport, run func(*testing.T, database.Transport)) {
+	t.Helper()
+	for _, transport := range transports {
 		t.Run(string(transport), func(t *testing.T) { run(t, transport) })
 	}
 }
@@ -161,11 +181,11 @@ func TestPrefer(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
 	}, 3)
-	byTransport(t, func(t *testing.T, transport database.Transport) {
+	for _, transport := range []database.Transport{database.Standard, database.Lean} { // for the third see package library
 		for prefer := -1; prefer < 3; prefer++ {
 			asksOnly(t, c, transport, prefer)
 		}
-	})
+	}
 }
 
 // asksOnly fails the test unless a connection asks the member it prefers, or all.
@@ -229,7 +249,10 @@ func TestLostServer(t *testing.T) {
 		go func() {
 			defer close(errs)
 			for i := 0; ; i++ {
-				if err := conn.Put(ctx, fmt.Append(nil, i), make([]byte, 1000)); err != nil {
+				within, cancel := context.WithTimeout(ctx, 5*time.Second)
+				err := conn.Put(within, fmt.Append(nil, i), make([]byte, 1000))
+				cancel()
+				if err != nil {
 					errs <- err
 					return
 				}
@@ -237,13 +260,19 @@ func TestLostServer(t *testing.T) {
 		}()
 		time.Sleep(200 * time.Millisecond)
 		c.Kill(0)
-		if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != database.ClassUnavailable {
+		want, timeout := database.ClassUnavailable, 20*time.Second
+		if transport == transportLibrary {
+			want, timeout = database.ClassTimeout, 100*time.Millisecond // it waits for a connection
+		}
+		if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != want {
 			t.Errorf("the write under way is %v, %q", outcome, class)
 		}
 		for range 3 {
-			err := conn.Put(ctx, []byte("k"), nil)
-			if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassUnavailable {
-				t.Errorf("a write to nobody is %v, %q: %v", outcome, class, err)
+			within, cancel := context.WithTimeout(ctx, timeout)
+			err := conn.Put(within, []byte("k"), nil)
+			cancel()
+			if outcome, class := database.Classify(err); outcome != database.Failed || class != want {
+				t.Errorf("a write to nobody is %v, %q, want failed, %q: %v", outcome, class, want, err)
 			}
 		}
 	})

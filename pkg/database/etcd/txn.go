@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
@@ -11,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
@@ -23,8 +23,6 @@ var (
 	_ database.Transactor = (*lean)(nil)
 	_ database.TxnLimiter = (*Options)(nil)
 )
-
-var errVersion = errors.New("a key has another version")
 
 // guarded returns the transaction of Kubernetes' guarded update: it compares the mod
 // revision of each key, then puts all of them, or else reads them.
@@ -46,35 +44,6 @@ func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	return r
 }
 
-// settle takes the versions from the answer to a guarded transaction. All keys of one
-// transaction get its revision.
-func settle(puts []database.GuardedPut, resp *pb.TxnResponse) error {
-	if resp.Succeeded {
-		for i := range puts {
-			puts[i].Version = resp.GetHeader().GetRevision()
-		}
-		return nil
-	}
-	for i := range puts {
-		puts[i].Version = database.UnknownVersion
-		if i >= len(resp.Responses) {
-			continue
-		}
-		if held := resp.Responses[i].GetResponseRange(); held != nil {
-			puts[i].Version = modRevision(held)
-		}
-	}
-	return database.NotApplied(database.ClassConflict, errVersion)
-}
-
-// modRevision returns the version of the one key that was read.
-func modRevision(r *pb.RangeResponse) int64 {
-	if len(r.Kvs) == 0 {
-		return database.NoVersion
-	}
-	return r.Kvs[0].ModRevision
-}
-
 // versionOf returns the read of a key's version.
 func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
 
@@ -82,14 +51,14 @@ func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, 
 // a conflict has the keys' own.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err := ctx.Err(); err != nil {
-		return classify(err, false)
+		return answer.Classify(err, false)
 	}
 	var p peer.Peer
 	resp, err := c.kv.Txn(ctx, guarded(puts), grpc.Peer(&p))
 	if err != nil {
-		return classify(err, p.Addr != nil)
+		return answer.Classify(err, p.Addr != nil)
 	}
-	return settle(puts, resp)
+	return answer.Settle(puts, resp)
 }
 
 // Version returns the mod revision of key.
@@ -98,7 +67,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return modRevision(resp), nil
+	return answer.ModRevision(resp), nil
 }
 
 // Txn is [client.Txn].
@@ -107,7 +76,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err := c.message(ctx, pathTxn, guarded(puts), len(puts), &resp); err != nil {
 		return err
 	}
-	return settle(puts, &resp)
+	return answer.Settle(puts, &resp)
 }
 
 // Version returns the mod revision of key.
@@ -116,7 +85,7 @@ func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	if err := c.message(ctx, pathRange, versionOf(key), 1, &resp); err != nil {
 		return 0, err
 	}
-	return modRevision(&resp), nil
+	return answer.ModRevision(&resp), nil
 }
 
 // message makes a call whose answer has at most so many keys and values.

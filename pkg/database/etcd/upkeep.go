@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
 var (
@@ -41,7 +42,7 @@ func (o *Options) Compact(ctx context.Context, t database.Target) error {
 	if errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
 		err = nil // nothing was written since
 	}
-	if err = errors.Join(classify(err, true), conn.Close()); err != nil {
+	if err = errors.Join(answer.Classify(err, true), conn.Close()); err != nil {
 		return fmt.Errorf("compact etcd: %w", err)
 	}
 	return nil
@@ -51,7 +52,7 @@ func (o *Options) Compact(ctx context.Context, t database.Target) error {
 func (o *Options) Defragment(ctx context.Context, t database.Target, member int) error {
 	return ask(t, member, func(conn *grpc.ClientConn) error {
 		if _, err := pb.NewMaintenanceClient(conn).Defragment(ctx, &pb.DefragmentRequest{}); err != nil {
-			return fmt.Errorf("defragment etcd member %d: %w", member, classify(err, true))
+			return fmt.Errorf("defragment etcd member %d: %w", member, answer.Classify(err, true))
 		}
 		return nil
 	})
@@ -68,7 +69,7 @@ func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (
 			}
 		}
 		if !errors.Is(err, io.EOF) {
-			return fmt.Errorf("snapshot of etcd member %d: %w", member, classify(err, true))
+			return fmt.Errorf("snapshot of etcd member %d: %w", member, answer.Classify(err, true))
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package etcd
+package answer
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/raft/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,6 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
+// TestClassify: an error has one outcome and one class, whether gRPC returns it or
+// clientv3 has translated it.
 func TestClassify(t *testing.T) {
 	status := status.Error
 	tests := []struct {
@@ -52,7 +54,7 @@ func TestClassify(t *testing.T) {
 		{err: errors.New("?"), class: database.ClassOther, sent: database.Unknown},
 	}
 	for _, tt := range tests {
-		outcome, class := database.Classify(classify(tt.err, true))
+		outcome, class := database.Classify(Classify(tt.err, true))
 		if outcome != tt.sent || class != tt.class {
 			t.Errorf("sent, %v: %v %q, want %v %q", tt.err, outcome, class, tt.sent, tt.class)
 		}
@@ -60,56 +62,19 @@ func TestClassify(t *testing.T) {
 		if tt.unsentClass != "" {
 			want = tt.unsentClass
 		}
-		outcome, class = database.Classify(classify(tt.err, false))
+		outcome, class = database.Classify(Classify(tt.err, false))
 		if outcome != database.Failed || class != want {
 			t.Errorf("not sent, %v: %v %q, want failed %q", tt.err, outcome, class, want)
 		}
-	}
-	if err := classify(nil, true); err != nil {
-		t.Errorf("nil became %v", err)
-	}
-}
-
-func TestLeaderOf(t *testing.T) {
-	says := func(self, leader, term uint64) *pb.StatusResponse {
-		return &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: self}, Leader: leader, RaftTerm: term}
-	}
-	tests := []struct {
-		name    string
-		answers []*pb.StatusResponse
-		want    int
-		fails   bool
-	}{
-		{name: "all agree", answers: []*pb.StatusResponse{says(1, 2, 5), says(2, 2, 5), says(3, 2, 5)}, want: 1},
-		{name: "one is dead", answers: []*pb.StatusResponse{nil, says(2, 3, 5), says(3, 3, 5)}, want: 2},
-		{name: "an old term", answers: []*pb.StatusResponse{says(1, 1, 4), says(2, 3, 5), says(3, 3, 5)}, want: 2},
-		{name: "an election", answers: []*pb.StatusResponse{says(1, 0, 6), says(2, 0, 6), says(3, 0, 6)}, fails: true},
-		{name: "the leader is elsewhere", answers: []*pb.StatusResponse{says(1, 9, 5)}, fails: true},
-		{name: "nobody answers", answers: []*pb.StatusResponse{nil, nil}, fails: true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := leaderOf(tt.answers, nil)
-			if (err != nil) != tt.fails || (err == nil && got != tt.want) {
-				t.Errorf("got %d, %v; want %d, failure %v", got, err, tt.want, tt.fails)
-			}
-		})
-	}
-}
-
-func TestMaxValue(t *testing.T) {
-	// 1.5 MiB, less 3+11 of header with an id of 10 bytes, 1+3 for the put, 1+2 for
-	// the key's length, 1+3 for the value's, and the key.
-	if got, want := maxValue(defaultRequestBytes, 256), 1572864-14-4-3-4-256; got != want {
-		t.Errorf("got %d, want %d", got, want)
-	}
-	if got := maxValue(10, 256); got != 0 {
-		t.Errorf("a request without room for a value holds %d", got)
-	}
-	for _, key := range []int{1, 127, 128, 256, 4096} {
-		size := maxValue(defaultRequestBytes, key)
-		if entrySize(key, size, maxVarint) > defaultRequestBytes || entrySize(key, size+1, maxVarint) <= defaultRequestBytes {
-			t.Errorf("key of %d bytes: %d is not the largest", key, size)
+		library := clientv3.ContextError(t.Context(), tt.err)
+		if outcome, class = database.Classify(Classify(library, true)); outcome != tt.sent || class != tt.class {
+			t.Errorf("sent, as clientv3 returns it, %T %v: %v %q, want %v %q", library, library, outcome, class, tt.sent, tt.class)
 		}
+		if outcome, class = database.Classify(Classify(library, false)); outcome != database.Failed || class != want {
+			t.Errorf("not sent, as clientv3 returns it, %T %v: %v %q, want failed %q", library, library, outcome, class, want)
+		}
+	}
+	if err := Classify(nil, true); err != nil {
+		t.Errorf("nil became %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package etcd
+package answer
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestModRevisions(t *testing.T) {
 		}
 		requests := 0
 		got := make([]int64, len(keys))
-		err := modRevisions(keys, got, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
+		err := ModRevisions(keys, got, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 			requests++
 			if !r.KeysOnly || r.Serializable || string(r.RangeEnd) != "000999\x00" {
 				t.Fatalf("the request is %v, want a linearizable one without values, up to the last key", r)

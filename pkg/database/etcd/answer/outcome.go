@@ -1,4 +1,6 @@
-package etcd
+// Package answer reads what etcd's answers mean to a load: how an error ends a request,
+// and which versions keys have.
+package answer
 
 import (
 	"context"
@@ -13,9 +15,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns the classed error of a call, nil for nil. A request that was not
-// sent, which means given to a connection, was surely not applied.
-func classify(err error, sent bool) error {
+// Classify returns the classed error of a call, nil for nil: as gRPC returns it, or as
+// clientv3 does. A request that was not sent, which means given to a connection, was
+// surely not applied.
+func Classify(err error, sent bool) error {
 	if err == nil {
 		return nil
 	}
@@ -62,6 +65,10 @@ func classOf(err error) (class database.Class, refused bool) {
 	case rpctypes.ErrAuthFailed, rpctypes.ErrAuthNotEnabled, rpctypes.ErrUserEmpty,
 		rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision:
 		return database.ClassDenied, true
+	}
+	var known rpctypes.EtcdError // has a code, but is no status
+	if errors.As(err, &known) {
+		return classOfStatus(status.New(known.Code(), known.Error()))
 	}
 	return classOfStatus(status.Convert(err))
 }

@@ -1,0 +1,105 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+)
+
+// attempts sees each attempt of each call: its interceptor runs inside the one by which
+// the library retries. It is safe for concurrent use.
+type attempts struct {
+	// resent counts attempts after the first of their call.
+	resent atomic.Int64
+	// dialing has calls without a connection fail at once, where the library would let
+	// them wait for one until their deadline.
+	dialing atomic.Bool
+	// unsecured: the members have no users, so that the library has left the credentials
+	// out without an error.
+	unsecured atomic.Bool
+	closed    atomic.Bool
+}
+
+// intercept makes one attempt.
+func (a *attempts) intercept(
+	ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
+) error {
+	if a.dialing.Load() {
+		opts = append(opts, grpc.WaitForReady(false))
+	}
+	c, counted := ctx.Value(callKey{}).(*call)
+	// The library asks for a new token with the context of the call that needs it.
+	if method == pb.Auth_Authenticate_FullMethodName {
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled) {
+			a.unsecured.Store(true)
+		}
+		return err
+	}
+	if a.closed.Load() {
+		// The library would retry a call of a closed connection a hundred times.
+		return status.Error(codes.Aborted, "the client is closed")
+	}
+	if counted {
+		if c.tries++; c.tries > 1 {
+			a.resent.Add(1)
+		}
+		opts = append(opts, grpc.Peer(&c.peer))
+	}
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	switch status.Code(err) {
+	case codes.DeadlineExceeded, codes.Canceled:
+		awaitEnd(ctx)
+	}
+	return err
+}
+
+// awaitEnd waits for the end of a context whose deadline has passed. A load ends its calls
+// a little after their deadline. The library would take what a member or gRPC says of the
+// deadline in between for a reason to send the request again.
+func awaitEnd(ctx context.Context) {
+	const longest = time.Second // contexts end soon after their deadline
+	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > 0 {
+		return
+	}
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// call is the context of one call, with what its attempts leave. It belongs to the
+// goroutine of the call.
+type call struct {
+	context.Context
+	tries int
+	// peer has an address once an attempt was given to a connection.
+	peer peer.Peer
+}
+
+// callKey is the key of a [call] among its own values.
+type callKey struct{}
+
+// Value returns the call itself for a callKey.
+func (c *call) Value(key any) any {
+	if _, own := key.(callKey); own {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// classify returns the classed error of a call. If any attempt was sent, the request may
+// have been applied.
+func (c *call) classify(err error) error { return answer.Classify(err, c.peer.Addr != nil) }
