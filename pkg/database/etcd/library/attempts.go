@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
@@ -57,6 +58,9 @@ func (a *attempts) intercept(
 		opts = append(opts, grpc.Peer(&c.peer))
 	}
 	err := invoke(ctx, method, req, reply, cc, opts...)
+	if counted {
+		c.note(err)
+	}
 	switch status.Code(err) {
 	case codes.DeadlineExceeded, codes.Canceled:
 		awaitEnd(ctx)
@@ -87,6 +91,8 @@ type call struct {
 	tries int
 	// peer has an address once an attempt was given to a connection.
 	peer peer.Peer
+	// unsure: an attempt ended with an error although it may have been applied.
+	unsure bool
 }
 
 // callKey is the key of a [call] among its own values.
@@ -100,6 +106,24 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// note records how an attempt ended.
+func (c *call) note(err error) {
+	if outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome == database.Unknown {
+		c.unsure = true
+	}
+}
+
 // classify returns the classed error of a call. If any attempt was sent, the request may
 // have been applied.
-func (c *call) classify(err error) error { return answer.Classify(err, c.peer.Addr != nil) }
+func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
+
+// doubt returns a classed error as one of a request that may have been applied, if an
+// attempt before the last may have been: a refusal is of the last attempt alone, and a
+// conflict may be with an attempt before.
+func (c *call) doubt(err error) error {
+	outcome, class := database.Classify(err)
+	if c.unsure && outcome == database.Failed {
+		return database.MaybeApplied(class, err)
+	}
+	return err
+}

@@ -15,8 +15,8 @@ import (
 // and so copies both. It is safe for concurrent use and keeps neither key nor value.
 //
 // The library sends some requests again; see [Client.Resent]. Such a request is one call,
-// which lasts from its first attempt to its last answer. If its last attempt fails it is
-// unknown unless no attempt was sent or the last answer is a refusal.
+// which lasts from its first attempt to its last answer. If it fails it is unknown, unless
+// each of its attempts was refused or not sent.
 type Client struct {
 	library  *clientv3.Client // nil if the dial failed
 	attempts attempts
@@ -111,7 +111,7 @@ func (c *Client) Swap(ctx context.Context, key, old, value []byte) error {
 	case err != nil:
 		return call.classify(err)
 	case !resp.Succeeded:
-		return database.NotApplied(database.ClassConflict, answer.ErrConflict)
+		return call.doubt(database.NotApplied(database.ClassConflict, answer.ErrConflict))
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *Client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err != nil {
 		return call.classify(err)
 	}
-	return answer.Settle(puts, (*pb.TxnResponse)(resp))
+	return call.doubt(answer.Settle(puts, (*pb.TxnResponse)(resp)))
 }
 
 // Version returns the mod revision of key.

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -31,12 +32,20 @@ type member struct {
 	fail     atomic.Pointer[failures]
 }
 
-// failures answers so many requests with an error. A nil error means an answer once the
-// request's deadline has passed at the server.
+// failures are the errors of the next requests.
 type failures struct {
-	err  error
-	left atomic.Int64
+	errs []error
+	next atomic.Int64
 }
+
+var (
+	// errOverdue is answered once the request's deadline has passed at the server.
+	errOverdue = errors.New("overdue")
+	// errGivenUp is the deadline of the member alone: the request may be applied later.
+	errGivenUp = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
+	// errOther answers a transaction: the keys are not as it expects.
+	errOther = errors.New("other")
+)
 
 // start returns a running member.
 func start(t *testing.T) *member {
@@ -55,24 +64,26 @@ func start(t *testing.T) *member {
 }
 
 // failing has the next requests fail, and counts them anew.
-func (m *member) failing(n int64, err error) {
-	f := &failures{err: err}
-	f.left.Store(n)
-	m.fail.Store(f)
+func (m *member) failing(errs ...error) {
+	m.fail.Store(&failures{errs: errs})
 	m.requests.Store(0)
 }
 
 func (m *member) request(ctx context.Context) error {
 	m.requests.Add(1)
 	f := m.fail.Load()
-	if f == nil || f.left.Add(-1) < 0 {
+	if f == nil {
 		return nil
 	}
-	if f.err == nil {
+	n := f.next.Add(1) - 1
+	switch {
+	case n >= int64(len(f.errs)):
+		return nil
+	case errors.Is(f.errs[n], errOverdue):
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return f.err
+	return f.errs[n]
 }
 
 func (m *member) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
@@ -93,7 +104,11 @@ func (m *member) DeleteRange(ctx context.Context, _ *pb.DeleteRangeRequest) (*pb
 }
 
 func (m *member) Txn(ctx context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, error) {
-	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, m.request(ctx)
+	err := m.request(ctx)
+	if errors.Is(err, errOther) {
+		return &pb.TxnResponse{}, nil
+	}
+	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, err
 }
 
 // dial returns a client of some members.
@@ -173,7 +188,7 @@ func TestResent(t *testing.T) {
 		{"write that the member gave up", writes, rpctypes.ErrGRPCTimeout, 0, database.Unknown, database.ClassTimeout},
 		{"old token", all, rpctypes.ErrGRPCInvalidAuthToken, 1, database.OK, ""},
 		{"users changed", all, rpctypes.ErrGRPCAuthOldRevision, 1, database.OK, ""},
-		{"deadline of the member alone", all, status.Error(codes.DeadlineExceeded, "context deadline exceeded"), 1, database.OK, ""},
+		{"deadline of the member alone", all, errGivenUp, 1, database.OK, ""},
 		{"too many requests", all, rpctypes.ErrGRPCRequestTooManyRequests, 0, database.Failed, database.ClassThrottled},
 		{"denied", all, rpctypes.ErrGRPCPermissionDenied, 0, database.Failed, database.ClassDenied},
 		{"full store", writes, rpctypes.ErrGRPCNoSpace, 0, database.Unknown, database.ClassSpaceExceeded},
@@ -181,7 +196,7 @@ func TestResent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, name := range tt.calls {
-				m.failing(1, tt.err)
+				m.failing(tt.err)
 				before := c.Resent()
 				err := operations()[name](t.Context(), c)
 				if outcome, class := database.Classify(err); outcome != tt.outcome || class != tt.class {
@@ -192,6 +207,35 @@ func TestResent(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnsure: what the last attempt of a write returns is not what became of the attempts
+// before.
+func TestUnsure(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	for _, tt := range []struct {
+		call    string
+		errs    []error // of the attempts
+		outcome database.Outcome
+		class   database.Class
+	}{
+		{"put", []error{errGivenUp, rpctypes.ErrGRPCRequestTooManyRequests}, database.Unknown, database.ClassThrottled},
+		{"put", []error{errGivenUp}, database.OK, ""},
+		{"put", []error{rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCRequestTooManyRequests}, database.Failed, database.ClassThrottled},
+		{"delete", []error{errGivenUp, rpctypes.ErrGRPCPermissionDenied}, database.Unknown, database.ClassDenied},
+		{"swap", []error{errOther}, database.Failed, database.ClassConflict},
+		{"swap", []error{errGivenUp, errOther}, database.Unknown, database.ClassConflict},
+		{"txn", []error{errOther}, database.Failed, database.ClassConflict},
+		{"txn", []error{errGivenUp, errOther}, database.Unknown, database.ClassConflict},
+		{"txn", []error{rpctypes.ErrGRPCAuthOldRevision, errOther}, database.Failed, database.ClassConflict},
+	} {
+		m.failing(tt.errs...)
+		err := operations()[tt.call](t.Context(), c)
+		if outcome, class := database.Classify(err); outcome != tt.outcome || class != tt.class {
+			t.Errorf("%s after %v: %v %q, want %v %q", tt.call, tt.errs, outcome, class, tt.outcome, tt.class)
+		}
 	}
 }
 
@@ -244,7 +288,7 @@ func TestDeadlineIsNotResent(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
 	for _, name := range []string{"put", "get"} {
-		m.failing(100, nil)
+		m.failing(errOverdue, errOverdue)
 		ends, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		err := operations()[name](lateContext{ends, time.Now().Add(100 * time.Millisecond)}, c)
 		cancel()
