@@ -2655,6 +2655,7 @@ type StepEnd struct {
 	Stopped         bool   `protobuf:"varint,21,opt,name=stopped,proto3" json:"stopped,omitempty"`                                            // StopLoad ended it
 	MembersGone     bool   `protobuf:"varint,22,opt,name=members_gone,json=membersGone,proto3" json:"members_gone,omitempty"`                 // it ended because every member was lost
 	FirstSentUnixNs int64  `protobuf:"varint,23,opt,name=first_sent_unix_ns,json=firstSentUnixNs,proto3" json:"first_sent_unix_ns,omitempty"` // 0 if none was
+	Resent          int64  `protobuf:"varint,24,opt,name=resent,proto3" json:"resent,omitempty"`                                              // requests that the clients' library sent again by itself
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -2846,6 +2847,13 @@ func (x *StepEnd) GetMembersGone() bool {
 func (x *StepEnd) GetFirstSentUnixNs() int64 {
 	if x != nil {
 		return x.FirstSentUnixNs
+	}
+	return 0
+}
+
+func (x *StepEnd) GetResent() int64 {
+	if x != nil {
+		return x.Resent
 	}
 	return 0
 }
@@ -3242,7 +3250,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05to_ns\x18\x02 \x01(\x03R\x04toNs\x12\x1d\n" +
 	"\n" +
 	"from_start\x18\x03 \x01(\bR\tfromStart\x12\x15\n" +
-	"\x06to_end\x18\x04 \x01(\bR\x05toEnd\"\xe2\x06\n" +
+	"\x06to_end\x18\x04 \x01(\bR\x05toEnd\"\xfa\x06\n" +
 	"\aStepEnd\x12\"\n" +
 	"\rstart_unix_ns\x18\x01 \x01(\x03R\vstartUnixNs\x12\x1e\n" +
 	"\vend_unix_ns\x18\x02 \x01(\x03R\tendUnixNs\x12)\n" +
@@ -3271,7 +3279,8 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05error\x18\x14 \x01(\tR\x05error\x12\x18\n" +
 	"\astopped\x18\x15 \x01(\bR\astopped\x12!\n" +
 	"\fmembers_gone\x18\x16 \x01(\bR\vmembersGone\x12+\n" +
-	"\x12first_sent_unix_ns\x18\x17 \x01(\x03R\x0ffirstSentUnixNs\"(\n" +
+	"\x12first_sent_unix_ns\x18\x17 \x01(\x03R\x0ffirstSentUnixNs\x12\x16\n" +
+	"\x06resent\x18\x18 \x01(\x03R\x06resent\"(\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x12\n" +
 	"\x10StopLoadResponse\")\n" +

@@ -54,7 +54,7 @@ func EndMessage(e End) *pb.StepEnd {
 	m := &pb.StepEnd{
 		StartUnixNs: unixNano(r.Start), EndUnixNs: unixNano(r.End), IssueEndUnixNs: unixNano(r.IssueEnd), FirstSentUnixNs: unixNano(r.FirstSent),
 		InsideNs: int64(r.Inside), ClientDelayNs: int64(r.ClientDelay), WaitingNs: int64(r.Waiting),
-		Lost: r.Lost, Reconnects: r.Reconnects, VersionReads: r.VersionReads, Requests: r.Requests,
+		Lost: r.Lost, Reconnects: r.Reconnects, Resent: r.Resent, VersionReads: r.VersionReads, Requests: r.Requests,
 		FirstSentNs: int64(e.FirstSent), Totals: totalsMessage(e.Totals), CreatedSurely: e.CreatedSurely, CreatedPerhaps: e.CreatedPerhaps,
 		SchedulingLag: spreadMessage(e.SchedulingLag), Lateness: spreadMessage(e.Lateness), Stops: stopsMessage(&e.Stops),
 		CpuNs: int64(e.CPU), Error: text(e.Error), Stopped: e.Stopped, MembersGone: e.MembersGone,
@@ -71,7 +71,7 @@ func EndOf(m *pb.StepEnd) End {
 		Result: load.StepResult{
 			Start: unixTime(m.GetStartUnixNs()), End: unixTime(m.GetEndUnixNs()), IssueEnd: unixTime(m.GetIssueEndUnixNs()), FirstSent: unixTime(m.GetFirstSentUnixNs()),
 			Inside: time.Duration(m.GetInsideNs()), ClientDelay: time.Duration(m.GetClientDelayNs()), Waiting: time.Duration(m.GetWaitingNs()),
-			Lost: m.GetLost(), Reconnects: m.GetReconnects(), VersionReads: m.GetVersionReads(), Requests: m.GetRequests(),
+			Lost: m.GetLost(), Reconnects: m.GetReconnects(), Resent: m.GetResent(), VersionReads: m.GetVersionReads(), Requests: m.GetRequests(),
 		},
 		FirstSent: time.Duration(m.GetFirstSentNs()), Totals: totalsOf(m.GetTotals()), CreatedSurely: m.GetCreatedSurely(), CreatedPerhaps: m.GetCreatedPerhaps(),
 		SchedulingLag: spreadOf(m.GetSchedulingLag()), Lateness: spreadOf(m.GetLateness()), Stops: stopsOf(m.GetStops()),
