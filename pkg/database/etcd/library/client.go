@@ -18,7 +18,7 @@ import (
 // which lasts from its first attempt to its last answer. If it fails it is unknown, unless
 // each of its attempts was refused or not sent.
 type Client struct {
-	library  *clientv3.Client // nil if the dial failed
+	upstream *clientv3.Client // nil if the dial failed
 	attempts attempts
 	end      context.CancelFunc // of the library's context
 }
@@ -48,7 +48,7 @@ func (c *Client) Put(ctx context.Context, key, value []byte) error {
 		return answer.Classify(err, false)
 	}
 	call := &call{Context: ctx}
-	_, err := c.library.Put(call, string(key), string(value))
+	_, err := c.upstream.Put(call, string(key), string(value))
 	return call.classify(err)
 }
 
@@ -92,7 +92,7 @@ func (c *Client) Delete(ctx context.Context, key []byte) error {
 		return answer.Classify(err, false)
 	}
 	call := &call{Context: ctx}
-	_, err := c.library.Delete(call, string(key))
+	_, err := c.upstream.Delete(call, string(key))
 	return call.classify(err)
 }
 
@@ -103,7 +103,7 @@ func (c *Client) Swap(ctx context.Context, key, old, value []byte) error {
 		return answer.Classify(err, false)
 	}
 	call, name := &call{Context: ctx}, string(key)
-	resp, err := c.library.Txn(call).
+	resp, err := c.upstream.Txn(call).
 		If(clientv3.Compare(clientv3.Value(name), "=", string(old))).
 		Then(clientv3.OpPut(name, string(value))).
 		Commit()
@@ -130,7 +130,7 @@ func (c *Client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 		reads[i] = clientv3.OpGet(name)
 	}
 	call := &call{Context: ctx}
-	resp, err := c.library.Txn(call).If(conditions...).Then(writes...).Else(reads...).Commit()
+	resp, err := c.upstream.Txn(call).If(conditions...).Then(writes...).Else(reads...).Commit()
 	if err != nil {
 		return call.classify(err)
 	}
@@ -156,10 +156,10 @@ func (c *Client) Versions(ctx context.Context, keys [][]byte, versions []int64) 
 // Close closes the connections. Calls that run end.
 func (c *Client) Close() error {
 	defer c.end()
-	if c.attempts.closed.Swap(true) || c.library == nil {
+	if c.attempts.closed.Swap(true) || c.upstream == nil {
 		return nil
 	}
-	return c.library.Close()
+	return c.upstream.Close()
 }
 
 // read reads keys; the zero mode is linearizable.
@@ -171,6 +171,6 @@ func (c *Client) read(ctx context.Context, key []byte, mode workload.ReadMode, o
 		options = append(options, clientv3.WithSerializable())
 	}
 	call := &call{Context: ctx}
-	resp, err := c.library.Get(call, string(key), options...)
+	resp, err := c.upstream.Get(call, string(key), options...)
 	return (*pb.RangeResponse)(resp), call.classify(err)
 }

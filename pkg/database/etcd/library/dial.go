@@ -84,7 +84,7 @@ func (c *Client) open(ctx, life context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	c.library = library
+	c.upstream = library
 	if c.attempts.unsecured.Load() {
 		return rpctypes.ErrAuthNotEnabled
 	}
