@@ -4,25 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// sent is a second of a generator as it comes from the wire: its histograms are encoded.
-type sent struct {
-	second  load.Second
-	encoded [][]byte
-}
-
-// encode returns a second of 50,000 writes, each with both timings. The latencies of
-// generators differ by a little, so that their histograms have other buckets.
-func encode(b *testing.B, generator int) *sent {
+// encode returns the message of a generator's second: 50,000 writes, each with both timings.
+// The latencies of generators differ a little, so that not all of their buckets are the same.
+func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 	b.Helper()
-	s := &sent{second: made(0, 1, 0)}
-	r := &s.second.Intervals[0]
+	s := made(0, 1, 0)
+	r := &s.Intervals[0]
 	for _, timing := range results.Timings {
 		h := histogram.New()
 		for i := range 50_000 {
@@ -30,38 +26,43 @@ func encode(b *testing.B, generator int) *sent {
 			r.Latency(timing, results.OK).Add(took)
 			histogram.Record(h, took)
 		}
-		text, err := h.EncodeV2()
-		if err != nil {
-			b.Fatalf("encode a histogram: %v", err)
-		}
-		s.encoded = append(s.encoded, text)
-		s.second.Latencies = append(s.second.Latencies, load.Latency{Series: results.Series{Timing: timing, Operation: "write", Phase: results.PhaseMeasure}})
+		s.Latencies = append(s.Latencies, load.Latency{Series: results.Series{Timing: timing, Operation: "write", Phase: results.PhaseMeasure}, Histogram: h})
 	}
-	return s
+	m, err := new(loadwire.Encoder).Second(s)
+	if err != nil {
+		b.Fatalf("encode a second: %v", err)
+	}
+	return m
 }
 
-// BenchmarkSecond measures what a second of one generator costs whoever merges those of
-// four: its two histograms are decoded and merged, and its share of what all seconds of a
-// moment cost together. The sink is left out. 1 % of a core is 10 ms.
+// BenchmarkSecond measures what the second of one generator costs whoever merges those of
+// four: its message is marshalled, decoded and merged, with its share of what all four cost.
+// Connections and the sink are left out. 1 % of a core is 10 ms.
 func BenchmarkSecond(b *testing.B) {
 	const generators = 4
 	m := writes(discard{}, 0, "a", "b", "c", "d")
-	var all [generators]*sent
-	for g := range all {
-		all[g] = encode(b, g)
+	var messages [generators]*dbtesterpb.LoadSecond
+	var decoders [generators]loadwire.Decoder
+	for g := range messages {
+		messages[g] = encode(b, g)
 	}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		s := all[n%generators]
-		s.second.Intervals[0].Second = int64(1 + n/generators)
-		for i, text := range s.encoded {
-			h, err := hdrhistogram.Decode(text)
-			if err != nil {
-				b.Fatalf("decode a histogram: %v", err)
-			}
-			s.second.Latencies[i].Histogram = h
+		g := n % generators
+		messages[g].Second = int64(1 + n/generators)
+		wire, err := proto.Marshal(messages[g])
+		if err != nil {
+			b.Fatalf("marshal a second: %v", err)
 		}
-		if err := m.Part(n % generators).Second(s.second); err != nil {
+		var got dbtesterpb.LoadSecond
+		if err := proto.Unmarshal(wire, &got); err != nil {
+			b.Fatalf("unmarshal a second: %v", err)
+		}
+		s, err := decoders[g].Second(&got)
+		if err != nil {
+			b.Fatalf("decode a second: %v", err)
+		}
+		if err := m.Part(g).Second(s); err != nil {
 			b.Fatalf("second %d: %v", n/generators, err)
 		}
 	}

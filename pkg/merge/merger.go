@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -40,7 +39,6 @@ type Merger struct {
 	free    []*second
 	open    []*stepRecord // steps that began and whose totals are not written, ascending
 	rows    rowWriter
-	scratch *packed
 	err     error // of the sink
 }
 
@@ -50,7 +48,7 @@ func New(out load.Sink, o Options) *Merger {
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead
 	}
-	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)}), scratch: histogram.Packed()}
+	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
 	for n, name := range o.Generators {
 		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1, members: map[results.MemberSeries]bool{}})
 	}

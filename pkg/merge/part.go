@@ -49,7 +49,7 @@ func (p *Part) Second(s load.Second) error {
 		return fmt.Errorf("second of generator %s: %w", p.name, err)
 	}
 	m.step(at.step)
-	m.second(at).take(p.index, m.rows.shape, &s, m.scratch)
+	m.second(at).take(p.index, m.rows.shape, &s)
 	p.begun, p.at, p.last = true, at, s.Last
 	m.advance()
 	m.limit()
@@ -183,8 +183,8 @@ type share struct {
 	members []results.MemberSecond
 }
 
-// take copies what a generator sent. Scratch is free to use.
-func (s *second) take(part int, sh shape, sent *load.Second, scratch *packed) {
+// take copies what a generator sent.
+func (s *second) take(part int, sh shape, sent *load.Second) {
 	c := &s.from[part]
 	c.last = sent.Last
 	c.rows = append(c.rows[:0], sent.Intervals...)
@@ -200,14 +200,7 @@ func (s *second) take(part int, sh shape, sent *load.Second, scratch *packed) {
 			if s.latency[i] == nil {
 				s.latency[i] = histogram.Packed()
 			}
-			if s.latency[i].TotalCount() == 0 {
-				s.latency[i].MergeFrom(l.Histogram)
-				continue
-			}
-			// Buckets that are new to it would be inserted one by one.
-			scratch.Reset()
-			scratch.MergeFrom(l.Histogram)
-			s.latency[i].Merge(scratch)
+			s.latency[i].MergeFrom(l.Histogram)
 		}
 	}
 }
