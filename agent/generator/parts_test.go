@@ -88,7 +88,7 @@ func TestTwoGeneratorsAreOne(t *testing.T) {
 		}
 		previous := int64(0)
 		for n, step := range steps() {
-			start := time.Now().Add(-ahead + 10*time.Second + 300*time.Millisecond) // in control's clock
+			start := time.Now().Add(-ahead + 2*time.Second + 300*time.Millisecond) // in control's clock
 			ends := run(t, clients, merger, step, &pb.RunRequest{
 				RunId: "run1", Step: int32(n), StartUnixNs: start.UnixNano(), OffsetNs: int64(ahead), PreviousRequests: previous,
 			})

@@ -76,7 +76,9 @@ func free(t *testing.T, s *store, c pb.GeneratorClient) {
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		c := serve(t, allowed(s))
+		o := allowed(s)
+		o.Lease = 8 * time.Second
+		c := serve(t, o)
 		stream := started(t.Context(), t, s, c, long())
 		var seconds int
 		var lost error
@@ -85,8 +87,8 @@ func TestLease(t *testing.T) {
 			defer close(read)
 			_, seconds, lost = rest(stream)
 		}()
-		for range 6 { // a minute
-			time.Sleep(10 * time.Second)
+		for range 3 {
+			time.Sleep(6 * time.Second)
 			r, err := c.GeneratorHeartbeat(t.Context(), &pb.GeneratorHeartbeatRequest{RunId: "run1", SentUnixNs: time.Now().UnixNano()})
 			if err != nil || r.GetState() != pb.LoadState_LOAD_STATE_RUNNING || r.GetReceivedUnixNs() != time.Now().UnixNano() || r.GetRepliedUnixNs() < r.GetReceivedUnixNs() {
 				t.Fatalf("heartbeat: %v, error %v", r, err)
@@ -94,7 +96,7 @@ func TestLease(t *testing.T) {
 		}
 		<-read
 		wantCode(t, lost, codes.Aborted, "its lease expired")
-		if seconds < 60 || seconds > 80 {
+		if seconds < 18 || seconds > 28 {
 			t.Errorf("%d seconds came, want those until the lease expired", seconds)
 		}
 		free(t, s, c)
