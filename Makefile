@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities manifests vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -90,6 +90,13 @@ release-check: tools-build ## two builds of a release in two paths have the same
 
 vulnerabilities: ## govulncheck, where its database is reachable
 	GO='$(GO)' TAGS='$(TAGS)' scripts/vulnerabilities.sh
+
+images: build ## the image of bin/dbtester as an archive, without a daemon: bin/images/dbtester.tar
+	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -tag dbtester:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester.tar
+
+images-java: build ## the same with Debian's Java and ZooKeeper's jars, on Debian 12: bin/images/dbtester-java.tar
+	rm -rf bin/images/java-root && scripts/java-root.sh bin/images/java-root
+	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -root ../../bin/images/java-root -tag dbtester-java:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester-java.tar
 
 manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes (tools/kube)
 	cd tools/kube && $(GO) test .
