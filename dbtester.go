@@ -84,6 +84,13 @@ func (c *Config) conduct(ctx context.Context, e *config.Experiment, report func(
 			}
 			return dbtesterpb.NewAgentClient(conn), conn, nil
 		},
+		ConnectGenerator: func(_ context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error) {
+			conn, err := c.connect(addr, dial...)
+			if err != nil {
+				return nil, nil, err
+			}
+			return dbtesterpb.NewGeneratorClient(conn), conn, nil
+		},
 	})
 }
 

@@ -24,7 +24,7 @@ func Check(ctx context.Context, o Options) error {
 	var errs []error
 	for i := range o.Experiment.Databases {
 		db := &o.Experiment.Databases[i]
-		if err := check(ctx, o, db); err != nil {
+		if err := errors.Join(check(ctx, o, db), checkGenerators(ctx, o, db)); err != nil {
 			errs = append(errs, advised(o, db, named(db.ID, err)))
 		}
 		if ctx.Err() != nil {

@@ -38,6 +38,11 @@ func newParts(o Options, r *run, save func() error) *parts {
 	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.say("%s", text) }
 	agents := fleet.New(f)
 	leader := &leaderWatch{run: r}
+	dial := &dialer{run: r, fleet: agents}
+	loads := &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save}
+	if loads.generators = newGenerated(o, r, agents, dial); loads.generators != nil {
+		loads.generators.announce = loads.announce
+	}
 	return &parts{
 		run:     r,
 		cluster: &cluster{run: r, fleet: agents, disks: make([]results.Disk, len(r.record.Members))},
@@ -45,7 +50,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		clock:   clock,
 		leader:  leader,
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample},
-		load:    &loader{run: r, fleet: agents, dialer: &dialer{run: r, fleet: agents}, leader: leader, save: save},
+		load:    loads,
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}
 }
@@ -85,7 +90,7 @@ func (p *parts) steps() []step {
 	return []step{
 		{name: "open records", gives: gives(recordsOpen), do: p.run.openRecords, undo: p.run.closeRecords},
 		{name: "read credentials", gives: gives(accessKnown), do: p.run.readCredentials, skip: db.TLS == nil && db.Auth == nil},
-		{name: "check this client", needs: needs(recordsOpen), do: p.check.do, skip: p.check.server == nil || !db.Steps.Load},
+		{name: "check this client", needs: needs(recordsOpen), do: p.check.do, skip: p.check.server == nil || !db.Steps.Load || p.load.generators != nil},
 		{name: "open agents", needs: needs(recordsOpen), gives: gives(agentsReserved), do: c.open, undo: c.close, skip: !agents},
 		beside(&heartbeats{run: p.run, fleet: c.fleet, clock: p.clock}, !agents, agentsReserved),
 		{name: "install", needs: needs(agentsReserved), do: c.install, skip: !installs(db)},

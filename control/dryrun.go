@@ -40,7 +40,7 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 		fmt.Fprintln(w, text)
 	}
 	dryRunUpload(w, o)
-	errs := []error{shared.CheckSpeed(e, o.FullSpeed)}
+	errs := []error{shared.CheckSpeed(e, o.FullSpeed), dryRunGenerators(w, o, known)}
 	var forecasts []forecast.Forecast
 	for i := range e.Databases {
 		db := &e.Databases[i]

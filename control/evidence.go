@@ -26,7 +26,7 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	}
 	return judge.Evidence{
 		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
-		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples,
+		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Generators: generatorEvidence(r),
 		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
 	}, err
 }
@@ -76,7 +76,7 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 			m := sum.Steps[i]
 			s.OK, s.Failed, s.Unknown, s.Shed, s.Unsent = m.OK, m.Failed, m.Unknown, m.Shed, m.Unsent
 			s.Queued, s.Late = m.Queued, m.Late
-			s.ClientDelay = clientDelay(run, r, m.Latency)
+			s.ClientDelay = clientDelay(r.ClientDelayNS, run.SchedulingLag, m.Latency)
 			if s.Rated {
 				s.Waits = waits(progress, run, r)
 				s.Answered, s.Offered = achieved(progress, run, r, inFlightAtEnd(r, service[r.Index]))
@@ -193,15 +193,15 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 const timersEarliest = 100 * time.Microsecond
 
 // clientDelay estimates which part of a step's response times the client caused: the
-// delay of its requests, which is recorded, and its delay in reading answers, which
+// delay of its requests, ns, which is recorded, and its delay in reading answers, which
 // is taken to be that of its timers. The estimate is a lower bound, because a spread
 // holds a few quantiles only. It is nil if nothing ended ok.
-func clientDelay(run *results.DatabaseRun, step results.Step, measured results.Latency) *judge.Part {
+func clientDelay(ns int64, lag *results.Spread, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
 		return nil
 	}
-	own := time.Duration(step.ClientDelayNS)
-	if lag := run.SchedulingLag; lag != nil && lag.Enough(0.5) {
+	own := time.Duration(ns)
+	if lag != nil && lag.Enough(0.5) {
 		own += time.Duration(measured.Count) * leastMean(*lag, timersEarliest)
 	}
 	return &judge.Part{Is: min(own, time.Duration(measured.SumNS)), Of: time.Duration(measured.SumNS)}
@@ -215,7 +215,15 @@ func leastMean(s results.Spread, above time.Duration) time.Duration {
 
 // noteStops records as events when the client did not run during the load.
 func (r *run) noteStops() {
-	for _, s := range r.record.Stopped() {
-		r.journal.eventAt(s.From, results.EventStopped, -1, fmt.Sprintf("the client was stopped or starved for %v", s.Length.Round(time.Millisecond)))
+	note := func(who string, stopped []results.Stretch) {
+		for _, s := range stopped {
+			r.journal.eventAt(s.From, results.EventStopped, -1, fmt.Sprintf("%s was stopped or starved for %v", who, s.Length.Round(time.Millisecond)))
+		}
+	}
+	note("the client", r.record.Stopped())
+	for _, g := range r.record.Generators {
+		if g.Stops != nil {
+			note("generator "+g.Addr, g.Stops.Stretches)
+		}
 	}
 }

@@ -87,12 +87,12 @@ func TestClientDelay(t *testing.T) {
 		"sent late and read late":      {lag: busy, sent: 50 * time.Millisecond, want: 1_570_000},
 		"no more than the responses":   {lag: &results.Spread{N: 1000, P50: 1e9, P99: 1e9, P999: 1e9}, want: 2 * time.Millisecond},
 	} {
-		got := clientDelay(&results.DatabaseRun{SchedulingLag: tc.lag}, results.Step{ClientDelayNS: int64(tc.sent)}, measured)
+		got := clientDelay(int64(tc.sent), tc.lag, measured)
 		if got == nil || (got.Is/100-tc.want).Abs() > time.Microsecond || got.Of != 200*time.Millisecond {
 			t.Errorf("%s: want %v for each request of 2ms, got %+v", name, tc.want, got)
 		}
 	}
-	if got := clientDelay(&results.DatabaseRun{SchedulingLag: busy}, results.Step{}, results.Latency{}); got != nil {
+	if got := clientDelay(0, busy, results.Latency{}); got != nil {
 		t.Errorf("no request ended ok: want no evidence, got %+v", got)
 	}
 }

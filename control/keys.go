@@ -155,13 +155,16 @@ func countWithin(l *workload.Load) time.Duration {
 
 // countAfter asks again, also after an interrupt. A count that fails is recorded and
 // leaves the measurements valid.
-func countAfter(ctx context.Context, r *run, rec *load.Recorder) {
+func countAfter(ctx context.Context, r *run, c issued) {
 	k := r.record.Keys
 	if k == nil {
 		return
 	}
-	surely, perhaps := rec.Created()
-	k.MinAdded, k.MaxAdded = surely, surely+perhaps
+	if c.uncounted != "" {
+		k.Error = c.uncounted
+		return
+	}
+	k.MinAdded, k.MaxAdded = c.surely, c.surely+c.perhaps
 	if r.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}

@@ -24,6 +24,8 @@ type loader struct {
 	dialer *dialer
 	leader *leaderWatch
 	guard  *shared.Guard // nil without bounds
+	// generators issue the load; nil if this process does.
+	generators *generated
 	// save writes the manifest.
 	save func() error
 	// before are the counts of windows of a search that the records of the run are not of.
@@ -94,15 +96,9 @@ func (l *loader) do(ctx context.Context) error {
 }
 
 // apply counts the keys, runs every step of the load, and counts the keys again.
-func (l *loader) apply(ctx context.Context) error {
+func (l *loader) apply(ctx context.Context) (err error) {
 	// A control that is killed during the load leaves the versions and hosts on record.
 	if err := l.save(); err != nil {
-		return err
-	}
-	if err := l.preload(ctx); err != nil {
-		return err
-	}
-	if err := countBefore(ctx, l.run); err != nil {
 		return err
 	}
 	spec := l.spec()
@@ -110,29 +106,38 @@ func (l *loader) apply(ctx context.Context) error {
 	if err := numberKeys(ctx, l.run, &spec); err != nil {
 		return err
 	}
-	sink, send, err := l.sender()
+	if l.generators != nil {
+		defer func() { err = errors.Join(err, l.generators.close(context.WithoutCancel(ctx))) }()
+		if err := l.generators.prepare(ctx, spec); err != nil {
+			return err
+		}
+	}
+	if err := l.preload(ctx); err != nil {
+		return err
+	}
+	if err := countBefore(ctx, l.run); err != nil {
+		return err
+	}
+	out, issue, send, err := l.sender(spec)
 	if err != nil {
 		return err
 	}
-	rec := load.NewRecorder(sink, spec.Operations(), l.reportProgress)
 	l.leader.recordFirst()
 	l.run.journal.event("load start", -1, "")
 	l.run.record.Backoff = &results.Backoff{
 		FirstNS: int64(backoff.First), LongestNS: int64(backoff.Longest), Jitter: backoff.Jitter,
 	}
-	err = send(ctx, load.NewEngine(spec, rec), rec)
+	err = send(ctx)
 	l.run.journal.event("load end", -1, "")
+	c, unmerged := issue.end()
 	if len(l.run.record.Steps) > 0 {
-		totals := rec.Totals().Minus(l.before)
+		totals := c.totals.Minus(l.before)
 		l.run.record.Totals = &totals
-		l.run.record.SchedulingLag = spread(rec.SchedulingLag())
-		l.run.record.Lateness = spread(rec.Lateness())
-		stops := rec.Stops()
-		l.run.record.Stops = &stops
+		l.run.record.SchedulingLag, l.run.record.Lateness, l.run.record.Stops = c.lag, c.lateness, c.stops
 		l.run.noteStops()
-		countAfter(ctx, l.run, rec)
+		countAfter(ctx, l.run, c)
 	}
-	return errors.Join(err, sink.Close())
+	return errors.Join(err, unmerged, out.Close())
 }
 
 // sink is where the records of a load go.
@@ -141,15 +146,25 @@ type sink interface {
 	Close() error
 }
 
-// sender returns the records of the load, and what sends it: its steps, or the windows of
-// a search.
-func (l *loader) sender() (sink, func(context.Context, *load.Engine, *load.Recorder) error, error) {
+// sender returns where the records of the load go, what issues its requests, and what
+// sends it: its steps, or the windows of a search.
+func (l *loader) sender(spec load.Spec) (sink, issuer, func(context.Context) error, error) {
 	if l.run.experiment.Capacity != nil {
 		s := search.NewSink(l.run.dir)
-		return s, func(ctx context.Context, e *load.Engine, rec *load.Recorder) error { return l.search(ctx, e, rec, s) }, nil
+		e := newEngine(l, spec, s)
+		return s, e, func(ctx context.Context) error { return l.search(ctx, e.engine, e.rec, s) }, nil
 	}
 	files, err := load.NewFiles(l.run.dir, time.Now())
-	return files, func(ctx context.Context, e *load.Engine, _ *load.Recorder) error { return l.steps(ctx, e) }, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var issue issuer = l.generators
+	if l.generators == nil {
+		issue = newEngine(l, spec, files)
+	} else if err := l.generators.set.Begin(files, l.reportProgress); err != nil {
+		return nil, nil, nil, errors.Join(err, files.Close())
+	}
+	return files, issue, func(ctx context.Context) error { return l.steps(ctx, issue) }, nil
 }
 
 // spread returns nil for a spread without samples.
@@ -161,7 +176,7 @@ func spread(s results.Spread) *results.Spread {
 }
 
 // steps runs the steps one after the other, each on new connections.
-func (l *loader) steps(ctx context.Context, engine *load.Engine) (err error) {
+func (l *loader) steps(ctx context.Context, issue issuer) (err error) {
 	beside := during{activities: l.duringLoad()}
 	if err := beside.prepare(ctx); err != nil {
 		return err
@@ -172,25 +187,22 @@ func (l *loader) steps(ctx context.Context, engine *load.Engine) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		conns, members, err := l.dialer.dial(ctx, s.Connections)
-		if err != nil {
-			return err
-		}
-		l.fleet.SetClients(s.Clients)
-		l.run.journal.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.Connections))
-		s.Dial, s.Reconnect = l.dialer.single(members), l.dialer.reconnect(members)
-		beside.start(ctx)
-		res, err := engine.Step(ctx, s, conns)
+		res, err := issue.step(ctx, s, func() { beside.start(ctx) })
 		l.recordStep(s, res)
-		closed := closeAll(conns)
 		if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
-			return closed // the lost servers are marks, and the rest is recorded
+			return shared.Without(err, load.ErrMembersGone) // the lost servers are marks, and the rest is recorded
 		}
-		if err = errors.Join(err, closed); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// announce notes a step whose connections are open.
+func (l *loader) announce(s load.Step) {
+	l.fleet.SetClients(s.Clients)
+	l.run.journal.event("client step", -1, fmt.Sprintf("%d clients, %d connections", s.Clients, s.Connections))
 }
 
 func (l *loader) recordStep(s load.Step, res load.StepResult) {

@@ -22,6 +22,12 @@ type Options struct {
 	// Connect dials the agent at an address. The closer is called once, when
 	// control is done with that agent.
 	Connect func(ctx context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error)
+	// ConnectGenerator dials the generator of the agent at an address, as Connect does; nil
+	// if this program has none.
+	ConnectGenerator func(ctx context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error)
+	// GeneratorLead is how long before its start a step is announced to generators; 0 is
+	// [generators.DefaultLead].
+	GeneratorLead time.Duration
 	// Upload copies a finished result folder to the place in the experiment and
 	// reports its progress; nil if this program cannot upload.
 	Upload func(ctx context.Context, dir string, to config.Upload, report func(text string)) error

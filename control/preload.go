@@ -37,12 +37,18 @@ func (l *loader) preload(ctx context.Context) error {
 	}
 	l.run.journal.say("write %d keys before the load", n)
 	start, perRequest, last := time.Now(), 1, most.Clients
-	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && l.guard == nil {
+	bulker, bulk := l.run.driver.(database.Bulker)
+	if bulk = bulk && n >= manyKeys && l.guard == nil; bulk {
 		perRequest = bulker.BulkSize(spec.KeySize, max(spec.ValueSize, spec.ValueSizeMax))
 		connections = min(connections, dialers)
 		last = connections * perRequest
+	}
+	switch {
+	case l.generators != nil:
+		err = l.generators.preload(ctx, n, most.Clients, connections, perRequest)
+	case bulk:
 		err = l.preloadBulk(ctx, bulker, spec, perRequest, connections)
-	} else {
+	default:
 		err = l.preloadEach(ctx, spec, most.Clients, connections)
 	}
 	if err != nil {
@@ -97,13 +103,18 @@ func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec l
 		}
 		conns = append(conns, conn)
 	}
+	return load.PreloadBulk(ctx, spec, perRequest, conns, l.run.sayTenths(spec.Existing()))
+}
+
+// sayTenths returns a function that reports each tenth of a number of keys, by any
+// goroutine.
+func (r *run) sayTenths(total int64) func(keys int64) {
 	var tenths atomic.Int64
-	total := spec.Existing()
-	return load.PreloadBulk(ctx, spec, perRequest, conns, func(n int64) {
+	return func(n int64) {
 		if t := n * 10 / total; t > tenths.Load() && tenths.Swap(t) < t {
-			l.run.journal.say("%d of %d keys are written", n, total)
+			r.journal.say("%d of %d keys are written", n, total)
 		}
-	})
+	}
 }
 
 // prepareTimeout bounds the opening of a connection that may make the parents of all

@@ -40,6 +40,8 @@ type rig struct {
 	agents   []*rigAgent // by member
 	// tap may replace the client of an agent by one that misbehaves.
 	tap func(member int, c pb.AgentClient) pb.AgentClient
+	// generators are those of a test, by their agents' addresses.
+	generators map[string]*rigGenerator
 }
 
 type rigAgent struct {
@@ -173,7 +175,7 @@ func (r *rig) parse(file string) *config.Experiment {
 
 func (r *rig) options(e *config.Experiment, report func(Update)) Options {
 	return Options{
-		Experiment: e, Registry: r.registry, Connect: r.connect, Owner: "tester of " + r.t.Name(), FullSpeed: true,
+		Experiment: e, Registry: r.registry, Connect: r.connect, ConnectGenerator: r.connectGenerator, GeneratorLead: 4 * time.Second, Owner: "tester of " + r.t.Name(), FullSpeed: true,
 		Interface: "lo", ReadyTimeout: 20 * time.Second, Report: report,
 		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}

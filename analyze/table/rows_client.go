@@ -48,6 +48,8 @@ func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 		switch s := r.Info.Record.Lateness; {
 		case !r.Rated():
 			return inapplicable("only a load with a rate has it")
+		case len(r.Info.Record.Generators) > 0:
+			return missing(ofGenerators)
 		case s == nil || s.N == 0:
 			return missing("not recorded, or no client ever waited for a due time")
 		default:
@@ -56,7 +58,13 @@ func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	}
 }
 
+// ofGenerators is why a number of one client is missing.
+const ofGenerators = "each generator has its own, in the manifest"
+
 func schedulingLag(r *run.Run) Cell {
+	if len(r.Info.Record.Generators) > 0 {
+		return missing(ofGenerators)
+	}
 	if s := r.Info.Record.SchedulingLag; s != nil && s.N > 0 {
 		return spreadCell(.99, s.P99, s.N)
 	}
@@ -65,6 +73,9 @@ func schedulingLag(r *run.Run) Cell {
 
 func stoppedShare(r *run.Run) Cell {
 	info := r.Info.Record
+	if len(info.Generators) > 0 {
+		return missing(ofGenerators)
+	}
 	load := info.LoadEnd.Sub(info.LoadStart)
 	if info.Stops == nil || load <= 0 {
 		return cellOf(r.Info.Unrecorded(), percentText)
@@ -75,6 +86,9 @@ func stoppedShare(r *run.Run) Cell {
 
 func stoppedLongest(r *run.Run) Cell {
 	s := r.Info.Record.Stops
+	if len(r.Info.Record.Generators) > 0 {
+		return missing(ofGenerators)
+	}
 	if s == nil {
 		return cellOf(r.Info.Unrecorded(), percentText)
 	}

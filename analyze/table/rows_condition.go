@@ -198,7 +198,11 @@ func clientsCell(r *run.Run) Cell {
 			parts = append(parts, fmt.Sprint(n))
 		}
 	}
-	return words(JoinDistinct(parts), "no step was recorded")
+	text := JoinDistinct(parts)
+	if n := len(r.Info.Record.Generators); n > 0 && text != "" {
+		text += fmt.Sprintf(" (%d generators)", n)
+	}
+	return words(text, "no step was recorded")
 }
 
 func payload(r *run.Run) Cell {

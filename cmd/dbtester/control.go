@@ -135,7 +135,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if fillErr != nil && !f.dryRun {
 		return fillErr
 	}
-	o := control.Options{Experiment: e, Registry: a.registry, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
+	o := control.Options{Experiment: e, Registry: a.registry, Local: f.local, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
@@ -241,7 +241,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		}
 	}
 	remote := newRemoteAgents(link)
-	connect := remote.connect
+	connect, connectGenerator := remote.connect, remote.connectGenerator
 	if f.local {
 		for _, dir := range leftovers(f.localDir(e)) {
 			fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
@@ -254,7 +254,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		agents.options.Device, agents.options.Interface = f.device, f.iface
 		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
-		connect = agents.connect
+		connect, connectGenerator = agents.connect, nil
 	}
 	progress := newProgress(a.err)
 	defer progress.end()
@@ -266,7 +266,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		progress.report(u)
 	}
 	out, err = control.Run(ctx, control.Options{
-		Experiment: e, Registry: a.registry, Connect: connect, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
+		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
 		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.

@@ -53,18 +53,33 @@ func noAgents(e *config.Experiment) error {
 // connect returns a client of the agent at an address. It does not wait for the
 // connection.
 func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
-	if err := r.refuse(addr); err != nil {
-		return nil, nil, err
-	}
-	conn, err := grpc.NewClient("passthrough:///"+addr,
-		grpc.WithTransportCredentials(r.link.Credentials()),
-		// Machines of one cluster reach each other directly.
-		grpc.WithNoProxy(),
-		grpc.WithUnaryInterceptor(r.explain))
+	conn, err := r.dial(addr)
 	if err != nil {
 		return nil, nil, err
 	}
 	return dbtesterpb.NewAgentClient(conn), conn, nil
+}
+
+// connectGenerator returns a client of the generator of the agent at an address. It does
+// not wait for the connection.
+func (r *remoteAgents) connectGenerator(_ context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error) {
+	conn, err := r.dial(addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	return dbtesterpb.NewGeneratorClient(conn), conn, nil
+}
+
+// dial returns a connection to an agent.
+func (r *remoteAgents) dial(addr string) (*grpc.ClientConn, error) {
+	if err := r.refuse(addr); err != nil {
+		return nil, err
+	}
+	return grpc.NewClient("passthrough:///"+addr,
+		grpc.WithTransportCredentials(r.link.Credentials()),
+		// Machines of one cluster reach each other directly.
+		grpc.WithNoProxy(),
+		grpc.WithUnaryInterceptor(r.explain))
 }
 
 // refuse returns an error if plaintext would cross a network.

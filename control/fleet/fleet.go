@@ -121,7 +121,7 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 			return err
 		}
 		if opened != nil {
-			opened(s.index, hostOf(reply.GetHost()))
+			opened(s.index, HostOf(reply.GetHost()))
 		}
 	}
 	return nil
@@ -152,8 +152,12 @@ func (f *Fleet) reverse(do func(*session) error) error {
 // byAddress returns the sessions in the order of their agents' addresses, however these
 // are written.
 func (f *Fleet) byAddress() []*session {
-	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return cmp.Compare(canonical(a.addr), canonical(b.addr)) })
+	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return CompareAgents(a.addr, b.addr) })
 }
+
+// CompareAgents orders the addresses of agents, however they are written. All controls
+// reserve agents in this order.
+func CompareAgents(a, b string) int { return cmp.Compare(canonical(a), canonical(b)) }
 
 // canonical is the one spelling of an agent's address.
 func canonical(addr string) string {

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// hostOf is an agent's machine as records hold it; nil for nil.
-func hostOf(h *pb.Host) *results.Host {
+// HostOf is an agent's machine as records hold it; nil for nil.
+func HostOf(h *pb.Host) *results.Host {
 	if h == nil {
 		return nil
 	}

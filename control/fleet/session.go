@@ -115,19 +115,24 @@ func (s *session) leave(ctx context.Context) error {
 	return nil
 }
 
-// failed names the agent and returns why a call failed: the cause of ctx if ctx
-// ended, else the agent's message without gRPC's words around it.
+// failed names the agent and returns why a call failed.
 func (s *session) failed(ctx context.Context, err error) error {
+	return Explain(ctx, "agent "+s.addr, err)
+}
+
+// Explain returns why a call to someone failed: the cause of ctx if ctx ended, else the
+// message of the one who was called, without gRPC's words around it.
+func Explain(ctx context.Context, who string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("agent %s: %w", s.addr, cause)
+		return fmt.Errorf("%s: %w", who, cause)
 	}
 	answer := status.Convert(err)
 	text := strings.TrimSpace(answer.Message())
-	if answer.Code() == codes.DeadlineExceeded { // the agent's clock ran out first
+	if answer.Code() == codes.DeadlineExceeded { // the other clock ran out first
 		text = "no answer in time"
 	}
 	if reason, ok := unreached(text); ok {
-		return fmt.Errorf("agent %s is not reached: %s", s.addr, reason)
+		return fmt.Errorf("%s is not reached: %s", who, reason)
 	}
-	return fmt.Errorf("agent %s: %s", s.addr, text)
+	return fmt.Errorf("%s: %s", who, text)
 }

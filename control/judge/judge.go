@@ -28,6 +28,8 @@ type Evidence struct {
 	Client        results.Host
 	ClientAddrs   []net.IP
 	ClientSamples []results.Sample
+	// Generators issued the load in place of the client; none if it did.
+	Generators []Generator
 	// Drain is how long requests that were due could be sent after the end.
 	Drain time.Duration
 	// TLS and Auth are whether clients encrypt, and whether they show credentials.
@@ -50,10 +52,13 @@ func Marks(e Evidence) []results.Mark {
 		v.counts()
 		v.keys()
 		v.steps()
-		v.client()
-		v.stops()
+		if len(v.e.Generators) == 0 {
+			v.client()
+			v.stops()
+		}
 		v.otherLoad()
 	}
+	v.generators()
 	v.capacity()
 	v.hosts()
 	v.clocks()

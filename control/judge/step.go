@@ -68,9 +68,11 @@ func (v *verdict) steps() {
 		j.unsent()
 		j.achieved()
 		j.queueing()
-		j.late()
 		j.waiting()
-		j.clientDelay()
+		if len(v.e.Generators) == 0 { // else each is judged by itself
+			j.late()
+			j.clientDelay()
+		}
 		j.answered()
 	}
 }

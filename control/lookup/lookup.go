@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Hosts returns the experiment with addresses in place of names. The first mention of a
-// name among the hosts of a database gets its lowest address, the next one the one after
+// name among the hosts of a database, or among the generators, gets its lowest address, the next one the one after
 // it, and so on. A name keeps naming its agent if it has one address only, so that
 // certificates are checked by the name; agents of a name with several addresses are called
 // by these. Of a name with addresses of both families those of IPv4 are taken.
@@ -100,7 +100,7 @@ func lists(e *config.Experiment) (all [][]config.Host) {
 	for _, db := range e.Databases {
 		all = append(all, db.Hosts)
 	}
-	return all
+	return append(all, e.Generators)
 }
 
 // missingError is of a name that has too few addresses yet.
@@ -174,6 +174,7 @@ func texts(all []netip.Addr) string {
 // replace returns a copy of the experiment with addresses in place of names.
 func replace(e *config.Experiment, found map[string][]netip.Addr) *config.Experiment {
 	other := *e
+	other.Generators, _ = known(e.Generators, found, "")
 	other.Databases = slices.Clone(e.Databases)
 	for i := range other.Databases {
 		db := &other.Databases[i]

@@ -109,6 +109,16 @@ func TestTarget(t *testing.T) {
 	}
 }
 
+// Generators are looked up as members are.
+func TestGenerators(t *testing.T) {
+	e := experiment([]string{"10.0.0.1"})
+	e.Generators = []config.Host{{Addr: "g-0", DNS: "g-0", AgentPort: 3500}, {Addr: "10.0.0.2", AgentPort: 3500}}
+	got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: &answers{names: map[string]string{"g-0": "10.0.0.9"}}})
+	if err != nil || got.Generators[0].Addr != "10.0.0.9" || got.Generators[0].Agent() != "g-0:3500" || got.Generators[1].Addr != "10.0.0.2" || e.Generators[0].Addr != "g-0" {
+		t.Errorf("%+v, before %+v, %v; want the address of the first", got, e.Generators, err)
+	}
+}
+
 // An experiment without names asks nobody.
 func TestNoNames(t *testing.T) {
 	e, r := experiment([]string{"10.0.0.1"}), &answers{}

@@ -40,8 +40,11 @@ type Experiment struct {
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`
 	Databases []Database `json:"databases"` // in the order of the file
-	Plots     []Plot     `json:"plots,omitempty"`
-	Upload    *Upload    `json:"upload,omitempty"`
+	// Generators are the machines whose agents issue the load together, each one part of
+	// it; empty if control issues it.
+	Generators []Host  `json:"generators,omitempty"`
+	Plots      []Plot  `json:"plots,omitempty"`
+	Upload     *Upload `json:"upload,omitempty"`
 	// Need is what the reader needs of a database, nil if the file does not ask.
 	Need *workload.Need `json:"need,omitempty"`
 	// AgentCerts is the folder of control's certificate for agents; "" if the file names
@@ -89,6 +92,14 @@ func (e *Experiment) ExportOf(tag string) map[string]string {
 // classic file have the paths of the keys they are read into. Place returns "" if
 // the file does not give the value, or gives it inside a list.
 func (e *Experiment) Place(path string) string { return e.places[path] }
+
+// GeneratorAgents are the addresses of the generators' agents.
+func (e *Experiment) GeneratorAgents() (addrs []string) {
+	for _, g := range e.Generators {
+		addrs = append(addrs, g.Agent())
+	}
+	return addrs
+}
 
 // Profile is the length of the profiles that members make of themselves under load.
 type Profile struct {

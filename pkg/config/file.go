@@ -15,24 +15,26 @@ import (
 // experiment in it holds the values that stay as the file gives them.
 type fileSpec struct {
 	Experiment
-	hosts     []written[hostSpec]
-	members   int
-	defaults  string
-	agentPort int
-	tls       written[TLS]
-	auth      written[Auth]
-	cleanup   bool
-	guard     written[Guard]
-	maintain  written[Maintain]
-	resources written[resources.Limits]
-	load      written[loadSpec]
-	sweep     written[sweepSpec]
-	need      written[workload.Need]
-	databases []*written[databaseSpec]
-	steps     written[Steps]
-	capacity  written[workload.Capacity]
-	profile   written[Profile]
-	upload    written[Upload]
+	hosts []written[hostSpec]
+	// generators are without ports of a database.
+	generators []written[hostSpec]
+	members    int
+	defaults   string
+	agentPort  int
+	tls        written[TLS]
+	auth       written[Auth]
+	cleanup    bool
+	guard      written[Guard]
+	maintain   written[Maintain]
+	resources  written[resources.Limits]
+	load       written[loadSpec]
+	sweep      written[sweepSpec]
+	need       written[workload.Need]
+	databases  []*written[databaseSpec]
+	steps      written[Steps]
+	capacity   written[workload.Capacity]
+	profile    written[Profile]
+	upload     written[Upload]
 	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
 	// members.
 	root, at, hostsAt, membersAt *yamlfile.Node
@@ -96,6 +98,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row: row{Name: "hosts",
 				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [keys of a host](#keys-of-a-host)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
+		}.Field(),
+		fileKey[[]written[hostSpec]]{
+			Row: row{Name: "generators", Usually: "control alone",
+				Meaning: "agents that issue the load together, on machines of their own: each an address, an address with its agent's port, or a mapping of `addr` and `agent_port`; see [several client machines](scale.md)"},
+			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.generators }, Node: showGenerators,
 		}.Field(),
 		fileKey[string]{
 			Row: row{Name: "defaults", Preset: DefaultsOwn,

@@ -1,12 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/address"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -150,4 +152,66 @@ func showHost(h Host) *yamlfile.Node {
 		h.Addr = dnsPrefix + h.DNS
 	}
 	return hostSection().Show(&hostSpec{Host: h}).Flow()
+}
+
+func showGenerators(f *fileSpec) *yamlfile.Node {
+	if len(f.Generators) == 0 {
+		return nil
+	}
+	return yamlfile.ListNode(f.Generators, false, showHost)
+}
+
+// generators resolves the machines that issue the load together, and reports loads that
+// cannot be issued in parts. At is the value of the key.
+func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
+	var list []Host
+	for _, h := range f.generators {
+		g := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort}
+		if !h.Has("agent_port") {
+			g.AgentPort = f.agentPort
+		}
+		for _, p := range h.Is.ports {
+			r.Errorf(p.At, "ports: a generator has no member, so no port %q; it has an agent_port", p.Key)
+		}
+		if n := slices.IndexFunc(list, g.sameAgent); n >= 0 {
+			r.Errorf(h.Node, "generators: the agent %s is listed twice (also as generator %d)", g.Agent(), n+1)
+		}
+		list = append(list, g)
+	}
+	if len(list) > 0 && f.Capacity != nil {
+		r.Errorf(at, "generators: a search for a capacity has all its clients in control; leave out generators or capacity")
+	}
+	for i := range f.Databases {
+		if d := &f.Databases[i]; d.Steps.Load && len(list) > 0 {
+			r.parts(f, f.databases[i], d, len(list), at)
+		}
+	}
+	return list
+}
+
+// sameAgent reports whether two hosts have one agent.
+func (h Host) sameAgent(other Host) bool {
+	named := h.DNS != "" && other.DNS != "" // each mention of a name is another of its addresses
+	return !named && address.Canonical(h.Addr) == address.Canonical(other.Addr) && h.AgentPort == other.AgentPort
+}
+
+// parts reports why generators cannot issue the load of a database.
+func (r *reader) parts(f *fileSpec, spec *written[databaseSpec], d *Database, generators int, at *yamlfile.Node) {
+	if d.Guard != nil {
+		r.Errorf(cmp.Or(spec.Is.guard.Node, f.guard.Node, at), "guard: it watches the requests of control, and the load of %s is issued by generators (line %d)", d.ID, at.Line)
+	}
+	for _, s := range d.Load.Stretches() {
+		if s.Clients < generators || s.Connections < generators {
+			key := "clients"
+			if s.Clients >= generators {
+				key = "connections"
+			}
+			r.Errorf(cmp.Or(spec.Is.load.NodeOf(key), f.load.NodeOf(key), at), "%s: each of %d generators (line %d) needs a client and a connection, and a step of %s has %d clients on %d connections",
+				key, generators, at.Line, d.ID, s.Clients, s.Connections)
+			break
+		}
+	}
+	if err := d.Load.CheckParts(generators); err != nil {
+		r.Errorf(at, "generators: the load of %s: %v", d.ID, err)
+	}
 }

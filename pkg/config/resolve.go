@@ -62,6 +62,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	if len(f.databases) == 0 && r.Errors() == 0 {
 		r.Errorf(cmp.Or(f.at, f.root), "no database: name at least one under databases")
 	}
+	e.Generators = r.generators(&f, w.NodeOf("generators"))
 	e.several = len(e.Databases) > 1
 	r.distinctTags(&f)
 	e.Upload = r.bucket(&f)

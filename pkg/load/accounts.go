@@ -52,16 +52,7 @@ func (a *accounts) add(rows []results.Interval, read int64) {
 }
 
 func (a *accounts) addRow(row *results.Interval) {
-	a.counts.Offered += row.Due
-	a.counts.Sent += row.Sent
-	a.counts.Shed += row.Shed
-	a.counts.Unsent += row.Unsent
-	a.counts.OK += row.OK
-	a.counts.Failed += row.Failed
-	a.counts.Unknown += row.Unknown
-	a.counts.Queued += row.Queued
-	a.counts.Late += row.Late
-	a.counts.BytesWritten += row.WrittenBytes
+	a.counts.Add(row)
 	o := slices.Index(a.ops, workload.Op(row.Operation))
 	a.backlog[o] += row.Due - row.Sent - row.Shed - row.Unsent
 	a.sent[o] += row.Sent

@@ -33,7 +33,7 @@ type flusher struct {
 	offered  *offered
 	accounts *accounts
 	stops    *stops.Stops
-	meter    meter
+	meter    *Meter
 	sink     Sink
 
 	// mu orders flushes, the ticker's and those at a step's end, and the calls of the
@@ -127,7 +127,8 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	f.accounts.gauges(second.Intervals)
 	f.keep(f.sink.Second(second))
 	counts, _, _ := f.accounts.totals()
-	f.meter.report(f.records.step, counts, second)
+	st := f.records.step
+	f.meter.Report(st.Step, time.Duration(f.clock.Now()-st.start), counts, second)
 	f.merged.reset()
 }
 

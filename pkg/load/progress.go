@@ -1,13 +1,13 @@
 package load
 
 import (
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/histogram"
-	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -29,19 +29,29 @@ type Progress struct {
 	P50, P99 time.Duration
 }
 
-// meter makes a Progress of each second.
-type meter struct {
-	clock clock.Clock
-	show  func(Progress)
-	all   *hdrhistogram.Histogram
+// Meter makes a [Progress] of each second. It is not safe for concurrent use.
+type Meter struct {
+	show    func(Progress)
+	all     *hdrhistogram.Histogram
+	deletes bool // keys may be gone because the load deletes
 	// declined are requests of all steps.
 	declined int64
 }
 
-// report shows the progress after a second.
-func (m *meter) report(st *step, counts results.Totals, s Second) {
+// NewMeter returns a meter for loads of some operations, which calls show, if it is not
+// nil, once a second.
+func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
+	if show == nil {
+		show = func(Progress) {}
+	}
+	return &Meter{show: show, all: histogram.New(), deletes: slices.Contains(ops, workload.OpDelete)}
+}
+
+// Report shows the progress after a second of a step that began elapsed ago. Counts are
+// those of all steps up to the second's end.
+func (m *Meter) Report(step Step, elapsed time.Duration, counts results.Totals, s Second) {
 	p := Progress{
-		Step: st.Step, Elapsed: time.Duration(m.clock.Now() - st.start),
+		Step: step, Elapsed: elapsed,
 		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
 		Errors: counts.Failed + counts.Unknown,
 	}
@@ -53,7 +63,7 @@ func (m *meter) report(st *step, counts results.Totals, s Second) {
 		p.InFlight = g.InFlight
 	}
 	for _, e := range s.Errors {
-		if !database.Declined(workload.Op(e.Operation), database.Class(e.Class), st.deletes) {
+		if !database.Declined(workload.Op(e.Operation), database.Class(e.Class), m.deletes) {
 			p.Faulty += e.Count
 		} else {
 			m.declined += e.Count
@@ -62,7 +72,7 @@ func (m *meter) report(st *step, counts results.Totals, s Second) {
 	p.Errors, p.Declined = p.Errors-m.declined, m.declined
 	m.all.Reset()
 	for _, l := range s.Latencies {
-		if l.Series.Timing == results.TimingResponse || !st.rated() {
+		if l.Series.Timing == results.TimingResponse || step.Rate == 0 {
 			m.all.Merge(l.Histogram)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
@@ -39,9 +38,6 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 // NewRecorderBehind is [NewRecorder] for a machine whose clock is ahead of the one that the
 // records are in. [Step.Start] is in that clock too.
 func NewRecorderBehind(ahead time.Duration, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
-	if progress == nil {
-		progress = func(Progress) {}
-	}
 	ops = slices.Clone(ops)
 	size := numPhases * len(ops)
 	r := &Recorder{clock: clock.Behind(ahead), issueEnd: &issueEnd{}}
@@ -52,7 +48,7 @@ func NewRecorderBehind(ahead time.Duration, sink Sink, ops []workload.Op, progre
 	r.stops = stops.New(r.clock)
 	r.flusher = &flusher{
 		clock: r.clock, shards: r.shards, fails: r.fails, offered: r.offered, accounts: r.accounts,
-		meter: meter{clock: r.clock, show: progress, all: histogram.New()}, sink: sink,
+		meter: NewMeter(ops, progress), sink: sink,
 		stops: r.stops, merged: make(slot, size), records: records{ops: ops, totals: make([]latencies, size)}, ticks: tickRows{ops: ops},
 	}
 	r.lag = &schedulingLag{clock: r.clock, stops: r.stops}

@@ -35,20 +35,7 @@ func (s Spec) CheckPart() error {
 	if err := s.Part.Check(); err != nil {
 		return err
 	}
-	if s.Part.Whole() {
-		return nil
-	}
-	versioned := s.Any(func(o workload.Op) bool { return o.Guarded() && o.NeedsKey() })
-	// In turn, part g takes the keys whose number modulo the number of parts is g.
-	own := !s.SameKey && s.TxnKeys <= 1 && s.Keys%int64(s.Part.Of) == 0 && (s.KeyLaw == workload.KeysSequential || s.KeyLaw == "")
-	switch {
-	case s.ReadsCreated():
-		return fmt.Errorf("a load that reads the keys it creates must have 1 part, got %d: no part knows which writes of the others ended", s.Part.Of)
-	case versioned && !own:
-		return fmt.Errorf("transactions in %d parts must each write 1 key, taken by the law %s from a number of keys that the parts divide, got %d keys by transaction from %d by the law %q: no part knows the versions that others write",
-			s.Part.Of, workload.KeysSequential, max(s.TxnKeys, 1), s.Keys, s.KeyLaw)
-	}
-	return nil
+	return s.CheckParts(s.Part.Of)
 }
 
 // checkClients returns why connections cannot apply the operations of a load in a step,

@@ -48,6 +48,9 @@ const (
 // 100 ms. It is written when the load has ended.
 const EventStopped = "client stopped"
 
+// EventGeneratorLost is the kind of event that nothing more comes from a generator.
+const EventGeneratorLost = "generator lost"
+
 // The kinds of event that a piece of upkeep of the cluster has ended, which control did
 // during a load. Its time is when it began.
 const (

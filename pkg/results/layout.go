@@ -30,7 +30,9 @@ const (
 	DirLogs      = "logs"
 	// DirProfiles holds the members' profiles, "N-cpu.pprof".
 	DirProfiles = "profiles"
-	DirReport   = "report"
+	// DirGenerators holds a folder for each generator, N from 1, with its [FileClient].
+	DirGenerators = "generators"
+	DirReport     = "report"
 
 	// The classic files that [Derive] makes.
 	FileClassicSummary     = "client-latency-distribution-summary.csv"

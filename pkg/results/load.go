@@ -209,6 +209,21 @@ type Totals struct {
 	Clamped int64 `json:"clamped"`
 }
 
+// Add adds the counts of one row of intervals.csv. Rows do not hold the bytes read and
+// the clamped latencies.
+func (t *Totals) Add(row *Interval) {
+	t.Offered += row.Due
+	t.Sent += row.Sent
+	t.Shed += row.Shed
+	t.Unsent += row.Unsent
+	t.OK += row.OK
+	t.Failed += row.Failed
+	t.Unknown += row.Unknown
+	t.Queued += row.Queued
+	t.Late += row.Late
+	t.BytesWritten += row.WrittenBytes
+}
+
 // Spread is a distribution in a few numbers, in nanoseconds; N is how many values
 // it is of.
 type Spread struct {
@@ -235,4 +250,47 @@ func (t Totals) Minus(o Totals) Totals {
 // Reconcile reports whether every offered request ended as exactly one outcome.
 func (t Totals) Reconcile() bool {
 	return t.Offered == t.OK+t.Failed+t.Unknown+t.Shed+t.Unsent && t.Sent == t.OK+t.Failed+t.Unknown
+}
+
+// Generator records one of the machines that issued a load together: those requests whose
+// number modulo the number of generators is its index. Its counts are of these.
+type Generator struct {
+	// Addr is the address of its agent.
+	Addr string `json:"addr"`
+	// Host is its machine; nil if it did not answer.
+	Host *Host `json:"host,omitempty"`
+	// Clock is the generator's clock against control's, as that of a member.
+	Clock *Clock `json:"clock,omitempty"`
+	// SelfCheck is as in [DatabaseRun], of this machine.
+	SelfCheck *LoadCheck `json:"self_check,omitempty"`
+	// Lost is why nothing more came from it; "" if its records are complete.
+	Lost  string          `json:"lost,omitempty"`
+	Steps []GeneratorStep `json:"steps,omitempty"`
+	// Totals are of the seconds that came from it; nil if none did.
+	Totals *Totals `json:"totals,omitempty"`
+	// Lateness, SchedulingLag and Stops are as in [DatabaseRun], of its process; nil if it
+	// was lost before the end of its first step.
+	Lateness      *Spread `json:"lateness,omitempty"`
+	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
+	Stops         *Stops  `json:"stops,omitempty"`
+}
+
+// GeneratorStep records the part that a generator had in a step.
+type GeneratorStep struct {
+	Index   int `json:"index"`
+	Clients int `json:"clients"`
+	// FirstSentNS is when its first request was sent, after the agreed start of the step;
+	// -1 if it sent none.
+	FirstSentNS int64 `json:"first_sent_ns"`
+	// CPUNS is the processor time that its agent's process used during the step, user and
+	// system; -1 if not known.
+	CPUNS int64 `json:"cpu_ns"`
+	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS is
+	// the sum of the ok requests' response times, or of their service times in a closed
+	// loop, and ClientDelayNS the part of it as in [Step].
+	Due           int64 `json:"due"`
+	OK            int64 `json:"ok"`
+	Late          int64 `json:"late"`
+	AnswerNS      int64 `json:"answer_ns"`
+	ClientDelayNS int64 `json:"client_delay_ns"`
 }

@@ -184,6 +184,10 @@ type DatabaseRun struct {
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"client_stops,omitempty"`
+	// Generators are the machines that issued the load, in the order of their parts; none
+	// if control issued it. Lateness, SchedulingLag and Stops are then theirs, each for
+	// itself.
+	Generators []Generator `json:"generators,omitempty"`
 	// SelfCheck is what the client added to the latencies of this load on a loopback
 	// server; nil unless it was asked for.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`

@@ -6,6 +6,9 @@ const (
 	MarkCounts = "counts"
 	MarkUnsent = "unsent"
 	MarkLost   = "server lost"
+	// MarkGeneratorLost is a load of several generators of which one did not issue its part
+	// to the end.
+	MarkGeneratorLost = "generator lost"
 	// MarkMemoryLimit is a member of which the kernel killed processes because of the memory
 	// limit that the experiment gave it.
 	MarkMemoryLimit = "memory limit"

@@ -150,6 +150,26 @@ func (l Load) ReadsCreated() bool {
 	return l.KeyLaw == KeysLatest && !l.SameKey && l.Any(Op.Creates) && l.Any(Op.NeedsKey)
 }
 
+// CheckParts returns why a load cannot be issued in parts, of which part g has the requests
+// whose number modulo the number of parts is g; nil if it can. A part knows the outcomes of
+// its own requests alone.
+func (l Load) CheckParts(parts int) error {
+	if parts <= 1 {
+		return nil
+	}
+	versioned := l.Any(func(o Op) bool { return o.Guarded() && o.NeedsKey() })
+	// In turn, part g takes the keys whose number modulo the number of parts is g.
+	own := !l.SameKey && l.TxnKeys <= 1 && l.Keys%int64(parts) == 0 && (l.KeyLaw == KeysSequential || l.KeyLaw == "")
+	switch {
+	case l.ReadsCreated():
+		return fmt.Errorf("a load that reads the keys it creates must have 1 part, got %d: no part knows which writes of the others ended", parts)
+	case versioned && !own:
+		return fmt.Errorf("transactions in %d parts must each write 1 key, taken by the law %s from a number of keys that the parts divide, got %d keys by transaction from %d by the law %q: no part knows the versions that others write",
+			parts, KeysSequential, max(l.TxnKeys, 1), l.Keys, l.KeyLaw)
+	}
+	return nil
+}
+
 // Existing returns how many keys are written before the load.
 func (l Load) Existing() int64 {
 	switch {

@@ -1,0 +1,68 @@
+package generators
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// counter is the sink of the merged load: it counts what it passes on, and shows the
+// progress.
+type counter struct {
+	load.MemberSink
+	meter   *load.Meter
+	creates []string // operations that create keys
+
+	mu     sync.Mutex // guards the fields below
+	step   load.Step
+	start  time.Time
+	counts Counts
+}
+
+func newCounter(out load.MemberSink, ops []workload.Op, progress func(load.Progress)) *counter {
+	c := &counter{MemberSink: out, meter: load.NewMeter(ops, progress)}
+	for _, op := range ops {
+		if op.Creates() {
+			c.creates = append(c.creates, string(op))
+		}
+	}
+	return c
+}
+
+// begin declares the step whose seconds follow.
+func (c *counter) begin(step load.Step, start time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step, c.start = step, start
+}
+
+// Second counts a second.
+func (c *counter) Second(s load.Second) error {
+	err := c.MemberSink.Second(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range s.Intervals {
+		row := &s.Intervals[i]
+		c.counts.Totals.Add(row)
+		if slices.Contains(c.creates, row.Operation) {
+			c.counts.Surely += row.OK
+			c.counts.Perhaps += row.Unknown
+		}
+	}
+	if len(s.Intervals) > 0 {
+		c.meter.Report(c.step, time.Since(c.start), c.counts.Totals, s)
+	}
+	return err
+}
+
+// end returns the counts of the whole load.
+func (c *counter) end() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts
+}
+
+var _ load.MemberSink = (*counter)(nil)

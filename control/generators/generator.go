@@ -1,0 +1,190 @@
+package generators
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/coreos/dbtester/control/fleet"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/clocks"
+	"github.com/coreos/dbtester/pkg/loadwire"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// generator is one machine that issues a part of the load: the connection to its agent,
+// and what is known of it.
+type generator struct {
+	index  int // of its part
+	addr   string
+	runID  string
+	client pb.GeneratorClient
+	closer io.Closer // nil without a connection
+	// prepared is whether it is reserved, or perhaps: a Prepare was sent.
+	prepared bool
+	samples  samplesFile
+	clients  int // of its part, in the step that it is connected for
+
+	// record, ended, which is how its last step ended, and sent belong to the goroutine that
+	// follows the generator's step, and between two steps to the caller of the set.
+	record results.Generator
+	ended  loadwire.End
+	sent   bool // records of the present step came from it
+
+	mu     sync.Mutex // guards the fields below
+	clock  clocks.Estimate
+	lost   error                   // nil if it is not
+	cancel context.CancelCauseFunc // ends its step; nil unless one runs
+}
+
+func newGenerator(index int, addr, runID string) *generator {
+	return &generator{index: index, addr: addr, runID: runID, record: results.Generator{Addr: addr}}
+}
+
+// How long a generator may take to answer.
+const (
+	// prepareTimeout is for a Prepare, which may measure how the machine copes with its part.
+	prepareTimeout = 2 * time.Minute
+	// connectTimeout is for opening all connections of a part.
+	connectTimeout = 5 * time.Minute
+	// closeTimeout is for a CloseLoad, which awaits requests in flight.
+	closeTimeout = 30 * time.Second
+)
+
+// connect dials the generator.
+func (g *generator) connect(ctx context.Context, dial func(context.Context, string) (pb.GeneratorClient, io.Closer, error)) error {
+	client, closer, err := dial(ctx, g.addr)
+	if err != nil {
+		return fmt.Errorf("generator %s: %w", g.addr, err)
+	}
+	g.client, g.closer = client, closer
+	return nil
+}
+
+// prepare reserves the generator for its part of a load.
+func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error {
+	ctx, cancel := fleet.Within(ctx, prepareTimeout)
+	defer cancel()
+	request := proto.Clone(whole).(*pb.PrepareRequest)
+	request.Part = int32(g.index)
+	reply, err := g.client.Prepare(ctx, request)
+	g.prepared = g.prepared || err == nil || ctx.Err() != nil // it may have carried out one whose answer was not awaited
+	if err != nil {
+		return g.failed(ctx, err)
+	}
+	g.record.Host = fleet.HostOf(reply.GetHost())
+	if data := reply.GetSelfCheck(); len(data) > 0 {
+		g.record.SelfCheck = &results.LoadCheck{}
+		if err := json.Unmarshal(data, g.record.SelfCheck); err != nil {
+			return fmt.Errorf("generator %s: decode its self-check: %w", g.addr, err)
+		}
+	}
+	return nil
+}
+
+// preload has the generator write its part of the keys.
+func (g *generator) preload(ctx context.Context, request *pb.PreloadRequest, progress func(keys int64)) error {
+	stream, err := g.client.Preload(ctx, request)
+	if err != nil {
+		return g.failed(ctx, err)
+	}
+	for {
+		switch m, err := stream.Recv(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return g.failed(ctx, err)
+		default:
+			progress(m.GetKeys())
+		}
+	}
+}
+
+// close ends the session, if there may be one, and the connection.
+func (g *generator) close(ctx context.Context) error {
+	err := g.samples.close()
+	if g.closer == nil {
+		return err
+	}
+	defer func() {
+		g.closer.Close()
+		g.closer = nil
+	}()
+	if !g.prepared {
+		return err
+	}
+	ctx, cancel := fleet.Within(ctx, closeTimeout)
+	defer cancel()
+	if _, failed := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID}); failed != nil && g.lostBy() == nil {
+		err = errors.Join(err, g.failed(ctx, failed))
+	}
+	g.prepared = false
+	return err
+}
+
+// failed names the generator and returns why a call failed.
+func (g *generator) failed(ctx context.Context, err error) error {
+	return fleet.Explain(ctx, "generator "+g.addr, err)
+}
+
+// broken returns why a call failed, for a text that names the generator already.
+func broken(ctx context.Context, err error) error { return fleet.Explain(ctx, "its agent", err) }
+
+// lose notes why nothing more comes from the generator, and reports whether that is news.
+func (g *generator) lose(cause error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lost != nil {
+		return false
+	}
+	g.lost = cause
+	if g.cancel != nil {
+		g.cancel(cause)
+	}
+	return true
+}
+
+// lostBy returns why the generator is lost, nil if it is not.
+func (g *generator) lostBy() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lost
+}
+
+// steps declares how to end the step that runs; nil ends that.
+func (g *generator) steps(cancel context.CancelCauseFunc) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cancel = cancel; cancel != nil && g.lost != nil {
+		cancel(g.lost)
+	}
+}
+
+// summary is the record with what heartbeats found.
+func (g *generator) summary() results.Generator {
+	r := g.record
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lost != nil {
+		r.Lost = g.lost.Error()
+	}
+	if best := g.clock.Best(); g.clock.N() > 0 {
+		r.Clock = &results.Clock{
+			Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: g.clock.N(), Moved: g.clock.Moved(), Furthest: g.clock.Furthest(),
+		}
+	}
+	return r
+}
+
+// Folder is where the files of a generator go, by its index, below the tag's folder.
+func Folder(dir string, index int) string {
+	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
+}

@@ -1,0 +1,418 @@
+package generators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// scripted is a generator that answers as a test wants.
+type scripted struct {
+	pb.GeneratorClient // panics in verbs that are not here
+
+	ahead    time.Duration         // of its clock
+	trips    []time.Duration       // of its heartbeats, the last one again and again
+	refuses  *pb.RefusedConnection // by its first Connect
+	run      func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error
+	mu       sync.Mutex
+	silent   bool // no heartbeat is answered
+	beats    int
+	lost     []int32 // of the last heartbeat
+	prepared *pb.PrepareRequest
+	connects [][]int32
+	ran      *pb.RunRequest
+	stops    int
+	stopped  chan struct{}
+	closes   int
+}
+
+func (g *scripted) Close() error { return nil }
+
+func (g *scripted) Prepare(_ context.Context, req *pb.PrepareRequest, _ ...grpc.CallOption) (*pb.PrepareResponse, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.prepared = req
+	return &pb.PrepareResponse{Host: &pb.Host{Name: "machine", Cpus: 4}}, nil
+}
+
+func (g *scripted) GeneratorHeartbeat(ctx context.Context, req *pb.GeneratorHeartbeatRequest, _ ...grpc.CallOption) (*pb.GeneratorHeartbeatResponse, error) {
+	g.mu.Lock()
+	trip, silent := g.trips[min(g.beats, len(g.trips)-1)], g.silent
+	g.beats++
+	g.lost = req.GetLostMembers()
+	g.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	time.Sleep(trip / 2)
+	now := time.Now().Add(g.ahead).UnixNano()
+	time.Sleep(trip / 2)
+	return &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: now, RepliedUnixNs: now}, nil
+}
+
+func (g *scripted) Connect(_ context.Context, req *pb.ConnectRequest, _ ...grpc.CallOption) (*pb.ConnectResponse, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.connects = append(g.connects, req.GetMembers())
+	if r := g.refuses; r != nil {
+		g.refuses = nil
+		return &pb.ConnectResponse{Refused: r}, nil
+	}
+	return &pb.ConnectResponse{Connections: 1, Clients: 2}, nil
+}
+
+func (g *scripted) StopLoad(context.Context, *pb.StopLoadRequest, ...grpc.CallOption) (*pb.StopLoadResponse, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stops++; g.stops == 1 {
+		close(g.stopped)
+	}
+	return &pb.StopLoadResponse{}, nil
+}
+
+func (g *scripted) CloseLoad(context.Context, *pb.CloseLoadRequest, ...grpc.CallOption) (*pb.CloseLoadResponse, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closes++
+	return &pb.CloseLoadResponse{}, nil
+}
+
+// stream is what Run of a scripted generator returns.
+type stream struct {
+	grpc.ClientStream
+	records chan *pb.RunResponse
+	err     error // once records is closed
+}
+
+func (s *stream) Recv() (*pb.RunResponse, error) {
+	m, ok := <-s.records
+	if !ok {
+		return nil, s.err
+	}
+	return m, nil
+}
+
+func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.RunResponse], error) {
+	g.mu.Lock()
+	g.ran = req
+	g.mu.Unlock()
+	s := &stream{records: make(chan *pb.RunResponse, 100), err: io.EOF}
+	go func() {
+		defer close(s.records)
+		if err := g.run(ctx, req, func(m *pb.RunResponse) { s.records <- m }); err != nil {
+			s.err = err
+		}
+	}()
+	return s, nil
+}
+
+// second is a record of one second with requests that were all shed, so that it has no
+// latencies.
+func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
+	row := &pb.LoadInterval{Phase: string(results.PhaseMeasure), Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed}
+	for range len(results.Timings) * len(results.Outcomes) {
+		row.Latencies = append(row.Latencies, &pb.LoadLatency{})
+	}
+	return &pb.RunResponse{Record: &pb.RunResponse_Second{Second: &pb.LoadSecond{Second: at, Step: int32(step), Intervals: []*pb.LoadInterval{row}, Last: last}}}
+}
+
+// issue sends n seconds with one request each, as they end, and the end of the step.
+func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) error {
+	return func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
+		start := time.Unix(0, req.GetStartUnixNs())
+		for i := range n {
+			select {
+			case <-time.After(time.Until(start.Add(time.Duration(i+1) * time.Second))):
+			case <-ctx.Done():
+				return status.FromContextError(ctx.Err()).Err()
+			}
+			send(second(start.Unix()+int64(i), int(req.GetStep()), 1, i == n-1))
+		}
+		end := start.Add(time.Duration(n) * time.Second).UnixNano()
+		send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{
+			StartUnixNs: start.UnixNano(), EndUnixNs: end, IssueEndUnixNs: end, InsideNs: 5, Requests: int64(n), FirstSentNs: 7, CpuNs: 9,
+			Totals: &pb.LoadTotals{BytesRead: 3},
+		}}})
+		return nil
+	}
+}
+
+// seconds is the sink of a test.
+type seconds struct {
+	mu   sync.Mutex
+	shed map[int64]int64
+}
+
+func (s *seconds) Second(rec load.Second) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, row := range rec.Intervals {
+		s.shed[row.Second] += row.Shed
+	}
+	return nil
+}
+
+func (s *seconds) Total(load.Total) error        { return nil }
+func (s *seconds) Member(load.MemberTotal) error { return nil }
+
+// sum counts the seconds and their requests.
+func (s *seconds) sum() (n int, shed int64) {
+	for _, v := range s.shed {
+		shed += v
+	}
+	return len(s.shed), shed
+}
+
+// fixture is a set of scripted generators that is prepared and has begun.
+type fixture struct {
+	set    *Set
+	out    *seconds
+	mu     sync.Mutex
+	events []string
+	losses []int // members
+	shown  int
+}
+
+func begin(t *testing.T, gens ...*scripted) *fixture {
+	f := &fixture{out: &seconds{shed: map[int64]int64{}}}
+	o := Options{
+		RunID: "run", Owner: "tester", LostMembers: func() []int { f.mu.Lock(); defer f.mu.Unlock(); return slices.Clone(f.losses) },
+		LoseMember: func(member int, _ string) { f.mu.Lock(); defer f.mu.Unlock(); f.losses = append(f.losses, member) },
+		Event: func(e results.Event) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.events = append(f.events, e.Kind+": "+e.Text)
+		},
+		Connect: func(_ context.Context, addr string) (pb.GeneratorClient, io.Closer, error) {
+			var n int
+			if _, err := fmt.Sscanf(addr, "g%d:1", &n); err != nil {
+				return nil, nil, err
+			}
+			return gens[n], gens[n], nil
+		},
+	}
+	for i, g := range gens {
+		g.stopped = make(chan struct{})
+		if g.trips == nil {
+			g.trips = []time.Duration{time.Millisecond}
+		}
+		o.Addrs = append(o.Addrs, fmt.Sprintf("g%d:1", i))
+	}
+	f.set = New(o)
+	spec := load.Spec{Seed: 3, FirstKey: 9, Load: workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 8, Timeout: time.Second, Drain: time.Second}}
+	if err := f.set.Prepare(t.Context(), Job{Database: "fake", Spec: spec, Target: database.Target{Endpoints: []string{"a:1", "b:1"}, MaxBytes: 99}}); err != nil {
+		t.Fatalf("prepare: %v", err)
+	}
+	if err := f.set.Begin(f.out, func(load.Progress) { f.shown++ }); err != nil {
+		t.Fatalf("begin: %v", err)
+	}
+	return f
+}
+
+// step runs a step on the members that are not lost.
+func (f *fixture) step(ctx context.Context, index int) (load.StepResult, bool, error) {
+	begun := false
+	res, err := f.set.Step(ctx, load.Step{Index: index, Step: workload.Step{Clients: 4, Connections: 2, Duration: time.Minute, Rate: 2}}, func() ([]int, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.DeleteFunc([]int{0, 1}, func(m int) bool { return slices.Contains(f.losses, m) }), nil
+	}, func() { begun = true })
+	return res, begun, err
+}
+
+func (f *fixture) close(t *testing.T) {
+	t.Helper()
+	if err := f.set.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// TestStep: parts begin together, at a time that all can hear of, each by its own clock,
+// and their seconds are one record.
+func TestStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &scripted{run: issue(3), trips: []time.Duration{40 * time.Millisecond, 8 * time.Millisecond, 40 * time.Millisecond}}
+		b := &scripted{run: issue(5), ahead: -time.Minute}
+		f := begin(t, a, b)
+		defer f.close(t)
+		before := time.Now()
+		res, begun, err := f.step(t.Context(), 0)
+		if err != nil || !begun {
+			t.Fatalf("begun %v, error %v", begun, err)
+		}
+		if lead := time.Unix(0, a.ran.GetStartUnixNs()).Sub(before); lead < lead0 || a.ran.GetStartUnixNs() != b.ran.GetStartUnixNs() {
+			t.Errorf("the step begins %v later, at %d and %d; want one time, at least %v later", lead, a.ran.GetStartUnixNs(), b.ran.GetStartUnixNs(), lead0)
+		}
+		if a.ran.GetOffsetNs() != 0 || b.ran.GetOffsetNs() != -int64(time.Minute) {
+			t.Errorf("the clocks are ahead by %d and %d ns, want 0 and minus a minute", a.ran.GetOffsetNs(), b.ran.GetOffsetNs())
+		}
+		if p := b.prepared; p.GetPart() != 1 || p.GetParts() != 2 || p.GetFirstKey() != 9 || p.GetSeed() != 3 || p.GetMaxBytes() != 99 || len(p.GetEndpoints()) != 2 || p.GetSelfCheck() {
+			t.Errorf("the second was prepared for %v", p)
+		}
+		if n, shed := f.out.sum(); n != 5 || shed != 8 {
+			t.Errorf("%d seconds with %d requests, want 5 with 8", n, shed)
+		}
+		if res.Requests != 5 || res.Inside != 10 || res.End.Sub(res.Start) != 5*time.Second || res.LargestGap != nil {
+			t.Errorf("result %+v, want 5 s, the most request numbers of a part, and the sum of its times", res)
+		}
+		if _, _, err = f.step(t.Context(), 1); err != nil || a.ran.GetPreviousRequests() != 5 || a.ran.GetStep() != 1 {
+			t.Errorf("error %v; the next step follows %d requests, want 5", err, a.ran.GetPreviousRequests())
+		}
+		c, err := f.set.End()
+		if err != nil || c.Totals.Offered != 16 || c.Totals.Shed != 16 || c.Totals.BytesRead != 6 || c.Lost[0] != nil || c.Lost[1] != nil || f.shown != 10 {
+			t.Errorf("counted %+v, error %v, shown %d times; want 16 requests in 10 seconds, and the bytes of the last ends", c, err, f.shown)
+		}
+		r := f.set.Records()[0]
+		if r.Host == nil || r.Host.CPUs != 4 || r.Clock.N < 16 || r.Clock.Error != 4*time.Millisecond || len(r.Steps) != 2 || r.Steps[0] != (results.GeneratorStep{Clients: 2, FirstSentNS: 7, CPUNS: 9, Due: 3}) {
+			t.Errorf("recorded %+v, want its machine, half of the shortest round trip and its parts of two steps", r)
+		}
+	})
+}
+
+// lead0 is the least time from the announcement of a step to its start.
+const lead0 = time.Second
+
+// TestSilentGenerator: one that answers no heartbeat is lost, and the other completes.
+func TestSilentGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &scripted{run: issue(60)}, &scripted{run: func(ctx context.Context, _ *pb.RunRequest, _ func(*pb.RunResponse)) error {
+			<-ctx.Done()
+			return status.FromContextError(ctx.Err()).Err()
+		}}
+		f := begin(t, a, b)
+		defer f.close(t)
+		b.mu.Lock()
+		b.silent = true
+		b.mu.Unlock()
+		_, _, err := f.step(t.Context(), 0)
+		n, shed := f.out.sum()
+		if err != nil || n != 60 || shed != 60 {
+			t.Errorf("error %v, %d seconds with %d requests, want the 60 of the living", err, n, shed)
+		}
+		if len(f.events) != 1 || !strings.HasPrefix(f.events[0], "generator lost: g1:1: 3 heartbeats in a row failed") {
+			t.Errorf("events %q, want that the second is lost by its heartbeats", f.events)
+		}
+		c, err := f.set.End()
+		if err != nil || c.Lost[0] != nil || c.Lost[1] == nil || f.set.Records()[1].Lost == "" {
+			t.Errorf("counted %+v, error %v, want that the second is lost", c, err)
+		}
+		if b.closes != 0 || a.closes != 0 {
+			t.Error("generators are given back before the end")
+		}
+	})
+}
+
+// TestBrokenStreams: without any generator a step ends with the causes, and what came is
+// on record.
+func TestBrokenStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := func(_ context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
+			time.Sleep(time.Until(time.Unix(0, req.GetStartUnixNs()).Add(time.Second)))
+			send(second(req.GetStartUnixNs()/1e9, 0, 1, false))
+			return status.Error(codes.Unavailable, "the wire is cut")
+		}
+		f := begin(t, &scripted{run: broken}, &scripted{run: broken})
+		defer f.close(t)
+		res, _, err := f.step(t.Context(), 0)
+		if err == nil || !strings.Contains(err.Error(), "every generator is lost: generator g0:1: its stream broke: its agent: the wire is cut") {
+			t.Errorf("error %v, want that all are lost, and why", err)
+		}
+		if n, shed := f.out.sum(); res.Start.IsZero() || n != 1 || shed != 2 {
+			t.Errorf("result %+v, %d seconds with %d requests; want the second that came from both", res, n, shed)
+		}
+	})
+}
+
+// TestNotReadyInTime: a generator that does not begin its step is lost with its reason.
+func TestNotReadyInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := &scripted{run: func(_ context.Context, _ *pb.RunRequest, send func(*pb.RunResponse)) error {
+			send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{FirstSentNs: -1, CpuNs: -1, Error: "it was 5ms late"}}})
+			return nil
+		}}
+		f := begin(t, late, &scripted{run: issue(2)})
+		defer f.close(t)
+		if _, _, err := f.step(t.Context(), 0); err != nil {
+			t.Errorf("error %v, want that the other completes the step", err)
+		}
+		if lost := f.set.Records()[0].Lost; lost != "it did not begin step 1: it was 5ms late" {
+			t.Errorf("the first is lost by %q, want why it did not begin", lost)
+		}
+	})
+}
+
+// TestRefusedMember: a member that is found to be lost gets no connections of any part.
+func TestRefusedMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &scripted{run: issue(1), refuses: &pb.RefusedConnection{Member: 1, Text: "no answer", Lost: true}}
+		b := &scripted{run: issue(1)}
+		f := begin(t, a, b)
+		defer f.close(t)
+		if _, _, err := f.step(t.Context(), 0); err != nil {
+			t.Fatalf("step: %v", err)
+		}
+		for _, g := range []*scripted{a, b} {
+			if len(g.connects) != 2 || !slices.Equal(g.connects[0], []int32{0, 1}) || !slices.Equal(g.connects[1], []int32{0}) {
+				t.Errorf("connections went to the members %v, want to both, and then to the first", g.connects)
+			}
+		}
+		time.Sleep(2 * heartbeatEvery)
+		b.mu.Lock()
+		if !slices.Equal(b.lost, []int32{1}) {
+			t.Errorf("heartbeats name the lost members %v, want the second", b.lost)
+		}
+		b.mu.Unlock()
+		a.refuses = &pb.RefusedConnection{Member: 0, Text: "wrong password"}
+		if _, _, err := f.step(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "generator g0:1: member 1 takes no connection: wrong password") {
+			t.Errorf("error %v, want who refused whom", err)
+		}
+	})
+}
+
+// TestInterruptedStep: all are stopped, and the step ends when they have.
+func TestInterruptedStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gens []*scripted
+		for range 2 {
+			g := &scripted{}
+			g.run = func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
+				<-g.stopped
+				time.Sleep(500 * time.Millisecond) // a request in flight
+				send(second(req.GetStartUnixNs()/1e9, 0, 1, true))
+				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: time.Now().UnixNano(), Stopped: true}}})
+				return nil
+			}
+			gens = append(gens, g)
+		}
+		f := begin(t, gens...)
+		defer f.close(t)
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer time.AfterFunc(5*time.Second, func() { cancel(why) }).Stop()
+		res, _, err := f.step(ctx, 0)
+		if n, shed := f.out.sum(); !errors.Is(err, why) || n != 1 || shed != 2 || res.Start.IsZero() {
+			t.Errorf("error %v, %d seconds with %d requests, result %+v; want the cause and whole records", err, n, shed, res)
+		}
+		if len(f.events) > 0 || gens[0].stops != 1 || gens[1].stops != 1 {
+			t.Errorf("events %q, stopped %d and %d times, want none lost and each stopped once", f.events, gens[0].stops, gens[1].stops)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestGenerators: each is judged by itself and named, and control is no client.
+func TestGenerators(t *testing.T) {
+	t.Parallel()
+	two := func(change func(*Generator)) Evidence {
+		e := goodRun()
+		e.ClientSamples = samples(e.Run.LoadStart, []float64{400, 400, 400}) // control merges, and delays no request
+		e.Run.Stops = &results.Stops{N: 1, TotalNS: 5e9, Longest: results.Stretch{Length: 5 * time.Second}}
+		e.Steps = []Step{{Clients: 4, Rated: true, OK: 1000, Late: 20, Answered: 1000, Offered: 1000}}
+		for i, name := range []string{"a:1", "b:1"} {
+			g := Generator{
+				Name: name, Host: results.Host{CPUs: 4, BootID: name}, Clock: &results.Clock{N: 16, Error: time.Millisecond},
+				Samples: samples(e.Run.LoadStart, []float64{100, 100, 100}),
+				Steps:   []Step{{Clients: 2, Rated: true, OK: 500, ClientDelay: &Part{Is: time.Millisecond, Of: time.Second}}},
+			}
+			if i == 1 && change != nil {
+				change(&g)
+			}
+			e.Generators = append(e.Generators, g)
+		}
+		return e
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*Generator)
+		want   results.Mark // Text is how it begins
+	}{
+		{name: "nothing to say"},
+		{"lost", func(g *Generator) { g.Lost = "its stream broke" }, results.Mark{Code: results.MarkGeneratorLost, Invalid: true, Text: "generator b:1: its stream broke"}},
+		{"late", func(g *Generator) { g.Steps[0].Late = 20 }, results.Mark{Code: results.MarkLate, Text: "generator b:1: step 1, 2 clients: 4 % of the requests were sent over 1 ms late"}},
+		{"saturated", func(g *Generator) { g.Samples = samples(goodRun().Run.LoadStart, []float64{390, 390, 390}) }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: this client used over 85 % of its 4 processors in 3 of 3 seconds"}},
+		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
+		{"stopped", func(g *Generator) {
+			g.Stops = &results.Stops{N: 1, TotalNS: 2e9, Longest: results.Stretch{Length: 2 * time.Second}}
+		}, results.Mark{Code: results.MarkStopped, Text: "generator b:1: this client was stopped or starved 1 time for 2s"}},
+		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1s only"}},
+		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: results.MarkSharedHost, Text: "generator b:1 and at least one member share a machine"}},
+		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: results.MarkSharedHost, Text: "generators a:1 and b:1 share a machine"}},
+	} {
+		marks := Marks(two(tc.change))
+		if tc.want.Code == "" {
+			if len(marks) > 0 {
+				t.Errorf("%s: %+v, want no mark", tc.name, marks)
+			}
+			continue
+		}
+		if len(marks) != 1 || marks[0].Code != tc.want.Code || marks[0].Invalid != tc.want.Invalid || !strings.HasPrefix(marks[0].Text, tc.want.Text) {
+			t.Errorf("%s: %+v, want one like %+v", tc.name, marks, tc.want)
+		}
+	}
+	e := two(func(g *Generator) { g.Lost = "it died before the load" })
+	e.Run.Totals, e.Steps = nil, nil
+	if marks := Marks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkGeneratorLost }) {
+		t.Errorf("a run without a load: %+v, want the lost generator", marks)
+	}
+}

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestGenerators: entries are written as hosts are, and the file's agent_port is theirs.
+func TestGenerators(t *testing.T) {
+	e, _, err := Parse("x.yaml", []byte(body+"agent_port: 3600\nload: {clients: 4, requests: 10}\ngenerators: [10.0.0.8, '10.0.0.8:3700', {addr: 10.0.0.9, agent_port: 3800}]\n"), testCatalog())
+	if err != nil {
+		t.Fatalf("read the file: %v", err)
+	}
+	want := []Host{{Addr: "10.0.0.8", AgentPort: 3600}, {Addr: "10.0.0.8", AgentPort: 3700}, {Addr: "10.0.0.9", AgentPort: 3800}}
+	if diff := cmp.Diff(want, e.Generators); diff != "" {
+		t.Errorf("generators (-want +got):\n%s", diff)
+	}
+	if e, _, err = Parse("x.yaml", []byte(body), testCatalog()); err != nil || len(e.Generators) != 0 {
+		t.Errorf("a file without the key has the generators %v, error %v; want none", e.Generators, err)
+	}
+}
+
+// TestGeneratorProblems: what generators cannot issue is refused at its place.
+func TestGeneratorProblems(t *testing.T) {
+	const two = "generators: [10.0.0.8, 10.0.0.9]\n"
+	for _, test := range []struct{ name, rest, want string }{
+		{"twice", "load: {clients: 4, requests: 9}\ngenerators: [10.0.0.8, 10.0.0.8]\n", "4:24: generators: the agent 10.0.0.8:3500 is listed twice (also as generator 1)"},
+		{"ports", "load: {clients: 4, requests: 9}\ngenerators: [{addr: 10.0.0.8, ports: {client: 1}}]\n", `4:39: ports: a generator has no member, so no port "client"; it has an agent_port`},
+		{"no address", "generators: [{agent_port: 3500}]\n", "3:14: host: addr is missing"},
+		{"fewer clients", "load: {clients: 1, requests: 9}\n" + two, "3:17: clients: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 1 clients on 1 connections"},
+		{"fewer connections", "load: {clients: 4, connections: 1, requests: 9}\n" + two, "3:33: connections: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 4 clients on 1 connections"},
+		{"reads of created keys", "load: {clients: 4, requests: 9, mix: {read: 50, write: 50}, keys: 9, key_law: latest}\n" + two, "4:13: generators: the load of etcd: a load that reads the keys it creates must have 1 part, got 2"},
+		{"capacity", "load: {clients: 4}\ncapacity: {p99: 10ms}\n" + two, "5:13: generators: a search for a capacity has all its clients in control"},
+		{"guard", "load: {clients: 4, requests: 9}\nguard: {p99: 1s}\n" + two, "4:8: guard: it watches the requests of control, and the load of etcd is issued by generators (line 5)"},
+	} {
+		_, _, err := Parse("x.yaml", []byte(body+test.rest), testCatalog())
+		if err == nil || !strings.Contains(err.Error(), "x.yaml:"+test.want) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
