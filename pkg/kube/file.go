@@ -96,6 +96,7 @@ func (p pods) compact(e *config.Experiment, root *yaml.Node) {
 	remove(root, "agent_port")
 	remove(root, "agent_certs")
 	p.hosts(e, value(root, "hosts"))
+	newPods(nameGenerator, p.namespace).hosts(e, value(root, "generators"))
 	databases := value(root, "databases")
 	if databases == nil || databases.Kind != yaml.MappingNode {
 		return

@@ -18,10 +18,12 @@ import (
 // experiment; the others are rendered.
 const (
 	nameAgent       = "agent"
+	nameGenerator   = "generator"
 	nameControl     = "control"
 	nameExperiment  = "experiment"
 	nameResults     = "results"
 	nameAgentCerts  = "agent-certs"
+	nameLoadCerts   = "generator-certs"
 	nameControlCert = "control-certs"
 	nameFiles       = "files"       // Secret of the files that an experiment names
 	nameEnvironment = "environment" // Secret of the variables that an experiment names
@@ -57,10 +59,13 @@ func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := renderer{Options: o, needs: needs, agents: agents(e)}
+	r := renderer{Options: o, needs: needs, agents: agents(e), generators: replicas(nameGenerator, e.Generators)}
 	var objects []object
 	if r.agents > 0 {
 		objects = append(objects, r.service(nameAgent), r.agentSet())
+	}
+	if r.generators > 0 {
+		objects = append(objects, r.service(nameGenerator), r.generatorSet())
 	}
 	objects = append(objects, r.configMap(file))
 	if o.ResultsSize != "" {
@@ -109,7 +114,23 @@ func replicas(set string, hosts []config.Host) int {
 type renderer struct {
 	Options
 	needs
-	agents int
+	agents, generators int // pods
+}
+
+// sets are the sets of pods that control calls, with their Secrets and sizes.
+func (r renderer) sets() (all []set) {
+	if r.agents > 0 {
+		all = append(all, set{nameAgent, nameAgentCerts, r.agents})
+	}
+	if r.generators > 0 {
+		all = append(all, set{nameGenerator, nameLoadCerts, r.generators})
+	}
+	return all
+}
+
+type set struct {
+	name, secret string
+	size         int
 }
 
 // heading is a comment with what the manifests are, and which Secrets they need.
@@ -136,27 +157,33 @@ func (r renderer) heading(e *config.Experiment) string {
 }
 
 // certificates are the commands that make the certificates of agents and control. The pods
-// of a StatefulSet have the same Secret, so that one certificate names all agents.
-func (r renderer) certificates() []string {
-	if r.Insecure || r.agents == 0 {
+// of a StatefulSet have the same Secret, so that one certificate names all of them.
+func (r renderer) certificates() (list []string) {
+	if r.Insecure {
 		return nil
 	}
-	var names []string
-	for i := range r.agents {
-		names = append(names, podName(nameAgent, i, r.Namespace))
+	for i, s := range r.sets() {
+		var names []string
+		for j := range s.size {
+			names = append(names, podName(s.name, j, r.Namespace))
+		}
+		if i == 0 {
+			list = append(list, "dbtester certs init --hosts "+names[0])
+		}
+		list = append(list, "dbtester certs issue --force --host "+strings.Join(names, ","))
 	}
-	return []string{
-		"dbtester certs init --hosts " + names[0],
-		"dbtester certs issue --force --host " + strings.Join(names, ","),
-	}
+	return list
 }
 
 // secrets are the commands that make each Secret.
 func (r renderer) secrets() []string {
 	create := fmt.Sprintf("kubectl -n %s create secret generic ", r.Namespace)
 	var list []string
-	if !r.Insecure && r.agents > 0 {
-		list = append(list, create+nameAgentCerts+" --from-file=certs/agent-"+podName(nameAgent, 0, r.Namespace), create+nameControlCert+" --from-file=certs/control")
+	if sets := r.sets(); !r.Insecure && len(sets) > 0 {
+		for _, s := range sets {
+			list = append(list, create+s.secret+" --from-file=certs/agent-"+podName(s.name, 0, r.Namespace))
+		}
+		list = append(list, create+nameControlCert+" --from-file=certs/control")
 	}
 	if len(r.files) > 0 {
 		args := create + nameFiles

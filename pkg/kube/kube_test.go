@@ -136,6 +136,12 @@ func TestOptions(t *testing.T) {
 	}
 	golden(t, filepath.Join("testdata", "options-secured.yaml"), got)
 
+	_, e, file = inPods(t, "generators.yaml", []byte(strings.ReplaceAll(secured, "hosts:", "generators: [10.0.1.2, 10.0.1.3]\nhosts:")))
+	if got, err = kube.Render(e, file, o); err != nil {
+		t.Fatalf("render the experiment: %v", err)
+	}
+	golden(t, filepath.Join("testdata", "options-generators.yaml"), got)
+
 	_, e, file = inPods(t, "open.yaml", []byte("title: open\nhosts: [10.0.0.2]\nload: {requests: 1000}\ndatabases: {etcd: }\n"))
 	o = usual()
 	o.AgentFlags = []string{"--zookeeper-exec=/opt/zookeeper"}

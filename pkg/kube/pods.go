@@ -51,6 +51,48 @@ func (r renderer) agentSet() object {
 	}}
 }
 
+// generatorSet are the agents that issue the load. What the experiment names, they read
+// themselves, as control does without them.
+func (r renderer) generatorSet() object {
+	c := container{
+		Name: nameGenerator, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,
+		Args:            []string{"agent", "--allow-load", "--agent-port", fmt.Sprintf(":%d", agentPort), "--work-dir", dirWork},
+		Env:             []variable{{Name: "HOME", Value: "/tmp"}},
+		Ports:           []containerPort{{Name: nameAgent, ContainerPort: agentPort}},
+		Resources:       r.Control.both(),
+		StartupProbe:    &probe{TCPSocket: tcpSocket{Port: agentPort}, PeriodSeconds: 2, FailureThreshold: 150},
+		SecurityContext: r.unprivileged(),
+		VolumeMounts:    []volumeMount{{Name: "work", MountPath: dirWork}, {Name: "tmp", MountPath: "/tmp"}},
+	}
+	volumes := []volume{{Name: "work", EmptyDir: &emptyDir{}}, {Name: "tmp", EmptyDir: &emptyDir{}}}
+	r.link(&c, &volumes, nameLoadCerts)
+	r.client(&c, &volumes)
+	pod := r.pod(60)
+	pod.Containers, pod.Volumes = []container{c}, volumes
+	return object{APIVersion: "apps/v1", Kind: "StatefulSet", Metadata: r.meta(nameGenerator), Spec: statefulSetSpec{
+		ServiceName: nameGenerator, Replicas: r.generators, PodManagementPolicy: "Parallel",
+		Selector: labelSelector{labels(nameGenerator)},
+		Template: podTemplate{podMeta(nameGenerator), pod},
+	}}
+}
+
+// client gives a container the experiment, and the files and variables that it names.
+func (r renderer) client(c *container, volumes *[]volume) {
+	for _, name := range r.variables {
+		c.Env = append(c.Env, variable{Name: name, ValueFrom: &valueSource{keyRef{Name: nameEnvironment, Key: name}}})
+	}
+	sources := []projected{{ConfigMap: &itemsOf{Name: nameExperiment}}}
+	if items := r.relative(); len(items) > 0 {
+		sources = append(sources, projected{Secret: &itemsOf{Name: nameFiles, Items: items}})
+	}
+	c.VolumeMounts = append(c.VolumeMounts, volumeMount{Name: nameExperiment, MountPath: dirExperiment, ReadOnly: true})
+	*volumes = append(*volumes, volume{Name: nameExperiment, Projected: &projectedVolume{secretMode, sources}})
+	if mounts := r.mounts(false); len(mounts) > 0 {
+		c.VolumeMounts = append(c.VolumeMounts, mounts...)
+		*volumes = append(*volumes, filesVolume())
+	}
+}
+
 // job is control. A failed run is not repeated: agents, disks and time are for one run, and
 // the next one is for the user to start. The policy makes a run that is recorded but not
 // valid fail with a reason of its own, PodFailurePolicy.
@@ -61,32 +103,18 @@ func (r renderer) job() object {
 		Env:             []variable{{Name: "HOME", Value: "/tmp"}},
 		Resources:       r.Control.both(),
 		SecurityContext: r.unprivileged(),
-		VolumeMounts: []volumeMount{
-			{Name: nameExperiment, MountPath: dirExperiment, ReadOnly: true}, {Name: nameResults, MountPath: dirResults}, {Name: "tmp", MountPath: "/tmp"},
-		},
-	}
-	if r.agents > 0 {
-		c.Args = append(c.Args, "--wait", "15m")
-	}
-	for _, name := range r.variables {
-		c.Env = append(c.Env, variable{Name: name, ValueFrom: &valueSource{keyRef{Name: nameEnvironment, Key: name}}})
-	}
-	sources := []projected{{ConfigMap: &itemsOf{Name: nameExperiment}}}
-	if items := r.relative(); len(items) > 0 {
-		sources = append(sources, projected{Secret: &itemsOf{Name: nameFiles, Items: items}})
+		VolumeMounts:    []volumeMount{{Name: nameResults, MountPath: dirResults}, {Name: "tmp", MountPath: "/tmp"}},
 	}
 	out := volume{Name: nameResults, Claim: &claimVolume{nameResults}}
 	if r.ResultsSize == "" {
 		out = volume{Name: nameResults, EmptyDir: &emptyDir{}}
 	}
-	volumes := []volume{{Name: nameExperiment, Projected: &projectedVolume{secretMode, sources}}, out, {Name: "tmp", EmptyDir: &emptyDir{}}}
-	if r.agents > 0 {
+	volumes := []volume{out, {Name: "tmp", EmptyDir: &emptyDir{}}}
+	if len(r.sets()) > 0 {
+		c.Args = append(c.Args, "--wait", "15m")
 		r.link(&c, &volumes, nameControlCert)
 	}
-	if mounts := r.mounts(false); len(mounts) > 0 {
-		c.VolumeMounts = append(c.VolumeMounts, mounts...)
-		volumes = append(volumes, filesVolume())
-	}
+	r.client(&c, &volumes)
 	pod := r.pod(120)
 	pod.RestartPolicy, pod.Containers, pod.Volumes = "Never", []container{c}, volumes
 	return object{APIVersion: "batch/v1", Kind: "Job", Metadata: r.meta(nameControl), Spec: jobSpec{

@@ -115,13 +115,17 @@ func check(t *testing.T, objects []any) {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *appsv1.StatefulSet:
-			if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement || *o.Spec.Replicas < 1 || len(o.Spec.VolumeClaimTemplates) != 1 {
-				t.Errorf("the StatefulSet is %+v, want replicas that start together, each with a claim", o.Spec)
+			own := ""
+			for _, c := range o.Spec.VolumeClaimTemplates {
+				own = c.Name
+			}
+			if o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement || *o.Spec.Replicas < 1 || (own != "") != (o.Name == "agent") {
+				t.Errorf("the StatefulSet is %+v, want replicas that start together, each agent with a claim", o.Spec)
 			}
 			if !reflect.DeepEqual(o.Spec.Selector.MatchLabels, o.Spec.Template.Labels) {
 				t.Errorf("the selector %v does not match the labels %v", o.Spec.Selector.MatchLabels, o.Spec.Template.Labels)
 			}
-			checkPod(t, o.Spec.Template.Spec, claims, o.Spec.VolumeClaimTemplates[0].Name)
+			checkPod(t, o.Spec.Template.Spec, claims, own)
 		case *batchv1.Job:
 			jobs++
 			rules := o.Spec.PodFailurePolicy.Rules
