@@ -81,6 +81,16 @@ for kind in null planted; do
 	all=$(ls -d "$folder/$kind"-*/ 2>/dev/null | wc -l)
 	test "$all" = 0 || printf '| %s | %s | %s | %s | %s | %s |\n' "$kind" "$all" "$(count $kind 0)" "$(count $kind 3)" "$(count $kind 4)" "$(count $kind 5)" >>"$folder/summary.md"
 done
+# change METRIC FILE prints the change of a metric by compare.csv, with its interval.
+change() { awk -F, -v metric="$1" '$1 == metric { printf "%+.1f %% [%+.1f .. %+.1f]", $6, $7, $8 }' "$2"; }
+{
+	printf '\n| comparison | runs | throughput, B/A - 1 | p99, B/A - 1 | exit |\n|---|---|---|---|---|\n'
+	for out in "$folder"/null-* "$folder"/planted-*; do
+		if ! test -e "$out/compare.csv"; then continue; fi
+		runs=$(awk '/^- [AB]: / { n += NF - 5 } END { print n }' "$out/compare.md")
+		printf '| %s | %s | %s | %s | %s |\n' "$(basename "$out")" "$runs" "$(change throughput "$out/compare.csv")" "$(change p99 "$out/compare.csv")" "$(cat "$out/exit-code")"
+	done
+} >>"$folder/summary.md"
 cat "$folder/summary.md"
 failed=0
 test "$(count null 4)" -le $((nulls / 20)) || { echo "verdicts-real: $(count null 4) of $nulls comparisons of equal sides found B worse" >&2; failed=1; }
