@@ -59,7 +59,8 @@ func (r record) texts(code string) (texts []string) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	r := newProfiledRig(t)
-	out := r.mustRun(r.experiment("profile: {cpu: 1m}\n"+small+"databases: {profiled: , fake: }\n"), nil)
+	// Seconds of load: the profiles of two members end before it does, however late they begin.
+	out := r.mustRun(r.experiment("profile: {cpu: 1m}\n"+small+"databases: {profiled: {options: {delay: 60ms}}, fake: }\n"), nil)
 	rec := r.read(out.Folders[0], 0)
 	want := []string{
 		"member 2: no such page (the option pprof is off)",
