@@ -55,6 +55,7 @@ func (a *attempts) intercept(
 		if c.tries++; c.tries > 1 {
 			a.resent.Add(1)
 		}
+		c.peer = peer.Peer{} // gRPC leaves it alone without a connection
 		opts = append(opts, grpc.Peer(&c.peer))
 	}
 	err := invoke(ctx, method, req, reply, cc, opts...)
@@ -89,7 +90,7 @@ func awaitEnd(ctx context.Context) {
 type call struct {
 	context.Context
 	tries int
-	// peer has an address once an attempt was given to a connection.
+	// peer has an address if the last attempt was given to a connection and not refused.
 	peer peer.Peer
 	// unsure: an attempt ended with an error although it may have been applied.
 	unsure bool
@@ -108,13 +109,17 @@ func (c *call) Value(key any) any {
 
 // note records how an attempt ended.
 func (c *call) note(err error) {
-	if outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome == database.Unknown {
+	switch outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome {
+	case database.Unknown:
 		c.unsure = true
+	case database.Failed:
+		// The call may yet end by another error than this attempt did.
+		c.peer = peer.Peer{}
 	}
 }
 
-// classify returns the classed error of a call. If any attempt was sent, the request may
-// have been applied.
+// classify returns the classed error of a call. If any attempt was sent and not refused,
+// the request may have been applied.
 func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
 
 // doubt returns a classed error as one of a request that may have been applied, if an
