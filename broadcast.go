@@ -81,7 +81,11 @@ func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) 
 	case Stop:
 		db.Steps = config.Steps{Stop: true}
 	case Heartbeat:
-		return c.heartbeat(ctx, db)
+		e.Generators = nil // they are not asked
+		if e, err = control.Named(ctx, e); err != nil {
+			return nil, err
+		}
+		return c.heartbeat(ctx, &e.Databases[0])
 	default:
 		return nil, fmt.Errorf("the operation must be Start, Stop or Heartbeat, got %v", op)
 	}

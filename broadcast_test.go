@@ -102,6 +102,10 @@ func TestBroadcastRefused(t *testing.T) {
 	swept := readOwn(t, "databases: {fake: {}}\nsweep: {preload: [100, 200]}")
 	running := readOwn(t, fmt.Sprintf("databases: {fake: {endpoints: ['%s:1']}}", host))
 	plain := readOwn(t, "databases: {fake: {}}")
+	named := readOwn(t, "databases: {fake: {}}") // an address has itself alone
+	hosts := &named.Experiment.Databases[0].Hosts
+	(*hosts)[0].DNS = host
+	*hosts = append(*hosts, (*hosts)[0])
 	for _, tc := range []struct {
 		name string
 		c    *dbtester.Config
@@ -112,6 +116,7 @@ func TestBroadcastRefused(t *testing.T) {
 		{"unknown id", plain, "fak", dbtester.Start, `unknown database id "fak"`},
 		{"unknown operation", plain, "fake", 7, "must be Start, Stop or Heartbeat, got Operation(7)"},
 		{"several points", swept, "fake", dbtester.Start, `"fake" has 2 points of a sweep`},
+		{"too few addresses", named, "fake", dbtester.Heartbeat, "has too few addresses: 1 of 2"},
 		{"no agents", running, "fake", dbtester.Stop, "runs without agents"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
@@ -60,6 +61,12 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		errs = append(errs, t.run(ctx))
 	}
 	return out, errors.Join(errs...)
+}
+
+// Named returns an experiment with addresses in place of hosts' names, as [Run] looks them
+// up: a copy, or e itself without names.
+func Named(ctx context.Context, e *config.Experiment) (*config.Experiment, error) {
+	return lookup.Hosts(ctx, e, lookup.Options{})
 }
 
 // oneByOne returns a function that several goroutines may call. It calls report once

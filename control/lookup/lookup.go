@@ -42,8 +42,8 @@ type Options struct {
 // by these. Of a name with addresses of both families those of IPv4 are taken.
 //
 // The experiment is not changed: the result is a copy, or e itself without names. The error
-// joins those of all names: of one with fewer addresses than mentions, or of one that is
-// mentioned once and has several.
+// joins those of all names: of one with fewer addresses than mentions, of one that is
+// mentioned once and has several, or of one with the address and a port of another host.
 func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experiment, error) {
 	want := mentions(e)
 	if len(want) == 0 {
@@ -56,7 +56,10 @@ func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experi
 	for first := true; ; first = false {
 		found, err := ask(ctx, o.Resolver, want)
 		if err == nil {
-			return replace(e, found), nil
+			named := replace(e, found)
+			if err = same(e, named); err == nil {
+				return named, nil
+			}
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -108,7 +111,7 @@ type missingError struct {
 	name string
 	have []netip.Addr
 	want int
-	err  error // why there are none; nil if there are some
+	err  error // why none can be used; nil if there are some
 }
 
 func (e *missingError) Unwrap() error { return e.err }
@@ -143,6 +146,42 @@ func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]net
 		return nil, errors.Join(wrong...)
 	}
 	return found, errors.Join(missing...)
+}
+
+// same returns a *missingError if two hosts of one database, or two generators, have the
+// same address and port: a pod that is gone may leave its address to another one before
+// its name has a new one.
+func same(e, named *config.Experiment) error {
+	before := lists(e)
+	for n, hosts := range lists(named) {
+		for i, h := range hosts {
+			for j, other := range hosts[:i] {
+				name, beside := before[n][i].DNS, before[n][j].Addr
+				if name == "" {
+					name, beside = before[n][j].DNS, before[n][i].Addr
+				}
+				if name != "" && h.Addr == other.Addr && clash(h, other) {
+					return &missingError{name: name, err: fmt.Errorf("%s is also the address of %s, with the same port", h.Addr, beside)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// clash reports whether two hosts at one address would listen on one port.
+func clash(a, b config.Host) bool {
+	if a.AgentPort == b.AgentPort {
+		return true
+	}
+	for _, port := range a.Ports {
+		for _, other := range b.Ports {
+			if port == other {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // family returns the addresses of IPv4, or those of IPv6 if there are no others, each once
