@@ -25,11 +25,12 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 
 # Each process would wait a second for reports of races before it exits: minutes in all.
 test: export GORACE ?= atexit_sleep_ms=50
-test: tools-test vet manifests ## every test, with the race detector; needs what scripts/check-tools.sh names
+test: tools-test vet ## every test, with the race detector; needs what scripts/check-tools.sh names
 	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
 	test -z "$$shared" || $(GO) test -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
-	test -z "$$alone" || $(GO) test -race -vet=off -p 1 -timeout 30m $$alone || status=1; exit $$status
+	test -z "$$alone" || $(GO) test -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
+	(cd tools/kube && $(GO) test ./...) || status=1; exit $$status
 
 test-fast: tools-build ## tests without the race detector and without databases to install
 	$(GO) test -short -timeout 10m $(PACKAGES)
@@ -98,8 +99,8 @@ images-java: build ## the same with Debian's Java and ZooKeeper's jars, on Debia
 	rm -rf bin/images/java-root && scripts/java-root.sh bin/images/java-root
 	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -root ../../bin/images/java-root -tag dbtester-java:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester-java.tar
 
-manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes (tools/kube)
-	cd tools/kube && $(GO) test .
+manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes, and test images (tools/kube)
+	cd tools/kube && $(GO) test ./...
 
 vet: ## go vet, of what build compiles
 	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...
