@@ -116,13 +116,16 @@ func TestStrayGolden(t *testing.T) {
 // secured is an experiment with every kind of file and variable.
 const secured = `title: secured
 hosts: [10.0.0.2, 10.0.0.3, 10.0.0.4]
-tls: {ca: /etc/etcd/ca.pem, cert: /etc/etcd/cert.pem, key: /etc/etcd/key.pem}
 steps: {upload: true}
 upload: {url: 'gs://bucket/runs', key_file: keys/gcs.json}
 load: {requests: 1000}
 databases:
   etcd:
-  etcd__running: {tag: running, endpoints: ['10.0.9.1:2379'], auth: {user: root, password_env: ETCD_PASSWORD}}
+  etcd__running:
+    tag: running
+    endpoints: ['10.0.9.1:2379']
+    tls: {ca: /etc/etcd/ca.pem, cert: /etc/etcd/cert.pem, key: /etc/etcd/key.pem}
+    auth: {user: root, password_env: ETCD_PASSWORD}
 `
 
 // TestOptions compares the manifests of other options with files.
@@ -192,6 +195,37 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := kube.File(e, []byte(text), "a.b"); err == nil {
 		t.Error("a namespace with a dot is accepted, want it refused")
+	}
+	_, e, file = inPods(t, "x.yaml", []byte("title: x\nhosts: [a]\ntls: {ca: /ca.pem, cert: /cert.pem, key: /key.pem}\nload: {requests: 10}\ndatabases: {etcd: }\n"))
+	if _, err := kube.Render(e, file, usual()); err == nil || !strings.HasPrefix(err.Error(), "tls of etcd: members in pods get new addresses") {
+		t.Errorf("tls of members in pods: %v, want an error", err)
+	}
+	_, e, file = inPods(t, "x.yaml", []byte("title: x\nhosts: [a]\nsteps: {upload: true}\nupload: {url: 'file:///results'}\nload: {requests: 10}\ndatabases: {etcd: }\n"))
+	o := usual()
+	o.ResultsSize = ""
+	if _, err := kube.Render(e, file, o); err == nil || err.Error() != "results would be lost: give them a claim, or upload them" {
+		t.Errorf("an upload that stays in the pod: %v, want an error", err)
+	}
+}
+
+// TestNeeds: what an experiment reads and control's environment are in the commands for
+// the Secrets.
+func TestNeeds(t *testing.T) {
+	sizes := filepath.Join(t.TempDir(), "sizes.csv")
+	if err := os.WriteFile(sizes, []byte("100,1\n200,1\n"), 0o600); err != nil {
+		t.Fatalf("write a file for the test: %v", err)
+	}
+	const begin = "title: x\nhosts: [a]\ndatabases: {etcd: }\n"
+	for _, test := range []struct{ name, more, want string }{
+		{"sizes", "load: {requests: 10, value_sizes: {law: histogram, file: " + sizes + "}}\n", "sizes.csv=" + sizes + "\n"},
+		{"S3", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs'}\n", "environment --from-literal=AWS_ACCESS_KEY_ID=... --from-literal=AWS_REGION=... --from-literal=AWS_SECRET_ACCESS_KEY=...\n"},
+		{"S3 with a file", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs', key_file: key}\n", "files --from-file=key=key\n#   kubectl -n bench create secret generic environment --from-literal=AWS_REGION=...\n"},
+	} {
+		_, e, file := inPods(t, "x.yaml", []byte(begin+test.more))
+		out, err := kube.Render(e, file, usual())
+		if err != nil || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v, want %q in\n%.1500s", test.name, err, test.want, out)
+		}
 	}
 }
 

@@ -17,12 +17,10 @@ type needs struct {
 	limited   bool     // members have limits
 }
 
-// needed is a file that control, and perhaps members, read.
+// needed is a file that control and generators read.
 type needed struct {
 	path string // as the experiment has it
 	key  string // in the Secret
-	// members is whether agents need it too.
-	members bool
 }
 
 // wrongKey matches what a key of a Secret cannot have.
@@ -32,30 +30,43 @@ var wrongKey = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 // directory.
 func needsOf(e *config.Experiment) (needs, error) {
 	n := needs{limited: len(limits(e)) > 0}
-	members := map[string]bool{} // by path
-	add := func(file string, ofMembers bool) {
+	files := map[string]bool{} // by path
+	add := func(file string) {
 		if file != "" {
-			members[file] = members[file] || ofMembers
+			files[file] = true
+		}
+	}
+	variable := func(name string) {
+		if !slices.Contains(n.variables, name) {
+			n.variables = append(n.variables, name)
 		}
 	}
 	for _, db := range e.Databases {
 		if db.TLS != nil {
 			for _, file := range []string{db.TLS.CA, db.TLS.Cert, db.TLS.Key} {
-				add(file, len(db.Hosts) > 0)
+				add(file)
 			}
 		}
 		if db.Auth != nil {
-			add(db.Auth.PasswordFile, false)
-			if v := db.Auth.PasswordEnv; v != "" && !slices.Contains(n.variables, v) {
-				n.variables = append(n.variables, v)
+			add(db.Auth.PasswordFile)
+			if v := db.Auth.PasswordEnv; v != "" {
+				variable(v)
+			}
+		}
+		add(db.Load.Sizes.File)
+	}
+	if e.Upload != nil {
+		add(e.Upload.KeyFile)
+		if strings.HasPrefix(e.Upload.URL, "s3://") {
+			variable("AWS_REGION")
+			if e.Upload.KeyFile == "" {
+				variable("AWS_ACCESS_KEY_ID")
+				variable("AWS_SECRET_ACCESS_KEY")
 			}
 		}
 	}
-	if e.Upload != nil {
-		add(e.Upload.KeyFile, false)
-	}
 	keys := map[string]string{} // paths by key
-	for file, ofMembers := range members {
+	for file := range files {
 		key := strings.Trim(wrongKey.ReplaceAllString(path.Clean(file), "-"), "-")
 		switch other, taken := keys[key]; {
 		case !path.IsAbs(file) && (path.Clean(file) == fileName || strings.HasPrefix(path.Clean(file), "..")):
@@ -64,7 +75,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 			return needs{}, fmt.Errorf("%q and %q are one key of a Secret, %s: rename one of them", min(file, other), max(file, other), key)
 		}
 		keys[key] = file
-		n.files = append(n.files, needed{path: file, key: key, members: ofMembers})
+		n.files = append(n.files, needed{path: file, key: key})
 	}
 	slices.SortFunc(n.files, func(a, b needed) int { return strings.Compare(a.path, b.path) })
 	slices.Sort(n.variables)
@@ -81,11 +92,10 @@ func (n needs) relative() (items []keyPath) {
 	return items
 }
 
-// mounts are those of the files with absolute paths, of all or only of those that agents
-// need too.
-func (n needs) mounts(ofMembers bool) (mounts []volumeMount) {
+// mounts are those of the files with absolute paths.
+func (n needs) mounts() (mounts []volumeMount) {
 	for _, f := range n.files {
-		if path.IsAbs(f.path) && (f.members || !ofMembers) {
+		if path.IsAbs(f.path) {
 			mounts = append(mounts, volumeMount{Name: nameFiles, MountPath: path.Clean(f.path), SubPath: f.key, ReadOnly: true})
 		}
 	}

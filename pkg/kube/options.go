@@ -85,12 +85,25 @@ func (o Options) check(e *config.Experiment) error {
 	if limited := limits(e); len(limited) > 0 && !o.Privileged {
 		wrong("resources of %s make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them", strings.Join(limited, ", "))
 	}
+	if ids := secured(e); len(ids) > 0 {
+		wrong("tls of %s: members in pods get new addresses at every start, which no certificate names: leave tls out, or give endpoints in place of hosts", strings.Join(ids, ", "))
+	}
 	return errors.Join(errs...)
 }
 
-// uploads reports whether the results of every database leave by an upload.
+// uploads reports whether the results of every database leave control's pod by an upload.
 func uploads(e *config.Experiment) bool {
-	return e.Upload != nil && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
+	return e.Upload != nil && !strings.HasPrefix(e.Upload.URL, "file://") && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
+}
+
+// secured are the databases in pods whose clients check certificates.
+func secured(e *config.Experiment) (ids []string) {
+	for _, db := range e.Databases {
+		if db.TLS != nil && len(db.Hosts) > 0 {
+			ids = append(ids, db.ID)
+		}
+	}
+	return ids
 }
 
 // limits are the databases whose members have limits.

@@ -37,10 +37,6 @@ func (r renderer) agentSet() object {
 	}
 	r.link(&c, &volumes, nameAgentCerts)
 	c.Args = append(c.Args, r.AgentFlags...)
-	if mounts := r.mounts(true); len(mounts) > 0 {
-		c.VolumeMounts = append(c.VolumeMounts, mounts...)
-		volumes = append(volumes, filesVolume())
-	}
 	pod.Containers, pod.Volumes = []container{c}, volumes
 	return object{APIVersion: "apps/v1", Kind: "StatefulSet", Metadata: r.meta(nameAgent), Spec: statefulSetSpec{
 		ServiceName: nameAgent, Replicas: r.agents, PodManagementPolicy: "Parallel",
@@ -87,7 +83,7 @@ func (r renderer) client(c *container, volumes *[]volume) {
 	}
 	c.VolumeMounts = append(c.VolumeMounts, volumeMount{Name: nameExperiment, MountPath: dirExperiment, ReadOnly: true})
 	*volumes = append(*volumes, volume{Name: nameExperiment, Projected: &projectedVolume{secretMode, sources}})
-	if mounts := r.mounts(false); len(mounts) > 0 {
+	if mounts := r.mounts(); len(mounts) > 0 {
 		c.VolumeMounts = append(c.VolumeMounts, mounts...)
 		*volumes = append(*volumes, filesVolume())
 	}
