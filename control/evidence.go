@@ -165,6 +165,11 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	for _, sent := range inFlight {
 		n -= sent
 	}
+	for _, g := range run.Generators { // no row has what was in flight on a lost one
+		if last := len(g.Steps) - 1; g.Lost != "" && g.Totals != nil && last >= 0 && g.Steps[last].Index == s.Index {
+			n -= g.Totals.Pending()
+		}
+	}
 	return max(n, 0)
 }
 

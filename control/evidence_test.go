@@ -184,6 +184,10 @@ func TestWaits(t *testing.T) {
 	if got := waits(rows, run, s); got != 10 {
 		t.Errorf("want 10 requests that waited: 50 were due, 35 ended and 5 were in flight, got %d", got)
 	}
+	run.Generators = []results.Generator{{Lost: "it died", Totals: &results.Totals{Offered: 9, OK: 5}, Steps: []results.GeneratorStep{{Index: s.Index}}}}
+	if got := waits(rows, run, s); got != 6 {
+		t.Errorf("want 6 requests that waited: 4 of the 10 were in flight on a lost generator, got %d", got)
+	}
 	if got := waits(nil, run, s); got != 0 {
 		t.Errorf("without rows: want 0, got %d", got)
 	}

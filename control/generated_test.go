@@ -162,6 +162,7 @@ func TestGenerators(t *testing.T) {
   key_size: 16
   value_size: 64
   timeout: 20s
+  drain: 20s
   steps: [{clients: 8, rate: 300, duration: 1s}, {clients: 12, requests: 400}]
 databases: {noted: {}}
 `
@@ -256,7 +257,7 @@ func TestGeneratorDies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	key := r.generate(3, true)
-	e := r.experiment(key + "load: {rate: 300, duration: 5s, clients: 6, key_size: 32, value_size: 64, timeout: 20s}\ndatabases: {fake: {}}\n")
+	e := r.experiment(key + "load: {rate: 100, duration: 15s, clients: 6, key_size: 32, value_size: 64, timeout: 20s}\ndatabases: {fake: {}}\n")
 	var said []string
 	dies := once(loading, func() { r.generators["127.0.61.2:3500"].server.Stop() })
 	out, err := r.run(e, func(u Update) {
@@ -269,6 +270,9 @@ func TestGeneratorDies(t *testing.T) {
 	r.mustBeIdle()
 	if !slices.ContainsFunc(out.Invalid, func(s string) bool { return strings.HasPrefix(s, "fake: generator lost: generator 127.0.61.2:3500: ") }) {
 		t.Errorf("invalid: %q, want the lost generator by name", out.Invalid)
+	}
+	if slices.ContainsFunc(out.Invalid, func(s string) bool { return strings.HasPrefix(s, "fake: "+results.MarkCounts+":") }) {
+		t.Errorf("invalid: %q, want that no outcome is missed of requests in flight on the lost generator", out.Invalid)
 	}
 	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "generator 127.0.61.2:3500: ") }) {
 		t.Errorf("the loss was not reported: %q", said)

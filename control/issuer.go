@@ -230,6 +230,9 @@ func generatorEvidence(r *run) (list []judge.Generator) {
 		if g.Host != nil {
 			e.Host = *g.Host
 		}
+		if g.Totals != nil {
+			e.Pending = g.Totals.Pending()
+		}
 		// Samples that cannot be read are no evidence; those before them are.
 		e.Samples, _ = results.ReadSamples(filepath.Join(generators.Folder(r.dir, n), results.FileClient))
 		if g.Clock != nil {

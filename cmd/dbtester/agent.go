@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -190,8 +191,11 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
 	defer cancel()
-	loadErr := loads.Close(closing)
+	var loadErr error
+	var closed sync.WaitGroup
+	closed.Go(func() { loadErr = loads.Close(closing) }) // at once: neither takes the other's time
 	closeErr := ag.Close(closing)
+	closed.Wait()
 	server.Stop()
 	return cmp.Or(err, closeErr, loadErr)
 }

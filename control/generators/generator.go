@@ -42,7 +42,7 @@ type generator struct {
 	mu     sync.Mutex // guards the fields below
 	clock  clocks.Estimate
 	lost   error                   // nil if it is not
-	cancel context.CancelCauseFunc // ends its step; nil unless one runs
+	cancel context.CancelCauseFunc // ends the call of its preload or step; nil between calls
 }
 
 func newGenerator(index int, addr, runID string) *generator {
@@ -92,6 +92,10 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 
 // preload has the generator write its part of the keys.
 func (g *generator) preload(ctx context.Context, request *pb.PreloadRequest, progress func(keys int64)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	g.steps(cancel)
+	defer g.steps(nil)
 	stream, err := g.client.Preload(ctx, request)
 	if err != nil {
 		return g.failed(ctx, err)
@@ -159,7 +163,7 @@ func (g *generator) lostBy() error {
 	return g.lost
 }
 
-// steps declares how to end the step that runs; nil ends that.
+// steps declares how a loss ends the call that runs; nil is none.
 func (g *generator) steps(cancel context.CancelCauseFunc) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

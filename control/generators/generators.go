@@ -176,16 +176,18 @@ type Preload struct {
 }
 
 // Preload has each generator write its part of the keys. Progress is called with the
-// number of keys that all have written, by any goroutine. A generator that fails fails
-// the preload.
+// number of keys that all have written, by any goroutine. The first generator that fails
+// or is lost ends the preload of all.
 func (s *Set) Preload(ctx context.Context, p Preload, progress func(keys int64)) error {
 	var mu sync.Mutex
 	written := make([]int64, len(s.gens))
 	request := &pb.PreloadRequest{
 		RunId: s.opts.RunID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
 	}
-	return s.each(func(g *generator) error {
-		return g.preload(ctx, request, func(keys int64) {
+	all, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	err := s.each(func(g *generator) error {
+		err := g.preload(all, request, func(keys int64) {
 			mu.Lock()
 			defer mu.Unlock()
 			written[g.index] = keys
@@ -195,7 +197,15 @@ func (s *Set) Preload(ctx context.Context, p Preload, progress func(keys int64))
 			}
 			progress(sum)
 		})
+		if err != nil {
+			cancel(err)
+		}
+		return err
 	})
+	if err != nil && ctx.Err() == nil {
+		return context.Cause(all) // the others ended because of it
+	}
+	return err
 }
 
 // Begin declares where the records of the load go. Progress, if not nil, is called once a

@@ -27,9 +27,10 @@ import (
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
-	ahead    time.Duration         // of its clock
-	trips    []time.Duration       // of its heartbeats, the last one again and again
-	refuses  *pb.RefusedConnection // by its first Connect
+	ahead    time.Duration                   // of its clock
+	trips    []time.Duration                 // of its heartbeats, the last one again and again
+	refuses  *pb.RefusedConnection           // by its first Connect
+	fails    func(ctx context.Context) error // of Connect and Preload, if not nil
 	run      func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error
 	mu       sync.Mutex
 	silent   bool // no heartbeat is answered
@@ -68,7 +69,10 @@ func (g *scripted) GeneratorHeartbeat(ctx context.Context, req *pb.GeneratorHear
 	return &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: now, RepliedUnixNs: now}, nil
 }
 
-func (g *scripted) Connect(_ context.Context, req *pb.ConnectRequest, _ ...grpc.CallOption) (*pb.ConnectResponse, error) {
+func (g *scripted) Connect(ctx context.Context, req *pb.ConnectRequest, _ ...grpc.CallOption) (*pb.ConnectResponse, error) {
+	if g.fails != nil {
+		return nil, g.fails(ctx)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.connects = append(g.connects, req.GetMembers())

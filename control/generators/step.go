@@ -98,6 +98,8 @@ func (s *Set) connect(ctx context.Context, step load.Step, members func() ([]int
 		for i, r := range refused {
 			switch {
 			case r == nil:
+			case !slices.Contains(targets, int(r.GetMember())):
+				err = errors.Join(err, fmt.Errorf("generator %s: it names member %d, which its connections do not go to: %s", s.opts.Addrs[i], r.GetMember()+1, r.GetText()))
 			case r.GetLost() && s.opts.LoseMember != nil && len(targets) > 1:
 				s.opts.LoseMember(int(r.GetMember()), fmt.Sprintf("it takes no connection of generator %s: %s", s.opts.Addrs[i], r.GetText()))
 				again = true
@@ -111,22 +113,30 @@ func (s *Set) connect(ctx context.Context, step load.Step, members func() ([]int
 	}
 }
 
-// connectOne opens the connections of one part. A generator that is not reached is lost,
-// which is no error.
+// connectOne opens the connections of one part. A generator that is not reached, or has no
+// session of this load any more, is lost, which is no error.
 func (s *Set) connectOne(ctx context.Context, g *generator, step load.Step, targets []int) (*pb.RefusedConnection, error) {
 	own, cancel := fleet.Within(ctx, connectTimeout)
 	defer cancel()
+	own, end := context.WithCancelCause(own)
+	defer end(nil)
+	g.steps(end)
+	defer g.steps(nil)
 	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: loadwire.StepMessage(step), Members: indexes(targets)})
 	switch {
 	case err == nil:
 		g.clients = int(reply.GetClients())
 		return reply.GetRefused(), nil
-	case ctx.Err() == nil && (status.Code(err) == codes.Unavailable || own.Err() != nil):
+	case ctx.Err() == nil && (own.Err() != nil || slices.Contains(absent, status.Code(err))):
 		s.lose(g, broken(own, err))
 		return nil, nil
 	}
 	return nil, g.failed(own, err)
 }
+
+// absent are the statuses of a generator that is not reached, whose session ended, or that
+// another run has reserved meanwhile.
+var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
 // stop has generators issue nothing more. Their streams then end; those that do not are
 // abandoned.

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/loadwire"
@@ -19,6 +22,10 @@ import (
 
 // errStopped is why a part has no records of a step that was interrupted.
 var errStopped = errors.New("it was stopped before its step began")
+
+// errEnded is that a generator ended its stream by itself: its load was stopped, or its
+// session is over.
+var errEnded = errors.New("it ended its stream")
 
 // follow has a generator issue its part of a step and merges what it sends. It returns nil
 // if the generator was lost, and the error that the step had there.
@@ -31,7 +38,7 @@ func (s *Set) follow(ctx context.Context, g *generator, step load.Step, start ti
 	g.sent = false
 	end, err := s.read(ctx, g, step, start)
 	switch {
-	case err != nil && !g.sent && s.stopping.Load(): // it was stopped before it was asked to run
+	case errors.Is(err, errEnded) && !g.sent && s.stopping.Load(): // it was stopped before it was asked to run
 		s.merger.Part(g.index).Lost(errStopped)
 		return nil, nil
 	case err != nil:
@@ -82,6 +89,9 @@ func (s *Set) read(ctx context.Context, g *generator, step load.Step, start time
 func unfinished(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("its stream ended before its step")
+	}
+	if code := status.Code(err); ctx.Err() == nil && (code == codes.FailedPrecondition || code == codes.Aborted) {
+		return fmt.Errorf("%w: %w", errEnded, broken(ctx, err))
 	}
 	return fmt.Errorf("its stream broke: %w", broken(ctx, err))
 }

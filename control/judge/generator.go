@@ -15,7 +15,9 @@ type Generator struct {
 	Name string
 	// Lost is why it did not issue its part to the end; "" if it did.
 	Lost string
-	Host results.Host
+	// Pending is how many of its requests have no outcome.
+	Pending int64
+	Host    results.Host
 	// Samples are its measurements, in control's clock.
 	Samples []results.Sample
 	Clock   *results.Clock
@@ -28,7 +30,11 @@ type Generator struct {
 func (v *verdict) generators() {
 	for _, g := range v.e.Generators {
 		if g.Lost != "" {
-			v.mark(results.MarkGeneratorLost, true, "generator %s: %s; its requests from then on are missing", g.Name, inOneLine(g.Lost))
+			missing := "its requests from then on are missing"
+			if g.Pending > 0 {
+				missing += fmt.Sprintf(", and the outcomes of %d before", g.Pending)
+			}
+			v.mark(results.MarkGeneratorLost, true, "generator %s: %s; %s", g.Name, inOneLine(g.Lost), missing)
 		}
 		if v.e.Run.Totals == nil {
 			continue

@@ -37,6 +37,7 @@ func TestGenerators(t *testing.T) {
 	}{
 		{name: "nothing to say"},
 		{"lost", func(g *Generator) { g.Lost = "its stream broke" }, results.Mark{Code: results.MarkGeneratorLost, Invalid: true, Text: "generator b:1: its stream broke"}},
+		{"lost with requests in flight", func(g *Generator) { g.Lost, g.Pending = "its stream broke", 3 }, results.Mark{Code: results.MarkGeneratorLost, Invalid: true, Text: "generator b:1: its stream broke; its requests from then on are missing, and the outcomes of 3 before"}},
 		{"late", func(g *Generator) { g.Steps[0].Late = 20 }, results.Mark{Code: results.MarkLate, Text: "generator b:1: step 1, 2 clients: 4 % of the requests were sent over 1 ms late"}},
 		{"saturated", func(g *Generator) { g.Samples = samples(goodRun().Run.LoadStart, []float64{390, 390, 390}) }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: this client used over 85 % of its 4 processors in 3 of 3 seconds"}},
 		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
@@ -58,7 +59,17 @@ func TestGenerators(t *testing.T) {
 			t.Errorf("%s: %+v, want one like %+v", tc.name, marks, tc.want)
 		}
 	}
-	e := two(func(g *Generator) { g.Lost = "it died before the load" })
+	e := two(func(g *Generator) { g.Lost = "it died" })
+	counted := func() bool {
+		return !slices.ContainsFunc(Marks(e), func(m results.Mark) bool { return m.Code == results.MarkCounts })
+	}
+	if e.Run.Totals.OK -= 3; !counted() {
+		t.Error("requests in flight on a lost generator: counts are marked, want that they need no outcome")
+	}
+	if e.Run.Totals.OK += 4; counted() {
+		t.Error("more outcomes than requests, and a lost generator: counts are not marked")
+	}
+	e = two(func(g *Generator) { g.Lost = "it died before the load" })
 	e.Run.Totals, e.Steps = nil, nil
 	if marks := Marks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkGeneratorLost }) {
 		t.Errorf("a run without a load: %+v, want the lost generator", marks)

@@ -41,3 +41,18 @@ func TestGeneratorProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestGeneratorsAndLoopback: generators on other machines do not reach members on loopback.
+func TestGeneratorsAndLoopback(t *testing.T) {
+	const hosts, version = "hosts: [127.0.60.1, 127.0.60.2, 127.0.60.3]\n", "databases: {etcd: {version: v3.6.16}}\n"
+	for _, test := range []struct{ name, hosts, generators, want string }{
+		{"all on loopback", hosts + version, "[127.0.61.1, localhost]", ""},
+		{"members", hosts + version, "[127.0.61.1, 10.0.0.9]", "4:13: generators: 127.0.60.1 of etcd is an address of loopback, and the generator 10.0.0.9:3500 would call its own machine"},
+		{"endpoints", "\ndatabases: {etcd: {endpoints: ['localhost:2379']}}\n", "[10.0.0.8]", "4:13: generators: localhost:2379 of etcd is an address of loopback, and the generator 10.0.0.8:3500 would"},
+	} {
+		_, _, err := Parse("x.yaml", []byte(test.hosts+"load: {clients: 4, requests: 9}\ngenerators: "+test.generators+"\n"), testCatalog())
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), "x.yaml:"+test.want)) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,9 +185,34 @@ func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 	for i := range f.Databases {
 		if d := &f.Databases[i]; d.Steps.Load && len(list) > 0 {
 			r.parts(f, f.databases[i], d, len(list), at)
+			far := slices.IndexFunc(list, func(g Host) bool { return !loopback(g.Addr) })
+			if near, ok := d.onLoopback(); ok && far >= 0 {
+				r.Errorf(at, "generators: %s of %s is an address of loopback, and the generator %s would call its own machine", near, d.ID, list[far].Agent())
+			}
 		}
 	}
 	return list
+}
+
+// onLoopback returns a member's address that no other machine reaches.
+func (d *Database) onLoopback() (string, bool) {
+	for _, h := range d.Hosts {
+		if loopback(h.Addr) {
+			return h.Addr, true
+		}
+	}
+	for _, e := range d.Endpoints {
+		if addr, _, err := net.SplitHostPort(e); err == nil && loopback(addr) {
+			return e, true
+		}
+	}
+	return "", false
+}
+
+// loopback reports whether an address is of the machine that uses it.
+func loopback(addr string) bool {
+	ip, err := netip.ParseAddr(address.Canonical(addr))
+	return err == nil && ip.IsLoopback()
 }
 
 // sameAgent reports whether two hosts have one agent.

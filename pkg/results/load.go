@@ -247,9 +247,12 @@ func (t Totals) Minus(o Totals) Totals {
 	}
 }
 
+// Pending returns how many offered requests have no outcome.
+func (t Totals) Pending() int64 { return t.Offered - t.OK - t.Failed - t.Unknown - t.Shed - t.Unsent }
+
 // Reconcile reports whether every offered request ended as exactly one outcome.
 func (t Totals) Reconcile() bool {
-	return t.Offered == t.OK+t.Failed+t.Unknown+t.Shed+t.Unsent && t.Sent == t.OK+t.Failed+t.Unknown
+	return t.Pending() == 0 && t.Sent == t.OK+t.Failed+t.Unknown
 }
 
 // Generator records one of the machines that issued a load together: those requests whose

@@ -1,0 +1,126 @@
+package generators
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// preloadStream is what Preload of a scripted generator returns.
+type preloadStream struct {
+	grpc.ClientStream
+	recv func() error
+}
+
+func (s preloadStream) Recv() (*pb.PreloadProgress, error) { return nil, s.recv() }
+
+func (g *scripted) Preload(ctx context.Context, _ *pb.PreloadRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.PreloadProgress], error) {
+	return preloadStream{recv: func() error { return g.fails(ctx) }}, nil
+}
+
+// hang answers when its call is ended.
+func hang(ctx context.Context) error {
+	<-ctx.Done()
+	return status.FromContextError(ctx.Err()).Err()
+}
+
+// silence has a generator answer no heartbeat any more.
+func (g *scripted) silence() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.silent = true
+}
+
+// TestLostInPreload: a generator that hangs, or fails, ends the preload of all by its name.
+func TestLostInPreload(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fails func(context.Context) error
+		want  string
+	}{
+		"silent": {hang, "generator g1:1: 3 heartbeats in a row failed"},
+		"failed": {func(context.Context) error { return status.Error(codes.Unavailable, "no disk") }, "generator g1:1: no disk"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := &scripted{fails: hang}, &scripted{fails: tc.fails}
+			f := begin(t, a, b)
+			defer f.close(t)
+			b.silence()
+			err := f.set.Preload(t.Context(), Preload{Clients: 4, Connections: 2, Members: []int{0, 1}}, func(int64) {})
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("%s: error %v, want %q", name, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestLostInConnect: a generator that hangs when it is to open connections, or has no
+// session any more, is lost, and the other completes.
+func TestLostInConnect(t *testing.T) {
+	for name, fails := range map[string]func(context.Context) error{
+		"silent": hang,
+		"over":   func(context.Context) error { return status.Error(codes.Aborted, "the session is over") },
+		"taken":  func(context.Context) error { return status.Error(codes.PermissionDenied, "it belongs to another") },
+		"free":   func(context.Context) error { return status.Error(codes.FailedPrecondition, "no load is prepared") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := &scripted{run: issue(3)}, &scripted{fails: fails}
+			f := begin(t, a, b)
+			defer f.close(t)
+			b.silence()
+			before := time.Now()
+			_, _, err := f.step(t.Context(), 0)
+			if n, shed := f.out.sum(); err != nil || n != 3 || shed != 3 || f.set.Records()[1].Lost == "" {
+				t.Errorf("%s: error %v, %d seconds with %d requests, lost %q; want the step of the other", name, err, n, shed, f.set.Records()[1].Lost)
+			}
+			if took := time.Since(before); took >= connectTimeout {
+				t.Errorf("%s: the step took %v, want that the loss ends the call", name, took)
+			}
+		})
+	}
+}
+
+// TestRefusedStranger: only a member that connections were to go to can refuse them.
+func TestRefusedStranger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := begin(t, &scripted{refuses: &pb.RefusedConnection{Member: 7, Text: "no answer", Lost: true}}, &scripted{})
+		defer f.close(t)
+		if _, _, err := f.step(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "generator g0:1: it names member 8") || len(f.losses) > 0 {
+			t.Errorf("error %v, lost members %v; want that it names a member that is none", err, f.losses)
+		}
+	})
+}
+
+// TestInterruptedFirst: of generators that have sent nothing when the load is stopped, one
+// that refuses was stopped, and one whose stream breaks is lost.
+func TestInterruptedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gens []*scripted
+		for _, code := range []codes.Code{codes.FailedPrecondition, codes.Unavailable} {
+			g := &scripted{}
+			g.run = func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) error {
+				<-g.stopped
+				return status.Error(code, "no")
+			}
+			gens = append(gens, g)
+		}
+		f := begin(t, gens...)
+		defer f.close(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		defer time.AfterFunc(time.Second, func() { cancel(why) }).Stop()
+		_, _, err := f.step(ctx, 0)
+		r := f.set.Records()
+		if !errors.Is(err, why) || r[0].Lost != "" || !strings.HasPrefix(r[1].Lost, "its stream broke") {
+			t.Errorf("error %v, lost %q and %q; want only the second lost, by its stream", err, r[0].Lost, r[1].Lost)
+		}
+	})
+}
