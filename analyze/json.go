@@ -48,6 +48,7 @@ type runJSON struct {
 	Tag       string       `json:"tag" doc:"the database's folder in the run"`
 	Versions  []string     `json:"versions" doc:"what the running members reported, each once"`
 	Members   []memberJSON `json:"members"`
+	Generator []memberJSON `json:"generators,omitempty" doc:"the machines that issued the load; absent if the client did"`
 	Load      results.Load `json:"load" doc:"the load as manifest.json has it"`
 	Steps     []stepJSON   `json:"steps"`
 	Operation []string     `json:"operations" doc:"the operations of the load"`
@@ -128,6 +129,9 @@ func runOf(r *run.Run) runJSON {
 	}
 	for _, m := range record.Members {
 		one.Members = append(one.Members, memberJSON{m.Addr, m.Host})
+	}
+	for _, g := range record.Generators {
+		one.Generator = append(one.Generator, memberJSON{g.Addr, g.Host})
 	}
 	for _, s := range record.Steps {
 		label := ""

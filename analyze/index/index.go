@@ -78,6 +78,8 @@ type report struct {
 		} `json:"tool"`
 		Client  host     `json:"client"`
 		Members []member `json:"members"`
+		// Generators are the machines that issued the load; none if the client did.
+		Generators []member `json:"generators"`
 	} `json:"runs"`
 	Table struct {
 		Columns []struct {
@@ -154,9 +156,9 @@ func read(dir, p string) (Entry, error) {
 		}
 		e.Databases = add(e.Databases, strings.TrimSpace(one.Tag+" "+strings.Join(one.Versions, ", ")))
 		e.Tools = add(e.Tools, one.Tool.Version)
-		e.Placement = e.Placement.with(placementOf(one.Client, one.Members))
+		e.Placement = e.Placement.with(placementOf(one.Client, one.Members, one.Generators))
 		e.Machines = add(e.Machines, one.Client.text())
-		for _, m := range one.Members {
+		for _, m := range slices.Concat(one.Members, one.Generators) {
 			e.Machines = add(e.Machines, m.Host.text())
 		}
 	}

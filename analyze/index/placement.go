@@ -1,5 +1,7 @@
 package index
 
+import "slices"
+
 // Placement is where the client and the members of runs were, as far as the records show:
 // virtual machines of one host are separate.
 type Placement int
@@ -14,13 +16,13 @@ const (
 // with joins the placements of two runs of one report.
 func (p Placement) with(o Placement) Placement { return max(p, o) }
 
-// placementOf is that of one database of one run. Hosts with equal boot ids are one machine.
-func placementOf(client host, members []member) Placement {
+// placementOf is that of one database of one run; generators are part of the client. Hosts with equal boot ids are one machine.
+func placementOf(client host, members, generators []member) Placement {
 	seen, p := map[string]bool{client.BootID: true}, Separate
 	if client.BootID == "" || len(members) == 0 {
 		p = Unknown
 	}
-	for _, m := range members {
+	for _, m := range slices.Concat(members, generators) {
 		switch id := m.Host.BootID; {
 		case id == "":
 			p = p.with(Unknown)

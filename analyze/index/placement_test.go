@@ -21,6 +21,11 @@ func ran(title, date string, runs ...[]string) string {
 	return fmt.Sprintf(`{"title": %q, "valid": true, "headline": {"verdict": "v.", "trust": {"text": "t."}}, "runs": [%s]}`, title, strings.Join(all, ", "))
 }
 
+// generated is a report of a run of which a generator issued the load, by its boot id.
+func generated(title, date, id string) string {
+	return strings.Replace(ran(title, date, []string{"c", "m1", "m2"}), `"members":`, fmt.Sprintf(`"generators": [{"host": {"boot_id": %q}}], "members":`, id), 1)
+}
+
 // Reports of separate machines and of shared ones are in lists of their own, each in the
 // order of time, in the README and on the page.
 func TestPlacements(t *testing.T) {
@@ -34,6 +39,9 @@ func TestPlacements(t *testing.T) {
 		"g/all-aggregated.json": ran("Without a client", "2026-01-07T00:00:00Z", []string{"", "m1", "m2"}),
 		"h/all-aggregated.json": ran("Not recorded, shared", "2026-01-08T00:00:00Z", []string{"", "m1", "m1"}),
 		"i/all-aggregated.json": older,
+		"j/all-aggregated.json": generated("Generator shares", "2026-01-06T00:00:00Z", "m1"),
+		"k/all-aggregated.json": generated("Generator unknown", "2026-01-08T00:00:00Z", ""),
+		"l/all-aggregated.json": generated("Generator apart", "2026-01-05T00:00:00Z", "g1"),
 	})
 	entries, err := Find(dir)
 	if err != nil {
@@ -42,8 +50,8 @@ func TestPlacements(t *testing.T) {
 	if _, err := Write(dir, "Results", entries); err != nil {
 		t.Fatal(err)
 	}
-	order := []string{"Separate machines", "Separate, new", "Separate, old", "One shared machine", "Not recorded, shared", "One of two shares", "Members share", "Client shares",
-		"Machines not known", "Without a client", "A member unknown", "Reads"}
+	order := []string{"Separate machines", "Generator apart", "Separate, new", "Separate, old", "One shared machine", "Not recorded, shared", "Generator shares", "One of two shares", "Members share", "Client shares",
+		"Machines not known", "Generator unknown", "Without a client", "A member unknown", "Reads"}
 	for _, name := range []string{Readme, Page} {
 		rest := text(t, dir, name)
 		for _, want := range order {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ var owner = regexp.MustCompile(`owner="?([\w.-]+)@([\w.-]+)`)
 
 // account lists what was scrubbed and left out, without any of the names.
 func (p *packer) account() string {
-	var b strings.Builder
+	var b strings.Builder // what follows the list of pseudonyms
 	list := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return
@@ -23,14 +24,6 @@ func (p *packer) account() string {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	b.WriteString("The record of one run of dbtester, scrubbed by dbtester submit. Every number is that of the run.\n")
-	var replaced []string
-	for _, k := range kinds() {
-		if n := p.names.count[k.kind]; n > 0 {
-			replaced = append(replaced, fmt.Sprintf("%d x %s: %s", n, k.noun, span(k.kind, n)))
-		}
-	}
-	list("Replaced, equal ones everywhere by the same word (loopback addresses stay):", replaced)
 	gone := []string{"the arguments of the members' commands; the names of programs stay", "the resolved experiment; the name of its file and a hash stay"}
 	if n := len(p.names.secrets); n > 0 {
 		gone = append(gone, fmt.Sprintf("%d x value that looks like a credential or a drawn id: %s", n, removed))
@@ -60,13 +53,43 @@ func (p *packer) account() string {
 	if len(p.invalid) > 0 {
 		b.WriteString("\nThis run is NOT VALID: its numbers must not be used; the marks that say INVALID are why.\n")
 	}
-	return b.String()
+	rest := b.String()
+	b.Reset()
+	b.WriteString("The record of one run of dbtester, scrubbed by dbtester submit. Every number is that of the run.\n")
+	p.names.wrote(rest)
+	list("Replaced, equal ones everywhere by the same word (loopback addresses stay):", p.replaced())
+	return b.String() + rest
 }
 
-// span names the pseudonyms of a kind.
-func span(k kind, n int) string {
-	if n == 1 {
-		return fmt.Sprintf("%s-1", k)
+// replaced lists the pseudonyms that the archive has, by kind.
+func (p *packer) replaced() (lines []string) {
+	written := p.names.pseudonyms()
+	for _, k := range kinds() {
+		var spans []string
+		n, first, last := 0, 0, 0
+		end := func() {
+			switch {
+			case last == 0:
+			case first == last:
+				spans = append(spans, fmt.Sprintf("%s-%d", k.kind, first))
+			default:
+				spans = append(spans, fmt.Sprintf("%s-%d to %s-%d", k.kind, first, k.kind, last))
+			}
+		}
+		for _, one := range written {
+			number, err := strconv.Atoi(strings.TrimPrefix(one.Alias, string(k.kind)+"-"))
+			if err != nil {
+				continue // of another kind
+			}
+			if n++; number != last+1 || last == 0 {
+				end()
+				first = number
+			}
+			last = number
+		}
+		if end(); n > 0 {
+			lines = append(lines, fmt.Sprintf("%d x %s: %s", n, k.noun, strings.Join(spans, ", ")))
+		}
 	}
-	return fmt.Sprintf("%s-1 to %s-%d", k, k, n)
+	return lines
 }

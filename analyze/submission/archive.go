@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"os"
 	"path"
+	"path/filepath"
 	"time"
 )
 
@@ -15,11 +17,13 @@ type archive struct {
 	packed *gzip.Writer
 	files  *tar.Writer
 	folder string
+	// copies is a folder that gets a copy of each file.
+	copies string
 }
 
-func newArchive(w io.Writer, folder string) *archive {
+func newArchive(w io.Writer, folder, copies string) *archive {
 	packed, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // the level is one of gzip's
-	return &archive{packed, tar.NewWriter(packed), folder}
+	return &archive{packed, tar.NewWriter(packed), folder, copies}
 }
 
 // add adds a file below the archive's folder.
@@ -31,8 +35,14 @@ func (a *archive) add(name string, data []byte) error {
 	if err := a.files.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err := a.files.Write(data)
-	return err
+	if _, err := a.files.Write(data); err != nil {
+		return err
+	}
+	to := filepath.Join(a.copies, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
 }
 
 func (a *archive) close() error { return errors.Join(a.files.Close(), a.packed.Close()) }

@@ -21,8 +21,8 @@ func asWord(n *names, s string) string    { return n.word(s) }
 func asText(n *names, s string) string    { return n.text(s) }
 func asHost(n *names, s string) string    { return n.host(s) }
 func asAddress(n *names, s string) string { return n.address(s) }
-func asMachine(n *names, s string) string { return n.of(kindMachine, s) }
-func asNetwork(n *names, s string) string { return n.of(kindNetwork, s) }
+func asMachine(n *names, s string) string { return n.own(kindMachine, s) }
+func asNetwork(n *names, s string) string { return n.own(kindNetwork, s) }
 func asBase(n *names, s string) string    { return n.text(filepath.Base(s)) }
 func asRule(_ *names, s string) string    { return s } // of a driver's own log rules
 
@@ -58,11 +58,11 @@ func asDevice(n *names, s string) string {
 var treatments = fieldsOf(map[string]treatment{
 	"started ended ready load_start load_end start end issue_end from to date time": asTime,
 	"run_id sha256": asHash,
-	"title description text error help note notes exit unavailable jvm prefix os kernel source default":    asText,
-	"mount_options model queue cpu_model value clock_sync time_service":                                    asText,
-	"state database id label tag asked_version built fsync version commit go code kind event command":      asWord,
-	"operation workload key_law arrival backlog read_mode failover law reason unheld compiler key of at":   asWord,
-	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format": asWord,
+	"title description text error help note notes exit unavailable lost jvm prefix os kernel source default":  asText,
+	"mount_options model queue cpu_model value clock_sync time_service":                                       asText,
+	"state database id label tag asked_version built fsync version commit go code kind event command":         asWord,
+	"operation workload key_law arrival backlog read read_mode failover law reason unheld compiler key of at": asWord,
+	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format":    asWord,
 	"files file": asWord,
 	"log_rules.pattern log_rules.value log_rules.event log_rules.unit log_rules.help log_times.pattern log_times.layout": asRule,
 	"client.name host.name other_load.host": asHost,
@@ -223,7 +223,7 @@ func (p *packer) memberFiles(v any) any {
 	out := []any{}
 	for _, file := range list {
 		if name, _ := file.(string); p.rule(filepath.ToSlash(name)).treat != nil {
-			out = append(out, p.names.word(name))
+			out = append(out, p.packedName(filepath.ToSlash(name)))
 		}
 	}
 	return out

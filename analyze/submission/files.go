@@ -59,6 +59,19 @@ func (p *packer) rule(file string) rule {
 	return rule{why: "no record that analyze reads"}
 }
 
+// packedName is the path in the archive of a file: names are replaced in it, except in the
+// part that its rule is found by.
+func (p *packer) packedName(file string) string {
+	if p.rule(file).treat == nil {
+		return p.names.word(file)
+	}
+	dir, name := path.Split(file)
+	if m := numbered.FindStringSubmatch(name); m != nil && m[1] != results.FileServer && m[1] != results.FileDatabase {
+		name = strings.TrimSuffix(name, m[1]) + p.names.word(m[1]) // a log, which a driver has named
+	}
+	return p.names.word(dir) + name
+}
+
 // columns are the treatments of columns by their names; the cells of others are texts.
 var columns = map[string]treatment{
 	"BOOT-ID": asMachine, "NETWORK-NAMESPACE": asNetwork, "DEVICE": asDevice, "DATABASE-ENDPOINT": asAddress,
@@ -66,6 +79,9 @@ var columns = map[string]treatment{
 	"PROGRAM": asWord, "STATE": asWord, "INTERFACE": asWord,
 	"phase": asWord, "operation": asWord, "class": asWord, "kind": asWord, "outcome": asWord,
 }
+
+// closed are columns of which reports know all texts.
+var closed = []string{"phase", "operation", "class", "outcome"}
 
 // table treats a CSV file.
 func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
@@ -100,7 +116,10 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 		}
 		for i, cell := range row {
 			if !plain(cell) {
-				row[i] = p.cell(seen, nameOf(header, i), cell)
+				column := nameOf(header, i)
+				if row[i] = p.cell(seen, column, cell); row[i] != cell && slices.Contains(closed, column) {
+					return nil, fmt.Errorf("the %s %q is also the name of a machine or a user, or is hidden: without it the record could not be read", column, cell)
+				}
 			}
 		}
 		if err := w.Write(row); err != nil {

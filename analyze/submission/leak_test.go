@@ -145,12 +145,19 @@ func TestText(t *testing.T) {
 		"to fe80::1%eth0. And 2001:db8::2":                              "to address-1. And address-2",
 		"16:38:11 at 2026-11-22T16:38:11Z of 1.16.0, v3.7.3":            "16:38:11 at 2026-11-22T16:38:11Z of 1.16.0, v3.7.3",
 		"lookup store-a: http://store-b:80/x store-c:2379":              "lookup host-2: http://host-1:80/x host-3:2379",
-		"store.corp.example.com and store":                              "host-1 and host-1",
+		"depot.corp.example.com and depot":                              "host-1 and host-1",
 		"embed/config.go:956 github.com/hashicorp/consul@v1.16.0":       "embed/config.go:956 github.com/hashicorp/consul@v1.16.0",
 		"at /home/carol/x/y, /proc/1/stat; of carol":                    "at path-1, /proc/1/stat; of user-1",
 		"token=abc and secret: \"xyz\" password=":                       "token=[removed] and secret: \"[removed]\" password=",
 		"http://me:pw12@10.0.0.1/":                                      "http://[removed]@address-1/",
 		"a mail to x.y@acme.org":                                        "a mail to [removed]",
+		"postgres://me:pw12@store-x/a and https://carol@store-y/b":      "postgres://[removed]@host-1/a and https://user-1@host-2/b",
+		"root@db9:22 refused, carol@db9: denied":                        "root@host-1:22 refused, user-1@host-1: denied",
+		"dns:///store-3.acme.internal:2379, passthrough:///store-z:80":  "dns:///host-1:2379, passthrough:///host-2:80",
+		"dns://10.0.0.1/store-z:80 etcd-endpoints://0xc000012340/db9:1": "dns://address-1/host-1:80 etcd-endpoints://0xc000012340/host-2:1",
+		"mix read:50 update:50 delete:10":                               "mix read:50 update:50 delete:10",
+		"copy of db7_backup from db7:2379":                              "copy of host-1_backup from host-1:2379",
+		"host-1 and host-12 are not db7:2379":                           "host-1 and host-12 are not host-2:2379",
 	} {
 		n := newNames()
 		n.text(text) // names are found the first time

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // removed stands in place of what must not be published.
@@ -53,10 +55,18 @@ type names struct {
 	secrets map[string]bool
 	// ordinary are words that no name may replace inside texts.
 	ordinary map[string]bool
+	// hidden are the names that are replaced inside words too, in lower case.
+	hidden map[string]bool
+	// taken are words of the records that look like pseudonyms: they stay, and no name
+	// gets one of them.
+	taken map[string]bool
+	// written are the pseudonyms that the archive has.
+	written map[string]bool
 }
 
 func newNames() *names {
-	n := &names{alias: map[string]string{}, count: map[kind]int{}, secrets: map[string]bool{}, ordinary: map[string]bool{}}
+	n := &names{alias: map[string]string{}, count: map[kind]int{}, secrets: map[string]bool{}, ordinary: map[string]bool{},
+		hidden: map[string]bool{}, taken: map[string]bool{}, written: map[string]bool{}}
 	for _, w := range strings.Fields(ordinaryWords) {
 		n.ordinary[w] = true
 	}
@@ -66,7 +76,78 @@ func newNames() *names {
 // ordinaryWords are names of machines and users that say nothing of whose they are, and
 // words that records have in many places.
 const ordinaryWords = `localhost host server client member node test root admin user local default linux debian ubuntu
-	leader follower agent control data read write step steps clients requests connections etcd zookeeper consul zetcd cetcd`
+	leader follower agent control data read write step steps clients requests connections etcd zookeeper consul zetcd cetcd
+	operation update delete range swap txn create lock acquire release watch put get phase measure warm-up cool-down warm cool up down
+	class cancelled timeout time-out time out oneshot read-oneshot unavailable connection lost change throttled space exceeded conflict not found too large wrong value denied other unrecorded unknown
+	state running complete interrupted failed pass fail stalled void store full search again hold last
+	kind event start ready load end stop guard cleanup preloaded profiles cut died child reconnected stopped generator generators compact defragment
+	take snapshot memory limit counts unsent keys counted shared durable saturated late rate sustained queueing outcomes without nothing measured expected
+	clock secured servers uploaded profiled insecure left steady capacity drift upkeep gap self-check self check valid invalid
+	intervals progress members latency latencies total errors events disk system metrics database logs log report manifest json jsonl csv hlog distribution
+	summary percentile all timeseries throughput by number key interpolated run
+	domain address machine netns path word removed embedded inf nan infinity true false null`
+
+// hide makes a word one that is replaced wherever it stands, inside other words too. One
+// that would be found in the words of every record, or in numbers, is an error.
+func (n *names) hide(word string) error {
+	key := strings.ToLower(strings.TrimSpace(word))
+	switch {
+	case len(key) < 3:
+		return fmt.Errorf("%w: %q has fewer than three characters, which stand inside other words", ErrHide, word)
+	case !strings.ContainsFunc(key, unicode.IsLetter) || plain(key):
+		return fmt.Errorf("%w: %q is a number, and numbers of a record stay as they are", ErrHide, word)
+	case isPseudonym(key):
+		return fmt.Errorf("%w: %q looks like a pseudonym already", ErrHide, word)
+	}
+	for ordinary := range n.ordinary {
+		if strings.Contains(ordinary, key) {
+			return fmt.Errorf("%w: %q is, or is a part of, a word that every record has, and without it the record could not be read", ErrHide, word)
+		}
+	}
+	n.hidden[key] = true
+	n.of(kindWord, word)
+	return nil
+}
+
+// note finds the words of a text of the records that look like pseudonyms.
+func (n *names) note(s string) {
+	for _, word := range pseudonymForm.FindAllString(s, -1) {
+		n.taken[word] = true
+	}
+}
+
+// pseudonymForm matches what pseudonyms look like.
+var pseudonymForm = regexp.MustCompile(`\b(?:host|domain|address|machine|netns|user|path|word)-[0-9]+\b`)
+
+// wrote finds the pseudonyms in a text of the archive.
+func (n *names) wrote(s string) {
+	for _, p := range n.pairs {
+		for from := 0; !n.written[p.Alias]; {
+			at := strings.Index(s[from:], p.Alias)
+			if at < 0 {
+				break
+			}
+			from += at + len(p.Alias)
+			n.written[p.Alias] = from == len(s) || s[from] < '0' || s[from] > '9'
+		}
+	}
+}
+
+// pseudonyms are those that the archive has, in the order of their numbers.
+func (n *names) pseudonyms() (list []Pseudonym) {
+	for _, p := range n.pairs {
+		if n.written[p.Alias] {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// own is of for a name that stands alone in the records.
+func (n *names) own(k kind, name string) string {
+	n.note(name)
+	return n.of(k, name)
+}
 
 // of returns the pseudonym of a name. An empty name has none.
 func (n *names) of(k kind, name string) string {
@@ -77,8 +158,11 @@ func (n *names) of(k kind, name string) string {
 	if alias, known := n.alias[strings.ToLower(name)]; known {
 		return alias
 	}
-	n.count[k]++
-	alias := fmt.Sprintf("%s-%d", k, n.count[k])
+	alias := ""
+	for alias == "" || n.taken[alias] {
+		n.count[k]++
+		alias = fmt.Sprintf("%s-%d", k, n.count[k])
+	}
 	n.add(name, alias)
 	n.pairs = append(n.pairs, Pseudonym{name, alias})
 	return alias
@@ -91,7 +175,7 @@ func (n *names) add(name, alias string) {
 		return
 	}
 	n.alias[key] = alias
-	if n.findable(key) {
+	if n.hidden[key] || n.findable(key) {
 		n.inText = append(n.inText, key)
 		slices.SortFunc(n.inText, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 	}
@@ -133,9 +217,9 @@ func isPseudonym(word string) bool {
 func (n *names) replace(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		name := ""
-		if i == 0 || !wordByte(s[i-1]) {
-			name = n.at(s[i:])
+		name, start := "", i == 0 || !wordByte(s[i-1])
+		if start || len(n.hidden) > 0 {
+			name = n.at(s[i:], start)
 		}
 		if name == "" {
 			b.WriteByte(s[i])
@@ -148,10 +232,14 @@ func (n *names) replace(s string) string {
 	return b.String()
 }
 
-// at returns the longest name that a text begins with, "" if it begins with none.
-func (n *names) at(s string) string {
+// at returns the longest name that a text begins with, "" if it begins with none; start
+// is whether a word begins there.
+func (n *names) at(s string, start bool) string {
 	for _, name := range n.inText {
-		if len(s) >= len(name) && strings.EqualFold(s[:len(name)], name) && (len(s) == len(name) || !wordByte(s[len(name)])) {
+		if len(s) < len(name) || !strings.EqualFold(s[:len(name)], name) {
+			continue
+		}
+		if n.hidden[name] || start && (len(s) == len(name) || !wordByte(s[len(name)])) {
 			return name
 		}
 	}
@@ -159,7 +247,7 @@ func (n *names) at(s string) string {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // host returns the pseudonym of a host name. The name without its domain, and its domains,
@@ -170,6 +258,9 @@ func (n *names) host(name string) string {
 	}
 	if strings.EqualFold(name, "localhost") {
 		return name
+	}
+	if isPseudonym(name) {
+		n.taken[name] = true
 	}
 	alias := n.of(kindHost, name)
 	short, domain, dotted := strings.Cut(name, ".")
@@ -216,4 +307,7 @@ func (n *names) address(s string) string {
 }
 
 // word returns a word of the records, in which names are replaced.
-func (n *names) word(s string) string { return n.replace(s) }
+func (n *names) word(s string) string {
+	n.note(s)
+	return n.replace(s)
+}

@@ -39,10 +39,14 @@ type Options struct {
 	// after the run if empty, in the working directory.
 	To string
 	// Hosts and Users are further names that may be in texts, such as those of the machine
-	// that packs. Hide are words that the caller wants to be replaced, in any case of
-	// letters.
+	// that packs; they change nothing if they are not. Hide are words that the caller wants
+	// to be replaced, in any case of letters, inside other words too. One that is shorter
+	// than three bytes, a number or a word of every record is an [ErrHide].
 	Hosts, Users, Hide []string
 }
+
+// ErrHide is the error of a word that cannot be hidden.
+var ErrHide = errors.New("cannot be hidden")
 
 // Pseudonym is a name of the records and what stands for it in the archive.
 type Pseudonym struct{ Name, Alias string }
@@ -81,21 +85,11 @@ func Pack(o Options) (*Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{checked: run, names: newNames(), unknown: map[string]bool{}, lostLines: map[string]bool{}, leftOut: map[string]string{}}
-	for _, word := range o.Hide {
-		p.names.of(kindWord, word)
-	}
-	for _, host := range o.Hosts {
-		p.names.host(host)
-	}
-	for _, user := range o.Users {
-		p.names.of(kindUser, user)
-	}
-	if err := p.files(nil); err != nil { // to find the names
+	p := &packer{checked: run}
+	if err := p.find(o); err != nil {
 		return nil, err
 	}
-	p.account() // has texts, too
-	packed := &Packed{File: o.To, Folder: p.folderName(), Pseudonyms: p.names.pairs, Invalid: p.invalid}
+	packed := &Packed{File: o.To, Folder: p.folderName(), Invalid: p.invalid}
 	if packed.File == "" {
 		packed.File = packed.Folder + ".tar.gz"
 	}
@@ -103,17 +97,75 @@ func Pack(o Options) (*Packed, error) {
 		return nil, fmt.Errorf("write archive %s: %w: remove it, or name another file", packed.File, fs.ErrExist)
 	}
 	err = wholefile.Write(packed.File, func(w io.Writer) error {
-		a := newArchive(w, packed.Folder)
+		copies, err := os.MkdirTemp("", "dbtester-submit-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(copies)
+		a := newArchive(w, packed.Folder, copies)
 		if err := p.files(a); err != nil {
 			return err
 		}
 		packed.Account = p.account()
-		return errors.Join(a.add(FileAccount, []byte(packed.Account)), a.close())
+		if err := errors.Join(a.add(FileAccount, []byte(packed.Account)), a.close()); err != nil {
+			return err
+		}
+		return p.agrees(copies)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write archive: %w", err)
 	}
+	packed.Pseudonyms = p.names.pseudonyms()
 	return packed, nil
+}
+
+// find finds all names. Those of the options are numbered after those of the records, so
+// that the machine that packs changes nothing in the archive unless the records name it.
+func (p *packer) find(o Options) error {
+	taken := map[string]bool{}
+	for again := true; again; { // a second time if the records have words like pseudonyms
+		p.names = newNames()
+		maps.Copy(p.names.taken, taken)
+		for _, d := range p.manifest.Databases {
+			for _, r := range d.LogRules {
+				for _, word := range strings.Fields(r.Event) {
+					p.names.ordinary[strings.ToLower(word)] = true
+				}
+			}
+		}
+		for _, word := range o.Hide {
+			if err := p.names.hide(word); err != nil {
+				return err
+			}
+		}
+		if err := p.files(nil); err != nil {
+			return err
+		}
+		p.account() // has texts, too
+		again = len(p.names.taken) > len(taken)
+		taken = p.names.taken
+	}
+	for _, host := range o.Hosts {
+		p.names.host(host)
+	}
+	for _, user := range o.Users {
+		p.names.of(kindUser, user)
+	}
+	clear(p.names.written)
+	return nil
+}
+
+// agrees reads what was packed as a report does. It is an error if that is no longer a
+// record that may be published, or has lost a mark.
+func (p *packer) agrees(dir string) error {
+	again, err := check(dir)
+	if err != nil {
+		return fmt.Errorf("a name that was replaced is also a word of the record, which contradicts itself without it: %w", err)
+	}
+	if len(again.invalid) != len(p.invalid) {
+		return fmt.Errorf("a name that was replaced is also a word of the record: of its %d marks that make it invalid it kept %d", len(p.invalid), len(again.invalid))
+	}
+	return nil
 }
 
 // folderName is the name of the folder in the archive: the id of the run is drawn and names
@@ -134,7 +186,7 @@ func (p *packer) files(a *archive) error {
 	if err != nil {
 		return err
 	}
-	if err := a.add(results.FileManifest, manifest); err != nil {
+	if err := p.add(a, results.FileManifest, manifest); err != nil {
 		return err
 	}
 	tags := map[string]*results.DatabaseRun{}
@@ -180,6 +232,12 @@ func (p *packer) learnHosts() {
 			}
 			p.names.address(m.Addr)
 		}
+		for _, g := range d.Generators {
+			if g.Host != nil {
+				p.names.host(g.Host.Name)
+			}
+			p.names.address(g.Addr)
+		}
 	}
 }
 
@@ -204,7 +262,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	}
 	slices.Sort(files)
 	for _, file := range files {
-		path := tag + "/" + p.names.word(file)
+		path := tag + "/" + p.packedName(file)
 		r := p.rule(file)
 		if r.treat == nil {
 			p.leftOut[path] = r.why
@@ -222,11 +280,21 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		if filepath.Ext(file) == ".log" {
 			p.reduced = append(p.reduced, fmt.Sprintf("%s: %d of %d lines", path, strings.Count(string(treated), "\n"), strings.Count(string(data), "\n")))
 		}
-		if err := a.add(path, treated); err != nil {
+		if err := p.add(a, path, treated); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// add adds a file to an archive, which may be nil.
+func (p *packer) add(a *archive, path string, data []byte) error {
+	if a == nil {
+		return nil
+	}
+	p.names.wrote(path)
+	p.names.wrote(string(data))
+	return a.add(path, data)
 }
 
 // learnLog looks for names in a log of ours that is left out: it has the user and the

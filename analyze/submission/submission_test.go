@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,14 +191,21 @@ func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	run := published(t, "quickstart")
 	var first []byte
-	for range 2 {
-		packed, again := pack(t, Options{Run: run})
+	// The names of the machine that packs change nothing if the records do not have them.
+	for _, o := range []Options{{Run: run}, {Run: run, Hosts: []string{"build-7.ci.example.net"}, Users: []string{"somebody"}}} {
+		packed, again := pack(t, o)
+		if len(packed.Pseudonyms) == 0 || packed.Pseudonyms[0] != (Pseudonym{"vm", "host-1"}) || slices.ContainsFunc(packed.Pseudonyms, func(p Pseudonym) bool { return p.Name == "somebody" }) {
+			t.Errorf("the record's own names come first, and no other: %v", packed.Pseudonyms)
+		}
 		data, err := os.ReadFile(packed.File)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first != nil && !bytes.Equal(first, data) {
 			t.Error("the second archive has other bytes")
+		}
+		if first != nil {
+			break
 		}
 		first = data
 		twice, third := pack(t, Options{Run: again})

@@ -42,6 +42,7 @@ func (n *names) text(s string) string {
 	if plain(s) {
 		return s
 	}
+	n.note(s)
 	for _, form := range secretForms {
 		s = n.cut(form, s)
 	}
@@ -51,6 +52,11 @@ func (n *names) text(s string) string {
 		}
 		return match
 	})
+	for _, match := range userAt.FindAllStringSubmatch(s, -1) {
+		if !notHost.MatchString(match[2]) && !n.ordinary[strings.ToLower(match[1])] {
+			n.of(kindUser, match[1])
+		}
+	}
 	s = n.replace(s)
 	s = n.hostsIn(s)
 	s = n.addressesIn(s)
@@ -91,7 +97,9 @@ func (n *names) cut(form *regexp.Regexp, s string) string {
 
 // The forms of host names that no record names otherwise. The second group is the host.
 var hostForms = []*regexp.Regexp{
-	regexp.MustCompile(`(://)([A-Za-z0-9][A-Za-z0-9.-]*)`),
+	regexp.MustCompile(`(://(?:[^/\s@]*@)?)([A-Za-z0-9][A-Za-z0-9.-]*)`),
+	regexp.MustCompile(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // targets of gRPC
+	regexp.MustCompile(`((?:^|[^\w.:@/-])[\w.+-]+@)([A-Za-z][\w-]*(?:\.[\w-]+)*)`),
 	regexp.MustCompile(`(\blookup )([A-Za-z0-9][\w.-]*\w)`),
 	regexp.MustCompile(`(^|[^\w.:@/-])([A-Za-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`),
 	regexp.MustCompile(`(^|[^\w.@/-])((?:[A-Za-z0-9][A-Za-z0-9-]*\.)+(?:com|net|org|io|dev|cloud|internal|intern|local|localdomain|lan|corp|home|intra|private|example|test|de|uk|eu|us|fr|nl|jp|cn|ru|in|br|au|ch))\b`),
@@ -108,6 +116,12 @@ func public(host string) bool {
 // fileName matches names with a place behind them, such as config.go:956.
 var fileName = regexp.MustCompile(`\.(?:go|java|csv|log|json|jsonl|yaml|yml|sh|hlog|md|c|s)$`)
 
+// userAt matches a user at a host.
+var userAt = regexp.MustCompile(`(?:^|://|[^\w.:@/-])([A-Za-z_][\w.+-]*)@([A-Za-z0-9][\w.-]*)`)
+
+// notHost matches versions, such as behind NAME@, and addresses of memory.
+var notHost = regexp.MustCompile(`^(?:v?[0-9]+(?:\.[0-9].*)?|0x[0-9a-f]+|latest)$`)
+
 // hostsIn replaces hosts by their place in a text.
 func (n *names) hostsIn(s string) string {
 	for _, form := range hostForms {
@@ -115,7 +129,7 @@ func (n *names) hostsIn(s string) string {
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
 			host := s[at[4]:at[5]]
-			if n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || fileName.MatchString(host) || strings.Trim(host, "0123456789.") == "" {
+			if n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost.MatchString(host) || fileName.MatchString(host) || strings.Trim(host, "0123456789.") == "" {
 				continue
 			}
 			b.WriteString(s[done:at[4]])

@@ -35,7 +35,7 @@ is not valid is packed with its marks: exit code 3.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runSubmit(f, args[0]) },
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "archive to write, which must not exist (default: run-ID.tar.gz in the current folder)")
-	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace wherever it stands, such as the name of a project; repeatable")
+	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace wherever it stands, such as the name of a project: at least three characters, no number and no word of every record; repeatable")
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func (a *app) runSubmit(f submitFlags, run string) error {
 		o.Users = append(o.Users, me.Username)
 	}
 	packed, err := submission.Pack(o)
-	if errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, submission.ErrHide) {
 		return usageError{err}
 	}
 	if err != nil {

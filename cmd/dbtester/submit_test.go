@@ -117,6 +117,9 @@ func TestSubmitExits(t *testing.T) {
 	if code, _, errs := program(t, "submit", run, "--to", to); code != exitUsage || !strings.Contains(errs, to) || !strings.Contains(errs, "file already exists") {
 		t.Errorf("an existing file: exit code %d, %s", code, errs)
 	}
+	if code, _, errs := program(t, "submit", run, "--hide", "Update", "--to", filepath.Join(dir, "d.tar.gz")); code != exitUsage || !strings.Contains(errs, "a word that every record has") {
+		t.Errorf("a word that cannot be hidden: exit code %d, %s", code, errs)
+	}
 	if code, _, errs := program(t, "submit", killed, "--to", filepath.Join(dir, "b.tar.gz")); code != exitInvalid || !strings.Contains(errs, "recorded, but not valid") {
 		t.Errorf("a run that is not valid: exit code %d, %s", code, errs)
 	}
