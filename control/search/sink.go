@@ -102,8 +102,9 @@ func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 
 // measured is what the requests that were due in a window did.
 type measured struct {
-	// within and over kept the limit, or were answered later.
-	due, within, over, failed, declined, shed, unsent, late int64
+	// within and over kept the limit, or were answered later; slow were answered later
+	// than that counted from when they were sent.
+	due, within, over, slow, failed, declined, shed, unsent, late int64
 	// stopped is how long the client's process did not run, in ns.
 	stopped int64
 	full    bool
@@ -135,7 +136,11 @@ func (t *tally) add(s load.Second) {
 	}
 	for _, l := range slices.Concat(s.Latencies, s.Failures) {
 		ok, declined := l.Series.Outcome == results.OK, l.Series.Outcome == results.Declined
-		if l.Series.Phase != results.PhaseMeasure || l.Series.Timing != results.TimingResponse || !ok && !declined {
+		if l.Series.Phase != results.PhaseMeasure || !ok && !declined {
+			continue
+		}
+		if l.Series.Timing == results.TimingService {
+			t.slow += l.Histogram.TotalCount() - histogram.AtMost(l.Histogram, t.limit)
 			continue
 		}
 		if declined {
@@ -150,7 +155,7 @@ func (t *tally) add(s load.Second) {
 	}
 	// The client's requests may be those that missed the limit. Too few clients excuse none
 	// here: their window is void whenever it ends.
-	if t.budget >= 0 && t.over+t.lost()-t.excused(false, t.limit) > t.budget {
+	if t.budget >= 0 && t.over+t.lost()-t.belated(false, t.limit) > t.budget {
 		t.budget = -1
 		t.decided()
 	}
@@ -162,21 +167,34 @@ func (t *tally) end() measured { return t.measured }
 // lost are the requests without an answer.
 func (m *measured) lost() int64 { return m.failed - m.declined + m.shed + m.unsent }
 
-// excused are the requests that may have missed the limit by the client's fault: late ones,
-// and those shed where the clients are too few for the rate, or where the client's process
-// stood still for longer than the limit in ns.
-func (m *measured) excused(few bool, limit int64) int64 {
+// delayed are the requests that the client delayed: late ones, and those shed where the
+// clients are too few for the rate, or where the client's process stood still for longer
+// than the limit in ns.
+func (m *measured) delayed(few bool, limit int64) int64 {
 	if few || m.stopped > limit {
 		return m.late + m.shed
 	}
 	return m.late
 }
 
+// belated are the delayed requests that missed the limit by the client's fault. Where the
+// client stood still or has too few clients, any of them may have. Otherwise they are at
+// most those that are within the limit counted from when they were sent: late by two
+// milliseconds and answered after ten times the limit is slow.
+func (m *measured) belated(few bool, limit int64) int64 {
+	delayed := m.delayed(few, limit)
+	if few || m.stopped > limit {
+		return delayed
+	}
+	return min(delayed, max(m.over-m.slow, 0))
+}
+
 // window is what the state machine judges.
 func (m *measured) window(rate float64, clients int, limit time.Duration, res load.StepResult) capacity.Window {
+	few := float64(clients) < rate*limit.Seconds()
 	w := capacity.Window{
 		Rate: rate, Offered: m.due, Over: m.due - m.within, Failed: m.lost(), StoreFull: m.full,
-		Late: m.excused(float64(clients) < rate*limit.Seconds(), int64(limit)),
+		Late: m.delayed(few, int64(limit)), Belated: m.belated(few, int64(limit)),
 	}
 	if g := res.LargestGap; g != nil {
 		w.Pause = max(0, g.Length()-time.Duration(float64(time.Second)/rate)-time.Duration(m.stopped))

@@ -162,7 +162,7 @@ func TestEnds(t *testing.T) {
 		return func(p Probe) Window {
 			w := Window{Rate: p.Rate, Offered: 1000}
 			if p.Rate > rate {
-				w.Over, w.Late = 500, 500
+				w.Over, w.Late, w.Belated = 500, 500, 500
 			}
 			return w
 		}
@@ -212,7 +212,7 @@ func TestVoid(t *testing.T) {
 	s, probes := run(t, Defaults(), func(p Probe) Window {
 		w := sharp(5000)(p)
 		if n++; n%3 != 0 {
-			w.Over, w.Late = 19, 11 // of 1000, where 1 % may be
+			w.Over, w.Late, w.Belated = 19, 11, 11 // of 1000, where 1 % may be
 		}
 		return w
 	})
@@ -233,13 +233,15 @@ func TestLate(t *testing.T) {
 		w    Window
 		want Outcome
 	}{
-		{Window{Offered: 1000, Over: 10, Late: 1000}, Pass},
-		{Window{Offered: 1000, Over: 11, Late: 10}, Fail},
-		{Window{Offered: 1000, Over: 21, Late: 11}, Void},
-		{Window{Offered: 1000, Over: 22, Late: 11}, Fail},
-		{Window{Offered: 1000, Over: 22, Late: 11, Pause: time.Second}, Stalled},
-		{Window{Offered: 1000, Over: 12, Failed: 12, Late: 11}, Void},
-		{Window{Offered: 1000, Over: 13, Failed: 13, Late: 11}, Fail},
+		{Window{Offered: 1000, Over: 10, Late: 1000, Belated: 1000}, Pass},
+		{Window{Offered: 1000, Over: 11, Late: 10, Belated: 10}, Fail},
+		{Window{Offered: 1000, Over: 21, Late: 11, Belated: 11}, Void},
+		{Window{Offered: 1000, Over: 21, Late: 1000, Belated: 11}, Void},
+		{Window{Offered: 1000, Over: 21, Late: 1000, Belated: 10}, Fail},
+		{Window{Offered: 1000, Over: 22, Late: 11, Belated: 11}, Fail},
+		{Window{Offered: 1000, Over: 22, Late: 11, Belated: 11, Pause: time.Second}, Stalled},
+		{Window{Offered: 1000, Over: 12, Failed: 12, Late: 11, Belated: 11}, Void},
+		{Window{Offered: 1000, Over: 13, Failed: 13, Late: 11, Belated: 11}, Fail},
 		{Window{}, Void},
 	} {
 		if got := Defaults().Judge(tt.w); got != tt.want {
@@ -277,7 +279,7 @@ func TestHold(t *testing.T) {
 // remains.
 func TestHoldEnds(t *testing.T) {
 	for want, spoil := range map[Reason]func(*Window){
-		ClientLimited: func(w *Window) { w.Over, w.Late = w.Offered, w.Offered }, StoreFull: func(w *Window) { w.StoreFull = true },
+		ClientLimited: func(w *Window) { w.Over, w.Late, w.Belated = w.Offered, w.Offered, w.Offered }, StoreFull: func(w *Window) { w.StoreFull = true },
 	} {
 		for _, failed := range []int{0, 2} {
 			held := 0

@@ -71,9 +71,12 @@ type Window struct {
 	// Offered were due in the window. Over are those of them that were not answered
 	// within the limit: answered later, failed, not answered, or not sent.
 	Offered, Over int64
-	// Failed were answered with an error, not answered, or not sent; Late were sent late
-	// by the client's fault.
-	Failed, Late int64
+	// Failed were answered with an error, not answered, or not sent.
+	Failed int64
+	// Late were sent late, or not at all, by the client's fault. Belated are those of them
+	// that are in Over only because of that: counted from when they were sent, they were
+	// answered within the limit.
+	Late, Belated int64
 	// Pause is the longest time in which requests waited and none was answered.
 	Pause time.Duration
 	// StoreFull is set if the database ran out of space.
@@ -112,7 +115,7 @@ func (o Options) Judge(w Window) Outcome {
 		return Void
 	case o.keeps(w, 0):
 		return Pass
-	case float64(w.Late) > o.Late*offered && o.keeps(w, w.Late):
+	case float64(w.Late) > o.Late*offered && o.keeps(w, w.Belated):
 		return Void
 	case w.Pause > o.Limit:
 		return Stalled
