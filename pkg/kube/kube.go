@@ -147,6 +147,9 @@ func (r renderer) heading(e *config.Experiment) string {
 			line("  %s", command)
 		}
 	}
+	if len(r.optional) > 0 {
+		line("The Secret %s may have more: %s.", nameEnvironment, strings.Join(r.optional, ", "))
+	}
 	if r.Insecure {
 		line("Agents let in anyone who reaches them (--insecure).")
 	}

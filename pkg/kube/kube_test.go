@@ -165,11 +165,15 @@ func TestRefused(t *testing.T) {
 		{func(o *kube.Options) { o.Image = "a b" }, `image must be the name of an image, got "a b"`},
 		{func(o *kube.Options) { o.PullPolicy = "often" }, `pull policy must be Always, IfNotPresent or Never, got "often"`},
 		{func(o *kube.Options) { o.StorageClass = "A" }, `storage class must be a name of DNS, got "A"`},
-		{func(o *kube.Options) { o.Disk = "20 GB" }, `disk must be a quantity such as 2, 500m or 4Gi, got "20 GB"`},
-		{func(o *kube.Options) { o.Agent.CPUs = "0" }, `processors of agents must be a quantity such as 2, 500m or 4Gi, got "0"`},
+		{func(o *kube.Options) { o.Disk = "20 GB" }, `disk must be a size such as 512Mi or 4Gi, got "20 GB"`},
+		{func(o *kube.Options) { o.Disk = "0.0Gi" }, `disk must be a size such as 512Mi or 4Gi, got "0.0Gi"`},
+		{func(o *kube.Options) { o.Agent.CPUs = "0" }, `processors of agents must be a number such as 2, 0.5 or 500m, got "0"`},
+		{func(o *kube.Options) { o.Agent.CPUs = "0.00" }, `processors of agents must be a number such as 2, 0.5 or 500m, got "0.00"`},
+		{func(o *kube.Options) { o.Control.CPUs = "2Gi" }, `processors of control must be a number such as 2, 0.5 or 500m, got "2Gi"`},
+		{func(o *kube.Options) { o.Control.Memory = "500m" }, `memory of control must be a size such as 512Mi or 4Gi, got "500m"`},
 		{func(o *kube.Options) { o.AgentFlags = []string{"insecure"} }, `a flag of agents must be --NAME or --NAME=VALUE without $(, got "insecure"`},
 		{func(o *kube.Options) { o.ResultsSize = "" }, "results would be lost: give them a claim, or upload them"},
-		{func(o *kube.Options) { o.ResultsSize = "much" }, `size of the results must be a quantity such as 10Gi, got "much"`},
+		{func(o *kube.Options) { o.ResultsSize = "much" }, `size of the results must be a size such as 10Gi, got "much"`},
 		{func(o *kube.Options) { o.Privileged = false }, "resources of etcd make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them"},
 	} {
 		o := usual()
@@ -218,8 +222,9 @@ func TestNeeds(t *testing.T) {
 	const begin = "title: x\nhosts: [a]\ndatabases: {etcd: }\n"
 	for _, test := range []struct{ name, more, want string }{
 		{"sizes", "load: {requests: 10, value_sizes: {law: histogram, file: " + sizes + "}}\n", "sizes.csv=" + sizes + "\n"},
-		{"S3", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs'}\n", "environment --from-literal=AWS_ACCESS_KEY_ID=... --from-literal=AWS_REGION=... --from-literal=AWS_SECRET_ACCESS_KEY=...\n"},
-		{"S3 with a file", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs', key_file: key}\n", "files --from-file=key=key\n#   kubectl -n bench create secret generic environment --from-literal=AWS_REGION=...\n"},
+		{"S3", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs'}\n", "environment --from-literal=AWS_ACCESS_KEY_ID=... --from-literal=AWS_REGION=... --from-literal=AWS_SECRET_ACCESS_KEY=...\n# The Secret environment may have more: AWS_ENDPOINT_URL, AWS_SESSION_TOKEN.\n"},
+		{"S3 with a file", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs', key_file: key}\n", "files --from-file=key=key\n#   kubectl -n bench create secret generic environment --from-literal=AWS_REGION=...\n# The Secret environment may have more: AWS_ENDPOINT_URL.\n"},
+		{"another server of S3's protocol", "load: {requests: 10}\nsteps: {upload: true}\nupload: {url: 's3://bucket/runs', key_file: key}\n", "- name: AWS_ENDPOINT_URL\n          valueFrom:\n            secretKeyRef:\n              name: environment\n              key: AWS_ENDPOINT_URL\n              optional: true\n"},
 	} {
 		_, e, file := inPods(t, "x.yaml", []byte(begin+test.more))
 		out, err := kube.Render(e, file, usual())

@@ -14,6 +14,7 @@ import (
 type needs struct {
 	files     []needed // in the order of their paths
 	variables []string // of control's environment, sorted
+	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 }
 
@@ -59,9 +60,11 @@ func needsOf(e *config.Experiment) (needs, error) {
 		add(e.Upload.KeyFile)
 		if strings.HasPrefix(e.Upload.URL, "s3://") {
 			variable("AWS_REGION")
+			n.optional = append(n.optional, "AWS_ENDPOINT_URL")
 			if e.Upload.KeyFile == "" {
 				variable("AWS_ACCESS_KEY_ID")
 				variable("AWS_SECRET_ACCESS_KEY")
+				n.optional = append(n.optional, "AWS_SESSION_TOKEN")
 			}
 		}
 	}
@@ -79,6 +82,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 	}
 	slices.SortFunc(n.files, func(a, b needed) int { return strings.Compare(a.path, b.path) })
 	slices.Sort(n.variables)
+	n.optional = slices.DeleteFunc(n.optional, func(name string) bool { return slices.Contains(n.variables, name) })
 	return n, nil
 }
 

@@ -157,8 +157,9 @@ type valueSource struct {
 }
 
 type keyRef struct {
-	Name string `yaml:"name"`
-	Key  string `yaml:"key"`
+	Name     string `yaml:"name"`
+	Key      string `yaml:"key"`
+	Optional bool   `yaml:"optional,omitempty"`
 }
 
 type containerPort struct {

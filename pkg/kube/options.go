@@ -43,7 +43,11 @@ type Share struct{ CPUs, Memory string }
 var (
 	nameLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	className = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	quantity  = regexp.MustCompile(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(m|k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	// Of quantities there are two kinds: the API server takes 2Gi processors, and memory of
+	// 500m, which is half a byte.
+	cpusForm  = regexp.MustCompile(`^([1-9][0-9]*m?|[0-9]+\.[0-9]{1,3})$`)
+	bytesForm = regexp.MustCompile(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	isZero    = regexp.MustCompile(`^[0.]+[A-Za-z]*$`)
 	imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 )
 
@@ -63,12 +67,14 @@ func (o Options) check(e *config.Experiment) error {
 	if o.StorageClass != "" && !className.MatchString(o.StorageClass) {
 		wrong("storage class must be a name of DNS, got %q", o.StorageClass)
 	}
-	for _, q := range []struct{ what, is string }{
-		{"disk", o.Disk}, {"processors of agents", o.Agent.CPUs}, {"memory of agents", o.Agent.Memory},
-		{"processors of control", o.Control.CPUs}, {"memory of control", o.Control.Memory},
-	} {
-		if !quantity.MatchString(q.is) {
-			wrong("%s must be a quantity such as 2, 500m or 4Gi, got %q", q.what, q.is)
+	for _, q := range []struct{ what, is string }{{"agents", o.Agent.CPUs}, {"control", o.Control.CPUs}} {
+		if !cpusForm.MatchString(q.is) || isZero.MatchString(q.is) {
+			wrong("processors of %s must be a number such as 2, 0.5 or 500m, got %q", q.what, q.is)
+		}
+	}
+	for _, q := range []struct{ what, is string }{{"disk", o.Disk}, {"memory of agents", o.Agent.Memory}, {"memory of control", o.Control.Memory}} {
+		if !isBytes(q.is) {
+			wrong("%s must be a size such as 512Mi or 4Gi, got %q", q.what, q.is)
 		}
 	}
 	for _, flag := range o.AgentFlags {
@@ -79,8 +85,8 @@ func (o Options) check(e *config.Experiment) error {
 	switch {
 	case o.ResultsSize == "" && !uploads(e):
 		wrong("results would be lost: give them a claim, or upload them")
-	case o.ResultsSize != "" && !quantity.MatchString(o.ResultsSize):
-		wrong("size of the results must be a quantity such as 10Gi, got %q", o.ResultsSize)
+	case o.ResultsSize != "" && !isBytes(o.ResultsSize):
+		wrong("size of the results must be a size such as 10Gi, got %q", o.ResultsSize)
 	}
 	if limited := limits(e); len(limited) > 0 && !o.Privileged {
 		wrong("resources of %s make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them", strings.Join(limited, ", "))
@@ -90,6 +96,9 @@ func (o Options) check(e *config.Experiment) error {
 	}
 	return errors.Join(errs...)
 }
+
+// isBytes reports whether a text is a size above 0.
+func isBytes(s string) bool { return bytesForm.MatchString(s) && !isZero.MatchString(s) }
 
 // uploads reports whether the results of every database leave control's pod by an upload.
 func uploads(e *config.Experiment) bool {

@@ -77,6 +77,9 @@ func (r renderer) client(c *container, volumes *[]volume) {
 	for _, name := range r.variables {
 		c.Env = append(c.Env, variable{Name: name, ValueFrom: &valueSource{keyRef{Name: nameEnvironment, Key: name}}})
 	}
+	for _, name := range r.optional {
+		c.Env = append(c.Env, variable{Name: name, ValueFrom: &valueSource{keyRef{Name: nameEnvironment, Key: name, Optional: true}}})
+	}
 	sources := []projected{{ConfigMap: &itemsOf{Name: nameExperiment}}}
 	if items := r.relative(); len(items) > 0 {
 		sources = append(sources, projected{Secret: &itemsOf{Name: nameFiles, Items: items}})
