@@ -84,7 +84,7 @@ func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 			return nil, errors.New("--budget plans the pairs: give it, or --pairs and --until")
 		}
 		if f.budget <= 0 {
-			return nil, fmt.Errorf("budget must be positive, got %v", f.budget)
+			return nil, fmt.Errorf("--budget must be positive, got %v", f.budget)
 		}
 	}
 	begun := time.Now()

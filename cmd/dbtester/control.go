@@ -124,7 +124,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	}
 	if f.requests > 0 {
 		if err := e.SetRequests(f.requests); err != nil {
-			return usageError{err}
+			return usageError{fmt.Errorf("--requests %d: %w", f.requests, err)}
 		}
 	}
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {

@@ -38,7 +38,10 @@ func capacitySection() section[workload.Capacity] {
 		return capacityKey[workload.Percent]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: percentKind(), At: at}.Field()
 	}
 	return section[workload.Capacity]{Fields: []field[workload.Capacity]{
-		length("latency", "20ms", "the limit, from when a request was due", func(c *workload.Capacity) *time.Duration { return &c.Latency }),
+		capacityKey[time.Duration]{
+			Row:  row{Name: "latency", Preset: "20ms", Meaning: "the limit, from when a request was due"},
+			Kind: yamlfile.ShortDurationKind(), At: func(c *workload.Capacity) *time.Duration { return &c.Latency },
+		}.Field(),
 		capacityKey[workload.Percent]{
 			Row:  row{Name: "at", Preset: "p99", Meaning: "which part of all offered requests must keep the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
 			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
@@ -103,7 +106,8 @@ func capacityField() field[fileSpec] {
 	}.Field()
 }
 
-// CapacityValues are texts of a command line by the keys of capacity.
+// CapacityValues are texts of a command line by the keys of capacity. Problems name their
+// flags.
 type CapacityValues map[string]string
 
 // over lays the values over a file.
@@ -117,7 +121,9 @@ func (g CapacityValues) over(r *reader, f *fileSpec) {
 			m.Add(name, yamlfile.TextNode(text))
 		}
 	}
-	own := capacitySection().Read(r.Reader, "capacity", "capacity", m.Node())
+	flags := m.Node()
+	r.FromFlags(flags)
+	own := capacitySection().Read(r.Reader, "capacity", "capacity", flags)
 	node := cmp.Or(f.capacity.Node, own.Node)
 	f.capacity = capacitySection().Over(own, f.capacity)
 	f.capacity.Node = node

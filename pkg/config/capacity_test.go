@@ -81,10 +81,28 @@ func TestCapacityValues(t *testing.T) {
 	if c, err := read("", CapacityValues{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
 		t.Errorf("without values: %+v, %v", c, err)
 	}
-	if _, err := read("", CapacityValues{"window": "1ms"}); err == nil || !strings.Contains(err.Error(), "test.yaml: window must be at least 100ms") {
-		t.Errorf("a wrong value: %v", err)
-	}
-	if _, err := read("", CapacityValues{"latency": "soon"}); err == nil || !strings.Contains(err.Error(), "test.yaml: latency: want a duration") {
-		t.Errorf("a wrong value: %v", err)
+	// What is wrong is named by its flag, and what the file has by its place.
+	const block = "capacity: {hold: 10s}\n"
+	for _, tt := range []struct {
+		text  string
+		given CapacityValues
+		want  string
+	}{
+		{"", CapacityValues{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
+		{block, CapacityValues{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
+		{"", CapacityValues{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
+		{block, CapacityValues{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
+		{"", CapacityValues{"settle": "2"}, "--settle: 2 has no unit (did you mean 2s?)"},
+		{"", CapacityValues{"latency": "soon"}, "--latency: want a duration such as 10s"},
+		{"", CapacityValues{"at": "99"}, "--at: want a quantile from p50"},
+		{"", CapacityValues{"share": "99%"}, "--share must be from 50% to 95%, got 99%"},
+		{"", CapacityValues{"windows": "many"}, "--windows: "},
+		{"", CapacityValues{"window": "90s"}, "--hold must be 0s or at least the window (1m30s), got 1m0s"},
+		{block, CapacityValues{"window": "90s"}, "test.yaml:1:18: hold must be 0s or at least the window (1m30s), got 10s"},
+		{"capacity: {latency: 20}\n", CapacityValues{"at": "p90"}, "test.yaml:1:21: latency: 20 has no unit (did you mean 20ms?)"},
+	} {
+		if _, err := read(tt.text, tt.given); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%q with %v: %v, want %s", tt.text, tt.given, err, tt.want)
+		}
 	}
 }

@@ -84,6 +84,14 @@ func DurationKind() Kind[time.Duration] {
 		{"const": 0}, {"type": "string", "pattern": `^\+?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}}}}
 }
 
+// ShortDurationKind is [DurationKind] for times that are usually milliseconds, as the hint
+// for a number without a unit has it.
+func ShortDurationKind() Kind[time.Duration] {
+	k := DurationKind()
+	k.Parse = func(r *Reader, key string, node *Node) (time.Duration, bool) { return durationLike(r, key, node, "ms") }
+	return k
+}
+
 // SizeKind is a number of bytes, with a unit or without.
 func SizeKind() Kind[int] {
 	return Kind[int]{Unit: "bytes", Parse: Size, Node: WholeNode[int], Schema: Schema{"anyOf": []Schema{

@@ -10,6 +10,7 @@ import (
 
 // Problem is one error in a file, or a warning about it.
 type Problem struct {
+	// File is "" for the value of a flag, which Text begins with.
 	File string `json:"file"`
 	// Line and Col count from 1. Both are 0 if the problem has no place.
 	Line    int    `json:"line,omitempty"`
@@ -18,13 +19,17 @@ type Problem struct {
 	Warning bool   `json:"warning,omitempty"`
 }
 
-// String returns file:line:col: text, or file: text without a place.
+// String returns file:line:col: text, file: text without a place, or the text alone without
+// a file.
 func (p Problem) String() string {
 	kind := ""
 	if p.Warning {
 		kind = "warning: "
 	}
-	if p.Line == 0 {
+	switch {
+	case p.File == "":
+		return kind + p.Text
+	case p.Line == 0:
 		return fmt.Sprintf("%s: %s%s", p.File, kind, p.Text)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s%s", p.File, p.Line, p.Col, kind, p.Text)

@@ -36,6 +36,7 @@ type Reader struct {
 	merges           int // merge keys followed so far
 	values           int // keys and list items read so far
 	places           map[string]string
+	flags            map[*Node]bool
 }
 
 // New returns a reader whose problems name the given file.
@@ -76,10 +77,27 @@ func (r *Reader) Warnf(at *Node, format string, args ...any) {
 
 func (r *Reader) problem(at *Node, format string, args ...any) Problem {
 	p := Problem{File: r.file, Text: fmt.Sprintf(format, args...)}
+	if r.flags[at] {
+		p.File, p.Text = "", "--"+p.Text
+		return p
+	}
 	if at != nil {
 		p.Line, p.Col = at.Line, at.Column
 	}
 	return p
+}
+
+// FromFlags marks a mapping and its values as given by the flags of a command line that are
+// named like its keys. Problems at them name the flag, and not the file; their texts must
+// begin with the key.
+func (r *Reader) FromFlags(mapping *Node) {
+	if r.flags == nil {
+		r.flags = map[*Node]bool{}
+	}
+	r.flags[mapping] = true
+	for _, node := range mapping.Content {
+		r.flags[node] = true
+	}
 }
 
 // Place returns the place of a node as file:line:col.

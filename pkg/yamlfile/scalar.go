@@ -174,6 +174,11 @@ func Percent(r *Reader, key string, node *Node) (float64, bool) {
 
 // Duration reads a Go duration such as 10s or 1m30s.
 func Duration(r *Reader, key string, node *Node) (time.Duration, bool) {
+	return durationLike(r, key, node, "s")
+}
+
+// durationLike is Duration for a time that is likely meant in a unit if it has none.
+func durationLike(r *Reader, key string, node *Node, unit string) (time.Duration, bool) {
 	const want = "a duration such as 10s"
 	s, ok := scalar(r, key, node, want)
 	if !ok {
@@ -182,7 +187,7 @@ func Duration(r *Reader, key string, node *Node) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
 		if _, err := strconv.ParseFloat(s, 64); err == nil {
-			r.Errorf(node, "%s: %s has no unit (did you mean %ss?)", key, s, s)
+			r.Errorf(node, "%s: %s has no unit (did you mean %s%s?)", key, s, s, unit)
 		} else {
 			r.Errorf(node, "%s: want %s, got %s", key, want, Describe(node))
 		}
