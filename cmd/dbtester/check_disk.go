@@ -39,7 +39,7 @@ func newCheckDisk(a *app) *cobra.Command {
 It appends to a file in the folder as stores append to their logs, with fdatasync after
 each append, and removes the file. The verdict is by etcd's guidance for the p99 of
 fdatasync. Exit code 0: the disk meets it; 4: it does not; 1: something could not be
-measured.`,
+measured; 130: interrupted, after it printed what it had measured.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCheckDisk(cmd.Context(), f, args[0]) },
 	}
@@ -66,6 +66,13 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	}
 	fmt.Fprintf(a.err, "checking: appends in %s for %v\n", dir, f.duration)
 	report, err := a.checkDisk(ctx, dir, diskcheck.Options{Duration: f.duration})
+	if err != nil && report != nil { // of a check that was interrupted
+		report.Interrupted = true
+		if f.format == "json" {
+			return errors.Join(err, printTrips(a.out, f.format, report, nil))
+		}
+		return errors.Join(err, report.Print(a.out))
+	}
 	if err != nil {
 		return err
 	}
@@ -80,7 +87,8 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 
-// checkDisk checks the disk of a folder. An immediate exit removes its file, too.
+// checkDisk checks the disk of a folder. An immediate exit removes its file, too. The report
+// is nil if nothing was measured; that with an error is of what was measured before it.
 func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*diskcheck.Report, error) {
 	facts, err := sysmetrics.DiskFacts(dir)
 	if err != nil {
@@ -88,10 +96,10 @@ func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*
 		facts = results.Disk{}
 	}
 	result, err := diskcheck.Check(ctx, dir, o, a.last.temporary)
-	if err != nil {
+	if result.Appends == 0 {
 		return nil, err
 	}
-	return diskcheck.NewReport(diskcheck.NewPlace(dir, facts), o.Duration, result), nil
+	return diskcheck.NewReport(diskcheck.NewPlace(dir, facts), o.Duration, result), err
 }
 
 // printTrips prints the round trips below the report as text, or both as JSON.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,26 +92,59 @@ func TestCheckDiskJSON(t *testing.T) {
 	}
 }
 
-// An interrupted check removes its file.
+// An interrupted check removes its file, and prints what it measured until then.
 func TestCheckDiskInterrupted(t *testing.T) {
 	t.Parallel()
+	for _, format := range []string{"text", "json"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			checkInterrupted(t, format)
+		})
+	}
+}
+
+func checkInterrupted(t *testing.T, format string) {
+	t.Helper()
 	p := newPlace(t)
 	disk := p.path("disk")
 	if err := os.Mkdir(disk, 0o750); err != nil {
 		t.Fatalf("make a folder for the test: %v", err)
 	}
-	c := p.start("check-disk", "--duration", "1h", disk)
-	eventually(t, "the check has its file", func() bool {
+	c := p.start("check-disk", "--duration", "1h", "--format", format, disk)
+	eventually(t, "the check has appended to its file", func() bool {
 		found, err := filepath.Glob(filepath.Join(disk, ".dbtester-disk-check-*"))
-		return err == nil && len(found) == 1
+		if err != nil || len(found) != 1 {
+			return false
+		}
+		f, err := os.Open(found[0])
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		// The space is allocated before it is written: zeros until the first append.
+		first := make([]byte, 64)
+		_, err = f.ReadAt(first, 0)
+		return err == nil && !bytes.Equal(first, make([]byte, 64))
 	})
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, patience)
 	if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
-	if c.out.String() != "" {
-		t.Errorf("printed %q, want nothing", c.out.String())
+	out := c.out.String()
+	if format == "text" {
+		if !regexp.MustCompile(`(?m)^interrupted after [1-9][0-9,]* appends, in `).MatchString(out) || !strings.Contains(out, "fdatasync  ") || !strings.Contains(out, "verdict: ") {
+			t.Errorf("printed %q, want what was measured with the number of appends", out)
+		}
+		return
+	}
+	var got struct {
+		Interrupted bool
+		Appends     int64
+		Fdatasync   diskcheck.Times
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || !got.Interrupted || got.Appends < 1 || got.Fdatasync.N != got.Appends {
+		t.Errorf("printed %q (%v), want what was measured", out, err)
 	}
 }
 

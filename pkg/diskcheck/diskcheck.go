@@ -87,14 +87,15 @@ func perSecond(n int64, d time.Duration) float64 {
 }
 
 // Measure appends to the log until the options' bounds and returns the times. It returns
-// the first error of the log, or the context's cause, without times.
+// the first error of the log without times, and the context's cause with the times until
+// then, if there are any.
 func Measure(ctx context.Context, log Log, o Options) (Result, error) {
 	draw := newDraw()
 	var m meter
 	free := 0
 	for begin := time.Now(); m.n == 0 || time.Since(begin) < o.Duration && (o.Count <= 0 || m.n < o.Count); {
 		if ctx.Err() != nil {
-			return Result{}, context.Cause(ctx)
+			return m.result(), context.Cause(ctx)
 		}
 		p := draw.next()
 		if free < len(p) {
@@ -137,7 +138,11 @@ func (m *meter) append(log Log, p []byte) error {
 	return nil
 }
 
+// result has no times before the first append.
 func (m *meter) result() Result {
+	if m.n == 0 {
+		return Result{}
+	}
 	return Result{Appends: m.n, Bytes: m.bytes, Busy: m.busy, Sync: m.sync.times(), Both: m.both.times()}
 }
 

@@ -145,8 +145,12 @@ func TestMeasureStops(t *testing.T) {
 		}
 		return 0
 	}}
-	if _, err := Measure(ctx, log, Options{Duration: time.Hour}); !errors.Is(err, cause) || log.syncs != 5 {
-		t.Errorf("%v after %d syncs, want %v after 5", err, log.syncs, cause)
+	r, err := Measure(ctx, log, Options{Duration: time.Hour})
+	if !errors.Is(err, cause) || log.syncs != 5 || r.Appends != 5 || r.Sync.N != 5 || r.Both.N != 5 || r.Bytes == 0 {
+		t.Errorf("%v after %d syncs with %+v, want %v with the times of 5", err, log.syncs, r, cause)
+	}
+	if r, err := Measure(ctx, log, Options{Duration: time.Hour}); !errors.Is(err, cause) || r != (Result{}) || log.syncs != 5 {
+		t.Errorf("%v with %+v, want %v without times before the first append", err, r, cause)
 	}
 	for method, want := range map[string]string{"append": "append ", "sync": "fdatasync: ", "renew": "no space"} {
 		log := &fakeLog{failAt: map[string]int{method: 1}, err: syscall.ENOSPC}

@@ -51,7 +51,10 @@ func NewPlace(dir string, d results.Disk) Place {
 // Report is a check with what is needed to judge it.
 type Report struct {
 	Place
-	Duration time.Duration `json:"duration_ns"`
+	// Duration is how long the check was to last. Interrupted is set if it ended earlier
+	// than that: the times are of what it measured until then.
+	Duration    time.Duration `json:"duration_ns"`
+	Interrupted bool          `json:"interrupted,omitempty"`
 	// Pattern describes the writes.
 	Pattern string `json:"pattern"`
 	Result
@@ -152,7 +155,11 @@ func (r *Report) marked(name string, d time.Duration) string {
 // Print writes the report as text.
 func (r *Report) Print(w io.Writer) error {
 	fmt.Fprintf(w, "disk of %s\n", r.Place)
-	fmt.Fprintf(w, "%s, for %v\n\n", r.Pattern, r.Duration)
+	fmt.Fprintf(w, "%s, for %v\n", r.Pattern, r.Duration)
+	if r.Interrupted {
+		fmt.Fprintf(w, "interrupted after %s appends, in %s of appends and syncs: what follows is of these alone\n", humanize.Comma(r.Appends), Text(r.Busy))
+	}
+	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\tn\tp50\tp99\tp99.9\tlongest\t\n")
 	for _, row := range []struct {

@@ -16,8 +16,8 @@ import (
 // segmentNames is the name pattern of the files that are measured.
 const segmentNames = ".dbtester-disk-check-*"
 
-// Check measures the disk of a folder with a file in it, and removes the file on every
-// path. made, if not nil, is called with the file's path before it is written, and with ""
+// Check measures the disk of a folder with a file in it as [Measure] does, and removes the
+// file on every path. made, if not nil, is called with the file's path before it is written, and with ""
 // after its removal. Files of killed checks in the folder are removed first. It is safe
 // for concurrent use; checks of one disk at the same time delay one another.
 func Check(ctx context.Context, dir string, o Options, made func(path string)) (r Result, err error) {
@@ -35,7 +35,7 @@ func Check(ctx context.Context, dir string, o Options, made func(path string)) (
 		}
 	}()
 	if r, err = Measure(ctx, s, o); err != nil {
-		return Result{}, fmt.Errorf("check the disk of %s: %w", dir, err)
+		return r, fmt.Errorf("check the disk of %s: %w", dir, err)
 	}
 	return r, nil
 }
