@@ -2,7 +2,8 @@
 # Runs the experiments of test-results again and replaces their reports and records:
 # scripts/publish-results.sh [--reports] [NAME...]. All by default, about an hour. A folder
 # with the file kill-leader loses its leader ten seconds into each load; one with the file
-# members-on-one-processor has its members on the first processor and its clients on the second.
+# members-on-one-processor has its members on the first processor and its clients on the second;
+# with members-in-memory besides, their data is on a disk in memory (/dev/shm).
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
 # --reports runs nothing, and makes the reports of the published records again, those that
@@ -10,8 +11,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
-scratch=$(mktemp -d) agents=()
-trap 'kill "${agents[@]}" 2>/dev/null || true; rm -rf "$scratch"' EXIT
+scratch=$(mktemp -d) agents=() memory=
+trap 'kill "${agents[@]}" 2>/dev/null || true; rm -rf "$scratch" ${memory:+"$memory"}' EXIT
 
 # kill_leaders kills the leader of each database of a run, ten seconds into its load.
 kill_leaders() {
@@ -38,12 +39,12 @@ cut_log() {
 }
 export -f cut_log
 
-# start_agents starts agents whose members run on the first processor. Their folders have the
-# names that kill_leaders looks for.
+# start_agents FOLDER starts agents whose members run on the first processor. Their folders have
+# the names that kill_leaders looks for.
 start_agents() {
 	local host
 	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
-		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$scratch/agent-$host:3500" >"$scratch/agent-$host.log" 2>&1 &
+		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$1/agent-$host:3500" >"$scratch/agent-$host.log" 2>&1 &
 		agents+=($!)
 		await_agent $! "$scratch/agent-$host.log"
 	done
@@ -72,10 +73,13 @@ publish() {
 		killer=$!
 	fi
 	if test -e "$out/members-on-one-processor"; then
-		start_agents
+		if test -e "$out/members-in-memory"; then memory=$(mktemp -d -p /dev/shm); fi
+		start_agents "${memory:-$scratch}"
 		taskset -c 1 "$dbtester" control --config "$out/experiment.yaml" --results "$results" || status=$?
 		kill "${agents[@]}" && wait "${agents[@]}" || true
 		agents=()
+		rm -rf ${memory:+"$memory"}
+		memory=
 	else
 		"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
 	fi
@@ -119,7 +123,7 @@ report() {
 		rm "$packed"
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
-	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name members-on-one-processor ! -name records -exec rm -r {} +
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name 'members-*' ! -name records -exec rm -r {} +
 	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' ! -name '?*-all-aggregated.csv' \
 		! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
