@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -226,7 +227,7 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 // generatorEvidence is what is known of each generator of a run.
 func generatorEvidence(r *run) (list []judge.Generator) {
 	for n, g := range r.record.Generators {
-		e := judge.Generator{Name: g.Addr, Lost: g.Lost, Clock: g.Clock, Stops: g.Stops}
+		e := judge.Generator{Name: g.Addr, Lost: g.Lost, Clock: g.Clock, ClockSet: g.ClockSet, Stops: g.Stops}
 		if g.Host != nil {
 			e.Host = *g.Host
 		}
@@ -249,6 +250,7 @@ func generatorEvidence(r *run) (list []judge.Generator) {
 			}
 			step.ClientDelay = clientDelay(s.ClientDelayNS, g.SchedulingLag, results.Latency{Count: s.OK, SumNS: s.AnswerNS})
 			e.Steps = append(e.Steps, step)
+			e.StepClocks = append(e.StepClocks, judge.StepClock{Index: s.Index, Error: time.Duration(s.ClockErrorNS), Moved: time.Duration(s.ClockMovedNS)})
 		}
 		list = append(list, e)
 	}

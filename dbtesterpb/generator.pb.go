@@ -534,12 +534,16 @@ func (x *GeneratorHeartbeatRequest) GetLostMembers() []int32 {
 
 type GeneratorHeartbeatResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Both are of the generator's clock.
+	// Both are of the session's clock: the generator's wall clock when the session began,
+	// which runs on even if the wall clock is set.
 	ReceivedUnixNs int64     `protobuf:"varint,1,opt,name=received_unix_ns,json=receivedUnixNs,proto3" json:"received_unix_ns,omitempty"`
 	RepliedUnixNs  int64     `protobuf:"varint,2,opt,name=replied_unix_ns,json=repliedUnixNs,proto3" json:"replied_unix_ns,omitempty"`
 	State          LoadState `protobuf:"varint,3,opt,name=state,proto3,enum=dbtesterpb.LoadState" json:"state,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// clock_set_ns is how far the generator's wall clock is ahead of the session's: by how
+	// much it was set since the session began.
+	ClockSetNs    int64 `protobuf:"varint,4,opt,name=clock_set_ns,json=clockSetNs,proto3" json:"clock_set_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GeneratorHeartbeatResponse) Reset() {
@@ -591,6 +595,13 @@ func (x *GeneratorHeartbeatResponse) GetState() LoadState {
 		return x.State
 	}
 	return LoadState_LOAD_STATE_UNSPECIFIED
+}
+
+func (x *GeneratorHeartbeatResponse) GetClockSetNs() int64 {
+	if x != nil {
+		return x.ClockSetNs
+	}
+	return 0
 }
 
 type PreloadRequest struct {
@@ -829,8 +840,9 @@ type ConnectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	Step  *LoadStep              `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
-	// members are the indexes of the members that connections go to, in turn. Part p of the
-	// parts begins with the p-th of them. It opens its share of the connections, at least one.
+	// members are the indexes of the members that connections go to, in turn: connection
+	// number c of the whole step to the member at c modulo their number. A part has those
+	// connections whose number modulo the parts is its index, at least one.
 	Members       []int32 `protobuf:"varint,3,rep,packed,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1018,8 +1030,9 @@ type RunRequest struct {
 	// start_unix_ns is when the step begins, in control's clock. A generator that is not
 	// ready by then fails.
 	StartUnixNs int64 `protobuf:"varint,3,opt,name=start_unix_ns,json=startUnixNs,proto3" json:"start_unix_ns,omitempty"`
-	// offset_ns is how far the generator's clock is ahead of control's. The seconds of a load
-	// are numbered by the offset of its first step; a later one moves only the start.
+	// offset_ns is how far the session's clock, as in GeneratorHeartbeatResponse, is ahead of
+	// control's. The seconds of a load are numbered by the offset of its first step; a later
+	// one moves only the start.
 	OffsetNs int64 `protobuf:"varint,4,opt,name=offset_ns,json=offsetNs,proto3" json:"offset_ns,omitempty"`
 	// previous_requests is how many request numbers the step before used up over all parts:
 	// the greatest StepEnd.requests of them. It means nothing for the first step.
@@ -3064,11 +3077,13 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12 \n" +
 	"\fsent_unix_ns\x18\x02 \x01(\x03R\n" +
 	"sentUnixNs\x12!\n" +
-	"\flost_members\x18\x03 \x03(\x05R\vlostMembers\"\x9b\x01\n" +
+	"\flost_members\x18\x03 \x03(\x05R\vlostMembers\"\xbd\x01\n" +
 	"\x1aGeneratorHeartbeatResponse\x12(\n" +
 	"\x10received_unix_ns\x18\x01 \x01(\x03R\x0ereceivedUnixNs\x12&\n" +
 	"\x0freplied_unix_ns\x18\x02 \x01(\x03R\rrepliedUnixNs\x12+\n" +
-	"\x05state\x18\x03 \x01(\x0e2\x15.dbtesterpb.LoadStateR\x05state\"\x9e\x01\n" +
+	"\x05state\x18\x03 \x01(\x0e2\x15.dbtesterpb.LoadStateR\x05state\x12 \n" +
+	"\fclock_set_ns\x18\x04 \x01(\x03R\n" +
+	"clockSetNs\"\x9e\x01\n" +
 	"\x0ePreloadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +

@@ -27,26 +27,32 @@ const (
 // dialer opens connections to some members.
 type dialer struct {
 	part    *part
-	members []int // in the order of this part
+	members []int
 	// singles counts the single connections, which go to the members in turn.
 	singles atomic.Int64
 }
 
-// newDialer returns a dialer of the members with some indexes. Parts begin with different
-// ones.
+// newDialer returns a dialer of the members with some indexes. Together the parts spread
+// their connections over them as one machine would.
 func newDialer(p *part, indexes []int32) (*dialer, error) {
 	if len(indexes) == 0 {
 		return nil, errors.New("connections must go to some members, got none")
 	}
 	d := &dialer{part: p}
-	for n := range indexes {
-		i := int(indexes[(n+p.spec.Part.Index)%len(indexes)])
+	for _, index := range indexes {
+		i := int(index)
 		if i < 0 || i >= len(p.target.Endpoints) || slices.Contains(d.members, i) {
 			return nil, fmt.Errorf("members must be different and from 0 to %d, got %d", len(p.target.Endpoints)-1, i)
 		}
 		d.members = append(d.members, i)
 	}
 	return d, nil
+}
+
+// member is the one that connection n of this part goes to: by the number that the
+// connection has in the whole step.
+func (d *dialer) member(n int) int {
+	return d.members[d.part.spec.Part.Number(int64(n))%int64(len(d.members))]
 }
 
 // refusedError is the error of a member that takes no connection.
@@ -65,7 +71,7 @@ func (d *dialer) dial(ctx context.Context, n int) ([]database.Client, error) {
 	group.SetLimit(dialers)
 	for i := range conns {
 		group.Go(func() error {
-			member := d.members[i%len(d.members)]
+			member := d.member(i)
 			conn, err := d.dialMember(ctx, member)
 			if err != nil {
 				return &refusedError{member, err}
@@ -83,6 +89,12 @@ func (d *dialer) dial(ctx context.Context, n int) ([]database.Client, error) {
 func (d *dialer) dialMember(ctx context.Context, member int) (database.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
+	return d.open(ctx, member)
+}
+
+// open opens a connection. A panic of the driver is its error.
+func (d *dialer) open(ctx context.Context, member int) (client database.Client, err error) {
+	defer recovered(&err)
 	t := d.part.target
 	t.Prefer = member
 	return d.part.driver.Dial(ctx, t)
@@ -107,13 +119,11 @@ func (d *dialer) single(ctx context.Context) (client database.Client, err error)
 	if d.part.spec.Failover == workload.FailoverNext {
 		tries = len(d.members)
 	}
-	first := int(d.singles.Add(1))
+	first := int(d.part.spec.Part.Number(d.singles.Add(1)-1)) + 1
 	member := 0
 	for n := range tries {
 		member = d.members[(first+n)%len(d.members)]
-		t := d.part.target
-		t.Prefer = member
-		if client, err = d.part.driver.Dial(ctx, t); err == nil || ctx.Err() != nil {
+		if client, err = d.open(ctx, member); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
@@ -135,7 +145,7 @@ func (s single) Member() int { return s.member }
 func (d *dialer) bulk(ctx context.Context, bulker database.Bulker, n int) (conns []database.Bulk, err error) {
 	for i := range n {
 		t := d.part.target
-		t.Prefer = d.members[i%len(d.members)]
+		t.Prefer = d.member(i)
 		own, cancel := context.WithTimeout(ctx, bulkTimeout)
 		conn, err := bulker.DialBulk(own, t)
 		cancel()
@@ -161,7 +171,10 @@ func closeAll(conns []database.Client) error {
 	var wg sync.WaitGroup
 	for i, conn := range conns {
 		if conn != nil {
-			wg.Go(func() { errs[i] = conn.Close() })
+			wg.Go(func() {
+				defer recovered(&errs[i])
+				errs[i] = conn.Close()
+			})
 		}
 	}
 	wg.Wait()

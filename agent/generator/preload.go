@@ -35,7 +35,7 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 	}
 	return relay(stream.Context(), s, stream.Send, func(out *outbox[pb.PreloadProgress]) error {
 		p := &written{out: out}
-		err := s.part.preload(s.issuing, d, req, p)
+		err := s.preload(d, req, p)
 		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns of the end
 		if err != nil {
 			if cause := context.Cause(s.issuing); cause != nil {
@@ -46,6 +46,12 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 		out.last(&pb.PreloadProgress{Keys: p.keys})
 		return nil
 	})
+}
+
+// preload writes the keys of the session's part.
+func (s *session) preload(d *dialer, req *pb.PreloadRequest, progress *written) (err error) {
+	defer recoveredIn(s.log, "Preload", &err)
+	return s.part.preload(s.issuing, d, req, progress)
 }
 
 // preload writes the keys of a part, one or many in a request.

@@ -34,6 +34,7 @@ type store struct {
 	refuses  map[int]bool   // members that take no connection
 	auth     *database.Auth // of the last connection
 	takes    time.Duration  // a request
+	panics   string         // the call that panics: "put" or "dial"
 }
 
 func newStore() *store {
@@ -67,7 +68,11 @@ func (s *store) note(what string, key, value []byte) {
 	h.Write(value)
 	s.mu.Lock()
 	s.asked[fmt.Sprintf("%s %s %x", what, key, h.Sum64())]++
+	panics := s.panics == what
 	s.mu.Unlock()
+	if panics {
+		panic("no such row")
+	}
 	time.Sleep(s.takes)
 }
 
@@ -85,8 +90,11 @@ func (d *storeDriver) Dial(_ context.Context, t database.Target) (database.Clien
 	s := d.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refuses[t.Prefer] {
+	switch {
+	case s.refuses[t.Prefer]:
 		return nil, errors.New("no more connections")
+	case s.panics == "dial":
+		panic("no such host")
 	}
 	s.open++
 	s.byMember[t.Prefer]++

@@ -42,8 +42,9 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 }
 
 // runNext runs the step that is connected. An error is why it can't begin.
-func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (loadwire.End, error) {
-	step, err := s.issuer.ready(s.part, req)
+func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end loadwire.End, err error) {
+	defer recoveredIn(s.log, "Run", &err)
+	step, err := s.issuer.ready(s.part, &s.clock, req)
 	if err != nil {
 		return loadwire.End{}, status.Error(codes.FailedPrecondition, errors.Join(err, s.issuer.disconnect()).Error())
 	}
@@ -59,7 +60,7 @@ type issuer struct {
 	dialer *dialer
 	next   load.Step
 	// records, recorder and engine are those of all steps; nil before the first. The
-	// recorder's clock is ahead less than this machine's.
+	// session's clock is ahead of the recorder's.
 	records  *records
 	recorder *load.Recorder
 	engine   *load.Engine
@@ -67,7 +68,7 @@ type issuer struct {
 }
 
 // ready returns the step to run, with its start in the recorder's clock.
-func (i *issuer) ready(p *part, req *pb.RunRequest) (load.Step, error) {
+func (i *issuer) ready(p *part, clock *sessionClock, req *pb.RunRequest) (load.Step, error) {
 	step := i.next
 	if step.Index != int(req.GetStep()) {
 		return step, fmt.Errorf("the step must be the one that is connected, %d, got %d", step.Index, req.GetStep())
@@ -75,7 +76,7 @@ func (i *issuer) ready(p *part, req *pb.RunRequest) (load.Step, error) {
 	ahead := time.Duration(req.GetOffsetNs())
 	if i.engine == nil {
 		i.ahead, i.records = ahead, &records{}
-		i.recorder = load.NewRecorderBehind(ahead, i.records, p.spec.Operations(), nil)
+		i.recorder = load.NewRecorderAt(clock.now().Add(-ahead), i.records, p.spec.Operations(), nil)
 		i.engine = load.NewEngine(p.spec, i.recorder)
 	} else if err := i.engine.Continue(req.GetPreviousRequests()); err != nil {
 		return step, err
@@ -139,7 +140,7 @@ func (s *session) step(step load.Step, out *outbox[pb.RunResponse]) loadwire.End
 func (s *session) reconnect(d *dialer, out *outbox[pb.RunResponse]) *load.Reconnect {
 	var lost, opened sync.Once
 	event := func(kind string, member int, text string) {
-		now := time.Now().Add(-s.issuer.ahead)
+		now := s.clock.now().Add(-s.issuer.ahead)
 		out.offer(&pb.RunResponse{Record: &pb.RunResponse_Event{Event: &pb.LoadEvent{
 			Kind: kind, Member: int32(member), Text: strings.ToValidUTF8(text, "\uFFFD"), UnixNs: now.UnixNano(),
 		}}})

@@ -46,6 +46,9 @@ type Options struct {
 	Machine func() (host *pb.Host, member bool)
 	// Log takes events that no verb asked for; nil discards them.
 	Log *slog.Logger
+
+	// wall is what this machine's wall clock shows at a time, if not that time. Tests set it.
+	wall func(time.Time) time.Time
 }
 
 // Server keeps at most one session. All methods are safe for concurrent use.
@@ -152,9 +155,8 @@ func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbea
 		return nil, err
 	}
 	s.lose(req.GetLostMembers())
-	resp := &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: received.UnixNano(), State: s.state()}
-	// The clock may be set meanwhile: both stamps must be of one clock.
-	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))
+	resp := &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: s.clock.at(received).UnixNano(), State: s.state(), ClockSetNs: int64(s.clock.set())}
+	resp.RepliedUnixNs = s.clock.now().UnixNano()
 	return resp, nil
 }
 

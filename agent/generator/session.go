@@ -32,7 +32,7 @@ type session struct {
 	log    *slog.Logger
 	run    string
 	owner  string
-	since  time.Time
+	clock  sessionClock
 
 	// ctx ends when the session is to end, and issuing, its child, when nothing more is to
 	// be issued. Their causes are why.
@@ -81,8 +81,9 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 	}
 	now := time.Now()
 	o = &session{
-		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), run: req.GetRunId(), owner: req.GetOwner(), since: now, gone: make(chan struct{}),
-		now: sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: "Prepare"},
+		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), run: req.GetRunId(), owner: req.GetOwner(), gone: make(chan struct{}),
+		clock: newSessionClock(s.opts.wall),
+		now:   sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: "Prepare"},
 	}
 	o.ctx, o.end = context.WithCancelCause(s.ctx)
 	o.issuing, o.stop = context.WithCancelCause(o.ctx)
@@ -215,9 +216,9 @@ func (s *session) over() error {
 // refusal is the error for another run: it names the owner. server.mu is held.
 func (s *session) refusal(code codes.Code) error {
 	text := fmt.Sprintf("the generator belongs to %s (run %s) since %s, last heard from %s ago",
-		s.owner, pb.RunHash(s.run), s.since.UTC().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
+		s.owner, pb.RunHash(s.run), s.clock.start().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
 	st, err := status.New(code, text).WithDetails(&pb.Owner{
-		RunHash: pb.RunHash(s.run), Name: s.owner, SinceUnixNs: s.since.UnixNano(), LastHeartbeatUnixNs: s.now.alive.UnixNano(),
+		RunHash: pb.RunHash(s.run), Name: s.owner, SinceUnixNs: s.clock.start().UnixNano(), LastHeartbeatUnixNs: s.now.alive.UnixNano(),
 	})
 	if err != nil {
 		return status.Error(code, text)

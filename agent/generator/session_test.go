@@ -284,6 +284,53 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
+// TestSpread: the connections of all parts go to the members as those of one machine,
+// number by number, and so do its single connections.
+func TestSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, of := range []int{1, 2, 3, 4, 5} {
+			for connections := of; connections <= 9; connections++ {
+				s := newStore()
+				byNumber := map[int]int{}
+				for g := range of {
+					p, err := planned(s.registry(), prepare(t, "run1", writes(), g, of))
+					if err != nil {
+						t.Fatalf("plan a part: %v", err)
+					}
+					d, err := newDialer(p, members)
+					if err != nil {
+						t.Fatalf("make a dialer: %v", err)
+					}
+					conns, err := d.dial(t.Context(), p.share(int32(connections)))
+					if err != nil {
+						t.Fatalf("dial: %v", err)
+					}
+					for n, c := range conns {
+						byNumber[g+n*of] = c.(*storeClient).member
+					}
+					for n := range conns { // as many single ones
+						c, err := d.single(t.Context())
+						if err != nil {
+							t.Fatalf("dial: %v", err)
+						}
+						if got, want := c.(interface{ Member() int }).Member(), (g+n*of+1)%len(members); got != want {
+							t.Errorf("part %d of %d: single connection %d goes to member %d, want %d", g, of, n, got, want)
+						}
+					}
+				}
+				for n := range connections {
+					if got, found := byNumber[n]; !found || got != n%len(members) {
+						t.Errorf("%d connections of %d parts: number %d goes to member %d (%v), want %d", connections, of, n, got, found, n%len(members))
+					}
+				}
+				if len(byNumber) != connections {
+					t.Errorf("%d parts open %d connections, want %d", of, len(byNumber), connections)
+				}
+			}
+		}
+	})
+}
+
 // TestConnections: parts open their shares, to the members in turn. One that takes none is
 // named, and nothing stays open.
 func TestConnections(t *testing.T) {
@@ -296,8 +343,8 @@ func TestConnections(t *testing.T) {
 				t.Errorf("part %d of 10 clients and 5 connections: %v, want %v", g, r, want)
 			}
 		}
-		if s.byMember[0] != 1 || s.byMember[1] != 2 || s.byMember[2] != 2 { // 0 1 2, 1 2
-			t.Errorf("connections by member %v, want parts to begin with different ones", s.byMember)
+		if s.byMember[0] != 2 || s.byMember[1] != 2 || s.byMember[2] != 1 { // 0 2 1, 1 0
+			t.Errorf("connections by member %v, want those of one machine", s.byMember)
 		}
 		c := serve(t, allowed(s))
 		mustPrepare(t, c, prepare(t, "run1", writes(), 0, 1))

@@ -3,24 +3,27 @@ package run
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // group is one physical source of counters and the machines that read it.
 type group struct {
-	members []int // indices of servers
-	client  bool
+	members []int  // indices of servers
+	client  string // what issues load there: "client", "generator", or "" if nothing does
 }
 
 // shared describes who shares the source, "" if only one machine reads it.
 func (g group) shared() string {
 	switch {
-	case len(g.members) > 1 && g.client:
-		return fmt.Sprintf("shared by %d members + client", len(g.members))
+	case len(g.members) > 1 && g.client != "":
+		return fmt.Sprintf("shared by %d members + %s", len(g.members), g.client)
 	case len(g.members) > 1:
 		return fmt.Sprintf("shared by %d members", len(g.members))
-	case g.client:
-		return "shared by 1 member + client"
+	case g.client != "":
+		return "shared by 1 member + " + g.client
 	}
 	return ""
 }
@@ -50,14 +53,31 @@ func (r *Run) groupBy(client string, nameOf func(server int) string) []group {
 		at, known := place[name]
 		if name == "" || !known {
 			at = len(out)
-			out = append(out, group{client: name != "" && client == name})
+			out = append(out, group{})
 			if name != "" {
 				place[name] = at
 			}
 		}
 		out[at].members = append(out[at].members, i)
+		if issuer := r.issuerAt(i, name != "" && client == name); issuer != "" {
+			out[at].client = issuer
+		}
 	}
 	return out
+}
+
+// issuerAt is what issues load on a server's machine, "" if nothing does. With generators
+// control issues nothing, wherever it runs.
+func (r *Run) issuerAt(server int, client bool) string {
+	generators := r.Info.Record.Generators
+	boot := r.bootOf(server)
+	switch {
+	case len(generators) == 0 && client:
+		return "client"
+	case boot != "" && slices.ContainsFunc(generators, func(g results.Generator) bool { return g.Host != nil && g.Host.BootID == boot }):
+		return "generator"
+	}
+	return ""
 }
 
 // ServerSum adds a counter's growth over the servers. A physical source that several
@@ -131,8 +151,8 @@ func (r *Run) bootOf(server int) string {
 	return ""
 }
 
-// SharedHost describes which members share a host with each other or with the client,
-// "" if none does. Known is false if the records name no member's machine.
+// SharedHost describes which members share a host with each other, with the client or with
+// a generator, "" if none does. Known is false if the records name no member's machine.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
 	for _, g := range r.hosts() {

@@ -47,18 +47,22 @@ func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mar
 	return marks
 }
 
-// IsSharedHost reports whether the mark is of a client that shares a machine with a
-// member.
+// IsSharedHost reports whether the mark is of a client or generator that shares a machine
+// with a member, or with another generator.
 func IsSharedHost(m results.Mark) bool { return m.Code == results.MarkSharedHost }
 
-// ClientShares reports whether the client shares a machine with a member.
+// ClientShares reports whether the client shares a machine with a member. With generators
+// they are the client.
 func (r *Run) ClientShares() bool {
+	if len(r.Info.Record.Generators) > 0 { // which may be marked because they share one with each other
+		return r.clientFound()
+	}
 	return r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
 }
 
 // clientFound reports whether the records show that the client shares a machine.
 func (r *Run) clientFound() bool {
-	return slices.ContainsFunc(r.hosts(), func(g group) bool { return g.client })
+	return slices.ContainsFunc(r.hosts(), func(g group) bool { return g.client != "" })
 }
 
 // sharedHostMark marks such a client in a run that control did not live to judge. It is
@@ -67,7 +71,11 @@ func (r *Run) sharedHostMark() *results.Mark {
 	if !r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost) {
 		return nil
 	}
-	return &results.Mark{Code: results.MarkSharedHost, Text: "the client and at least one member share a machine: they compete for its processors, disk and network"}
+	who := "the client"
+	if len(r.Info.Record.Generators) > 0 {
+		who = "a generator"
+	}
+	return &results.Mark{Code: results.MarkSharedHost, Text: who + " and at least one member share a machine: they compete for its processors, disk and network"}
 }
 
 // String is the mark as it is printed below the table.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -40,7 +39,7 @@ type generator struct {
 	sent   bool // records of the present step came from it
 
 	mu     sync.Mutex // guards the fields below
-	clock  clocks.Estimate
+	clock  clockState
 	lost   error                   // nil if it is not
 	cancel context.CancelCauseFunc // ends the call of its preload or step; nil between calls
 }
@@ -180,10 +179,10 @@ func (g *generator) summary() results.Generator {
 	if g.lost != nil {
 		r.Lost = g.lost.Error()
 	}
-	if best := g.clock.Best(); g.clock.N() > 0 {
-		r.Clock = &results.Clock{
-			Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: g.clock.N(), Moved: g.clock.Moved(), Furthest: g.clock.Furthest(),
-		}
+	if all := &g.clock.all; all.N() > 0 {
+		best := all.Best()
+		r.Clock = &results.Clock{Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: all.N(), Moved: all.Moved(), Furthest: all.Furthest()}
+		r.ClockSet = g.clock.set
 	}
 	return r
 }

@@ -73,6 +73,10 @@ type Set struct {
 	gens []*generator // in the order of the parts
 	spec load.Spec
 
+	// base is when Prepare was called. Times are stated by it and the monotonic clock, so
+	// setting this machine's wall clock moves no start.
+	base time.Time
+
 	beats     sync.WaitGroup
 	stopBeats context.CancelFunc // nil unless heartbeats are sent
 
@@ -110,7 +114,7 @@ func New(o Options) *Set {
 // addresses, and compares their clocks with this machine's. Each is sent heartbeats until
 // Close, which the caller calls also after an error. Prepare is called once.
 func (s *Set) Prepare(ctx context.Context, job Job) error {
-	s.spec = job.Spec
+	s.spec, s.base = job.Spec, time.Now()
 	request, err := s.request(job)
 	if err != nil {
 		return err
@@ -132,7 +136,12 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 			return err
 		}
 	}
-	return s.each(func(g *generator) error { return s.compareClocks(ctx, g) })
+	return s.each(func(g *generator) error {
+		if err := s.compareClocks(ctx, g); err != nil {
+			return fmt.Errorf("generator %s: compare clocks: %w", g.addr, err)
+		}
+		return nil
+	})
 }
 
 // request is what all generators are sent, without the part.
@@ -215,7 +224,10 @@ func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	s.counts = newCounter(out, ops, progress)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.merger = merge.New(s.counts, merge.Options{Operations: ops, Generators: s.opts.Addrs})
+	s.merger = merge.New(s.counts, merge.Options{
+		Operations: ops, Generators: s.opts.Addrs,
+		Lost: func(part int, cause error) { s.lose(s.gens[part], cause) },
+	})
 	var errs []error
 	for _, g := range s.gens {
 		if lost := g.lostBy(); lost != nil {
@@ -242,12 +254,16 @@ func (s *Set) End() (Counts, error) {
 	s.over = true
 	s.mu.Unlock()
 	c := s.counts.end()
+	errs := []error{s.merger.Err()}
 	for _, g := range s.gens {
+		if err := g.samples.err; err != nil {
+			errs = append(errs, fmt.Errorf("write the samples of generator %s on control's machine: %w", g.addr, err))
+		}
 		c.Totals.BytesRead += g.ended.Totals.BytesRead
 		c.Totals.Clamped += g.ended.Totals.Clamped
 		c.Lost = append(c.Lost, g.lostBy())
 	}
-	return c, s.merger.Err()
+	return c, errors.Join(errs...)
 }
 
 // Records returns what is known of each generator, in the order of the parts.

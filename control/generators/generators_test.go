@@ -27,7 +27,8 @@ import (
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
-	ahead    time.Duration                   // of its clock
+	ahead    time.Duration                   // of its clock; mu guards it
+	set      time.Duration                   // of its wall clock
 	trips    []time.Duration                 // of its heartbeats, the last one again and again
 	refuses  *pb.RefusedConnection           // by its first Connect
 	fails    func(ctx context.Context) error // of Connect and Preload, if not nil
@@ -58,15 +59,16 @@ func (g *scripted) GeneratorHeartbeat(ctx context.Context, req *pb.GeneratorHear
 	trip, silent := g.trips[min(g.beats, len(g.trips)-1)], g.silent
 	g.beats++
 	g.lost = req.GetLostMembers()
+	ahead, set := g.ahead, g.set
 	g.mu.Unlock()
 	if silent {
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	time.Sleep(trip / 2)
-	now := time.Now().Add(g.ahead).UnixNano()
+	now := time.Now().Add(ahead).UnixNano()
 	time.Sleep(trip / 2)
-	return &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: now, RepliedUnixNs: now}, nil
+	return &pb.GeneratorHeartbeatResponse{ReceivedUnixNs: now, RepliedUnixNs: now, ClockSetNs: int64(set)}, nil
 }
 
 func (g *scripted) Connect(ctx context.Context, req *pb.ConnectRequest, _ ...grpc.CallOption) (*pb.ConnectResponse, error) {
@@ -285,8 +287,8 @@ func TestStep(t *testing.T) {
 			t.Errorf("counted %+v, error %v, shown %d times; want 16 requests in 10 seconds, and the bytes of the last ends", c, err, f.shown)
 		}
 		r := f.set.Records()[0]
-		if r.Host == nil || r.Host.CPUs != 4 || r.Clock.N < 16 || r.Clock.Error != 4*time.Millisecond || len(r.Steps) != 2 || r.Steps[0] != (results.GeneratorStep{Clients: 2, FirstSentNS: 7, CPUNS: 9, Due: 3}) {
-			t.Errorf("recorded %+v, want its machine, half of the shortest round trip and its parts of two steps", r)
+		if r.Host == nil || r.Host.CPUs != 4 || r.Clock.N < 16 || r.Clock.Error != 4*time.Millisecond || len(r.Steps) != 2 || r.Steps[0] != (results.GeneratorStep{Clients: 2, FirstSentNS: 7, CPUNS: 9, Due: 3, ClockErrorNS: int64(20 * time.Millisecond)}) {
+			t.Errorf("recorded %+v, want its machine, half of the shortest round trip, and its parts of two steps with half of that just before", r)
 		}
 	})
 }
@@ -297,15 +299,14 @@ const lead0 = time.Second
 // TestSilentGenerator: one that answers no heartbeat is lost, and the other completes.
 func TestSilentGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := &scripted{run: issue(60)}, &scripted{run: func(ctx context.Context, _ *pb.RunRequest, _ func(*pb.RunResponse)) error {
+		a, b := &scripted{run: issue(60)}, &scripted{}
+		b.run = func(ctx context.Context, _ *pb.RunRequest, _ func(*pb.RunResponse)) error {
+			b.silence()
 			<-ctx.Done()
 			return status.FromContextError(ctx.Err()).Err()
-		}}
+		}
 		f := begin(t, a, b)
 		defer f.close(t)
-		b.mu.Lock()
-		b.silent = true
-		b.mu.Unlock()
 		_, _, err := f.step(t.Context(), 0)
 		n, shed := f.out.sum()
 		if err != nil || n != 60 || shed != 60 {

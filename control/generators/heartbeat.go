@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// exchanges is how often the clocks are compared before a load. The exchange with the
-	// shortest round trip counts.
+	// exchanges is how often the clocks are compared before a load and before each of its
+	// steps. The exchange with the shortest round trip counts.
 	exchanges        = 16
 	heartbeatEvery   = time.Second
 	heartbeatTimeout = 5 * heartbeatEvery
@@ -21,14 +21,52 @@ const (
 	heartbeatsMissed = 3
 )
 
-// compareClocks sends a generator heartbeats one after the other.
+// clockState is what is known of a generator's clock.
+type clockState struct {
+	all   clocks.Estimate // of all exchanges
+	since clocks.Estimate // from the last comparison on
+	set   time.Duration   // the most by which the machine's wall clock was set
+}
+
+// compareClocks exchanges time stamps with a generator one after the other. The offset is
+// theirs until the next comparison: over hours clocks drift further apart than the error
+// of one exchange.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
-	for range exchanges {
-		if err := s.heartbeat(ctx, g); err != nil {
-			return fmt.Errorf("generator %s: compare clocks: %w", g.addr, err)
+	var now clocks.Estimate
+	for missed := 0; now.N() < exchanges; {
+		e, err := s.heartbeat(ctx, g)
+		switch {
+		case err == nil:
+			now.Add(e)
+			missed = 0
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			if missed++; missed >= heartbeatsMissed {
+				return fmt.Errorf("%d heartbeats in a row failed: %w", missed, err)
+			}
+		}
+		if lost := g.lostBy(); lost != nil {
+			return lost
 		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clock.since = now
 	return nil
+}
+
+// compareAll compares the clocks of generators before a step. One that does not answer is
+// lost.
+func (s *Set) compareAll(ctx context.Context, gens []*generator) error {
+	return each(gens, func(g *generator) error {
+		err := s.compareClocks(ctx, g)
+		if err != nil && ctx.Err() == nil {
+			s.lose(g, err)
+			return nil
+		}
+		return err
+	})
 }
 
 // beat sends a generator a heartbeat each second until ctx ends or the generator is lost.
@@ -42,7 +80,7 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 			return
 		case <-ticker.C:
 		}
-		err := s.heartbeat(ctx, g)
+		_, err := s.heartbeat(ctx, g)
 		switch {
 		case err == nil:
 			missed = 0
@@ -58,36 +96,43 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 }
 
 // heartbeat renews a generator's lease, passes on the lost members, and compares clocks.
-// This machine's clock may be set meanwhile, so the time of the answer is computed from
-// that of the request.
-func (s *Set) heartbeat(ctx context.Context, g *generator) error {
+func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, error) {
 	ctx, cancel := fleet.Within(ctx, heartbeatTimeout)
 	defer cancel()
 	lost := indexes(s.opts.LostMembers())
-	sent := time.Now()
-	reply, err := g.client.GeneratorHeartbeat(ctx, &pb.GeneratorHeartbeatRequest{RunId: g.runID, SentUnixNs: sent.UnixNano(), LostMembers: lost})
+	sent := s.unix(time.Now())
+	reply, err := g.client.GeneratorHeartbeat(ctx, &pb.GeneratorHeartbeatRequest{RunId: g.runID, SentUnixNs: sent, LostMembers: lost})
 	if err != nil {
-		return broken(ctx, err)
+		return clocks.Exchange{}, broken(ctx, err)
 	}
-	at := sent.UnixNano()
-	e := clocks.NewExchange(g.index, at, reply.GetReceivedUnixNs(), reply.GetRepliedUnixNs(), at+int64(time.Since(sent)))
+	e := clocks.NewExchange(g.index, sent, reply.GetReceivedUnixNs(), reply.GetRepliedUnixNs(), s.unix(time.Now()))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.clock.Add(e)
-	return nil
+	g.clock.all.Add(e)
+	g.clock.since.Add(e)
+	if set := time.Duration(reply.GetClockSetNs()); set.Abs() > g.clock.set.Abs() {
+		g.clock.set = set
+	}
+	return e, nil
 }
 
-// offset is how far the generator's clock is ahead of this machine's, by the shortest
-// round trip so far.
-func (g *generator) offset() int64 {
+// unix is a time in the clock of this run, in nanoseconds.
+func (s *Set) unix(t time.Time) int64 { return s.base.UnixNano() + int64(t.Sub(s.base)) }
+
+// offset is the shortest exchange since the last comparison: by how much the generator's
+// clock is ahead of this run's.
+func (g *generator) offset() clocks.Exchange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.clock.Best().OffsetNS
+	return g.clock.since.Best()
+}
+
+// moved is how far the generator's clock surely moved since the last comparison.
+func (g *generator) moved() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.clock.since.Moved()
 }
 
 // roundTrip is the shortest one.
-func (g *generator) roundTrip() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return max(time.Duration(g.clock.Best().RoundTripNS), 0)
-}
+func (g *generator) roundTrip() time.Duration { return max(time.Duration(g.offset().RoundTripNS), 0) }

@@ -3,16 +3,20 @@ package generators
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // preloadStream is what Preload of a scripted generator returns.
@@ -121,6 +125,74 @@ func TestInterruptedFirst(t *testing.T) {
 		r := f.set.Records()
 		if !errors.Is(err, why) || r[0].Lost != "" || !strings.HasPrefix(r[1].Lost, "its stream broke") {
 			t.Errorf("error %v, lost %q and %q; want only the second lost, by its stream", err, r[0].Lost, r[1].Lost)
+		}
+	})
+}
+
+// TestNoSeconds: a generator that answers heartbeats and sends no seconds holds nobody up.
+// It is lost by its name, its part is ended, and the other completes.
+func TestNoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended time.Duration
+		begun := time.Now()
+		a, b := &scripted{run: issue(90)}, &scripted{run: func(ctx context.Context, _ *pb.RunRequest, _ func(*pb.RunResponse)) error {
+			<-ctx.Done()
+			ended = time.Since(begun)
+			return status.FromContextError(ctx.Err()).Err()
+		}}
+		f := begin(t, a, b)
+		defer f.close(t)
+		_, _, err := f.step(t.Context(), 0)
+		synctest.Wait()
+		if n, shed := f.out.sum(); err != nil || n != 90 || shed != 90 {
+			t.Errorf("error %v, %d seconds with %d requests, want the 90 of the other", err, n, shed)
+		}
+		const why = "the others are more than 60 seconds ahead"
+		if len(f.events) != 1 || f.events[0] != "generator lost: g1:1: "+why || f.set.Records()[1].Lost != why {
+			t.Errorf("events %q, lost %q; want that the second is lost once, and why", f.events, f.set.Records()[1].Lost)
+		}
+		if ended == 0 || ended > 80*time.Second {
+			t.Errorf("its call ended after %v, want soon after it was lost", ended)
+		}
+	})
+}
+
+// TestFullDisk: control that cannot write the samples of a generator loses those, and not
+// the generator.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("needs /dev/full")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const header, row = "UNIX-SECOND\n", "1\n"
+		sampled := func(n int) *scripted {
+			return &scripted{run: func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
+				send(&pb.RunResponse{Record: &pb.RunResponse_Samples{Samples: []byte(header + row)}})
+				send(&pb.RunResponse{Record: &pb.RunResponse_Samples{Samples: []byte(row)}})
+				return issue(n)(ctx, req, send)
+			}}
+		}
+		f := begin(t, sampled(2), sampled(2))
+		defer f.close(t)
+		dir := t.TempDir()
+		f.set.opts.Dir = dir
+		full, whole := filepath.Join(Folder(dir, 0), results.FileClient), filepath.Join(Folder(dir, 1), results.FileClient)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatalf("make a folder: %v", err)
+		}
+		if err := os.Symlink("/dev/full", full); err != nil {
+			t.Fatalf("link a file: %v", err)
+		}
+		_, _, err := f.step(t.Context(), 0)
+		if n, shed := f.out.sum(); err != nil || n != 2 || shed != 4 || len(f.events) > 0 {
+			t.Errorf("error %v, %d seconds with %d requests, events %q; want those of both generators", err, n, shed, f.events)
+		}
+		c, err := f.set.End()
+		if !errors.Is(err, unix.ENOSPC) || !strings.HasPrefix(err.Error(), "write the samples of generator g0:1 on control's machine: ") || c.Lost[0] != nil {
+			t.Errorf("error %v, lost %v; want that control's disk is full", err, c.Lost)
+		}
+		if data, err := os.ReadFile(whole); err != nil || string(data) != header+row+row {
+			t.Errorf("the other's samples are %q, error %v", data, err)
 		}
 	})
 }

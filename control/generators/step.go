@@ -36,6 +36,12 @@ func (s *Set) Step(ctx context.Context, step load.Step, members func() ([]int, e
 	if err != nil {
 		return load.StepResult{}, err
 	}
+	if err := s.compareAll(ctx, gens); err != nil {
+		return load.StepResult{}, err
+	}
+	if gens, err = s.living(); err != nil {
+		return load.StepResult{}, err
+	}
 	start := s.start(step.Index == 0)
 	s.counts.begin(step, start)
 	streams, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -70,7 +76,8 @@ func (s *Set) Step(ctx context.Context, step load.Step, members func() ([]int, e
 	<-done
 	res, err := s.result(ends)
 	if res.Start.IsZero() && slices.ContainsFunc(gens, func(g *generator) bool { return g.sent }) { // all were lost meanwhile
-		res.Start, res.IssueEnd, res.End = start, time.Now(), time.Now()
+		now := time.Unix(0, s.unix(time.Now())).UTC()
+		res.Start, res.IssueEnd, res.End = time.Unix(0, s.unix(start)).UTC(), now, now
 	}
 	if ctx.Err() != nil {
 		return res, errors.Join(append(errs, context.Cause(ctx))...)

@@ -34,9 +34,15 @@ func (s *Set) follow(ctx context.Context, g *generator, step load.Step, start ti
 	defer cancel(nil)
 	g.steps(cancel)
 	defer g.steps(nil)
-	g.record.Steps = append(g.record.Steps, results.GeneratorStep{Index: step.Index, Clients: g.clients, FirstSentNS: -1, CPUNS: -1})
+	clock := g.offset()
+	g.record.Steps = append(g.record.Steps, results.GeneratorStep{
+		Index: step.Index, Clients: g.clients, FirstSentNS: -1, CPUNS: -1, ClockOffsetNS: clock.OffsetNS, ClockErrorNS: clock.ErrorNS,
+	})
 	g.sent = false
-	end, err := s.read(ctx, g, step, start)
+	end, err := s.read(ctx, g, &pb.RunRequest{
+		RunId: g.runID, Step: int32(step.Index), StartUnixNs: s.unix(start), OffsetNs: clock.OffsetNS, PreviousRequests: s.previous,
+	}, step.Rate > 0)
+	g.record.Steps[len(g.record.Steps)-1].ClockMovedNS = int64(g.moved())
 	switch {
 	case errors.Is(err, errEnded) && !g.sent && s.stopping.Load(): // it was stopped before it was asked to run
 		s.merger.Part(g.index).Lost(errStopped)
@@ -56,15 +62,14 @@ func (s *Set) follow(ctx context.Context, g *generator, step load.Step, start ti
 	return end, err
 }
 
-// read reads a generator's records up to the end of its step.
-func (s *Set) read(ctx context.Context, g *generator, step load.Step, start time.Time) (*loadwire.End, error) {
-	stream, err := g.client.Run(ctx, &pb.RunRequest{
-		RunId: g.runID, Step: int32(step.Index), StartUnixNs: start.UnixNano(), OffsetNs: g.offset(), PreviousRequests: s.previous,
-	})
+// read has a generator run its part of a step, and reads its records up to the end. Rated
+// is whether the step has a rate.
+func (s *Set) read(ctx context.Context, g *generator, req *pb.RunRequest, rated bool) (*loadwire.End, error) {
+	stream, err := g.client.Run(ctx, req)
 	if err != nil {
 		return nil, unfinished(ctx, err)
 	}
-	reader := &partReader{set: s, gen: g, part: s.merger.Part(g.index), rated: step.Rate > 0}
+	reader := &partReader{set: s, gen: g, part: s.merger.Part(g.index), rated: rated}
 	for {
 		m, err := stream.Recv()
 		if err != nil {
@@ -128,7 +133,7 @@ func (r *partReader) take(m *pb.RunResponse) error {
 		e := record.Event
 		r.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.addr, e.GetText())})
 	case *pb.RunResponse_Samples:
-		return r.gen.samples.write(r.set.opts.Dir, r.gen.index, record.Samples)
+		r.gen.samples.write(r.set.opts.Dir, r.gen.index, record.Samples)
 	}
 	return nil
 }
@@ -176,34 +181,39 @@ func spread(s results.Spread) *results.Spread {
 	return &s
 }
 
-// samplesFile holds the samples of a generator's machine, as it sends them.
+// samplesFile holds the samples of a generator's machine, as it sends them. What fails here
+// fails on control's machine: the generator is not lost because of it, and the file keeps
+// what it has.
 type samplesFile struct {
 	file   *os.File // nil before the first
 	header []byte   // its first line
+	err    error    // why the rest is missing
 }
 
-// write appends whole lines. Each step of a generator begins with the header.
-func (f *samplesFile) write(dir string, index int, lines []byte) error {
-	if dir == "" || len(lines) == 0 {
-		return nil
+// write appends whole lines, unless that failed before.
+func (f *samplesFile) write(dir string, index int, lines []byte) {
+	if dir != "" && len(lines) > 0 && f.err == nil {
+		f.err = f.append(dir, index, lines)
 	}
+}
+
+// append appends whole lines. Each step of a generator begins with the header.
+func (f *samplesFile) append(dir string, index int, lines []byte) error {
 	if f.file == nil {
 		path := filepath.Join(Folder(dir, index), results.FileClient)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("make a folder for samples: %w", err)
+			return err
 		}
 		var err error
 		if f.file, err = os.Create(path); err != nil {
-			return fmt.Errorf("write samples: %w", err)
+			return err
 		}
 		f.header = bytes.Clone(lines[:bytes.IndexByte(lines, '\n')+1])
 	} else {
 		lines = bytes.TrimPrefix(lines, f.header)
 	}
-	if _, err := f.file.Write(lines); err != nil {
-		return fmt.Errorf("write samples: %w", err)
-	}
-	return nil
+	_, err := f.file.Write(lines)
+	return err
 }
 
 func (f *samplesFile) close() error {
@@ -212,7 +222,7 @@ func (f *samplesFile) close() error {
 	}
 	defer func() { f.file = nil }()
 	if err := f.file.Close(); err != nil {
-		return fmt.Errorf("write samples: %w", err)
+		return fmt.Errorf("write samples on control's machine: %w", err)
 	}
 	return nil
 }

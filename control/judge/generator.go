@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -21,9 +22,20 @@ type Generator struct {
 	// Samples are its measurements, in control's clock.
 	Samples []results.Sample
 	Clock   *results.Clock
-	Stops   *results.Stops
+	// ClockSet is by how much its wall clock was set during the run.
+	ClockSet time.Duration
+	// StepClocks are of the steps that it had a part in.
+	StepClocks []StepClock
+	Stops      *results.Stops
 	// Steps are its parts of the steps: the clients, the counts and the delay are its own.
 	Steps []Step
+}
+
+// StepClock is a generator's clock in one step: the error of its offset when the step
+// began, and how far it surely moved against control's until the step's end.
+type StepClock struct {
+	Index        int
+	Error, Moved time.Duration
 }
 
 // generators marks those that were lost, or did not issue their part in time.
@@ -51,11 +63,39 @@ func (v *verdict) generators() {
 			m.Text = fmt.Sprintf("generator %s: %s", g.Name, m.Text)
 			v.marks = append(v.marks, m)
 		}
-		if c := g.Clock; c != nil && c.Error > maxClockError {
-			v.mark(results.MarkClock, false, "generator %s: its clock is known to %v only, so its seconds may begin that far from the others'", g.Name, c.Error)
-		}
+		v.generatorClock(g)
 	}
 	v.sharedGenerators()
+}
+
+// leastClockMove is the least move of a generator's clock that is marked: that by which a
+// request is late.
+const leastClockMove = time.Millisecond
+
+// generatorClock marks a generator whose clock is not known well enough, or moved by more
+// than its stated error after the comparison before a step.
+func (v *verdict) generatorClock(g Generator) {
+	known, moved := time.Duration(0), StepClock{}
+	if g.Clock != nil {
+		known = g.Clock.Error
+	}
+	for _, c := range g.StepClocks {
+		known = max(known, c.Error)
+		if c.Moved > max(c.Error, leastClockMove) && c.Moved > moved.Moved {
+			moved = c
+		}
+	}
+	if known > maxClockError {
+		v.mark(results.MarkClock, false, "generator %s: its clock is known to %v only, so its seconds may begin that far from the others'", g.Name, known)
+	}
+	if moved.Moved > 0 {
+		v.mark(results.MarkClock, false, "generator %s: its clock moved by at least %v against control's during step %d, and was known to %v when the step began: its seconds moved with it",
+			g.Name, moved.Moved.Round(time.Microsecond), moved.Index+1, moved.Error.Round(time.Microsecond))
+	}
+	if g.ClockSet.Abs() > max(known, leastClockMove) {
+		v.mark(results.MarkClock, false, "generator %s: its wall clock was set by %v during the run: the times of its samples moved with it, those of its requests did not",
+			g.Name, g.ClockSet.Round(time.Microsecond))
+	}
 }
 
 // of is the verdict on a generator, as on a run of which it is the client.

@@ -15,6 +15,7 @@ func TestGenerators(t *testing.T) {
 	two := func(change func(*Generator)) Evidence {
 		e := goodRun()
 		e.ClientSamples = samples(e.Run.LoadStart, []float64{400, 400, 400}) // control merges, and delays no request
+		e.Client.BootID = "server"                                           // so does a member
 		e.Run.Stops = &results.Stops{N: 1, TotalNS: 5e9, Longest: results.Stretch{Length: 5 * time.Second}}
 		e.Steps = []Step{{Clients: 4, Rated: true, OK: 1000, Late: 20, Answered: 1000, Offered: 1000}}
 		for i, name := range []string{"a:1", "b:1"} {
@@ -45,6 +46,11 @@ func TestGenerators(t *testing.T) {
 			g.Stops = &results.Stops{N: 1, TotalNS: 2e9, Longest: results.Stretch{Length: 2 * time.Second}}
 		}, results.Mark{Code: results.MarkStopped, Text: "generator b:1: this client was stopped or starved 1 time for 2s"}},
 		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1s only"}},
+		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1s only"}},
+		{"clock that moves", func(g *Generator) {
+			g.StepClocks = []StepClock{{Error: 9 * time.Millisecond, Moved: 9 * time.Millisecond}, {Index: 1, Error: 2 * time.Millisecond, Moved: 4 * time.Millisecond}, {Index: 2, Moved: time.Millisecond}}
+		}, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock moved by at least 4ms against control's during step 2, and was known to 2ms when the step began"}},
+		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its wall clock was set by -1m0s during the run"}},
 		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: results.MarkSharedHost, Text: "generator b:1 and at least one member share a machine"}},
 		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: results.MarkSharedHost, Text: "generators a:1 and b:1 share a machine"}},
 	} {

@@ -228,7 +228,8 @@ func (v *verdict) ofClient(addr string) bool {
 }
 
 func (v *verdict) hosts() {
-	if v.sharedHost() {
+	// Beside generators control is no client, wherever it runs: sharedGenerators marks them.
+	if len(v.e.Generators) == 0 && v.sharedHost() {
 		v.mark(results.MarkSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
 	}
 	for _, m := range v.e.Run.Members {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -93,4 +95,18 @@ func Classify(err error) (Outcome, Class) {
 // a key that does not exist. The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
 	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes
+}
+
+// Panicked returns the error of a call of a client that panicked with p. The function that
+// recovered p calls it, so that the error names where.
+func Panicked(p any) error {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for panicking := false; ; {
+		f, more := frames.Next()
+		if inside := strings.HasPrefix(f.Function, "runtime."); panicking && !inside || !more {
+			return MaybeApplied(ClassOther, fmt.Errorf("the database's client panicked in %s, line %d: %v", f.Function, f.Line, p))
+		}
+		panicking = panicking || f.Function == "runtime.gopanic"
+	}
 }

@@ -111,7 +111,7 @@ func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
 func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
 	for range bulkTries {
 		own, cancel := context.WithTimeout(ctx, max(bulkTimeout, p.spec.Timeout))
-		err = conn.PutAll(own, pairs)
+		err = putAll(own, conn, pairs)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			break
@@ -121,4 +121,14 @@ func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []datab
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return err
+}
+
+// putAll writes pairs once. A panic of the database's client is its error.
+func putAll(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = database.Panicked(p)
+		}
+	}()
+	return conn.PutAll(ctx, pairs)
 }

@@ -18,8 +18,9 @@ import (
 // a member that cannot serve. A nil Reconnect leaves that to the clients of the
 // database, which try again with every request.
 type Reconnect struct {
-	// Members are those that the load goes to. Connection n goes to Members[n %
-	// len(Members)] at first.
+	// Members are those that the load goes to. Connection n of the whole step, which is
+	// that of the connection's number in its part, goes to Members[n % len(Members)] at
+	// first.
 	Members []int
 	// Dial opens a connection to one member, with the abilities of those that the step
 	// began with. It is called concurrently, once at a time for each connection.
@@ -71,7 +72,7 @@ type connection struct {
 	closing sync.WaitGroup // links that are being closed
 }
 
-// newConnection returns the n-th connection of a step, which is open.
+// newConnection returns connection n of the whole step, which is open.
 func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
 	c := &connection{reconnect: reconnect, failover: failover, lost: make(chan struct{}, 1)}
 	member := -1

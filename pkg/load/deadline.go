@@ -3,6 +3,9 @@ package load
 import (
 	"context"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/generator"
 )
 
 // callContext is the context of a client's calls. A context with a timer for every
@@ -72,4 +75,16 @@ func (w *worker) expire(sentBefore int64) {
 	if w.flight.word.CompareAndSwap(word, word|flightExpired) {
 		call.cancel()
 	}
+}
+
+// attempt applies the operation. If the database's client panics, that is its error, and
+// the step ends with it: nobody knows what the client still holds.
+func (w *worker) attempt(ctx context.Context, req generator.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = database.Panicked(p)
+			w.step.abandon(err)
+		}
+	}()
+	return w.call(ctx, req)
 }

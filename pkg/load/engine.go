@@ -54,6 +54,7 @@ type step struct {
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
 	conns     []*connection
+	abandon   context.CancelCauseFunc // ends the step with an error
 	// versions is nil in a load without transactions. versionReads counts the reads of
 	// versions since the step began.
 	versions     *versions.Table
@@ -123,6 +124,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	}
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
+	st.abandon = abandon
 	// Garbage from before the load becomes room for the little that the load leaves.
 	runtime.GC()
 	if err := st.begin(flights); err != nil {
@@ -172,7 +174,7 @@ func (e *Engine) learn(ctx context.Context, st *step, conns []database.Client) (
 func (s *step) connect(conns []database.Client) {
 	s.exhausted.done = make(chan struct{})
 	for n, client := range conns {
-		s.conns = append(s.conns, newConnection(n, client, s.Reconnect, s.spec.Failover))
+		s.conns = append(s.conns, newConnection(int(s.spec.Part.Number(int64(n))), client, s.Reconnect, s.spec.Failover))
 	}
 }
 

@@ -32,15 +32,19 @@ type Recorder struct {
 // NewRecorder returns a recorder for loads of some operations. Progress is called
 // once a second and may be nil.
 func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
-	return NewRecorderBehind(0, sink, ops, progress)
+	return newRecorder(clock.New(), sink, ops, progress)
 }
 
-// NewRecorderBehind is [NewRecorder] for a machine whose clock is ahead of the one that the
-// records are in. [Step.Start] is in that clock too.
-func NewRecorderBehind(ahead time.Duration, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
+// NewRecorderAt is [NewRecorder] for records in another machine's clock, which has the
+// given time now. [Step.Start] is in that clock too.
+func NewRecorderAt(now time.Time, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
+	return newRecorder(clock.At(now), sink, ops, progress)
+}
+
+func newRecorder(c clock.Clock, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	ops = slices.Clone(ops)
 	size := numPhases * len(ops)
-	r := &Recorder{clock: clock.Behind(ahead), issueEnd: &issueEnd{}}
+	r := &Recorder{clock: c, issueEnd: &issueEnd{}}
 	r.shards = newShards(r.clock, r.issueEnd, size)
 	r.fails = &failures{open: openSeconds{clock: r.clock}, ops: ops}
 	r.offered = &offered{clock: r.clock, shards: r.shards, end: r.issueEnd, counts: make([]int64, size)}

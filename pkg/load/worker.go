@@ -205,7 +205,7 @@ func (w *worker) apply(i, due, flags int64) {
 		w.member = w.located.Member()
 	}
 	w.trip, w.stopped = sent, 0
-	err := w.call(call, req)
+	err := w.attempt(call, req)
 	d := done{member: w.member, due: due, sent: sent, end: w.returned(), phase: phase, op: req.Op, err: err, late: late}
 	d.stopped = w.stopped
 	if w.got.read {

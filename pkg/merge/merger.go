@@ -25,6 +25,11 @@ type Options struct {
 	Generators []string
 	// Ahead bounds how many seconds wait for a generator; 0 means [DefaultAhead].
 	Ahead int
+	// Lost is called with each part that counts as lost because more seconds than Ahead wait
+	// for it, and why. It is not called for those that [Part.Lost] names. It runs in the call
+	// of [Part.Second] that exceeded the bound, may call the merger, and may be called
+	// concurrently; nil ignores it.
+	Lost func(part int, cause error)
 }
 
 // Merger merges the seconds of several generators. It is safe for concurrent use, and
@@ -33,6 +38,7 @@ type Merger struct {
 	mu      sync.Mutex
 	out     load.Sink
 	ahead   int
+	dropped func(part int, cause error)
 	parts   []*Part
 	losses  []Loss
 	pending []*second // that some generator has not sent, ascending
@@ -48,7 +54,10 @@ func New(out load.Sink, o Options) *Merger {
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead
 	}
-	m := &Merger{out: out, ahead: o.Ahead, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
+	if o.Lost == nil {
+		o.Lost = func(int, error) {}
+	}
+	m := &Merger{out: out, ahead: o.Ahead, dropped: o.Lost, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
 	for n, name := range o.Generators {
 		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1, members: map[results.MemberSeries]bool{}})
 	}
@@ -150,22 +159,24 @@ func (m *Merger) advance() {
 	}
 }
 
-// limit drops the generators for which more seconds wait than may.
-func (m *Merger) limit() {
+// limit drops the generators for which more seconds wait than may, and returns their
+// losses.
+func (m *Merger) limit() (all []Loss) {
 	for len(m.pending) > m.ahead {
 		at, step := m.pending[0].at, m.open[0].step
-		dropped := false
+		var dropped []Loss
 		for _, p := range m.parts {
 			if step < at.step && !p.through(step) || step == at.step && !p.covers(at) {
-				p.lose(fmt.Errorf("the others are more than %d seconds ahead", m.ahead))
-				dropped = true
+				dropped = append(dropped, p.lose(fmt.Errorf("the others are more than %d seconds ahead", m.ahead)))
 			}
 		}
-		if !dropped {
-			return
+		if len(dropped) == 0 {
+			break
 		}
+		all = append(all, dropped...)
 		m.advance()
 	}
+	return all
 }
 
 // write writes a second that all have sent.

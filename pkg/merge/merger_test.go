@@ -41,6 +41,30 @@ func writes(out load.Sink, ahead int, names ...string) *Merger {
 	return New(out, Options{Operations: []workload.Op{workload.OpWrite}, Generators: names, Ahead: ahead})
 }
 
+// TestLostIsCalled: whoever streams the seconds learns which part was given up, and may
+// call the merger then. A loss that it names itself is no news to it.
+func TestLostIsCalled(t *testing.T) {
+	var m *Merger
+	var lost []int
+	m = New(newText(), Options{
+		Operations: []workload.Op{workload.OpWrite}, Generators: []string{"a", "b", "c"}, Ahead: 10,
+		Lost: func(part int, cause error) {
+			lost = append(lost, part)
+			m.Part(part).Lost(cause)
+			if got := m.Losses()[len(lost)]; got.Part != part || !errors.Is(got.Cause, cause) || !strings.Contains(cause.Error(), "more than 10 seconds ahead") {
+				t.Errorf("part %d is lost by %q, the merger has %v", part, cause, got)
+			}
+		},
+	})
+	m.Part(2).Lost(errors.New("the connection broke"))
+	for sec := range int64(12) {
+		must(t, m.Part(0).Second(made(0, 101+sec, 5)))
+	}
+	if len(lost) != 1 || lost[0] != 1 {
+		t.Errorf("lost is called with the parts %v, want the second alone", lost)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

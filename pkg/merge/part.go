@@ -38,22 +38,31 @@ var ErrLost = errors.New("the generator counts as lost")
 
 // Second takes one second, and does not keep it.
 func (p *Part) Second(s load.Second) error {
+	dropped, err := p.second(&s)
+	for _, l := range dropped {
+		p.merger.dropped(l.Part, l.Cause)
+	}
+	return err
+}
+
+// second takes one second, and returns which generators are lost because they are too far
+// behind it.
+func (p *Part) second(s *load.Second) ([]Loss, error) {
 	m := p.merger
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at, err := p.next(&s)
+	at, err := p.next(s)
 	if err == nil {
-		err = m.rows.shape.check(&s, at)
+		err = m.rows.shape.check(s, at)
 	}
 	if err != nil {
-		return fmt.Errorf("second of generator %s: %w", p.name, err)
+		return nil, fmt.Errorf("second of generator %s: %w", p.name, err)
 	}
 	m.step(at.step)
-	m.second(at).take(p.index, m.rows.shape, &s)
+	m.second(at).take(p.index, m.rows.shape, s)
 	p.begun, p.at, p.last = true, at, s.Last
 	m.advance()
-	m.limit()
-	return nil
+	return m.limit(), nil
 }
 
 // Total ignores the total of a series: the merger makes totals of the seconds.
@@ -122,7 +131,7 @@ func (p *Part) Lost(cause error) {
 }
 
 // lose notes a loss. The lock is held, as in all methods below.
-func (p *Part) lose(cause error) {
+func (p *Part) lose(cause error) Loss {
 	if cause == nil {
 		cause = errors.New("no cause is known")
 	}
@@ -132,6 +141,7 @@ func (p *Part) lose(cause error) {
 		l.Step, l.Second = p.at.step, p.at.second
 	}
 	p.merger.losses = append(p.merger.losses, l)
+	return l
 }
 
 // covers reports whether the generator has sent a second, or will not.

@@ -262,8 +262,12 @@ type Generator struct {
 	Addr string `json:"addr"`
 	// Host is its machine; nil if it did not answer.
 	Host *Host `json:"host,omitempty"`
-	// Clock is the generator's clock against control's, as that of a member.
+	// Clock is the generator's clock against control's, as that of a member: of the shortest
+	// exchange of the run. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
+	// ClockSet is by how much its wall clock was set while it was reserved: the most that was
+	// seen. The times of its samples move with it, those of its requests do not.
+	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
 	// SelfCheck is as in [DatabaseRun], of this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// Lost is why nothing more came from it; "" if its records are complete.
@@ -296,4 +300,11 @@ type GeneratorStep struct {
 	Late          int64 `json:"late"`
 	AnswerNS      int64 `json:"answer_ns"`
 	ClientDelayNS int64 `json:"client_delay_ns"`
+	// ClockOffsetNS is how far its clock was ahead of control's just before the step, give or
+	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is
+	// how far the clock surely moved until the step's end: what the errors of the exchanges
+	// do not explain. All three are 0 in older manifests.
+	ClockOffsetNS int64 `json:"clock_offset_ns,omitempty"`
+	ClockErrorNS  int64 `json:"clock_error_ns,omitempty"`
+	ClockMovedNS  int64 `json:"clock_moved_ns,omitempty"`
 }

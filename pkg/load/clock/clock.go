@@ -17,13 +17,9 @@ func New() Clock {
 	return Clock{base: base, unix: base.UnixNano()}
 }
 
-// Behind returns a clock that begins now. Its unix time is that of another machine, over
-// whose clock this machine's is ahead.
-func Behind(ahead time.Duration) Clock {
-	c := New()
-	c.unix -= int64(ahead)
-	return c
-}
+// At returns a clock that begins now. Its unix time is a given one now, such as that of
+// another machine.
+func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
 // Now is the present moment in nanoseconds.
 func (c *Clock) Now() int64 { return int64(time.Since(c.base)) }
