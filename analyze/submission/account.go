@@ -28,8 +28,8 @@ func (p *packer) account() string {
 	if n := len(p.names.secrets); n > 0 {
 		gone = append(gone, fmt.Sprintf("%d x value that looks like a credential or a drawn id: %s", n, removed))
 	}
-	for _, field := range slices.Sorted(maps.Keys(p.unknown)) {
-		gone = append(gone, "the field "+p.names.word(field)+", which this version does not know")
+	if n := len(p.unknown); n > 0 {
+		gone = append(gone, fmt.Sprintf("%d x field that this version does not know", n))
 	}
 	list("Removed:", gone)
 	reduced := p.reduced
@@ -40,6 +40,9 @@ func (p *packer) account() string {
 	var out []string
 	for _, file := range slices.Sorted(maps.Keys(p.leftOut)) {
 		out = append(out, file+": "+p.leftOut[file])
+	}
+	if n := len(p.strays); n > 0 {
+		out = append(out, fmt.Sprintf("%d x file or folder that analyze does not read", n))
 	}
 	list("Left out:", out)
 	texts := func(lines []string) (clean []string) {

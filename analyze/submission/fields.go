@@ -96,15 +96,43 @@ func (p *packer) scrubJSON(data []byte) (any, error) {
 	return p.object("", object), nil
 }
 
-// object treats what an object holds; in is the name of the object.
+// object treats what an object holds; in is the name of the object. A name that is no
+// field's is data where names are, and left out elsewhere.
 func (p *packer) object(in string, o map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, name := range sortedKeys(o) { // pseudonyms are numbered in this order
+		key := name
+		switch {
+		case p.known.named[in]:
+			key = unused(out, p.names.text(name))
+		case !p.known.fields[name]:
+			p.leaveOut(in, name)
+			p.learnAll(o[name])
+			continue
+		}
 		if v, keep := p.field(in, name, o); keep {
-			out[name] = v
+			out[key] = v
 		}
 	}
 	return out
+}
+
+// leaveOut counts a field that is left out. The account has the number alone: the name may
+// be anybody's.
+func (p *packer) leaveOut(in, name string) {
+	p.unknown[strings.TrimPrefix(in+"."+name, ".")] = true
+}
+
+// unused returns a name, or one with a number behind it if an object has it already, as
+// when two names were replaced by the same word.
+func unused(o map[string]any, name string) string {
+	one := name
+	for n := 2; ; n++ {
+		if _, taken := o[one]; !taken {
+			return one
+		}
+		one = fmt.Sprintf("%s %d", name, n)
+	}
 }
 
 // field treats one field of an object; keep is false if it is left out.
@@ -155,7 +183,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 		}
 		p.learn(v)
 		if v != "" {
-			p.unknown[strings.TrimPrefix(in+"."+name, ".")] = true
+			p.leaveOut(in, name)
 		}
 		return nil, false
 	}
@@ -168,13 +196,16 @@ func (p *packer) free(name string, v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for _, key := range sortedKeys(v) {
-			out[key] = p.free(key, v[key])
+			out[unused(out, p.names.text(key))] = p.free(key, v[key])
 		}
 		return out
 	case []any:
 		list := make([]any, len(v))
 		for i, one := range v {
 			list[i] = p.free(name, one)
+			if value, is := one.(string); is && i > 0 && !strings.HasPrefix(value, "-") && credentialFlag.MatchString(fmt.Sprint(v[i-1])) {
+				list[i] = p.names.secret(value)
+			}
 		}
 		return list
 	case string:
@@ -246,9 +277,14 @@ func (p *packer) learnAll(v any) {
 			p.learnAll(v[name])
 		}
 	case []any:
+		var words []string
 		for _, one := range v {
 			p.learnAll(one)
+			if word, is := one.(string); is {
+				words = append(words, word)
+			}
 		}
+		p.learn(strings.Join(words, " ")) // a flag and its value
 	case string:
 		p.learn(v)
 	}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/logfile"
@@ -19,27 +20,34 @@ import (
 )
 
 // rule is what happens to a file of a database: treat makes the file that is packed; nil
-// leaves it out, and why is the reason.
+// leaves it out, and why is the reason. Without a reason the file is none of a record.
 type rule struct {
 	treat func(p *packer, record *results.DatabaseRun, data []byte) ([]byte, error)
 	why   string
+	// log is set for the logs of members. One that the manifest does not list may have
+	// anybody's name, and gets another.
+	log bool
 }
 
 // numbered matches the files of members.
 var numbered = regexp.MustCompile(`^\d+-(.+)$`)
 
+// folders matches the folders below that of a database in which records lie.
+var folders = regexp.MustCompile(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + results.DirProfiles + `)$`)
+
 // rule returns that of a file by its path below the folder of its database. Files that
 // nobody has thought of are left out.
 func (p *packer) rule(file string) rule {
-	name := path.Base(file)
-	logs := slices.Contains(strings.Split(path.Dir(file), "/"), results.DirLogs)
+	dir, name := path.Dir(file), path.Base(file)
 	member := ""
 	if m := numbered.FindStringSubmatch(name); m != nil {
 		member = m[1]
 	}
 	switch {
-	case logs && member != "":
-		return rule{treat: (*packer).log}
+	case !folders.MatchString(dir):
+		return rule{}
+	case dir == results.DirLogs && member != "":
+		return rule{treat: (*packer).log, log: true}
 	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileClock,
 		results.FileCapacity, results.FileDisk, results.FileClient}, name), member == results.FileServer, member == results.FileDatabase:
 		return rule{treat: (*packer).table}
@@ -47,16 +55,33 @@ func (p *packer) rule(file string) rule {
 		return rule{treat: (*packer).histograms}
 	case name == results.FileEvents:
 		return rule{treat: (*packer).events}
-	case member == results.FileAgentLog:
+	case member == results.FileAgentLog, name == results.FileAgentLog:
 		return rule{why: "the log of an agent"}
 	case name == results.FileControlLog:
 		return rule{why: "the log of control"}
-	case slices.Contains(strings.Split(file, "/"), results.DirProfiles):
+	case dir == results.DirProfiles && member == "cpu.pprof":
 		return rule{why: "a profile, which has paths"}
-	case strings.HasSuffix(name, "-interpolated.csv"), strings.HasPrefix(name, "client-latency-"):
+	case slices.Contains([]string{results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll, results.FileClassicTimeseries,
+		results.FileClassicByKey, results.FileClientInterpolated}, name), member == results.FileServerInterpolated:
 		return rule{why: "analyze makes it again"}
 	}
-	return rule{why: "no record that analyze reads"}
+	return rule{}
+}
+
+// unlistedName is the path in the archive of a log of a member that the manifest does not
+// list; n counts these from 0.
+func unlistedName(file string, n int) string {
+	number, _, _ := strings.Cut(path.Base(file), "-")
+	return fmt.Sprintf("%s/%s-unlisted-%d.log", results.DirLogs, number, n+1)
+}
+
+// listed reports whether a log is one that a driver has named: the manifest lists it, or
+// has lost the list of its member.
+func listed(record *results.DatabaseRun, file string) bool {
+	number, _, _ := strings.Cut(path.Base(file), "-")
+	n, _ := strconv.Atoi(number)
+	lost := n >= 1 && n <= len(record.Members) && len(record.Members[n-1].Files) == 0
+	return lost || slices.ContainsFunc(record.Members, func(m results.Member) bool { return slices.Contains(m.Files, file) })
 }
 
 // packedName is the path in the archive of a file: names are replaced in it, except in the

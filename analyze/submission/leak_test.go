@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 var planted = []string{
 	"acme", "db-7", "db-8", "bench-client", "rack9-spare", "10.20.30.", "203.0.113.9", "2001:db8", "alice", "bob42", "96e9db65", "4026531833",
 	"hunter2-Zx81", "hvs.CAESIJ", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOi", "MIIEvQIBADANBg", "0f8fad5b-d9cb", "Tr0ub4dor", "s3cr3t-flag",
-	"bluebird", "/srv/customers", "Xk9vQ2mTbR7wLp4nZc8sJd6hGf3yAe5u", "aa:bb:cc:dd:ee:ff", "9f86d081884c7d659a2feaa0c55ad015",
+	"bluebird", "/srv/customers", "pangolin", "heron", "/bulk", "fe80::7", "0a1b2c3d4e5f", "gr8-pass", "otter", "mallard", "kestrel", "Xk9vQ2mTbR7wLp4nZc8sJd6hGf3yAe5u", "aa:bb:cc:dd:ee:ff", "9f86d081884c7d659a2feaa0c55ad015",
 }
 
 // secretRun is a run whose records have the planted names wherever records have texts.
@@ -33,9 +34,10 @@ func secretRun(t *testing.T) string {
 		"databases": [{"hosts": [{"addr": "10.20.30.41"}]}], "upload": {"url": "s3://acme-bucket/x?token=Tr0ub4dor-3"}}`)
 	d := f.Database("etcd-v3.6", 2*time.Millisecond)
 	d.Description = "release of db-8, session 0f8fad5b-d9cb-469f-a165-70867728950e"
-	d.Options = json.RawMessage(`{"Flags": ["--log-file=/srv/customers/etcd.log", "--auth-token=s3cr3t-flag"], "AuthToken": "hunter2-Zx81", "Quota": 8000000000}`)
 	d.OptionTexts = map[string]string{"flags": "--peer=https://db-8:2380", "acl_token": "Tr0ub4dor"}
 	d.Settings = &results.Settings{Changed: []results.Setting{{Name: "--encrypt", Value: "Tr0ub4dor"}, {Name: "--dir", Value: "/srv/customers/data"}}}
+	d.Options = json.RawMessage(`{"Flags": ["--log-file=/srv/customers/etcd.log", "--auth-token=s3cr3t-flag", "--auth-token", "gr8-pass-1"], "AuthToken": "hunter2-Zx81", "Quota": 8000000000,
+		"Env": {"REGION_OF_db-7.prod.acme-corp.example": "1"}}`)
 	d.LogRules = []logrule.Rule{{Event: "slow", Pattern: `took too long`, Value: logrule.Field("took"), Unit: logrule.UnitText}}
 	for i, host := range []string{"db-7.prod.acme-corp.example", "db-8.prod.acme-corp.example"} {
 		m := &d.Members[i]
@@ -46,7 +48,7 @@ func secretRun(t *testing.T) string {
 		m.Release = &results.Release{Name: "etcd", Version: "3.6.16", Kind: "local", Source: "/srv/customers/etcd", Notes: []string{"from https://mirror.acme.net/etcd"}}
 		m.Error = "lookup rack9-spare.acme.net on 10.20.30.1:53: no such host; Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.e30.abc123"
 		m.Files = []string{"1-server-system-metrics.csv", "1-agent.log", "logs/1-etcd.log"}
-		m.Disk.Device, m.Disk.MountOptions = "10.20.30.50:/export/acme", "rw,lowerdir=/srv/customers/lower:/srv/customers/upper"
+		m.Disk.Device, m.Disk.MountOptions = "10.20.30.50:/export/acme", "rw,lowerdir=/srv/customers/lower:/srv/customers/upper,username=mallard,password=gr8-pass-2,domain=KESTREL,addr=files-of-otter"
 	}
 	d.OtherLoad = []results.OtherLoad{{Host: "bench-client.prod.acme-corp.example", CPUs: 4}}
 	d.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 2: dial tcp db-8:2379 and 10.20.30.42:2379: connection refused"}}
@@ -60,18 +62,24 @@ func secretRun(t *testing.T) string {
 	put(t, filepath.Join(dir, "core.dump"), "hunter2-Zx81")
 	put(t, filepath.Join(dir, "profiles", "1-cpu.pprof"), "/home/alice/go/src")
 	put(t, filepath.Join(run, "notes-of-alice.txt"), "hunter2-Zx81")
+	put(t, filepath.Join(run, "pangolin-plan.txt"), "of no record")
+	put(t, filepath.Join(dir, "pangolin.csv"), "of no record")
+	put(t, filepath.Join(dir, "logs", "2-pangolin.log"), "took too long\n")
+	put(t, filepath.Join(dir, "profiles", "pangolin.pprof"), "of no record")
+	put(t, filepath.Join(dir, "pangolin", results.FileEvents), "{}\n")
+	put(t, filepath.Join(dir, "pangolin-interpolated.csv"), "of no record")
 	put(t, filepath.Join(dir, results.FileErrors), `second,step,phase,operation,class,count,first_text,first_time,message
 1800000001,0,measure,write,throttled,5,"too many requests from alice to db-8.prod.acme-corp.example, trace 9f86d081884c7d659a2feaa0c55ad015, key Xk9vQ2mTbR7wLp4nZc8sJd6hGf3yAe5u",2027-01-15T08:00:01Z,dial ADDR of rack9-spare:2380 (aa:bb:cc:dd:ee:ff) at 203.0.113.9
 `)
 	put(t, filepath.Join(dir, results.FileEvents), `{"time":"2027-01-15T07:59:55Z","kind":"start","member":-1}
-{"time":"2027-01-15T08:00:02Z","kind":"connection lost","member":1,"text":"read tcp 10.20.30.41:5000->[2001:db8::17]:2379: password=hunter2-Zx81 AKIAIOSFODNN7EXAMPLE -----BEGIN PRIVATE KEY----- MIIEvQIBADANBg","secret_note":"bluebird"}
+{"time":"2027-01-15T08:00:02Z","kind":"connection lost","member":1,"text":"read tcp 10.20.30.41:5000->[2001:db8::17]:2379: password=hunter2-Zx81 AKIAIOSFODNN7EXAMPLE peer:fe80::7%enx0a1b2c3d4e5f, node_10.20.30.9 of db-7.heron.zone; see /bulk. dbctl --token gr8-pass-3 -p gr8-pass-4 -----BEGIN PRIVATE KEY----- MIIEvQIBADANBg","secret_note":"bluebird","pangolin_count":5}
 `)
 	for _, name := range []string{results.ServerFile(1), results.ServerFile(2), results.FileClient} {
 		edit(t, filepath.Join(dir, name), "boot-1", "96e9db65-4713-4b0f-8585-d65f9ac054f0")
 		edit(t, filepath.Join(dir, name), "net-1", "net:[4026531833]")
 	}
 	manifest := filepath.Join(run, results.FileManifest)
-	edit(t, manifest, `"title": "Writes for bluebird",`, `"title": "Writes for bluebird", "sponsor": "alice of bluebird",`)
+	edit(t, manifest, `"title": "Writes for bluebird",`, `"title": "Writes for bluebird", "sponsor": "alice of bluebird", "pangolin": {"heron": 1},`)
 	return run
 }
 
@@ -122,10 +130,17 @@ func TestNothingLeaks(t *testing.T) {
 	if log := all["etcd-v3.6/logs/1-etcd.log"]; log != `took too long "took":"1.062s`+"\n" {
 		t.Errorf("the log is reduced to %q", log)
 	}
-	for _, want := range []string{"the field sponsor, which this version does not know", "the field secret_note", "1 x hidden word: word-1", "boot id: machine-1",
-		"etcd-v3.6/core.dump: no record", "etcd-v3.6/profiles/1-cpu.pprof: a profile", "etcd-v3.6/logs/1-etcd.log: 1 of 2 lines", "INVALID server lost", "NOT VALID"} {
+	for _, want := range []string{"4 x field that this version does not know", "1 x hidden word: word-1", "boot id: machine-1", "7 x file or folder that analyze does not read",
+		"etcd-v3.6/profiles/1-cpu.pprof: a profile", "etcd-v3.6/logs/1-etcd.log: 1 of 2 lines", "etcd-v3.6/logs/2-unlisted-1.log: 1 of 1 lines", "INVALID server lost", "NOT VALID"} {
 		if !strings.Contains(packed.Account, want) {
 			t.Errorf("the account has no %q:\n%s", want, packed.Account)
+		}
+	}
+	// Their names are anybody's: only who packs reads them.
+	for _, want := range []string{"field sponsor", "field secret_note", "field pangolin", "field pangolin_count", "file pangolin-plan.txt", "file etcd-v3.6/pangolin.csv",
+		"file etcd-v3.6/logs/2-pangolin.log, packed as etcd-v3.6/logs/2-unlisted-1.log", "file etcd-v3.6/profiles/pangolin.pprof", "file etcd-v3.6/pangolin/events.jsonl", "file etcd-v3.6/core.dump"} {
+		if !slices.Contains(packed.Unnamed, want) {
+			t.Errorf("%q is not among what was left out: %q", want, packed.Unnamed)
 		}
 	}
 	if all[FileAccount] != packed.Account {
@@ -157,6 +172,21 @@ func TestText(t *testing.T) {
 		"dns://10.0.0.1/store-z:80 etcd-endpoints://0xc000012340/db9:1": "dns://address-1/host-1:80 etcd-endpoints://0xc000012340/host-2:1",
 		"mix read:50 update:50 delete:10":                               "mix read:50 update:50 delete:10",
 		"copy of db7_backup from db7:2379":                              "copy of host-1_backup from host-1:2379",
+		"copied db.acme.zone, DB-8.ACME.TOOLS. And box.acme.sh?":        "copied host-1, host-2. And host-3?",
+		"wal.go, config.yaml, java.lang.OutOfMemoryError, run.sh v1.rc": "wal.go, config.yaml, java.lang.OutOfMemoryError, run.sh v1.rc",
+		"org.apache.zookeeper.server, raft.Node(), snap.count=5, e.g.":  "org.apache.zookeeper.server, raft.Node(), snap.count=5, e.g.",
+		"3.6.16 and 5.10.0-8.el7.x86_64, etcd_disk_wal_fsync p99.9":     "3.6.16 and 5.10.0-8.el7.x86_64, etcd_disk_wal_fsync p99.9",
+		"1.2.3.4.5 of v1.2.3.4, a.b":                                    "1.2.3.4.5 of v1.2.3.4, a.b",
+		"peer=fe80::1%eth0 server:fe80::2, [2001:db8::9]:2379":          "peer=address-1 server:address-2, [address-3]:2379",
+		"to[::1]:2379 std::abc 12:30:45 node_10.0.0.7":                  "to[::1]:2379 std::abc 12:30:45 node_address-1",
+		"on /data, in /data. 5 req/s (/s) N/A at /usr":                  "on path-1, in path-1. 5 req/s (/s) N/A at /usr",
+		"rw,username=carol,password=x,domain=acme,addr=files":           "rw,username=user-1,password=[removed],domain=domain-1,addr=host-1",
+		"{\"user\": \"carol\"} --user dave user=root":                   "{\"user\": \"user-1\"} --user user-2 user=root",
+		"files:/export //files/share file:///home/carol/x":              "host-1:path-2 path-1 file://path-3",
+		"--token abc --password=abc -p abc -p 2379":                     "--token [removed] --password=[removed] -p [removed] -p 2379",
+		"[\"--auth-token\",\"abc\"] -u me:pw":                           "[\"--auth-token\",\"[removed]\"] -u [removed]",
+		"enx001122334455 wlx0A1122334455.7 enp3s0 docker0":              "interface-1 interface-2.7 enp3s0 docker0",
+		"00-11-22-33-44-5e at ~carol/x":                                 "[removed] at path-1",
 		"host-1 and host-12 are not db7:2379":                           "host-1 and host-12 are not host-2:2379",
 	} {
 		n := newNames()

@@ -24,7 +24,9 @@ const (
 	kindNetwork kind = "netns"
 	kindUser    kind = "user"
 	kindPath    kind = "path"
-	kindWord    kind = "word" // what the caller asked to hide
+	// kindInterface is a network interface that is named after the address of its card.
+	kindInterface kind = "interface"
+	kindWord      kind = "word" // what the caller asked to hide
 )
 
 // named is a kind with its noun.
@@ -37,7 +39,7 @@ type named struct {
 func kinds() []named {
 	return []named{
 		{kindHost, "host name"}, {kindDomain, "domain"}, {kindAddress, "IP address"}, {kindMachine, "boot id"},
-		{kindNetwork, "network namespace"}, {kindUser, "user name"}, {kindPath, "path"}, {kindWord, "hidden word"},
+		{kindNetwork, "network namespace"}, {kindUser, "user name"}, {kindPath, "path"}, {kindInterface, "network interface"}, {kindWord, "hidden word"},
 	}
 }
 
@@ -84,8 +86,9 @@ const ordinaryWords = `localhost host server client member node test root admin 
 	take snapshot memory limit counts unsent keys counted shared durable saturated late rate sustained queueing outcomes without nothing measured expected
 	clock secured servers uploaded profiled insecure left steady capacity drift upkeep gap self-check self check valid invalid
 	intervals progress members latency latencies total errors events disk system metrics database logs log report manifest json jsonl csv hlog distribution
+	size count limit revision term index lease java key_size value_size range_end range_response_count
 	summary percentile all timeseries throughput by number key interpolated run
-	domain address machine netns path word removed embedded inf nan infinity true false null`
+	domain address machine netns path interface word removed embedded inf nan infinity true false null`
 
 // hide makes a word one that is replaced wherever it stands, inside other words too. One
 // that would be found in the words of every record, or in numbers, is an error.
@@ -117,7 +120,7 @@ func (n *names) note(s string) {
 }
 
 // pseudonymForm matches what pseudonyms look like.
-var pseudonymForm = regexp.MustCompile(`\b(?:host|domain|address|machine|netns|user|path|word)-[0-9]+\b`)
+var pseudonymForm = regexp.MustCompile(`\b(?:host|domain|address|machine|netns|user|path|interface|word)-[0-9]+\b`)
 
 // wrote finds the pseudonyms in a text of the archive.
 func (n *names) wrote(s string) {
@@ -309,5 +312,5 @@ func (n *names) address(s string) string {
 // word returns a word of the records, in which names are replaced.
 func (n *names) word(s string) string {
 	n.note(s)
-	return n.replace(s)
+	return n.replace(n.interfacesIn(s))
 }

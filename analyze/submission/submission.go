@@ -58,8 +58,11 @@ type Packed struct {
 	// Account lists what was scrubbed and left out, as the archive has it. It has none of
 	// the names.
 	Account string
-	// Pseudonyms are for the eyes of who packed.
+	// Pseudonyms and Unnamed are for the eyes of who packed. Unnamed are the paths of the
+	// files and the names of the fields that Account counts and does not name: they are
+	// none of the record's, so their names may be anybody's.
 	Pseudonyms []Pseudonym
+	Unnamed    []string
 	// Invalid are the marks that make the run invalid; empty for a valid one.
 	Invalid []string
 }
@@ -69,12 +72,14 @@ type Packed struct {
 type packer struct {
 	*checked
 	names *names
-	// unknown are text fields that no treatment is listed for, lostLines lines of logs
-	// that would not match their rules any more.
+	known vocabulary
+	// unknown are fields that no treatment is listed for, lostLines lines of logs that
+	// would not match their rules any more.
 	unknown, lostLines map[string]bool
-	// leftOut has the reasons by the paths of files.
-	leftOut map[string]string
-	reduced []string
+	// leftOut has the reasons by the paths of files, strays the paths of files that are
+	// none of the record, and unlisted those of logs that the manifest does not list.
+	leftOut                   map[string]string
+	strays, unlisted, reduced []string
 }
 
 // Pack checks a run and writes its archive. The error of a run that is not complete, or
@@ -85,7 +90,7 @@ func Pack(o Options) (*Packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{checked: run}
+	p := &packer{checked: run, known: newVocabulary()}
 	if err := p.find(o); err != nil {
 		return nil, err
 	}
@@ -116,6 +121,12 @@ func Pack(o Options) (*Packed, error) {
 		return nil, fmt.Errorf("write archive: %w", err)
 	}
 	packed.Pseudonyms = p.names.pseudonyms()
+	for _, field := range slices.Sorted(maps.Keys(p.unknown)) {
+		packed.Unnamed = append(packed.Unnamed, "field "+field)
+	}
+	for _, file := range slices.Concat(p.strays, p.unlisted) {
+		packed.Unnamed = append(packed.Unnamed, "file "+file)
+	}
 	return packed, nil
 }
 
@@ -127,11 +138,7 @@ func (p *packer) find(o Options) error {
 		p.names = newNames()
 		maps.Copy(p.names.taken, taken)
 		for _, d := range p.manifest.Databases {
-			for _, r := range d.LogRules {
-				for _, word := range strings.Fields(r.Event) {
-					p.names.ordinary[strings.ToLower(word)] = true
-				}
-			}
+			p.ordinaryOf(d)
 		}
 		for _, word := range o.Hide {
 			if err := p.names.hide(word); err != nil {
@@ -153,6 +160,25 @@ func (p *packer) find(o Options) error {
 	}
 	clear(p.names.written)
 	return nil
+}
+
+// ordinaryOf makes words of a driver's own ordinary ones: of the events in its logs, and
+// the names of its settings.
+func (p *packer) ordinaryOf(d *results.DatabaseRun) {
+	ordinary := func(words ...string) {
+		for _, word := range words {
+			p.names.ordinary[strings.ToLower(word)] = true
+		}
+	}
+	for _, r := range d.LogRules {
+		ordinary(strings.Fields(r.Event)...)
+	}
+	if d.Settings == nil {
+		return
+	}
+	for _, s := range d.Settings.Changed {
+		ordinary(s.Name)
+	}
 }
 
 // agrees reads what was packed as a report does. It is an error if that is no longer a
@@ -181,7 +207,7 @@ func (p *packer) folderName() string {
 // files treats the manifest and every file of the databases, and adds them to an archive,
 // which may be nil.
 func (p *packer) files(a *archive) error {
-	p.unknown, p.lostLines, p.leftOut, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil
+	p.unknown, p.lostLines, p.leftOut, p.strays, p.unlisted, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil, nil, nil
 	manifest, err := p.scrubManifest()
 	if err != nil {
 		return err
@@ -253,7 +279,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		if d.Type().IsRegular() {
 			files = append(files, filepath.ToSlash(file))
 		} else {
-			p.leftOut[tag+"/"+p.names.word(filepath.ToSlash(file))] = "no regular file"
+			p.strays = append(p.strays, record.Tag+"/"+filepath.ToSlash(file)+" (no regular file)")
 		}
 		return err
 	})
@@ -264,8 +290,16 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	for _, file := range files {
 		path := tag + "/" + p.packedName(file)
 		r := p.rule(file)
+		if r.log && !listed(record, file) { // reports count its events, so it stays
+			path = tag + "/" + unlistedName(file, len(p.unlisted))
+			p.unlisted = append(p.unlisted, fmt.Sprintf("%s/%s, packed as %s", record.Tag, file, path))
+		}
 		if r.treat == nil {
-			p.leftOut[path] = r.why
+			if r.why != "" {
+				p.leftOut[path] = r.why
+			} else {
+				p.strays = append(p.strays, record.Tag+"/"+file)
+			}
 			p.learnLog(filepath.Join(dir, file))
 			continue
 		}
@@ -326,11 +360,11 @@ func (p *packer) strangers() error {
 		if e.Name() == results.FileManifest || slices.ContainsFunc(p.manifest.Databases, tag) {
 			continue
 		}
-		why := "no record that analyze reads"
 		if e.Name() == results.DirReport {
-			why = "analyze makes it again"
+			p.leftOut[e.Name()] = "analyze makes it again"
+		} else {
+			p.strays = append(p.strays, e.Name())
 		}
-		p.leftOut[p.names.word(e.Name())] = why
 	}
 	return nil
 }

@@ -132,3 +132,25 @@ func TestAllTextsAreKnown(t *testing.T) {
 		t.Errorf("only %d texts were found", texts)
 	}
 }
+
+// Manifests that were published have no field that this version does not know, so that
+// nothing of a record is left out.
+func TestPublishedFieldsAreKnown(t *testing.T) {
+	t.Parallel()
+	manifests, err := filepath.Glob(filepath.Join("..", "..", "test-results", "*", "records", "*", results.FileManifest))
+	if err != nil || len(manifests) < 10 {
+		t.Fatalf("%d published manifests, %v", len(manifests), err)
+	}
+	for _, path := range manifests {
+		var m results.Manifest
+		data := []byte(read(t, path))
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		p := &packer{checked: &checked{manifest: &m}, names: newNames(), known: newVocabulary(), unknown: map[string]bool{}}
+		p.learnHosts()
+		if _, err := p.scrubJSON(data); err != nil || len(p.unknown) > 0 {
+			t.Errorf("%s has the unknown fields %v, %v", path, p.unknown, err)
+		}
+	}
+}

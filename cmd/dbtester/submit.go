@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze/submission"
+	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
 type submitFlags struct {
@@ -63,6 +64,12 @@ func (a *app) runSubmit(f submitFlags, run string) error {
 		fmt.Fprint(a.out, "\nWhat stands for what, which is not in the archive:\n")
 		for _, p := range packed.Pseudonyms {
 			fmt.Fprintf(a.out, "  %s = %s\n", p.Alias, p.Name)
+		}
+	}
+	if len(packed.Unnamed) > 0 {
+		fmt.Fprint(a.out, "\nWhat was left out and is not named in the archive:\n")
+		for _, one := range packed.Unnamed {
+			fmt.Fprintf(a.out, "  %s\n", plaintext.Visible(one))
 		}
 	}
 	fmt.Fprintf(a.out, "\npacked %s into %s: look through it before you publish it\n", relative(run), relative(packed.File))

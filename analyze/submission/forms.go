@@ -1,0 +1,241 @@
+package submission
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hostForms are the forms of host names that no record names otherwise. The second group
+// is the host.
+var hostForms = []*regexp.Regexp{
+	regexp.MustCompile(`(://(?:[^/\s@]*@)?)([A-Za-z0-9][A-Za-z0-9.-]*)`),
+	regexp.MustCompile(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // targets of gRPC
+	regexp.MustCompile(`((?:^|[^\w.:@/-])[\w.+-]+@)([A-Za-z][\w-]*(?:\.[\w-]+)*)`),
+	regexp.MustCompile(`(\blookup )([A-Za-z0-9][\w.-]*\w)`),
+	regexp.MustCompile(`((?:^|[\s"',;(?&\[{]|--)(?:(?:client|mount)?addr|host(?:name)?|server|peer)["']?=["']?)([A-Za-z][\w.-]*\w)`),
+	regexp.MustCompile(`(^|[^\w.:@/-])([A-Za-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`),
+	regexp.MustCompile(`(^|[\s"'=(,;\[])([A-Za-z0-9][\w-]*(?:\.[\w-]+)*):/[^/\s]`), // SERVER:/EXPORT
+	dottedHost,
+}
+
+// dottedHost matches dotted names that end in a word of letters of one case. There is no
+// list of top-level domains, which grows: what is no host is found by [names.noHost].
+var dottedHost = regexp.MustCompile(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
+
+// publicHosts are where releases come from: they are nobody's machines.
+var publicHosts = []string{
+	"github.com", "etcd.io", "golang.org", "go.dev", "apache.org", "hashicorp.com", "maven.org", "storage.googleapis.com", "gcr.io", "k8s.io",
+	"debian.org", "ubuntu.com", "openjdk.org", "kernel.org",
+}
+
+func public(host string) bool {
+	host = strings.ToLower(host)
+	return slices.ContainsFunc(publicHosts, func(p string) bool { return host == p || strings.HasSuffix(host, "."+p) })
+}
+
+var (
+	// fileName matches names of files. fileOrDomain are endings that are domains, too:
+	// those of files stand behind one word.
+	fileName = regexp.MustCompile(`(?i)\.(?:go|java|class|jar|csv|tsv|log|jsonl?|ya?ml|toml|hlog|pprof|c|h|s|so|js|css|html?|xml|svg|png|pdf|txt|tmpl|proto|sql|` +
+		`conf|cfg|ini|properties|env|service|socket|slice|scope|mount|timer|target|sock|pid|lock|tmp|bak|old|orig|out|err|pem|crt|cer|csr|key|p12|jks|` +
+		`gz|tgz|tar|bz2|xz|zst|wal|snap|db|bin|exe|dll|img|iso|deb|rpm|mod|sum|part)$`)
+	fileOrDomain = regexp.MustCompile(`(?i)^[\w-]+\.(?:sh|md|py|rs|zip|data|test)$`)
+	// javaName matches packages of Java that every server of it has.
+	javaName = regexp.MustCompile(`^(?:java|javax|jdk|sun|org\.apache|org\.slf4j|io\.netty|com\.sun)\.`)
+	// notHost matches versions, such as behind NAME@, and addresses of memory.
+	notHost = regexp.MustCompile(`^(?:v?[0-9]+(?:\.[0-9].*|\.[a-z]+)?|0x[0-9a-f]+|latest)$`)
+	// schemes stand before :/ and are no servers.
+	schemes = regexp.MustCompile(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
+)
+
+// noHost reports whether a name in the place of a host is none, or is nobody's.
+func (n *names) noHost(host string) bool {
+	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost.MatchString(host) || fileName.MatchString(host) ||
+		fileOrDomain.MatchString(host) || javaName.MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
+}
+
+// ordinaryLabels reports whether a dotted name is made of words of the records.
+func (n *names) ordinaryLabels(host string) bool {
+	labels := strings.Split(strings.ToLower(host), ".")
+	return len(labels) > 1 && !slices.ContainsFunc(labels, func(label string) bool { return !n.ordinary[label] })
+}
+
+// hostsIn replaces hosts by their place in a text.
+func (n *names) hostsIn(s string) string {
+	for _, form := range hostForms {
+		var b strings.Builder
+		done := 0
+		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+			before, host, rest := s[:at[4]], s[at[4]:at[5]], s[at[5]:]
+			if n.noHost(host) || form == dottedHost && (!ends(rest) || logger(before, rest)) {
+				continue
+			}
+			if path, found := strings.CutPrefix(rest, ":/"); found && (schemes.MatchString(host) || systemDirs.MatchString("/"+path)) {
+				continue
+			}
+			b.WriteString(s[done:at[4]])
+			b.WriteString(n.host(host))
+			done = at[5]
+		}
+		s = b.String() + s[done:]
+	}
+	return s
+}
+
+// ends reports whether a dotted name ends before the rest of a text: that of a function, a
+// setting or a class in a package goes on.
+func ends(rest string) bool {
+	return rest == "" || rest[0] != '(' && rest[0] != '=' && rest[0] != '$' && (rest[0] != '.' || len(rest) == 1 || !wordByte(rest[1]))
+}
+
+// logger reports whether a dotted name is that of a part of a program in a line of its log,
+// such as "[INFO]  connect.ca: text".
+func logger(before, rest string) bool {
+	return strings.HasPrefix(rest, ":") && strings.HasSuffix(strings.TrimRight(before, " "), "]")
+}
+
+var (
+	// userAt matches a user at a host.
+	userAt = regexp.MustCompile(`(?:^|://|[^\w.:@/-])([A-Za-z_][\w.+-]*)@([A-Za-z0-9][\w.-]*)`)
+	// userOption matches a user that an option names, as mount options and flags do.
+	userOption = regexp.MustCompile(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
+	userFlag   = regexp.MustCompile(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
+	// domainOption matches the domain of such a user.
+	domainOption = regexp.MustCompile(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
+)
+
+// usersIn replaces users that options name, and finds others.
+func (n *names) usersIn(s string) string {
+	for _, match := range userAt.FindAllStringSubmatch(s, -1) {
+		if !notHost.MatchString(match[2]) && !n.ordinary[strings.ToLower(match[1])] {
+			n.of(kindUser, match[1])
+		}
+	}
+	s = n.optionsIn(userOption, kindUser, s)
+	s = n.optionsIn(userFlag, kindUser, s)
+	return n.optionsIn(domainOption, kindDomain, s)
+}
+
+// optionsIn replaces the values that a form has as its second group.
+func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+		name := s[at[4]:at[5]]
+		if n.ordinary[strings.ToLower(name)] {
+			continue
+		}
+		b.WriteString(s[done:at[4]])
+		b.WriteString(n.of(k, name))
+		done = at[5]
+	}
+	return b.String() + s[done:]
+}
+
+// cardName matches network interfaces that are named after the address of their card.
+var cardName = regexp.MustCompile(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
+
+// interfacesIn replaces names of network interfaces that have the address of a card.
+func (n *names) interfacesIn(s string) string {
+	return cardName.ReplaceAllStringFunc(s, func(name string) string { return n.of(kindInterface, name) })
+}
+
+var (
+	ipv4 = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`)
+	ipv6 = regexp.MustCompile(`[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?:%[\w-]+)?`)
+)
+
+// addressesIn replaces IP addresses.
+func (n *names) addressesIn(s string) string {
+	for _, one := range []struct {
+		form *regexp.Regexp
+		find func(s string, from, to int) (first, end int)
+	}{{ipv6, ipv6At}, {ipv4, ipv4At}} {
+		var b strings.Builder
+		done := 0
+		for _, at := range one.form.FindAllStringIndex(s, -1) {
+			from, to := one.find(s, at[0], at[1])
+			addr, err := netip.ParseAddr(s[from:to])
+			if err != nil {
+				continue
+			}
+			b.WriteString(s[done:from])
+			b.WriteString(n.ip(s[from:to], addr))
+			done = to
+		}
+		s = b.String() + s[done:]
+	}
+	return s
+}
+
+// ipv4At returns the bounds of an IPv4 address that a match is, and the same place twice
+// if it is part of a longer number or a version.
+func ipv4At(s string, from, to int) (first, end int) {
+	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	if digit(from-1) || digit(to) || to < len(s) && s[to] == '.' && digit(to+1) || from > 0 && strings.IndexByte(".vV", s[from-1]) >= 0 {
+		return from, from
+	}
+	return from, to
+}
+
+// ipv6At returns the bounds of the IPv6 address in a match: before it may stand a word and
+// a colon, behind it a dot or a colon that ends the sentence. They are equal if there is
+// none.
+func ipv6At(s string, from, to int) (first, end int) {
+	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // the end of a word
+		from += strings.IndexByte(s[from:to], ':') + 1
+	}
+	for strings.Count(s[from:to], ":") > 1 {
+		for end := to; end > from+2; end-- {
+			if _, err := netip.ParseAddr(s[from:end]); err == nil {
+				return from, end
+			}
+			if c := s[end-1]; c != '.' && c != ':' {
+				break
+			}
+		}
+		from += strings.IndexByte(s[from:to], ':') + 1
+	}
+	return from, from
+}
+
+// pathForms are the forms of absolute paths. The second group is the path.
+var pathForms = []*regexp.Regexp{
+	regexp.MustCompile(`(^|[\s"'=(,;\[<{])(//[^/\s"',;:()\[\]<>{}|]+/[^\s"',;:()\[\]<>{}|]*)`), // of a server
+	regexp.MustCompile(`(^|://|[\s"'=(,:;\[<{])(/[^/\s"',;:()\[\]<>{}|]+(?:/[^\s"',;:()\[\]<>{}|]*)?)`),
+	regexp.MustCompile(`(^|[\s"'=(,:;\[<{])(~[\w.-]*/[^\s"',;:()\[\]<>{}|]+)`),
+	regexp.MustCompile(`(^|[\s"'=(,;\[<{])([A-Za-z]:\\[^\s"',;:()\[\]<>{}|]+)`),
+}
+
+var (
+	// userDir matches the directory of a user.
+	userDir = regexp.MustCompile(`[/\\](?:home|Users)[/\\]([^/\\\s"',;:()\[\]<>{}|]+)`)
+	// systemDirs are the same on every machine.
+	systemDirs = regexp.MustCompile(`^/(?:proc|sys|dev|usr)(?:/|$)`)
+	// perUnit matches what is no path: "per second" and the like, and what has no letter.
+	perUnit = regexp.MustCompile(`^/(?:[^A-Za-z]*|[a-z]|ms|us|ns|min|sec|second|minute|hour|op|request)$`)
+)
+
+// pathsIn replaces absolute paths, except those of the system.
+func (n *names) pathsIn(s string) string {
+	for _, match := range userDir.FindAllStringSubmatch(s, -1) {
+		n.of(kindUser, match[1])
+	}
+	for _, form := range pathForms {
+		var b strings.Builder
+		done := 0
+		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // the end of the sentence
+			if systemDirs.MatchString(whole) || perUnit.MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
+				continue
+			}
+			b.WriteString(s[done:at[4]])
+			b.WriteString(n.of(kindPath, whole))
+			done = at[4] + len(whole)
+		}
+		s = b.String() + s[done:]
+	}
+	return s
+}

@@ -1,0 +1,58 @@
+package submission
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// vocabulary are the names of the fields that manifests and events of this version have,
+// and those of them whose objects are maps: there names are data.
+type vocabulary struct{ fields, named map[string]bool }
+
+func newVocabulary() vocabulary {
+	v := vocabulary{fields: map[string]bool{}, named: map[string]bool{}}
+	seen := map[reflect.Type]bool{}
+	v.add(reflect.TypeFor[results.Manifest](), seen)
+	v.add(reflect.TypeFor[results.Event](), seen)
+	for _, name := range strings.Fields("first_key key_size_bytes value_size_bytes value_size_max_bytes read_mode") { // as results.Load writes them
+		v.fields[name] = true
+	}
+	return v
+}
+
+// add adds the names of a type and of those that it holds.
+func (v vocabulary) add(of reflect.Type, seen map[reflect.Type]bool) {
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		v.add(of.Elem(), seen)
+	case reflect.Struct:
+		if seen[of] {
+			return
+		}
+		seen[of] = true
+		for _, field := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "-" || !field.IsExported() || name == "" && field.Anonymous {
+				continue
+			}
+			if name == "" {
+				name = field.Name
+			}
+			v.fields[name] = true
+			if isMap(field.Type) {
+				v.named[name] = true
+			}
+			v.add(field.Type, seen)
+		}
+	}
+}
+
+// isMap reports whether a type is a map, or a list of maps.
+func isMap(of reflect.Type) bool {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Array {
+		of = of.Elem()
+	}
+	return of.Kind() == reflect.Map
+}
