@@ -110,6 +110,16 @@ func capacityField() field[fileSpec] {
 // flags.
 type CapacityValues map[string]string
 
+// valueOf is a text of a command line as the value that a file would have, at no position.
+func valueOf(text string) *yamlfile.Node {
+	node := yamlfile.PlainNode(text)
+	if node == nil || len(node.Content) > 0 {
+		return yamlfile.TextNode(text)
+	}
+	node.Line, node.Column = 0, 0
+	return node
+}
+
 // over lays the values over a file.
 func (g CapacityValues) over(r *reader, f *fileSpec) {
 	if g == nil {
@@ -118,7 +128,7 @@ func (g CapacityValues) over(r *reader, f *fileSpec) {
 	var m yamlfile.Mapping
 	for _, name := range capacitySection().Names() {
 		if text, ok := g[name]; ok {
-			m.Add(name, yamlfile.TextNode(text))
+			m.Add(name, valueOf(text))
 		}
 	}
 	flags := m.Node()

@@ -78,6 +78,9 @@ func TestCapacityValues(t *testing.T) {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
+	if c, err := read("", CapacityValues{"windows": "13", "share": "90%", "tolerance": "5%"}); err != nil || c.Windows != 13 || c.Share != 90 || c.Tolerance != 5 {
+		t.Errorf("numbers: %+v, %v", c, err)
+	}
 	if c, err := read("", CapacityValues{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
 		t.Errorf("without values: %+v, %v", c, err)
 	}
