@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the files of a release into a folder: scripts/release.sh [FOLDER]. For each
-# target an archive with a static binary, the README, the licence and those of the
-# modules in it, and a bill of materials; then SHA256SUMS of all. The same commit, Go
-# release and target give the same bytes, wherever the tree lies.
+# target an archive with a static binary, the scripts that set up machines, the README, the
+# licence and those of the modules in it, and a bill of materials; then SHA256SUMS of all.
+# The same commit, Go release and target give the same bytes, wherever the tree lies.
 #
 #	TARGETS        systems and processors, such as "linux/amd64 linux/arm64"
 #	TAGS           build tags, those of the Makefile
@@ -51,6 +51,8 @@ for target in $TARGETS; do
 	"$work/sbom" -version "$VERSION" -created "$date" "$work/$name/dbtester" >"$out/$name.cdx.json"
 	"$work/sbom" -notices -modules "$("$GO" env GOMODCACHE)" -goroot "$("$GO" env GOROOT)" "$work/$name/dbtester" >"$work/$name/NOTICES"
 	cp LICENSE README.md "$work/$name/"
+	mkdir "$work/$name/scripts"
+	cp scripts/machine-{common,server,client}.sh "$work/$name/scripts/"
 	tar --create --format=ustar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
 		--directory="$work" "$name" | gzip -n -9 >"$out/$name.tar.gz"
 	files+=("$name.cdx.json" "$name.tar.gz")
