@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports kill cycles neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -64,6 +64,11 @@ results: build ## run the published experiments again: make results [NAMES="quic
 
 reports: build ## make the reports of the published records again: make reports [NAMES="quickstart quota"]; a minute
 	scripts/publish-results.sh --reports $(NAMES)
+
+stranger: ## the way of a stranger by the documents, in network namespaces: test-results/stranger.md; needs root; minutes
+	@mkdir -p bin
+	GO='$(GO)' scripts/stranger.sh >bin/stranger.md
+	mv bin/stranger.md test-results/stranger.md
 
 kill: ## kill -9 of control, agents and members of etcd at every step of a run; minutes
 	DBTESTER_KILL_ETCD=1 $(GO) test -count=1 -timeout 30m -run '^TestKill$$' ./control

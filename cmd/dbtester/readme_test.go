@@ -140,11 +140,7 @@ func shellWords(line string) (words []string) {
 
 // parseCommand parses a command line as dbtester does, and runs nothing.
 func parseCommand(args []string) error {
-	a := &app{registry: all.Registry()}
-	root := newRoot(a)
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
-	cmd, rest, err := root.Find(args)
+	cmd, rest, err := testRoot(args).Find(args)
 	if err != nil {
 		return err
 	}
@@ -156,6 +152,14 @@ func parseCommand(args []string) error {
 		return flagError(cmd, err)
 	}
 	return validArgs(cmd)
+}
+
+// testRoot is the command tree with the commands that cobra adds for a command line.
+func testRoot(args []string) *cobra.Command {
+	root := newRoot(&app{registry: all.Registry()})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	return root
 }
 
 func validArgs(cmd *cobra.Command) error {

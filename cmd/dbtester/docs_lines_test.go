@@ -1,0 +1,247 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shown is how the lines of a document's shell blocks that begin alike are tested.
+type shown struct {
+	begins string
+	// by is the test of this folder or of scripts, or the target of make, that runs the
+	// lines. why is the reason why nothing does, and they are only parsed. Without either
+	// TestDocumentsRun runs them.
+	by, why string
+	// before prepares what the line needs and the document's others must not have.
+	before func(*page)
+	// change has texts of the document, each followed by what the test has in its place.
+	// HOST1 to HOST3 are loopback addresses.
+	change []string
+	codes  []int  // exit codes that are as good as 0
+	until  string // the line is interrupted once standard error matches this
+	want   string // matches what the line prints
+}
+
+// tested is how a document's lines are tested. prepare makes the files that they name.
+type tested struct {
+	prepare func(*page)
+	lines   []shown
+}
+
+// documented has every document with a shell block. A new line that begins otherwise than
+// those that are listed here fails TestDocumentLines.
+func documented() map[string]tested {
+	const cluster = "needs a Kubernetes cluster"
+	few := []string{"dbtester analyze", "dbtester analyze --config few.yaml"} // drawing takes long with the race detector
+	return map[string]tested{
+		"README.md": {lines: []shown{
+			{begins: "curl -fsSL https://", by: "make stranger"},
+			{begins: "dbtester-v", by: "make stranger"},
+			{begins: "dbtester ", by: "TestReadmeRuns"},
+		}},
+		"CONTRIBUTING.md": {lines: []shown{{begins: "make ", why: "targets of the Makefile; CI runs verify and test"}}},
+		"commands.md": {lines: []shown{
+			{begins: "dbtester quickstart", by: "TestQuickstart"},
+			{begins: "dbtester ", by: "TestReadmeRuns"},
+		}},
+		"capacity.md": {(*page).searchFile, []shown{{
+			begins: "dbtester capacity --config FILE", codes: []int{exitInvalid}, want: `(?i)capacity`,
+			change: []string{"FILE", "FILE --window 100ms --settle 0s --windows 12 --hold 0s --tolerance 50%"},
+		}}},
+		"ci.md":            ciLines(),
+		"compare.md":       compareLines(),
+		"compatibility.md": {nil, []shown{{begins: "dbtester docs man", change: []string{"/usr/local/share/man/", ""}, want: "manual pages"}, {begins: "dbtester completion"}, {begins: "dbtester config schema", want: `"\$schema"`}}},
+		"kubernetes.md": {(*page).kubeFiles, []shown{
+			{begins: "make ", why: "writes an image; the tests of tools/kube write one"},
+			{begins: "podman ", why: "needs podman"},
+			{begins: "kubectl ", why: cluster},
+			{begins: "dbtester kube render", change: []string{"bench-manifests.yaml", "/dev/stdout", "zookeeper-manifests.yaml", "/dev/stdout"}, want: "kind: StatefulSet"},
+			{begins: "dbtester certs "},
+			{begins: "dbtester analyze ", by: "TestReadmeRuns"},
+		}},
+		"machines.md": {func(p *page) { p.mkdir("disk"); p.startAgents(p.hosts[:2]) }, []shown{{
+			begins: "dbtester check-disk /var/lib/dbtester", codes: []int{exitFailed, exitWorse}, want: "verdict",
+			change: []string{"/var/lib/dbtester", "disk --duration 1s", "10.0.0.3,10.0.0.4", "HOST1,HOST2"},
+		}}},
+		"report.md": {(*page).twoReports, []shown{
+			{begins: "dbtester analyze --title", want: "before", change: few},
+			{begins: "dbtester index", want: "test-results"},
+		}},
+		"scale.md": {
+			func(p *page) { p.start("certs", "init", "--hosts", p.hosts[0]).exits(exitDone, patience) },
+			[]shown{{
+				begins: "dbtester agent", codes: []int{exitInterrupted}, until: "agent listens",
+				change: []string{"10.0.0.8", "HOST1", "--allow-load", "--allow-load --work-dir work"},
+			}},
+		},
+		"shared.md": {(*page).sharedCluster, []shown{{begins: "dbtester cleanup", change: []string{"results/TITLE/TIME", "results/*/*"}, want: "removed [1-9]"}}},
+		"submit.md": {lines: []shown{{begins: "", by: "TestSubmitDocument"}}},
+		"sweep.md": {
+			func(p *page) { p.recorded("results/RUN", "run") },
+			[]shown{{begins: "dbtester analyze --need", change: few, codes: []int{exitWorse, exitInconclusive}, want: "5,000"}},
+		},
+		"three-machines.md":  machineLines(),
+		"troubleshooting.md": troubleLines(),
+	}
+}
+
+// machineLines are those of three-machines.md.
+func machineLines() tested {
+	return tested{(*page).threeMachines, []shown{
+		{begins: "make build", by: "make stranger"},
+		{begins: "sha256sum bin/dbtester", by: "make stranger"},
+		{begins: "bin/dbtester certs init", by: "make stranger"},
+		{begins: "ssh 10.0.0.2 mkdir", by: "make stranger"},
+		{begins: "scp -r bin/dbtester", by: "make stranger"},
+		{begins: "sudo setup/machine-server.sh", by: "make stranger"},
+		{begins: "rm -r setup", by: "make stranger"},
+		{begins: "systemctl ", why: "needs a machine that systemd started"},
+		{begins: "journalctl ", why: "needs a machine that systemd started"},
+		{begins: "sudo scripts/machine-client.sh", by: "make stranger"},
+		{begins: "dbtester config check three.yaml", want: "three.yaml: ok"},
+		{begins: "dbtester control --config three.yaml --dry-run", want: "by agent 10.0.0.2:3500"},
+		{begins: "dbtester control --config three.yaml", by: "make stranger"},
+		{begins: "dbtester analyze RUN1 RUN2 RUN3", by: "make stranger"},
+		{begins: "DRY_RUN=1 scripts/gcloud.sh", by: "TestGcloud"},
+		{begins: "scripts/gcloud.sh", by: "TestGcloud"},
+	}}
+}
+
+// troubleLines are those of troubleshooting.md.
+func troubleLines() tested {
+	return tested{(*page).troubles, []shown{
+		{begins: "dbtester agent --check", change: []string{"--check", "--check --agent-port HOST1:0 --work-dir work --cache cache --token token"}, want: "usable +yes"},
+		{begins: "dbtester config check FILE", want: "FILE: ok"},
+		{begins: "dbtester control --config FILE --dry-run", want: "by agent "},
+		{begins: "dbtester certs show certs", want: "10.0.0.2"},
+		{begins: "dbtester install --list", change: []string{"--list", "--list --cache cache"}, want: "no releases in cache"},
+	}}
+}
+
+// how finds how a line is tested: the longest beginning counts. It returns -1 for a line
+// that nothing tests.
+func (d tested) how(line string) int {
+	found := -1
+	for i, s := range d.lines {
+		if strings.HasPrefix(line, s.begins) && (found < 0 || len(s.begins) > len(d.lines[found].begins)) {
+			found = i
+		}
+	}
+	return found
+}
+
+// TestDocumentLines: every line of a shell block is run by a test or has a reason why it
+// is not, and what is listed is there.
+func TestDocumentLines(t *testing.T) {
+	table := documented()
+	for _, doc := range documents(t) {
+		if fences := regexp.MustCompile("(?m)^\\s*```(sh|bash|shell|console)\\b").FindAllString(doc.text, -1); len(fences) != len(blocks(doc.text, "sh")) {
+			t.Errorf("%s has %d blocks of commands and %d that begin with ```sh at the beginning of a line: tests see only these", doc.name, len(fences), len(blocks(doc.text, "sh")))
+		}
+		used := map[int]bool{}
+		for _, line := range shellLines(doc.text) {
+			i := table[doc.name].how(line)
+			if used[i] = true; i < 0 {
+				t.Errorf("%s: nothing runs %q: list in documented how it is tested, or why not", doc.name, line)
+			}
+		}
+		for i, s := range table[doc.name].lines {
+			if !used[i] {
+				t.Errorf("%s has no line that begins with %q", doc.name, s.begins)
+			}
+		}
+	}
+	tests := testNames(t)
+	makefile, stranger := scriptText(t, "..", "Makefile"), scriptText(t, "stranger.sh")
+	for name, d := range table {
+		for _, s := range d.lines {
+			target, made := strings.CutPrefix(s.by, "make ")
+			switch {
+			case s.by == "":
+			case made && findTargets(makefile, []string{target}) != nil, !made && !slices.Contains(tests, s.by):
+				t.Errorf("%s: %q is run by %s, which is not there", name, s.begins, s.by)
+			case target == "stranger" && !strings.Contains(stranger, name+" '"+s.begins):
+				t.Errorf("%s: scripts/stranger.sh does not run %q", name, s.begins)
+			}
+		}
+	}
+}
+
+// shellLines are the lines of a document's shell blocks with commands.
+func shellLines(markdown string) (lines []string) {
+	for _, block := range blocks(markdown, "sh") {
+		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// testNames are the tests of this folder and of the scripts.
+func testNames(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"*_test.go", filepath.Join("..", "..", "scripts", "*_test.go")} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatalf("list the tests: %v", err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("read the test: %v", err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(t `).FindAllSubmatch(text, -1) {
+				names = append(names, string(m[1]))
+			}
+		}
+	}
+	return names
+}
+
+// TestDocumentSpans parses the commands that documents name in their sentences, so that
+// each exists with its flags.
+func TestDocumentSpans(t *testing.T) {
+	span := regexp.MustCompile("`((?:sudo )?(?:bin/)?dbtester [a-z][^`]*|make [a-z][^`]*|scripts/[a-z-]+\\.sh[^`]*)`")
+	makefile := scriptText(t, "..", "Makefile")
+	seen := 0
+	for _, doc := range documents(t) {
+		for _, m := range span.FindAllStringSubmatch(doc.text, -1) {
+			words := shellWords(m[1])
+			var err error
+			switch {
+			case words[0] == "make":
+				err = findTargets(makefile, words[1:])
+			case strings.HasPrefix(words[0], "scripts/"):
+				err = findScript(words)
+			default:
+				err = parseFlags(words[1:])
+			}
+			if seen++; err != nil {
+				t.Errorf("%s: %s: %v", doc.name, m[1], err)
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d commands were seen: the test looks in the wrong place", seen)
+	}
+}
+
+// parseFlags finds a command and reads its flags. Arguments may be missing, also that of
+// the last flag.
+func parseFlags(args []string) error {
+	cmd, rest, err := testRoot(args).Find(args)
+	if err != nil || cmd.DisableFlagParsing {
+		return err
+	}
+	cmd.InitDefaultHelpFlag()
+	if err := cmd.ParseFlags(rest); err != nil && !strings.HasPrefix(err.Error(), "flag needs an argument") {
+		return err
+	}
+	return nil
+}
