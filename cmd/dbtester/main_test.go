@@ -16,5 +16,5 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"dbtester": main, "intruder": intruder})
+	testscript.Main(m, map[string]func(){"dbtester": main, "intruder": intruder, "wiretap": wiretap, "ledger": ledger})
 }

@@ -22,8 +22,15 @@ type network struct {
 	hosts  []string
 }
 
-// newNetwork makes the machines. It skips the test where this process may not.
+// newNetwork makes a client machine and three others.
 func newNetwork(t *testing.T) *network {
+	t.Helper()
+	return newNetworkOf(t, 3)
+}
+
+// newNetworkOf makes a client machine and so many others. It skips the test where this
+// process may not.
+func newNetworkOf(t *testing.T, machines int) *network {
 	t.Helper()
 	for _, tool := range []string{"unshare", "nsenter", "ip"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -36,7 +43,7 @@ func newNetwork(t *testing.T) *network {
 	n.ip("link", "add", "bridge0", "type", "bridge")
 	n.ip("link", "set", "bridge0", "up")
 	n.ip("addr", "add", "10.77.0.1/24", "dev", "bridge0")
-	for i := range 3 {
+	for i := range machines {
 		pid := n.machine(append(n.inside(n.client), "unshare", "-n")...)
 		host, far, near := fmt.Sprintf("10.77.0.%d", i+2), fmt.Sprintf("far%d", i), fmt.Sprintf("near%d", i)
 		n.ip("link", "add", near, "type", "veth", "peer", "name", far)

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// issuers are generators on machines of their own, beside a ledger on control's.
+type issuers struct {
+	*network
+	agents []*command
+	ledger string   // its file
+	taps   []string // files of what the generators stream
+	addrs  []string // of the generators, as control calls them
+}
+
+// newIssuers starts n generators, whose streams are tapped, and the ledger.
+func newIssuers(t *testing.T, n int) *issuers {
+	t.Helper()
+	s := &issuers{network: newNetworkOf(t, n+1)} // the last machine has the wiretaps
+	p, far := s.p, s.network.agents[n]
+	s.hosts = s.hosts[:n]
+	s.ledger = p.path("ledger.txt")
+	endpoints := []string{s.ledger}
+	for i := range 3 {
+		endpoints = append(endpoints, fmt.Sprintf("10.77.0.1:%d", 2379+i))
+	}
+	s.run("ledger", s.client, endpoints...).says("listens")
+	for i, host := range s.hosts {
+		a := s.start(s.network.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", p.path("agent-"+host), "--insecure", "--allow-load")
+		s.agents = append(s.agents, a)
+	}
+	for i, host := range s.hosts {
+		s.agents[i].says("agent listens")
+		tap, file := fmt.Sprintf("10.77.0.%d", 101+i), p.path("tap-"+host)
+		s.in(far, "ip", "addr", "add", tap+"/24", "dev", fmt.Sprintf("far%d", n))
+		s.run("wiretap", far, tap+":3500", host+":3500", file).says("listens")
+		s.addrs, s.taps = append(s.addrs, tap), append(s.taps, file)
+	}
+	return s
+}
+
+// run starts a program of this test in the namespaces of a process.
+func (s *issuers) run(program string, pid int, args ...string) *command {
+	s.p.t.Helper()
+	line := append(s.inside(pid), program)
+	return s.p.launch(line[0], append(line[1:], args...)...)
+}
+
+// control starts control with a load on the ledger.
+func (s *issuers) control(load string) *command {
+	s.p.t.Helper()
+	text := fmt.Sprintf("title: generators\nresults: %s\nload: %s\ndatabases:\n  etcd: {endpoints: [\"10.77.0.1:2379\", \"10.77.0.1:2380\", \"10.77.0.1:2381\"], prefix: shown}\n", s.p.path("results"), load)
+	if len(s.addrs) > 0 {
+		text = fmt.Sprintf("generators: [%s]\n", strings.Join(s.addrs, ", ")) + text
+	}
+	file := s.p.path("experiment.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		s.p.t.Fatalf("write a file for the test: %v", err)
+	}
+	return s.start(s.client, "control", "--config", file, "--insecure")
+}
+
+// record is the result of the only run, and its folder.
+func (s *issuers) record() (*results.DatabaseRun, string) {
+	s.p.t.Helper()
+	runs := s.p.runs()
+	if len(runs) != 1 {
+		s.p.t.Fatalf("%d runs are on record, want one", len(runs))
+	}
+	db := manifest(s.p.t, runs[0]).Databases[0]
+	return db, runs[0].Path(db.Tag)
+}
+
+// sent counts the requests of the ledger, whoever sent them.
+func (s *issuers) sent() map[string]int {
+	sent := map[string]int{}
+	for _, e := range readLedger(s.p.t, s.ledger) {
+		sent[e.Request]++
+	}
+	return sent
+}
+
+// TestGeneratorsInNamespaces: two and four generators on machines of their own send what
+// one machine would, request for request, and the files are the union of what they
+// stream, byte for byte.
+func TestGeneratorsInNamespaces(t *testing.T) {
+	t.Parallel()
+	const load = "{mix: {write: 50, update: 30, read: 20}, keys: 40, key_size: 16, value_size: 64, clients: 12, connections: 6, rate: 400, duration: 3s, timeout: 60s, drain: 60s}"
+	all := map[int]map[string]int{}
+	t.Run("runs", func(t *testing.T) {
+		for _, n := range []int{0, 2, 4} {
+			sent := map[string]int{}
+			all[n] = sent
+			t.Run(fmt.Sprintf("%d generators", n), func(t *testing.T) {
+				t.Parallel()
+				s := newIssuers(t, n)
+				c := s.control(load)
+				waitFor(c)
+				db, dir := s.record()
+				if db.Totals == nil || db.Totals.Offered != 1200 || db.Totals.OK != 1200 || db.State != results.StateComplete {
+					t.Fatalf("the run: %s, %+v, want 1200 requests\n%s%s", db.State, db.Totals, c.out, c.err)
+				}
+				maps.Copy(sent, s.sent())
+				if n > 0 {
+					sameFiles(t, dir, unionOf(t, s.taps))
+					s.wantTogether(db)
+				}
+			})
+		}
+	})
+	for _, n := range []int{2, 4} {
+		if len(all[0]) < 900 || !maps.Equal(all[0], all[n]) {
+			t.Errorf("%d generators sent %d different requests, want the %d of one machine, each as often", n, len(all[n]), len(all[0]))
+		}
+	}
+}
+
+// waitFor waits for the end of control, whose run a busy machine may mark as invalid.
+func waitFor(c *command) {
+	c.t.Helper()
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+	}
+	code := exitDone
+	if c.cmd.ProcessState != nil && c.cmd.ProcessState.ExitCode() == exitInvalid {
+		code = exitInvalid
+	}
+	c.exits(code, time.Second)
+}
+
+// wantTogether checks that the generators of a run with a rate of 400 began together: by
+// their own clocks, and by that of the ledger. The first request of part p is due p
+// requests later.
+func (s *issuers) wantTogether(db *results.DatabaseRun) {
+	t := s.p.t
+	t.Helper()
+	const gap = int64(time.Second / 400)
+	n := len(s.hosts)
+	measured := firstOf(readLedger(t, s.ledger), 40) // after the keys before the load
+	var own, seen []int64
+	for i, g := range db.Generators {
+		if g.Lost != "" || g.Clock == nil || len(g.Steps) != 1 || g.Steps[0].FirstSentNS < 0 || g.Steps[0].ClockErrorNS <= 0 {
+			t.Fatalf("generator %d: %+v, want its clock, and when it first sent", i+1, g)
+		}
+		at, found := measured[s.hosts[i]]
+		if !found {
+			t.Fatalf("the ledger has no request of %s", s.hosts[i])
+		}
+		own = append(own, g.Steps[0].FirstSentNS-int64(i)*gap)
+		seen = append(seen, at-int64(i)*gap)
+		t.Logf("generator %d of %d: clock known to %v, first request %v late", i+1, n, time.Duration(g.Steps[0].ClockErrorNS), time.Duration(own[i]))
+	}
+	skew := time.Duration(slices.Max(own) - slices.Min(own))
+	atServer := time.Duration(slices.Max(seen) - slices.Min(seen))
+	t.Logf("%d generators began within %v by their own clocks, and within %v by the server's", n, skew, atServer)
+	if atServer > 2*time.Second { // a busy machine delays processes; unaligned clocks or starts would be seconds apart
+		t.Errorf("the generators began %v apart, want together", atServer)
+	}
+}
+
+// firstOf returns when each machine's first request came, after so many of all.
+func firstOf(entries []entry, before int) map[string]int64 {
+	first := map[string]int64{}
+	for i, e := range entries {
+		if _, found := first[e.From]; i >= before && !found {
+			first[e.From] = e.At
+		}
+	}
+	return first
+}
+
+// sameFiles compares the merged files with the union, line by line in sorted order.
+func sameFiles(t *testing.T, dir string, u *union) {
+	t.Helper()
+	other := t.TempDir()
+	u.write(t, other)
+	for _, name := range load.FileNames() {
+		got, want := canonical(t, dir, name), canonical(t, other, name)
+		if len(got) < 2 && name != results.FileErrors || !slices.Equal(got, want) {
+			for i := range max(len(got), len(want)) {
+				if i >= len(got) || i >= len(want) || got[i] != want[i] {
+					t.Errorf("%s: %d lines, want the %d of the union; the first that differs:\n%q\n%q", name, len(got), len(want), slices.Concat(got[min(i, len(got)):], []string{""})[0], slices.Concat(want[min(i, len(want)):], []string{""})[0])
+					break
+				}
+			}
+		}
+	}
+}
+
+// canonical returns the lines of a file in sorted order, without comments.
+func canonical(t *testing.T, dir, name string) []string {
+	t.Helper()
+	if name == results.FileProgress { // a late record adds a row for its tick: readers add up
+		rows, err := results.ReadProgress(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatalf("read the ticks: %v", err)
+		}
+		return ticksOf(rows)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatalf("read the file: %v", err)
+	}
+	lines := strings.Split(string(data), "\n")
+	slices.Sort(lines)
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "#") })
+}
+
+// TestGeneratorKilled: of two generators one is killed. It is named, and the other's
+// records are complete.
+func TestGeneratorKilled(t *testing.T) {
+	t.Parallel()
+	s := newIssuers(t, 2)
+	c := s.control("{operation: write, key_size: 16, value_size: 64, clients: 8, connections: 4, rate: 200, duration: 4s, timeout: 60s, drain: 60s}")
+	s.sends(c, 1)
+	s.agents[1].signal(syscall.SIGKILL)
+	c.exits(exitInvalid, patience)
+	db, _ := s.record()
+	s.wantLost(db, 1, "its stream broke")
+	s.wantWhole(db, 0, 400)
+}
+
+// sends waits until the ledger has a request of a generator.
+func (s *issuers) sends(c *command, n int) {
+	s.p.t.Helper()
+	eventually(s.p.t, "the generator sends", func() bool {
+		select {
+		case <-c.ended:
+			s.p.t.Fatalf("control ended before the generator sent:\n%s%s", c.out, c.err)
+		default:
+		}
+		if _, err := os.Stat(s.ledger); err != nil {
+			return false
+		}
+		_, found := firstOf(readLedger(s.p.t, s.ledger), 0)[s.hosts[n]]
+		return found
+	})
+}
+
+// wantLost checks that a generator is named as lost, and why.
+func (s *issuers) wantLost(db *results.DatabaseRun, n int, why string) {
+	t := s.p.t
+	t.Helper()
+	if g := db.Generators[n]; !strings.Contains(g.Lost, why) {
+		t.Errorf("generator %d is lost by %q, want %q", n+1, g.Lost, why)
+	}
+	if !slices.ContainsFunc(db.Validity, func(m results.Mark) bool {
+		return m.Code == results.MarkGeneratorLost && m.Invalid && strings.Contains(m.Text, s.addrs[n])
+	}) {
+		t.Errorf("marks %+v, want one that names generator %s", db.Validity, s.addrs[n])
+	}
+}
+
+// wantWhole checks that a generator issued so many requests, all answered.
+func (s *issuers) wantWhole(db *results.DatabaseRun, n int, requests int64) {
+	s.p.t.Helper()
+	if g := db.Generators[n]; g.Lost != "" || g.Totals == nil || g.Totals.Offered != requests || !g.Totals.Reconcile() {
+		s.p.t.Errorf("generator %d: lost %q, totals %+v, want %d requests with an outcome each", n+1, g.Lost, g.Totals, requests)
+	}
+}
