@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,11 +24,12 @@ func Inline(w io.Writer, f Figure) error {
 	p := layout(f)
 	c := &compact{height: float64(p.height)}
 	c.state.color = color.Black
-	fmt.Fprintf(&c.b, `<svg viewBox="0 0 %s %s" role="img"><title>%s</title>`, tenths(float64(p.width)), tenths(float64(p.height)), escaped(f.Title))
 	pen{c}.rectangle(paper, box{0, p.width, 0, p.height})
 	p.draw(c)
-	c.b.WriteString("</svg>")
-	if _, err := io.WriteString(w, c.b.String()); err != nil {
+	slices.SortStableFunc(c.texts, func(a, b styled) int { return strings.Compare(a.look, b.look) })
+	_, err := fmt.Fprintf(w, `<svg viewBox="0 0 %s %s" role="img"><title>%s</title>%s%s</svg>`,
+		tenths(float64(p.width)), tenths(float64(p.height)), escaped(f.Title), joined(c.paths), joined(c.texts))
+	if err != nil {
 		return fmt.Errorf("write figure %s as svg: %w", f.Name, err)
 	}
 	return nil
@@ -78,13 +80,72 @@ func hex(c color.Color) string {
 }
 
 // compact is a canvas that writes short SVG: numbers to a tenth of a point, each line
-// relative to where the last one ended.
+// relative to where the last one ended, and looks that follow each other once. Texts come
+// last, above all paths.
 type compact struct {
-	b      strings.Builder
-	height float64
-	state  inlineState
-	saved  []inlineState
+	paths, texts []styled
+	height       float64
+	state        inlineState
+	saved        []inlineState
 }
+
+// styled is a path or a text: its place and its look as attributes, and what it holds.
+type styled struct{ tag, place, look, text string }
+
+// joined writes elements. Those of one look, one behind the other, have it from a group.
+func joined(all []styled) string {
+	var b strings.Builder
+	for first := 0; first < len(all); {
+		one, last := all[first], first
+		for last+1 < len(all) && all[last+1].tag == one.tag && all[last+1].look == one.look {
+			last++
+		}
+		look := " " + one.look
+		if last > first {
+			fmt.Fprintf(&b, "<g%s>", look)
+			look = ""
+		}
+		for _, e := range all[first : last+1] {
+			fmt.Fprintf(&b, "<%s %s%s", e.tag, e.place, look)
+			if e.text == "" {
+				b.WriteString("/>")
+			} else {
+				fmt.Fprintf(&b, ">%s</%s>", e.text, e.tag)
+			}
+		}
+		if last > first {
+			b.WriteString("</g>")
+		}
+		first = last + 1
+	}
+	return b.String()
+}
+
+// path adds a path with a look. A line and an area of one path, one after the other, are
+// one element: its area is drawn first unless paint-order has the line first.
+func (c *compact) path(data, look string) {
+	place := `d="` + data + `"`
+	if n := len(c.paths) - 1; n >= 0 && c.paths[n].place == place {
+		before := &c.paths[n].look
+		line, isLine := strings.CutPrefix(look, noFill)
+		under, wasLine := strings.CutPrefix(*before, noFill)
+		switch {
+		case isLine && !wasLine && isFill(*before):
+			*before += line
+			return
+		case !isLine && wasLine && isFill(look):
+			*before = look + under + ` paint-order="stroke"`
+			return
+		}
+	}
+	c.paths = append(c.paths, styled{tag: "path", place: place, look: look})
+}
+
+// noFill begins the look of a line.
+const noFill = `fill="none"`
+
+// isFill reports whether a look is that of an area without a line.
+func isFill(look string) bool { return !strings.Contains(look, " ") }
 
 // inlineState is what Push saves. Turned texts are the only things that are drawn under a
 // rotation.
@@ -119,48 +180,47 @@ func (c *compact) Stroke(p vg.Path) {
 	if c.state.width <= 0 {
 		return
 	}
-	fmt.Fprintf(&c.b, `<path d="%s" fill="none" stroke="%s"`, pathData(p, c.place), hex(c.state.color))
+	look := noFill + ` stroke="` + hex(c.state.color) + `"`
 	if c.state.width != 1 {
-		fmt.Fprintf(&c.b, ` stroke-width="%.4g"`, float64(c.state.width))
+		look += fmt.Sprintf(` stroke-width="%.4g"`, float64(c.state.width))
 	}
-	if len(c.state.dashes) > 0 {
-		c.b.WriteString(` stroke-dasharray="`)
-		for i, d := range c.state.dashes {
-			if i > 0 {
-				c.b.WriteByte(' ')
-			}
-			fmt.Fprintf(&c.b, "%.3g", float64(d))
-		}
-		c.b.WriteByte('"')
+	var dashes []string
+	for _, d := range c.state.dashes {
+		dashes = append(dashes, fmt.Sprintf("%.3g", float64(d)))
 	}
-	c.b.WriteString("/>")
+	if len(dashes) > 0 {
+		look += ` stroke-dasharray="` + strings.Join(dashes, " ") + `"`
+	}
+	c.path(pathData(p, c.place), look)
 }
 
 func (c *compact) Fill(p vg.Path) {
 	// RGBA is premultiplied: a veil has its own colour and an opacity.
 	solid := color.NRGBAModel.Convert(c.state.color).(color.NRGBA)
-	fmt.Fprintf(&c.b, `<path d="%s" fill="#%02x%02x%02x"`, pathData(p, c.place), solid.R, solid.G, solid.B)
+	look := fmt.Sprintf(`fill="#%02x%02x%02x"`, solid.R, solid.G, solid.B)
 	if solid.A != 0xff {
-		fmt.Fprintf(&c.b, ` fill-opacity="%.2g"`, float64(solid.A)/0xff)
+		look += fmt.Sprintf(` fill-opacity="%.2g"`, float64(solid.A)/0xff)
 	}
-	c.b.WriteString("/>")
+	c.path(pathData(p, c.place), look)
 }
 
 func (c *compact) FillString(face font.Face, at vg.Point, s string) {
+	if s == "" {
+		return
+	}
+	x, y := c.place(at)
 	turn := ""
 	if c.state.turned != 0 {
-		x, y := c.place(vg.Point{})
-		turn = fmt.Sprintf(` transform="translate(%s %s) rotate(%.4g)"`, tenths(x), tenths(y), -c.state.turned*180/math.Pi)
-		fmt.Fprintf(&c.b, `<text x="%s" y="%s"`, tenths(float64(at.X)), tenths(-float64(at.Y)))
-	} else {
-		x, y := c.place(at)
-		fmt.Fprintf(&c.b, `<text x="%s" y="%s"`, tenths(x), tenths(y))
+		h, v := c.place(vg.Point{})
+		turn = fmt.Sprintf(` transform="translate(%s %s) rotate(%.4g)"`, tenths(h), tenths(v), -c.state.turned*180/math.Pi)
+		x, y = float64(at.X), -float64(at.Y)
 	}
-	weight := ""
+	look := fmt.Sprintf(`font-size="%.3g"`, float64(face.Font.Size))
 	if face.Font.Weight > 0 {
-		weight = ` font-weight="700"`
+		look += ` font-weight="700"`
 	}
-	fmt.Fprintf(&c.b, `%s font-size="%.3g"%s fill="%s">%s</text>`, turn, float64(face.Font.Size), weight, hex(c.state.color), escaped(s))
+	look += ` fill="` + hex(c.state.color) + `"`
+	c.texts = append(c.texts, styled{"text", fmt.Sprintf(`x="%s" y="%s"%s`, tenths(x), tenths(y), turn), look, escaped(s)})
 }
 
 // tenths prints a length to a tenth of a point.
@@ -173,15 +233,11 @@ func tenths(v float64) string {
 func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 	var b []byte
 	var x, y int // in tenths, where the pen is
+	var last byte
 	step := func(letter byte, at vg.Point) {
 		h, v := place(at)
 		toX, toY := int(math.Round(h*10)), int(math.Round(v*10))
-		b = append(b, letter)
-		b = appendTenths(b, toX-x)
-		if toY-y >= 0 {
-			b = append(b, ' ')
-		}
-		b = appendTenths(b, toY-y)
+		b, last = appendStep(b, last, letter, toX-x, toY-y)
 		x, y = toX, toY
 	}
 	for i, c := range p {
@@ -193,18 +249,41 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 		case vg.ArcComp: // only whole circles are drawn, from the pen's place on them
 			r := int(math.Round(float64(c.Radius) * 10))
 			for _, across := range []int{-2 * r, 2 * r} {
-				b = append(b, 'a')
+				b, last = append(b, 'a'), 'a'
 				b = append(appendTenths(b, r), ' ')
 				b = append(appendTenths(b, r), " 0 0 1 "...)
 				b = append(appendTenths(b, across), " 0"...)
 			}
 		case vg.CloseComp:
-			b = append(b, 'z')
+			b, last = append(b, 'z'), 'z'
 			// The pen returns to the start of the part, which only rectangles follow.
 			x, y = startOf(p[:i], place)
 		}
 	}
 	return string(b)
+}
+
+// appendStep appends a move (m) or a line (l) by tenths, and returns its command. A line
+// along an axis is h or v; one behind another line needs no letter, and one of no length
+// nothing. The last command is given.
+func appendStep(b []byte, last, letter byte, dx, dy int) ([]byte, byte) {
+	switch {
+	case letter == 'l' && dx == 0 && dy == 0:
+		return b, last
+	case letter == 'l' && dy == 0:
+		return appendTenths(append(b, 'h'), dx), 'h'
+	case letter == 'l' && dx == 0:
+		return appendTenths(append(b, 'v'), dy), 'v'
+	case letter != 'l' || last != 'l':
+		b = append(b, letter)
+	case dx >= 0:
+		b = append(b, ' ')
+	}
+	b = appendTenths(b, dx)
+	if dy >= 0 {
+		b = append(b, ' ')
+	}
+	return appendTenths(b, dy), letter
 }
 
 // startOf returns the place in tenths of the last move of a path.
