@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -78,6 +78,9 @@ cycles: ## fifty starts and stops of etcd leave nothing in their agent; a minute
 
 generators: ## four generators in network namespaces, of which one is killed, one paused and one slowed; needs root or a user namespace; a minute
 	DBTESTER_GENERATOR_FAULTS=1 $(GO) test -count=1 -timeout 10m -v -run '^TestGenerator(s|Killed|Faults)' ./cmd/dbtester
+
+scale: ## what 1 to 8 generators in network namespaces hold together on this machine, and what control needs for them: a table; three minutes
+	DBTESTER_SCALE=1 $(GO) test -count=1 -timeout 20m -run '^TestScale$$' ./cmd/dbtester
 
 neighbours: ## 10,000 keys of others on etcd, ZooKeeper and Consul stay as they are beside a load; minutes
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$/prefix' ./pkg/database/etcd ./pkg/database/zookeeper ./pkg/database/consul -neighbour-keys=10000

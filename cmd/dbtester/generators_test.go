@@ -20,6 +20,7 @@ type issuers struct {
 	*network
 	agents []*command
 	ledger string   // its file
+	serves []string // its addresses
 	taps   []string // files of what the generators stream
 	addrs  []string // of the generators, as control calls them
 }
@@ -31,23 +32,38 @@ func newIssuers(t *testing.T, n int) *issuers {
 	p, far := s.p, s.network.agents[n]
 	s.hosts = s.hosts[:n]
 	s.ledger = p.path("ledger.txt")
-	endpoints := []string{s.ledger}
-	for i := range 3 {
-		endpoints = append(endpoints, fmt.Sprintf("10.77.0.1:%d", 2379+i))
-	}
-	s.run("ledger", s.client, endpoints...).says("listens")
+	s.serve(s.client, "10.77.0.1", s.ledger)
+	s.startAgents()
 	for i, host := range s.hosts {
-		a := s.start(s.network.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", p.path("agent-"+host), "--insecure", "--allow-load")
-		s.agents = append(s.agents, a)
-	}
-	for i, host := range s.hosts {
-		s.agents[i].says("agent listens")
 		tap, file := fmt.Sprintf("10.77.0.%d", 101+i), p.path("tap-"+host)
 		s.in(far, "ip", "addr", "add", tap+"/24", "dev", fmt.Sprintf("far%d", n))
 		s.run("wiretap", far, tap+":3500", host+":3500", file).says("listens")
 		s.addrs, s.taps = append(s.addrs, tap), append(s.taps, file)
 	}
 	return s
+}
+
+// serve starts the ledger in the namespaces of a process.
+func (s *issuers) serve(pid int, host, file string) *command {
+	s.p.t.Helper()
+	for i := range 3 {
+		s.serves = append(s.serves, fmt.Sprintf("%s:%d", host, 2379+i))
+	}
+	c := s.run("ledger", pid, append([]string{file}, s.serves...)...)
+	c.says("listens")
+	return c
+}
+
+// startAgents starts the agents that issue loads.
+func (s *issuers) startAgents() {
+	s.p.t.Helper()
+	for i, host := range s.hosts {
+		a := s.start(s.network.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", s.p.path("agent-"+host), "--insecure", "--allow-load")
+		s.agents = append(s.agents, a)
+	}
+	for _, a := range s.agents {
+		a.says("agent listens")
+	}
 }
 
 // run starts a program of this test in the namespaces of a process.
@@ -60,7 +76,7 @@ func (s *issuers) run(program string, pid int, args ...string) *command {
 // control starts control with a load on the ledger.
 func (s *issuers) control(load string) *command {
 	s.p.t.Helper()
-	text := fmt.Sprintf("title: generators\nresults: %s\nload: %s\ndatabases:\n  etcd: {endpoints: [\"10.77.0.1:2379\", \"10.77.0.1:2380\", \"10.77.0.1:2381\"], prefix: shown}\n", s.p.path("results"), load)
+	text := fmt.Sprintf("title: generators\nresults: %s\nload: %s\ndatabases:\n  etcd: {endpoints: [%s], prefix: shown}\n", s.p.path("results"), load, strings.Join(s.serves, ", "))
 	if len(s.addrs) > 0 {
 		text = fmt.Sprintf("generators: [%s]\n", strings.Join(s.addrs, ", ")) + text
 	}

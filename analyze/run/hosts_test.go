@@ -1,0 +1,45 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestSharedHost: a member shares its machine with what issues the load there: the client,
+// or with generators these alone, wherever control runs.
+func TestSharedHost(t *testing.T) {
+	t.Parallel()
+	on := func(boot string) *results.Host { return &results.Host{BootID: boot} }
+	for _, tc := range []struct {
+		name       string
+		generators []string // machines
+		mark       bool     // of a shared machine
+		want       string
+		shares     bool
+	}{
+		{name: "the client", want: "shared by 2 members + client", shares: true},
+		{name: "control beside members, generators elsewhere", generators: []string{"x", "y"}, want: "shared by 2 members"},
+		{name: "generators on one machine", generators: []string{"x", "x"}, mark: true, want: "shared by 2 members"},
+		{name: "a generator beside one member", generators: []string{"x", "b"}, mark: true, want: "shared by 2 members; shared by 1 member + generator", shares: true},
+		{name: "a generator beside both others", generators: []string{"a"}, mark: true, want: "shared by 2 members + generator", shares: true},
+	} {
+		r := &Run{}
+		r.Info.Manifest = &results.Manifest{Client: results.Host{BootID: "a"}}
+		r.Info.Record = &results.DatabaseRun{}
+		r.Machines.Servers = make([]Machine, 3)
+		for i, boot := range []string{"a", "a", "b"} {
+			r.Info.Record.Members = append(r.Info.Record.Members, results.Member{Index: i, Host: on(boot)})
+		}
+		for _, boot := range tc.generators {
+			r.Info.Record.Generators = append(r.Info.Record.Generators, results.Generator{Host: on(boot)})
+		}
+		if tc.mark {
+			r.Info.Record.Validity = []results.Mark{{Code: results.MarkSharedHost, Text: "two generators share a machine"}}
+		}
+		text, known := r.SharedHost()
+		if text != tc.want || !known || r.ClientShares() != tc.shares {
+			t.Errorf("%s: %q (known %v), the client shares: %v; want %q and %v", tc.name, text, known, r.ClientShares(), tc.want, tc.shares)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestScale measures what 1, 2, 4 and 8 generators hold together on this machine, and what
+// control needs for them: make scale. It asserts nothing of speeds.
+func TestScale(t *testing.T) {
+	if os.Getenv("DBTESTER_SCALE") == "" {
+		t.Skip("it takes minutes: make scale")
+	}
+	fmt.Println("| generators | rate of each | held | processors: control | each generator | server | RssAnon of control | control's network, to and from |")
+	fmt.Println("|---|---|---|---|---|---|---|---|")
+	for _, at := range []struct{ n, rate int }{{1, 1000}, {2, 1000}, {4, 1000}, {8, 1000}, {1, 4000}, {2, 4000}, {4, 4000}, {4, 8000}, {4, 16000}} {
+		t.Run(fmt.Sprintf("%d generators of %d", at.n, at.rate), func(t *testing.T) { measureScale(t, at.n, at.rate) })
+	}
+}
+
+// measureScale prints a row of the table.
+func measureScale(t *testing.T, n, rate int) {
+	const length, watched = 14, 8 * time.Second
+	s := &issuers{network: newNetworkOf(t, n+1)}
+	far, host := s.network.agents[n], s.hosts[n]
+	s.hosts = s.hosts[:n]
+	server := s.serve(far, host, "-")
+	s.startAgents()
+	s.addrs = s.hosts
+	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %ds, timeout: 60s, drain: 60s}", 50*n, 10*n, n*rate, length))
+	c.loading()
+	time.Sleep(2 * time.Second) // the buffers of the first seconds
+	before, sent, received := s.used(c, server)
+	time.Sleep(watched)
+	after, sentAfter, receivedAfter := s.used(c, server)
+	memory := statusKB(t, c.cmd.Process.Pid, "RssAnon")
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+		t.Fatal("control did not end")
+	}
+	db, dir := s.record()
+	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
+	if err != nil {
+		t.Fatalf("read the ticks: %v", err)
+	}
+	ok := int64(0)
+	for _, r := range rows {
+		if r.FromNS >= 0 && r.ToNS <= int64(length*time.Second) {
+			ok += r.OK
+		}
+	}
+	share := func(d time.Duration) float64 { return 100 * d.Seconds() / watched.Seconds() }
+	agents := time.Duration(0)
+	for i := range s.agents {
+		agents += after[2+i] - before[2+i]
+	}
+	perSecond := func(n int64) float64 { return float64(n) / watched.Seconds() / 1e3 }
+	fmt.Printf("| %d | %d/s | %.3f %% | %.2f %% | %.1f %% | %.1f %% | %.1f MB | %.1f and %.1f kB/s |\n", n, rate,
+		100*float64(ok)/float64(n*rate*length), share(after[0]-before[0]), share(agents)/float64(n), share(after[1]-before[1]), float64(memory)/1e3,
+		perSecond(sentAfter-sent), perSecond(receivedAfter-received))
+	for _, m := range db.Validity {
+		t.Logf("%s: %s", m.Code, m.Text)
+	}
+}
+
+// used returns the processor time of control, the server and the agents so far, and the
+// bytes that control's machine has sent and received.
+func (s *issuers) used(c, server *command) (times []time.Duration, sent, received int64) {
+	s.p.t.Helper()
+	for _, p := range append([]*command{c, server}, s.agents...) {
+		times = append(times, processorTime(s.p.t, p.cmd.Process.Pid))
+	}
+	// What passes the bridge from one of the other machines to another is not counted.
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", s.client))
+	if err != nil {
+		s.p.t.Fatalf("read the counters of interfaces: %v", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, numbers, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "bridge0" {
+			f := strings.Fields(numbers)
+			received, _ = strconv.ParseInt(f[0], 10, 64)
+			sent, _ = strconv.ParseInt(f[8], 10, 64)
+		}
+	}
+	return times, sent, received
+}
+
+// processorTime is what all threads of a process have used.
+func processorTime(t testing.TB, pid int) (sum time.Duration) {
+	t.Helper()
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is right
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		first, _, _ := strings.Cut(string(data), " ")
+		ns, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			t.Fatalf("parse %s: %v", path, err)
+		}
+		sum += time.Duration(ns)
+	}
+	return sum
+}
+
+// statusKB is a field of a process's status, in kB.
+func statusKB(t testing.TB, pid int, field string) int64 {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatalf("read the status of a process: %v", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, value, _ := strings.Cut(line, ":"); name == field {
+			n, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			if err != nil {
+				t.Fatalf("parse %s: %v", line, err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("the status of a process has no %s", field)
+	return 0
+}
