@@ -82,6 +82,7 @@ func (s *searcher) last(rate float64) {
 	s.loader.before = s.rec.Totals()
 	s.rec.Forget()
 	s.run.record.Load.Rate = rate
+	s.run.record.Load.Duration = s.run.experiment.Capacity.Settle + s.run.experiment.Capacity.LastWindow(rate)
 	s.run.record.Steps = nil
 }
 

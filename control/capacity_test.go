@@ -18,6 +18,9 @@ func TestDryRunSearch(t *testing.T) {
 	for at, want := range map[workload.Percent]string{99: "from 250 requests/s on", 99.99: "from 10000 requests/s on"} {
 		var text strings.Builder
 		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Clients: 500, Connections: 1, Rate: 250})
+		if at == 99 && !strings.Contains(text.String(), "windows of 1s (below 500 requests/s longer, 4s at most) after") {
+			t.Errorf("the length of windows is not in\n%s", text.String())
+		}
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("p%v: no %q in\n%s", at, want, text.String())
 		}
@@ -34,8 +37,8 @@ capacity: {latency: 40ms, at: p90, window: 100ms, settle: 50ms, tolerance: 50%, 
 databases: {fake: {options: {delay: 1ms}}}
 `)
 	out, err := r.run(e, func(u Update) {
-		if u.Load != nil && (u.Duration != e.Capacity.Longest() || u.Total != 0) {
-			t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, e.Capacity.Longest())
+		if u.Load != nil && (u.Duration != e.Capacity.Longest(u.Load.Step.Rate) || u.Total != 0) {
+			t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, e.Capacity.Longest(u.Load.Step.Rate))
 		}
 	})
 	if err != nil {

@@ -209,8 +209,8 @@ func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
 	if c.Hold > 0 {
 		hold = fmt.Sprintf("a hold of %v", c.Hold)
 	}
-	fmt.Fprintf(w, "  capacity: the rate at which %v of windows have %s and at most %v failures: at most %d windows of %v after %v, to %v, then %s\n",
-		c.Share, c.SLO(), c.Errors, c.Windows, c.Window, c.Settle, c.Tolerance, hold)
+	fmt.Fprintf(w, "  capacity: the rate at which %v of windows have %s and at most %v failures: at most %d windows of %v (below %s requests/s longer, %v at most) after %v, to %v, then %s\n",
+		c.Share, c.SLO(), c.Errors, c.Windows, c.Window, oneDecimal(c.Enough()), c.WindowAt(0), c.Settle, c.Tolerance, hold)
 	fmt.Fprintf(w, "  %s carry at most %s requests/s within %v\n", english.Plural(l.Clients, "client", ""),
 		humanize.Comma(int64(math.Round(float64(l.Clients)/c.Latency.Seconds()))), c.Latency)
 }

@@ -233,7 +233,7 @@ func (l *loader) reportProgress(p load.Progress) {
 	l.guard.See(p)
 	u := Update{Load: &p}
 	if c := l.run.experiment.Capacity; c != nil {
-		u.Duration = c.Longest()
+		u.Duration = c.Longest(p.Step.Rate)
 		l.run.journal.update(u)
 		return
 	}

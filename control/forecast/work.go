@@ -31,19 +31,19 @@ func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) wo
 		rate = 2 * l.Rate
 	}
 	first := min(l.Rate, rate)
-	l.Duration = c.Longest()
 	at := func(rate float64) work {
-		l.Rate = rate
+		l.Rate, l.Duration = rate, c.Longest(rate)
 		w := workOf(&l, pace)
 		_, compacts := db.Options.(database.Compacter)
 		if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
-			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+max(c.LastWindow(), c.WarmUp)) / float64(c.Longest())
+			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+max(c.LastWindow(rate), c.WindowAt(rate), c.WarmUp)) / float64(l.Duration)
 			w.data.Writes = w.data.Keys + whole(max(history, 0))
 		}
 		return w
 	}
-	w := at(rate)
-	w.least = at(first).data
+	w, least := at(rate), at(first)
+	w.least = least.data
+	w.length = max(w.length, least.length) // at a lower rate windows may be longer
 	w.guessed, w.exact = w.least != w.data, false
 	return w
 }

@@ -192,11 +192,11 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 		return err
 	}
 	s.number++
-	length := s.Window
+	length := s.WindowAt(rate)
 	last := kind == results.CapacityHold || kind == results.CapacityLast
 	switch {
 	case last:
-		length = s.LastWindow()
+		length = s.LastWindow(rate)
 	case kind == results.CapacityWarmUp:
 		length = s.WarmUp
 	}

@@ -31,6 +31,7 @@ type server struct {
 	declines bool
 	stops    bool    // the client's process stands still in every other window
 	full     float64 // the rate from which the store is full
+	slow     float64 // the share of requests that are slow at any rate
 	now      time.Time
 	begun    []load.Step
 	cut      int // windows that were ended early
@@ -86,7 +87,13 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 		if step.Rate > capacity {
 			latency = 50 * time.Millisecond
 		}
-		if err := h.RecordValues(int64(latency), iv.OK); err != nil {
+		slow := int64(0)
+		for range iv.OK {
+			if s.slow > 0 && s.noise.Float64() < s.slow {
+				slow++
+			}
+		}
+		if err := errors.Join(h.RecordValues(int64(latency), iv.OK-slow), h.RecordValues(int64(50*time.Millisecond), slow)); err != nil {
 			return res, err
 		}
 		sent := h
@@ -161,6 +168,31 @@ func TestFound(t *testing.T) {
 	}
 	if got := Describe(&out.Capacity); len(got) < 20 {
 		t.Errorf("described as %q", got)
+	}
+}
+
+// TestFewRequests: at a low rate windows are longer, so that few slow requests do not keep a
+// server from its capacity. They are as long as their rate asks for, and so recorded.
+func TestFewRequests(t *testing.T) {
+	s := newServer(t, plan())
+	s.capacity, s.slow = 50, .007
+	out, rows, err := s.search()
+	if err != nil || !out.Found() || out.Rate < 42 || out.Rate > 52 {
+		t.Fatalf("%+v, %v; want about 49/s", out.Capacity, err)
+	}
+	whole := 0
+	for _, w := range rows {
+		if w.Kind != results.CapacitySearch || w.Early == 1 {
+			continue
+		}
+		whole++
+		want := (s.o.Settle + s.o.WindowAt(w.Rate) + time.Second - 1).Truncate(time.Second) // the server counts whole seconds
+		if got := w.End.Sub(w.Start); got != want || w.Rate > 31.25 && w.Due < 470 {
+			t.Errorf("at %v/s a window has %d requests in %v, want %v", w.Rate, w.Due, got, want)
+		}
+	}
+	if whole < 8 {
+		t.Errorf("%d windows were sent to their end, want more", whole)
 	}
 }
 

@@ -9,6 +9,15 @@
 // [Search.Observe], and [Search.Verdict] is what is known so far. The same windows
 // always give the same rates and the same verdict.
 //
+// Windows at low rates may be longer than others, so that enough of their requests may miss
+// the limit: the caller decides how long, by nothing but the rate. Then "the share of windows
+// that pass" at a rate is that of windows of its length, and still falls with the rate. It
+// need not do so where windows of one length have few requests: of 199 one may be slow at
+// 99 %, and of 200 two. Near the rate that is found all windows have nearly one length. Those
+// that fail at any rate, by a pause now and then, are more in longer windows: a search at
+// low rates can find more lapses or stalls than one at high rates of the same server, and
+// counts them as it counts others.
+//
 // The model is that a window at the rate r passes with the probability
 //
 //	floor + (1 - floor - lapse) * Phi((mu - ln r) / sigma)

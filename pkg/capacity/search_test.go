@@ -83,6 +83,57 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestLengthByRate: where windows are longer at lower rates, the interval holds the rate at
+// which so many windows of its own length pass. Each request is slow by itself, so that the
+// probability of a window follows from its number of requests.
+func TestLengthByRate(t *testing.T) {
+	const seeds = 24
+	o := Defaults()
+	o.Start, o.Least, o.Hold = 20, 12.5, false
+	slow := func(rate float64) float64 { return .002 + .006*math.Pow(rate/45, 4) }
+	requests := func(rate float64) int { return int(rate * min(max(500/rate, 8), 32)) }
+	passes := func(rate float64) float64 { // of the binomial law
+		n, p := requests(rate), slow(rate)
+		term, sum := math.Pow(1-p, float64(n)), 0.0
+		for k := range int(float64(n)*(1-o.At)+1e-9) + 1 {
+			sum += term
+			term *= float64(n-k) / float64(k+1) * p / (1 - p)
+		}
+		return sum
+	}
+	low, high := 16.0, 200.0 // windows from 15.6/s on have 500 requests
+	for range 60 {
+		if middle := (low + high) / 2; passes(middle) > o.Share {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	inside := 0
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(uint64(seed+1), 17))
+		s, _ := run(t, o, func(p Probe) Window {
+			w := Window{Rate: p.Rate, Offered: int64(requests(p.Rate))}
+			for range w.Offered {
+				if rng.Float64() < slow(p.Rate) {
+					w.Over++
+				}
+			}
+			return w
+		})
+		v := s.Verdict()
+		if v.Low <= low && low <= v.High {
+			inside++
+		}
+		if v.Reason != Found && v.Reason != Wide || math.Abs(v.Rate/low-1) > .15 {
+			t.Errorf("seed %d: %+v, want %.1f/s", seed, v, low)
+		}
+	}
+	if inside < seeds*90/100 {
+		t.Errorf("the truth, %.1f/s, is inside %d of %d intervals", low, inside, seeds)
+	}
+}
+
 // TestStalls: pauses that a third of all windows meet are named, whatever the rate, and
 // one pause is no reason to give up.
 func TestStalls(t *testing.T) {

@@ -47,7 +47,7 @@ func capacitySection() section[workload.Capacity] {
 			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
 		}.Field(),
 		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
-		length("window", "8s", "length of what is measured at one rate, at least `100ms`", func(c *workload.Capacity) *time.Duration { return &c.Window }),
+		length("window", "8s", "length of what is measured at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *workload.Capacity) *time.Duration { return &c.Window }),
 		length("settle", "2s", "time at the same rate before it that is not measured", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
 		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *workload.Capacity) *time.Duration { return &c.WarmUp }),
 		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
@@ -176,7 +176,10 @@ func (r *loadResolver) searched(l *workload.Load) {
 			r.Errorf(p.At, "%s: a search for a capacity has windows, with settle before each; leave it out", p.Key)
 		}
 	}
-	length := c.Settle + c.LastWindow()
+	if l.Rate == 0 {
+		l.Rate = firstRate
+	}
+	length := c.Settle + c.LastWindow(max(l.Rate, c.Least()))
 	same("duration", l.Duration, length)
 	same("warm_up", l.WarmUp, c.Settle)
 	same("cool_down", l.CoolDown, 0)
@@ -194,9 +197,6 @@ func (r *loadResolver) searched(l *workload.Load) {
 	}
 	if !r.spec.Has("clients") {
 		l.Clients = searchClients
-	}
-	if l.Rate == 0 {
-		l.Rate = firstRate
 	}
 	if carried := float64(l.Clients) / c.Latency.Seconds(); c.Latency > 0 && c.Window >= shortestWindow && c.Least() > carried {
 		r.Errorf(r.at("clients"), "clients: a window of %v has a request above %s from %.0f requests/s on, and %d clients carry at most %.0f within %v; give more clients, a longer window or a lower quantile",

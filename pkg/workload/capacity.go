@@ -15,7 +15,7 @@ type Capacity struct {
 	At      Percent       `json:"at_percent"`
 	Errors  Percent       `json:"errors_percent"`
 	// Window is the length of what is measured at one rate, after Settle of the same
-	// rate.
+	// rate. At low rates it is longer: see [Capacity.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
 	// WarmUp is how long the first rate is sent before the first window; 0 is none.
@@ -47,10 +47,37 @@ func (c Capacity) Least() float64 {
 	return max(1, math.Round(rate*1e6)/1e6)
 }
 
-// Longest is the longest time that the search sends requests, in which holds are
-// counted once: the search of one database in one trial.
-func (c Capacity) Longest() time.Duration {
-	length := time.Duration(c.Windows) * (c.Settle + c.Window)
+// Windows at low rates are longer until so many requests may miss the limit, or as many
+// times as long. With fewer, one slow request more or less decides.
+const (
+	fewestMisses = 5
+	mostWindows  = 4
+)
+
+// WindowAt is the length of a window at a rate in requests per second: Window, or as long
+// as it takes until five requests may miss the limit, four times Window at most.
+func (c Capacity) WindowAt(rate float64) time.Duration {
+	longest := mostWindows * c.Window
+	if rate <= 0 {
+		return longest
+	}
+	seconds := fewestMisses * 100 / (100 - float64(c.At)) / rate
+	if seconds >= longest.Seconds() {
+		return longest
+	}
+	return max(c.Window, time.Duration(math.Ceil(seconds*1000-1e-6))*time.Millisecond)
+}
+
+// Enough is the rate in requests per second from which on windows are as long as Window.
+func (c Capacity) Enough() float64 {
+	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
+}
+
+// Longest is the longest time that a search sends requests which sends none at a lower rate
+// than the given one, in requests per second. It is of one database in one trial, and has
+// one hold.
+func (c Capacity) Longest(rate float64) time.Duration {
+	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {
 		length += c.Settle + c.WarmUp
 	}
@@ -61,10 +88,10 @@ func (c Capacity) Longest() time.Duration {
 }
 
 // LastWindow is the length of the window after the search, which the records of the
-// run are of: the hold, or one more window.
-func (c Capacity) LastWindow() time.Duration {
+// run are of: the hold, or one more window at its rate.
+func (c Capacity) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {
 		return c.Hold
 	}
-	return c.Window
+	return c.WindowAt(rate)
 }
