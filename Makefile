@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -113,6 +113,10 @@ images-java: build ## the same with Debian's Java and ZooKeeper's jars, on Debia
 manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes, and test images (tools/kube)
 	cd tools/kube && $(GO) test ./...
 
+kube: tools-kube build images images-java ## run manifests in a Kubernetes of two nodes on this machine, as root: test-results/kube.md; a quarter of an hour at first, then minutes
+	scripts/kube.sh >bin/kube.md
+	mv bin/kube.md test-results/kube.md && cat test-results/kube.md
+
 vet: ## go vet, of what build compiles
 	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...
 
@@ -145,6 +149,9 @@ tools-build:
 
 tools-test:
 	@scripts/check-tools.sh test
+
+tools-kube:
+	@scripts/check-tools.sh kube
 
 clean: ## remove what was built; results stay
 	rm -rf bin

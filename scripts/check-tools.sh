@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Names every tool that building (build) or testing (test) needs and this machine
-# lacks, each with a line that installs it, and fails if there is one.
+# Names every tool that building (build), testing (test) or make kube (kube) needs and this
+# machine lacks, each with a line that installs it, and fails if there is one.
 set -u
 missing=0
 need() { # need TOOL WHAT-FOR INSTALL-LINE
@@ -18,6 +18,20 @@ if [ "${1:-build}" = test ]; then
 	if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
 		need chromium "shows the report's page" "apt-get install -y chromium"
 	fi
+fi
+if [ "${1:-build}" = kube ]; then
+	need containerd "runs the containers of nodes" "apt-get install -y --no-install-recommends containerd"
+	need runc "starts containers" "apt-get install -y --no-install-recommends runc"
+	for plugin in bridge host-local loopback; do
+		need /usr/lib/cni/$plugin "gives pods their networks" "apt-get install -y --no-install-recommends containernetworking-plugins"
+	done
+	need iptables "the kubelet asks for it" "apt-get install -y --no-install-recommends iptables"
+	need ip "makes network namespaces" "apt-get install -y iproute2"
+	need unshare "makes the other namespaces of nodes" "apt-get install -y util-linux"
+	need hostname "names nodes" "apt-get install -y hostname"
+	need pgrep "finds what is left" "apt-get install -y procps"
+	need openssl "makes the keys of the control plane" "apt-get install -y openssl"
+	need busybox "the pod from which results are fetched, static" "apt-get install -y busybox-static"
 fi
 if command -v go >/dev/null 2>&1; then
 	v=$(go env GOVERSION); v=${v#go}
