@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -21,7 +22,11 @@ type WholeKeys interface {
 type Below struct {
 	on     WholeKeys
 	prefix string
+	names  sync.Pool // of *storedName, for the next calls
 }
+
+// storedName is the name of a key as the database stores it.
+type storedName struct{ bytes []byte }
 
 var (
 	_ Client       = (*Below)(nil)
@@ -52,14 +57,41 @@ func (b *Below) key(key []byte) []byte {
 	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
 }
 
+// name is key in memory of a call before. The caller gives it back.
+func (b *Below) name(key []byte) *storedName {
+	n, ok := b.names.Get().(*storedName)
+	if !ok {
+		n = &storedName{}
+	}
+	n.bytes = n.bytes[:0]
+	if len(key) > 0 {
+		n.bytes = append(append(n.bytes, b.prefix...), key...)
+	}
+	return n
+}
+
+// giveBack keeps a name's memory for another call, unless the client may have kept it: see
+// [Client].
+func (b *Below) giveBack(n *storedName, err error) {
+	if err == nil {
+		b.names.Put(n)
+	}
+}
+
 // Put creates or overwrites key.
 func (b *Below) Put(ctx context.Context, key, value []byte) error {
-	return b.on.Put(ctx, b.key(key), value)
+	n := b.name(key)
+	err := b.on.Put(ctx, n.bytes, value)
+	b.giveBack(n, err)
+	return err
 }
 
 // Get returns the value of key.
 func (b *Below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
-	return b.on.Get(ctx, b.key(key), mode)
+	n := b.name(key)
+	value, err := b.on.Get(ctx, n.bytes, mode)
+	b.giveBack(n, err)
+	return value, err
 }
 
 // Delete removes key.
