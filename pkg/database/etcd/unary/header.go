@@ -104,7 +104,19 @@ type replyHead struct {
 type replyHeads struct {
 	decoder *hpack.Decoder
 	head    replyHead
+	// known are blocks of nothing but indexes of the table. They have one meaning until
+	// another block changes the table, and a server sends the same few with every reply.
+	known []knownBlock
 }
+
+type knownBlock struct {
+	block string
+	head  replyHead
+}
+
+// mostKnown bounds the blocks that are kept: usual replies have one at their start and
+// one at their end.
+const mostKnown = 4
 
 // maxHeads bounds a header block and each field of it, in bytes.
 const maxHeads = 64 << 10
@@ -128,6 +140,11 @@ func newReplyHeads() *replyHeads {
 // decode decodes a complete block. Every block must be decoded, in order. After an
 // error the connection must be closed.
 func (h *replyHeads) decode(block []byte) (replyHead, error) {
+	for i := range h.known {
+		if k := &h.known[i]; k.block == string(block) {
+			return k.head, nil
+		}
+	}
 	h.head = replyHead{}
 	if _, err := h.decoder.Write(block); err != nil {
 		return replyHead{}, fmt.Errorf("header fields: %w", err)
@@ -135,7 +152,25 @@ func (h *replyHeads) decode(block []byte) (replyHead, error) {
 	if err := h.decoder.Close(); err != nil {
 		return replyHead{}, fmt.Errorf("header fields: %w", err)
 	}
+	switch {
+	case !indexed(block):
+		h.known = h.known[:0]
+	case len(h.known) < mostKnown:
+		h.known = append(h.known, knownBlock{string(block), h.head})
+	}
 	return h.head, nil
+}
+
+// indexed reports whether every field of a block is one byte: an index of the table
+// (RFC 7541, section 6.1). No such field changes the table.
+func indexed(block []byte) bool {
+	const index, longer = 0x80, 0xff
+	for _, b := range block {
+		if b&index == 0 || b == longer {
+			return false
+		}
+	}
+	return true
 }
 
 // result returns the error of a call by its trailers, nil for success.

@@ -38,6 +38,8 @@ func (s *streams) add(k *call, m *Message) {
 	s.nextID += 2
 	if len(s.waiting) == 0 && int64(len(s.live)) < s.most &&
 		whole <= maxFrame && whole <= s.window && whole <= s.initial {
+		const heads = 128 // of the usual header block and both frames
+		s.out.reserve(heads + int(whole))
 		s.open(k)
 		s.window -= whole
 		s.out.pending = appendHead(s.out.pending, int(whole), frameData, flagEndStream, k.id)

@@ -50,6 +50,23 @@ func (w *writer) init(nc net.Conn, mu *sync.Mutex, refill func(), failed func(er
 // end returns the position of the last appended byte in the connection's bytes.
 func (w *writer) end() int64 { return w.taken + int64(len(w.pending)) }
 
+// reserve makes room for n more bytes. It doubles the buffer: append grows large ones in
+// steps of a quarter, which leave four times the garbage when many callers begin at once.
+// The connection is locked.
+func (w *writer) reserve(n int) {
+	const second = 4 << 10
+	need, have := len(w.pending)+n, cap(w.pending)
+	if need <= have {
+		return
+	}
+	room := need // the first, for one request at a time
+	if have > 0 {
+		for room = second; room < need; room *= 2 {
+		}
+	}
+	w.pending = append(make([]byte, 0, room), w.pending...)
+}
+
 // answer appends an acknowledgement. A server that does not read them is an error. The
 // connection is locked.
 func (w *writer) answer(b []byte) error {
@@ -184,9 +201,15 @@ func (w *writer) take() []byte {
 	return batch
 }
 
-// reuse keeps the buffer of a batch that was written. The connection is locked.
+// reuse keeps the buffer of a batch that was written. If nothing was appended meanwhile,
+// it becomes the next one again, so that the other one stays small. The connection is
+// locked.
 func (w *writer) reuse(batch []byte) {
-	if cap(batch) <= idleBuffer {
+	switch {
+	case cap(batch) > idleBuffer:
+	case len(w.pending) == 0 && cap(w.pending) < cap(batch):
+		w.pending, w.spare = batch[:0], w.pending
+	default:
 		w.spare = batch[:0]
 	}
 }
