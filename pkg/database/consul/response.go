@@ -27,23 +27,25 @@ const maxHead = 64 << 10
 
 // parseHead parses the head of an answer, without the empty line at its end.
 func parseHead(head []byte) (responseHead, error) {
-	line, rest, _ := bytes.Cut(head, []byte("\r\n"))
+	line, rest, err := cutLine(head)
+	if err != nil {
+		return responseHead{}, err
+	}
 	a, err := parseStatus(line)
 	if err != nil {
 		return a, err
 	}
-	if bytes.Count(head, []byte("\n")) != bytes.Count(head, []byte("\r\n")) {
-		return a, fmt.Errorf("%w: a line ends without a carriage return", errMalformed)
-	}
 	old := a.last // HTTP/1.0, which has no chunks
 	a.length = -1
 	for len(rest) > 0 {
-		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
-		name, value, found := bytes.Cut(line, []byte(":"))
-		if !found || len(name) == 0 || bytes.ContainsAny(name, " \t") {
+		if line, rest, err = cutLine(rest); err != nil {
+			return a, err
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 || bytes.IndexByte(line[:colon], ' ') >= 0 || bytes.IndexByte(line[:colon], '\t') >= 0 {
 			return a, fmt.Errorf("%w: a header line of %d bytes has no name", errMalformed, len(line))
 		}
-		if err := a.field(name, value); err != nil {
+		if err := a.field(line[:colon], line[colon+1:]); err != nil {
 			return a, err
 		}
 	}
@@ -60,6 +62,19 @@ func parseHead(head []byte) (responseHead, error) {
 		a.last = true
 	}
 	return a, nil
+}
+
+// cutLine returns the first line of a head, without its end, and the lines after it. The
+// last line has no end.
+func cutLine(head []byte) (line, rest []byte, err error) {
+	end := bytes.IndexByte(head, '\n')
+	switch {
+	case end < 0:
+		return head, nil, nil
+	case end == 0 || head[end-1] != '\r':
+		return nil, nil, fmt.Errorf("%w: a line ends without a carriage return", errMalformed)
+	}
+	return head[:end-1], head[end+1:], nil
 }
 
 // parseStatus parses the status line.
