@@ -54,11 +54,13 @@ type link struct {
 }
 
 // connection is a place for one link after the other, shared by some of a step's
-// workers. When its link is lost, one goroutine opens the next.
+// workers. When its link is lost, one goroutine opens the next, and ends.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
 	current   atomic.Pointer[link] // nil while there is none
+	// spawn starts a goroutine of the running step, with a context that ends with the step.
+	spawn func(func(context.Context))
 
 	mu      sync.Mutex
 	up      chan struct{} // closed when the next link is open
@@ -68,13 +70,12 @@ type connection struct {
 	reopens int64
 	resent  int64 // requests that clients of closed links sent again
 
-	lost    chan struct{}  // wakes the goroutine that reconnects
 	closing sync.WaitGroup // links that are being closed
 }
 
 // newConnection returns connection n of the whole step, which is open.
 func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
-	c := &connection{reconnect: reconnect, failover: failover, lost: make(chan struct{}, 1)}
+	c := &connection{reconnect: reconnect, failover: failover}
 	member := -1
 	if reconnect != nil {
 		c.place = n % len(reconnect.Members)
@@ -128,7 +129,7 @@ func (c *connection) lose(l *link, err error) {
 	if c.reconnect == nil || !c.remove(l) {
 		return
 	}
-	c.lost <- struct{}{}
+	c.spawn(c.reopen)
 	if c.reconnect.Lost != nil {
 		c.reconnect.Lost(l.member, err)
 	}
@@ -149,31 +150,28 @@ func (c *connection) remove(l *link) bool {
 	return true
 }
 
-// keep opens a link after each loss, until ctx ends.
-func (c *connection) keep(ctx context.Context) {
-	timer := time.NewTimer(time.Hour)
+// reopen opens the next link after a loss, unless ctx ends first. A thousand connections
+// need a thousand such goroutines only when all of them are lost.
+func (c *connection) reopen(ctx context.Context) {
+	timer := time.NewTimer(c.pause.Next()) // nobody resets the pauses while there is no link
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.lost:
+		case <-timer.C:
 		}
-		for c.current.Load() == nil {
-			timer.Reset(c.pause.Next()) // nobody resets it meanwhile
-			select {
-			case <-ctx.Done():
-				return
-			case <-timer.C:
-			}
-			c.attempt(ctx)
+		// With a link, the connection may be lost again, which is the next goroutine's task.
+		if c.attempt(ctx) {
+			return
 		}
+		timer.Reset(c.pause.Next())
 	}
 }
 
-// attempt tries once to open the next link: to the next member, or to the same one
-// without fail-over.
-func (c *connection) attempt(ctx context.Context) {
+// attempt tries once to open the next link, and reports whether it did: to the next
+// member, or to the same one without fail-over.
+func (c *connection) attempt(ctx context.Context) (opened bool) {
 	if c.failover == workload.FailoverNext {
 		c.place = (c.place + 1) % len(c.reconnect.Members)
 	}
@@ -181,13 +179,14 @@ func (c *connection) attempt(ctx context.Context) {
 	defer cancel()
 	client, err := c.reconnect.Dial(ctx, c.reconnect.Members[c.place])
 	if err != nil {
-		return // the loss itself was counted, with its error
+		return false // the loss itself was counted, with its error
 	}
 	l := newLink(client, c.reconnect.Members[c.place])
 	c.adopt(l)
 	if c.reconnect.Opened != nil {
 		c.reconnect.Opened(l.member)
 	}
+	return true
 }
 
 func (c *connection) adopt(l *link) {

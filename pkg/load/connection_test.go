@@ -397,6 +397,7 @@ func TestResends(t *testing.T) {
 	s := newServers(1)
 	first, second := &resending{serverClient{servers: s}, 5}, &resending{serverClient{servers: s}, 2}
 	c := newConnection(0, first, &Reconnect{Members: []int{0}}, workload.FailoverNext)
+	c.spawn = func(func(context.Context)) {} // no step runs
 	l, _ := c.acquire()
 	first.resent += 3
 	if got := c.resends(); got != 3 {

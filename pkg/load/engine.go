@@ -282,8 +282,10 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 	helpers.Go(func() { s.watchDeadlines(own, workers) })
 	helpers.Go(func() { s.watchStop(ctx, own) })
 	if s.Reconnect != nil {
+		// Only clients, which end before the helpers, call it.
+		spawn := func(f func(context.Context)) { helpers.Go(func() { f(own) }) }
 		for _, c := range s.conns {
-			helpers.Go(func() { c.keep(own) })
+			c.spawn = spawn
 		}
 		helpers.Go(func() { s.watchServers(own, abandon) })
 	}

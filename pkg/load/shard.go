@@ -187,10 +187,11 @@ type shards struct {
 	spare slot // of the flusher: the empty slot that the next shard gets
 }
 
-// newShards returns two shards for each processor, at most 16, with slots of a
-// size.
+// newShards returns a shard for each processor, at least 2 and at most 16, with slots of a
+// size. A request holds its shard for a fraction of a microsecond, and the histograms of a
+// shard take more memory than a hundred clients.
 func newShards(c clock.Clock, end *issueEnd, size int) *shards {
-	s := &shards{all: make([]*shard, min(2*runtime.GOMAXPROCS(0), 16)), spare: make(slot, size)}
+	s := &shards{all: make([]*shard, min(max(runtime.GOMAXPROCS(0), 2), 16)), spare: make(slot, size)}
 	for i := range s.all {
 		s.all[i] = &shard{end: end, open: openSeconds{clock: c}, slots: [2]slot{make(slot, size), make(slot, size)}}
 	}
