@@ -46,7 +46,7 @@ func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) 
 		return err
 	}
 	fmt.Fprintf(out, "## GETs over HTTP\n\n")
-	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
+	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file. wrk has one thread, which GOMAXPROCS=1 comes close to.\n",
 		o.clients, server.version)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, toolVersion("wrk", "-v"), o.conditions())
 	printTable(out, "get", rows)
@@ -63,10 +63,11 @@ func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 	rows := []row{
 		{name: "wrk"},
 		{name: "dbtester, lean"},
+		{name: "dbtester, lean, GOMAXPROCS=1"},
 		{name: "http.ReadResponse loop"},
 		{name: "dbtester, standard"},
 	}
-	for i, transport := range map[int]string{1: "lean", 3: "standard"} {
+	for i, transport := range map[int]string{1: "lean", 4: "standard"} {
 		config := filepath.Join(o.dir, transport+".yaml")
 		if err := os.WriteFile(config, []byte(httpExperiment(o, transport)), 0o644); err != nil {
 			return nil, err
@@ -79,7 +80,8 @@ func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 	url := "http://" + staticAddr + s.path() + "?raw"
 	rows[0].argv = []string{"wrk", "-t1", fmt.Sprintf("-c%d", o.clients), "-d10s", url}
 	rows[0].count = wrkRequests
-	rows[2].argv = []string{self, "floor-http", "-url", url, "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients)}
+	rows[2].argv = append([]string{"env", "GOMAXPROCS=1"}, rows[1].argv...)
+	rows[3].argv = []string{self, "floor-http", "-url", url, "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients)}
 	return rows, nil
 }
 
@@ -99,6 +101,7 @@ load: {operation: read, same_key: true, requests: %d, clients: %d, connections: 
 databases:
   consul:
     endpoints: [%s]
+    prefix: peers
     steps: {start: false, stop: false}
     options: {transport: %s}
 `, filepath.Join(o.dir, "results"), o.requests, o.clients, o.clients, staticAddr, transport)

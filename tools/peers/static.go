@@ -43,7 +43,7 @@ http {
 	server {
 		listen %[2]s;
 		location / { proxy_pass http://%[3]s; }
-		location /v1/kv/dbtester/ { proxy_pass http://%[3]s; }
+		location /v1/kv/peers/dbtester/ { proxy_pass http://%[3]s; }
 		location /v1/kv/ {
 			root %[1]s;
 			if ($request_method = PUT) { proxy_pass http://%[3]s; }
