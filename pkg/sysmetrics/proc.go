@@ -157,6 +157,9 @@ func lastKnown(pid int, before map[identity]*proc) *proc {
 // show it, and some kernels have no such file.
 func (t *tree) otherFile(p *proc, file processFile) error {
 	data, err := t.files.read(strconv.Itoa(p.id.pid), file.name)
+	if errors.Is(err, fs.ErrPermission) && t.hasEnded(p) {
+		return nil // without its memory it shows the file to root alone: what it counted until then stays
+	}
 	if err != nil {
 		p.miss(file)
 		if errors.Is(err, fs.ErrNotExist) && unix.Access(t.files.path(strconv.Itoa(p.id.pid), fileStat), unix.F_OK) == nil {
@@ -165,6 +168,18 @@ func (t *tree) otherFile(p *proc, file processFile) error {
 		return err
 	}
 	return p.take(file, data)
+}
+
+// hasEnded reports whether the process has ended, also since its status was read.
+func (t *tree) hasEnded(p *proc) bool {
+	data, err := t.files.read(strconv.Itoa(p.id.pid), fileStatus)
+	if err != nil {
+		return gone(err)
+	}
+	if s, err := parseStatus(data); err == nil {
+		p.status = s
+	}
+	return p.ended()
 }
 
 // readThreads reads the counts of each thread. Those of the first thread are in
