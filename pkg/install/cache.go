@@ -105,6 +105,9 @@ func (in *Installer) List() ([]Release, error) {
 	var list []Release
 	var problems []error
 	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			continue // a file is no release
+		}
 		id := id{filepath.Base(filepath.Dir(dir)), filepath.Base(dir)}
 		r, err := in.load(id)
 		if err != nil {

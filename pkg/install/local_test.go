@@ -223,3 +223,18 @@ func mirrorOf(t *testing.T, data []byte) Archive {
 	m := newMirror(t, map[string][]byte{"db.tar.gz": data, "db.sum": sha256Line(data, "db.tar.gz")})
 	return Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
 }
+
+// A file among the folders of releases is none of them.
+func TestListSkipsFiles(t *testing.T) {
+	in := testInstaller(t)
+	dir := filepath.Join(in.Cache, "parts")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatalf("make a folder: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatalf("write a file: %v", err)
+	}
+	if list, err := in.List(); err != nil || len(list) > 0 {
+		t.Errorf("listed %v, error %v, want nothing", list, err)
+	}
+}
