@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // shown is how the lines of a document's shell blocks that begin alike are tested.
@@ -229,6 +231,27 @@ func TestDocumentSpans(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("%d commands were seen: the test looks in the wrong place", seen)
+	}
+}
+
+// TestHelpExamples parses the examples of the commands' help, and of their manual pages.
+func TestHelpExamples(t *testing.T) {
+	seen := 0
+	for commands := []*cobra.Command{testRoot(nil)}; len(commands) > 0; commands = append(commands[1:], commands[0].Commands()...) {
+		for line := range strings.Lines(commands[0].Example) {
+			words := shellWords(strings.TrimSpace(line))
+			if len(words) == 0 {
+				continue
+			}
+			if seen++; words[0] != "dbtester" {
+				t.Errorf("%s: %q is no command of dbtester", commands[0].CommandPath(), line)
+			} else if err := parseCommand(words[1:]); err != nil {
+				t.Errorf("%s: %s: %v", commands[0].CommandPath(), line, err)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d examples were seen: the test looks in the wrong place", seen)
 	}
 }
 
