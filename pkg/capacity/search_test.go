@@ -87,7 +87,7 @@ func TestCoverage(t *testing.T) {
 // which so many windows of its own length pass. Each request is slow by itself, so that the
 // probability of a window follows from its number of requests.
 func TestLengthByRate(t *testing.T) {
-	const seeds = 24
+	const seeds = 12
 	o := Defaults()
 	o.Start, o.Least, o.Hold = 20, 12.5, false
 	slow := func(rate float64) float64 { return .002 + .006*math.Pow(rate/45, 4) }
