@@ -184,7 +184,7 @@ shown() {
 		printf '```\n\n```\n'
 		grep -E 'is lost: ' "$folder/$namespace/control.log" || true
 		sed '/^+--/,$d; /^tar: /d; /^[^ ]*\//d' "$folder/$namespace/report.txt"
-		awk '/^[^ ]/ { on = / INVALID / } /^$/ { on = 0 } on' "$folder/$namespace/report.txt"
+		awk '/^[^ ]/ { on = /^[^ ]*: INVALID / } /^$/ { on = 0 } on' "$folder/$namespace/report.txt"
 		grep -E ' (TOTAL-REQUEST-NUMBER|KEYS-FOUND|OFFERED|SENT|OK|FAILED|UNKNOWN|SHED|UNSENT|SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM) \|' "$folder/$namespace/report.txt"
 		grep -E '^\[[0-9]+\] shared by' "$folder/$namespace/report.txt" || true
 		printf '```\n'
