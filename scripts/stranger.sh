@@ -190,7 +190,7 @@ build() {
 
 		From a fresh clone to a packed run by the commands of the documents, by \`make stranger\`: the client is 10.0.0.1, the database machines are 10.0.0.2 to 10.0.0.4. They are network namespaces of one machine, each with a root of its own. systemd does not run in them: the agents are started with the command line, user, folder and limit of open files of their unit. They reach no other network: \`--no-packages\` is added, releases of databases are copied by \`install --from\`, and the archive is read from a folder in place of GitHub. \`ssh\` and \`scp\` enter the namespaces. The load is small; its numbers mean nothing.
 
-		Commit $(git -C "$tree" rev-parse --short=12 HEAD) of $(git -C "$tree" show -s --format=%cs HEAD), Linux $(uname -r | cut -d - -f 1), $(nproc) processors, run on $(date -u +%F).
+		Sources of $(git -C "$tree" show -s --format=%cs HEAD), Linux $(uname -r | cut -d - -f 1), $(nproc) processors, run on $(date -u +%F).
 
 		## A release
 	END
