@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -94,7 +94,7 @@ house: ## types, structs, files, their order and the words of comments, as table
 picture: ## draw docs/architecture.svg again
 	$(GO) run ./tools/picture
 
-release: tools-build vulnerabilities ## archives of static binaries for Linux with bills of materials and checksums: bin/release
+release: tools-build vulnerabilities ## archives of binaries for Linux and macOS with bills of materials and checksums: bin/release
 	GO='$(GO)' TAGS='$(TAGS)' scripts/release.sh
 
 release-check: tools-build ## two builds of a release in two paths have the same bytes; minutes
@@ -123,7 +123,7 @@ vet: ## go vet, of what build compiles
 lint: ## staticcheck
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
-verify: verify-format vet verify-generate ## everything that must hold before a commit, but for tests
+verify: verify-format vet verify-generate verify-darwin ## everything that must hold before a commit, but for tests
 
 verify-format: ## gofmt has nothing to say
 	@files=$$(git ls-files '*.go'); test -n "$$files" || { echo "verify-format: git lists no files here"; exit 1; }; \
@@ -133,6 +133,9 @@ verify-generate: ## the generated code is that of the .proto files (needs protoc
 	@command -v protoc >/dev/null || { echo "verify-generate: no protoc (apt-get install -y protobuf-compiler)"; test -z "$$CI"; exit; }; \
 	tmp=$$(mktemp -d) && trap 'rm -rf $$tmp' EXIT && $(MAKE) -s generate PROTO_OUT=$$tmp && \
 	for f in dbtesterpb/*.pb.go; do diff -I '^// .*protoc ' -q $$f $$tmp/$$f >/dev/null || { echo "$$f is not what the .proto files give: make generate"; exit 1; }; done
+
+verify-darwin: ## the program compiles for macOS
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -o /dev/null ./cmd/dbtester
 
 PROTO_OUT ?= .
 generate: ## generate dbtesterpb from its .proto files (needs protoc)

@@ -111,6 +111,9 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := process.StartTicks(os.Getpid()); err != nil {
+		return nil, fmt.Errorf("agents need Linux and its /proc, which names the processes that they start: %w", err)
+	}
 	var runs *runlog.Handler
 	opts.Log, runs = runlog.Wrap(opts.Log)
 	host, err := sysmetrics.HostFacts()

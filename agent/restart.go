@@ -113,8 +113,7 @@ func killLeftover(pid int, ticks uint64) error {
 	if pid <= 1 {
 		return nil
 	}
-	// The descriptor names this process even if its number is given to another.
-	fd, err := unix.PidfdOpen(pid, 0)
+	fd, err := openProcess(pid)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}

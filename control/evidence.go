@@ -19,14 +19,14 @@ import (
 // by member.
 func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
 	// Samples that cannot be read are no evidence; those before them are.
-	samples, _ := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
+	samples, unread := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
 	steps, err := stepEvidence(r.dir, r.record)
 	if err != nil {
 		err = fmt.Errorf("read records to judge them: %w", err)
 	}
 	return judge.Evidence{
 		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
-		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Generators: generatorEvidence(r),
+		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist), Generators: generatorEvidence(r),
 		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
 	}, err
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the files of a release into a folder: scripts/release.sh [FOLDER]. For each
-# target an archive with a static binary, the scripts that set up machines, the README, the
-# licence and those of the modules in it, and a bill of materials; then SHA256SUMS of all.
+# target an archive with a binary, static on Linux, the scripts that set up Linux machines,
+# the README, the licence and those of the modules in it, and a bill of materials; then
+# SHA256SUMS of all.
 # The same commit, Go release and target give the same bytes, wherever the tree lies.
 #
 #	TARGETS        systems and processors, such as "linux/amd64 linux/arm64"
@@ -17,7 +18,7 @@ cd "$(dirname "$0")/.."
 umask 022
 
 GO=${GO:-go}
-TARGETS=${TARGETS:-linux/amd64 linux/arm64}
+TARGETS=${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}
 TAGS=${TAGS-disable_grpc_modules}
 if [ -z "${COMMIT:-}" ] || [ -z "${EPOCH:-}" ]; then
 	if [ -n "$(git status --porcelain)" ]; then
@@ -51,8 +52,10 @@ for target in $TARGETS; do
 	"$work/sbom" -version "$VERSION" -created "$date" "$work/$name/dbtester" >"$out/$name.cdx.json"
 	"$work/sbom" -notices -modules "$("$GO" env GOMODCACHE)" -goroot "$("$GO" env GOROOT)" "$work/$name/dbtester" >"$work/$name/NOTICES"
 	cp LICENSE README.md "$work/$name/"
-	mkdir "$work/$name/scripts"
-	cp scripts/machine-{common,server,client}.sh "$work/$name/scripts/"
+	if [[ $target == linux/* ]]; then
+		mkdir "$work/$name/scripts"
+		cp scripts/machine-{common,server,client}.sh "$work/$name/scripts/"
+	fi
 	tar --create --format=ustar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
 		--directory="$work" "$name" | gzip -n -9 >"$out/$name.tar.gz"
 	files+=("$name.cdx.json" "$name.tar.gz")

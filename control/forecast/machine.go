@@ -41,7 +41,7 @@ func Here(folder string) *Machine {
 		var fs unix.Statfs_t
 		err := unix.Statfs(dir, &fs)
 		if err == nil {
-			m.FreeBytes = max(int64(fs.Bavail)*fs.Bsize, 1)
+			m.FreeBytes = max(int64(fs.Bavail)*int64(fs.Bsize), 1)
 		}
 		if !os.IsNotExist(err) || filepath.Dir(dir) == dir {
 			return &m

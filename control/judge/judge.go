@@ -28,6 +28,8 @@ type Evidence struct {
 	Client        results.Host
 	ClientAddrs   []net.IP
 	ClientSamples []results.Sample
+	// Unsampled is whether the client could not be measured.
+	Unsampled bool
 	// Generators issued the load in place of the client; none if it did.
 	Generators []Generator
 	// Drain is how long requests that were due could be sent after the end.
@@ -199,6 +201,9 @@ func (v *verdict) usedUp() bool {
 }
 
 func (v *verdict) client() {
+	if v.e.Unsampled {
+		v.mark(results.MarkUnsampled, false, "the client's machine has no /proc: whether it used up its processors is not known")
+	}
 	if !v.usedUp() {
 		return
 	}

@@ -136,6 +136,11 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		{
+			name:   "the client has no /proc",
+			change: func(e *Evidence) { e.ClientSamples, e.Unsampled = nil, true },
+			want:   []results.Mark{{Code: results.MarkUnsampled, Text: "the client's machine has no /proc: whether it used up its processors is not known"}},
+		},
+		{
 			name: "invalid marks first",
 			change: func(e *Evidence) {
 				e.Run.Keys.Error = "no answer"

@@ -137,7 +137,7 @@ func (f Files) version() (v version, err error) {
 		}
 		v[i].size = info.Size()
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			v[i].changed, v[i].inode = s.Ctim.Nano(), int64(s.Ino)
+			v[i].changed, v[i].inode = changed(s), int64(s.Ino)
 		}
 	}
 	return v, nil

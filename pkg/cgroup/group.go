@@ -141,7 +141,7 @@ func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error)
 			if err != nil {
 				return leave, fmt.Errorf("enter control group: %w", err)
 			}
-			attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
+			startIn(attr, dir)
 			undo = append(undo, dir.Close)
 			continue
 		}

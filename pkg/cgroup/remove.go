@@ -59,7 +59,7 @@ func isOurs(dir string) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("remove control group %q: %w", dir, err)
-	case s.Type != unix.CGROUP_SUPER_MAGIC && s.Type != unix.CGROUP2_SUPER_MAGIC,
+	case !holdsGroups(s),
 		dir != filepath.Clean(dir), filepath.Base(filepath.Dir(filepath.Dir(dir))) != top:
 		return false, fmt.Errorf("remove control group %q: it is not one of dbtester", dir)
 	}

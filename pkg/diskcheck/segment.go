@@ -96,7 +96,7 @@ func (s *segment) Append(p []byte) error {
 }
 
 func (s *segment) Sync() error {
-	return uninterrupted(func() error { return unix.Fdatasync(int(s.file.Fd())) })
+	return uninterrupted(func() error { return datasync(s.file) })
 }
 
 // Renew stores the allocation, too, so that no append pays for it.
@@ -120,7 +120,7 @@ func (s *segment) Renew() error {
 // allocate reserves the blocks, or only sets the size where the file system cannot
 // reserve, as etcd does.
 func (s *segment) allocate() error {
-	err := uninterrupted(func() error { return unix.Fallocate(int(s.file.Fd()), 0, 0, SegmentBytes) })
+	err := uninterrupted(func() error { return reserve(s.file, SegmentBytes) })
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		return s.file.Truncate(SegmentBytes)
 	}

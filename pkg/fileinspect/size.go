@@ -59,7 +59,7 @@ func (s *Sizes) add(info fs.FileInfo, seen map[inode]bool) {
 	if !ok {
 		return
 	}
-	id := inode{device: stat.Dev, number: stat.Ino}
+	id := inode{device: uint64(stat.Dev), number: stat.Ino}
 	if seen[id] {
 		return
 	}

@@ -14,8 +14,6 @@ import (
 	"os"
 	"regexp"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // Bound is how much of a log is kept, in bytes.
@@ -106,13 +104,13 @@ func (b Bound) Trim(f *os.File) (Cut, error) {
 	if next <= from { // a cut so small has no room for its line
 		return cut, nil
 	}
-	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, b.Head, int64(len(line))); err != nil {
+	if err := punchHole(f, b.Head, int64(len(line))); err != nil {
 		return b.cutBack(f, cut, size)
 	}
 	if _, err := f.WriteAt([]byte(line), b.Head); err != nil {
 		return cut, err
 	}
-	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, from, next-from); err != nil {
+	if err := punchHole(f, from, next-from); err != nil {
 		return deeper, fmt.Errorf("make a hole: %w", err)
 	}
 	return deeper, nil

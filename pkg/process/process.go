@@ -134,7 +134,7 @@ func (h *Handle) Exit() (Exit, bool) {
 func (h *Handle) begin(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if h.command.Place == nil || unix.Gettid() != unix.Getpid() {
+	if h.command.Place == nil || !onMainThread() {
 		h.run(started)
 		return
 	}
@@ -173,7 +173,7 @@ func (h *Handle) start() error {
 	h.cmd = exec.Command(c.Path, c.Args...)
 	h.cmd.Dir = c.Dir
 	h.cmd.Env = append(os.Environ(), c.Env...)
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	h.cmd.SysProcAttr = attributes()
 	if c.Log != "" {
 		log, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
 		if err != nil {
@@ -243,21 +243,4 @@ func (h *Handle) reap() {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		h.exit.Signal = unix.SignalName(status.Signal())
 	}
-}
-
-// waitEnd returns when the child pid has ended, and leaves it to be reaped.
-func waitEnd(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
-}
-
-// ended reports whether the child pid has ended and waits to be reaped.
-func ended(pid int) bool {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-	return err != nil || info.Signo != 0
 }

@@ -17,7 +17,9 @@ const (
 	MarkSharedHost  = "shared host"
 	MarkNotDurable  = "not durable"
 	MarkSaturated   = "client saturated"
-	MarkLate        = "client late"
+	// MarkUnsampled is a client whose machine does not tell what it uses.
+	MarkUnsampled = "client not measured"
+	MarkLate      = "client late"
 	// MarkStopped is a client that did not run for a part of the load.
 	MarkStopped  = "client stopped"
 	MarkRate     = "rate not sustained"

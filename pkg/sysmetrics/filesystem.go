@@ -51,7 +51,7 @@ func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string,
 	if err != nil {
 		return mounts.Mount{}, "", fmt.Errorf("find the file system of %s: %w", dir, err)
 	}
-	number := deviceNumber{unix.Major(stat.Dev), unix.Minor(stat.Dev)}
+	number := deviceNumberOf(uint64(stat.Dev))
 	m, ok := mountOf(all, number, dir)
 	if !ok {
 		return mounts.Mount{}, "", fmt.Errorf("no mount holds %s", dir)
@@ -91,6 +91,8 @@ func (f *files) upperDevice(m mounts.Mount, dir string, depth int) string {
 // none.
 type deviceNumber struct{ major, minor uint32 }
 
+func deviceNumberOf(dev uint64) deviceNumber { return deviceNumber{unix.Major(dev), unix.Minor(dev)} }
+
 // deviceOfMount returns the number of a mount's file system.
 func deviceOfMount(m mounts.Mount) deviceNumber { return deviceNumber{m.Major, m.Minor} }
 
@@ -124,7 +126,7 @@ func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	numbers := []deviceNumber{number, deviceOfMount(m)}
 	var node unix.Stat_t
 	if strings.HasPrefix(m.Source, "/") && unix.Stat(m.Source, &node) == nil && node.Mode&unix.S_IFMT == unix.S_IFBLK {
-		numbers = append(numbers, deviceNumber{unix.Major(node.Rdev), unix.Minor(node.Rdev)})
+		numbers = append(numbers, deviceNumberOf(uint64(node.Rdev)))
 	}
 	for _, n := range numbers {
 		if name := devices[n]; name != "" {

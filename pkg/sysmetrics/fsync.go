@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -45,7 +43,7 @@ func fsyncTimes(ctx context.Context, dir string, count int, limit time.Duration)
 		if _, err := f.Write(block); err != nil {
 			return nil, fmt.Errorf("probe fdatasync: %w", err)
 		}
-		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+		if err := datasync(f); err != nil {
 			return nil, fmt.Errorf("probe fdatasync in %s: %w", dir, err)
 		}
 		times = append(times, time.Since(start))

@@ -78,14 +78,14 @@ func (f *files) processors() (model string, online int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	cpus, err := fs.CPUInfo()
+	cpus, err := models(fs)
 	if err != nil {
 		return "", 0, err
 	}
-	if len(cpus) == 0 || cpus[0].ModelName == "" {
+	if len(cpus) == 0 || cpus[0] == "" {
 		return runtime.GOARCH, len(cpus), nil
 	}
-	return cpus[0].ModelName, len(cpus), nil
+	return cpus[0], len(cpus), nil
 }
 
 // memory returns the bytes of the machine's memory.

@@ -6,6 +6,9 @@ package sysmetrics
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -64,13 +67,17 @@ type Sampler struct {
 
 // NewSampler finds the device and the interface, which stay the same for its
 // life. A data directory on tmpfs or overlay has no device, which is no error;
-// an override that /proc doesn't know is one.
+// an override that /proc doesn't know is one. The error wraps [errors.ErrUnsupported]
+// where there is no /proc, as on other systems than Linux.
 func NewSampler(o Options) (*Sampler, error) {
 	if o.Root == "" {
 		o.Root = "/proc"
 	}
 	if o.Period == 0 {
 		o.Period = time.Second
+	}
+	if _, err := os.Stat(filepath.Join(o.Root, "self", "ns")); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("sample this machine: no %s: %w", o.Root, errors.ErrUnsupported)
 	}
 	f := &files{root: o.Root}
 	device, iface := o.Device, o.Interface

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command delayed runs etcd with a proxy in front of its client port that holds back
 // what clients send: a known change for comparisons to find.
 //

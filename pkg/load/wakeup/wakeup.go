@@ -2,9 +2,9 @@
 package wakeup
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"os"
 	"sync"
 	"time"
 
@@ -18,9 +18,8 @@ import (
 // Go timers, so only precision depends on the wake-ups. A Wakeup is safe for
 // concurrent use, and a nil one does nothing.
 type Wakeup struct {
-	now  func() int64
-	file *os.File // the timerfd; it is never read
-	fd   int
+	now   func() int64
+	timer timer
 
 	mu   sync.Mutex
 	room []int64 // memory of due, several times the number of waits, so that they rarely move
@@ -40,7 +39,8 @@ const (
 )
 
 // New returns a Wakeup for a number of concurrent waits, with times of a
-// clock. On a test's fake clock, which the kernel does not follow, it returns nil.
+// clock. On a test's fake clock, which the kernel does not follow, and on
+// other systems than Linux it returns nil.
 func New(now func() int64, waits int) (*Wakeup, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
@@ -49,13 +49,15 @@ func New(now func() int64, waits int) (*Wakeup, error) {
 	if time.Since(time.Unix(machine.Unix())).Abs() > time.Hour {
 		return nil, nil
 	}
-	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	t, err := newTimer()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("create a timerfd: %w", err)
 	}
-	// The poller watches only files that do not block.
 	room := make([]int64, 4*waits)
-	return &Wakeup{now: now, fd: fd, file: os.NewFile(uintptr(fd), "wakeup"), room: room, due: room[:0], at: never}, nil
+	return &Wakeup{now: now, timer: t, room: room, due: room[:0], at: never}, nil
 }
 
 // Add schedules a wake-up for a wait that ends at due. Clients take requests in
@@ -107,8 +109,7 @@ func (w *Wakeup) set(now int64) {
 		return
 	}
 	w.at = at
-	// It fails only on a closed file, after the step.
-	_ = unix.TimerfdSettime(w.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(max(at-now, 1))}, nil)
+	w.timer.set(max(at-now, 1))
 }
 
 // Close closes the timerfd. No client may wait any more.
@@ -116,5 +117,5 @@ func (w *Wakeup) Close() error {
 	if w == nil {
 		return nil
 	}
-	return w.file.Close()
+	return w.timer.Close()
 }
