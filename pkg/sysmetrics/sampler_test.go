@@ -293,3 +293,11 @@ func processorTime(b *testing.B) time.Duration {
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
+
+// A machine without /proc is told from one whose /proc is broken.
+func TestNewSamplerWithoutProc(t *testing.T) {
+	t.Parallel()
+	if _, err := NewSampler(Options{Root: t.TempDir()}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a sampler without /proc: %v, want %v", err, errors.ErrUnsupported)
+	}
+}
