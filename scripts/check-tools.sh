@@ -15,6 +15,8 @@ if [ "${1:-build}" = test ]; then
 	need git "tests of the tree" "apt-get install -y git"
 	need java "ZooKeeper, a database under test" "apt-get install -y default-jre-headless"
 	need mvn "obtains ZooKeeper" "apt-get install -y maven"
+	need ip "joins the network namespaces of tests" "apt-get install -y iproute2"
+	need nsenter "enters the network namespaces of tests" "apt-get install -y util-linux"
 	if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
 		need chromium "shows the report's page" "apt-get install -y chromium"
 	fi

@@ -93,6 +93,7 @@ publish() {
 		for database in "$run"*/; do
 			test -e "$database/intervals.csv" || continue
 			rm -f "$database"/client-latency-* "$database"/*-interpolated.csv # analyze and control export them again
+			rm -f "$database"/capacity/{,hold-*/}latency{,-total}.hlog # capacity.csv has what the search saw of its windows
 			find "$database" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
 			tar -C "$run" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$(basename "$database")" |
 				gzip -9n >"$out/records/$n/$(basename "$database").tar.gz"

@@ -67,7 +67,27 @@ func (v *vector) finished(drawn []byte, f Figure) []byte {
 		}
 		sized.Write(piece)
 	}
-	return sized.Bytes()
+	return outlined(sized.Bytes())
+}
+
+// outlined writes markers once: where the library has a path as an outline and then as an
+// area, in two lines, it leaves one path whose outline is drawn first.
+func outlined(drawn []byte) []byte {
+	var out, outline []byte // outline is the end of out if that is the outline of a path
+	for line := range bytes.Lines(drawn) {
+		path, style, found := bytes.Cut(line, []byte(`" style="fill:`))
+		if place, look, is := bytes.Cut(outline, []byte(`" style="fill:none;`)); found && is && bytes.Equal(place, path) && !bytes.Contains(style, []byte("stroke")) {
+			out = out[:len(out)-len(outline)]
+			area, end, _ := bytes.Cut(style, []byte(`"`))
+			look, _, _ = bytes.Cut(look, []byte(`"`))
+			line = fmt.Appendf(nil, `%s" style="fill:%s;%s;paint-order:stroke"%s`, path, area, look, end)
+		}
+		out, outline = append(out, line...), nil
+		if found && bytes.HasPrefix(style, []byte("none;stroke:")) {
+			outline = line
+		}
+	}
+	return out
 }
 
 func escaped(s string) string {

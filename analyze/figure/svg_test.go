@@ -379,3 +379,29 @@ func TestEventsAreMarked(t *testing.T) {
 		t.Errorf("%d lines, want one for the two events of a moment and one for the other", lines)
 	}
 }
+
+// A marker with an outline is one path whose outline lies below its area.
+func TestMarkersAreOnePath(t *testing.T) {
+	t.Parallel()
+	all := drawn(t, unnamed([]float64{1, 2, 3}, []float64{1, 2, 1}))
+	outlines, last := 0, ""
+	for _, e := range all {
+		if e.name != "path" {
+			continue
+		}
+		if d := e.attributes["d"]; d == last {
+			t.Errorf("path %s is written twice", d)
+		} else {
+			last = d
+		}
+		if style := e.attributes["style"]; strings.HasSuffix(style, ";paint-order:stroke") {
+			outlines++
+			if !strings.HasPrefix(style, "fill:#") || !strings.Contains(style, ";stroke:#FFFFFF;stroke-width:2;") {
+				t.Errorf("a marker has the style %s", style)
+			}
+		}
+	}
+	if outlines != 3 {
+		t.Errorf("%d markers with an outline, want 3", outlines)
+	}
+}

@@ -73,8 +73,11 @@ func (r *Run) CapacityHeld() Measure {
 
 // AtCapacity is the quantile of the limit in the last window, in milliseconds.
 func (r *Run) AtCapacity() Measure {
-	if r.Capacity == nil {
+	switch {
+	case r.Capacity == nil:
 		return Inapplicable("no capacity was searched for")
+	case !r.Capacity.Found():
+		return Missing("the search ended without a capacity: %s", r.Capacity.Reason)
 	}
 	return r.Stages[0].Latency.Due.Quantile(float64(r.Capacity.At) / 100)
 }

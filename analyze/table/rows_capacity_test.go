@@ -41,6 +41,14 @@ func TestCapacityRows(t *testing.T) {
 		if got := rows[0].Cell(runs[1]); got.Text != tt.want || got.Value != nil || got.Missing == "" {
 			t.Errorf("%s: %+v, want %q", tt.c.Reason, got, tt.want)
 		}
+		if got := rows[1].Cell(runs[1]); got.Value != nil || got.Missing == "" {
+			t.Errorf("%s: the latency at no capacity is %+v", tt.c.Reason, got)
+		}
+		for _, note := range Unequal(runs, nil) {
+			if strings.HasPrefix(note, "rates") {
+				t.Errorf("searches that ended at different rates are unequal: %s", note)
+			}
+		}
 	}
 	got := map[string]string{}
 	for _, row := range capacityRows(runs) {

@@ -67,7 +67,7 @@ func loadAspects() []aspect {
 	}
 	return []aspect{
 		{"operations or read modes", textOf(operation)},
-		{"rates", textOf(rate)},
+		{"rates", askedRate},
 		{"clients on connections", textOf(clientsCell)},
 		{"key + value bytes", textOf(payload)},
 		{"keys before the load", textOf(keysBefore)},
@@ -85,6 +85,14 @@ func loadAspects() []aspect {
 		{"targets", ofLoad(func(l *results.Load) string { return string(l.Target) })},
 		{"transports", func(r *run.Run) string { return r.Info.Transport() }},
 	}
+}
+
+// askedRate is the rate that the file asked for: that of a search is what it found.
+func askedRate(r *run.Run) string {
+	if r.Capacity != nil {
+		return "of a search for a capacity"
+	}
+	return rate(r).Text
 }
 
 // duration prints a time that is not 0.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -34,7 +35,7 @@ func newNetworkOf(t *testing.T, machines int) *network {
 	t.Helper()
 	for _, tool := range []string{"unshare", "nsenter", "ip"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("needs %s", tool)
+			databasetest.Skip(t, "needs "+tool)
 		}
 	}
 	n := &network{p: newPlace(t)}

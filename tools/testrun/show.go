@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// event is one of go test -json, as go doc test2json and go help buildjson describe them.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // in place of Package, of what was built
+	Test       string
+	Output     string
+}
+
+// line is one of a package's output. Test is empty outside of tests.
+type line struct{ test, text string }
+
+// shower prints events as go test prints its output without -v, and the tests that were
+// skipped to another writer.
+type shower struct {
+	out, skipped io.Writer
+	lines        map[string][]line  // by package, or by what was built
+	fine         map[[2]string]bool // tests by package and name that passed or were skipped
+}
+
+// show prints the events of go test -json: of a package that passes its last line, and of
+// one that fails what belongs to no test that passed. It writes the tests that were skipped
+// to skipped, each with its reason.
+func show(events io.Reader, out, skipped io.Writer) error {
+	s := &shower{out: out, skipped: skipped, lines: map[string][]line{}, fine: map[[2]string]bool{}}
+	in := bufio.NewReader(events)
+	for {
+		text, err := in.ReadString('\n')
+		var e event
+		if json.Unmarshal([]byte(text), &e) == nil {
+			s.take(e)
+		} else {
+			fmt.Fprint(out, text) // such as a message of the go command
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *shower) take(e event) {
+	of := cmp.Or(e.Package, e.ImportPath)
+	switch {
+	case e.Action == "output" || e.Action == "build-output":
+		s.lines[of] = append(s.lines[of], line{e.Test, e.Output})
+	case e.Test != "":
+		s.fine[[2]string{of, e.Test}] = e.Action == "pass" || e.Action == "skip"
+		if e.Action == "skip" {
+			fmt.Fprintf(s.skipped, "%s %s: %s\n", of, e.Test, reason(s.lines[of], e.Test))
+		}
+	case e.Action == "pass" || e.Action == "skip":
+		s.passed(of)
+	case e.Action == "fail" || e.Action == "build-fail":
+		s.failed(of)
+	}
+}
+
+// passed prints the line that go test has for a package without failures, such as
+// "ok  \tname\t0.1s".
+func (s *shower) passed(of string) {
+	if lines := s.lines[of]; len(lines) > 0 {
+		fmt.Fprint(s.out, lines[len(lines)-1].text)
+	}
+	delete(s.lines, of)
+}
+
+func (s *shower) failed(of string) {
+	for _, l := range s.lines[of] {
+		begins := strings.HasPrefix(l.text, "=== ") // RUN, PAUSE, CONT, NAME
+		if l.test == "" || !begins && !s.fine[[2]string{of, l.test}] {
+			fmt.Fprint(s.out, l.text)
+		}
+	}
+	delete(s.lines, of)
+}
+
+// reason joins what a test that was skipped logged, without the places in the source.
+func reason(lines []line, test string) string {
+	var parts []string
+	for _, l := range lines {
+		text := strings.TrimSpace(l.text)
+		if l.test != test || strings.HasPrefix(text, "=== ") || strings.HasPrefix(text, "--- ") {
+			continue
+		}
+		if _, after, found := strings.Cut(text, ".go:"); found {
+			if _, message, found := strings.Cut(after, ": "); found {
+				text = message
+			}
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
