@@ -26,7 +26,7 @@ func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) 
 	var o options
 	flags := flag.NewFlagSet("http", flag.ContinueOnError)
 	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to compare")
-	flags.IntVar(&o.pairs, "pairs", 6, "runs of each program")
+	flags.IntVar(&o.pairs, "pairs", 10, "runs of each program")
 	flags.IntVar(&o.requests, "requests", 1_000_000, "gets of one run")
 	flags.IntVar(&o.clients, "clients", 64, "concurrent clients, each on its own connection")
 	if err := o.prepare(flags, args); err != nil {

@@ -82,7 +82,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
 	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to compare")
-	flags.IntVar(&o.pairs, "pairs", 6, "runs of each program")
+	flags.IntVar(&o.pairs, "pairs", 10, "runs of each program")
 	flags.IntVar(&o.requests, "requests", 100_000, "puts of one run")
 	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
 	flags.IntVar(&o.connections, "connections", 100, "connections they share")

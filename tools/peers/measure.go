@@ -127,7 +127,9 @@ func median(runs []usage, of func(usage) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// ratio is the median of the ratios of runs that were neighbours, and its span.
+// ratio is the median of the ratios of runs that were neighbours, and the interval that
+// holds the median of all such ratios with a probability of at least 95 %, by their order:
+// from 6 runs on; of fewer their span.
 func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {
@@ -135,7 +137,21 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	}
 	slices.Sort(ratios)
 	n := len(ratios)
-	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[0], ratios[n-1]
+	left := outside(n)
+	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[left], ratios[n-1-left]
+}
+
+// outside is how many of n values may be left out at each end of an interval for their
+// median: half of all values lie below it, each with the chance of a coin.
+func outside(n int) int {
+	const most = .05 / 2
+	below, chance := 0.0, math.Pow(.5, float64(n)) // of exactly k values below it
+	for k := 0; ; k++ {
+		if below += chance; below > most {
+			return max(k-1, 0)
+		}
+		chance *= float64(n-k) / float64(k+1)
+	}
 }
 
 // span is the least and the largest.
@@ -155,7 +171,7 @@ func paceOf(u usage) float64 { return float64(u.requests) / u.wall.Seconds() }
 // printTable prints one row for each program, with ratios to the first.
 func printTable(out io.Writer, request string, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| program\t| CPU per %s\t| ratio (span)\t| RssAnon\t| ratio (span)\t| peak RSS\t| %ss/s\t|\n", request, request)
+	fmt.Fprintf(w, "| program\t| CPU per %s\t| ratio (interval)\t| RssAnon\t| ratio (interval)\t| peak RSS\t| %ss/s\t|\n", request, request)
 	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
 	for _, r := range rows {
 		cpu, cpuLo, cpuHi := ratio(r.runs, rows[0].runs, cpuOf)
@@ -165,7 +181,7 @@ func printTable(out io.Writer, request string, rows []row) {
 			median(r.runs, anonOf), anon, anonLo, anonHi, median(r.runs, peakOf), median(r.runs, paceOf))
 	}
 	w.Flush()
-	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs.\n", request)
+	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs, with the interval that holds such a median with at least 95 %% probability by the order of the runs.\n", request)
 }
 
 // conditions describes the versions, the machine and the time of the runs.
