@@ -29,8 +29,8 @@ test: tools-test vet ## every test, with the race detector; needs what scripts/c
 	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
 	@mkdir -p bin && : >bin/skipped.txt && $(GO) build -o bin/testrun ./tools/testrun
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
-	test -z "$$shared" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
-	test -z "$$alone" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
+	test -z "$$shared" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -- -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
+	test -z "$$alone" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -- -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
 	(cd tools/kube && $(GO) test ./...) || status=1; \
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
 

@@ -1,7 +1,7 @@
 // Command testrun runs go test, prints what it prints, and keeps the names of the tests
 // that were skipped, with their reasons:
 //
-//	testrun -skipped FILE ARGS...
+//	testrun -skipped FILE -- ARGS...
 //
 // ARGS are those of go test. FILE is appended to, a line for each test. The exit code is
 // that of go test.
