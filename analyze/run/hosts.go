@@ -28,15 +28,23 @@ func (g group) shared() string {
 	return ""
 }
 
+// sharing tells which machines of a run are one.
+type sharing struct {
+	machines *Machines
+	info     *Info
+}
+
+func (r *Run) sharing() sharing { return sharing{&r.Machines, &r.Info} }
+
 // groups sorts the servers by the physical source that key names in their last
 // samples.
-func (r *Run) groups(key Source) []group {
+func (s sharing) groups(key Source) []group {
 	client := ""
-	if last, ok := r.Machines.Client.Samples.Last(); ok {
+	if last, ok := s.machines.Client.Samples.Last(); ok {
 		client = key(last)
 	}
-	return r.groupBy(client, func(i int) string {
-		if last, ok := r.Machines.Servers[i].Samples.Last(); ok {
+	return s.groupBy(client, func(i int) string {
+		if last, ok := s.machines.Servers[i].Samples.Last(); ok {
 			return key(last)
 		}
 		return ""
@@ -45,10 +53,10 @@ func (r *Run) groups(key Source) []group {
 
 // groupBy sorts the servers by a name; client is the client's name. A server without a
 // name has a group of its own.
-func (r *Run) groupBy(client string, nameOf func(server int) string) []group {
+func (s sharing) groupBy(client string, nameOf func(server int) string) []group {
 	var out []group
 	place := map[string]int{}
-	for i := range r.Machines.Servers {
+	for i := range s.machines.Servers {
 		name := nameOf(i)
 		at, known := place[name]
 		if name == "" || !known {
@@ -59,7 +67,7 @@ func (r *Run) groupBy(client string, nameOf func(server int) string) []group {
 			}
 		}
 		out[at].members = append(out[at].members, i)
-		if issuer := r.issuerAt(i, name != "" && client == name); issuer != "" {
+		if issuer := s.issuerAt(i, name != "" && client == name); issuer != "" {
 			out[at].client = issuer
 		}
 	}
@@ -68,9 +76,9 @@ func (r *Run) groupBy(client string, nameOf func(server int) string) []group {
 
 // issuerAt is what issues load on a server's machine, "" if nothing does. With generators
 // control issues nothing, wherever it runs.
-func (r *Run) issuerAt(server int, client bool) string {
-	generators := r.Info.Record.Generators
-	boot := r.bootOf(server)
+func (s sharing) issuerAt(server int, client bool) string {
+	generators := s.info.Record.Generators
+	boot := s.bootOf(server)
 	switch {
 	case len(generators) == 0 && client:
 		return "client"
@@ -87,8 +95,8 @@ func (r *Run) ServerSum(key Source, get Counter) Measure {
 		return noServer
 	}
 	sum := Measured(0, 0)
-	for _, g := range r.groups(key) {
-		one := r.growthOfAny(g.members, get)
+	for _, g := range r.sharing().groups(key) {
+		one := r.Machines.growthOfAny(g.members, r.Windows.Load, get)
 		if !one.Known() {
 			return one
 		}
@@ -104,49 +112,49 @@ func (r *Run) ServerSum(key Source, get Counter) Measure {
 
 // growthOfAny returns the growth at the first server that has one: all of them read
 // the same counter.
-func (r *Run) growthOfAny(members []int, get Counter) Measure {
+func (m *Machines) growthOfAny(members []int, load Span, get Counter) Measure {
 	var first Measure
 	for n, i := range members {
-		m := r.Machines.Servers[i].Growth(r.Windows.Load, get)
-		if m.Known() {
-			return m
+		grown := m.Servers[i].Growth(load, get)
+		if grown.Known() {
+			return grown
 		}
 		if n == 0 {
-			first = m
+			first = grown
 		}
 	}
 	return first
 }
 
 // hosts groups the members by machine.
-func (r *Run) hosts() []group { return r.groupBy(r.clientBoot(), r.bootOf) }
+func (s sharing) hosts() []group { return s.groupBy(s.clientBoot(), s.bootOf) }
 
 // clientBoot is the boot id of the client's machine, "" if it was not recorded.
-func (r *Run) clientBoot() string {
-	if last, ok := r.Machines.Client.Samples.Last(); ok && host(last) != "" {
+func (s sharing) clientBoot() string {
+	if last, ok := s.machines.Client.Samples.Last(); ok && host(last) != "" {
 		return host(last)
 	}
-	if r.Info.Manifest != nil {
-		return r.Info.Manifest.Client.BootID
+	if s.info.Manifest != nil {
+		return s.info.Manifest.Client.BootID
 	}
 	return ""
 }
 
 // bootOf is the boot id of a member's machine, "" if it is not known: from its samples,
 // from its agent, or the client's if the member has a loopback address.
-func (r *Run) bootOf(server int) string {
-	if last, ok := r.Machines.Servers[server].Samples.Last(); ok && host(last) != "" {
+func (s sharing) bootOf(server int) string {
+	if last, ok := s.machines.Servers[server].Samples.Last(); ok && host(last) != "" {
 		return host(last)
 	}
-	if server >= len(r.Info.Record.Members) {
+	if server >= len(s.info.Record.Members) {
 		return ""
 	}
-	m := r.Info.Record.Members[server]
+	m := s.info.Record.Members[server]
 	switch ip := net.ParseIP(m.Addr); {
 	case m.Host != nil && m.Host.BootID != "":
 		return m.Host.BootID
 	case ip != nil && ip.IsLoopback():
-		return r.clientBoot()
+		return s.clientBoot()
 	}
 	return ""
 }
@@ -155,13 +163,13 @@ func (r *Run) bootOf(server int) string {
 // a generator, "" if none does. Known is false if the records name no member's machine.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
-	for _, g := range r.hosts() {
+	for _, g := range r.sharing().hosts() {
 		if s := g.shared(); s != "" {
 			parts = append(parts, s)
 		}
 	}
 	for i := range r.Machines.Servers {
-		known = known || r.bootOf(i) != ""
+		known = known || r.sharing().bootOf(i) != ""
 	}
 	return strings.Join(Distinct(parts), "; "), known
 }

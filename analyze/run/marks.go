@@ -55,20 +55,20 @@ func IsSharedHost(m results.Mark) bool { return m.Code == results.MarkSharedHost
 // they are the client.
 func (r *Run) ClientShares() bool {
 	if len(r.Info.Record.Generators) > 0 { // which may be marked because they share one with each other
-		return r.clientFound()
+		return r.sharing().clientFound()
 	}
-	return r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
+	return r.sharing().clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
 }
 
 // clientFound reports whether the records show that the client shares a machine.
-func (r *Run) clientFound() bool {
-	return slices.ContainsFunc(r.hosts(), func(g group) bool { return g.client != "" })
+func (s sharing) clientFound() bool {
+	return slices.ContainsFunc(s.hosts(), func(g group) bool { return g.client != "" })
 }
 
 // sharedHostMark marks such a client in a run that control did not live to judge. It is
 // nil otherwise.
 func (r *Run) sharedHostMark() *results.Mark {
-	if !r.clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost) {
+	if !r.sharing().clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost) {
 		return nil
 	}
 	who := "the client"

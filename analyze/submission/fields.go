@@ -181,7 +181,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 		if known {
 			return t(p.names, v), true
 		}
-		p.learn(v)
+		p.names.text(v)
 		if v != "" {
 			p.leaveOut(in, name)
 		}
@@ -260,10 +260,7 @@ func (p *packer) memberFiles(v any) any {
 	return out
 }
 
-// learn looks for names and secrets in a text that is not packed.
-func (p *packer) learn(s string) { p.names.text(s) }
-
-// learnAll does so in all texts of a value.
+// learnAll looks for names and secrets in all texts of a value that is not packed.
 func (p *packer) learnAll(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -284,9 +281,9 @@ func (p *packer) learnAll(v any) {
 				words = append(words, word)
 			}
 		}
-		p.learn(strings.Join(words, " ")) // a flag and its value
+		p.names.text(strings.Join(words, " ")) // a flag and its value
 	case string:
-		p.learn(v)
+		p.names.text(v)
 	}
 }
 

@@ -346,7 +346,7 @@ func (p *packer) learnLog(path string) {
 		p.names.of(kindUser, m[1])
 		p.names.host(m[2])
 	}
-	p.learn(string(data))
+	p.names.text(string(data))
 }
 
 // strangers lists what lies beside the databases' folders.

@@ -203,7 +203,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 // newGenerator returns what issues loads beside an agent. Without the flag it refuses all.
 func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
 	return generator.New(generator.Options{
-		Registry: a.registry, Allowed: f.allowLoad, Lease: f.lease, Version: tool().Version, Mirror: a.mirror(selfcheckAuto),
+		Registry: a.registry, Allowed: f.allowLoad, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
 		Device: f.device, Interface: f.iface, Machine: ag.Machine, Log: log,
 	})
 }

@@ -164,7 +164,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 			f.control.results = filepath.Join(e.Results, "compare")
 		}
 		forecasts := forecast.All(e, f.control.machine(e))
-		if err := a.checkFill(forecasts); err != nil {
+		if err := checkFill(a.err, forecasts); err != nil {
 			return err
 		}
 		for _, one := range forecasts {

@@ -113,7 +113,7 @@ func (a *app) checkForecast(path string, e *config.Experiment) error {
 	here := forecast.Here(e.Results)
 	here.Usually = true
 	all := forecast.All(e, here)
-	if err := a.checkFill(all); err != nil {
+	if err := checkFill(a.err, all); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "%s: ok, %s, expected duration %s\n", path, english.Plural(len(e.Databases), "database", ""), forecast.Total(e, all))

@@ -131,11 +131,11 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return err
 	}
 	here := f.machine(e)
-	fillErr := a.checkFill(forecast.All(e, here))
+	fillErr := checkFill(a.err, forecast.All(e, here))
 	if fillErr != nil && !f.dryRun {
 		return fillErr
 	}
-	o := control.Options{Experiment: e, Registry: a.registry, Local: f.local, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: a.mirror(f.selfcheck)}
+	o := control.Options{Experiment: e, Registry: a.registry, Local: f.local, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: mirrorOf(a.self[0], f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
@@ -266,7 +266,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		progress.report(u)
 	}
 	out, err = control.Run(ctx, control.Options{
-		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: a.mirror(f.selfcheck),
+		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
 		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
@@ -302,10 +302,10 @@ func (f controlFlags) machine(e *config.Experiment) *forecast.Machine {
 }
 
 // checkFill prints the warnings of forecasts and returns their refusals.
-func (a *app) checkFill(all []forecast.Forecast) error {
+func checkFill(to io.Writer, all []forecast.Forecast) error {
 	warnings, err := forecast.Problems(all)
 	for _, w := range warnings {
-		fmt.Fprintln(a.err, plaintext.Visible(w))
+		fmt.Fprintln(to, plaintext.Visible(w))
 	}
 	if err != nil {
 		return usageError{err}

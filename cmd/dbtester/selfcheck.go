@@ -86,12 +86,13 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 // selfcheckAuto is the value of control's flag that asks for a check of each load.
 const selfcheckAuto = "auto"
 
-// mirror is the command line that checks each load, nil if the flag does not ask for it.
-func (a *app) mirror(flag string) []string {
+// mirrorOf is the command line of an executable that checks each load, nil if the flag does not
+// ask for it.
+func mirrorOf(executable, flag string) []string {
 	if flag != selfcheckAuto {
 		return nil
 	}
-	return []string{a.self[0], "selfcheck", "mirror"}
+	return []string{executable, "selfcheck", "mirror"}
 }
 
 // readSelfcheck reads the part of a check that a run records; nil if file is "" or

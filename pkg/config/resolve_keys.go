@@ -13,7 +13,7 @@ import (
 func (r *loadResolver) meaning(l *workload.Load) {
 	switch {
 	case r.spec.Has("workload"):
-		named := r.workload()
+		named := r.spec.Is.workload()
 		l.Operation, l.Mix = "", named.Mix
 		if named.RangeLimit > 0 && !r.spec.Has("range_limit") {
 			l.RangeLimit = named.RangeLimit
@@ -41,9 +41,9 @@ func (r *loadResolver) meaning(l *workload.Load) {
 
 // workload returns the named mix of the file. Its name was checked when it was
 // read.
-func (r *loadResolver) workload() workload.Named {
+func (s loadSpec) workload() workload.Named {
 	all := workload.Workloads()
-	return all[slices.IndexFunc(all, func(w workload.Named) bool { return w.Name == r.spec.Is.Workload })]
+	return all[slices.IndexFunc(all, func(w workload.Named) bool { return w.Name == s.Workload })]
 }
 
 // lacks reports that the database does not support the i-th operation of the load.
@@ -76,7 +76,7 @@ func (r *loadResolver) keys(l *workload.Load) {
 		l.Keys, l.KeyLaw = 0, ""
 	default:
 		if r.spec.Has("workload") && !r.spec.Has("key_law") {
-			l.KeyLaw = r.workload().KeyLaw
+			l.KeyLaw = r.spec.Is.workload().KeyLaw
 		}
 		if l.Preload > 0 && !r.spec.Has("keys") {
 			l.Keys = l.Preload
@@ -163,7 +163,7 @@ func (r *loadResolver) sizes(l *workload.Load) {
 		r.Errorf(r.at("key_size"), "%s: %d bytes cannot hold %d different keys (at least %d)",
 			key, l.KeySize, numbers, digits(numbers))
 	}
-	largest, limited := r.maxValue(r.prefix + l.KeySize)
+	largest, limited := r.db.maxValue(r.prefix + l.KeySize)
 	if limit := r.db.txnLimit(); limit != nil && l.Any(workload.Op.Guarded) {
 		keys := max(l.TxnKeys, 1)
 		if fits := limit(r.prefix+l.KeySize, keys); !limited || fits < largest {
@@ -195,11 +195,11 @@ func (r *loadResolver) sizes(l *workload.Load) {
 
 // maxValue returns the largest value in bytes that the database takes under a key
 // of keySize bytes, if there is a limit. Options that change it know it better.
-func (r *loadResolver) maxValue(keySize int) (largest int, limited bool) {
-	if options, ok := r.db.Options.(interface{ MaxValue(keySize int) int }); ok {
+func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
+	if options, ok := d.Options.(interface{ MaxValue(keySize int) int }); ok {
 		return options.MaxValue(keySize), true
 	}
-	return r.db.entry.MaxValue, r.db.entry.MaxValue > 0
+	return d.entry.MaxValue, d.entry.MaxValue > 0
 }
 
 // minRange is the smallest value in bytes of a range of sizes. Shorter values

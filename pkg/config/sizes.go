@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 
 	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -92,7 +94,9 @@ func (r *loadResolver) sizeLaw(l *workload.Load) {
 		spec.Sizes = workload.Sizes{Law: spec.Law, P50: spec.P50, P99: spec.P99}
 	case workload.SizesHistogram:
 		spec.Sizes = workload.Sizes{Law: spec.Law, File: spec.File}
-		r.histogram(&spec, at("file"))
+		if err := spec.readFile(); err != nil {
+			r.Errorf(at("file"), "value_sizes: %v", err)
+		}
 	default:
 		if !yamlfile.HasKey(w.Node, "law") {
 			r.Errorf(at("law"), "value_sizes: law is missing")
@@ -104,11 +108,10 @@ func (r *loadResolver) sizeLaw(l *workload.Load) {
 	l.Sizes, l.ValueSize, l.ValueSizeMax = spec.Sizes, spec.min, spec.max
 }
 
-// histogram reads the sizes of a histogram.
-func (r *loadResolver) histogram(spec *sizeLawSpec, at *yamlfile.Node) {
+// readFile reads the sizes of a histogram.
+func (spec *sizeLawSpec) readFile() error {
 	if spec.File == "" {
-		r.Errorf(at, "value_sizes: file is missing")
-		return
+		return errors.New("file is missing")
 	}
 	const limit = 1 << 20
 	text, err := regularfile.Read(spec.File, limit)
@@ -116,11 +119,11 @@ func (r *loadResolver) histogram(spec *sizeLawSpec, at *yamlfile.Node) {
 		spec.Bins, err = workload.ParseSizeBins(string(text))
 	}
 	if err != nil {
-		r.Errorf(at, "value_sizes: file %q: %v", spec.File, err)
-		return
+		return fmt.Errorf("file %q: %w", spec.File, err)
 	}
 	spec.min, spec.max = spec.Bins[0].Bytes, spec.Bins[len(spec.Bins)-1].Bytes
 	if spec.min < minRange {
-		r.Errorf(at, "value_sizes: file %q: sizes must be at least %d bytes, got %d", spec.File, minRange, spec.min)
+		return fmt.Errorf("file %q: sizes must be at least %d bytes, got %d", spec.File, minRange, spec.min)
 	}
+	return nil
 }

@@ -214,7 +214,7 @@ func (r *loadResolver) swept(l *workload.Load) {
 		r.Errorf(cmp.Or(r.at("requests", "duration"), at), "requests or duration must be positive, both are 0")
 	}
 	each := l.Stretches()[0]
-	for i, p := range r.sweepValues() {
+	for i, p := range s.values() {
 		step := each
 		if s.key() == workload.SweepRate {
 			step.Rate = p.Is
@@ -241,9 +241,8 @@ func (r *loadResolver) swept(l *workload.Load) {
 	}
 }
 
-// sweepValues returns the values of the steps in their order.
-func (r *loadResolver) sweepValues() (all []yamlfile.Given[float64]) {
-	s := &r.sweep.Is
+// values returns the values of the steps in their order.
+func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	all = slices.Clone(s.rate)
 	for _, c := range s.clients {
 		all = append(all, yamlfile.Given[float64]{Is: float64(c.Is), Key: c.Key, At: c.At})

@@ -59,25 +59,32 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	}
 }
 
-// adminURL is the address of a command of a member's admin server.
-func (o *Options) adminURL(t database.Target, member int, command string) (string, error) {
-	if member < 0 || member >= len(t.Endpoints) {
-		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
+// admin is the admin server of a member. It has none if its port is 0.
+type admin struct {
+	port   int
+	target database.Target
+	member int
+}
+
+// url is the address of a command.
+func (a admin) url(command string) (string, error) {
+	if a.member < 0 || a.member >= len(a.target.Endpoints) {
+		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(a.target.Endpoints)-1, a.member)
 	}
-	host, _, err := net.SplitHostPort(t.Endpoints[member])
+	host, _, err := net.SplitHostPort(a.target.Endpoints[a.member])
 	if err != nil {
 		return "", err
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(o.AdminPort)) + "/commands/" + command, nil
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.port)) + "/commands/" + command, nil
 }
 
-// adminAnswers returns why a member's admin server does not answer, if it has one.
-func (o *Options) adminAnswers(ctx context.Context, t database.Target, member int) error {
-	if o.AdminPort == 0 {
+// answers returns why the server does not answer, if the member has one.
+func (a admin) answers(ctx context.Context) error {
+	if a.port == 0 {
 		return nil
 	}
-	if _, err := o.askAdmin(ctx, t, member, "ruok", ""); err != nil {
-		return fmt.Errorf("the admin server of zookeeper member %d does not answer (a release without Jetty's jars has none): %w", member, err)
+	if _, err := a.ask(ctx, "ruok", ""); err != nil {
+		return fmt.Errorf("the admin server of zookeeper member %d does not answer (a release without Jetty's jars has none): %w", a.member, err)
 	}
 	return nil
 }
@@ -95,7 +102,7 @@ func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (
 	default:
 		user = string(credentials(t.Auth))
 	}
-	header, err := o.askAdmin(ctx, t, member, "snapshot?streaming=false", user)
+	header, err := admin{o.AdminPort, t, member}.ask(ctx, "snapshot?streaming=false", user)
 	if err != nil {
 		return 0, fmt.Errorf("snapshot of zookeeper member %d: %w", member, err)
 	}
@@ -106,10 +113,10 @@ func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (
 	return size, nil
 }
 
-// askAdmin sends a command, for a user of the digest scheme, NAME:PASSWORD, unless that is
+// ask sends a command, for a user of the digest scheme, NAME:PASSWORD, unless that is
 // "", and returns the header of an answer with status 200.
-func (o *Options) askAdmin(ctx context.Context, t database.Target, member int, command, user string) (header http.Header, err error) {
-	url, err := o.adminURL(t, member, command)
+func (a admin) ask(ctx context.Context, command, user string) (header http.Header, err error) {
+	url, err := a.url(command)
 	if err != nil {
 		return nil, err
 	}

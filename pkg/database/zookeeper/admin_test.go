@@ -76,7 +76,7 @@ func TestSnapshotAnswers(t *testing.T) {
 	if n, err := o.Snapshot(t.Context(), target, 0); n != 4711 || err != nil {
 		t.Errorf("%d bytes: %v", n, err)
 	}
-	if err := o.adminAnswers(t.Context(), target, 0); err != nil {
+	if err := (admin{o.AdminPort, target, 0}).answers(t.Context()); err != nil {
 		t.Errorf("an admin server that answers: %v", err)
 	}
 	before, secret := asked, target
@@ -102,7 +102,7 @@ func TestSnapshotAnswers(t *testing.T) {
 		t.Error("a member that does not exist made a snapshot")
 	}
 	server.Close()
-	if err := o.adminAnswers(t.Context(), target, 0); err == nil || !strings.Contains(err.Error(), "Jetty") {
+	if err := (admin{o.AdminPort, target, 0}).answers(t.Context()); err == nil || !strings.Contains(err.Error(), "Jetty") {
 		t.Errorf("without an admin server: %v", err)
 	}
 }

@@ -162,7 +162,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	if !status.serves(len(t.Endpoints)) {
 		return fmt.Errorf("zookeeper member must be leader or follower, it is %q", status.mode)
 	}
-	if err := o.adminAnswers(ctx, t, member); err != nil {
+	if err := (admin{o.AdminPort, t, member}).answers(ctx); err != nil {
 		return err
 	}
 	return o.protocol().Serves(ctx, t, member)
