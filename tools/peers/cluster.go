@@ -15,43 +15,21 @@ import (
 
 // cluster is three members of the etcd built into dbtester.
 type cluster struct {
+	options   options
 	endpoints []string
 	version   string
 	members   []*exec.Cmd
 }
 
-func startEtcd(ctx context.Context, o options) (*cluster, error) {
-	c := &cluster{}
-	var peers []string
+// newCluster is a cluster that is not started.
+func newCluster(ctx context.Context, o options) (*cluster, error) {
+	c := &cluster{options: o}
 	for i := 1; i <= 3; i++ {
 		c.endpoints = append(c.endpoints, fmt.Sprintf("127.0.81.%d:2379", i))
-		peers = append(peers, fmt.Sprintf("etcd-%d=http://127.0.81.%d:2380", i, i))
-	}
-	for i := 1; i <= 3; i++ {
-		client, peer := "http://"+c.endpoints[i-1], fmt.Sprintf("http://127.0.81.%d:2380", i)
-		cmd := exec.Command(o.dbtester, "serve", "etcd", fmt.Sprintf("--name=etcd-%d", i),
-			"--data-dir="+filepath.Join(o.dir, fmt.Sprintf("etcd-%d", i)),
-			"--listen-client-urls="+client, "--advertise-client-urls="+client,
-			"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
-			"--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-token=peers", "--initial-cluster-state=new",
-			"--quota-backend-bytes=8000000000", "--logger=zap", "--log-outputs=stderr", "--log-level=error")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		log, err := os.Create(filepath.Join(o.dir, fmt.Sprintf("etcd-%d.log", i)))
-		if err != nil {
-			return nil, err
-		}
-		cmd.Stderr = log
-		if err := cmd.Start(); err != nil {
-			return nil, errors.Join(err, c.stop())
-		}
-		c.members = append(c.members, cmd)
-	}
-	if err := c.ready(ctx); err != nil {
-		return nil, errors.Join(err, c.stop())
 	}
 	text, err := exec.CommandContext(ctx, o.dbtester, "version").Output()
 	if err != nil {
-		return nil, errors.Join(err, c.stop())
+		return nil, err
 	}
 	for line := range strings.Lines(string(text)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "embedded etcd "); ok {
@@ -60,6 +38,56 @@ func startEtcd(ctx context.Context, o options) (*cluster, error) {
 	}
 	return c, nil
 }
+
+// renew ends the members, if they run, and starts them without data.
+func (c *cluster) renew(ctx context.Context) error {
+	if err := c.stop(); err != nil {
+		return err
+	}
+	for i := range c.endpoints {
+		if err := os.RemoveAll(c.data(i)); err != nil {
+			return err
+		}
+	}
+	for i := range c.endpoints {
+		if err := c.start(i); err != nil {
+			return err
+		}
+	}
+	return c.ready(ctx)
+}
+
+func (c *cluster) data(i int) string {
+	return filepath.Join(c.options.dir, fmt.Sprintf("etcd-%d", i+1))
+}
+
+// start starts member i.
+func (c *cluster) start(i int) error {
+	var peers []string
+	for n := range c.endpoints {
+		peers = append(peers, fmt.Sprintf("etcd-%d=%s", n+1, peerURL(n)))
+	}
+	client := "http://" + c.endpoints[i]
+	cmd := exec.Command(c.options.dbtester, "serve", "etcd", fmt.Sprintf("--name=etcd-%d", i+1), "--data-dir="+c.data(i),
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peerURL(i), "--initial-advertise-peer-urls="+peerURL(i),
+		"--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-token=peers", "--initial-cluster-state=new",
+		"--quota-backend-bytes=8000000000", "--logger=zap", "--log-outputs=stderr", "--log-level=error")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	log, err := os.Create(c.data(i) + ".log")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.members = append(c.members, cmd)
+	return nil
+}
+
+func peerURL(i int) string { return fmt.Sprintf("http://127.0.81.%d:2380", i+1) }
 
 // ready waits until every member is healthy.
 func (c *cluster) ready(ctx context.Context) error {
@@ -92,11 +120,13 @@ func healthy(ctx context.Context, endpoint string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
+// stop ends the members that run.
 func (c *cluster) stop() error {
 	var errs []error
 	for _, m := range c.members {
 		errs = append(errs, m.Process.Kill())
 		_ = m.Wait() // it was killed, so its status has no meaning
 	}
+	c.members = nil
 	return errors.Join(errs...)
 }

@@ -49,7 +49,7 @@ func measureDatabases(ctx context.Context, args []string, out io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	if err := alternate(ctx, o, rows); err != nil {
+	if err := alternate(ctx, o, rows, nil); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "## Puts to each database\n\n")

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,29 +43,38 @@ func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := alternate(ctx, o, rows); err != nil {
+	if err := alternate(ctx, o, rows, nil); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "## GETs over HTTP\n\n")
-	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file. wrk has one thread, which GOMAXPROCS=1 comes close to.\n",
+	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
 		o.clients, server.version)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, toolVersion("wrk", "-v"), o.conditions())
-	printTable(out, "get", rows)
+	fmt.Fprintf(out, "On all processors, which the server shares:\n\n")
+	printTable(out, "get", rows[:oneThread])
+	fmt.Fprintf(out, "\nOn one thread, which GOMAXPROCS=1 comes close to:\n\n")
+	printTable(out, "get", rows[oneThread:])
+	explain(out, "get")
 	return nil
 }
 
-// httpRows are the programs that get. One run of dbtester has put the value where
-// the server finds it.
+// oneThread is the first of the rows with one thread.
+const oneThread = 3
+
+// httpRows are the programs that get, each on all processors and on one. One run of dbtester
+// has put the value where the server finds it.
 func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	rows := []row{
-		{name: "wrk"},
+		{name: fmt.Sprintf("wrk -t%d", runtime.NumCPU())},
 		{name: "dbtester, lean"},
-		{name: "dbtester, lean, GOMAXPROCS=1"},
 		{name: "http.ReadResponse loop"},
+		{name: "wrk -t1"},
+		{name: "dbtester, lean, GOMAXPROCS=1"},
+		{name: "http.ReadResponse loop, GOMAXPROCS=1"},
 	}
 	// The standard transport reads JSON, which no file is.
 	config := filepath.Join(o.dir, "lean.yaml")
@@ -76,10 +86,14 @@ func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 		return nil, err
 	}
 	url := "http://" + staticAddr + s.path() + "?raw"
-	rows[0].argv = []string{"wrk", "-t1", fmt.Sprintf("-c%d", o.clients), "-d10s", url}
-	rows[0].count = wrkRequests
-	rows[2].argv = append([]string{"env", "GOMAXPROCS=1"}, rows[1].argv...)
-	rows[3].argv = []string{self, "floor-http", "-url", url, "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients)}
+	for i, threads := range map[int]int{0: runtime.NumCPU(), oneThread: 1} {
+		rows[i].argv = []string{"wrk", fmt.Sprintf("-t%d", threads), fmt.Sprintf("-c%d", o.clients), "-d10s", url}
+		rows[i].count = wrkRequests
+	}
+	rows[2].argv = []string{self, "floor-http", "-url", url, "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients)}
+	for i := 1; i < oneThread; i++ {
+		rows[oneThread+i].argv = append([]string{"env", "GOMAXPROCS=1"}, rows[i].argv...)
+	}
 	return rows, nil
 }
 

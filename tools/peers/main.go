@@ -95,7 +95,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	if text, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "go.etcd.io/etcd/v3/tools/benchmark").CombinedOutput(); err != nil {
 		return fmt.Errorf("build etcd's benchmark: %w\n%s", err, text)
 	}
-	cluster, err := startEtcd(ctx, o)
+	cluster, err := newCluster(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -104,14 +104,16 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := alternate(ctx, o, rows); err != nil {
+	// What a cluster has stored makes its next puts slower, and fills the memory.
+	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "## Puts to etcd\n\n")
-	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, data in %s.\n",
+	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
 		o.requests, o.clients, o.connections, cluster.version, o.data)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. etcd's benchmark and clientv3 as in go.mod, %s; %s.\n\n", o.pairs, cluster.version, o.conditions())
 	printTable(out, "put", rows)
+	explain(out, "put")
 	return nil
 }
 

@@ -36,9 +36,15 @@ type row struct {
 	runs  []usage
 }
 
-// alternate runs every program o.pairs times, in turn.
-func alternate(ctx context.Context, o options, rows []row) error {
+// alternate runs every program o.pairs times, in turn. If before is not nil, it is called
+// before each turn.
+func alternate(ctx context.Context, o options, rows []row, before func() error) error {
 	for pair := range o.pairs {
+		if before != nil {
+			if err := before(); err != nil {
+				return err
+			}
+		}
 		for i := range rows {
 			u, err := rows[i].run(ctx, o)
 			if err != nil {
@@ -181,6 +187,10 @@ func printTable(out io.Writer, request string, rows []row) {
 			median(r.runs, anonOf), anon, anonLo, anonHi, median(r.runs, peakOf), median(r.runs, paceOf))
 	}
 	w.Flush()
+}
+
+// explain says what a table's columns are.
+func explain(out io.Writer, request string) {
 	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs, with the interval that holds such a median with at least 95 %% probability by the order of the runs.\n", request)
 }
 
