@@ -38,3 +38,16 @@ func Resent(c Client) int64 {
 	}
 	return 0
 }
+
+// Continuer is optional on a [Client] whose calls wait as fibers, if their context is a
+// [github.com/coreos/dbtester/pkg/fiber.Context].
+type Continuer interface {
+	// Continues reports whether they do.
+	Continues() bool
+}
+
+// Continues reports whether a client is a [Continuer] whose calls wait as fibers.
+func Continues(c Client) bool {
+	f, ok := c.(Continuer)
+	return ok && f.Continues()
+}

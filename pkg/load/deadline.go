@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
 )
+
+var _ fiber.Context = (*callContext)(nil)
 
 // callContext is the context of a client's calls. A context with a timer for every
 // request would cost more than the rest of a request. So a client keeps one context
@@ -20,6 +23,17 @@ type callContext struct {
 func newCallContext(w *worker) *callContext {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &callContext{Context: ctx, worker: w, cancel: cancel}
+}
+
+// Fiber returns the client's fiber, nil if it has none.
+func (c *callContext) Fiber() *fiber.Fiber { return c.worker.fiber }
+
+// Value has the client's fiber.
+func (c *callContext) Value(key any) any {
+	if key == any(fiber.Key{}) {
+		return c.worker.fiber
+	}
+	return c.Context.Value(key)
 }
 
 // Deadline returns the deadline of the request in flight.
@@ -74,6 +88,7 @@ func (w *worker) expire(sentBefore int64) {
 	call := w.ctx.Load()
 	if w.flight.word.CompareAndSwap(word, word|flightExpired) {
 		call.cancel()
+		w.fiber.Interrupt()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
@@ -290,12 +291,26 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 		helpers.Go(func() { s.watchServers(own, abandon) })
 	}
 	for _, w := range workers {
-		clients.Go(w.run)
+		if s.inFibers() {
+			fiber.Go(&clients, w.run)
+		} else {
+			clients.Go(func() { w.run(nil) })
+		}
 	}
 	clients.Wait()
 	s.awaitEnd()
 	cancel()
 	helpers.Wait()
+}
+
+// inFibers reports whether the clients run as fibers: in a closed loop, which waits for nothing
+// but answers, if the database's clients continue fibers.
+func (s *step) inFibers() bool {
+	return !s.rated() && !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) &&
+		!slices.ContainsFunc(s.conns, func(c *connection) bool {
+			l := c.current.Load()
+			return l == nil || !database.Continues(l.client)
+		})
 }
 
 // awaitEnd waits for the end of a rate's duration. Its last request may end before,

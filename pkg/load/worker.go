@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/load/clock"
@@ -45,11 +46,12 @@ type worker struct {
 	got     reply // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
-	ran     int64    // when this client last read the clock, as the stops need it
-	trip    int64    // when the round trip in flight began
-	stopped int64    // by how much stops delayed the call in flight
-	whole   []byte   // buffer for the value that a swap should have read
-	guarded *guarded // nil in a load without transactions
+	ran     int64        // when this client last read the clock, as the stops need it
+	trip    int64        // when the round trip in flight began
+	stopped int64        // by how much stops delayed the call in flight
+	whole   []byte       // buffer for the value that a swap should have read
+	guarded *guarded     // nil in a load without transactions
+	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
 }
 
 // reply is a call's result until it is checked.
@@ -74,8 +76,10 @@ func newWorker(s *step, n int, conn *connection) *worker {
 	return w
 }
 
-// run is the client's loop.
-func (w *worker) run() {
+// run is the client's loop. With a fiber, others' goroutines may run it between two requests,
+// until one fails: whatever may wait leaves them first.
+func (w *worker) run(f *fiber.Fiber) {
+	w.fiber = f
 	defer func() { w.ctx.Load().cancel() }()
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
@@ -92,6 +96,9 @@ func (w *worker) run() {
 // one takes a request and applies it; false means that there are no more.
 func (w *worker) one() bool {
 	s := w.step
+	if w.refused || !w.connected() {
+		w.fiber.Leave()
+	}
 	if w.refused {
 		w.rest()
 	}
@@ -217,6 +224,7 @@ func (w *worker) apply(i, due, flags int64) {
 	if d.err != nil {
 		d.read = 0
 		w.classify(&d)
+		w.fiber.Leave()
 	} else {
 		d.written = w.payload
 	}

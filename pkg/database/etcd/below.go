@@ -28,8 +28,9 @@ type below struct {
 }
 
 var (
-	_ database.Ranger   = (*below)(nil)
-	_ database.Resender = (*below)(nil)
+	_ database.Ranger    = (*below)(nil)
+	_ database.Resender  = (*below)(nil)
+	_ database.Continuer = (*below)(nil)
 )
 
 // within returns a client whose keys lie below the target's prefix, if it has one.
@@ -44,6 +45,9 @@ func within(t database.Target, on operations) database.Client {
 func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return b.on.RangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }
+
+// Continues is that of the client that applies the operations.
+func (b *below) Continues() bool { return database.Continues(b.on) }
 
 // Resent returns that of the client that applies the operations.
 func (b *below) Resent() int64 { return database.Resent(b.on) }

@@ -37,10 +37,11 @@ type lean struct {
 }
 
 var (
-	_ database.Client  = (*lean)(nil)
-	_ database.Deleter = (*lean)(nil)
-	_ database.Ranger  = (*lean)(nil)
-	_ database.Swapper = (*lean)(nil)
+	_ database.Client    = (*lean)(nil)
+	_ database.Deleter   = (*lean)(nil)
+	_ database.Ranger    = (*lean)(nil)
+	_ database.Swapper   = (*lean)(nil)
+	_ database.Continuer = (*lean)(nil)
 )
 
 // replyMargin is what a reply holds beside one key and value, in bytes, generously.
@@ -142,6 +143,10 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	}
 	return err
 }
+
+// Continues reports whether the goroutine that reads answers continues the fibers that wait for
+// them. With credentials a call may also wait for a new token.
+func (c *lean) Continues() bool { return c.tokens == nil }
 
 // Close closes the connections.
 func (c *lean) Close() error {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/coreos/dbtester/pkg/socket"
 )
 
 // roundTrip writes a request and waits for the first bytes of its answer in one
@@ -38,37 +40,33 @@ func (t *roundTrip) do(request []byte) error {
 // poller cleared its readiness before the first call, so that no wake-up is lost.
 func (t *roundTrip) next(fd uintptr) bool {
 	if t.request != nil {
-		t.write(int(fd))
+		t.write(fd)
 		t.request = nil
 		return t.err != nil
 	}
-	for {
-		n, err := syscall.Read(int(fd), t.in.room())
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EAGAIN):
-			return false
-		case err != nil:
-			t.err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
-		case n == 0:
-			t.err = io.ErrUnexpectedEOF
-		default:
-			t.in.added(n)
-		}
-		return true
+	n, err := socket.Read(fd, t.in.room())
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return false
+	case err != nil:
+		t.err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
+	case n == 0:
+		t.err = io.ErrUnexpectedEOF
+	default:
+		t.in.added(n)
 	}
+	return true
 }
 
 // write writes the request. A part that the kernel doesn't take at once is written
 // through conn, which waits.
-func (t *roundTrip) write(fd int) {
-	n, err := syscall.Write(fd, t.request)
-	if err != nil && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
+func (t *roundTrip) write(fd uintptr) {
+	n, err := socket.Write(fd, t.request)
+	if err != nil && !errors.Is(err, syscall.EAGAIN) {
 		t.err = &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}
 		return
 	}
-	if n = max(n, 0); n < len(t.request) {
+	if n < len(t.request) {
 		_, t.err = t.conn.Write(t.request[n:])
 	}
 	t.sent.Store(t.err == nil)

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/fiber"
 )
 
 // conn is one HTTP/2 connection. Callers append requests to its writer. One
@@ -43,12 +45,19 @@ type reader struct {
 	block     []byte // of a header block without its end, with its first frame
 	first     frame
 	continues bool
+
+	try  func(fd uintptr) bool // the method tryRead, allocated once
+	into []byte                // of the read in progress, and its result
+	got  int
+	err  error
 }
 
 // call is one call on one connection. Its fields belong to the connection's lock
 // until it has ended, and then to the caller.
 type call struct {
-	ended    chan struct{} // receives once, after the result is set
+	ended    chan struct{} // receives once, after the result is set, unless a fiber waits
+	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does
+	conn     *conn         // of a call of a fiber
 	path     string
 	deadline time.Time // zero for none
 	id       uint32
@@ -62,9 +71,10 @@ type call struct {
 	headed bool // the headers of the reply have arrived
 	reply  reply
 
-	over   bool
-	err    error
-	unsent bool // the server surely did not process the request
+	over      bool
+	withdrawn bool // by its caller, or because that was interrupted
+	err       error
+	unsent    bool // the server surely did not process the request
 }
 
 // keepReply and keepRequest bound the buffers in bytes that a call keeps for the next.

@@ -4,16 +4,20 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/socket"
 )
 
 // read reads once and handles the frames. An error ends the connection.
 func (c *conn) read() error {
-	n, err := c.net.Read(c.in.buf[c.in.have:])
+	n, err := c.receive(c.in.buf[c.in.have:])
 	if n > 0 {
 		c.in.alive = true
 		c.in.have += n
@@ -25,6 +29,27 @@ func (c *conn) read() error {
 		return c.checkAlive()
 	}
 	return err
+}
+
+// receive reads once, as [net.Conn.Read] does.
+func (c *conn) receive(b []byte) (int, error) {
+	if c.out.raw == nil {
+		return c.net.Read(b)
+	}
+	c.in.into = b
+	if err := c.out.raw.Read(c.in.try); err != nil {
+		return 0, err
+	}
+	if c.in.got == 0 && c.in.err == nil {
+		return 0, io.EOF
+	}
+	return c.in.got, c.in.err
+}
+
+// tryRead returns false to wait until something has arrived.
+func (in *reader) tryRead(fd uintptr) bool {
+	in.got, in.err = socket.Read(fd, in.into)
+	return !errors.Is(in.err, syscall.EAGAIN)
 }
 
 // checkAlive handles a read that timed out: it sends a keepalive ping if the server
@@ -77,10 +102,18 @@ func (c *conn) consume() error {
 	if err == nil && c.in.settled && c.drained() {
 		err = errDrained
 	}
+	fibers := c.streams.wakesFibers()
+	c.out.held = fibers
 	write := c.out.claim()
 	c.mu.Unlock()
 	woken := len(c.streams.ended)
 	c.streams.wake()
+	if fibers { // they have appended their next requests
+		c.mu.Lock()
+		c.out.held, woken = false, 0
+		write = c.out.claim()
+		c.mu.Unlock()
+	}
 	if write {
 		c.out.write(woken > 0) // woken callers may append another request
 	}

@@ -32,17 +32,51 @@ func (c *conn) start(k *call, m *Message) bool {
 // wait returns when the call or ctx has ended; in the second case it cancels the
 // call. unsent means that the server surely did not process the request.
 func (c *conn) wait(ctx context.Context, k *call) (unsent bool, err error) {
+	if k.fiber != nil {
+		return c.waitInFiber(ctx, k)
+	}
 	select {
 	case <-k.ended:
 		return k.unsent, k.err
 	case <-ctx.Done():
 	}
-	c.mu.Lock()
-	if k.over {
-		c.mu.Unlock()
+	if !c.cancel(k) {
 		<-k.ended
 		return k.unsent, k.err
 	}
+	return k.end == 0, ctx.Err()
+}
+
+// waitInFiber is wait for a call whose fiber is continued by the goroutine that reads.
+func (c *conn) waitInFiber(ctx context.Context, k *call) (unsent bool, err error) {
+	k.conn = c
+	k.fiber.WaitsFor(k)
+	defer k.fiber.WaitsFor(nil)
+	if ctx.Err() == nil || !c.cancel(k) {
+		k.fiber.Wait()
+		if !k.withdrawn {
+			return k.unsent, k.err
+		}
+	}
+	return k.end == 0, ctx.Err()
+}
+
+// Interrupt cancels the call of a fiber, unless it has ended.
+func (k *call) Interrupt() {
+	if k.conn.cancel(k) {
+		go k.fiber.Continue()
+	}
+}
+
+// cancel withdraws a call that has not ended, and reports whether it did: then nobody wakes its
+// caller.
+func (c *conn) cancel(k *call) bool {
+	c.mu.Lock()
+	if k.over || k.withdrawn {
+		c.mu.Unlock()
+		return false
+	}
+	k.withdrawn = true
 	c.streams.drop(k)
 	c.streams.pump()
 	c.stopIfDrained()
@@ -51,5 +85,5 @@ func (c *conn) wait(ctx context.Context, k *call) (unsent bool, err error) {
 	if write {
 		c.out.write(false)
 	}
-	return k.end == 0, ctx.Err()
+	return true
 }

@@ -127,13 +127,23 @@ func (s *streams) conclude(k *call, unsent bool, err error) {
 	s.ended = append(s.ended, k)
 }
 
-// wake wakes the callers of the calls that have ended.
+// wake wakes the callers of the calls that have ended. Fibers go on here, up to their next
+// wait.
 func (s *streams) wake() {
 	for i, k := range s.ended {
-		k.ended <- struct{}{}
 		s.ended[i] = nil
+		if k.fiber != nil {
+			k.fiber.Continue()
+		} else {
+			k.ended <- struct{}{}
+		}
 	}
 	s.ended = s.ended[:0]
+}
+
+// wakesFibers reports whether wake has a fiber to continue.
+func (s *streams) wakesFibers() bool {
+	return slices.ContainsFunc(s.ended, func(k *call) bool { return k.fiber != nil })
 }
 
 // callOf returns the call of a frame, nil if it has ended.

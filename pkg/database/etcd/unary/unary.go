@@ -14,6 +14,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/fiber"
 )
 
 // Config configures a client.
@@ -71,6 +73,10 @@ func (c *Client) Call(ctx context.Context, path string, m Message, read func(rep
 	defer c.calls.Put(k)
 	deadline, _ := ctx.Deadline()
 	k.reset(path, deadline)
+	k.fiber = fiber.Of(ctx)
+	if k.fiber == nil {
+		fiber.Leave(ctx) // what follows waits for the goroutine that may run here
+	}
 	for {
 		conn, err := c.pick(ctx)
 		if err != nil {
@@ -96,6 +102,7 @@ func (c *Client) pick(ctx context.Context) (*conn, error) {
 		if conn := c.ready(); conn != nil {
 			return conn, nil
 		}
+		fiber.Leave(ctx) // of the goroutine that may have to connect
 		c.mu.Lock()
 		news, err := c.news, c.failure()
 		c.mu.Unlock()

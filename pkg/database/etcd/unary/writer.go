@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/coreos/dbtester/pkg/socket"
 )
 
 // writer writes one buffer to which many callers append. The first caller that
@@ -35,7 +35,8 @@ type writer struct {
 	taken   int64  // bytes that left pending since the start
 	reached int64  // bytes of those that may have reached the server
 	writing bool
-	acks    int // answers in pending to the server's settings and pings
+	held    bool // the goroutine that reads will write
+	acks    int  // answers in pending to the server's settings and pings
 }
 
 func (w *writer) init(nc net.Conn, mu *sync.Mutex, refill func(), failed func(error)) {
@@ -79,9 +80,9 @@ func (w *writer) answer(b []byte) error {
 }
 
 // claim makes its caller the one who writes, if there is something to write and no
-// other does. The connection is locked.
+// other does or will. The connection is locked.
 func (w *writer) claim() bool {
-	if w.writing || w.broken || len(w.pending) == 0 {
+	if w.writing || w.held || w.broken || len(w.pending) == 0 {
 		return false
 	}
 	w.writing = true
@@ -135,20 +136,16 @@ func (w *writer) tryWrite(batch []byte) (int, error) {
 	if err := w.raw.Write(w.try); err != nil {
 		return 0, err
 	}
-	if errors.Is(w.result.err, unix.EAGAIN) {
+	if errors.Is(w.result.err, syscall.EAGAIN) {
 		return 0, nil
 	}
-	return max(w.result.n, 0), w.result.err
+	return w.result.n, w.result.err
 }
 
 func (w *writer) tryFD(fd uintptr) bool {
 	r := &w.result
-	for {
-		r.n, r.err = unix.Write(int(fd), r.batch)
-		if !errors.Is(r.err, unix.EINTR) {
-			return true
-		}
-	}
+	r.n, r.err = socket.Write(fd, r.batch)
+	return true
 }
 
 // drain writes until nothing is pending.

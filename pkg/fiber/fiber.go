@@ -1,0 +1,153 @@
+// Package fiber runs functions that wait often and briefly, such as clients that wait for
+// answers: the goroutine that ends a wait, such as the reader of a connection, continues
+// the function itself. It costs a switch of stacks, and not a round of Go's scheduler with
+// perhaps a thread to be woken.
+package fiber
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+)
+
+// Fiber is a running function. Its methods but [Fiber.Continue] and [Fiber.Interrupt] must
+// be called by the function itself.
+type Fiber struct {
+	next  func() (left struct{}, more bool)
+	yield func(struct{}) bool
+	ended func()
+	state atomic.Int32
+	// borrowed: another's goroutine may run the function, which must not block.
+	borrowed bool
+	leaves   bool // the function stopped for a goroutine of its own, and not to wait
+
+	mu    sync.Mutex
+	waits Interruptible
+}
+
+// The states of a fiber.
+const (
+	running int32 = iota
+	waiting
+	continued // before it had stopped to wait
+)
+
+// Go runs a function as a fiber of a group. It begins on a goroutine of its own.
+func Go(group *sync.WaitGroup, run func(*Fiber)) {
+	f := &Fiber{ended: group.Done}
+	f.next, _ = iter.Pull(func(yield func(struct{}) bool) {
+		f.yield = yield
+		run(f)
+	})
+	group.Add(1)
+	go f.drive()
+}
+
+// drive runs the function until it waits or has ended.
+func (f *Fiber) drive() {
+	for {
+		_, more := f.next()
+		switch {
+		case !more:
+			f.ended()
+			return
+		case f.leaves:
+			f.leaves = false
+			go f.drive()
+			return
+		case f.state.CompareAndSwap(running, waiting):
+			return
+		}
+		f.state.Store(running) // continued meanwhile
+	}
+}
+
+// Wait stops the function until it is continued. Each Wait needs one [Fiber.Continue], which
+// may come first.
+func (f *Fiber) Wait() {
+	f.borrowed = true
+	f.yield(struct{}{})
+}
+
+// Continue ends the present wait, or the next one. It returns when the function waits again,
+// leaves the caller's goroutine or has ended, or at once if the function has not yet
+// stopped. The caller must hold no locks.
+func (f *Fiber) Continue() {
+	for {
+		if f.state.CompareAndSwap(waiting, running) {
+			f.drive()
+			return
+		}
+		if f.state.CompareAndSwap(running, continued) {
+			return
+		}
+	}
+}
+
+// Leave goes on with the function on a goroutine of its own, until it waits again. It must be
+// called before whatever may block, as the goroutine on which the function runs may be the
+// one that would end that.
+func (f *Fiber) Leave() {
+	if f == nil || !f.borrowed {
+		return
+	}
+	f.borrowed, f.leaves = false, true
+	f.yield(struct{}{})
+}
+
+// Interruptible is what a fiber waits for.
+type Interruptible interface {
+	// Interrupt is called after the context of the wait has ended. It returns at once, and has
+	// the fiber continued by another goroutine unless it is continued anyway.
+	Interrupt()
+}
+
+// WaitsFor sets what [Fiber.Interrupt] interrupts; nil for nothing. It returns after a running
+// interruption.
+func (f *Fiber) WaitsFor(what Interruptible) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waits = what
+}
+
+// Interrupt is called after the context of the function's calls has ended. It is safe to be
+// called by any goroutine.
+func (f *Fiber) Interrupt() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waits != nil {
+		f.waits.Interrupt()
+	}
+}
+
+// Context is the context of a call that a fiber makes. Whoever ends it calls
+// [Fiber.Interrupt].
+type Context interface {
+	context.Context
+	// Fiber returns the fiber, or nil.
+	Fiber() *Fiber
+}
+
+// Key is the key of a context's fiber, a *Fiber: contexts that are derived of a [Context]
+// have it too.
+type Key struct{}
+
+// Of returns the fiber that runs with a context. It is nil if there is none, and if the
+// context is derived of the fiber's own: nothing interrupts the fiber when such a one ends.
+func Of(ctx context.Context) *Fiber {
+	if own, ok := ctx.(Context); ok {
+		return own.Fiber()
+	}
+	return nil
+}
+
+// Leave has the fiber that runs with a context, if any, leave a goroutine that it may not
+// block.
+func Leave(ctx context.Context) {
+	f, _ := ctx.Value(Key{}).(*Fiber)
+	f.Leave()
+}

@@ -1,0 +1,194 @@
+package fiber
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server continues fibers on its goroutine, in the order in which they asked.
+type server struct {
+	asked chan *Fiber
+	runs  sync.WaitGroup
+}
+
+func newServer(t *testing.T) *server {
+	s := &server{asked: make(chan *Fiber, 1000)}
+	s.runs.Go(func() {
+		for f := range s.asked {
+			f.Continue()
+		}
+	})
+	t.Cleanup(func() { close(s.asked); s.runs.Wait() })
+	return s
+}
+
+func (s *server) ask(f *Fiber) {
+	s.asked <- f
+	f.Wait()
+}
+
+func TestWait(t *testing.T) {
+	const fibers, waits = 100, 1000
+	servers := []*server{newServer(t), newServer(t), newServer(t)}
+	var group sync.WaitGroup
+	var done atomic.Int64
+	for n := range fibers {
+		Go(&group, func(f *Fiber) {
+			for i := range waits {
+				servers[(n+i)%len(servers)].ask(f)
+			}
+			done.Add(1)
+		})
+	}
+	group.Wait()
+	if done.Load() != fibers {
+		t.Errorf("%d of %d fibers have ended", done.Load(), fibers)
+	}
+}
+
+func TestContinueComesFirst(t *testing.T) {
+	var group sync.WaitGroup
+	passed := false
+	Go(&group, func(f *Fiber) {
+		f.Continue()
+		f.Wait()
+		passed = true
+	})
+	group.Wait()
+	if !passed {
+		t.Error("the fiber did not go on")
+	}
+}
+
+// A function that leaves may wait for the very goroutine that continued it.
+func TestLeave(t *testing.T) {
+	var group sync.WaitGroup
+	waits, freed := make(chan *Fiber, 1), make(chan struct{})
+	for range 100 {
+		Go(&group, func(f *Fiber) {
+			f.Leave() // has nothing to leave
+			waits <- f
+			f.Wait()
+			f.Leave()
+			f.Leave()
+			<-freed
+		})
+		(<-waits).Continue()
+		freed <- struct{}{}
+	}
+	group.Wait()
+}
+
+func TestLeaveWithoutFiber(*testing.T) {
+	Leave(context.Background())
+	Of(context.Background()).Leave()
+	Of(context.Background()).Interrupt()
+}
+
+type own struct {
+	context.Context
+	fiber *Fiber
+}
+
+func (o own) Fiber() *Fiber { return o.fiber }
+
+func (o own) Value(key any) any {
+	if key == any(Key{}) {
+		return o.fiber
+	}
+	return o.Context.Value(key)
+}
+
+type stopped struct {
+	fiber *Fiber
+	times int
+}
+
+func (s *stopped) Interrupt() {
+	s.times++
+	go s.fiber.Continue()
+}
+
+func TestInterrupt(t *testing.T) {
+	var group sync.WaitGroup
+	what := &stopped{}
+	started := make(chan struct{})
+	Go(&group, func(f *Fiber) {
+		what.fiber = f
+		f.Interrupt() // of nothing
+		f.WaitsFor(what)
+		close(started)
+		f.Wait()
+		f.WaitsFor(nil)
+		f.Interrupt()
+	})
+	<-started
+	what.fiber.Interrupt()
+	group.Wait()
+	if what.times != 1 {
+		t.Errorf("interrupted %d times, want once", what.times)
+	}
+}
+
+// A context that is derived of a fiber's own has the fiber leave, but not wait.
+func TestDerivedContext(t *testing.T) {
+	var group sync.WaitGroup
+	Go(&group, func(f *Fiber) {
+		ctx := own{context.Background(), f}
+		if Of(ctx) != f {
+			t.Error("the fiber's own context has another fiber")
+		}
+		derived, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if Of(derived) != nil {
+			t.Error("a derived context has a fiber, want none")
+		}
+		f.Continue()
+		f.Wait()
+		if Leave(derived); f.borrowed {
+			t.Error("a derived context did not leave the goroutine")
+		}
+	})
+	group.Wait()
+}
+
+func BenchmarkSwitch(b *testing.B) {
+	b.Run("fiber", func(b *testing.B) {
+		var group sync.WaitGroup
+		var f *Fiber
+		ready := make(chan struct{})
+		Go(&group, func(own *Fiber) {
+			f = own
+			close(ready)
+			for range b.N {
+				own.Wait()
+			}
+		})
+		<-ready
+		for range b.N {
+			f.Continue()
+		}
+		group.Wait()
+	})
+	b.Run("goroutine", func(b *testing.B) {
+		wake, woken := make(chan struct{}, 1), make(chan struct{}, 1)
+		var group sync.WaitGroup
+		group.Go(func() {
+			for range b.N {
+				<-wake
+				woken <- struct{}{}
+			}
+		})
+		for range b.N {
+			wake <- struct{}{}
+			<-woken
+		}
+		group.Wait()
+	})
+}

@@ -1,0 +1,162 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fiber"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// fiberClient is a connection whose one goroutine answers the requests of fibers in
+// their order and continues them.
+type fiberClient struct {
+	answer   func(number int64) (err error, silent bool)
+	requests chan *fiberCall
+	closed   chan struct{}
+	served   atomic.Int64
+	runs     sync.WaitGroup
+}
+
+type fiberCall struct {
+	fiber *fiber.Fiber
+	err   error
+
+	mu   sync.Mutex
+	over bool
+}
+
+func newFiberClient(answer func(number int64) (err error, silent bool)) *fiberClient {
+	c := &fiberClient{answer: answer, requests: make(chan *fiberCall, 1000), closed: make(chan struct{})}
+	c.runs.Go(c.serve)
+	return c
+}
+
+func (c *fiberClient) Continues() bool { return true }
+
+func (c *fiberClient) serve() {
+	for {
+		select {
+		case k := <-c.requests:
+			if err, silent := c.answer(c.served.Add(1)); !silent && k.end(err) {
+				k.fiber.Continue()
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// end reports whether the call was not over.
+func (k *fiberCall) end(err error) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over {
+		return false
+	}
+	k.over, k.err = true, err
+	return true
+}
+
+func (k *fiberCall) Interrupt() {
+	if k.end(database.MaybeApplied(database.ClassTimeout, context.DeadlineExceeded)) {
+		go k.fiber.Continue()
+	}
+}
+
+func (c *fiberClient) Put(ctx context.Context, _, _ []byte) error {
+	k := &fiberCall{fiber: fiber.Of(ctx)}
+	if k.fiber == nil {
+		return errors.New("a client of a closed loop has no fiber")
+	}
+	c.requests <- k
+	k.fiber.WaitsFor(k)
+	defer k.fiber.WaitsFor(nil)
+	k.fiber.Wait()
+	return k.err
+}
+
+func (c *fiberClient) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
+	return nil, c.Put(ctx, key, nil)
+}
+
+// Close waits for the goroutine that answers, as clients of databases do: one that waits for a
+// fiber would never be closed.
+func (c *fiberClient) Close() error {
+	close(c.closed)
+	c.runs.Wait()
+	return nil
+}
+
+// runFibers runs a step on connections and closes them.
+func runFibers(t *testing.T, spec Spec, s Step, conns []database.Client) (*memory, *Recorder) {
+	t.Helper()
+	sink := newMemory()
+	rec := NewRecorder(sink, spec.Operations(), nil)
+	_, err := NewEngine(spec, rec).Step(t.Context(), s, conns)
+	if err != nil {
+		t.Errorf("run the step: %v", err)
+	}
+	if got, want := sink.sums(), rec.Totals(); !cmp.Equal(got, want) || !want.Reconcile() {
+		t.Errorf("rows must sum to totals that reconcile: %s", cmp.Diff(want, got))
+	}
+	for _, c := range conns {
+		if c != nil {
+			_ = c.Close()
+		}
+	}
+	return sink, rec
+}
+
+func TestFibersCountEveryRequest(t *testing.T) {
+	conns := make([]database.Client, 4)
+	for i := range conns {
+		conns[i] = newFiberClient(func(int64) (error, bool) { return nil, false })
+	}
+	_, rec := runFibers(t, writes(), Step{Step: workload.Step{Clients: 50, Requests: 20_000}}, conns)
+	want := results.Totals{Offered: 20_000, Sent: 20_000, OK: 20_000, BytesWritten: 20_000 * 48}
+	if got := rec.Totals(); got != want {
+		t.Errorf("totals are %+v, want %+v", got, want)
+	}
+}
+
+// Requests that nobody answers end by their deadline, and their clients go on.
+func TestFibersTimeOut(t *testing.T) {
+	spec := writes()
+	spec.Timeout = 20 * time.Millisecond
+	c := newFiberClient(func(n int64) (error, bool) { return nil, n%50 == 0 })
+	sink, rec := runFibers(t, spec, Step{Step: workload.Step{Clients: 10, Requests: 1000}}, []database.Client{c})
+	if got := rec.Totals(); got.OK != 980 || got.Unknown != 20 {
+		t.Errorf("totals are %+v, want 980 ok and 20 unknown", got)
+	}
+	for _, e := range sink.errors {
+		if e.Class != string(database.ClassTimeout) {
+			t.Errorf("an error has class %q, want a time-out", e.Class)
+		}
+	}
+}
+
+// Clients whose connection is lost wait for the next one without holding the goroutine that told
+// them.
+func TestFibersLoseConnections(t *testing.T) {
+	lose := func(n int64) (error, bool) {
+		if n > 100 {
+			return errReset, false
+		}
+		return nil, false
+	}
+	reconnect := &Reconnect{Members: []int{0}, Dial: func(context.Context, int) (database.Client, error) { return newFiberClient(lose), nil }}
+	conns := []database.Client{newFiberClient(lose), newFiberClient(lose)}
+	_, rec := runFibers(t, writes(), Step{Step: workload.Step{Clients: 20, Requests: 1000}, Reconnect: reconnect}, conns)
+	if got := rec.Totals(); got.Unknown == 0 || got.OK < 200 || got.OK+got.Unknown != 1000 {
+		t.Errorf("totals are %+v, want 1,000 requests, some of them lost", got)
+	}
+}
