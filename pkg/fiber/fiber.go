@@ -33,15 +33,16 @@ const (
 	continued // before it had stopped to wait
 )
 
-// Go runs a function as a fiber of a group. It begins on a goroutine of its own.
+// Go runs a function as a fiber of a group. The caller's goroutine begins it, and Go returns when
+// the function first waits, leaves or has ended.
 func Go(group *sync.WaitGroup, run func(*Fiber)) {
-	f := &Fiber{ended: group.Done}
+	f := &Fiber{ended: group.Done, borrowed: true}
 	f.next, _ = iter.Pull(func(yield func(struct{}) bool) {
 		f.yield = yield
 		run(f)
 	})
 	group.Add(1)
-	go f.drive()
+	f.drive()
 }
 
 // drive runs the function until it waits or has ended.

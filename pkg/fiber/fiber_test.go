@@ -72,7 +72,6 @@ func TestLeave(t *testing.T) {
 	waits, freed := make(chan *Fiber, 1), make(chan struct{})
 	for range 100 {
 		Go(&group, func(f *Fiber) {
-			f.Leave() // has nothing to leave
 			waits <- f
 			f.Wait()
 			f.Leave()

@@ -290,10 +290,10 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 		}
 		helpers.Go(func() { s.watchServers(own, abandon) })
 	}
-	for _, w := range workers {
-		if s.inFibers() {
-			fiber.Go(&clients, w.run)
-		} else {
+	if s.inFibers() {
+		s.startFibers(&clients, workers)
+	} else {
+		for _, w := range workers {
 			clients.Go(func() { w.run(nil) })
 		}
 	}
@@ -301,6 +301,22 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 	s.awaitEnd()
 	cancel()
 	helpers.Wait()
+}
+
+// startFibers starts workers as fibers when the step starts, on a few goroutines: with one for each
+// fiber, each would leave its stack behind.
+func (s *step) startFibers(clients *sync.WaitGroup, workers []*worker) {
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(workers)) {
+		clients.Go(func() {
+			timer := time.NewTimer(time.Duration(s.start - s.rec.clock.Now()))
+			defer timer.Stop()
+			s.wait(timer, s.start)
+			for n := next.Add(1); n <= int64(len(workers)); n = next.Add(1) {
+				fiber.Go(clients, workers[n-1].run)
+			}
+		})
+	}
 }
 
 // inFibers reports whether the clients run as fibers: in a closed loop, which waits for nothing

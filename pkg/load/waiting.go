@@ -34,12 +34,18 @@ func (w *worker) wait(until int64) {
 	if d <= 0 {
 		return
 	}
+	w.fiber.Leave()
 	w.timer.Reset(time.Duration(d))
-	w.step.wakeup.Add(until)
+	w.step.wait(w.timer, until)
+}
+
+// wait sleeps until a time for which a timer is set, or until issuing ends.
+func (s *step) wait(timer *time.Timer, until int64) {
+	s.wakeup.Add(until)
 	select {
-	case <-w.timer.C:
-		w.step.wakeup.Next()
-	case <-w.step.stop.passed:
+	case <-timer.C:
+		s.wakeup.Next()
+	case <-s.stop.passed:
 	}
 }
 
@@ -121,6 +127,7 @@ const endCheck = 100 * time.Millisecond
 // pauseFor waits for up, or returns false as await does.
 func (w *worker) pauseFor(up <-chan struct{}, holds bool) bool {
 	s := w.step
+	w.fiber.Leave()
 	exhausted, passed := s.exhausted.done, s.stop.passed
 	if holds {
 		exhausted = nil

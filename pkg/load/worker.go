@@ -96,9 +96,6 @@ func (w *worker) run(f *fiber.Fiber) {
 // one takes a request and applies it; false means that there are no more.
 func (w *worker) one() bool {
 	s := w.step
-	if w.refused || !w.connected() {
-		w.fiber.Leave()
-	}
 	if w.refused {
 		w.rest()
 	}
@@ -281,11 +278,19 @@ func (w *worker) prepare(number int64) generator.Request {
 
 // call applies the operation. It leaves the reply in w.got, to be checked after the
 // clock was read.
-func (w *worker) call(ctx context.Context, req generator.Request) (err error) {
-	spec := &w.step.spec
-	switch op := w.step.work.Operation(req); op {
-	case workload.OpWrite, workload.OpUpdate:
+func (w *worker) call(ctx context.Context, req generator.Request) error {
+	op := w.step.work.Operation(req)
+	if op == workload.OpWrite || op == workload.OpUpdate {
 		return w.put(ctx, op)
+	}
+	return w.callOther(ctx, op, req)
+}
+
+// callOther applies an operation that is no plain write. Its frame would be on the stacks of all
+// clients that write.
+func (w *worker) callOther(ctx context.Context, op workload.Op, req generator.Request) (err error) {
+	spec := &w.step.spec
+	switch op {
 	case workload.OpRead:
 		value, err := w.client.Get(ctx, w.key, spec.Read)
 		return w.keep(value, err)

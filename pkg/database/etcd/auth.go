@@ -156,7 +156,7 @@ func newLeanTokens(auth *database.Auth, config unary.Config) *leanTokens {
 }
 
 // Call adds a token to a call and renews it when it is stale; see [unary.Client.Call].
-func (t *leanTokens) Call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) (unsent bool, err error) {
+func (t *leanTokens) Call(ctx context.Context, path string, m *unary.Message, read func([]byte) (bool, error)) (unsent bool, err error) {
 	calls := t.kept.now.Load()
 	if calls != nil {
 		if unsent, err = calls.Call(ctx, path, m, read); !stale(err) {
@@ -181,7 +181,7 @@ func (t *leanTokens) renew(ctx context.Context, old *unary.Client) (*unary.Clien
 			defer asks.Close()
 		}
 		var resp pb.AuthenticateResponse
-		_, err := asks.Call(ctx, pathAuthenticate, unary.Message{One: []byte(t.auth.User), Two: []byte(t.auth.Password)},
+		_, err := asks.Call(ctx, pathAuthenticate, &unary.Message{One: []byte(t.auth.User), Two: []byte(t.auth.Password)},
 			func(reply []byte) (keep bool, err error) { return false, proto.Unmarshal(reply, &resp) })
 		if err != nil {
 			return nil, err

@@ -62,7 +62,7 @@ func dialLean(ctx context.Context, t database.Target, maxEntry int) (*lean, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if err := c.call(ctx, pathStatus, unary.Message{}, wellFormed); err != nil {
+	if err := c.call(ctx, pathStatus, &unary.Message{}, wellFormed); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -79,14 +79,14 @@ func leanConfig(t database.Target) (unary.Config, error) {
 
 // Put creates or overwrites key.
 func (c *lean) Put(ctx context.Context, key, value []byte) error {
-	return c.call(ctx, pathPut, unary.Message{One: key, Two: value}, wellFormed)
+	return c.call(ctx, pathPut, &unary.Message{One: key, Two: value}, wellFormed)
 }
 
 // Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	var value []byte
 	found := false
-	err := c.call(ctx, pathRange, unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
+	err := c.call(ctx, pathRange, &unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
 		return true, values(reply, func(v []byte) { value, found = v, true })
 	})
 	switch {
@@ -104,7 +104,7 @@ func (c *lean) Range(ctx context.Context, key []byte, limit int, mode workload.R
 }
 
 func (c *lean) RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
-	err = c.call(ctx, pathRange, unary.Message{One: key, Two: end, Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
+	err = c.call(ctx, pathRange, &unary.Message{One: key, Two: end, Rest: rangeFields(limit, mode), MaxReply: c.rangeReply(limit)}, func(reply []byte) (keep bool, err error) {
 		return false, values(reply, func(v []byte) { keys, size = keys+1, size+int64(len(v)) })
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *lean) rangeReply(limit int) int {
 
 // Delete removes key.
 func (c *lean) Delete(ctx context.Context, key []byte) error {
-	return c.call(ctx, pathDelete, unary.Message{One: key}, wellFormed)
+	return c.call(ctx, pathDelete, &unary.Message{One: key}, wellFormed)
 }
 
 // Swap sets key to value in one transaction if it holds old. A missing key is a
@@ -135,7 +135,7 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 		return database.NotApplied(database.ClassOther, err)
 	}
 	var resp pb.TxnResponse
-	err = c.call(ctx, pathTxn, unary.Message{Rest: request}, func(reply []byte) (keep bool, err error) {
+	err = c.call(ctx, pathTxn, &unary.Message{Rest: request}, func(reply []byte) (keep bool, err error) {
 		return false, proto.Unmarshal(reply, &resp)
 	})
 	if err == nil && !resp.Succeeded {
@@ -158,7 +158,7 @@ func (c *lean) Close() error {
 	return nil
 }
 
-func (c *lean) call(ctx context.Context, path string, m unary.Message, read func([]byte) (bool, error)) error {
+func (c *lean) call(ctx context.Context, path string, m *unary.Message, read func([]byte) (bool, error)) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)
 	}

@@ -228,7 +228,7 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 		resp, err = grpc.kv.Range(t.Context(), request)
 	} else {
 		m := unary.Message{One: request.Key, Rest: rangeFields(0, workload.ReadStale)}
-		_, err = conn.(*lean).calls.Call(t.Context(), pathRange, m, func(reply []byte) (bool, error) {
+		_, err = conn.(*lean).calls.Call(t.Context(), pathRange, &m, func(reply []byte) (bool, error) {
 			return false, proto.Unmarshal(reply, resp)
 		})
 	}

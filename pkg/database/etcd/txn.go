@@ -94,7 +94,7 @@ func (c *lean) message(ctx context.Context, path string, request proto.Message, 
 	if err != nil {
 		return database.NotApplied(database.ClassOther, err)
 	}
-	return c.call(ctx, path, unary.Message{Rest: text, MaxReply: c.rangeReply(keys)}, func(reply []byte) (keep bool, err error) {
+	return c.call(ctx, path, &unary.Message{Rest: text, MaxReply: c.rangeReply(keys)}, func(reply []byte) (keep bool, err error) {
 		return false, proto.Unmarshal(reply, into)
 	})
 }

@@ -45,7 +45,7 @@ func (c *fiberContext) interrupt() {
 
 // askInFiber makes one call that waits as a fiber.
 func askInFiber(ctx *fiberContext, c *Client, path string, m Message) (reply string, err error) {
-	_, err = c.Call(ctx, path, m, func(b []byte) (bool, error) {
+	_, err = c.Call(ctx, path, &m, func(b []byte) (bool, error) {
 		reply = string(b)
 		return false, nil
 	})

@@ -22,6 +22,10 @@ func (c *conn) start(k *call, m *Message) bool {
 	}
 	others := len(c.streams.live) > 1
 	write := c.out.claim()
+	if write && k.fiber != nil { // writing would double the stacks of all fibers
+		c.out.draining.Go(func() { c.out.write(true) })
+		write = false
+	}
 	c.mu.Unlock()
 	if write {
 		c.out.write(others)

@@ -196,7 +196,7 @@ func dialTimed(t *testing.T, timing timing, addresses ...string) *Client {
 func ask(ctx context.Context, c *Client, path string, m Message) (reply string, unsent bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	unsent, err = c.Call(ctx, path, m, func(b []byte) (bool, error) {
+	unsent, err = c.Call(ctx, path, &m, func(b []byte) (bool, error) {
 		reply = string(b)
 		return false, nil
 	})

@@ -68,7 +68,7 @@ func start(config Config, timing timing) *Client {
 //
 // An error is that of ctx, of read, or one that [status] reads. unsent means that the
 // server surely did not process the request; false means that it may have.
-func (c *Client) Call(ctx context.Context, path string, m Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
+func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := c.calls.Get().(*call)
 	defer c.calls.Put(k)
 	deadline, _ := ctx.Deadline()
@@ -82,7 +82,7 @@ func (c *Client) Call(ctx context.Context, path string, m Message, read func(rep
 		if err != nil {
 			return true, err
 		}
-		if !conn.start(k, &m) {
+		if !conn.start(k, m) {
 			continue
 		}
 		if unsent, err := conn.wait(ctx, k); err != nil {

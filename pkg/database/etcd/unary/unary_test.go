@@ -636,7 +636,7 @@ func TestTimeoutHeader(t *testing.T) {
 	}))
 	read := func(ctx context.Context, path string) string {
 		var reply string
-		if _, err := c.Call(ctx, path, Message{}, func(b []byte) (bool, error) { reply = string(b); return false, nil }); err != nil {
+		if _, err := c.Call(ctx, path, &Message{}, func(b []byte) (bool, error) { reply = string(b); return false, nil }); err != nil {
 			t.Errorf("call %s: %v", path, err)
 		}
 		return reply
@@ -705,7 +705,7 @@ func TestServerCancelsLateCall(t *testing.T) {
 		}
 	}))
 	deadline := lateContext{t.Context(), time.Now().Add(50 * time.Millisecond)}
-	_, err := c.Call(deadline, "/s/m", Message{}, func([]byte) (bool, error) { return false, nil })
+	_, err := c.Call(deadline, "/s/m", &Message{}, func([]byte) (bool, error) { return false, nil })
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("the call ended with %v, want %v", err, codes.DeadlineExceeded)
 	}
