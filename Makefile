@@ -109,7 +109,7 @@ images: build ## the image of bin/dbtester as an archive, without a daemon: bin/
 	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -tag dbtester:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester.tar
 
 images-java: build ## the same with Debian's Java and ZooKeeper's jars, on Debian 12: bin/images/dbtester-java.tar
-	rm -rf bin/images/java-root && scripts/java-root.sh bin/images/java-root
+	scripts/java-root.sh bin/images/java-root
 	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -root ../../bin/images/java-root -tag dbtester-java:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester-java.tar
 
 manifests: ## decode the Kubernetes manifests of pkg/kube into the types that Kubernetes publishes, and test images (tools/kube)

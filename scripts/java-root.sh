@@ -30,6 +30,11 @@ if [ "${1:-}" = --resolve ]; then
 fi
 
 out=${1:?a folder for the root file system}
+# All that decides what is in it: a folder that was made from the same is kept, and one that this
+# script made from something else is replaced.
+made=$(cat "$PWD/scripts/java-root.sh" "$PWD/scripts/java-packages.txt" <(echo "${ZOOKEEPER:-3.9.5}") | sha256sum | cut -c1-64)
+if test -e "$out" && test "$(cat "$out.made" 2>/dev/null)" = "$made"; then exit; fi
+if test -e "$out.made"; then rm -rf "$out" "$out.made"; fi
 mkdir -p "$out" "$work/packages"
 test -z "$(ls -A "$out")" || { echo "java-root: $out is not empty" >&2; exit 1; }
 list=$PWD/scripts/java-packages.txt
@@ -50,3 +55,4 @@ zookeeper=${ZOOKEEPER:-3.9.5}
 "$dbtester" install --cache "$work/cache" "zookeeper@$zookeeper" >&2
 mkdir -p "$out/opt"
 cp -r "$work/cache/zookeeper/$zookeeper/lib" "$out/opt/zookeeper"
+echo "$made" >"$out.made"

@@ -6,6 +6,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/pem"
 	"flag"
@@ -82,7 +83,8 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 	}
 	img := empty.Image
 	for _, files := range contents {
-		l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil })
+		l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil },
+			tarball.WithCompressedCaching, tarball.WithCompressionLevel(gzip.BestSpeed))
 		if err != nil {
 			return nil, err
 		}
