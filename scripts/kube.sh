@@ -212,10 +212,25 @@ shown() {
 	} >"$folder/$namespace/section"
 }
 
-# gone NAMESPACE deletes what was made, as the page does.
+# gone NAMESPACE deletes what was made, as the page does, while the next story begins.
 gone() {
-	run "$folder/$1" "$(page 6 "$1")" >&2
-	"$kubectl" delete -f "$folder/$1/disks.yaml" >&2
+	{
+		run "$folder/$1" "$(page 6 "$1")" && "$kubectl" delete -f "$folder/$1/disks.yaml" && touch "$folder/$1/gone"
+	} >"$folder/$1/gone.log" 2>&1 &
+}
+
+# allGone STORY... waits until what they made is deleted.
+allGone() {
+	local story end=$((SECONDS + 120))
+	for story; do
+		until test -e "$folder/$story/gone"; do
+			if test $SECONDS -ge $end; then
+				cat "$folder/$story/gone.log" >&2
+				fail "what $story made is not deleted"
+			fi
+			sleep .2
+		done
+	done
 }
 
 etcd() {
@@ -285,6 +300,7 @@ for story in "${stories[@]}"; do
 done
 test ${#small[@]} = 0 || together "${small[@]}"
 case " ${stories[*]} " in *" zookeeper "*) together zookeeper ;; esac
+allGone "${stories[@]}"
 scripts/kube-cluster.sh down "$cluster" >&2
 row "end" "no namespace, control group, mount or process is left"
 
