@@ -24,6 +24,7 @@ type Fiber struct {
 
 	mu    sync.Mutex
 	waits Interruptible
+	until context.Context // of the wait
 }
 
 // The states of a fiber.
@@ -104,23 +105,30 @@ type Interruptible interface {
 	Interrupt()
 }
 
-// WaitsFor sets what [Fiber.Interrupt] interrupts; nil for nothing. It returns after a running
-// interruption.
-func (f *Fiber) WaitsFor(what Interruptible) {
+// WaitsFor sets what [Fiber.Interrupt] interrupts after ctx has ended, until [Fiber.Waited].
+func (f *Fiber) WaitsFor(ctx context.Context, what Interruptible) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waits = what
+	f.until, f.waits = ctx, what
 }
 
-// Interrupt is called after the context of the function's calls has ended. It is safe to be
-// called by any goroutine.
+// Waited leaves nothing to interrupt. It returns after a running interruption.
+func (f *Fiber) Waited() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.until, f.waits = nil, nil
+}
+
+// Interrupt is called after the context of one of the function's calls has ended. It has no
+// effect if the function has meanwhile gone on to a wait with another context. It is safe to
+// be called by any goroutine.
 func (f *Fiber) Interrupt() {
 	if f == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.waits != nil {
+	if f.waits != nil && f.until.Err() != nil {
 		f.waits.Interrupt()
 	}
 }

@@ -118,16 +118,19 @@ func TestInterrupt(t *testing.T) {
 	var group sync.WaitGroup
 	what := &stopped{}
 	started := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
 	Go(&group, func(f *Fiber) {
 		what.fiber = f
 		f.Interrupt() // of nothing
-		f.WaitsFor(what)
+		f.WaitsFor(ctx, what)
 		close(started)
 		f.Wait()
-		f.WaitsFor(nil)
+		f.Waited()
 		f.Interrupt()
 	})
 	<-started
+	what.fiber.Interrupt() // for an earlier context: this one has not ended
+	cancel()
 	what.fiber.Interrupt()
 	group.Wait()
 	if what.times != 1 {

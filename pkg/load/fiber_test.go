@@ -78,8 +78,8 @@ func (c *fiberClient) Put(ctx context.Context, _, _ []byte) error {
 		return errors.New("a client of a closed loop has no fiber")
 	}
 	c.requests <- k
-	k.fiber.WaitsFor(k)
-	defer k.fiber.WaitsFor(nil)
+	k.fiber.WaitsFor(ctx, k)
+	defer k.fiber.Waited()
 	k.fiber.Wait()
 	return k.err
 }

@@ -156,6 +156,39 @@ func TestInterruptedFibers(t *testing.T) {
 	}
 }
 
+// An interruption that comes late, when the fiber has gone on to its next call, does not end
+// that one.
+func TestLateInterruption(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	c := dial(t, listen(t, func(s *scripted) {
+		s.greet()
+		id := s.request()
+		for s.paths[id] != "/next" {
+			id = s.request()
+		}
+		close(asked)
+		<-answer
+		s.reply(id, "yes")
+	}))
+	var group sync.WaitGroup
+	var own *fiber.Fiber
+	fiber.Go(&group, func(f *fiber.Fiber) {
+		own = f
+		ended := newFiberContext(f)
+		ended.cancel()
+		if got, err := askInFiber(ended, c, "/first", Message{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("a call whose context has ended: got %q, %v", got, err)
+		}
+		if got, err := askInFiber(newFiberContext(f), c, "/next", Message{}); err != nil || got != "yes" {
+			t.Errorf("the next call: got %q, %v; want its answer", got, err)
+		}
+	})
+	<-asked
+	own.Interrupt()
+	close(answer)
+	soon(t, &group)
+}
+
 // Connections that break at any moment hold no fiber.
 func TestFibersLoseConnections(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) {

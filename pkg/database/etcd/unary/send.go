@@ -54,8 +54,8 @@ func (c *conn) wait(ctx context.Context, k *call) (unsent bool, err error) {
 // waitInFiber is wait for a call whose fiber is continued by the goroutine that reads.
 func (c *conn) waitInFiber(ctx context.Context, k *call) (unsent bool, err error) {
 	k.conn = c
-	k.fiber.WaitsFor(k)
-	defer k.fiber.WaitsFor(nil)
+	k.fiber.WaitsFor(ctx, k)
+	defer k.fiber.Waited()
 	if ctx.Err() == nil || !c.cancel(k) {
 		k.fiber.Wait()
 		if !k.withdrawn {
