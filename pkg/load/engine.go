@@ -304,16 +304,20 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 }
 
 // startFibers starts workers as fibers when the step starts, on a few goroutines: with one for each
-// fiber, each would leave its stack behind.
+// fiber, each would leave its stack behind. The first requests of one connection are written
+// before those of the next are made, so that few buffers serve all.
 func (s *step) startFibers(clients *sync.WaitGroup, workers []*worker) {
 	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(workers)) {
+	for range min(runtime.GOMAXPROCS(0), len(s.conns)) {
 		clients.Go(func() {
 			timer := time.NewTimer(time.Duration(s.start - s.rec.clock.Now()))
 			defer timer.Stop()
 			s.wait(timer, s.start)
-			for n := next.Add(1); n <= int64(len(workers)); n = next.Add(1) {
-				fiber.Go(clients, workers[n-1].run)
+			for c := next.Add(1) - 1; c < int64(len(s.conns)); c = next.Add(1) - 1 {
+				for n := c; n < int64(len(workers)); n += int64(len(s.conns)) {
+					fiber.Go(clients, workers[n].run)
+				}
+				runtime.Gosched() // to the goroutine that writes
 			}
 		})
 	}

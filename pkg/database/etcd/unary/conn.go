@@ -35,8 +35,9 @@ type conn struct {
 
 // reader is the state of the goroutine that reads.
 type reader struct {
-	buf       []byte
-	have      int // bytes in buf
+	buf       []byte  // nil while nothing is being read
+	memory    *buffer // of buf, which was borrowed
+	have      int     // bytes in buf
 	heads     *replyHeads
 	settled   bool   // the server's settings have arrived
 	alive     bool   // something has arrived since the last keepalive check
@@ -46,10 +47,9 @@ type reader struct {
 	first     frame
 	continues bool
 
-	try  func(fd uintptr) bool // the method tryRead, allocated once
-	into []byte                // of the read in progress, and its result
-	got  int
-	err  error
+	try func(fd uintptr) bool // the method tryRead, allocated once
+	got int                   // of its read
+	err error
 }
 
 // call is one call on one connection. Its fields belong to the connection's lock
@@ -112,10 +112,6 @@ func defaultTiming() timing {
 		linger: 100 * time.Millisecond,
 	}
 }
-
-// idleBuffer bounds the buffers that an idle connection keeps; readBuffer is the
-// first size of the one that it reads into.
-const idleBuffer, readBuffer = 64 << 10, 4 << 10
 
 // errDrained ends a retired connection after its last call.
 var errDrained = errors.New("no call is left on a retired connection")

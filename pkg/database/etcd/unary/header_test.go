@@ -70,25 +70,37 @@ func TestReplyHeadsMalformed(t *testing.T) {
 	}
 }
 
-// TestReuse: a buffer that grew for a burst is the only large one.
-func TestReuse(t *testing.T) {
-	var w writer
-	w.pending = append(w.pending, make([]byte, 20<<10)...)
-	w.reuse(w.take())
-	if cap(w.pending) < 20<<10 || cap(w.spare) > 0 {
-		t.Errorf("after a burst the buffers have %d and %d bytes, want one buffer", cap(w.pending), cap(w.spare))
+// TestBuffers: a connection with nothing to send holds no buffer, one that grew too large is
+// not lent to others, and what is appended meanwhile has memory of its own.
+func TestBuffers(t *testing.T) {
+	w := writer{refill: func() {}}
+	send := func(size int) (batch []byte) {
+		w.reserve(size)
+		w.pending = append(w.pending, make([]byte, size)...)
+		return w.take()
 	}
-	w.pending = append(w.pending, "one"...)
-	batch := w.take()
+	batch := send(20 << 10)
+	w.reserve(3)
 	w.pending = append(w.pending, "two"...) // while the batch is written
-	w.reuse(batch)
-	if string(w.pending) != "two" || cap(w.pending) > 64 || cap(w.spare) < 20<<10 || string(batch) != "one" {
-		t.Errorf("pending is %q in %d bytes beside %d, want the second request in a buffer of its own", w.pending, cap(w.pending), cap(w.spare))
+	if &w.pending[0] == &batch[0] {
+		t.Error("requests are appended to the batch that is being written")
 	}
-	w.pending = make([]byte, 0, 2*idleBuffer)
-	w.spare = nil
-	w.reuse(w.take())
-	if cap(w.pending)+cap(w.spare) > 0 {
-		t.Errorf("%d and %d bytes are kept of a buffer of %d", cap(w.pending), cap(w.spare), 2*idleBuffer)
+	w.written()
+	if second := w.take(); string(second) != "two" {
+		t.Errorf("the second batch is %q", second)
+	} else {
+		w.written()
+	}
+	if w.pending != nil || w.memory != nil || w.sending != nil {
+		t.Errorf("a connection with nothing to send holds %d bytes, %v and %v", cap(w.pending), w.memory, w.sending)
+	}
+	send(2 * largestBuffer)
+	w.written()
+	for n := range largestBuffer + 2 {
+		b := borrow(n)
+		if cap(b.bytes) < n || cap(b.bytes) > max(2*n, smallestBuffer) || len(b.bytes) > 0 {
+			t.Fatalf("got a buffer of %d bytes for %d, %d of them used", cap(b.bytes), n, len(b.bytes))
+		}
+		b.giveBack()
 	}
 }

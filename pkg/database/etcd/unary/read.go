@@ -15,9 +15,12 @@ import (
 	"github.com/coreos/dbtester/pkg/socket"
 )
 
+// usualRead is what is read at once, in bytes, unless a frame is larger.
+const usualRead = 4 << 10
+
 // read reads once and handles the frames. An error ends the connection.
 func (c *conn) read() error {
-	n, err := c.receive(c.in.buf[c.in.have:])
+	n, err := c.receive()
 	if n > 0 {
 		c.in.alive = true
 		c.in.have += n
@@ -31,12 +34,12 @@ func (c *conn) read() error {
 	return err
 }
 
-// receive reads once, as [net.Conn.Read] does.
-func (c *conn) receive(b []byte) (int, error) {
+// receive reads once behind what was half read, as [net.Conn.Read] does.
+func (c *conn) receive() (int, error) {
 	if c.out.raw == nil {
-		return c.net.Read(b)
+		c.in.room()
+		return c.net.Read(c.in.buf[c.in.have:])
 	}
-	c.in.into = b
 	if err := c.out.raw.Read(c.in.try); err != nil {
 		return 0, err
 	}
@@ -48,8 +51,38 @@ func (c *conn) receive(b []byte) (int, error) {
 
 // tryRead returns false to wait until something has arrived.
 func (in *reader) tryRead(fd uintptr) bool {
-	in.got, in.err = socket.Read(fd, in.into)
-	return !errors.Is(in.err, syscall.EAGAIN)
+	in.room()
+	in.got, in.err = socket.Read(fd, in.buf[in.have:])
+	if errors.Is(in.err, syscall.EAGAIN) {
+		in.lend()
+		return false
+	}
+	return true
+}
+
+// room has the reader have a buffer.
+func (in *reader) room() {
+	if in.buf == nil {
+		in.borrow(usualRead)
+	}
+}
+
+// borrow has the reader have a buffer of at least n bytes, with the same content.
+func (in *reader) borrow(n int) {
+	old := in.memory
+	in.memory = borrow(n)
+	b := in.memory.bytes[:cap(in.memory.bytes)]
+	copy(b, in.buf[:in.have])
+	in.buf = b
+	old.giveBack()
+}
+
+// lend lets others use the buffer while there is nothing in it.
+func (in *reader) lend() {
+	if in.have == 0 {
+		in.memory.giveBack()
+		in.memory, in.buf = nil, nil
+	}
 }
 
 // checkAlive handles a read that timed out: it sends a keepalive ping if the server
@@ -127,8 +160,9 @@ func (c *conn) consume() error {
 func (in *reader) compact(at int) {
 	in.have = copy(in.buf, in.buf[at:in.have])
 	if in.have == len(in.buf) {
-		in.buf = append(in.buf, make([]byte, frameHead+maxFrame+readBuffer-len(in.buf))...)
+		in.borrow(frameHead + maxFrame)
 	}
+	in.lend()
 }
 
 // handle handles one frame. An error ends the connection. The connection is locked.

@@ -16,7 +16,7 @@ func newConn(nc net.Conn, timing timing, heads *requestHeads) *conn {
 	c := &conn{
 		net: nc, timing: timing,
 		streams: streams{heads: heads, live: map[uint32]*call{}, nextID: 1, most: 1<<63 - 1, window: firstWindow, initial: firstWindow},
-		in:      reader{buf: make([]byte, readBuffer), heads: newReplyHeads()},
+		in:      reader{heads: newReplyHeads()},
 	}
 	c.streams.out, c.in.try = &c.out, c.in.tryRead
 	c.out.init(nc, &c.mu, c.streams.pump, func(err error) { c.fail(lost(err)) })

@@ -70,7 +70,7 @@ func start(config Config, timing timing) *Client {
 // server surely did not process the request; false means that it may have.
 func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := c.calls.Get().(*call)
-	defer c.calls.Put(k)
+	defer c.keep(k)
 	deadline, _ := ctx.Deadline()
 	k.reset(path, deadline)
 	k.fiber = fiber.Of(ctx)
@@ -94,6 +94,12 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 		}
 		return false, err
 	}
+}
+
+// keep keeps a call for the next one, but nothing else alive.
+func (c *Client) keep(k *call) {
+	k.fiber, k.conn = nil, nil
+	c.calls.Put(k)
 }
 
 // pick waits for a connection. Calls use connections in turn.

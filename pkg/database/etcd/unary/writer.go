@@ -28,12 +28,14 @@ type writer struct {
 	refill func()      // appends requests as flow control allows; called with the lock
 	failed func(error) // called without the lock, after a write failed
 
-	broken  bool   // nothing is written any more
-	pending []byte // to be written next
-	spare   []byte // the buffer after that, if it is free
-	left    []byte // the rest of a batch that was written in part
-	taken   int64  // bytes that left pending since the start
-	reached int64  // bytes of those that may have reached the server
+	broken  bool    // nothing is written any more
+	pending []byte  // to be written next
+	memory  *buffer // of pending, nil if it has none that was borrowed
+	sending *buffer // of the batch that is being written
+	usual   int     // bytes of the last batch
+	left    []byte  // the rest of a batch that was written in part
+	taken   int64   // bytes that left pending since the start
+	reached int64   // bytes of those that may have reached the server
 	writing bool
 	held    bool // the goroutine that reads will write
 	acks    int  // answers in pending to the server's settings and pings
@@ -51,21 +53,17 @@ func (w *writer) init(nc net.Conn, mu *sync.Mutex, refill func(), failed func(er
 // end returns the position of the last appended byte in the connection's bytes.
 func (w *writer) end() int64 { return w.taken + int64(len(w.pending)) }
 
-// reserve makes room for n more bytes. It doubles the buffer: append grows large ones in
-// steps of a quarter, which leave four times the garbage when many callers begin at once.
-// The connection is locked.
+// reserve makes room for n more bytes, and at first for as many as the last batch had. The
+// connection is locked.
 func (w *writer) reserve(n int) {
-	const second = 4 << 10
-	need, have := len(w.pending)+n, cap(w.pending)
-	if need <= have {
+	need := len(w.pending) + n
+	if need <= cap(w.pending) {
 		return
 	}
-	room := need // the first, for one request at a time
-	if have > 0 {
-		for room = second; room < need; room *= 2 {
-		}
-	}
-	w.pending = append(make([]byte, 0, room), w.pending...)
+	old := w.memory
+	w.memory = borrow(max(need, w.usual))
+	w.pending = append(w.memory.bytes, w.pending...)
+	old.giveBack()
 }
 
 // answer appends an acknowledgement. A server that does not read them is an error. The
@@ -109,9 +107,8 @@ func (w *writer) write(others bool) {
 	w.mu.Lock()
 	w.reached -= int64(len(batch) - n)
 	if err == nil && n == len(batch) {
-		w.reuse(batch)
+		w.written()
 		batch, n = nil, 0
-		w.refill()
 	}
 	w.left = batch[n:]
 	switch {
@@ -136,6 +133,7 @@ func (w *writer) tryWrite(batch []byte) (int, error) {
 	if err := w.raw.Write(w.try); err != nil {
 		return 0, err
 	}
+	w.result.batch = nil
 	if errors.Is(w.result.err, syscall.EAGAIN) {
 		return 0, nil
 	}
@@ -160,8 +158,7 @@ func (w *writer) drain() {
 			w.failed(err)
 		}
 		w.mu.Lock()
-		w.reuse(batch)
-		w.refill()
+		w.written()
 		w.mu.Unlock()
 	}
 }
@@ -191,22 +188,18 @@ func (w *writer) next() []byte {
 // server. The connection is locked.
 func (w *writer) take() []byte {
 	batch := w.pending
-	w.pending, w.spare = w.spare[:0], nil
+	w.sending, w.memory, w.pending = w.memory, nil, nil
+	w.usual = min(len(batch), largestBuffer)
 	w.taken += int64(len(batch))
 	w.reached = w.taken
 	w.acks = 0
 	return batch
 }
 
-// reuse keeps the buffer of a batch that was written. If nothing was appended meanwhile,
-// it becomes the next one again, so that the other one stays small. The connection is
-// locked.
-func (w *writer) reuse(batch []byte) {
-	switch {
-	case cap(batch) > idleBuffer:
-	case len(w.pending) == 0 && cap(w.pending) < cap(batch):
-		w.pending, w.spare = batch[:0], w.pending
-	default:
-		w.spare = batch[:0]
-	}
+// written gives back the memory of the batch, and appends what flow control held back. The
+// connection is locked.
+func (w *writer) written() {
+	w.sending.giveBack()
+	w.sending = nil
+	w.refill()
 }
