@@ -3,14 +3,15 @@ package submission
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // owner is how agents log whose session they opened.
-var owner = regexp.MustCompile(`owner="?([\w.-]+)@([\w.-]+)`)
+var owner = pattern.New(`owner="?([\w.-]+)@([\w.-]+)`)
 
 // account lists what was scrubbed and left out, without any of the names.
 func (p *packer) account() string {

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // treatment makes a text of the records one that may be published.
@@ -34,11 +35,11 @@ func asTime(_ *names, s string) string {
 	return s
 }
 
-var hexadecimal = regexp.MustCompile(`^[0-9a-f]{8,128}$`)
+var hexadecimal = pattern.New(`^[0-9a-f]{8,128}$`)
 
 // asHash keeps hashes and the ids of runs, which are drawn.
 func asHash(_ *names, s string) string {
-	if !hexadecimal.MatchString(s) {
+	if !hexadecimal().MatchString(s) {
 		return removed
 	}
 	return s
@@ -150,7 +151,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 	case "files":
 		return p.memberFiles(v), true
 	}
-	if setting, _ := o["name"].(string); in == "changed" && name != "name" && credentialName.MatchString(setting) {
+	if setting, _ := o["name"].(string); in == "changed" && name != "name" && credentialName().MatchString(setting) {
 		text, _ := v.(string)
 		return p.names.secret(text), true
 	}
@@ -203,13 +204,13 @@ func (p *packer) free(name string, v any) any {
 		list := make([]any, len(v))
 		for i, one := range v {
 			list[i] = p.free(name, one)
-			if value, is := one.(string); is && i > 0 && !strings.HasPrefix(value, "-") && credentialFlag.MatchString(fmt.Sprint(v[i-1])) {
+			if value, is := one.(string); is && i > 0 && !strings.HasPrefix(value, "-") && credentialFlag().MatchString(fmt.Sprint(v[i-1])) {
 				list[i] = p.names.secret(value)
 			}
 		}
 		return list
 	case string:
-		if credentialName.MatchString(name) {
+		if credentialName().MatchString(name) {
 			return p.names.secret(v)
 		}
 		return p.names.text(v)
@@ -265,7 +266,7 @@ func (p *packer) learnAll(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range sortedKeys(v) {
-			if text, ok := v[name].(string); ok && credentialName.MatchString(name) && !strings.HasSuffix(name, "_file") && !strings.HasSuffix(name, "_env") {
+			if text, ok := v[name].(string); ok && credentialName().MatchString(name) && !strings.HasSuffix(name, "_file") && !strings.HasSuffix(name, "_env") {
 				p.names.secret(text)
 			}
 			if text, ok := v[name].(string); ok && name == "user" {

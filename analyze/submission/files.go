@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/pattern"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -30,21 +31,21 @@ type rule struct {
 }
 
 // numbered matches the files of members.
-var numbered = regexp.MustCompile(`^\d+-(.+)$`)
+var numbered = pattern.New(`^\d+-(.+)$`)
 
 // folders matches the folders below that of a database in which records lie.
-var folders = regexp.MustCompile(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + results.DirProfiles + `)$`)
+var folders = pattern.New(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + results.DirProfiles + `)$`)
 
 // rule returns that of a file by its path below the folder of its database. Files that
 // nobody has thought of are left out.
 func (p *packer) rule(file string) rule {
 	dir, name := path.Dir(file), path.Base(file)
 	member := ""
-	if m := numbered.FindStringSubmatch(name); m != nil {
+	if m := numbered().FindStringSubmatch(name); m != nil {
 		member = m[1]
 	}
 	switch {
-	case !folders.MatchString(dir):
+	case !folders().MatchString(dir):
 		return rule{}
 	case dir == results.DirLogs && member != "":
 		return rule{treat: (*packer).log, log: true}
@@ -91,7 +92,7 @@ func (p *packer) packedName(file string) string {
 		return p.names.word(file)
 	}
 	dir, name := path.Split(file)
-	if m := numbered.FindStringSubmatch(name); m != nil && m[1] != results.FileServer && m[1] != results.FileDatabase {
+	if m := numbered().FindStringSubmatch(name); m != nil && m[1] != results.FileServer && m[1] != results.FileDatabase {
 		name = strings.TrimSuffix(name, m[1]) + p.names.word(m[1]) // a log, which a driver has named
 	}
 	return p.names.word(dir) + name
@@ -123,7 +124,7 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	}
 	header = slices.Clone(header) // the reader uses its memory again
 	for i, name := range header {
-		if !columnName.MatchString(name) {
+		if !columnName().MatchString(name) {
 			return nil, fmt.Errorf("column %d has no name of a column", i+1)
 		}
 	}
@@ -156,7 +157,7 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 }
 
 // columnName is what names of columns look like.
-var columnName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
+var columnName = pattern.New(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
 
 // nameOf is the name of a column, "" for one that has none.
 func nameOf(header []string, i int) string {
@@ -182,7 +183,7 @@ func (p *packer) cell(seen map[string]string, column, cell string) string {
 }
 
 // histogramLine is a line of a log of histograms.
-var histogramLine = regexp.MustCompile(`^(?:Tag=[A-Za-z0-9:+_-]*,)?[0-9.]+,[0-9.]+,[0-9.]+,[A-Za-z0-9+/=]+$`)
+var histogramLine = pattern.New(`^(?:Tag=[A-Za-z0-9:+_-]*,)?[0-9.]+,[0-9.]+,[0-9.]+,[A-Za-z0-9+/=]+$`)
 
 // histograms treats a log of histograms, of which every line has one of three forms.
 func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error) {
@@ -194,7 +195,7 @@ func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error)
 		switch {
 		case strings.HasPrefix(text, "#"):
 			text = p.names.text(text)
-		case strings.HasPrefix(text, `"StartTimestamp"`), histogramLine.MatchString(text):
+		case strings.HasPrefix(text, `"StartTimestamp"`), histogramLine().MatchString(text):
 		default:
 			return nil, fmt.Errorf("line %d is no line of a log of histograms", n)
 		}

@@ -5,24 +5,26 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // hostForms are the forms of host names that no record names otherwise. The second group
 // is the host.
-var hostForms = []*regexp.Regexp{
-	regexp.MustCompile(`(://(?:[^/\s@]*@)?)([A-Za-z0-9][A-Za-z0-9.-]*)`),
-	regexp.MustCompile(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // targets of gRPC
-	regexp.MustCompile(`((?:^|[^\w.:@/-])[\w.+-]+@)([A-Za-z][\w-]*(?:\.[\w-]+)*)`),
-	regexp.MustCompile(`(\blookup )([A-Za-z0-9][\w.-]*\w)`),
-	regexp.MustCompile(`((?:^|[\s"',;(?&\[{]|--)(?:(?:client|mount)?addr|host(?:name)?|server|peer)["']?=["']?)([A-Za-z][\w.-]*\w)`),
-	regexp.MustCompile(`(^|[^\w.:@/-])([A-Za-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`),
-	regexp.MustCompile(`(^|[\s"'=(,;\[])([A-Za-z0-9][\w-]*(?:\.[\w-]+)*):/[^/\s]`), // SERVER:/EXPORT
+var hostForms = []func() *regexp.Regexp{
+	pattern.New(`(://(?:[^/\s@]*@)?)([A-Za-z0-9][A-Za-z0-9.-]*)`),
+	pattern.New(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // targets of gRPC
+	pattern.New(`((?:^|[^\w.:@/-])[\w.+-]+@)([A-Za-z][\w-]*(?:\.[\w-]+)*)`),
+	pattern.New(`(\blookup )([A-Za-z0-9][\w.-]*\w)`),
+	pattern.New(`((?:^|[\s"',;(?&\[{]|--)(?:(?:client|mount)?addr|host(?:name)?|server|peer)["']?=["']?)([A-Za-z][\w.-]*\w)`),
+	pattern.New(`(^|[^\w.:@/-])([A-Za-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b`),
+	pattern.New(`(^|[\s"'=(,;\[])([A-Za-z0-9][\w-]*(?:\.[\w-]+)*):/[^/\s]`), // SERVER:/EXPORT
 	dottedHost,
 }
 
 // dottedHost matches dotted names that end in a word of letters of one case. There is no
 // list of top-level domains, which grows: what is no host is found by [names.noHost].
-var dottedHost = regexp.MustCompile(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
+var dottedHost = pattern.New(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
 
 // publicHosts are where releases come from: they are nobody's machines.
 var publicHosts = []string{
@@ -38,22 +40,22 @@ func public(host string) bool {
 var (
 	// fileName matches names of files. fileOrDomain are endings that are domains, too:
 	// those of files stand behind one word.
-	fileName = regexp.MustCompile(`(?i)\.(?:go|java|class|jar|csv|tsv|log|jsonl?|ya?ml|toml|hlog|pprof|c|h|s|so|js|css|html?|xml|svg|png|pdf|txt|tmpl|proto|sql|` +
+	fileName = pattern.New(`(?i)\.(?:go|java|class|jar|csv|tsv|log|jsonl?|ya?ml|toml|hlog|pprof|c|h|s|so|js|css|html?|xml|svg|png|pdf|txt|tmpl|proto|sql|` +
 		`conf|cfg|ini|properties|env|service|socket|slice|scope|mount|timer|target|sock|pid|lock|tmp|bak|old|orig|out|err|pem|crt|cer|csr|key|p12|jks|` +
 		`gz|tgz|tar|bz2|xz|zst|wal|snap|db|bin|exe|dll|img|iso|deb|rpm|mod|sum|part)$`)
-	fileOrDomain = regexp.MustCompile(`(?i)^[\w-]+\.(?:sh|md|py|rs|zip|data|test)$`)
+	fileOrDomain = pattern.New(`(?i)^[\w-]+\.(?:sh|md|py|rs|zip|data|test)$`)
 	// javaName matches packages of Java that every server of it has.
-	javaName = regexp.MustCompile(`^(?:java|javax|jdk|sun|org\.apache|org\.slf4j|io\.netty|com\.sun)\.`)
+	javaName = pattern.New(`^(?:java|javax|jdk|sun|org\.apache|org\.slf4j|io\.netty|com\.sun)\.`)
 	// notHost matches versions, such as behind NAME@, and addresses of memory.
-	notHost = regexp.MustCompile(`^(?:v?[0-9]+(?:\.[0-9].*|\.[a-z]+)?|0x[0-9a-f]+|latest)$`)
+	notHost = pattern.New(`^(?:v?[0-9]+(?:\.[0-9].*|\.[a-z]+)?|0x[0-9a-f]+|latest)$`)
 	// schemes stand before :/ and are no servers.
-	schemes = regexp.MustCompile(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
+	schemes = pattern.New(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
 )
 
 // noHost reports whether a name in the place of a host is none, or is nobody's.
 func (n *names) noHost(host string) bool {
-	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost.MatchString(host) || fileName.MatchString(host) ||
-		fileOrDomain.MatchString(host) || javaName.MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
+	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost().MatchString(host) || fileName().MatchString(host) ||
+		fileOrDomain().MatchString(host) || javaName().MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
 }
 
 // ordinaryLabels reports whether a dotted name is made of words of the records.
@@ -64,15 +66,16 @@ func (n *names) ordinaryLabels(host string) bool {
 
 // hostsIn replaces hosts by their place in a text.
 func (n *names) hostsIn(s string) string {
-	for _, form := range hostForms {
+	for _, get := range hostForms {
+		form := get()
 		var b strings.Builder
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
 			before, host, rest := s[:at[4]], s[at[4]:at[5]], s[at[5]:]
-			if n.noHost(host) || form == dottedHost && (!ends(rest) || logger(before, rest)) {
+			if n.noHost(host) || form == dottedHost() && (!ends(rest) || logger(before, rest)) {
 				continue
 			}
-			if path, found := strings.CutPrefix(rest, ":/"); found && (schemes.MatchString(host) || systemDirs.MatchString("/"+path)) {
+			if path, found := strings.CutPrefix(rest, ":/"); found && (schemes().MatchString(host) || systemDirs().MatchString("/"+path)) {
 				continue
 			}
 			b.WriteString(s[done:at[4]])
@@ -98,24 +101,24 @@ func logger(before, rest string) bool {
 
 var (
 	// userAt matches a user at a host.
-	userAt = regexp.MustCompile(`(?:^|://|[^\w.:@/-])([A-Za-z_][\w.+-]*)@([A-Za-z0-9][\w.-]*)`)
+	userAt = pattern.New(`(?:^|://|[^\w.:@/-])([A-Za-z_][\w.+-]*)@([A-Za-z0-9][\w.-]*)`)
 	// userOption matches a user that an option names, as mount options and flags do.
-	userOption = regexp.MustCompile(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
-	userFlag   = regexp.MustCompile(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
+	userOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
+	userFlag   = pattern.New(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
 	// domainOption matches the domain of such a user.
-	domainOption = regexp.MustCompile(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
+	domainOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
 )
 
 // usersIn replaces users that options name, and finds others.
 func (n *names) usersIn(s string) string {
-	for _, match := range userAt.FindAllStringSubmatch(s, -1) {
-		if !notHost.MatchString(match[2]) && !n.ordinary[strings.ToLower(match[1])] {
+	for _, match := range userAt().FindAllStringSubmatch(s, -1) {
+		if !notHost().MatchString(match[2]) && !n.ordinary[strings.ToLower(match[1])] {
 			n.of(kindUser, match[1])
 		}
 	}
-	s = n.optionsIn(userOption, kindUser, s)
-	s = n.optionsIn(userFlag, kindUser, s)
-	return n.optionsIn(domainOption, kindDomain, s)
+	s = n.optionsIn(userOption(), kindUser, s)
+	s = n.optionsIn(userFlag(), kindUser, s)
+	return n.optionsIn(domainOption(), kindDomain, s)
 }
 
 // optionsIn replaces the values that a form has as its second group.
@@ -135,16 +138,16 @@ func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 }
 
 // cardName matches network interfaces that are named after the address of their card.
-var cardName = regexp.MustCompile(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
+var cardName = pattern.New(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
 
 // interfacesIn replaces names of network interfaces that have the address of a card.
 func (n *names) interfacesIn(s string) string {
-	return cardName.ReplaceAllStringFunc(s, func(name string) string { return n.of(kindInterface, name) })
+	return cardName().ReplaceAllStringFunc(s, func(name string) string { return n.of(kindInterface, name) })
 }
 
 var (
-	ipv4 = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`)
-	ipv6 = regexp.MustCompile(`[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?:%[\w-]+)?`)
+	ipv4 = pattern.New(`\d{1,3}(?:\.\d{1,3}){3}`)
+	ipv6 = pattern.New(`[0-9A-Fa-f]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(?:%[\w-]+)?`)
 )
 
 // addressesIn replaces IP addresses.
@@ -152,7 +155,7 @@ func (n *names) addressesIn(s string) string {
 	for _, one := range []struct {
 		form *regexp.Regexp
 		find func(s string, from, to int) (first, end int)
-	}{{ipv6, ipv6At}, {ipv4, ipv4At}} {
+	}{{ipv6(), ipv6At}, {ipv4(), ipv4At}} {
 		var b strings.Builder
 		done := 0
 		for _, at := range one.form.FindAllStringIndex(s, -1) {
@@ -202,33 +205,34 @@ func ipv6At(s string, from, to int) (first, end int) {
 }
 
 // pathForms are the forms of absolute paths. The second group is the path.
-var pathForms = []*regexp.Regexp{
-	regexp.MustCompile(`(^|[\s"'=(,;\[<{])(//[^/\s"',;:()\[\]<>{}|]+/[^\s"',;:()\[\]<>{}|]*)`), // of a server
-	regexp.MustCompile(`(^|://|[\s"'=(,:;\[<{])(/[^/\s"',;:()\[\]<>{}|]+(?:/[^\s"',;:()\[\]<>{}|]*)?)`),
-	regexp.MustCompile(`(^|[\s"'=(,:;\[<{])(~[\w.-]*/[^\s"',;:()\[\]<>{}|]+)`),
-	regexp.MustCompile(`(^|[\s"'=(,;\[<{])([A-Za-z]:\\[^\s"',;:()\[\]<>{}|]+)`),
+var pathForms = []func() *regexp.Regexp{
+	pattern.New(`(^|[\s"'=(,;\[<{])(//[^/\s"',;:()\[\]<>{}|]+/[^\s"',;:()\[\]<>{}|]*)`), // of a server
+	pattern.New(`(^|://|[\s"'=(,:;\[<{])(/[^/\s"',;:()\[\]<>{}|]+(?:/[^\s"',;:()\[\]<>{}|]*)?)`),
+	pattern.New(`(^|[\s"'=(,:;\[<{])(~[\w.-]*/[^\s"',;:()\[\]<>{}|]+)`),
+	pattern.New(`(^|[\s"'=(,;\[<{])([A-Za-z]:\\[^\s"',;:()\[\]<>{}|]+)`),
 }
 
 var (
 	// userDir matches the directory of a user.
-	userDir = regexp.MustCompile(`[/\\](?:home|Users)[/\\]([^/\\\s"',;:()\[\]<>{}|]+)`)
+	userDir = pattern.New(`[/\\](?:home|Users)[/\\]([^/\\\s"',;:()\[\]<>{}|]+)`)
 	// systemDirs are the same on every machine.
-	systemDirs = regexp.MustCompile(`^/(?:proc|sys|dev|usr)(?:/|$)`)
+	systemDirs = pattern.New(`^/(?:proc|sys|dev|usr)(?:/|$)`)
 	// perUnit matches what is no path: "per second" and the like, and what has no letter.
-	perUnit = regexp.MustCompile(`^/(?:[^A-Za-z]*|[a-z]|ms|us|ns|min|sec|second|minute|hour|op|request)$`)
+	perUnit = pattern.New(`^/(?:[^A-Za-z]*|[a-z]|ms|us|ns|min|sec|second|minute|hour|op|request)$`)
 )
 
 // pathsIn replaces absolute paths, except those of the system.
 func (n *names) pathsIn(s string) string {
-	for _, match := range userDir.FindAllStringSubmatch(s, -1) {
+	for _, match := range userDir().FindAllStringSubmatch(s, -1) {
 		n.of(kindUser, match[1])
 	}
-	for _, form := range pathForms {
+	for _, get := range pathForms {
+		form := get()
 		var b strings.Builder
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
 			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // the end of the sentence
-			if systemDirs.MatchString(whole) || perUnit.MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
+			if systemDirs().MatchString(whole) || perUnit().MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
 				continue
 			}
 			b.WriteString(s[done:at[4]])

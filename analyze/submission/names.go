@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // removed stands in place of what must not be published.
@@ -114,13 +115,13 @@ func (n *names) hide(word string) error {
 
 // note finds the words of a text of the records that look like pseudonyms.
 func (n *names) note(s string) {
-	for _, word := range pseudonymForm.FindAllString(s, -1) {
+	for _, word := range pseudonymForm().FindAllString(s, -1) {
 		n.taken[word] = true
 	}
 }
 
 // pseudonymForm matches what pseudonyms look like.
-var pseudonymForm = regexp.MustCompile(`\b(?:host|domain|address|machine|netns|user|path|interface|word)-[0-9]+\b`)
+var pseudonymForm = pattern.New(`\b(?:host|domain|address|machine|netns|user|path|interface|word)-[0-9]+\b`)
 
 // wrote finds the pseudonyms in a text of the archive.
 func (n *names) wrote(s string) {

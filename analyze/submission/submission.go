@@ -198,7 +198,7 @@ func (p *packer) agrees(dir string) error {
 // nobody.
 func (p *packer) folderName() string {
 	id := p.manifest.RunID
-	if !hexadecimal.MatchString(id) {
+	if !hexadecimal().MatchString(id) {
 		return "run"
 	}
 	return "run-" + id[:min(len(id), 12)]
@@ -342,7 +342,7 @@ func (p *packer) learnLog(path string) {
 	if err != nil {
 		return // nothing of it is packed
 	}
-	for _, m := range owner.FindAllStringSubmatch(string(data), -1) {
+	for _, m := range owner().FindAllStringSubmatch(string(data), -1) {
 		p.names.of(kindUser, m[1])
 		p.names.host(m[2])
 	}

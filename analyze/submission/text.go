@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // credentialWords are those in the names of settings and flags whose values are credentials.
@@ -11,24 +13,24 @@ const credentialWords = `passw(?:or)?d|passphrase|secret|token|api[_-]?key|acces
 
 // secretForms are the forms of values that look like credentials. The last group of each is
 // what is removed; without a group it is the whole match.
-var secretForms = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$)`),
-	regexp.MustCompile(`://([^/\s:@]*:[^@\s/]+)@`),
-	regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`),
-	regexp.MustCompile(`(?i)[\w.-]*(?:` + credentialWords + `)[\w.-]*["']?\s*[=:]\s*["']?([^\s"',;&}\]]+)`),
+var secretForms = []func() *regexp.Regexp{
+	pattern.New(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$)`),
+	pattern.New(`://([^/\s:@]*:[^@\s/]+)@`),
+	pattern.New(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`),
+	pattern.New(`(?i)[\w.-]*(?:` + credentialWords + `)[\w.-]*["']?\s*[=:]\s*["']?([^\s"',;&}\]]+)`),
 	// A flag with its value behind a space, or as the next text of a list.
-	regexp.MustCompile(`(?i)(?:^|[\s"'=(,;\[])--?[\w.-]*(?:` + credentialWords + `)[\w.-]*(?:["']?\s+["']?|["']\s*,\s*["'])([^\s"',;&}\]-][^\s"',;&}\]]*)`),
-	regexp.MustCompile(`(?:^|[\s"'(\[])-p(?:\s+["']?|["']\s*,\s*["'])(\d*[^\s"',;/:.\d-][^\s"',;]*)`), // a number is a port
-	regexp.MustCompile(`(?:^|[\s"'(\[])-u\s*["']?([^\s"',;:]+:[^\s"',;]+)`),
-	regexp.MustCompile(`\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?`),
-	regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[opsur]_\w{20,}|\bxox[a-z]-[\w-]{10,}|\bAIza[\w-]{35}|\bhv[sb]\.[\w.-]{20,}|\bsk-[\w-]{20,}`),
-	regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
-	regexp.MustCompile(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // the address of a network card
-	regexp.MustCompile(`[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
+	pattern.New(`(?i)(?:^|[\s"'=(,;\[])--?[\w.-]*(?:` + credentialWords + `)[\w.-]*(?:["']?\s+["']?|["']\s*,\s*["'])([^\s"',;&}\]-][^\s"',;&}\]]*)`),
+	pattern.New(`(?:^|[\s"'(\[])-p(?:\s+["']?|["']\s*,\s*["'])(\d*[^\s"',;/:.\d-][^\s"',;]*)`), // a number is a port
+	pattern.New(`(?:^|[\s"'(\[])-u\s*["']?([^\s"',;:]+:[^\s"',;]+)`),
+	pattern.New(`\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?`),
+	pattern.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[opsur]_\w{20,}|\bxox[a-z]-[\w-]{10,}|\bAIza[\w-]{35}|\bhv[sb]\.[\w.-]{20,}|\bsk-[\w-]{20,}`),
+	pattern.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
+	pattern.New(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // the address of a network card
+	pattern.New(`[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
 }
 
 // long is a run of characters that may be a random one.
-var long = regexp.MustCompile(`[A-Za-z0-9+_=-]{32,}`)
+var long = pattern.New(`[A-Za-z0-9+_=-]{32,}`)
 
 // random reports whether a run of characters looks drawn: hexadecimal, or of digits and
 // letters of both cases.
@@ -40,10 +42,10 @@ func random(s string) bool {
 }
 
 // credentialName matches the names of settings whose values are credentials.
-var credentialName = regexp.MustCompile(`(?i)` + credentialWords + `|encrypt`)
+var credentialName = pattern.New(`(?i)` + credentialWords + `|encrypt`)
 
 // credentialFlag matches flags whose values are credentials, without a value.
-var credentialFlag = regexp.MustCompile(`(?i)^--?[\w.-]*(?:` + credentialWords + `)[\w.-]*$`)
+var credentialFlag = pattern.New(`(?i)^--?[\w.-]*(?:` + credentialWords + `)[\w.-]*$`)
 
 // text returns a text of anybody's without secrets, names, addresses and paths.
 func (n *names) text(s string) string {
@@ -52,9 +54,9 @@ func (n *names) text(s string) string {
 	}
 	n.note(s)
 	for _, form := range secretForms {
-		s = n.cut(form, s)
+		s = n.cut(form(), s)
 	}
-	s = long.ReplaceAllStringFunc(s, func(match string) string {
+	s = long().ReplaceAllStringFunc(s, func(match string) string {
 		if random(match) {
 			return n.secret(match)
 		}

@@ -20,7 +20,7 @@ import (
 // The result must be read again: a load that targets a host by its address does not find
 // it any more.
 func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
-	if !nameLabel.MatchString(namespace) {
+	if !nameLabel().MatchString(namespace) {
 		return nil, fmt.Errorf("namespace must be a label of DNS, got %q", namespace)
 	}
 	p := newPods(nameAgent, namespace)

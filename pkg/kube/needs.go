@@ -3,11 +3,11 @@ package kube
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // needs are what an experiment names besides itself.
@@ -25,7 +25,7 @@ type needed struct {
 }
 
 // wrongKey matches what a key of a Secret cannot have.
-var wrongKey = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
 // needsOf returns what an experiment needs. Relative paths must lie below the working
 // directory.
@@ -70,7 +70,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 	}
 	keys := map[string]string{} // paths by key
 	for file := range files {
-		key := strings.Trim(wrongKey.ReplaceAllString(path.Clean(file), "-"), "-")
+		key := strings.Trim(wrongKey().ReplaceAllString(path.Clean(file), "-"), "-")
 		switch other, taken := keys[key]; {
 		case !path.IsAbs(file) && (path.Clean(file) == fileName || strings.HasPrefix(path.Clean(file), "..")):
 			return needs{}, fmt.Errorf("%q must be a file below the working directory and not %s, or an absolute path", file, fileName)

@@ -3,11 +3,11 @@ package kube
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/pattern"
 )
 
 // Options are what an experiment does not say of the pods that run it.
@@ -41,34 +41,34 @@ type Options struct {
 type Share struct{ CPUs, Memory string }
 
 var (
-	nameLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	className = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	nameLabel = pattern.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	className = pattern.New(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	// Of quantities there are two kinds: the API server takes 2Gi processors, and memory of
 	// 500m, which is half a byte.
-	cpusForm  = regexp.MustCompile(`^([1-9][0-9]*m?|[0-9]+\.[0-9]{1,3})$`)
-	bytesForm = regexp.MustCompile(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
-	isZero    = regexp.MustCompile(`^[0.]+[A-Za-z]*$`)
-	imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+	cpusForm  = pattern.New(`^([1-9][0-9]*m?|[0-9]+\.[0-9]{1,3})$`)
+	bytesForm = pattern.New(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	isZero    = pattern.New(`^[0.]+[A-Za-z]*$`)
+	imageName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 )
 
 // check returns every option that cannot be rendered for an experiment.
 func (o Options) check(e *config.Experiment) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !nameLabel.MatchString(o.Namespace) {
+	if !nameLabel().MatchString(o.Namespace) {
 		wrong("namespace must be a label of DNS, got %q", o.Namespace)
 	}
-	if !imageName.MatchString(o.Image) {
+	if !imageName().MatchString(o.Image) {
 		wrong("image must be the name of an image, got %q", o.Image)
 	}
 	if !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, o.PullPolicy) {
 		wrong("pull policy must be Always, IfNotPresent or Never, got %q", o.PullPolicy)
 	}
-	if o.StorageClass != "" && !className.MatchString(o.StorageClass) {
+	if o.StorageClass != "" && !className().MatchString(o.StorageClass) {
 		wrong("storage class must be a name of DNS, got %q", o.StorageClass)
 	}
 	for _, q := range []struct{ what, is string }{{"agents", o.Agent.CPUs}, {"control", o.Control.CPUs}} {
-		if !cpusForm.MatchString(q.is) || isZero.MatchString(q.is) {
+		if !cpusForm().MatchString(q.is) || isZero().MatchString(q.is) {
 			wrong("processors of %s must be a number such as 2, 0.5 or 500m, got %q", q.what, q.is)
 		}
 	}
@@ -98,7 +98,7 @@ func (o Options) check(e *config.Experiment) error {
 }
 
 // isBytes reports whether a text is a size above 0.
-func isBytes(s string) bool { return bytesForm.MatchString(s) && !isZero.MatchString(s) }
+func isBytes(s string) bool { return bytesForm().MatchString(s) && !isZero().MatchString(s) }
 
 // uploads reports whether the results of every database leave control's pod by an upload.
 func uploads(e *config.Experiment) bool {
