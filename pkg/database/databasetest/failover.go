@@ -43,7 +43,31 @@ func failoverCase(t *testing.T, f *fixture) {
 	for n, failover := range workload.Failovers() {
 		f.part(t, string(failover), func(t *testing.T) { loads[n].check(t, int64(failoverClients/len(f.members)), killed) })
 	}
+	stop := keepWriting(t, f, other(f, victim))
 	f.WaitReady()
+	stop()
+}
+
+// keepWriting writes through a member now and then, until stop is called. A member of etcd
+// that caught up by a snapshot refuses requests, its own among them, until the cluster's next
+// write: only entries of the log move the index by which it knows that it has caught up.
+func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
+	t.Helper()
+	client := f.dial(t, f.To(member))
+	ctx, cancel := context.WithCancel(t.Context())
+	var writes sync.WaitGroup
+	writes.Go(func() {
+		for ctx.Err() == nil {
+			if err := client.Put(t.Context(), f.key(), []byte("on")); err != nil {
+				t.Errorf("put by a member that was not killed: %v", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	})
+	return func() { cancel(); writes.Wait() }
 }
 
 // survivors are the clients of a load, some of which lose their member.
