@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -18,11 +19,18 @@ type callContext struct {
 	context.Context
 	worker *worker
 	cancel context.CancelFunc
+	ended  atomic.Bool // or it ends at this moment
 }
 
 func newCallContext(w *worker) *callContext {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &callContext{Context: ctx, worker: w, cancel: cancel}
+}
+
+// end ends the context.
+func (c *callContext) end() {
+	c.ended.Store(true)
+	c.cancel()
 }
 
 // Fiber returns the client's fiber, nil if it has none.
@@ -48,6 +56,9 @@ func (c *callContext) Deadline() (time.Time, bool) {
 
 // Err returns DeadlineExceeded if the watcher canceled the call.
 func (c *callContext) Err() error {
+	if !c.ended.Load() { // clients ask with every request, and the context's memory is far
+		return nil
+	}
 	err := c.Context.Err()
 	if err != nil && c.worker.flight.word.Load()&flightExpired != 0 {
 		return context.DeadlineExceeded
@@ -87,7 +98,7 @@ func (w *worker) expire(sentBefore int64) {
 	}
 	call := w.ctx.Load()
 	if w.flight.word.CompareAndSwap(word, word|flightExpired) {
-		call.cancel()
+		call.end()
 		w.fiber.Interrupt()
 	}
 }

@@ -80,7 +80,7 @@ func newWorker(s *step, n int, conn *connection) *worker {
 // until one fails: whatever may wait leaves them first.
 func (w *worker) run(f *fiber.Fiber) {
 	w.fiber = f
-	defer func() { w.ctx.Load().cancel() }()
+	defer func() { w.ctx.Load().end() }()
 	w.timer = time.NewTimer(time.Hour)
 	defer w.timer.Stop()
 	defer w.detach()

@@ -69,8 +69,8 @@ func FuzzServer(f *testing.F) {
 				t.Errorf("call %d succeeded and is reported as not sent", i)
 			}
 		}
-		if len(c.streams.live)+len(c.streams.waiting)+len(c.streams.ended) > 0 {
-			t.Errorf("the closed connection keeps %d streams and %d calls", len(c.streams.live), len(c.streams.waiting))
+		if c.streams.live.count+len(c.streams.waiting)+len(c.streams.ended) > 0 {
+			t.Errorf("the closed connection keeps %d streams and %d calls", c.streams.live.count, len(c.streams.waiting))
 		}
 	})
 }

@@ -22,16 +22,22 @@ type requestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
 	out     bytes.Buffer
-	known   map[string][]byte // by path, valid until the table changes
+	known   []knownHead // valid until the table changes
 	indexed map[hpack.HeaderField]bool
 	room    uint32 // in the table, for more fields
+}
+
+// knownHead is the header block of a path.
+type knownHead struct {
+	path  string
+	block []byte
 }
 
 // usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
 const usualTable = 4096
 
 func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
-	h := &requestHeads{known: map[string][]byte{}, indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
+	h := &requestHeads{indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
 		{Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: authority},
 		{Name: "content-type", Value: "application/grpc"},
@@ -48,16 +54,18 @@ func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
 // appendTo appends the header block of a request for path. Blocks must be sent in the
 // order in which they were appended.
 func (h *requestHeads) appendTo(b []byte, path string) []byte {
-	if block, ok := h.known[path]; ok {
-		return append(b, block...)
+	for i := range h.known { // of the few paths of a load
+		if k := &h.known[i]; k.path == path {
+			return append(b, k.block...)
+		}
 	}
 	at := len(b)
 	b = append(b, h.encode(path)...)
 	block := bytes.Clone(h.encode(path))
 	if !bytes.Equal(block, b[at:]) { // new fields have moved the index of all others
-		clear(h.known)
+		h.known = h.known[:0]
 	}
-	h.known[path] = block
+	h.known = append(h.known, knownHead{path, block})
 	return b
 }
 
@@ -89,7 +97,7 @@ func (h *requestHeads) write(f hpack.HeaderField) {
 func (h *requestHeads) limit(size uint32) {
 	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
-		clear(h.known)
+		h.known = h.known[:0]
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *conn) checkAlive() error {
 		c.in.pinged = false
 	case c.in.pinged:
 		err = fmt.Errorf("the server did not answer a keepalive ping within %v", c.timing.pingTimeout)
-	case len(c.streams.live) > 0:
+	case c.streams.live.count > 0:
 		c.out.pending = append(appendHead(c.out.pending, 8, framePing, 0, 0), "dbtester"...)
 		c.in.pinged, next = true, c.timing.pingTimeout
 	}
@@ -264,7 +264,7 @@ func (c *conn) handleBlock(f frame, block []byte) error {
 	if err != nil {
 		return err
 	}
-	k := c.streams.live[f.stream]
+	k := c.streams.live.of(f.stream)
 	switch {
 	case k == nil:
 	case f.has(flagEndStream):
@@ -322,7 +322,7 @@ func (c *conn) handleGoAway(f frame) error {
 	last := binary.BigEndian.Uint32(f.payload) & maxWindow
 	why := status.Errorf(codes.Unavailable, "the server sent GOAWAY: %s %.200q", codeName(binary.BigEndian.Uint32(f.payload[4:])), f.payload[8:])
 	c.retire(why)
-	for _, k := range c.streams.live {
+	for k := range c.streams.live.all() {
 		if k.id > last {
 			c.streams.conclude(k, true, why)
 		}

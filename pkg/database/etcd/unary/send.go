@@ -20,7 +20,7 @@ func (c *conn) start(k *call, m *Message) bool {
 	if c.streams.nextID > maxWindow {
 		c.retire(status.Error(codes.Unavailable, "the connection has no stream ids left"))
 	}
-	others := len(c.streams.live) > 1
+	others := c.streams.live.count > 1
 	write := c.out.claim()
 	if write && k.fiber != nil { // writing would double the stacks of all fibers
 		c.out.draining.Go(func() { c.out.write(true) })

@@ -15,7 +15,7 @@ import (
 func newConn(nc net.Conn, timing timing, heads *requestHeads) *conn {
 	c := &conn{
 		net: nc, timing: timing,
-		streams: streams{heads: heads, live: map[uint32]*call{}, nextID: 1, most: 1<<63 - 1, window: firstWindow, initial: firstWindow},
+		streams: streams{heads: heads, nextID: 1, most: 1<<63 - 1, window: firstWindow, initial: firstWindow},
 		in:      reader{heads: newReplyHeads()},
 	}
 	c.streams.out, c.in.try = &c.out, c.in.tryRead
@@ -85,7 +85,7 @@ func (c *conn) end(err error) error {
 	if c.refuse == nil {
 		c.refuse = c.failure
 	}
-	for _, k := range c.streams.live {
+	for k := range c.streams.live.all() {
 		c.streams.conclude(k, k.end == 0 || k.end > c.out.reached, c.failure)
 	}
 	for len(c.streams.waiting) > 0 {

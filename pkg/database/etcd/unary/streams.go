@@ -15,8 +15,8 @@ import (
 type streams struct {
 	out     *writer
 	heads   *requestHeads
-	live    map[uint32]*call // calls whose HEADERS were appended
-	waiting []*call          // calls whose request was not appended in full, oldest first
+	live    liveCalls // calls whose HEADERS were appended
+	waiting []*call   // calls whose request was not appended in full, oldest first
 	nextID  uint32
 	most    int64 // streams that the server accepts at a time
 	window  int64 // bytes that the server accepts on the connection
@@ -27,7 +27,7 @@ type streams struct {
 }
 
 // none reports whether no call is left.
-func (s *streams) none() bool { return len(s.live) == 0 && len(s.waiting) == 0 }
+func (s *streams) none() bool { return s.live.count == 0 && len(s.waiting) == 0 }
 
 // add appends the request of a call, or as much of it as flow control and the limit
 // of streams allow.
@@ -36,7 +36,7 @@ func (s *streams) add(k *call, m *Message) {
 	whole := int64(prefix + size)
 	k.id, k.reply.limit = s.nextID, m.MaxReply
 	s.nextID += 2
-	if len(s.waiting) == 0 && int64(len(s.live)) < s.most &&
+	if len(s.waiting) == 0 && int64(s.live.count) < s.most &&
 		whole <= maxFrame && whole <= s.window && whole <= s.initial {
 		const heads = 128 // of the usual header block and both frames
 		s.out.reserve(heads + int(whole))
@@ -64,7 +64,7 @@ func (s *streams) open(k *call) {
 	length := len(b) - at - frameHead
 	b[at+1], b[at+2] = byte(length>>8), byte(length)
 	s.out.pending = b
-	s.live[k.id] = k
+	s.live.add(k)
 	k.open, k.window = true, s.initial
 }
 
@@ -76,7 +76,7 @@ func (s *streams) pump() {
 	sent := false
 	for _, k := range s.waiting {
 		if !k.open {
-			if int64(len(s.live)) >= s.most || len(s.out.pending) > ahead {
+			if int64(s.live.count) >= s.most || len(s.out.pending) > ahead {
 				break // streams are opened in order, so the calls behind it wait too
 			}
 			s.open(k)
@@ -110,7 +110,7 @@ func (s *streams) drop(k *call) {
 		s.waiting = slices.DeleteFunc(s.waiting, func(other *call) bool { return other == k })
 	}
 	if k.open {
-		delete(s.live, k.id)
+		s.live.remove(k.id)
 		s.out.pending = appendReset(s.out.pending, k.id, codeCancel)
 	}
 }
@@ -121,7 +121,7 @@ func (s *streams) conclude(k *call, unsent bool, err error) {
 	if k.end == 0 {
 		s.drop(k) // the rest of the request is not needed
 	} else {
-		delete(s.live, k.id)
+		s.live.remove(k.id)
 	}
 	k.over, k.unsent, k.err = true, unsent, err
 	s.ended = append(s.ended, k)
@@ -151,7 +151,7 @@ func (s *streams) callOf(f frame) (*call, error) {
 	if f.stream%2 == 0 || f.stream >= s.nextID {
 		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.kind, f.stream)
 	}
-	return s.live[f.stream], nil
+	return s.live.of(f.stream), nil
 }
 
 // protocolError ends a call whose reply breaks the protocol.
