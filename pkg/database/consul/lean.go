@@ -25,11 +25,10 @@ type lean struct {
 	extra  string
 	fields string
 
-	closed  atomic.Bool
-	conn    leanConn
-	request []byte // the buffer of the next request
-	answer  []byte // the buffer of answers to writes
-	perKey  int    // bounds a key with its value, in bytes
+	closed atomic.Bool
+	conn   leanConn
+	answer []byte // the buffer of answers to writes
+	perKey int    // bounds a key with its value, in bytes
 }
 
 var (
@@ -209,14 +208,11 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 		return 0, nil, err
 	}
 	expect := len(value) > expectBytes
-	c.request = c.appendHead(c.request[:0], method, key, parameters, len(value), expect)
+	request := c.appendHead(c.conn.begin(), method, key, parameters, len(value), expect)
 	if !expect && len(value) <= keepBytes {
-		c.request, value = append(c.request, value...), nil
+		request, value = append(request, value...), nil
 	}
-	status, out, err := c.conn.exchange(ctx, c.request, value, expect, out)
-	if cap(c.request) > 2*keepBytes {
-		c.request = nil
-	}
+	status, out, err := c.conn.exchange(ctx, request, value, expect, out)
 	return status, out, classify(ctx, err)
 }
 

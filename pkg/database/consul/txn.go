@@ -141,9 +141,9 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 		return database.NotApplied(database.ClassOther, err)
 	}
 	expect := len(body) > expectBytes
-	c.request = append(c.request[:0], http.MethodPut+" "+pathTxn...)
-	c.request = c.appendFields(c.request, http.MethodPut, "", len(body), expect)
-	status, text, err := c.conn.exchange(ctx, c.request, body, expect, c.answer[:0])
+	request := append(c.conn.begin(), http.MethodPut+" "+pathTxn...)
+	request = c.appendFields(request, http.MethodPut, "", len(body), expect)
+	status, text, err := c.conn.exchange(ctx, request, body, expect, c.answer[:0])
 	if err != nil {
 		return classify(ctx, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/buffer"
 )
 
 // Conn carries one exchange at a time and keeps its connection for the next one. It
@@ -134,13 +136,19 @@ func (c *Conn) adopt(conn net.Conn) error {
 
 // Send writes a request in one piece. Without TLS it returns when the first bytes
 // of the answer are in In.
-func (c *Conn) Send(request []byte) error {
+func (c *Conn) Send(request []byte) error { return c.SendLent(request, nil) }
+
+// SendLent is [Conn.Send] for a request in borrowed memory, which it gives back once the
+// request was written: others use it while this one waits.
+func (c *Conn) SendLent(request []byte, memory *buffer.Buffer) error {
+	c.trip.memory = memory
 	if c.trip.raw != nil {
 		return c.trip.do(request)
 	}
 	if _, err := c.trip.conn.Write(request); err != nil {
 		return err
 	}
+	c.trip.written()
 	c.sent.Store(true)
 	return nil
 }
@@ -167,7 +175,7 @@ func (c *Conn) SetReadDeadline(deadline time.Time) error {
 // End ends an exchange. The connection is kept if it is reusable and the exchange
 // was not interrupted.
 func (c *Conn) End(reusable bool) {
-	c.In.shrink()
+	c.In.lend()
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,22 +3,28 @@ package exchange
 import (
 	"io"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/buffer"
 )
 
-// keepBytes bounds the buffer that is kept for the next answer.
+// keepBytes is the first size of a buffer.
 const keepBytes = 4 << 10
 
 // Input buffers received bytes. The buffer is as large as [Input.Expect] asked for,
-// 4 KiB if it was not called.
+// 4 KiB if it was not called. It has none while it is empty between two exchanges.
 type Input struct {
 	from   io.Reader
-	buf    []byte
-	taken  int // bytes of buf that were consumed
+	memory *buffer.Buffer
+	buf    []byte // in memory
+	taken  int    // bytes of buf that were consumed
 	expect int
 }
 
 // Reset empties the input and reads from another reader. [Conn.Connect] calls it.
-func (in *Input) Reset(from io.Reader) { in.from, in.buf, in.taken = from, in.buf[:0], 0 }
+func (in *Input) Reset(from io.Reader) {
+	in.from, in.taken = from, len(in.buf)
+	in.lend()
+}
 
 // Expect announces answers of n bytes. The next buffer holds the largest announced
 // answer, up to 4 KiB.
@@ -42,13 +48,12 @@ func (in *Input) room() []byte {
 	}
 	if in.Empty() {
 		in.buf, in.taken = in.buf[:0], 0
-		if cap(in.buf) < least {
-			in.buf = make([]byte, 0, least)
-		}
 	}
-	if len(in.buf) == cap(in.buf) {
-		in.buf = append(make([]byte, 0, max(least, 2*(len(in.buf)-in.taken))), in.buf[in.taken:]...)
-		in.taken = 0
+	if rest := in.buf[in.taken:]; len(in.buf) == cap(in.buf) || cap(in.buf) < least && len(rest) == 0 {
+		old := in.memory
+		in.memory = buffer.Borrow(max(least, 2*len(rest)))
+		in.buf, in.taken = append(in.memory.Bytes, rest...), 0
+		old.GiveBack()
 	}
 	return in.buf[len(in.buf):cap(in.buf)]
 }
@@ -69,10 +74,11 @@ func (in *Input) Fill() error {
 	return err
 }
 
-// shrink frees a buffer that grew for one large answer.
-func (in *Input) shrink() {
-	if cap(in.buf) > keepBytes && in.Empty() {
-		in.buf, in.taken = nil, 0
+// lend lets others use the memory while there is nothing in it.
+func (in *Input) lend() {
+	if in.Empty() {
+		in.memory.GiveBack()
+		in.memory, in.buf, in.taken = nil, nil, 0
 	}
 }
 

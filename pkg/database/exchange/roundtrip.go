@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/socket"
 )
 
@@ -21,7 +22,8 @@ type roundTrip struct {
 	sent *atomic.Bool
 	step func(fd uintptr) bool // the method next, allocated once
 
-	request []byte // nil once it was written
+	request []byte         // nil once it was written
+	memory  *buffer.Buffer // of it, lent until then
 	err     error
 }
 
@@ -42,11 +44,13 @@ func (t *roundTrip) next(fd uintptr) bool {
 	if t.request != nil {
 		t.write(fd)
 		t.request = nil
+		t.written()
 		return t.err != nil
 	}
 	n, err := socket.Read(fd, t.in.room())
 	switch {
 	case errors.Is(err, syscall.EAGAIN):
+		t.in.lend()
 		return false
 	case err != nil:
 		t.err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
@@ -56,6 +60,12 @@ func (t *roundTrip) next(fd uintptr) bool {
 		t.in.added(n)
 	}
 	return true
+}
+
+// written gives back the memory of the request.
+func (t *roundTrip) written() {
+	t.memory.GiveBack()
+	t.memory = nil
 }
 
 // write writes the request. A part that the kernel doesn't take at once is written

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
@@ -30,13 +31,14 @@ type lean struct {
 	timeout     time.Duration // of the session, as the server set it
 	pingPending atomic.Bool   // the last ping was not answered
 
-	closed  atomic.Bool
-	xid     int32 // of the last request
-	zxid    int64 // the newest transaction of any answer
-	request []byte
+	closed atomic.Bool
+	xid    int32          // of the last request
+	zxid   int64          // the newest transaction of any answer
+	memory *buffer.Buffer // of the next request, nil before it is begun
+	usual  int            // bytes of the last one
 }
 
-// keepBytes bounds the buffer that is kept for the next request. answerBytes is the
+// keepBytes bounds the buffer that is borrowed for the next request. answerBytes is the
 // first size of the buffer for answers. Both keep a thousand sessions small.
 const (
 	keepBytes   = 16 << 10
@@ -79,7 +81,10 @@ func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int3
 // begin starts the packet of the next request.
 func (l *lean) begin(op int32) []byte {
 	l.xid = max(1, l.xid+1) // 1 follows the largest number
-	return appendHeader(l.request, l.xid, op)
+	if l.memory == nil {
+		l.memory = buffer.Borrow(l.usual)
+	}
+	return appendHeader(l.memory.Bytes, l.xid, op)
 }
 
 // do sends a request whose answer has no body of interest.
@@ -94,13 +99,12 @@ func (l *lean) do(ctx context.Context, request []byte) error {
 // send sends a request, whose length it fills in, and reads the header of its
 // answer. Without an error the exchange lasts until finish or fail.
 func (l *lean) send(ctx context.Context, request []byte) (header, error) {
-	if cap(request) <= keepBytes {
-		l.request = request
-	}
 	if err := l.ensureSession(ctx); err != nil {
 		return header{}, classify(err, false)
 	}
-	if err := l.conn.Send(sealed(request)); err != nil {
+	memory := l.memory
+	l.memory, l.usual = nil, min(len(request), keepBytes)
+	if err := l.conn.SendLent(sealed(request), memory); err != nil {
 		return header{}, l.fail(ctx, err)
 	}
 	a, err := l.readHeader(l.xid)

@@ -113,7 +113,7 @@ func (l *lean) handshake(ctx context.Context, addr string) error {
 	if err := l.conn.SetReadDeadline(time.Now().Add(dialTimeout / time.Duration(len(l.endpoints)))); err != nil {
 		return err
 	}
-	// l.request may hold a request that waits for this session.
+	// l.memory may hold a request that waits for this session.
 	if err := l.requestSession(appendConnect(nil, l.zxid, sessionTimeout)); err != nil {
 		return err
 	}

@@ -48,11 +48,11 @@ func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) 
 func (l *lean) stats(ctx context.Context, paths [][]byte, versions []int32) error {
 	const watch = 0
 	xids := make([]int32, len(paths))
-	l.request = sealed(appendBytes(l.begin(opSync), paths[0]))
-	synced, all := l.xid, slices.Clone(l.request)
+	all := slices.Clone(sealed(appendBytes(l.begin(opSync), paths[0])))
+	synced := l.xid
 	for i, path := range paths {
-		l.request = sealed(append(appendBytes(l.begin(opExists), path), watch))
-		xids[i], all = l.xid, append(all, l.request...)
+		all = append(all, sealed(append(appendBytes(l.begin(opExists), path), watch))...)
+		xids[i] = l.xid
 	}
 	if err := l.ensureSession(ctx); err != nil {
 		return classify(err, false)

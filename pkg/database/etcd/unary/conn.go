@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/fiber"
 )
 
@@ -35,9 +36,9 @@ type conn struct {
 
 // reader is the state of the goroutine that reads.
 type reader struct {
-	buf       []byte  // nil while nothing is being read
-	memory    *buffer // of buf, which was borrowed
-	have      int     // bytes in buf
+	buf       []byte         // nil while nothing is being read
+	memory    *buffer.Buffer // of buf, which was borrowed
+	have      int            // bytes in buf
 	heads     *replyHeads
 	settled   bool   // the server's settings have arrived
 	alive     bool   // something has arrived since the last keepalive check

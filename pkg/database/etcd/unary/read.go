@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/socket"
 )
 
@@ -70,17 +71,17 @@ func (in *reader) room() {
 // borrow has the reader have a buffer of at least n bytes, with the same content.
 func (in *reader) borrow(n int) {
 	old := in.memory
-	in.memory = borrow(n)
-	b := in.memory.bytes[:cap(in.memory.bytes)]
+	in.memory = buffer.Borrow(n)
+	b := in.memory.Bytes[:cap(in.memory.Bytes)]
 	copy(b, in.buf[:in.have])
 	in.buf = b
-	old.giveBack()
+	old.GiveBack()
 }
 
 // lend lets others use the buffer while there is nothing in it.
 func (in *reader) lend() {
 	if in.have == 0 {
-		in.memory.giveBack()
+		in.memory.GiveBack()
 		in.memory, in.buf = nil, nil
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/socket"
 )
 
@@ -28,14 +29,14 @@ type writer struct {
 	refill func()      // appends requests as flow control allows; called with the lock
 	failed func(error) // called without the lock, after a write failed
 
-	broken  bool    // nothing is written any more
-	pending []byte  // to be written next
-	memory  *buffer // of pending, nil if it has none that was borrowed
-	sending *buffer // of the batch that is being written
-	usual   int     // bytes of the last batch
-	left    []byte  // the rest of a batch that was written in part
-	taken   int64   // bytes that left pending since the start
-	reached int64   // bytes of those that may have reached the server
+	broken  bool           // nothing is written any more
+	pending []byte         // to be written next
+	memory  *buffer.Buffer // of pending, nil if it has none that was borrowed
+	sending *buffer.Buffer // of the batch that is being written
+	usual   int            // bytes of the last batch
+	left    []byte         // the rest of a batch that was written in part
+	taken   int64          // bytes that left pending since the start
+	reached int64          // bytes of those that may have reached the server
 	writing bool
 	held    bool // the goroutine that reads will write
 	acks    int  // answers in pending to the server's settings and pings
@@ -61,9 +62,9 @@ func (w *writer) reserve(n int) {
 		return
 	}
 	old := w.memory
-	w.memory = borrow(max(need, w.usual))
-	w.pending = append(w.memory.bytes, w.pending...)
-	old.giveBack()
+	w.memory = buffer.Borrow(max(need, w.usual))
+	w.pending = append(w.memory.Bytes, w.pending...)
+	old.GiveBack()
 }
 
 // answer appends an acknowledgement. A server that does not read them is an error. The
@@ -189,7 +190,7 @@ func (w *writer) next() []byte {
 func (w *writer) take() []byte {
 	batch := w.pending
 	w.sending, w.memory, w.pending = w.memory, nil, nil
-	w.usual = min(len(batch), largestBuffer)
+	w.usual = min(len(batch), buffer.Largest)
 	w.taken += int64(len(batch))
 	w.reached = w.taken
 	w.acks = 0
@@ -199,7 +200,7 @@ func (w *writer) take() []byte {
 // written gives back the memory of the batch, and appends what flow control held back. The
 // connection is locked.
 func (w *writer) written() {
-	w.sending.giveBack()
+	w.sending.GiveBack()
 	w.sending = nil
 	w.refill()
 }
