@@ -22,7 +22,6 @@ type WholeKeys interface {
 type Below struct {
 	on     WholeKeys
 	prefix string
-	names  sync.Pool // of *storedName, for the next calls
 }
 
 // storedName is the name of a key as the database stores it.
@@ -59,10 +58,7 @@ func (b *Below) key(key []byte) []byte {
 
 // name is key in memory of a call before. The caller gives it back.
 func (b *Below) name(key []byte) *storedName {
-	n, ok := b.names.Get().(*storedName)
-	if !ok {
-		n = &storedName{}
-	}
+	n := names.Get().(*storedName)
 	n.bytes = n.bytes[:0]
 	if len(key) > 0 {
 		n.bytes = append(append(n.bytes, b.prefix...), key...)
@@ -70,11 +66,14 @@ func (b *Below) name(key []byte) *storedName {
 	return n
 }
 
+// names have been used and are for the next calls, of all clients.
+var names = sync.Pool{New: func() any { return new(storedName) }}
+
 // giveBack keeps a name's memory for another call, unless the client may have kept it: see
 // [Client].
-func (b *Below) giveBack(n *storedName, err error) {
+func (n *storedName) giveBack(err error) {
 	if err == nil {
-		b.names.Put(n)
+		names.Put(n)
 	}
 }
 
@@ -82,7 +81,7 @@ func (b *Below) giveBack(n *storedName, err error) {
 func (b *Below) Put(ctx context.Context, key, value []byte) error {
 	n := b.name(key)
 	err := b.on.Put(ctx, n.bytes, value)
-	b.giveBack(n, err)
+	n.giveBack(err)
 	return err
 }
 
@@ -90,7 +89,7 @@ func (b *Below) Put(ctx context.Context, key, value []byte) error {
 func (b *Below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	n := b.name(key)
 	value, err := b.on.Get(ctx, n.bytes, mode)
-	b.giveBack(n, err)
+	n.giveBack(err)
 	return value, err
 }
 

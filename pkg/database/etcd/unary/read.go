@@ -303,7 +303,8 @@ func (c *conn) handleSettings(f frame) error {
 		}
 	}
 	c.in.settled = true
-	return c.out.answer(appendHead(nil, 0, frameSettings, flagAck, 0))
+	var b [frameHead]byte
+	return c.out.answer(appendHead(b[:0], 0, frameSettings, flagAck, 0))
 }
 
 func (c *conn) handlePing(f frame) error {
@@ -313,7 +314,8 @@ func (c *conn) handlePing(f frame) error {
 	case f.has(flagAck):
 		return nil
 	}
-	return c.out.answer(append(appendHead(nil, 8, framePing, flagAck, 0), f.payload...))
+	var b [frameHead + 8]byte // on the stack: etcd's members ping with every few answers
+	return c.out.answer(append(appendHead(b[:0], 8, framePing, flagAck, 0), f.payload...))
 }
 
 func (c *conn) handleGoAway(f frame) error {

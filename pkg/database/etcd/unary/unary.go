@@ -36,7 +36,6 @@ type Client struct {
 	timing timing
 	peers  []*peer
 	turn   atomic.Uint32
-	calls  sync.Pool // of *call
 
 	stop   context.CancelFunc
 	ctx    context.Context // of the goroutines, until Close
@@ -51,7 +50,6 @@ func New(config Config) *Client { return start(config, defaultTiming()) }
 
 func start(config Config, timing timing) *Client {
 	c := &Client{config: config, timing: timing, news: make(chan struct{})}
-	c.calls.New = func() any { return &call{ended: make(chan struct{}, 1)} }
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	for _, address := range config.Addresses {
 		p := &peer{client: c, address: address}
@@ -69,8 +67,8 @@ func start(config Config, timing timing) *Client {
 // An error is that of ctx, of read, or one that [status] reads. unsent means that the
 // server surely did not process the request; false means that it may have.
 func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
-	k := c.calls.Get().(*call)
-	defer c.keep(k)
+	k := calls.Get().(*call)
+	defer k.keep()
 	deadline, _ := ctx.Deadline()
 	k.reset(path, deadline)
 	k.fiber = fiber.Of(ctx)
@@ -96,10 +94,14 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 	}
 }
 
+// calls are those that have ended, for the next ones. All clients share them: a load may have
+// thousands of clients, and a pool has memory of its own for each.
+var calls = sync.Pool{New: func() any { return &call{ended: make(chan struct{}, 1)} }}
+
 // keep keeps a call for the next one, but nothing else alive.
-func (c *Client) keep(k *call) {
+func (k *call) keep() {
 	k.fiber, k.conn = nil, nil
-	c.calls.Put(k)
+	calls.Put(k)
 }
 
 // pick waits for a connection. Calls use connections in turn.

@@ -74,6 +74,7 @@ func (w *writer) answer(b []byte) error {
 	if w.acks++; w.acks > most {
 		return fmt.Errorf("the server has not read %d acknowledgements of its SETTINGS and PINGs", most)
 	}
+	w.reserve(len(b))
 	w.pending = append(w.pending, b...)
 	return nil
 }
