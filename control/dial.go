@@ -201,13 +201,23 @@ func (d *dialer) targeted() []int {
 	return members
 }
 
+// closeAtOnce bounds the connections that are closed at a time: each takes memory, and up to a
+// second if its server does not answer.
+const closeAtOnce = 250
+
+// closeAll closes connections, some of which may be nil.
 func closeAll(conns []database.Client) error {
 	errs := make([]error, len(conns))
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	for i, conn := range conns {
-		if conn != nil {
-			wg.Go(func() { errs[i] = conn.Close() })
-		}
+	for range min(closeAtOnce, len(conns)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(conns)); i = next.Add(1) - 1 {
+				if conns[i] != nil {
+					errs[i] = conns[i].Close()
+				}
+			}
+		})
 	}
 	wg.Wait()
 	if err := firstOf(errs); err != nil {

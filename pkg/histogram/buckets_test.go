@@ -15,6 +15,15 @@ import (
 	"github.com/coreos/dbtester/pkg/linefile"
 )
 
+// writeOther appends a histogram of any shape, encoded by the library.
+func (w *LogWriter) writeOther(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return err
+	}
+	return w.lines.Append(append(append(appendLine(nil, at, length, tag, h), encoded...), '\n'))
+}
+
 // manyShapes writes a log with histograms of our shape and of others.
 func manyShapes(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "latency.hlog")
@@ -29,9 +38,9 @@ func manyShapes(t testing.TB) string {
 		h, write := New(), w.Write
 		switch i % 5 {
 		case 3:
-			h, write = hdrhistogram.New(1, 1<<40, 2), w.WriteOther
+			h, write = hdrhistogram.New(1, 1<<40, 2), w.writeOther
 		case 4:
-			h, write = hdrhistogram.New(1000, 1<<45, 3), w.WriteOther
+			h, write = hdrhistogram.New(1000, 1<<45, 3), w.writeOther
 		}
 		for range noise.IntN(500) + 1 {
 			// The library's only error is of values over the maximum.

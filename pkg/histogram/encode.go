@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
-	"fmt"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -16,7 +15,7 @@ import (
 // every second: the longer it ran, the larger its heap became. This one keeps its
 // buffers, which suffice for any histogram, from the start. It is not safe for concurrent use.
 type encoder struct {
-	buckets    *hdrhistogram.PackedHistogram
+	v2         V2
 	plain      []byte
 	compressed bytes.Buffer
 	compressor *zlib.Writer
@@ -33,29 +32,27 @@ const (
 // counts in every bucket.
 func newEncoder() *encoder {
 	buckets := bucketIndex(int64(MaxLatency)) + 1
-	e := &encoder{
-		buckets: hdrhistogram.NewPacked(1, int64(MaxLatency), Digits),
-		plain:   make([]byte, 0, encodedHeaderSize+3*buckets),
-	}
+	e := &encoder{plain: make([]byte, 0, encodedHeaderSize+3*buckets)}
+	packed := hdrhistogram.NewPacked(1, int64(MaxLatency), Digits)
 	for i := range buckets {
 		// It has no other way to make room; the count wants four bytes, as those of a
 		// second may. Both are in range by construction.
-		_ = e.buckets.RecordValues(bucketValue(i), 1<<16)
+		_ = packed.RecordValues(bucketValue(i), 1<<16)
 	}
-	e.buckets.Compact()
-	e.buckets.Reset()
+	packed.Compact()
+	packed.Reset()
+	e.v2.packed[Digits] = packed
 	// It fails only for a level that does not exist.
 	e.compressor, _ = zlib.NewWriterLevel(&e.compressed, zlib.BestCompression)
 	return e
 }
 
-// append appends the encoded histogram, which is not empty and has the shape of
-// [New].
+// append appends the encoded histogram, which is not empty.
 func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
-	if h.LowestTrackableValue() != 1 || h.HighestTrackableValue() != int64(MaxLatency) || h.SignificantFigures() != Digits {
-		return b, fmt.Errorf("it holds %d to %d with %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+	var err error
+	if e.plain, err = e.v2.Append(e.plain[:0], h); err != nil {
+		return b, err
 	}
-	e.encode(h)
 	e.compressed.Reset()
 	e.compressed.Write(make([]byte, 8)) // the compressed header, filled in below
 	e.compressor.Reset(&e.compressed)
@@ -69,11 +66,4 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	binary.BigEndian.PutUint32(packed, compressedCookie)
 	binary.BigEndian.PutUint32(packed[4:], uint32(len(packed)-8))
 	return base64.StdEncoding.AppendEncode(b, packed), nil
-}
-
-// encode fills e.plain with the V2 encoding.
-func (e *encoder) encode(h *hdrhistogram.Histogram) {
-	e.buckets.Reset()
-	e.buckets.MergeFrom(h)
-	e.plain = appendV2(e.plain[:0], e.buckets, Digits)
 }

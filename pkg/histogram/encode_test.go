@@ -30,12 +30,12 @@ func BenchmarkLogWrite(b *testing.B) {
 	b.ReportMetric(float64(w.lines.Size())/float64(b.N), "bytes/line")
 }
 
-// TestEncodeAsLibrary: what is written is what the library writes, for any counts
+// TestEncodeAsLibrary: what is written is what the library writes, for any counts and digits,
 // and whatever was written before.
 func TestEncodeAsLibrary(t *testing.T) {
 	e := newEncoder()
 	rapid.Check(t, func(t *rapid.T) {
-		h := New()
+		h := hdrhistogram.New(1, int64(MaxLatency), rapid.IntRange(1, maxDigits).Draw(t, "digits"))
 		for range rapid.IntRange(1, 200).Draw(t, "values") {
 			value := rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Int64Range(0, int64(MaxLatency))).Draw(t, "value")
 			if err := h.RecordValues(value, rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 1<<40)).Draw(t, "count")); err != nil {

@@ -51,7 +51,8 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 
 // Write appends one line: the histogram of the requests that ended in [at, at+length),
 // to the millisecond. A tag, "" for none, has no commas, spaces, line breaks or "=". An
-// empty histogram writes nothing. The histogram is not changed. After a failed
+// empty histogram writes nothing. The histogram, which holds 1 ns to [MaxLatency] with one to
+// three digits, is not changed. After a failed
 // write every Write returns that error.
 func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
 	if strings.ContainsAny(tag, ", =\t\r\n") {
@@ -66,20 +67,6 @@ func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdr
 		return fmt.Errorf("append to %s: encode histogram: %w", w.lines.Path(), err)
 	}
 	w.buf = append(b, '\n')
-	return w.lines.Append(w.buf)
-}
-
-// WriteOther appends a histogram of another shape than [New]'s. It leaves garbage
-// behind, so it is not for every second.
-func (w *LogWriter) WriteOther(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
-	if h.TotalCount() == 0 {
-		return w.lines.Err()
-	}
-	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return fmt.Errorf("append to %s: encode histogram: %w", w.lines.Path(), err)
-	}
-	w.buf = append(append(appendLine(w.buf[:0], at, length, tag, h), encoded...), '\n')
 	return w.lines.Append(w.buf)
 }
 

@@ -80,7 +80,7 @@ func (f *Files) Total(t Total) error {
 
 // Member appends the histogram of a member.
 func (f *Files) Member(t MemberTotal) error {
-	return f.byMember.WriteOther(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
+	return f.byMember.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }
 
 // Close closes the files.

@@ -219,6 +219,7 @@ func (l *lean) closeSession() {
 	if err != nil {
 		return
 	}
+	l.usual = 0 // sessions are closed by the hundred
 	if connected && l.conn.Send(sealed(l.begin(opClose))) == nil {
 		_, _ = l.readHeader(l.xid)
 	}
