@@ -76,7 +76,7 @@ func databaseRows(ctx context.Context, o options, hosts []string) ([]row, error)
 		if err := os.WriteFile(config, []byte(databaseExperiment(o, hosts, d.name, d.settings, o.requests)), 0o644); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{name: d.name, argv: argv})
+		rows = append(rows, row{name: d.name, argv: argv, notValid: true})
 	}
 	return rows, nil
 }
