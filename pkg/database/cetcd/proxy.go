@@ -63,6 +63,7 @@ type request struct {
 	*http.Request
 	key    string
 	params url.Values
+	woken  bool // by an event that the request waited for
 }
 
 // has reports whether a parameter is there, with or without a value.

@@ -50,7 +50,7 @@ func (p *proxy) get(w http.ResponseWriter, r *request) error {
 	case r.has("recurse"):
 		return p.getPairs(w, r)
 	}
-	resp, err := p.store.read(r.Context(), &pb.RangeRequest{Key: []byte(r.key), Serializable: r.has("stale")})
+	resp, err := p.store.read(r.Context(), &pb.RangeRequest{Key: []byte(r.key), Serializable: r.serializable()})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func writeRaw(w http.ResponseWriter, value []byte) error {
 // getPairs answers with all pairs under a prefix; none are not found.
 func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 	list := &listing{w: w, meta: func(revision int64) { p.setMeta(w, r, revision) }}
-	query := &pb.RangeRequest{Limit: pairsPage, Serializable: r.has("stale")}
+	query := &pb.RangeRequest{Limit: pairsPage, Serializable: r.serializable()}
 	err := p.store.pages(r.Context(), r.key, query, func(page *pb.RangeResponse) error {
 		list.begin(page)
 		for _, kv := range page.Kvs {
@@ -109,7 +109,7 @@ func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 		separator = r.params.Get("seperator") // Consul's first spelling
 	}
 	list := &listing{w: w, meta: func(revision int64) { p.setMeta(w, r, revision) }}
-	query := &pb.RangeRequest{Limit: keysPage, KeysOnly: true, Serializable: r.has("stale")}
+	query := &pb.RangeRequest{Limit: keysPage, KeysOnly: true, Serializable: r.serializable()}
 	last := ""
 	err := p.store.pages(r.Context(), r.key, query, func(page *pb.RangeResponse) error {
 		list.begin(page)
@@ -244,8 +244,13 @@ func (p *proxy) block(r *request, many bool) error {
 	if many {
 		key, end = span(r.key)
 	}
-	return p.store.await(ctx, key, end, revision(index))
+	r.woken, err = p.store.await(ctx, key, end, revision(index))
+	return err
 }
+
+// serializable reports whether etcd may answer a read without asking other members. It sends
+// an event a moment before such reads see the write, so one that an event has woken must not.
+func (r *request) serializable() bool { return r.has("stale") && !r.woken }
 
 // revision is an index as etcd counts; one that it can't reach is its largest.
 func revision(index uint64) int64 { return int64(min(index, math.MaxInt64-1)) }

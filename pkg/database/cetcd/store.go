@@ -100,9 +100,9 @@ func (s *store) txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, err
 }
 
 // await returns when a key in the half-open range [key, end) was written or deleted
-// after index, when etcd has compacted that history, or, without an error, when ctx
-// ends.
-func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
+// after index, which is an event, when etcd has compacted that history, or, without an error,
+// when ctx ends.
+func (s *store) await(ctx context.Context, key, end []byte, index int64) (event bool, err error) {
 	// The stream ends with its context.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -115,14 +115,14 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) error {
 	for err == nil {
 		var resp *pb.WatchResponse
 		if resp, err = stream.Recv(); err == nil && (len(resp.Events) > 0 || resp.Canceled) {
-			return nil
+			return len(resp.Events) > 0, nil
 		}
 	}
 	// etcd has the deadline too, and may end the stream first.
 	if ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded {
-		return nil
+		return false, nil
 	}
-	return answerOf(err, true)
+	return false, answerOf(err, true)
 }
 
 // pages calls page with all keys that begin with prefix, in order and in parts, as of
