@@ -24,7 +24,11 @@ import (
 // Run conducts all trials of all databases of an experiment, one after the other.
 // After a database that fails the next one runs; after the end of ctx none does.
 // The outcome is complete up to the error, which joins those of all databases.
+//
+// Unless GOGC is set, it changes the garbage collection of this process while it runs: see
+// garbage.go.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
+	defer collectAt(outsideLoad)()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

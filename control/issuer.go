@@ -64,7 +64,9 @@ func (e *engine) step(ctx context.Context, s load.Step, begin func()) (load.Step
 	e.loader.announce(s)
 	s.Dial, s.Reconnect = d.single(members), d.reconnect(members)
 	begin()
+	restore := collectAt(duringLoad)
 	res, err := e.engine.Step(ctx, s, conns)
+	restore()
 	return res, errors.Join(err, closeAll(conns))
 }
 

@@ -59,9 +59,8 @@ func newAnalyze(a *app) *cobra.Command {
 	return cmd
 }
 
-// gcPercent trades processor time for memory: records of hours fill the memory. Control makes
-// little garbage, so collecting it sooner costs it next to nothing.
-const gcPercent, gcPercentOfControl = 60, 30
+// gcPercent trades processor time for memory: records of hours fill the memory.
+const gcPercent = 60
 
 // memoryFor is the memory in bytes above which more processor time is traded, for records
 // of so many bytes with so many steps, each of which keeps histograms until the end. Those
@@ -110,18 +109,10 @@ func bytesOf(folders []string) (sum int64) {
 	return sum
 }
 
-// collectAt collects garbage when memory has grown by a percentage, unless the user has chosen
-// one, until the function it returns is called.
-func collectAt(percent int) (restore func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
-}
-
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
-	defer collectAt(gcPercent)()
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
 	if f.need != "" {
 		if o.Need, err = config.ParseNeed(f.need); err != nil {

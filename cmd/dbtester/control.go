@@ -99,7 +99,6 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.collect != "" {
 		return a.collect(ctx, f)
 	}
-	defer collectAt(gcPercentOfControl)()
 	stopProfile, err := profileCPU(f.cpuProfile)
 	if err != nil {
 		return err

@@ -28,6 +28,17 @@ func (w *worker) returned() int64 {
 // machine's, not the database's.
 const lateAfter = int64(time.Millisecond)
 
+// alarm sets the client's timer to a time from now, in nanoseconds. Timers that nobody refers
+// to need not be stopped.
+func (w *worker) alarm(d int64) *time.Timer {
+	if w.timer == nil {
+		w.timer = time.NewTimer(time.Duration(d))
+	} else {
+		w.timer.Reset(time.Duration(d))
+	}
+	return w.timer
+}
+
 // wait sleeps until a time of the recorder's clock, or until issuing ends.
 func (w *worker) wait(until int64) {
 	d := until - w.step.rec.clock.Now()
@@ -35,8 +46,7 @@ func (w *worker) wait(until int64) {
 		return
 	}
 	w.fiber.Leave()
-	w.timer.Reset(time.Duration(d))
-	w.step.wait(w.timer, until)
+	w.step.wait(w.alarm(d), until)
 }
 
 // wait sleeps until a time for which a timer is set, or until issuing ends.
@@ -141,7 +151,7 @@ func (w *worker) pauseFor(up <-chan struct{}, holds bool) bool {
 			}
 			wait = min(wait, int64(endCheck))
 		}
-		w.timer.Reset(time.Duration(wait))
+		alarm := w.alarm(wait)
 		select {
 		case <-up:
 			return true
@@ -149,7 +159,7 @@ func (w *worker) pauseFor(up <-chan struct{}, holds bool) bool {
 			return false
 		case <-passed:
 			return false
-		case <-w.timer.C:
+		case <-alarm.C:
 		}
 	}
 }

@@ -37,7 +37,7 @@ type worker struct {
 	flight  flight
 	member  int // that the last request went to
 	ctx     atomic.Pointer[callContext]
-	timer   *time.Timer
+	timer   *time.Timer // nil until the client first waits for a time
 	ramp    int64 // after the step's start, when this client begins
 	key     []byte
 	value   []byte
@@ -81,13 +81,12 @@ func newWorker(s *step, n int, conn *connection) *worker {
 func (w *worker) run(f *fiber.Fiber) {
 	w.fiber = f
 	defer func() { w.ctx.Load().end() }()
-	w.timer = time.NewTimer(time.Hour)
-	defer w.timer.Stop()
 	defer w.detach()
 	if begin := w.step.start + w.ramp; w.step.Rate == 0 {
 		if w.wait(begin); w.clock.Now() < begin { // issuing ended before
 			return
 		}
+		w.timer = nil // a closed loop needs none, unless its server is lost
 	}
 	for w.one() {
 	}

@@ -208,6 +208,10 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 		return 0, nil, err
 	}
 	expect := len(value) > expectBytes
+	if body := len(value); body <= keepBytes {
+		const others = 256 // bytes, of the usual head without the key
+		c.conn.usual = max(c.conn.usual, len(key)+body+others)
+	}
 	request := c.appendHead(c.conn.begin(), method, key, parameters, len(value), expect)
 	if !expect && len(value) <= keepBytes {
 		request, value = append(request, value...), nil

@@ -47,11 +47,13 @@ const (
 
 func (l *lean) add(ctx context.Context, path, value []byte) error {
 	const flags = 0
+	l.expect(len(path) + len(value) + len(l.acl))
 	b := appendBytes(appendBytes(l.begin(opCreate), path), value)
 	return l.do(ctx, appendInt(append(b, l.acl...), flags))
 }
 
 func (l *lean) set(ctx context.Context, path, value []byte, version int32) error {
+	l.expect(len(path) + len(value))
 	b := appendBytes(appendBytes(l.begin(opSetData), path), value)
 	return l.do(ctx, appendInt(b, version))
 }
@@ -76,6 +78,12 @@ func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int3
 		}
 	}
 	return value, version, l.finish(ctx, a)
+}
+
+// expect has the next request begin in memory for fields of n bytes.
+func (l *lean) expect(n int) {
+	const others = 64 // bytes, of the header and of lengths
+	l.usual = max(l.usual, min(n+others, keepBytes))
 }
 
 // begin starts the packet of the next request.
