@@ -38,7 +38,7 @@ type worker struct {
 	member  int // that the last request went to
 	ctx     atomic.Pointer[callContext]
 	timer   *time.Timer // nil until the client first waits for a time
-	ramp    int64 // after the step's start, when this client begins
+	ramp    int64       // after the step's start, when this client begins
 	key     []byte
 	value   []byte
 	payload int64 // bytes of all keys and values that the request writes
