@@ -61,7 +61,7 @@ func dial(ctx context.Context, address string, n int) ([]database.Client, error)
 	for range n {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("dial the server: %w", err), closeAll(clients))
+			return nil, errors.Join(fmt.Errorf("dial the server: %w", err), context.Cause(ctx), closeAll(clients))
 		}
 		clients = append(clients, &client{conn: conn})
 	}
