@@ -47,7 +47,7 @@ func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Reco
 		l.recordStep(*out.Step, *out.Result)
 	}
 	l.run.journal.say("capacity (%s): %s", out.SLO(), search.Describe(&out.Capacity))
-	err = errors.Join(err, closeAll(s.conns))
+	err = errors.Join(err, database.CloseAll(s.conns))
 	if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
 		return nil // the lost servers are marks, and the rest is recorded
 	}
@@ -58,7 +58,7 @@ func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Reco
 func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepResult, error) {
 	if slices.Contains(s.conns, nil) {
 		lost := s.conns
-		if s.conns = nil; closeAll(slices.DeleteFunc(lost, func(c database.Client) bool { return c == nil })) != nil {
+		if s.conns = nil; database.CloseAll(lost) != nil {
 			s.run.journal.say("a lost connection could not be closed")
 		}
 	}

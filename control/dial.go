@@ -78,7 +78,7 @@ func (d *dialer) dialMembers(ctx context.Context, n int, members []int) ([]datab
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), closeAll(conns))
+		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), database.CloseAll(conns))
 	}
 	return conns, nil
 }
@@ -199,48 +199,4 @@ func (d *dialer) targeted() []int {
 		}
 	}
 	return members
-}
-
-// closeAtOnce bounds the connections that are closed at a time: each takes memory, and up to a
-// second if its server does not answer.
-const closeAtOnce = 250
-
-// closeAll closes connections, some of which may be nil.
-func closeAll(conns []database.Client) error {
-	errs := make([]error, len(conns))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(closeAtOnce, len(conns)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(conns)); i = next.Add(1) - 1 {
-				if conns[i] != nil {
-					errs[i] = conns[i].Close()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := firstOf(errs); err != nil {
-		return fmt.Errorf("close connections: %w", err)
-	}
-	return nil
-}
-
-// firstOf returns the first error with the number of the others: a thousand clients
-// of a dead server have the same error a thousand times.
-func firstOf(errs []error) error {
-	var first error
-	n := 0
-	for _, err := range errs {
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			n++
-		}
-	}
-	if n > 1 {
-		return fmt.Errorf("%w (and %d more)", first, n-1)
-	}
-	return first
 }

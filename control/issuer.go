@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -64,10 +65,8 @@ func (e *engine) step(ctx context.Context, s load.Step, begin func()) (load.Step
 	e.loader.announce(s)
 	s.Dial, s.Reconnect = d.single(members), d.reconnect(members)
 	begin()
-	restore := collectAt(duringLoad)
 	res, err := e.engine.Step(ctx, s, conns)
-	restore()
-	return res, errors.Join(err, closeAll(conns))
+	return res, errors.Join(err, database.CloseAll(conns))
 }
 
 func (e *engine) end() (issued, error) {

@@ -241,5 +241,5 @@ func awaitKeys(ctx context.Context, d *dialer, spec load.Spec, clients int) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(load.AwaitKeys(ctx, spec, clients, conns), closeAll(conns))
+	return errors.Join(load.AwaitKeys(ctx, spec, clients, conns), database.CloseAll(conns))
 }

@@ -76,7 +76,7 @@ func (l *loader) preloadEach(ctx context.Context, spec load.Spec, clients, conne
 		return err
 	}
 	spec.Keys = max(spec.Keys, spec.Load.Preload)
-	return errors.Join(load.Preload(ctx, spec, clients, conns, l.guard.See), closeAll(conns))
+	return errors.Join(load.Preload(ctx, spec, clients, conns, l.guard.See), database.CloseAll(conns))
 }
 
 // preloadBulk writes keys many at a time, over connections to the targeted members in
@@ -87,11 +87,7 @@ func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec l
 		return err
 	}
 	conns := make([]database.Bulk, 0, connections)
-	defer func() {
-		for _, c := range conns {
-			err = errors.Join(err, c.Close())
-		}
-	}()
+	defer func() { err = errors.Join(err, database.CloseAll(conns)) }()
 	for i := range connections {
 		t := l.run.target
 		t.Prefer = members[i%len(members)]

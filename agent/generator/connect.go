@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/loadwire"
 )
 
@@ -36,7 +37,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	var refused *refusedError
 	switch {
 	case ctx.Err() != nil:
-		if err := closeAll(conns); err != nil {
+		if err := database.CloseAll(conns); err != nil {
 			s.log.Warn("close connections that came too late", "error", err)
 		}
 		return nil, status.Errorf(codes.Aborted, "open connections: %v", context.Cause(ctx))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -81,7 +80,7 @@ func (d *dialer) dial(ctx context.Context, n int) ([]database.Client, error) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), closeAll(conns))
+		return nil, errors.Join(fmt.Errorf("open %d connections: %w", n, err), database.CloseAll(conns))
 	}
 	return conns, nil
 }
@@ -150,55 +149,9 @@ func (d *dialer) bulk(ctx context.Context, bulker database.Bulker, n int) (conns
 		conn, err := bulker.DialBulk(own, t)
 		cancel()
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("open a connection for keys before the load: %w", err), closeBulks(conns))
+			return nil, errors.Join(fmt.Errorf("open a connection for keys before the load: %w", err), database.CloseAll(conns))
 		}
 		conns = append(conns, conn)
 	}
 	return conns, nil
-}
-
-func closeBulks(conns []database.Bulk) error {
-	var errs []error
-	for _, c := range conns {
-		errs = append(errs, c.Close())
-	}
-	return firstOf(errs)
-}
-
-// closeAll closes those connections that are open.
-func closeAll(conns []database.Client) error {
-	errs := make([]error, len(conns))
-	var wg sync.WaitGroup
-	for i, conn := range conns {
-		if conn != nil {
-			wg.Go(func() {
-				defer recovered(&errs[i])
-				errs[i] = conn.Close()
-			})
-		}
-	}
-	wg.Wait()
-	return firstOf(errs)
-}
-
-// firstOf returns the first error with the number of the others: a thousand clients of a
-// dead server have the same error a thousand times.
-func firstOf(errs []error) error {
-	var first error
-	n := 0
-	for _, err := range errs {
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			n++
-		}
-	}
-	switch n {
-	case 0:
-		return nil
-	case 1:
-		return fmt.Errorf("close connections: %w", first)
-	}
-	return fmt.Errorf("close connections: %w (and %d more)", first, n-1)
 }

@@ -69,7 +69,7 @@ func (p *part) preload(ctx context.Context, d *dialer, req *pb.PreloadRequest, p
 		if err != nil {
 			return err
 		}
-		return errors.Join(load.PreloadBulk(ctx, p.spec, int(req.GetPerRequest()), conns, progress.reach), closeBulks(conns))
+		return errors.Join(load.PreloadBulk(ctx, p.spec, int(req.GetPerRequest()), conns, progress.reach), database.CloseAll(conns))
 	}
 	clients := int(req.GetClients())
 	conns, err := d.dial(ctx, min(p.share(req.GetConnections()), p.share(req.GetClients())))
@@ -79,7 +79,7 @@ func (p *part) preload(ctx context.Context, d *dialer, req *pb.PreloadRequest, p
 	spec := p.spec
 	spec.Keys = max(spec.Keys, spec.Load.Preload)
 	err = load.Preload(ctx, spec, clients, conns, func(now load.Progress) { progress.reach(now.Done) })
-	return errors.Join(err, closeAll(conns))
+	return errors.Join(err, database.CloseAll(conns))
 }
 
 // written reports how many keys are written, once a second at most.

@@ -90,7 +90,7 @@ func (i *issuer) ready(p *part, clock *sessionClock, req *pb.RunRequest) (load.S
 func (i *issuer) disconnect() error {
 	conns := i.conns
 	i.conns, i.dialer = nil, nil
-	return closeAll(conns)
+	return database.CloseAll(conns)
 }
 
 // close frees all. Nothing uses the issuer any more.
