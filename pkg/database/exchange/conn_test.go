@@ -254,6 +254,9 @@ func tends(t *testing.T, e *echo) {
 			})
 		}
 	}
+	for end := time.Now().Add(5 * time.Second); e.lines.Load() < 3 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // the server has yet to read what was sent
+	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) || e.lines.Load() != 3 {
 		t.Errorf("an exchange whose keepalive failed returns %v after %d lines, want a deadline error after 3", err, e.lines.Load())
 	}
