@@ -27,10 +27,11 @@ var free [kinds]sync.Pool
 // Borrow returns a buffer with room for at least n bytes. It is safe for concurrent use.
 func Borrow(n int) *Buffer {
 	kind := bits.Len(uint(max(n-1, 0)) / Smallest)
-	if kind < kinds {
-		if b, ok := free[kind].Get().(*Buffer); ok {
-			return b
-		}
+	if kind >= kinds {
+		return &Buffer{Bytes: make([]byte, 0, n), kind: kind}
+	}
+	if b, ok := free[kind].Get().(*Buffer); ok {
+		return b
 	}
 	return &Buffer{Bytes: make([]byte, 0, Smallest<<kind), kind: kind}
 }

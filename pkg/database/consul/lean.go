@@ -37,7 +37,7 @@ var (
 	_ database.Swapper = (*lean)(nil)
 )
 
-// keepBytes bounds the buffers that a lean client keeps for its next request; a
+// keepBytes bounds the buffers of requests, and those that a lean client keeps for answers; a
 // larger value is written from where it is.
 const keepBytes = 16 << 10
 
@@ -208,16 +208,18 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 		return 0, nil, err
 	}
 	expect := len(value) > expectBytes
-	if body := len(value); body <= keepBytes {
-		const others = 256 // bytes, of the usual head without the key
-		c.conn.usual = max(c.conn.usual, len(key)+body+others)
-	}
-	request := c.appendHead(c.conn.begin(), method, key, parameters, len(value), expect)
+	request := c.appendHead(c.begin(len(key)+min(len(value), keepBytes)), method, key, parameters, len(value), expect)
 	if !expect && len(value) <= keepBytes {
 		request, value = append(request, value...), nil
 	}
 	status, out, err := c.conn.exchange(ctx, request, value, expect, out)
 	return status, out, classify(ctx, err)
+}
+
+// begin returns the empty memory of a request, of which n bytes are not the same in all.
+func (c *lean) begin(n int) []byte {
+	const others = 128 // bytes, of the first line and of the length
+	return c.conn.draft.Begin(n + len(c.extra) + len(c.fields) + others)
 }
 
 // appendHead appends the head of a request.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
@@ -17,8 +16,7 @@ import (
 // alive and reopens when needed. It never sends a request twice.
 type leanConn struct {
 	exchange.Conn
-	memory  *buffer.Buffer // of the next request, nil before it is begun
-	usual   int            // bytes of the last one
+	draft   exchange.Draft
 	addr    string
 	tls     *tls.Config // nil for plaintext
 	maxBody int64       // bytes of an answer's body
@@ -29,14 +27,6 @@ type leanConn struct {
 const headBytes = 1 << 10
 
 func (c *leanConn) in() input { return input{&c.In} }
-
-// begin returns the empty memory of the next request.
-func (c *leanConn) begin() []byte {
-	if c.memory == nil {
-		c.memory = buffer.Borrow(c.usual)
-	}
-	return c.memory.Bytes
-}
 
 // exchange sends a request and appends the body of its answer to out. A value that is
 // not nil follows the head; with expect it is sent once the server asked for it.
@@ -88,9 +78,7 @@ func (c *leanConn) send(head, value []byte, expect bool) (responseHead, error) {
 	case len(value) > 0:
 		err = c.Write(head, value)
 	default:
-		memory := c.memory
-		c.memory, c.usual = nil, min(len(head), 2*keepBytes)
-		err = c.SendLent(head, memory)
+		err = c.SendDraft(head, &c.draft)
 	}
 	if err != nil {
 		return responseHead{}, err

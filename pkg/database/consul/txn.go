@@ -141,7 +141,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 		return database.NotApplied(database.ClassOther, err)
 	}
 	expect := len(body) > expectBytes
-	request := append(c.conn.begin(), http.MethodPut+" "+pathTxn...)
+	request := append(c.begin(0), http.MethodPut+" "+pathTxn...)
 	request = c.appendFields(request, http.MethodPut, "", len(body), expect)
 	status, text, err := c.conn.exchange(ctx, request, body, expect, c.answer[:0])
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/coreos/dbtester/pkg/buffer"
 )
 
 // Conn carries one exchange at a time and keeps its connection for the next one. It
@@ -136,12 +134,13 @@ func (c *Conn) adopt(conn net.Conn) error {
 
 // Send writes a request in one piece. Without TLS it returns when the first bytes
 // of the answer are in In.
-func (c *Conn) Send(request []byte) error { return c.SendLent(request, nil) }
+func (c *Conn) Send(request []byte) error {
+	c.trip.memory = nil
+	return c.send(request)
+}
 
-// SendLent is [Conn.Send] for a request in borrowed memory, which it gives back once the
-// request was written: others use it while this one waits.
-func (c *Conn) SendLent(request []byte, memory *buffer.Buffer) error {
-	c.trip.memory = memory
+// send also gives back the memory of the request once it was written.
+func (c *Conn) send(request []byte) error {
 	if c.trip.raw != nil {
 		return c.trip.do(request)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/database/exchange"
 )
 
@@ -32,43 +31,36 @@ type lean struct {
 	pingPending atomic.Bool   // the last ping was not answered
 
 	closed atomic.Bool
-	xid    int32          // of the last request
-	zxid   int64          // the newest transaction of any answer
-	memory *buffer.Buffer // of the next request, nil before it is begun
-	usual  int            // bytes of the last one
+	xid    int32 // of the last request
+	zxid   int64 // the newest transaction of any answer
+	draft  exchange.Draft
 }
 
-// keepBytes bounds the buffer that is borrowed for the next request. answerBytes is the
-// first size of the buffer for answers. Both keep a thousand sessions small.
-const (
-	keepBytes   = 16 << 10
-	answerBytes = 512
-)
+// answerBytes is the first size of the buffer for answers. It keeps a thousand sessions small.
+const answerBytes = 512
 
 func (l *lean) add(ctx context.Context, path, value []byte) error {
 	const flags = 0
-	l.expect(len(path) + len(value) + len(l.acl))
-	b := appendBytes(appendBytes(l.begin(opCreate), path), value)
+	b := appendBytes(appendBytes(l.begin(opCreate, len(path)+len(value)+len(l.acl)), path), value)
 	return l.do(ctx, appendInt(append(b, l.acl...), flags))
 }
 
 func (l *lean) set(ctx context.Context, path, value []byte, version int32) error {
-	l.expect(len(path) + len(value))
-	b := appendBytes(appendBytes(l.begin(opSetData), path), value)
+	b := appendBytes(appendBytes(l.begin(opSetData, len(path)+len(value)), path), value)
 	return l.do(ctx, appendInt(b, version))
 }
 
 func (l *lean) remove(ctx context.Context, path []byte) error {
-	return l.do(ctx, appendInt(appendBytes(l.begin(opDelete), path), anyVersion))
+	return l.do(ctx, appendInt(appendBytes(l.begin(opDelete, len(path)), path), anyVersion))
 }
 
 func (l *lean) sync(ctx context.Context, path []byte) error {
-	return ignoreNoNode(l.do(ctx, appendBytes(l.begin(opSync), path)))
+	return ignoreNoNode(l.do(ctx, appendBytes(l.begin(opSync, len(path)), path)))
 }
 
 func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int32, err error) {
 	const watch = 0
-	a, err := l.send(ctx, append(appendBytes(l.begin(opGetData), path), watch))
+	a, err := l.send(ctx, append(appendBytes(l.begin(opGetData, len(path)), path), watch))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,19 +72,11 @@ func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int3
 	return value, version, l.finish(ctx, a)
 }
 
-// expect has the next request begin in memory for fields of n bytes.
-func (l *lean) expect(n int) {
-	const others = 64 // bytes, of the header and of lengths
-	l.usual = max(l.usual, min(n+others, keepBytes))
-}
-
-// begin starts the packet of the next request.
-func (l *lean) begin(op int32) []byte {
+// begin starts the packet of the next request, whose texts have some bytes.
+func (l *lean) begin(op int32, texts int) []byte {
+	const others = 64       // bytes, of the header, of lengths and numbers
 	l.xid = max(1, l.xid+1) // 1 follows the largest number
-	if l.memory == nil {
-		l.memory = buffer.Borrow(l.usual)
-	}
-	return appendHeader(l.memory.Bytes, l.xid, op)
+	return appendHeader(l.draft.Begin(texts+others), l.xid, op)
 }
 
 // do sends a request whose answer has no body of interest.
@@ -110,9 +94,7 @@ func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	if err := l.ensureSession(ctx); err != nil {
 		return header{}, classify(err, false)
 	}
-	memory := l.memory
-	l.memory, l.usual = nil, min(len(request), keepBytes)
-	if err := l.conn.SendLent(sealed(request), memory); err != nil {
+	if err := l.conn.SendDraft(sealed(request), &l.draft); err != nil {
 		return header{}, l.fail(ctx, err)
 	}
 	a, err := l.readHeader(l.xid)

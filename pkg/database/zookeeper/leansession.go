@@ -113,7 +113,7 @@ func (l *lean) handshake(ctx context.Context, addr string) error {
 	if err := l.conn.SetReadDeadline(time.Now().Add(dialTimeout / time.Duration(len(l.endpoints)))); err != nil {
 		return err
 	}
-	// l.memory may hold a request that waits for this session.
+	// l.draft may hold a request that waits for this session.
 	if err := l.requestSession(appendConnect(nil, l.zxid, sessionTimeout)); err != nil {
 		return err
 	}
@@ -219,8 +219,7 @@ func (l *lean) closeSession() {
 	if err != nil {
 		return
 	}
-	l.usual = 0 // sessions are closed by the hundred
-	if connected && l.conn.Send(sealed(l.begin(opClose))) == nil {
+	if connected && l.conn.SendDraft(sealed(l.begin(opClose, 0)), &l.draft) == nil {
 		_, _ = l.readHeader(l.xid)
 	}
 	l.conn.End(false)

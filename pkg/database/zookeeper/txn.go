@@ -188,7 +188,7 @@ func refused(sets []guardedSet, failed bool) error {
 }
 
 func (l *lean) update(ctx context.Context, path, value []byte, version int32) (int32, error) {
-	b := appendBytes(appendBytes(l.begin(opSetData), path), value)
+	b := appendBytes(appendBytes(l.begin(opSetData, len(path)+len(value)), path), value)
 	a, err := l.send(ctx, appendInt(b, version))
 	if err != nil {
 		return 0, err
@@ -223,7 +223,11 @@ func appendMultiHeader(b []byte, op int32, end byte) []byte {
 
 func (l *lean) multi(ctx context.Context, sets []guardedSet) error {
 	const flags, end = 0, 1
-	b := l.begin(opMulti)
+	texts := 0
+	for _, s := range sets {
+		texts += len(s.path) + len(s.value) + len(l.acl) + 2*multiHeader
+	}
+	b := l.begin(opMulti, texts)
 	for _, s := range sets {
 		op := int32(opSetData)
 		if s.create {

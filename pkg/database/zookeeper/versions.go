@@ -48,10 +48,10 @@ func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) 
 func (l *lean) stats(ctx context.Context, paths [][]byte, versions []int32) error {
 	const watch = 0
 	xids := make([]int32, len(paths))
-	all := slices.Clone(sealed(appendBytes(l.begin(opSync), paths[0])))
+	all := slices.Clone(sealed(appendBytes(l.begin(opSync, len(paths[0])), paths[0])))
 	synced := l.xid
 	for i, path := range paths {
-		all = append(all, sealed(append(appendBytes(l.begin(opExists), path), watch))...)
+		all = append(all, sealed(append(appendBytes(l.begin(opExists, len(path)), path), watch))...)
 		xids[i] = l.xid
 	}
 	if err := l.ensureSession(ctx); err != nil {
