@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/index"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/garbage"
 	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
@@ -110,9 +111,7 @@ func bytesOf(folders []string) (sum int64) {
 }
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
-	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
-	}
+	defer garbage.CollectAt(gcPercent)()
 	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
 	if f.need != "" {
 		if o.Need, err = config.ParseNeed(f.need); err != nil {
