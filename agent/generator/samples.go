@@ -17,40 +17,45 @@ import (
 // samples samples this process and its machine while steps run, and sends the lines of the
 // file that control has of its own machine.
 type samples struct {
-	dir     string // holds the file
 	sampler *sysmetrics.Sampler
 	writer  *results.SampleWriter
-	file    *os.File // read behind the writer
+	file    *os.File // read behind the writer; has no name, so nothing is left of it
 	out     *outbox[pb.RunResponse]
 }
 
 // newSamples finds what to sample for a part. Clients returns how many clients it has.
 func newSamples(o Options, p *part, clients func() int64) (made *samples, err error) {
-	dir, err := os.MkdirTemp("", "dbtester-generator-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder: %w", err)
-	}
-	s := &samples{dir: dir}
+	s := &samples{}
 	defer func() {
 		if err != nil {
 			made, err = nil, errors.Join(err, s.close())
 		}
 	}()
+	if err := s.open(); err != nil {
+		return nil, err
+	}
 	first, _, _ := net.SplitHostPort(p.target.Endpoints[0]) // was checked
 	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
-		PIDs: func() []int { return []int{os.Getpid()} }, Dir: dir, Device: o.Device, Interface: o.Interface,
+		PIDs: func() []int { return []int{os.Getpid()} }, Dir: os.TempDir(), Device: o.Device, Interface: o.Interface,
 		Addr: first, Clients: clients, // the interface that leads there
 		Period: p.period,
 	})
+	return s, err
+}
+
+// open opens the file and takes its name away.
+func (s *samples) open() (err error) {
+	dir, err := os.MkdirTemp("", "dbtester-generator-")
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("make a folder: %w", err)
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, results.FileClient)
 	if s.writer, err = results.NewSampleWriter(path); err != nil {
-		return nil, err
+		return err
 	}
 	s.file, err = os.Open(path)
-	return s, err
+	return err
 }
 
 // run samples until ctx ends.
@@ -71,7 +76,7 @@ func (s *samples) Write(r results.Sample) error {
 	return s.out.put(&pb.RunResponse{Record: &pb.RunResponse_Samples{Samples: lines}})
 }
 
-// close removes what was written.
+// close closes the file.
 func (s *samples) close() error {
 	var errs []error
 	if s.writer != nil {
@@ -80,5 +85,5 @@ func (s *samples) close() error {
 	if s.file != nil {
 		errs = append(errs, s.file.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
+	return errors.Join(errs...)
 }
