@@ -3,7 +3,6 @@ package unary
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"time"
 
@@ -12,13 +11,17 @@ import (
 
 	"github.com/coreos/dbtester/pkg/buffer"
 	"github.com/coreos/dbtester/pkg/fiber"
+	"github.com/coreos/dbtester/pkg/poller"
 )
 
-// conn is one HTTP/2 connection. Callers append requests to its writer. One
-// goroutine, that of serve, reads; only it ends calls.
+// conn is one HTTP/2 connection. Callers append requests to its writer. A poller hands it what
+// arrives, by one goroutine at a time; only that ends calls, and serve after it.
 type conn struct {
-	net    net.Conn
+	net    poller.Conn
 	timing timing
+	ready  chan struct{} // closed when the server's settings have arrived
+	lost   chan error    // receives why nothing more arrives
+	look   chan struct{} // receives when serve must look whether the connection should end
 	// withdraw makes the client choose other connections; replace also opens another
 	// one, and reports whether it did. Both may be called with the lock.
 	withdraw func()
@@ -34,7 +37,8 @@ type conn struct {
 	in      reader
 }
 
-// reader is the state of the goroutine that reads.
+// reader is the state of the goroutine that reads. The connection's lock guards alive and
+// pinged.
 type reader struct {
 	buf       []byte         // nil while nothing is being read
 	memory    *buffer.Buffer // of buf, which was borrowed
@@ -47,10 +51,6 @@ type reader struct {
 	block     []byte // of a header block without its end, with its first frame
 	first     frame
 	continues bool
-
-	try func(fd uintptr) bool // the method tryRead, allocated once
-	got int                   // of its read
-	err error
 }
 
 // call is one call on one connection. Its fields belong to the connection's lock
@@ -140,17 +140,16 @@ func (c *conn) fail(reason error) {
 	if c.refuse == nil {
 		c.refuse = reason
 	}
-	// Replies that have arrived are still read.
-	_ = c.net.SetReadDeadline(time.Now().Add(c.timing.linger))
 	c.mu.Unlock()
+	c.lookAgain() // replies that have arrived are still read
 	c.withdraw()
 }
 
-// stopIfDrained wakes the reader of a retired connection without calls, which then
-// ends. The connection is locked.
-func (c *conn) stopIfDrained() {
-	if c.drained() {
-		_ = c.net.SetReadDeadline(time.Now())
+// lookAgain has serve look whether the connection should end.
+func (c *conn) lookAgain() {
+	select {
+	case c.look <- struct{}{}:
+	default:
 	}
 }
 

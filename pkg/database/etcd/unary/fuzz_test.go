@@ -15,11 +15,18 @@ import (
 // canned is a connection on which the server has said everything already.
 type canned struct {
 	net.Conn
-	said []byte
-	cut  int // bytes of one read at most
+	settings []byte        // comes first
+	listened chan struct{} // closed when the rest may be said
+	said     []byte
+	cut      int // bytes of one read at most
 }
 
 func (c *canned) Read(b []byte) (int, error) {
+	if n := copy(b, c.settings); n > 0 {
+		c.settings = c.settings[n:]
+		return n, nil
+	}
+	<-c.listened
 	if len(c.said) == 0 {
 		return 0, io.EOF
 	}
@@ -28,9 +35,8 @@ func (c *canned) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (c *canned) Write(b []byte) (int, error)     { return len(b), nil }
-func (c *canned) Close() error                    { return nil }
-func (c *canned) SetReadDeadline(time.Time) error { return nil }
+func (c *canned) Write(b []byte) (int, error) { return len(b), nil }
+func (c *canned) Close() error                { return nil }
 
 // Whatever a server sends, in whatever pieces, every call ends.
 func FuzzServer(f *testing.F) {
@@ -40,13 +46,12 @@ func FuzzServer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said []byte, cut uint8) {
 		settings := []byte{0, 0, 0, frameSettings, 0, 0, 0, 0, 0}
-		nc := &canned{said: append(settings, said...), cut: len(settings)}
-		c := newConn(nc, quick(), newRequestHeads("http", "a:1", nil))
+		nc := &canned{settings: settings, listened: make(chan struct{}), said: said, cut: int(cut) + 1}
+		c := newConn(quick(), newRequestHeads("http", "a:1", nil))
 		c.withdraw, c.replace = func() {}, func() bool { return false }
-		if err := c.handshake(t.Context()); err != nil {
+		if err := c.handshake(t.Context(), nc); err != nil {
 			t.Fatalf("handshake with the scripted server: %v", err)
 		}
-		nc.cut = int(cut) + 1
 		calls := make([]*call, 4)
 		for i := range calls {
 			calls[i] = &call{ended: make(chan struct{}, 1)}
@@ -55,6 +60,7 @@ func FuzzServer(f *testing.F) {
 				t.Fatalf("a new connection refuses call %d", i)
 			}
 		}
+		close(nc.listened)
 		_ = c.serve(t.Context())
 		for i, k := range calls {
 			select {

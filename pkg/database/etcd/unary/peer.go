@@ -72,11 +72,10 @@ func (p *peer) connect(ctx context.Context) (*conn, error) {
 	if p.client.config.TLS != nil {
 		scheme = "https"
 	}
-	c := newConn(nc, p.client.timing, newRequestHeads(scheme, p.address, p.client.config.Metadata))
+	c := newConn(p.client.timing, newRequestHeads(scheme, p.address, p.client.config.Metadata))
 	c.withdraw = func() { p.conn.CompareAndSwap(c, nil) }
 	c.replace = func() bool { return p.client.spawn(p) }
-	if err := c.handshake(ctx); err != nil {
-		_ = c.end(err)
+	if err := c.handshake(ctx, nc); err != nil {
 		return nil, status.Error(codes.Unavailable, fmt.Sprintf("connect to %s: %v", p.address, err))
 	}
 	return c, nil

@@ -4,69 +4,36 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"syscall"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/pkg/buffer"
-	"github.com/coreos/dbtester/pkg/socket"
 )
 
 // usualRead is what is read at once, in bytes, unless a frame is larger.
 const usualRead = 4 << 10
 
-// read reads once and handles the frames. An error ends the connection.
-func (c *conn) read() error {
-	n, err := c.receive()
-	if n > 0 {
-		c.in.alive = true
-		c.in.have += n
-		if err := c.consume(); err != nil {
-			return err
-		}
+// Room implements [poller.Reader].
+func (c *conn) Room() []byte {
+	if c.in.buf == nil {
+		c.in.borrow(usualRead)
 	}
-	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-		return c.checkAlive()
-	}
-	return err
+	return c.in.buf[c.in.have:]
 }
 
-// receive reads once behind what was half read, as [net.Conn.Read] does.
-func (c *conn) receive() (int, error) {
-	if c.out.raw == nil {
-		c.in.room()
-		return c.net.Read(c.in.buf[c.in.have:])
+// Received implements [poller.Reader]: it handles the frames that are complete.
+func (c *conn) Received(n int) error {
+	if n == 0 {
+		c.in.lend()
+		return nil
 	}
-	if err := c.out.raw.Read(c.in.try); err != nil {
-		return 0, err
-	}
-	if c.in.got == 0 && c.in.err == nil {
-		return 0, io.EOF
-	}
-	return c.in.got, c.in.err
+	c.in.have += n
+	return c.consume()
 }
 
-// tryRead returns false to wait until something has arrived.
-func (in *reader) tryRead(fd uintptr) bool {
-	in.room()
-	in.got, in.err = socket.Read(fd, in.buf[in.have:])
-	if errors.Is(in.err, syscall.EAGAIN) {
-		in.lend()
-		return false
-	}
-	return true
-}
-
-// room has the reader have a buffer.
-func (in *reader) room() {
-	if in.buf == nil {
-		in.borrow(usualRead)
-	}
-}
+// Lost implements [poller.Reader].
+func (c *conn) Lost(err error) { c.lost <- err }
 
 // borrow has the reader have a buffer of at least n bytes, with the same content.
 func (in *reader) borrow(n int) {
@@ -86,41 +53,12 @@ func (in *reader) lend() {
 	}
 }
 
-// checkAlive handles a read that timed out: it sends a keepalive ping if the server
-// owes a reply, and ends the connection if the last ping was not answered.
-func (c *conn) checkAlive() error {
-	next, err := c.timing.keepalive, error(nil)
-	c.mu.Lock()
-	switch {
-	case c.failure != nil:
-		err = c.failure
-	case c.drained():
-		err = errDrained
-	case c.in.alive:
-		c.in.pinged = false
-	case c.in.pinged:
-		err = fmt.Errorf("the server did not answer a keepalive ping within %v", c.timing.pingTimeout)
-	case c.streams.live.count > 0:
-		c.out.pending = append(appendHead(c.out.pending, 8, framePing, 0, 0), "dbtester"...)
-		c.in.pinged, next = true, c.timing.pingTimeout
-	}
-	c.in.alive = false
-	if err == nil {
-		err = c.net.SetReadDeadline(time.Now().Add(next))
-	}
-	write := c.out.claim()
-	c.mu.Unlock()
-	if write {
-		c.out.write(false)
-	}
-	return err
-}
-
 // consume handles every complete frame, and then wakes the callers whose calls have
 // ended.
 func (c *conn) consume() error {
 	at := 0
 	c.mu.Lock()
+	c.in.alive = true
 	var err error
 	for err == nil {
 		f, size, bad := nextFrame(c.in.buf[at:c.in.have])
@@ -302,7 +240,10 @@ func (c *conn) handleSettings(f frame) error {
 			return err
 		}
 	}
-	c.in.settled = true
+	if !c.in.settled {
+		c.in.settled = true
+		close(c.ready)
+	}
 	var b [frameHead]byte
 	return c.out.answer(appendHead(b[:0], 0, frameSettings, flagAck, 0))
 }

@@ -83,9 +83,12 @@ func (c *conn) cancel(k *call) bool {
 	k.withdrawn = true
 	c.streams.drop(k)
 	c.streams.pump()
-	c.stopIfDrained()
+	drained := c.drained()
 	write := c.out.claim()
 	c.mu.Unlock()
+	if drained {
+		c.lookAgain()
+	}
 	if write {
 		c.out.write(false)
 	}

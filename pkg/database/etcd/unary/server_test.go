@@ -49,7 +49,8 @@ type scripted struct {
 func listen(t *testing.T, script func(*scripted)) string {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	common := goleak.IgnoreAnyFunction("github.com/coreos/dbtester/pkg/poller.(*set).block")
+	t.Cleanup(func() { goleak.VerifyNone(t, before, common) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen on loopback: %v", err)

@@ -1,28 +1,18 @@
 package unary
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"runtime"
 	"sync"
-	"syscall"
 
 	"github.com/coreos/dbtester/pkg/buffer"
-	"github.com/coreos/dbtester/pkg/socket"
+	"github.com/coreos/dbtester/pkg/poller"
 )
 
 // writer writes one buffer to which many callers append. The first caller that
 // appends becomes the one who writes, for all that have appended by then.
 type writer struct {
-	net    net.Conn
-	raw    syscall.RawConn // nil with TLS, which can't write without waiting
-	try    func(fd uintptr) bool
-	result struct { // of try, for the one who writes
-		batch []byte
-		n     int
-		err   error
-	}
+	net      poller.Conn
 	draining sync.WaitGroup
 
 	mu     *sync.Mutex // the connection's; it guards the fields below
@@ -40,15 +30,6 @@ type writer struct {
 	writing bool
 	held    bool // the goroutine that reads will write
 	acks    int  // answers in pending to the server's settings and pings
-}
-
-func (w *writer) init(nc net.Conn, mu *sync.Mutex, refill func(), failed func(error)) {
-	w.net, w.mu, w.refill, w.failed = nc, mu, refill, failed
-	if sc, ok := nc.(syscall.Conn); ok {
-		if raw, err := sc.SyscallConn(); err == nil {
-			w.raw, w.try = raw, w.tryFD
-		}
-	}
 }
 
 // end returns the position of the last appended byte in the connection's bytes.
@@ -105,7 +86,7 @@ func (w *writer) write(others bool) {
 	}
 	batch := w.take()
 	w.mu.Unlock()
-	n, err := w.tryWrite(batch)
+	n, err := w.net.TryWrite(batch)
 	w.mu.Lock()
 	w.reached -= int64(len(batch) - n)
 	if err == nil && n == len(batch) {
@@ -124,28 +105,6 @@ func (w *writer) write(others bool) {
 	if err != nil {
 		w.failed(err)
 	}
-}
-
-// tryWrite writes as much as the network takes at once, and returns the count.
-func (w *writer) tryWrite(batch []byte) (int, error) {
-	if w.raw == nil {
-		return 0, nil
-	}
-	w.result.batch, w.result.n, w.result.err = batch, 0, nil
-	if err := w.raw.Write(w.try); err != nil {
-		return 0, err
-	}
-	w.result.batch = nil
-	if errors.Is(w.result.err, syscall.EAGAIN) {
-		return 0, nil
-	}
-	return w.result.n, w.result.err
-}
-
-func (w *writer) tryFD(fd uintptr) bool {
-	r := &w.result
-	r.n, r.err = socket.Write(fd, r.batch)
-	return true
 }
 
 // drain writes until nothing is pending.

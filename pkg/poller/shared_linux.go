@@ -1,0 +1,182 @@
+package poller
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/socket"
+)
+
+// shared is a socket that the goroutine of a set reads.
+type shared struct {
+	set    *set
+	slot   int32
+	serial int32 // tells it from those that had the slot before
+	reader Reader
+
+	events atomic.Int32 // that whoever serves the socket has not seen; 0 if nobody does
+	ended  atomic.Bool  // the other side has ended, or the socket has an error
+
+	serving sync.Mutex // held while the reader's methods run
+	over    bool       // nothing more is read
+
+	mu       sync.RWMutex  // held for reading during system calls
+	fd       int           // -1 once closed
+	writable chan struct{} // receives when the network may take more
+	closed   chan struct{}
+}
+
+// share has the goroutine of the common set read a connection.
+func share(nc *net.TCPConn, r Reader) (Conn, error) {
+	s, err := common()
+	if err != nil {
+		return nil, err
+	}
+	return s.share(nc, r)
+}
+
+func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
+	fd, err := detach(nc)
+	if err != nil {
+		return nil, err
+	}
+	c := &shared{set: s, reader: r, fd: fd, writable: make(chan struct{}, 1), closed: make(chan struct{})}
+	if err := s.add(c); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return c, nil
+}
+
+// detach takes the socket from a connection, for which Go's own poller would wait too.
+func detach(nc *net.TCPConn) (fd int, err error) {
+	raw, err := nc.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = raw.Control(func(old uintptr) { fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(err, os.NewSyscallError("fcntl", failed)); err != nil {
+		return 0, err
+	}
+	if err := nc.Close(); err != nil {
+		return 0, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+// happened notes what an event says, and reports whether the socket must be served: somebody
+// who does already sees to it.
+func (c *shared) happened(what uint32) bool {
+	if what&unix.EPOLLOUT != 0 {
+		select {
+		case c.writable <- struct{}{}:
+		default:
+		}
+	}
+	if what&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.ended.Store(true)
+	}
+	return c.events.Add(1) == 1
+}
+
+// serve reads until it has seen all events. When there is no end to them, it goes on elsewhere, so
+// that the others' turn comes.
+func (c *shared) serve() {
+	const patience = 16 // reads
+	c.serving.Lock()
+	defer c.serving.Unlock()
+	for range patience {
+		n := c.events.Load()
+		all := c.over || c.read()
+		if all && c.events.CompareAndSwap(n, 0) {
+			return
+		}
+	}
+	go c.serve()
+}
+
+// read reads once, and reports whether that was all. A read that does not fill the room has taken
+// everything, as what arrives later is another event; but the end is not taken, if it came with the
+// last bytes.
+func (c *shared) read() (all bool) {
+	ended := c.ended.Load()
+	room := c.reader.Room()
+	n, err := c.call(socket.Read, room)
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		n, err, ended = 0, nil, false
+	case err != nil:
+		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
+	case n == 0:
+		err = io.EOF
+	}
+	if n > 0 || err == nil {
+		if bad := c.reader.Received(n); bad != nil {
+			err = bad
+		}
+	}
+	if err != nil {
+		c.over = true
+		c.reader.Lost(err)
+		return true
+	}
+	return n < len(room) && !ended
+}
+
+// call makes a system call that does not wait.
+func (c *shared) call(do func(fd uintptr, b []byte) (int, error), b []byte) (int, error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.fd < 0 {
+		return 0, net.ErrClosed
+	}
+	return do(uintptr(c.fd), b)
+}
+
+// TryWrite implements [Conn].
+func (c *shared) TryWrite(b []byte) (int, error) {
+	n, err := c.call(socket.Write, b)
+	if err == nil || errors.Is(err, syscall.EAGAIN) {
+		return n, nil
+	}
+	return n, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}
+}
+
+// Write implements [Conn].
+func (c *shared) Write(b []byte) (written int, err error) {
+	for written < len(b) && err == nil {
+		var n int
+		if n, err = c.TryWrite(b[written:]); n == 0 && err == nil {
+			select {
+			case <-c.writable:
+			case <-c.closed:
+			}
+		}
+		written += n
+	}
+	return written, err
+}
+
+// Close implements [Conn].
+func (c *shared) Close() error {
+	c.serving.Lock()
+	c.over = true
+	c.serving.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		return nil
+	}
+	c.set.remove(c)
+	err := unix.Close(c.fd) // which ends the wait for it, too
+	c.fd = -1
+	close(c.closed)
+	return os.NewSyscallError("close", err)
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package poller
+
+import (
+	"net"
+	"testing"
+)
+
+// ways are those in which connections are served.
+func ways(*testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
+	return map[string]func(net.Conn, Reader) (Conn, error){
+		"single": func(nc net.Conn, r Reader) (Conn, error) { return Serve(plain{nc}, r) },
+		"common": Serve,
+	}
+}
