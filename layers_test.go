@@ -61,7 +61,7 @@ var layers = map[string][]string{
 	"pkg/toolbox":               {"pkg/database", "pkg/install"},
 	"pkg/member":                {"pkg/database", "pkg/fileinspect", "pkg/process"},
 	"pkg/kube":                  {"pkg/config", "pkg/pattern"},
-	"pkg/load":                  {"pkg/database", "pkg/fiber", "pkg/generator", "pkg/histogram", "pkg/load/backoff", "pkg/load/clock", "pkg/load/message", "pkg/load/stops", "pkg/load/versions", "pkg/load/wakeup", "pkg/results", "pkg/schedule", "pkg/workload"},
+	"pkg/load":                  {"pkg/database", "pkg/fiber", "pkg/garbage", "pkg/generator", "pkg/histogram", "pkg/load/backoff", "pkg/load/clock", "pkg/load/message", "pkg/load/stops", "pkg/load/versions", "pkg/load/wakeup", "pkg/results", "pkg/schedule", "pkg/workload"},
 	"pkg/load/backoff":          {},
 	"pkg/load/clock":            {},
 	"pkg/load/message":          {},

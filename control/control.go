@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/garbage"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
@@ -25,8 +26,11 @@ import (
 // After a database that fails the next one runs; after the end of ctx none does.
 // The outcome is complete up to the error, which joins those of all databases.
 //
-// Unless GOGC is set, it has this process collect garbage sooner after loads.
+// Unless GOGC is set, it has this process collect garbage sooner while it runs, but not during
+// loads.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
+	const percent = 30 // control makes little garbage, so this costs little and bounds its memory
+	defer garbage.CollectAt(percent)()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/garbage"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -119,10 +118,6 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	}
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.say("%s", text) })
-	// A load collects garbage as usual, so that a client on a library costs what it costs
-	// applications. What follows makes little, but stands on all that the load has left.
-	const percent = 30
-	defer garbage.CollectAt(percent)()
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCollectAt(t *testing.T) {
+func TestCollect(t *testing.T) {
 	check := func(what string, want int) {
 		t.Helper()
 		got := debug.SetGCPercent(-1)
@@ -17,10 +17,21 @@ func TestCollectAt(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(70))
 	restore := CollectAt(30)
 	check("sooner", 30)
+	again := CollectAsUsual()
+	check("as usual, after sooner", 100)
+	again()
+	check("after that", 30)
 	restore()
-	check("after that", 70)
+	check("at the end", 70)
+	for _, percent := range []int{-1, 400} {
+		debug.SetGCPercent(percent)
+		restore := CollectAsUsual()
+		check("as usual, where it is collected later or never", percent)
+		restore()
+	}
 	t.Setenv("GOGC", "50")
 	debug.SetGCPercent(50)
 	defer CollectAt(30)()
+	defer CollectAsUsual()()
 	check("by the environment", 50)
 }

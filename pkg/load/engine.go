@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fiber"
+	"github.com/coreos/dbtester/pkg/garbage"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
@@ -126,6 +127,8 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
 	st.abandon = abandon
+	// A client on a library, which makes much garbage, costs what it costs applications.
+	defer garbage.CollectAsUsual()()
 	// Garbage from before the load becomes room for the little that the load leaves.
 	runtime.GC()
 	if err := st.begin(flights); err != nil {
