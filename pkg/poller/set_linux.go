@@ -59,7 +59,7 @@ func (s *set) block() {
 		s.serve(events, max(n, 0))
 		// Go takes the processor from a goroutine that has had it for 10 ms, and looks every
 		// 20 us for a while whether it should do so again.
-		if now := time.Now(); now.Sub(began) > 4*time.Millisecond {
+		if now := time.Now(); now.Sub(began) > 5*time.Millisecond {
 			began = now
 			runtime.Gosched()
 		}
@@ -120,7 +120,7 @@ func (s *set) serve(e *events, n int) {
 // serveAll serves sockets one after another. Of many, another goroutine serves a half: that is worth
 // waking a thread.
 func serveAll(sockets []*shared) {
-	const few = 16
+	const few = 32
 	for len(sockets) > few {
 		half := len(sockets) / 2
 		others := slices.Clone(sockets[half:])

@@ -24,12 +24,13 @@ type shared struct {
 	events atomic.Int32 // that whoever serves the socket has not seen; 0 if nobody does
 	ended  atomic.Bool  // the other side has ended, or the socket has an error
 
-	serving sync.Mutex // held while the reader's methods run
+	serving sync.Mutex // held while the socket is read and the reader's methods run
 	over    bool       // nothing more is read
 
-	mu       sync.RWMutex  // held for reading during system calls
+	mu       sync.RWMutex  // held for reading while the socket is written to
 	fd       int           // -1 once closed
-	writable chan struct{} // receives when the network may take more
+	blocked  atomic.Bool   // Write waits
+	writable chan struct{} // receives when the network may take more, if Write waits
 	closed   chan struct{}
 }
 
@@ -74,7 +75,7 @@ func detach(nc *net.TCPConn) (fd int, err error) {
 // happened notes what an event says, and reports whether the socket must be served: somebody
 // who does already sees to it.
 func (c *shared) happened(what uint32) bool {
-	if what&unix.EPOLLOUT != 0 {
+	if what&unix.EPOLLOUT != 0 && c.blocked.Load() {
 		select {
 		case c.writable <- struct{}{}:
 		default:
@@ -108,7 +109,7 @@ func (c *shared) serve() {
 func (c *shared) read() (all bool) {
 	ended := c.ended.Load()
 	room := c.reader.Room()
-	n, err := c.call(socket.Read, room)
+	n, err := socket.Read(uintptr(c.fd), room) // which Close leaves open while this runs
 	switch {
 	case errors.Is(err, syscall.EAGAIN):
 		n, err, ended = 0, nil, false
@@ -130,19 +131,14 @@ func (c *shared) read() (all bool) {
 	return n < len(room) && !ended
 }
 
-// call makes a system call that does not wait.
-func (c *shared) call(do func(fd uintptr, b []byte) (int, error), b []byte) (int, error) {
+// TryWrite implements [Conn].
+func (c *shared) TryWrite(b []byte) (int, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.fd < 0 {
-		return 0, net.ErrClosed
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: net.ErrClosed}
 	}
-	return do(uintptr(c.fd), b)
-}
-
-// TryWrite implements [Conn].
-func (c *shared) TryWrite(b []byte) (int, error) {
-	n, err := c.call(socket.Write, b)
+	n, err := socket.Write(uintptr(c.fd), b)
 	if err == nil || errors.Is(err, syscall.EAGAIN) {
 		return n, nil
 	}
@@ -151,24 +147,26 @@ func (c *shared) TryWrite(b []byte) (int, error) {
 
 // Write implements [Conn].
 func (c *shared) Write(b []byte) (written int, err error) {
-	for written < len(b) && err == nil {
-		var n int
-		if n, err = c.TryWrite(b[written:]); n == 0 && err == nil {
+	for {
+		n, err := c.TryWrite(b[written:])
+		written += n
+		switch {
+		case err != nil || written == len(b):
+			c.blocked.Store(false)
+			return written, err
+		case n == 0 && !c.blocked.CompareAndSwap(false, true): // tried since it was noted
 			select {
 			case <-c.writable:
 			case <-c.closed:
 			}
 		}
-		written += n
 	}
-	return written, err
 }
 
 // Close implements [Conn].
 func (c *shared) Close() error {
 	c.serving.Lock()
-	c.over = true
-	c.serving.Unlock()
+	defer c.serving.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fd < 0 {
@@ -176,7 +174,7 @@ func (c *shared) Close() error {
 	}
 	c.set.remove(c)
 	err := unix.Close(c.fd) // which ends the wait for it, too
-	c.fd = -1
+	c.over, c.fd = true, -1
 	close(c.closed)
 	return os.NewSyscallError("close", err)
 }

@@ -72,13 +72,17 @@ func newMachine(f *files, device, iface string) *machine {
 	return m
 }
 
-// check reads every source once. It returns an error if the device or the interface is
+// check reads every source once, or only opens it if it is long. It returns an error if the device or the interface is
 // unknown. Optional files that this kernel lacks are not read again.
 func (m *machine) check() error {
 	values := metric.System().Values()
 	for i := range m.sources {
 		file := &m.sources[i]
-		err := m.readFile(file, values)
+		read := m.readFile
+		if file.sources[0].Line != nil {
+			read = m.openFile
+		}
+		err := read(file, values)
 		scope := file.sources[0].Scope()
 		switch {
 		case err == nil:
@@ -113,6 +117,16 @@ func (m *machine) sample(now time.Time, pid int, values metric.Values) []error {
 		}
 	}
 	return append(problems, m.sampleGroup(pid, values))
+}
+
+// openFile reports whether a file can be opened.
+func (m *machine) openFile(file *machineFile, _ metric.Values) error {
+	path := m.files.path(file.name)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return unix.Close(fd)
 }
 
 // readFile sets the metrics of one file's sources. Those of a device that the data
