@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"pkg/diskcheck":             {"pkg/histogram", "pkg/results"},
 	"pkg/roundtrip":             {"pkg/address", "pkg/histogram"},
 	"pkg/selfcheck":             {"pkg/database", "pkg/histogram", "pkg/load", "pkg/process", "pkg/regularfile", "pkg/results", "pkg/wholefile", "pkg/workload"},
-	"pkg/database/databasetest": {"pkg/logrule", "pkg/database", "pkg/install", "pkg/load", "pkg/member", "pkg/metric", "pkg/process", "pkg/results", "pkg/scrape", "pkg/workload"},
+	"pkg/database/databasetest": {"pkg/logrule", "pkg/database", "pkg/install", "pkg/load", "pkg/member", "pkg/metric", "pkg/poller", "pkg/process", "pkg/results", "pkg/scrape", "pkg/workload"},
 	"pkg/database/NAME":         {"pkg/logrule", "pkg/database", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
 	"pkg/database/etcd":         {"pkg/logrule", "pkg/database", "pkg/database/etcd/answer", "pkg/database/etcd/library", "pkg/database/etcd/unary", "pkg/install", "pkg/metric", "pkg/process", "pkg/results", "pkg/workload"},
 	"pkg/database/etcd/answer":  {"pkg/database"},

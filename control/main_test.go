@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/poller"
 )
 
 // The test binary is a member's server when it is started as one.
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
 // registry is what the tests run: the fake, and a fake whose server ends as soon

@@ -23,7 +23,7 @@ type set struct {
 	last  int32 // serial
 }
 
-// common is the set of all connections of the process. Its goroutine never ends.
+// common is the set of all connections of the process. Its goroutine never ends: see [Forever].
 var common = sync.OnceValues(func() (*set, error) { return newSet(runtime.GOMAXPROCS(0)) })
 
 // newSet starts to wait in the way that suits the number of Go's processors.
@@ -33,15 +33,19 @@ func newSet(processors int) (*set, error) {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
 	s := &set{epoll: fd}
-	if processors > 1 {
-		go s.block()
-		return s, nil
-	}
-	if err := unix.SetNonblock(fd, true); err != nil {
+	if err := unix.SetNonblock(fd, true); err != nil { // for Go's own poller
 		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
 	}
-	go s.park(os.NewFile(uintptr(fd), "epoll"))
+	go s.run(processors)
 	return s, nil
+}
+
+// run serves sockets forever.
+func (s *set) run(processors int) {
+	if processors > 1 {
+		s.block()
+	}
+	s.park(os.NewFile(uintptr(s.epoll), "epoll"))
 }
 
 // block serves sockets, and waits for events in a system call. Go's own poller would need another

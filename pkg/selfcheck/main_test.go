@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database/all"
+	"github.com/coreos/dbtester/pkg/poller"
 )
 
 // serveArg makes this test binary the server, mirrorArg the mirror of a database.
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 	if served {
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
 // serverArgv runs this test binary as the server.

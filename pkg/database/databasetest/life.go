@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/poller"
 	"github.com/coreos/dbtester/pkg/process"
 )
 
@@ -125,7 +126,7 @@ func closeCase(t *testing.T, f *fixture) {
 			}
 		})
 	}
-	f.part(t, "leaks", func(t *testing.T) { goleak.VerifyNone(t, before) })
+	f.part(t, "leaks", func(t *testing.T) { goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction(poller.Forever)) })
 }
 
 // loseFollowerCase: the cluster accepts writes without one follower. After its restart,
@@ -292,4 +293,6 @@ func uncleanExits(plans []database.Plan, exits [][]process.Exit) (unclean []stri
 }
 
 // leaksCase: after everything was closed and stopped, no goroutine is left.
-func leaksCase(t *testing.T, f *fixture) { goleak.VerifyNone(t, f.before) }
+func leaksCase(t *testing.T, f *fixture) {
+	goleak.VerifyNone(t, f.before, goleak.IgnoreAnyFunction(poller.Forever))
+}

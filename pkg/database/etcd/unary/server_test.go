@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/coreos/dbtester/pkg/poller"
 )
 
 // within bounds what must happen.
@@ -49,7 +51,7 @@ type scripted struct {
 func listen(t *testing.T, script func(*scripted)) string {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	common := goleak.IgnoreAnyFunction("github.com/coreos/dbtester/pkg/poller.(*set).block")
+	common := goleak.IgnoreAnyFunction(poller.Forever)
 	t.Cleanup(func() { goleak.VerifyNone(t, before, common) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
