@@ -24,7 +24,7 @@ const flushAfter = int64(5e6)
 // length of the load. A collection takes 2 to 9 ms of processor time with a thousand clients.
 const (
 	collectEvery = 2 * time.Second
-	collectFrom  = 2 << 20
+	collectFrom  = 1 << 20
 )
 
 // flusher closes the seconds of a step: it merges the records of shards and failures,
