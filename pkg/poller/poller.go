@@ -7,6 +7,7 @@ package poller
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // Forever is the function whose goroutine serves connections as long as the process runs, for
@@ -57,9 +58,7 @@ type single struct {
 	net     net.Conn
 	reader  Reader
 	reading sync.WaitGroup
-	close   sync.Once
-	mu      sync.Mutex
-	closed  bool
+	closed  atomic.Bool
 }
 
 // read reads until the connection ends.
@@ -72,18 +71,12 @@ func (c *single) read() {
 			}
 		}
 		if err != nil {
-			if !c.isClosed() {
+			if !c.closed.Load() {
 				c.reader.Lost(err)
 			}
 			return
 		}
 	}
-}
-
-func (c *single) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
 }
 
 // TryWrite implements [Conn]. Such a connection can't write without waiting.
@@ -94,10 +87,9 @@ func (c *single) Write(b []byte) (int, error) { return c.net.Write(b) }
 
 // Close implements [Conn].
 func (c *single) Close() (err error) {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.close.Do(func() { err = c.net.Close() })
+	if !c.closed.Swap(true) {
+		err = c.net.Close()
+	}
 	c.reading.Wait()
 	return err
 }

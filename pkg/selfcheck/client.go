@@ -61,19 +61,11 @@ func dial(ctx context.Context, address string, n int) ([]database.Client, error)
 	for range n {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("dial the server: %w", err), context.Cause(ctx), closeAll(clients))
+			return nil, errors.Join(fmt.Errorf("dial the server: %w", err), context.Cause(ctx), database.CloseAll(clients))
 		}
 		clients = append(clients, &client{conn: conn})
 	}
 	return clients, nil
-}
-
-func closeAll(clients []database.Client) error {
-	var errs []error
-	for _, c := range clients {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // null is a client that answers at once, without a server.

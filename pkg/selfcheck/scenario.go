@@ -117,7 +117,7 @@ func (s scenario) load(ctx context.Context, address string) (*recorded, error) {
 		return nil, err
 	}
 	recorded, err := s.apply(ctx, clients)
-	return recorded, errors.Join(err, closeAll(clients))
+	return recorded, errors.Join(err, database.CloseAll(clients))
 }
 
 func (s scenario) apply(ctx context.Context, clients []database.Client) (*recorded, error) {

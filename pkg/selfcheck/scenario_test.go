@@ -97,7 +97,7 @@ func piped(t *testing.T, s scenario) Comparison {
 		clients, ended = append(clients, &client{conn: ours}), append(ended, done)
 	}
 	recorded, err := s.apply(t.Context(), clients)
-	if err := errors.Join(err, closeAll(clients)); err != nil {
+	if err := errors.Join(err, database.CloseAll(clients)); err != nil {
 		t.Fatalf("apply the load: %v", err)
 	}
 	for _, done := range ended {

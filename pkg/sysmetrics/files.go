@@ -29,9 +29,9 @@ func (f *files) read(elem ...string) ([]byte, error) { return f.readPath(f.path(
 
 // readPath is read for a path that need not be below the mount of proc.
 func (f *files) readPath(path string) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := openPath(path)
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		return nil, err
 	}
 	defer unix.Close(fd)
 	if len(f.buf) == 0 {
@@ -57,9 +57,9 @@ func (f *files) readPath(path string) ([]byte, error) {
 // buffer.
 func (f *files) lines(each func(line []byte) error, elem ...string) error {
 	path := f.path(elem...)
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := openPath(path)
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: path, Err: err}
+		return err
 	}
 	defer unix.Close(fd)
 	if len(f.buf) == 0 {
@@ -90,6 +90,14 @@ func (f *files) lines(each func(line []byte) error, elem ...string) error {
 			return fmt.Errorf("read %s: a line must be shorter than %d bytes", path, len(f.buf))
 		}
 	}
+}
+
+// openPath opens a file without package os.
+func openPath(path string) (fd int, err error) {
+	if fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return 0, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
 }
 
 // readOnce reads what there is, 0 bytes at the end.

@@ -72,8 +72,8 @@ func newMachine(f *files, device, iface string) *machine {
 	return m
 }
 
-// check reads every source once, or only opens it if it is long. It returns an error if the device or the interface is
-// unknown. Optional files that this kernel lacks are not read again.
+// check reads every source once, or only opens it if it is long. It returns an error if the
+// device or the interface is unknown. Optional files that this kernel lacks are not read again.
 func (m *machine) check() error {
 	values := metric.System().Values()
 	for i := range m.sources {
@@ -121,10 +121,9 @@ func (m *machine) sample(now time.Time, pid int, values metric.Values) []error {
 
 // openFile reports whether a file can be opened.
 func (m *machine) openFile(file *machineFile, _ metric.Values) error {
-	path := m.files.path(file.name)
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := openPath(m.files.path(file.name))
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: path, Err: err}
+		return err
 	}
 	return unix.Close(fd)
 }

@@ -54,8 +54,8 @@ func (c *conn) open(ctx context.Context, nc net.Conn) error {
 	}
 	c.mu.Lock() // what arrives at once waits for it
 	defer c.mu.Unlock()
-	net, err := poller.Serve(nc, c)
-	c.net, c.out.net = net, net
+	served, err := poller.Serve(nc, c)
+	c.net, c.out.net = served, served
 	return err
 }
 
