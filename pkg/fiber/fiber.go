@@ -9,6 +9,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Fiber is a running function. Its methods but [Fiber.Continue] and [Fiber.Interrupt] must
@@ -139,19 +140,27 @@ type Context interface {
 	context.Context
 	// Fiber returns the fiber, or nil.
 	Fiber() *Fiber
+	// Left returns the time until the call's deadline, as of when the fiber last looked at the clock,
+	// just before it made the call. It is 0 without a deadline.
+	Left() time.Duration
 }
 
 // Key is the key of a context's fiber, a *Fiber: contexts that are derived of a [Context]
 // have it too.
 type Key struct{}
 
-// Of returns the fiber that runs with a context. It is nil if there is none, and if the
-// context is derived of the fiber's own: nothing interrupts the fiber when such a one ends.
-func Of(ctx context.Context) *Fiber {
-	if own, ok := ctx.(Context); ok {
-		return own.Fiber()
+// Of returns the fiber that runs with a context, and the time that is left for the call: see
+// [Context]. The fiber is nil if there is none, and if the context is derived of the fiber's
+// own: nothing interrupts the fiber when such a one ends.
+func Of(ctx context.Context) (f *Fiber, left time.Duration) {
+	own, ok := ctx.(Context)
+	if !ok {
+		return nil, 0
 	}
-	return nil
+	if f = own.Fiber(); f == nil {
+		return nil, 0
+	}
+	return f, own.Left()
 }
 
 // Leave has the fiber that runs with a context, if any, leave a goroutine that it may not

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -84,10 +85,14 @@ func TestLeave(t *testing.T) {
 	group.Wait()
 }
 
-func TestLeaveWithoutFiber(*testing.T) {
+func TestLeaveWithoutFiber(t *testing.T) {
 	Leave(context.Background())
-	Of(context.Background()).Leave()
-	Of(context.Background()).Interrupt()
+	f, left := Of(context.Background())
+	if f != nil || left != 0 {
+		t.Errorf("Of(context.Background()) = %v, %v; want none", f, left)
+	}
+	f.Leave()
+	f.Interrupt()
 }
 
 type own struct {
@@ -96,6 +101,8 @@ type own struct {
 }
 
 func (o own) Fiber() *Fiber { return o.fiber }
+
+func (o own) Left() time.Duration { return time.Second }
 
 func (o own) Value(key any) any {
 	if key == any(Key{}) {
@@ -143,12 +150,12 @@ func TestDerivedContext(t *testing.T) {
 	var group sync.WaitGroup
 	Go(&group, func(f *Fiber) {
 		ctx := own{context.Background(), f}
-		if Of(ctx) != f {
+		if own, _ := Of(ctx); own != f {
 			t.Error("the fiber's own context has another fiber")
 		}
 		derived, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if Of(derived) != nil {
+		if other, _ := Of(derived); other != nil {
 			t.Error("a derived context has a fiber, want none")
 		}
 		f.Continue()

@@ -44,14 +44,29 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// deadline returns the deadline of the request in flight, in nanoseconds.
+func (c *callContext) deadline() (at int64, ok bool) {
+	word := c.worker.flight.word.Load()
+	timeout := c.worker.step.spec.Timeout
+	return sentAt(word) + int64(timeout), word != 0 && timeout > 0
+}
+
 // Deadline returns the deadline of the request in flight.
 func (c *callContext) Deadline() (time.Time, bool) {
-	word := c.worker.flight.word.Load()
-	if word == 0 || c.worker.step.spec.Timeout <= 0 {
+	at, ok := c.deadline()
+	if !ok {
 		return time.Time{}, false
 	}
-	rec := c.worker.step.rec
-	return rec.clock.Instant(sentAt(word) + int64(c.worker.step.spec.Timeout)), true
+	return c.worker.clock.Instant(at), true
+}
+
+// Left returns the time until the deadline, as of when the client last looked at the clock.
+func (c *callContext) Left() time.Duration {
+	at, ok := c.deadline()
+	if !ok {
+		return 0
+	}
+	return time.Duration(max(at-c.worker.ran, 1))
 }
 
 // Err returns DeadlineExceeded if the watcher canceled the call.

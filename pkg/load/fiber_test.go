@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -73,10 +74,14 @@ func (k *fiberCall) Interrupt() {
 }
 
 func (c *fiberClient) Put(ctx context.Context, _, _ []byte) error {
-	k := &fiberCall{fiber: fiber.Of(ctx)}
-	if k.fiber == nil {
+	f, left := fiber.Of(ctx)
+	if f == nil {
 		return errors.New("a client of a closed loop has no fiber")
 	}
+	if deadline, bounded := ctx.Deadline(); bounded != (left > 0) || bounded && left < time.Until(deadline) {
+		return fmt.Errorf("the deadline is in %v, before the %v that are left", time.Until(deadline), left)
+	}
+	k := &fiberCall{fiber: f}
 	c.requests <- k
 	k.fiber.WaitsFor(ctx, k)
 	defer k.fiber.Waited()

@@ -60,7 +60,8 @@ type call struct {
 	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does
 	conn     *conn         // of a call of a fiber
 	path     string
-	deadline time.Time // zero for none
+	left     time.Duration // until the deadline, if the request is sent at once; else 0
+	deadline time.Time     // if left is 0; zero for none
 	id       uint32
 	open     bool // its HEADERS were appended
 
@@ -82,7 +83,7 @@ type call struct {
 const keepReply, keepRequest = 4 << 10, 64 << 10
 
 // reset prepares a call for reuse.
-func (c *call) reset(path string, deadline time.Time) {
+func (c *call) reset(path string) {
 	body, rest := c.reply.body[:0], c.rest[:0]
 	if cap(body) > keepReply {
 		body = nil
@@ -90,7 +91,15 @@ func (c *call) reset(path string, deadline time.Time) {
 	if cap(rest) > keepRequest {
 		rest = nil
 	}
-	*c = call{ended: c.ended, path: path, deadline: deadline, rest: rest, reply: reply{body: body, size: -1}}
+	*c = call{ended: c.ended, path: path, rest: rest, reply: reply{body: body, size: -1}}
+}
+
+// delay notes that a request is sent later: the time that is left for it then needs a look at the
+// clock.
+func (c *call) delay() {
+	if c.left > 0 {
+		c.deadline, c.left = time.Now().Add(c.left), 0
+	}
 }
 
 // timing are the time-outs and pauses of a client.

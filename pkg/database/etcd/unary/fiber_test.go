@@ -21,14 +21,17 @@ type fiberContext struct {
 	context.Context
 	cancel context.CancelFunc
 	fiber  *fiber.Fiber
+	left   time.Duration
 }
 
 func newFiberContext(f *fiber.Fiber) *fiberContext {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &fiberContext{ctx, cancel, f}
+	return &fiberContext{Context: ctx, cancel: cancel, fiber: f}
 }
 
 func (c *fiberContext) Fiber() *fiber.Fiber { return c.fiber }
+
+func (c *fiberContext) Left() time.Duration { return c.left }
 
 func (c *fiberContext) Value(key any) any {
 	if key == any(fiber.Key{}) {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -55,7 +54,7 @@ func FuzzServer(f *testing.F) {
 		calls := make([]*call, 4)
 		for i := range calls {
 			calls[i] = &call{ended: make(chan struct{}, 1)}
-			calls[i].reset("/s/m", time.Time{})
+			calls[i].reset("/s/m")
 			if !c.start(calls[i], &Message{One: make([]byte, i*40_000)}) {
 				t.Fatalf("a new connection refuses call %d", i)
 			}

@@ -24,7 +24,9 @@ type requestHeads struct {
 	out     bytes.Buffer
 	known   []knownHead // valid until the table changes
 	indexed map[hpack.HeaderField]bool
-	room    uint32 // in the table, for more fields
+	room    uint32        // in the table, for more fields
+	left    time.Duration // of timeout
+	timeout []byte        // the last field grpc-timeout
 }
 
 // knownHead is the header block of a path.
@@ -220,9 +222,17 @@ func (h replyHead) notGRPC() error {
 }
 
 // appendTimeout appends the header field grpc-timeout: the time left until the
-// call's deadline. It does not enter the dynamic table, as no two requests have the
-// same value.
-func appendTimeout(b []byte, left time.Duration) []byte {
+// call's deadline. Many requests in a row have the same.
+func (h *requestHeads) appendTimeout(b []byte, left time.Duration) []byte {
+	if left != h.left || h.timeout == nil {
+		h.left, h.timeout = left, encodeTimeout(h.timeout[:0], left)
+	}
+	return append(b, h.timeout...)
+}
+
+// encodeTimeout appends the field. It does not enter the dynamic table, as others may have as many
+// values as there are requests.
+func encodeTimeout(b []byte, left time.Duration) []byte {
 	const literalNewName, name = 0x00, "grpc-timeout"
 	b = append(append(b, literalNewName, byte(len(name))), name...)
 	at := len(b)

@@ -47,6 +47,7 @@ func (s *streams) add(k *call, m *Message) {
 		k.end = s.out.end()
 		return
 	}
+	k.delay()
 	k.rest = m.appendTo(k.rest[:0], size)
 	s.waiting = append(s.waiting, k)
 	s.pump()
@@ -58,8 +59,11 @@ func (s *streams) open(k *call) {
 	at := len(b)
 	b = appendHead(b, 0, frameHeaders, flagEndHeaders, k.id)
 	b = s.heads.appendTo(b, k.path)
-	if !k.deadline.IsZero() {
-		b = appendTimeout(b, time.Until(k.deadline))
+	switch {
+	case k.left > 0:
+		b = s.heads.appendTimeout(b, k.left)
+	case !k.deadline.IsZero():
+		b = s.heads.appendTimeout(b, time.Until(k.deadline))
 	}
 	length := len(b) - at - frameHead
 	b[at+1], b[at+2] = byte(length>>8), byte(length)

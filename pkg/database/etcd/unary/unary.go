@@ -69,16 +69,18 @@ func start(config Config, timing timing) *Client {
 func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := calls.Get().(*call)
 	defer k.keep()
-	deadline, _ := ctx.Deadline()
-	k.reset(path, deadline)
-	k.fiber = fiber.Of(ctx)
-	if k.fiber == nil {
+	k.reset(path)
+	if k.fiber, k.left = fiber.Of(ctx); k.fiber == nil {
 		fiber.Leave(ctx) // what follows waits for the goroutine that may run here
+		k.deadline, _ = ctx.Deadline()
 	}
 	for {
-		conn, err := c.pick(ctx)
-		if err != nil {
-			return true, err
+		conn := c.ready()
+		if conn == nil {
+			k.delay()
+			if conn, err = c.await(ctx); err != nil {
+				return true, err
+			}
 		}
 		if !conn.start(k, m) {
 			continue
@@ -104,13 +106,10 @@ func (k *call) keep() {
 	calls.Put(k)
 }
 
-// pick waits for a connection. Calls use connections in turn.
-func (c *Client) pick(ctx context.Context) (*conn, error) {
+// await waits for a connection.
+func (c *Client) await(ctx context.Context) (*conn, error) {
+	fiber.Leave(ctx) // of the goroutine that may have to connect
 	for {
-		if conn := c.ready(); conn != nil {
-			return conn, nil
-		}
-		fiber.Leave(ctx) // of the goroutine that may have to connect
 		c.mu.Lock()
 		news, err := c.news, c.failure()
 		c.mu.Unlock()
@@ -128,7 +127,7 @@ func (c *Client) pick(ctx context.Context) (*conn, error) {
 	}
 }
 
-// ready returns the next connection, nil if there is none.
+// ready returns the next connection, nil if there is none. Calls use connections in turn.
 func (c *Client) ready() *conn {
 	n := uint32(len(c.peers))
 	if n == 1 {

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/fiber"
 )
 
 // However a server cuts its frames, the reply is the same.
@@ -665,6 +667,45 @@ func TestTimeoutHeader(t *testing.T) {
 	time.Sleep(waited + 50*time.Millisecond)
 	close(hold)
 	wg.Wait()
+}
+
+// Calls of fibers carry the time that their context knows, and less if they were sent later.
+func TestTimeoutHeaderOfFibers(t *testing.T) {
+	const late, left = 200 * time.Millisecond, 30 * time.Second
+	hold := make(chan struct{})
+	c := dial(t, listen(t, func(s *scripted) {
+		time.Sleep(late)
+		s.greet(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
+		for id := s.request(); id != 0; id = s.request() {
+			if s.paths[id] == "/hold" {
+				<-hold
+			}
+			s.reply(id, s.timeouts[id])
+		}
+	}))
+	var group sync.WaitGroup
+	check := func(path string, left, least, most time.Duration) {
+		fiber.Go(&group, func(f *fiber.Fiber) {
+			ctx := newFiberContext(f)
+			ctx.left = left
+			reply, err := askInFiber(ctx, c, path, Message{})
+			if got := grpcDuration(t, reply); err != nil || got < least || got > most {
+				t.Errorf("%s with %v left: grpc-timeout is %q, want %v to %v; error %v", path, left, reply, least, most, err)
+			}
+		})
+	}
+	const little = 5 * time.Second
+	check("/before/there/was/a/connection", left, left-late-little, left-late)
+	soon(t, &group)
+	for _, left := range []time.Duration{left, left, left / 3, left} {
+		check("/at/once", left, left, left)
+		soon(t, &group)
+	}
+	check("/hold", left, left, left)
+	check("/while/another/holds/the/connection", left, left-late-little, left-late)
+	time.Sleep(late)
+	hold <- struct{}{}
+	soon(t, &group)
 }
 
 // grpcDuration reads a duration as gRPC writes it.
