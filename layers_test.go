@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"pkg/database/etcd/unary":   {"pkg/buffer", "pkg/fiber", "pkg/poller"},
 	"pkg/poller":                {"pkg/socket"},
 	"pkg/buffer":                {},
-	"pkg/fiber":                 {},
+	"pkg/fiber":                 {"pkg/buffer"},
 	"pkg/garbage":               {},
 	"pkg/pattern":               {},
 	"pkg/database/exchange":     {"pkg/buffer", "pkg/socket"},

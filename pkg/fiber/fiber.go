@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/buffer"
 )
 
 // Fiber is a running function. Its methods but [Fiber.Continue] and [Fiber.Interrupt] must
@@ -22,6 +24,7 @@ type Fiber struct {
 	// borrowed: another's goroutine may run the function, which must not block.
 	borrowed bool
 	leaves   bool // the function stopped for a goroutine of its own, and not to wait
+	memory   *buffer.Buffer
 
 	mu    sync.Mutex
 	waits Interruptible
@@ -69,6 +72,8 @@ func (f *Fiber) drive() {
 // Wait stops the function until it is continued. Each Wait needs one [Fiber.Continue], which
 // may come first.
 func (f *Fiber) Wait() {
+	f.memory.GiveBack()
+	f.memory = nil
 	f.borrowed = true
 	f.yield(struct{}{})
 }
@@ -104,6 +109,17 @@ type Interruptible interface {
 	// Interrupt is called after the context of the wait has ended. It returns at once, and has
 	// the fiber continued by another goroutine unless it is continued anyway.
 	Interrupt()
+}
+
+// Borrow returns memory of length 0 with room for n bytes, the function's only until it waits: a
+// thousand that wait would else hold as much each, which is in no cache when they go on. What
+// was borrowed before may be the same.
+func (f *Fiber) Borrow(n int) []byte {
+	if f.memory == nil || cap(f.memory.Bytes) < n {
+		f.memory.GiveBack()
+		f.memory = buffer.Borrow(n)
+	}
+	return f.memory.Bytes
 }
 
 // WaitsFor sets what [Fiber.Interrupt] interrupts after ctx has ended, until [Fiber.Waited].

@@ -53,6 +53,50 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// Fibers that run one after another borrow the same memory, and one that runs beside others has
+// its own until it waits.
+func TestBorrow(t *testing.T) {
+	const fibers, size = 100, 300
+	servers := []*server{newServer(t), newServer(t)}
+	var group sync.WaitGroup
+	for n := range fibers {
+		Go(&group, func(f *Fiber) {
+			for i := range 100 {
+				b := f.Borrow(size)
+				if len(b) != 0 || cap(b) < size {
+					t.Errorf("Borrow(%d) has length %d and room for %d, want 0 and enough", size, len(b), cap(b))
+					return
+				}
+				b = b[:size]
+				for j := range b {
+					b[j] = byte(n)
+				}
+				if again := f.Borrow(size)[:size]; &again[0] != &b[0] {
+					t.Error("before a wait, the second Borrow has other memory")
+				}
+				if more := f.Borrow(3 * size)[:3*size]; cap(more) < 3*size {
+					t.Errorf("Borrow(%d) has room for %d", 3*size, cap(more))
+				}
+				b = f.Borrow(size)[:size]
+				for j := range b {
+					b[j] = byte(n)
+				}
+				if i%10 == 0 {
+					f.Leave()
+				}
+				for j := range b {
+					if b[j] != byte(n) {
+						t.Errorf("another wrote %d before fiber %d waited", b[j], n)
+						return
+					}
+				}
+				servers[(n+i)%len(servers)].ask(f)
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestContinueComesFirst(t *testing.T) {
 	var group sync.WaitGroup
 	passed := false

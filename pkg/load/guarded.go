@@ -122,8 +122,8 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 // transaction with such a key reads again.
 func (g *guarded) refresh(w *worker) {
 	for _, number := range g.stale {
-		w.key = generator.AppendKey(w.key[:0], &g.step.spec.Load, number)
-		_, _ = g.read(w.client, w.key, number)
+		w.kept.key = generator.AppendKey(w.kept.key[:0], &g.step.spec.Load, number)
+		_, _ = g.read(w.client, w.kept.key, number)
 	}
 	g.stale = g.stale[:0]
 }

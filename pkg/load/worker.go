@@ -41,6 +41,7 @@ type worker struct {
 	ramp    int64       // after the step's start, when this client begins
 	key     []byte
 	value   []byte
+	kept    keyValue
 	payload int64 // bytes of all keys and values that the request writes
 	first   int64 // when this client first sent a request; 0 before
 	got     reply // of the last call
@@ -65,8 +66,6 @@ type reply struct {
 func newWorker(s *step, n int, conn *connection) *worker {
 	w := &worker{
 		step: s, conn: conn, shard: s.rec.shards.of(n), clock: s.rec.clock, stops: s.rec.stops,
-		key:   make([]byte, 0, max(s.spec.KeySize, 20)),
-		value: make([]byte, 0, max(s.spec.ValueSize, s.spec.ValueSizeMax)),
 	}
 	if s.Ramp > 0 {
 		w.ramp = int64(s.Ramp) * s.spec.Part.Number(int64(n)) / int64(s.Clients)
@@ -262,19 +261,6 @@ func (w *worker) heed(d *done, req generator.Request) {
 	}
 }
 
-// prepare computes a request and fills w.key and w.payload, and w.value if the operation
-// sends one.
-func (w *worker) prepare(number int64) generator.Request {
-	work := w.step.work
-	req := work.Request(number)
-	w.key = generator.AppendKey(w.key[:0], &w.step.spec.Load, req.Key)
-	w.value, w.payload = work.AppendValue(w.value[:0], req), 0
-	if work.Sends(req) {
-		w.payload = int64(len(w.key) + len(w.value))
-	}
-	return req
-}
-
 // call applies the operation. It leaves the reply in w.got, to be checked after the
 // clock was read.
 func (w *worker) call(ctx context.Context, req generator.Request) error {
@@ -339,7 +325,7 @@ func (w *worker) check(req generator.Request) (err error) {
 	case workload.OpRange:
 		err = work.CheckRange(req, w.got.keys, w.got.bytes)
 	case workload.OpRead, workload.OpReadOneshot:
-		w.value, err = work.Check(w.value, w.got.value, req)
+		w.kept.value, err = work.Check(w.kept.value, w.got.value, req)
 	}
 	return err
 }

@@ -38,7 +38,42 @@ func within(t database.Target, on operations) database.Client {
 	if t.Prefix == "" {
 		return on
 	}
-	return &below{database.NewBelow(t, on), on, t.KeyPrefix()}
+	b := &below{database.NewBelow(t, on), on, t.KeyPrefix()}
+	if client, ok := on.(joiner); ok {
+		return &joined{b, client}
+	}
+	return b
+}
+
+// joiner is a client that takes a key in two parts, where others need both in one piece.
+type joiner interface {
+	put(ctx context.Context, before string, key, value []byte) error
+	get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error)
+}
+
+// joined is below of a joiner, whose usual operations need no copy of the key.
+type joined struct {
+	*below
+	on joiner
+}
+
+// Put creates or overwrites key.
+func (j *joined) Put(ctx context.Context, key, value []byte) error {
+	return j.on.put(ctx, j.before(key), key, value)
+}
+
+// Get returns the value of key.
+func (j *joined) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return j.on.get(ctx, j.before(key), key, mode)
+}
+
+// before is the prefix of a key's stored name. The empty key stays empty, so that the database
+// refuses it.
+func (j *joined) before(key []byte) string {
+	if len(key) == 0 {
+		return ""
+	}
+	return j.prefix
 }
 
 // Range reads up to limit keys with their values, and none behind the prefix.

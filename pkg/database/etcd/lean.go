@@ -78,15 +78,23 @@ func leanConfig(t database.Target) (unary.Config, error) {
 }
 
 // Put creates or overwrites key.
-func (c *lean) Put(ctx context.Context, key, value []byte) error {
-	return c.call(ctx, pathPut, &unary.Message{One: key, Two: value}, wellFormed)
+func (c *lean) Put(ctx context.Context, key, value []byte) error { return c.put(ctx, "", key, value) }
+
+// put creates or overwrites the key that begins with before.
+func (c *lean) put(ctx context.Context, before string, key, value []byte) error {
+	return c.call(ctx, pathPut, &unary.Message{Before: before, One: key, Two: value}, wellFormed)
 }
 
 // Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return c.get(ctx, "", key, mode)
+}
+
+// get returns the value of the key that begins with before.
+func (c *lean) get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	var value []byte
 	found := false
-	err := c.call(ctx, pathRange, &unary.Message{One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
+	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
 		return true, values(reply, func(v []byte) { value, found = v, true })
 	})
 	switch {

@@ -12,7 +12,9 @@ import (
 // two fields is encoded without a copy of its own. A nil or empty piece is not
 // there.
 type Message struct {
-	// One and Two are the fields with the numbers 1 and 2, of type bytes.
+	// One and Two are the fields with the numbers 1 and 2, of type bytes. Before is what One begins
+	// with.
+	Before   string
 	One, Two []byte
 	// Rest is the encoding of all other fields.
 	Rest []byte
@@ -27,8 +29,8 @@ const prefix = 5
 // size is the length of the encoded message.
 func (m *Message) size() int {
 	n := len(m.Rest)
-	if len(m.One) > 0 {
-		n += 1 + protowire.SizeBytes(len(m.One))
+	if one := len(m.Before) + len(m.One); one > 0 {
+		n += 1 + protowire.SizeBytes(one)
 	}
 	if len(m.Two) > 0 {
 		n += 1 + protowire.SizeBytes(len(m.Two))
@@ -40,8 +42,9 @@ func (m *Message) size() int {
 func (m *Message) appendTo(b []byte, size int) []byte {
 	b = append(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(size))
-	if len(m.One) > 0 {
-		b = protowire.AppendBytes(append(b, 1<<3|byte(protowire.BytesType)), m.One)
+	if one := len(m.Before) + len(m.One); one > 0 {
+		b = protowire.AppendVarint(append(b, 1<<3|byte(protowire.BytesType)), uint64(one))
+		b = append(append(b, m.Before...), m.One...)
 	}
 	if len(m.Two) > 0 {
 		b = protowire.AppendBytes(append(b, 2<<3|byte(protowire.BytesType)), m.Two)
