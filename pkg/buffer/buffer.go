@@ -1,6 +1,6 @@
-// Package buffer lends memory to connections. One that has nothing to send and nothing half
-// read holds none: so many idle ones take little memory, and busy ones find theirs in the
-// processor's caches.
+// Package buffer lends memory to connections and fibers. A connection that has nothing to send and
+// nothing half read holds none, nor does a fiber that waits: so many idle ones take little memory,
+// and busy ones find theirs in the processor's caches.
 package buffer
 
 import (

@@ -190,11 +190,19 @@ func printTable(out io.Writer, request string, rows []row) {
 	for _, r := range rows {
 		cpu, cpuLo, cpuHi := ratio(r.runs, rows[0].runs, cpuOf)
 		anon, anonLo, anonHi := ratio(r.runs, rows[0].runs, anonOf)
-		fmt.Fprintf(w, "| %s\t| %.1f us\t| %.2f (%.2f-%.2f)\t| %.1f MB\t| %.2f (%.2f-%.2f)\t| %.0f MB\t| %.0f\t|\n", r.name,
-			median(r.runs, cpuOf), cpu, cpuLo, cpuHi,
-			median(r.runs, anonOf), anon, anonLo, anonHi, median(r.runs, peakOf), median(r.runs, paceOf))
+		fmt.Fprintf(w, "| %s\t| %.1f us\t| %s (%s-%s)\t| %.1f MB\t| %s (%s-%s)\t| %.0f MB\t| %.0f\t|\n", r.name,
+			median(r.runs, cpuOf), times(cpu), times(cpuLo), times(cpuHi),
+			median(r.runs, anonOf), times(anon), times(anonLo), times(anonHi), median(r.runs, peakOf), median(r.runs, paceOf))
 	}
 	w.Flush()
+}
+
+// times prints a ratio with at least three digits.
+func times(ratio float64) string {
+	if ratio < 1 {
+		return fmt.Sprintf("%.3f", ratio)
+	}
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 // explain says what a table's columns are.
