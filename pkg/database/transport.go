@@ -40,8 +40,8 @@ func Resent(c Client) int64 {
 }
 
 // Continuer is optional on a [Client] whose calls wait as fibers, if their context is a
-// [github.com/coreos/dbtester/pkg/fiber.Context]. Such a call needs key and value no more when it
-// waits.
+// [github.com/coreos/dbtester/pkg/fiber.Context]. Such a call no longer needs key and
+// value once it waits.
 type Continuer interface {
 	// Continues reports whether they do.
 	Continues() bool

@@ -111,9 +111,12 @@ type Interruptible interface {
 	Interrupt()
 }
 
-// Borrow returns memory of length 0 with room for n bytes, the function's only until it waits: a
-// thousand that wait would else hold as much each, which is in no cache when they go on. What
-// was borrowed before may be the same.
+// MostBorrowed bounds, in bytes, what [Fiber.Borrow] lends again.
+const MostBorrowed = buffer.Largest
+
+// Borrow returns memory of length 0 with room for n bytes. It is the function's until it waits or
+// borrows again: otherwise a thousand waiting functions would each hold as much, and find it in no
+// cache when they go on. More than [MostBorrowed] is allocated each time.
 func (f *Fiber) Borrow(n int) []byte {
 	if f.memory == nil || cap(f.memory.Bytes) < n {
 		f.memory.GiveBack()
@@ -157,7 +160,7 @@ type Context interface {
 	// Fiber returns the fiber, or nil.
 	Fiber() *Fiber
 	// Left returns the time until the call's deadline, as of when the fiber last looked at the clock,
-	// just before it made the call. It is 0 without a deadline.
+	// just before it made the call. It is 0 without a deadline. Only the fiber may call it.
 	Left() time.Duration
 }
 

@@ -60,7 +60,8 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.worker.clock.Instant(at), true
 }
 
-// Left returns the time until the deadline, as of when the client last looked at the clock.
+// Left returns the time until the deadline, as of when the client last looked at the clock. Only
+// the client may call it.
 func (c *callContext) Left() time.Duration {
 	at, ok := c.deadline()
 	if !ok {

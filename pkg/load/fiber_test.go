@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +24,7 @@ import (
 type fiberClient struct {
 	answer   func(number int64) (err error, silent bool)
 	requests chan *fiberCall
+	asks     chan chan struct{} // of calls that are no fiber's
 	closed   chan struct{}
 	served   atomic.Int64
 	runs     sync.WaitGroup
@@ -36,7 +39,7 @@ type fiberCall struct {
 }
 
 func newFiberClient(answer func(number int64) (err error, silent bool)) *fiberClient {
-	c := &fiberClient{answer: answer, requests: make(chan *fiberCall, 1000), closed: make(chan struct{})}
+	c := &fiberClient{answer: answer, requests: make(chan *fiberCall, 1000), asks: make(chan chan struct{}), closed: make(chan struct{})}
 	c.runs.Go(c.serve)
 	return c
 }
@@ -50,6 +53,8 @@ func (c *fiberClient) serve() {
 			if err, silent := c.answer(c.served.Add(1)); !silent && k.end(err) {
 				k.fiber.Continue()
 			}
+		case answered := <-c.asks:
+			close(answered)
 		case <-c.closed:
 			return
 		}
@@ -212,5 +217,66 @@ func TestFibersShareMemory(t *testing.T) {
 	}
 	if len(shared.m) != 6_500 {
 		t.Errorf("the store has %d keys, want the 500 that were there and 6,000", len(shared.m))
+	}
+}
+
+// fiberVersioned waits for an answer with every request that it has applied.
+type fiberVersioned struct {
+	*fiberClient
+	on *versioned
+}
+
+func (v fiberVersioned) Txn(ctx context.Context, puts []database.GuardedPut) error {
+	if err := v.fiberClient.Put(ctx, nil, nil); err != nil {
+		return err
+	}
+	return v.on.Txn(ctx, puts)
+}
+
+func (v fiberVersioned) Version(ctx context.Context, key []byte) (int64, error) {
+	fiber.Leave(ctx)
+	answered := make(chan struct{})
+	select {
+	case v.asks <- answered:
+		<-answered
+		return v.on.Version(ctx, key)
+	case <-ctx.Done():
+		return 0, database.NotApplied(database.ClassTimeout, ctx.Err())
+	}
+}
+
+// A version that is read before a transaction does not wait for the goroutine on which it waits.
+func TestFibersReadVersions(t *testing.T) {
+	const lose = 20
+	on := newVersioned()
+	on.lose = lose
+	spec := guardedSpec(workload.OpTxn)
+	spec.Keys = 200
+	if err := Preload(t.Context(), spec, 10, []database.Client{on}, nil); err != nil {
+		t.Fatalf("preload the keys: %v", err)
+	}
+	c := fiberVersioned{newFiberClient(func(int64) (error, bool) { return nil, false }), on}
+	sink, rec := runFibers(t, spec, Step{Step: workload.Step{Clients: 20, Requests: 5000}}, []database.Client{c})
+	if got, want := rec.Totals().Unknown, int64(on.txns/lose); got != want {
+		t.Errorf("%d transactions have an unknown outcome, want %d", got, want)
+	}
+	for _, e := range sink.errors {
+		if e.Class != string(database.ClassConflict) && !strings.HasSuffix(e.FirstText, "no answer") {
+			t.Errorf("%d x %s: %s", e.Count, e.Class, e.FirstText)
+		}
+	}
+}
+
+// Fibers with values that are too large to share keep memory for them.
+func TestFibersKeepLargeValues(t *testing.T) {
+	c := newFiberClient(func(int64) (error, bool) { return nil, false })
+	spec := writes()
+	spec.ValueSize = fiber.MostBorrowed
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	runFibers(t, spec, Step{Step: workload.Step{Clients: 4, Requests: 1000}}, []database.Client{c})
+	runtime.ReadMemStats(&after)
+	if got, most := (after.TotalAlloc-before.TotalAlloc)/1000, uint64(fiber.MostBorrowed/4); got > most {
+		t.Errorf("%d bytes are allocated for each request, want at most %d", got, most)
 	}
 }

@@ -72,6 +72,7 @@ func (g *guarded) look(w *worker, op workload.Op) (took int64) {
 			continue
 		}
 		from := w.now()
+		w.fiber.Leave() // the goroutine that may have to read the answer
 		p.Version, g.err = g.read(w.client, p.Key, g.keys[n])
 		took += w.now() - from
 		if g.err != nil {

@@ -5,15 +5,17 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keyValue is memory of a key and a value that are needed after a wait, nil until there is one.
+// keyValue is memory that a client keeps for keys and values, and to check values in. It is nil
+// until it is needed.
 type keyValue struct{ key, value []byte }
 
 // prepare computes a request and fills w.key and w.payload, and w.value if the operation
-// sends one.
+// sends one. Key and value of a fiber's plain write are not the client's any more once it has
+// waited.
 func (w *worker) prepare(number int64) generator.Request {
 	work := w.step.work
 	req := work.Request(number)
-	if op := work.Operation(req); w.fiber != nil && (op == workload.OpWrite || op == workload.OpUpdate) {
+	if op := work.Operation(req); w.brief && (op == workload.OpWrite || op == workload.OpUpdate) {
 		w.prepareBriefly(req)
 	} else {
 		w.prepareToKeep(req)

@@ -39,7 +39,7 @@ type worker struct {
 	ctx     atomic.Pointer[callContext]
 	timer   *time.Timer // nil until the client first waits for a time
 	ramp    int64       // after the step's start, when this client begins
-	key     []byte
+	key     []byte      // of the request; see prepare
 	value   []byte
 	kept    keyValue
 	payload int64 // bytes of all keys and values that the request writes
@@ -47,12 +47,13 @@ type worker struct {
 	got     reply // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
-	ran     int64        // when this client last read the clock, as the stops need it
+	ran     int64        // when this client last read the clock, as the stops and a call's deadline need it
 	trip    int64        // when the round trip in flight began
 	stopped int64        // by how much stops delayed the call in flight
 	whole   []byte       // buffer for the value that a swap should have read
 	guarded *guarded     // nil in a load without transactions
 	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
+	brief   bool         // plain writes need key and value only until they wait
 }
 
 // reply is a call's result until it is checked.
@@ -79,6 +80,7 @@ func newWorker(s *step, n int, conn *connection) *worker {
 // until one fails: whatever may wait leaves them first.
 func (w *worker) run(f *fiber.Fiber) {
 	w.fiber = f
+	w.brief = f != nil && keyRoom(&w.step.spec.Load)+valueRoom(&w.step.spec.Load) <= fiber.MostBorrowed
 	defer func() { w.ctx.Load().end() }()
 	defer w.detach()
 	if begin := w.step.start + w.ramp; w.step.Rate == 0 {

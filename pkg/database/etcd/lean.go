@@ -80,7 +80,7 @@ func leanConfig(t database.Target) (unary.Config, error) {
 // Put creates or overwrites key.
 func (c *lean) Put(ctx context.Context, key, value []byte) error { return c.put(ctx, "", key, value) }
 
-// put creates or overwrites the key that begins with before.
+// put creates or overwrites the key that before and key make together.
 func (c *lean) put(ctx context.Context, before string, key, value []byte) error {
 	return c.call(ctx, pathPut, &unary.Message{Before: before, One: key, Two: value}, wellFormed)
 }
@@ -90,7 +90,7 @@ func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	return c.get(ctx, "", key, mode)
 }
 
-// get returns the value of the key that begins with before.
+// get returns the value of the key that before and key make together.
 func (c *lean) get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	var value []byte
 	found := false

@@ -75,6 +75,7 @@ type call struct {
 
 	over      bool
 	withdrawn bool // by its caller, or because that was interrupted
+	canceled  bool // by the server
 	err       error
 	unsent    bool // the server surely did not process the request
 }

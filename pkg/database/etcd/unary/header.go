@@ -16,8 +16,8 @@ import (
 // Field is one field of metadata. Its name must be in lower case.
 type Field struct{ Name, Value string }
 
-// requestHeads encodes the headers of requests. All fields enter HPACK's dynamic
-// table, so that requests after the first of a path take a few bytes.
+// requestHeads encodes the headers of requests. All fields but grpc-timeout enter HPACK's
+// dynamic table, so that requests after the first of a path take a few bytes.
 type requestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
@@ -230,8 +230,8 @@ func (h *requestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	return append(b, h.timeout...)
 }
 
-// encodeTimeout appends the field. It does not enter the dynamic table, as others may have as many
-// values as there are requests.
+// encodeTimeout appends the field. It does not enter the dynamic table, as goroutines' calls have
+// another value each time.
 func encodeTimeout(b []byte, left time.Duration) []byte {
 	const literalNewName, name = 0x00, "grpc-timeout"
 	b = append(append(b, literalNewName, byte(len(name))), name...)

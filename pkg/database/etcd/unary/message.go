@@ -12,8 +12,7 @@ import (
 // two fields is encoded without a copy of its own. A nil or empty piece is not
 // there.
 type Message struct {
-	// One and Two are the fields with the numbers 1 and 2, of type bytes. Before is what One begins
-	// with.
+	// The fields with the numbers 1 and 2, of type bytes. Field 1 is Before followed by One.
 	Before   string
 	One, Two []byte
 	// Rest is the encoding of all other fields.

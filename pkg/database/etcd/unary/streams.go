@@ -194,10 +194,7 @@ func (s *streams) reset(f frame) error {
 	case codeRefused:
 		kind = codes.Unavailable
 	case codeCancel:
-		kind = codes.Canceled
-		if !k.deadline.IsZero() && !time.Now().Before(k.deadline) {
-			kind = codes.DeadlineExceeded // the server ends a stream whose grpc-timeout has passed
-		}
+		kind, k.canceled = codes.Canceled, true
 	case codeCalm:
 		kind = codes.ResourceExhausted
 	case codeNotSecure:

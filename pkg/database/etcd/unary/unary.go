@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -86,7 +87,7 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 			continue
 		}
 		if unsent, err := conn.wait(ctx, k); err != nil {
-			return unsent, err
+			return unsent, k.explain(ctx, err)
 		}
 		keep, err := read(k.reply.body[prefix:])
 		if keep {
@@ -94,6 +95,17 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 		}
 		return false, err
 	}
+}
+
+// explain returns the error of a call that failed. A server cancels a stream whose grpc-timeout
+// has passed.
+func (k *call) explain(ctx context.Context, err error) error {
+	if k.canceled {
+		if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+			return status.Error(codes.DeadlineExceeded, status.Convert(err).Message())
+		}
+	}
+	return err
 }
 
 // calls are those that have ended, for the next ones. All clients share them: a load may have

@@ -672,9 +672,9 @@ func TestTimeoutHeader(t *testing.T) {
 // Calls of fibers carry the time that their context knows, and less if they were sent later.
 func TestTimeoutHeaderOfFibers(t *testing.T) {
 	const late, left = 200 * time.Millisecond, 30 * time.Second
-	hold := make(chan struct{})
+	hold, begin := make(chan struct{}), make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
-		time.Sleep(late)
+		<-begin
 		s.greet(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
 		for id := s.request(); id != 0; id = s.request() {
 			if s.paths[id] == "/hold" {
@@ -696,6 +696,8 @@ func TestTimeoutHeaderOfFibers(t *testing.T) {
 	}
 	const little = 5 * time.Second
 	check("/before/there/was/a/connection", left, left-late-little, left-late)
+	time.Sleep(late)
+	close(begin)
 	soon(t, &group)
 	for _, left := range []time.Duration{left, left, left / 3, left} {
 		check("/at/once", left, left, left)
@@ -745,11 +747,23 @@ func TestServerCancelsLateCall(t *testing.T) {
 			_ = s.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
 	}))
-	deadline := lateContext{t.Context(), time.Now().Add(50 * time.Millisecond)}
-	_, err := c.Call(deadline, "/s/m", &Message{}, func([]byte) (bool, error) { return false, nil })
-	if status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("the call ended with %v, want %v", err, codes.DeadlineExceeded)
+	for range 2 { // the connection is open when the second call is made
+		deadline := lateContext{t.Context(), time.Now().Add(50 * time.Millisecond)}
+		_, err := c.Call(deadline, "/s/m", &Message{}, func([]byte) (bool, error) { return false, nil })
+		if status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("the call ended with %v, want %v", err, codes.DeadlineExceeded)
+		}
 	}
+	var group sync.WaitGroup
+	fiber.Go(&group, func(f *fiber.Fiber) {
+		ctx := newFiberContext(f)
+		ctx.left = 50 * time.Millisecond
+		ctx.Context = lateContext{ctx.Context, time.Now().Add(ctx.left)}
+		if _, err := askInFiber(ctx, c, "/s/m", Message{}); status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("the call of a fiber ended with %v, want %v", err, codes.DeadlineExceeded)
+		}
+	})
+	soon(t, &group)
 }
 
 // lateContext has a deadline and does not end with it.
