@@ -39,7 +39,7 @@ func (l *loader) preload(ctx context.Context) error {
 	start, perRequest, last := time.Now(), 1, most.Clients
 	bulker, bulk := l.run.driver.(database.Bulker)
 	if bulk = bulk && n >= manyKeys && l.guard == nil; bulk {
-		perRequest = bulker.BulkSize(spec.KeySize, max(spec.ValueSize, spec.ValueSizeMax))
+		perRequest = bulker.BulkSize(spec.KeySize, spec.LargestValue())
 		connections = min(connections, dialers)
 		last = connections * perRequest
 	}

@@ -78,7 +78,7 @@ func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 func maxBytes(db *config.Database) int {
 	const perKey = 128
 	l := &db.Load
-	one := db.PrefixSize() + l.KeySize + max(l.ValueSize, l.ValueSizeMax)
+	one := db.PrefixSize() + l.KeySize + l.LargestValue()
 	return one + max(l.TxnKeys-1, 0)*(one+perKey)
 }
 

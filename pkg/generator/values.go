@@ -145,7 +145,7 @@ func (g *Generator) verifyRange(key int64, keys int, size int64) error {
 	if g.firstKey > 0 {
 		return nil // an earlier load's keys may lie between, with values of other sizes
 	}
-	low, high := int64(g.load.ValueSize), int64(max(g.load.ValueSize, g.load.ValueSizeMax))
+	low, high := int64(g.load.ValueSize), int64(g.load.LargestValue())
 	if size < int64(keys)*low || size > int64(keys)*high {
 		return wrongValue(fmt.Errorf("read %d bytes in %d keys, want %d to %d in each", size, keys, low, high))
 	}

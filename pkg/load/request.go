@@ -1,24 +1,25 @@
 package load
 
 import (
+	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keyValue is memory that a client keeps for keys and values, and to check values in. It is nil
-// until it is needed.
+// keyValue is a client's own memory for the key and the value of a request.
 type keyValue struct{ key, value []byte }
 
 // prepare computes a request and fills w.key and w.payload, and w.value if the operation
 // sends one. Key and value of a fiber's plain write are not the client's any more once it has
-// waited.
+// waited: see [database.Continuer].
 func (w *worker) prepare(number int64) generator.Request {
 	work := w.step.work
 	req := work.Request(number)
-	if op := work.Operation(req); w.brief && (op == workload.OpWrite || op == workload.OpUpdate) {
-		w.prepareBriefly(req)
+	if op := work.Operation(req); w.room > 0 && (op == workload.OpWrite || op == workload.OpUpdate) {
+		w.key, w.value = briefly(w.fiber.Borrow(w.room), w.step, req)
 	} else {
-		w.prepareToKeep(req)
+		w.kept.fill(w.step, req)
+		w.key, w.value = w.kept.key, w.kept.value
 	}
 	w.payload = 0
 	if work.Sends(req) {
@@ -27,30 +28,35 @@ func (w *worker) prepare(number int64) generator.Request {
 	return req
 }
 
-// prepareBriefly fills w.key and w.value until the client waits: see [database.Continuer].
-func (w *worker) prepareBriefly(req generator.Request) {
-	load := &w.step.spec.Load
-	b := generator.AppendKey(w.fiber.Borrow(keyRoom(load)+valueRoom(load)), load, req.Key)
+// briefly computes key and value of a request in borrowed memory.
+func briefly(memory []byte, s *step, req generator.Request) (key, value []byte) {
+	b := generator.AppendKey(memory, &s.spec.Load, req.Key)
 	n := len(b)
-	b = w.step.work.AppendValue(b, req)
-	w.key, w.value = b[:n:n], b[n:]
+	b = s.work.AppendValue(b, req)
+	return b[:n:n], b[n:]
 }
 
-// prepareToKeep fills w.key and w.value until the next request.
-func (w *worker) prepareToKeep(req generator.Request) {
-	load := &w.step.spec.Load
-	if w.kept.key == nil {
-		w.kept.key = make([]byte, 0, keyRoom(load))
+// fill computes key and value of a request where those of the last one were.
+func (k *keyValue) fill(s *step, req generator.Request) {
+	load := &s.spec.Load
+	if k.key == nil {
+		k.key = make([]byte, 0, keyRoom(load))
 	}
-	if w.kept.value == nil && w.step.work.Sends(req) {
-		w.kept.value = make([]byte, 0, valueRoom(load))
+	if k.value == nil && s.work.Sends(req) {
+		k.value = make([]byte, 0, load.LargestValue())
 	}
-	w.key = generator.AppendKey(w.kept.key[:0], load, req.Key)
-	w.value = w.step.work.AppendValue(w.kept.value[:0], req)
-	w.kept = keyValue{w.key, w.value}
+	k.key = generator.AppendKey(k.key[:0], load, req.Key)
+	k.value = s.work.AppendValue(k.value[:0], req)
 }
 
-// keyRoom and valueRoom are the bytes of the largest key and value.
+// sharedRoom is the memory in bytes that fibers share for the key and the value of a request, 0 if
+// those can be so large that each fiber keeps its own.
+func sharedRoom(l *workload.Load) int {
+	if room := keyRoom(l) + l.LargestValue(); room <= fiber.MostBorrowed {
+		return room
+	}
+	return 0
+}
+
+// keyRoom is the size of the largest key, in bytes.
 func keyRoom(l *workload.Load) int { return max(l.KeySize, 20) }
-
-func valueRoom(l *workload.Load) int { return max(l.ValueSize, l.ValueSizeMax) }

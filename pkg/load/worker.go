@@ -41,10 +41,10 @@ type worker struct {
 	ramp    int64       // after the step's start, when this client begins
 	key     []byte      // of the request; see prepare
 	value   []byte
-	kept    keyValue
-	payload int64 // bytes of all keys and values that the request writes
-	first   int64 // when this client first sent a request; 0 before
-	got     reply // of the last call
+	kept    keyValue // memory, nil until needed, also to check values in
+	payload int64    // bytes of all keys and values that the request writes
+	first   int64    // when this client first sent a request; 0 before
+	got     reply    // of the last call
 	clock   clock.Clock
 	stops   *stops.Stops
 	ran     int64        // when this client last read the clock, as the stops and a call's deadline need it
@@ -53,7 +53,7 @@ type worker struct {
 	whole   []byte       // buffer for the value that a swap should have read
 	guarded *guarded     // nil in a load without transactions
 	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
-	brief   bool         // plain writes need key and value only until they wait
+	room    int          // see sharedRoom; 0 without a fiber
 }
 
 // reply is a call's result until it is checked.
@@ -80,7 +80,9 @@ func newWorker(s *step, n int, conn *connection) *worker {
 // until one fails: whatever may wait leaves them first.
 func (w *worker) run(f *fiber.Fiber) {
 	w.fiber = f
-	w.brief = f != nil && keyRoom(&w.step.spec.Load)+valueRoom(&w.step.spec.Load) <= fiber.MostBorrowed
+	if f != nil {
+		w.room = sharedRoom(&w.step.spec.Load)
+	}
 	defer func() { w.ctx.Load().end() }()
 	defer w.detach()
 	if begin := w.step.start + w.ramp; w.step.Rate == 0 {

@@ -129,14 +129,14 @@ func (o LoadOptions) spec() load.Spec {
 	spec := load.Spec{Load: o.Load, Seed: o.Seed}
 	spec.Steps, spec.WarmUp, spec.CoolDown = nil, 0, 0
 	spec.Timeout = max(spec.Timeout, time.Second)
-	size := max(spec.ValueSize, spec.ValueSizeMax, 1)
+	size := max(spec.LargestValue(), 1)
 	spec.Keys = min(spec.Keys, mostKeys, max(1, int64(keyBytes/size)))
 	return spec
 }
 
 // apply runs the load on the mirror at an address. It sets the rate and lateness of c.
 func (o LoadOptions) apply(ctx context.Context, step workload.Step, address string, c *results.LoadCheck) (*recorded, error) {
-	target := database.Target{Endpoints: []string{address}, MaxBytes: o.Load.KeySize + max(o.Load.ValueSize, o.Load.ValueSizeMax)}
+	target := database.Target{Endpoints: []string{address}, MaxBytes: o.Load.KeySize + o.Load.LargestValue()}
 	single := func(ctx context.Context) (database.Client, error) { return o.Driver.Dial(ctx, target) }
 	conns := make([]database.Client, step.Connections)
 	group, dialing := errgroup.WithContext(ctx)

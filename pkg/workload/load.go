@@ -170,6 +170,9 @@ func (l Load) CheckParts(parts int) error {
 	return nil
 }
 
+// LargestValue is the size of the largest value that the load writes, in bytes.
+func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
+
 // Existing returns how many keys are written before the load.
 func (l Load) Existing() int64 {
 	switch {

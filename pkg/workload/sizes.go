@@ -105,7 +105,7 @@ const z99 = 2.3263478740408408
 
 // NewSizer returns the sizer of a load.
 func NewSizer(l *Load) Sizer {
-	s := Sizer{low: l.ValueSize, high: max(l.ValueSize, l.ValueSizeMax)}
+	s := Sizer{low: l.ValueSize, high: l.LargestValue()}
 	switch l.Sizes.Law {
 	case SizesLognormal:
 		s.mu = math.Log(float64(l.Sizes.P50))
