@@ -261,8 +261,8 @@ func TestFibersReadVersions(t *testing.T) {
 		t.Errorf("%d transactions have an unknown outcome, want %d", got, want)
 	}
 	for _, e := range sink.errors {
-		if e.Class != string(database.ClassConflict) && !strings.HasSuffix(e.FirstText, "no answer") {
-			t.Errorf("%d x %s: %s", e.Count, e.Class, e.FirstText)
+		if e.Class != string(database.ClassConflict) && !strings.HasSuffix(e.Message, "no answer") {
+			t.Errorf("%d x %s: %s", e.Count, e.Class, e.Message)
 		}
 	}
 }
