@@ -72,8 +72,7 @@ func (g *guarded) look(w *worker, op workload.Op) (took int64) {
 			continue
 		}
 		from := w.now()
-		w.fiber.Leave() // the goroutine that may have to read the answer
-		p.Version, g.err = g.read(w.client, p.Key, g.keys[n])
+		p.Version, g.err = g.read(w, p.Key, g.keys[n])
 		took += w.now() - from
 		if g.err != nil {
 			return took
@@ -83,11 +82,12 @@ func (g *guarded) look(w *worker, op workload.Op) (took int64) {
 }
 
 // read reads the version of a key.
-func (g *guarded) read(client database.Client, key []byte, number int64) (int64, error) {
+func (g *guarded) read(w *worker, key []byte, number int64) (int64, error) {
+	w.fiber.Leave() // the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
 	defer cancel()
 	g.reads.Add(1)
-	version, err := client.(database.Transactor).Version(ctx, key)
+	version, err := w.client.(database.Transactor).Version(ctx, key)
 	if err == nil {
 		g.table.Read(number, version)
 	}
@@ -124,7 +124,7 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 func (g *guarded) refresh(w *worker) {
 	for _, number := range g.stale {
 		w.kept.key = generator.AppendKey(w.kept.key[:0], &g.step.spec.Load, number)
-		_, _ = g.read(w.client, w.kept.key, number)
+		_, _ = g.read(w, w.kept.key, number)
 	}
 	g.stale = g.stale[:0]
 }

@@ -197,7 +197,7 @@ func printTable(out io.Writer, request string, rows []row) {
 	w.Flush()
 }
 
-// times prints a ratio with at least three digits.
+// times prints a ratio, below 1 with three digits after the point and else with two.
 func times(ratio float64) string {
 	if ratio < 1 {
 		return fmt.Sprintf("%.3f", ratio)
