@@ -205,8 +205,8 @@ func (l life) memberOptions() member.Options {
 	return o
 }
 
-// sample starts sampling into the session directory. The returned function ends
-// it after one last sample.
+// sample starts sampling into the session directory. The first sample was taken when it
+// returns. The returned function ends it after one last sample.
 func (l life) sample() (stop func(), err error) {
 	s, p := l.s, l.p
 	w, err := results.NewSampleWriter(filepath.Join(s.agent.opts.WorkDir, p.dir, results.FileServer))
@@ -215,8 +215,7 @@ func (l life) sample() (stop func(), err error) {
 	}
 	// Not s.ctx: samples are taken until the member has stopped.
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- p.sampler.Run(ctx, w) }()
+	done := p.sampler.Start(ctx, w)
 	return func() {
 		cancel()
 		if err := errors.Join(<-done, w.Close()); err != nil {

@@ -214,6 +214,36 @@ func TestRunSamplesJustAfterEachSecond(t *testing.T) {
 	}
 }
 
+// What begins after Start was sampled before, however slowly the sample was written.
+func TestStartWaitsForTheFirstSample(t *testing.T) {
+	const slow = 200 * time.Millisecond
+	f := newFixture(t)
+	f.put(fake{pid: 10, start: 1, own: 100})
+	s := f.sampler(Options{PIDs: pids(10)})
+	full := errors.New("disk full")
+	k := &kept{write: func(n int) error {
+		if n == 1 {
+			time.Sleep(slow)
+		}
+		return full
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		before := time.Now()
+		done := s.Start(ctx, k)
+		if took := time.Since(before); took != slow || len(k.samples) != 1 {
+			t.Errorf("Start returned after %v with %d samples, want 1 after %v", took, len(k.samples), slow)
+		}
+		if err := <-done; !errors.Is(err, full) {
+			t.Errorf("sampling ended with %v, want %v", err, full)
+		}
+	})
+	if got, want := k.offsets(), []int64{0, 1002, 2002, 2500}; !slices.Equal(got, want) {
+		t.Errorf("samples at %v ms, want %v", got, want)
+	}
+}
+
 func TestRunLeavesAGap(t *testing.T) {
 	k := &kept{write: func(n int) error {
 		if n == 2 {

@@ -35,32 +35,50 @@ func Period(ns int64) (time.Duration, error) {
 }
 
 // Run writes a sample at once, one just after each second of the wall clock and each
-// [Options.Period] between, and a last one when ctx ends. It waits by the monotonic clock, so setting the wall
-// clock shifts samples but never stops or repeats them. A tick that was missed
-// stays a gap. The last sample may fall into the same second as the one before.
+// [Options.Period] between, and a last one when ctx ends. It waits by the monotonic clock,
+// so setting the wall clock shifts samples but never stops or repeats them. A tick that was
+// missed stays a gap. The last sample may fall into the same second as the one before.
 //
 // An error of one sample or one write does not end it: the first ten are
 // returned, joined, when ctx has ended, with the number of the others. Run never
 // returns an error of ctx.
-func (s *Sampler) Run(ctx context.Context, w interface{ Write(results.Sample) error }) error {
+func (s *Sampler) Run(ctx context.Context, w writer) error {
 	var errs memory
 	s.record(w, &errs)
+	return s.goOn(ctx, w, &errs)
+}
+
+// Start is Run on a goroutine of its own, but for the first sample, which was written when it
+// returns: what begins then is sampled from before its beginning. The channel gets Run's result.
+func (s *Sampler) Start(ctx context.Context, w writer) <-chan error {
+	var errs memory
+	s.record(w, &errs)
+	done := make(chan error, 1)
+	go func() { done <- s.goOn(ctx, w, &errs) }()
+	return done
+}
+
+// writer keeps samples.
+type writer interface{ Write(results.Sample) error }
+
+// goOn writes the samples after the first.
+func (s *Sampler) goOn(ctx context.Context, w writer, errs *memory) error {
 	timer := time.NewTimer(s.untilNext(time.Now()))
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			s.record(w, &errs)
+			s.record(w, errs)
 			return errs.join()
 		case <-timer.C:
-			s.record(w, &errs)
+			s.record(w, errs)
 			timer.Reset(s.untilNext(time.Now()))
 		}
 	}
 }
 
 // record takes one sample and writes it; one that lacks something is written too.
-func (s *Sampler) record(w interface{ Write(results.Sample) error }, errs *memory) {
+func (s *Sampler) record(w writer, errs *memory) {
 	sample, err := s.Sample()
 	errs.add(err)
 	if err := w.Write(sample); err != nil {
