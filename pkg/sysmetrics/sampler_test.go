@@ -232,8 +232,8 @@ func TestStartWaitsForTheFirstSample(t *testing.T) {
 		defer cancel()
 		before := time.Now()
 		done := s.Start(ctx, k)
-		if took := time.Since(before); took != slow || len(k.samples) != 1 {
-			t.Errorf("Start returned after %v with %d samples, want 1 after %v", took, len(k.samples), slow)
+		if took := time.Since(before); took != slow {
+			t.Errorf("Start returned after %v, want %v, when the first sample is written", took, slow)
 		}
 		if err := <-done; !errors.Is(err, full) {
 			t.Errorf("sampling ended with %v, want %v", err, full)
