@@ -65,6 +65,7 @@ type Row struct {
 	Definition string `json:"definition"`
 	Better     Better `json:"better"`
 	Cells      []Cell `json:"cells"`
+	ofStage    bool
 }
 
 // Cell is one number of one column.
@@ -146,7 +147,7 @@ func (c Cell) applies() bool { return c.Missing == "" || c.Text != inapplicable 
 
 // rowOf fills one row.
 func rowOf(d definition, groups []trials.Group) Row {
-	row := Row{Name: d.name, Unit: d.unit, Definition: d.definition, Better: d.better}
+	row := Row{Name: d.name, Unit: d.unit, Definition: d.definition, Better: d.better, ofStage: d.ofStage}
 	for _, g := range groups {
 		row.Cells = append(row.Cells, cellOf(d, g))
 	}

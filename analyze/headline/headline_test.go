@@ -3,6 +3,7 @@ package headline
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,5 +173,38 @@ func TestUnequalStandsOnTop(t *testing.T) {
 	text := Of(runs, nil).Text()
 	if at := strings.Index(text, "UNEQUAL fsync: etcd: every write; zookeeper: none"); at < 0 || at > strings.Index(text, "throughput") {
 		t.Errorf("the differing setting must stand above the numbers:\n%s", text)
+	}
+}
+
+// Numbers of one step and numbers of the whole load never stand under the same name.
+func TestNumbersSayWhatTheyAreOf(t *testing.T) {
+	e := experiment{order: []string{"etcd", "consul"}, trials: []map[string][2]float64{{"etcd": {1600, 5}, "consul": {1000, 9}}}}
+	names := func(h *Headline) (names []string) {
+		for _, l := range h.lines() {
+			names = append(names, strings.TrimSpace(strings.Join(append([]string{l.name}, slices.Concat(l.cells...)...), "|")))
+		}
+		return names
+	}
+	runs := e.runs()
+	if got := strings.Join(names(Of(runs, nil)), "\n"); strings.Contains(got, stepName) || strings.Contains(got, wholeName) {
+		t.Errorf("loads without steps are said to have some:\n%s", got)
+	}
+	runs[0].Stages[0].Label = "100 clients"
+	h := Of(runs, nil)
+	got := names(h)
+	step, whole := slices.Index(got, stepName+"|100 clients|"), slices.Index(got, wholeName+"|all steps|")
+	if step != 0 || whole < 1 {
+		t.Fatalf("rows %q lack what they are of", got)
+	}
+	for i, name := range got {
+		ofStep := strings.HasPrefix(name, throughputRow) || strings.HasPrefix(name, "p50") || strings.HasPrefix(name, p99Row) || strings.HasPrefix(name, "success")
+		if i != step && i != whole && ofStep != (i < whole) {
+			t.Errorf("%q is row %d, those of the whole load begin at %d", name, i, whole)
+		}
+	}
+	for _, text := range []string{h.Text(), h.Markdown()} {
+		if strings.Index(text, wholeName) < strings.Index(text, "success") || strings.Index(text, wholeName) > strings.Index(text, "server CPU") {
+			t.Errorf("the numbers of the whole load do not follow the words:\n%s", text)
+		}
 	}
 }

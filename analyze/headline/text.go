@@ -55,8 +55,55 @@ func (h *Headline) Reasons() (lines []string) {
 	return lines
 }
 
-// stepName is the row of the steps that numbers are of.
-const stepName = "of the step with"
+// The rows that say what the rows below them are of, where a load has several steps.
+const (
+	stepName  = "of the step with"
+	wholeName = "of the whole load"
+	allSteps  = "all steps"
+)
+
+// line is a row of the first screen as texts: its name and the lines of each cell.
+type line struct {
+	name  string
+	cells [][]string
+}
+
+// lines returns the rows in order. If some numbers are of one step, rows between say which
+// numbers are of which step, and which of the whole load.
+func (h *Headline) lines() (lines []line) {
+	steps := h.steps()
+	if steps != nil {
+		step := line{name: stepName}
+		for _, s := range steps {
+			step.cells = append(step.cells, []string{s})
+		}
+		lines = append(lines, step)
+	}
+	for i, row := range h.Rows {
+		if steps != nil && i > 0 && h.Rows[i-1].ofStage && !row.ofStage {
+			lines = append(lines, wholeLine(steps))
+		}
+		texts := line{name: row.Name}
+		for _, c := range row.Cells {
+			texts.cells = append(texts.cells, c.lines())
+		}
+		lines = append(lines, texts)
+	}
+	return lines
+}
+
+// wholeLine is the row above the numbers of the whole load. A column whose load has no steps
+// needs no words.
+func wholeLine(steps []string) line {
+	whole := line{name: wholeName}
+	for _, s := range steps {
+		if s != "" {
+			s = allSteps
+		}
+		whole.cells = append(whole.cells, []string{s})
+	}
+	return whole
+}
 
 // steps returns the steps that the numbers of each column are of, nil if all are of
 // whole loads.
@@ -112,15 +159,12 @@ func (h *Headline) frame() string {
 		header = append(header, text)
 	}
 	var rows [][]string
-	if steps := h.steps(); steps != nil {
-		rows = append(rows, append([]string{stepName}, steps...))
-	}
-	for _, row := range h.Rows {
-		line := []string{row.Name}
-		for _, c := range row.Cells {
-			line = append(line, strings.Join(c.lines(), "\n"))
+	for _, l := range h.lines() {
+		row := []string{l.name}
+		for _, c := range l.cells {
+			row = append(row, strings.Join(c, "\n"))
 		}
-		rows = append(rows, line)
+		rows = append(rows, row)
 	}
 	return table.Frame(header, [][][]string{rows})
 }
@@ -146,21 +190,14 @@ func (h *Headline) Markdown() string {
 		b.WriteString(" |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---:|", len(h.Columns)) + "\n")
-	if steps := h.steps(); steps != nil {
-		b.WriteString("| " + stepName + " |")
-		for _, s := range steps {
-			b.WriteString(" " + clean(s) + " |")
-		}
-		b.WriteString("\n")
-	}
-	for _, row := range h.Rows {
-		b.WriteString("| " + clean(row.Name) + " |")
-		for _, c := range row.Cells {
-			var lines []string
-			for _, line := range c.lines() {
-				lines = append(lines, clean(line))
+	for _, l := range h.lines() {
+		b.WriteString("| " + clean(l.name) + " |")
+		for _, c := range l.cells {
+			var texts []string
+			for _, text := range c {
+				texts = append(texts, clean(text))
 			}
-			b.WriteString(" " + strings.Join(lines, "<br>") + " |")
+			b.WriteString(" " + strings.Join(texts, "<br>") + " |")
 		}
 		b.WriteString("\n")
 	}
