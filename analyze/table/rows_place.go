@@ -33,7 +33,7 @@ func availabilityRows() []Row {
 					return fmt.Sprintf("%.1f ms (%s)", v, a.GapAt)
 				}).verbatim()
 			})},
-		{section: sectionConditions, Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests that the experiment file expects: up to them, failures do not weaken the verdict", Cell: expectation},
+		{section: sectionConditions, Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests, and lost servers, that the experiment file expects: up to them, failures do not weaken the verdict", Cell: expectation},
 	}
 }
 
@@ -53,6 +53,9 @@ func expectation(r *run.Run) Cell {
 	}
 	if e.Unknown > 0 {
 		parts = append(parts, fmt.Sprintf("unknown up to %g %%", float64(e.Unknown)))
+	}
+	if e.LostServers > 0 {
+		parts = append(parts, fmt.Sprintf("servers lost up to %d", e.LostServers))
 	}
 	if len(parts) == 0 {
 		return inapplicable("the experiment file expects no failures")

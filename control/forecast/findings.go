@@ -57,7 +57,7 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 	}
 	least := f.sure[need.Resource]
 	// A classic file can't state what it expects, and some fill a store on purpose.
-	refused := !e.Classic && float64(least.Bytes) > surely*float64(limit) && db.Load.Expect == (workload.Expect{}) && sure
+	refused := !e.Classic && float64(least.Bytes) > surely*float64(limit) && !db.Load.Expect.Failures() && sure
 	if refused {
 		f.Data, need = f.least, least
 	}
@@ -69,7 +69,7 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 // is full. part is the data's part of the limit.
 func expected(e workload.Expect, part float64) bool {
 	failed := max(0, 1-1/part) * 100
-	return e != (workload.Expect{}) && float64(e.Failed+e.Unknown) >= failed
+	return e.Failures() && float64(e.Failed+e.Unknown) >= failed
 }
 
 // text describes a need that does not fit.

@@ -45,11 +45,7 @@ type Evidence struct {
 func Marks(e Evidence) []results.Mark {
 	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
 	v.memoryLimit()
-	for i, why := range e.Lost {
-		if why != "" {
-			v.mark(results.MarkLost, true, "member %d: %s", i+1, inOneLine(why))
-		}
-	}
+	v.lost()
 	if e.Run.Totals != nil {
 		v.counts()
 		v.keys()
@@ -87,6 +83,32 @@ func (v *verdict) memoryLimit() {
 				m.Index+1, limits.MemoryText(), m.Use.OOMKills)
 		}
 	}
+}
+
+// lost names the members that are lost. Up to as many as the load expects they leave the
+// run valid; of more, nobody can tell which the test was about.
+func (v *verdict) lost() {
+	most := v.e.Run.Load.Expect.LostServers
+	for i, why := range v.e.Lost {
+		switch {
+		case why == "":
+		case v.lostAsExpected():
+			v.mark(results.MarkExpected, false, "member %d was lost: %s; the load expects to lose %d", i+1, inOneLine(why), most)
+		default:
+			v.mark(results.MarkLost, true, "member %d: %s", i+1, inOneLine(why))
+		}
+	}
+}
+
+// lostAsExpected reports whether members are lost, and no more than the load expects.
+func (v *verdict) lostAsExpected() bool {
+	n := 0
+	for _, why := range v.e.Lost {
+		if why != "" {
+			n++
+		}
+	}
+	return 0 < n && n <= v.e.Run.Load.Expect.LostServers
 }
 
 // verdict is the marks that were found so far, and the evidence.

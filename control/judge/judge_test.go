@@ -36,6 +36,36 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		{
+			name: "a member lost, as the load expects",
+			change: func(e *Evidence) {
+				e.Lost[1], e.Run.Load.Expect.LostServers = "killed", 1
+				e.Steps = []Step{{Clients: 2, OK: 1000, Waiting: &Part{30 * time.Second, 100 * time.Second}}}
+			},
+			want: []results.Mark{
+				{Code: results.MarkExpected, Text: "member 2 was lost: killed; the load expects to lose 1"},
+				{Code: results.MarkWaiting, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30s of 1m40s (mark above 0.1%)"},
+			},
+		},
+		{
+			name: "clients wait though no member is lost",
+			change: func(e *Evidence) {
+				e.Run.Load.Expect.LostServers = 1
+				e.Steps = []Step{{Clients: 2, OK: 1000, Waiting: &Part{30 * time.Second, 100 * time.Second}}}
+			},
+			want: []results.Mark{
+				{Code: results.MarkWaiting, Invalid: true, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30s of 1m40s (invalid above 5%)"},
+			},
+		},
+		{
+			name: "more members lost than the load expects",
+			change: func(e *Evidence) {
+				e.Lost[2], e.Lost[0], e.Run.Load.Expect.LostServers = "z", "a", 1
+			},
+			want: []results.Mark{
+				{Code: results.MarkLost, Invalid: true, Text: "member 1: a"}, {Code: results.MarkLost, Invalid: true, Text: "member 3: z"},
+			},
+		},
+		{
 			name:   "too few keys",
 			change: func(e *Evidence) { e.Run.Keys.After-- },
 			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,

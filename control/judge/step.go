@@ -220,10 +220,11 @@ func (j *stepJudge) late() {
 	j.above(results.MarkLate, late, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waiting judges the clients' time without a server.
+// waiting judges the clients' time without a server. Where the load expects to lose one,
+// it is a result.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
-		j.above(results.MarkWaiting, w.share("clients had no server for %s of their time"), j.bounds.Waiting, true)
+		j.above(results.MarkWaiting, w.share("clients had no server for %s of their time"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 

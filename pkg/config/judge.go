@@ -120,6 +120,11 @@ func expectSection() section[workload.Expect] {
 	return section[workload.Expect]{Fields: []field[workload.Expect]{
 		share("failed", "largest share of requests that may fail", func(e *workload.Expect) *workload.Percent { return &e.Failed }),
 		share("unknown", "largest share of requests whose outcome may be unknown", func(e *workload.Expect) *workload.Percent { return &e.Unknown }),
+		key[workload.Expect, int]{
+			Row:  row{Name: "lost_servers", Unit: "servers", Preset: "0", Meaning: "how many servers may be lost during the load"},
+			Kind: yamlfile.SmallKind(), At: func(e *workload.Expect) *int { return &e.LostServers },
+			Shown: func(e *workload.Expect) bool { return e.LostServers > 0 },
+		}.Field(),
 	}}
 }
 

@@ -14,7 +14,7 @@ func TestJudge(t *testing.T) {
 load: {judge: {failed: {mark: 2%, invalid: 3%}, achieved: {invalid: 50 %}}, expect: {failed: 100%}}
 databases:
   etcd:
-  consul: {load: {judge: {failed: {invalid: 5.5%}, waiting: {mark: 0%}}, expect: {unknown: 20%}}}
+  consul: {load: {judge: {failed: {invalid: 5.5%}, waiting: {mark: 0%}}, expect: {unknown: 20%, lost_servers: 1}}}
 `)
 	judge := func(change func(*workload.Judge)) workload.Judge {
 		j := workload.DefaultJudge()
@@ -27,7 +27,7 @@ databases:
 		expect workload.Expect
 	}{
 		{judge(func(*workload.Judge) {}), workload.Expect{Failed: 100}},
-		{judge(func(j *workload.Judge) { j.Failed.Invalid, j.Waiting.Mark = 5.5, 0 }), workload.Expect{Failed: 100, Unknown: 20}},
+		{judge(func(j *workload.Judge) { j.Failed.Invalid, j.Waiting.Mark = 5.5, 0 }), workload.Expect{Failed: 100, Unknown: 20, LostServers: 1}},
 	} {
 		l := e.Databases[i].Load
 		if diff := cmp.Diff(want.judge, l.Judge); diff != "" {
@@ -41,7 +41,7 @@ databases:
 	if err != nil {
 		t.Fatalf("show the experiment: %v", err)
 	}
-	for _, line := range []string{"expect: {failed: 100%, unknown: 20%}", "failed: {mark: 2%, invalid: 5.5%}", "waiting: {mark: 0%, invalid: 5%}"} {
+	for _, line := range []string{"expect: {failed: 100%, unknown: 20%, lost_servers: 1}", "failed: {mark: 2%, invalid: 5.5%}", "waiting: {mark: 0%, invalid: 5%}"} {
 		if !strings.Contains(string(shown), line) {
 			t.Errorf("shown: want a line %q, got\n%s", line, shown)
 		}
@@ -57,6 +57,8 @@ func TestJudgeProblems(t *testing.T) {
 		"judge: {failed: {mark: 0.5}}":                "mark: 0.5 has no % (did you mean 0.5%?)",
 		"judge: {failed: {mark: lots}}":               "mark: want a percentage such as 99.5%, got \"lots\"",
 		"expect: {failed: 101%}":                      "failed: 101% is not between 0% and 100%",
+		"expect: {lost_servers: -1}":                  "lost_servers: -1 is negative",
+		"expect: {lost_servers: 10%}":                 "lost_servers: want",
 		"expect: {faild: 1%}":                         "unknown key \"faild\"",
 	} {
 		_, _, err := Parse("f.yaml", []byte("hosts: [a]\nload: {"+load+"}\ndatabases: {etcd: }\n"), testCatalog())

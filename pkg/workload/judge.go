@@ -46,9 +46,13 @@ func DefaultJudge() Judge {
 	}
 }
 
-// Expect are the shares of requests that may fail, or end with an unknown outcome,
-// without weakening the numbers: a load that tests failures.
+// Expect are the failures that are part of a load that tests them: the shares of requests
+// that may fail, or end with an unknown outcome, and how many servers may be lost.
 type Expect struct {
-	Failed  Percent `json:"failed_percent,omitempty"`
-	Unknown Percent `json:"unknown_percent,omitempty"`
+	Failed      Percent `json:"failed_percent,omitempty"`
+	Unknown     Percent `json:"unknown_percent,omitempty"`
+	LostServers int     `json:"lost_servers,omitempty"`
 }
+
+// Failures reports whether requests may fail, or end with an unknown outcome.
+func (e Expect) Failures() bool { return e.Failed > 0 || e.Unknown > 0 }
