@@ -83,7 +83,7 @@ func TestMixedLoads(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"LATENCY-PERCENTILES", "LATENCY-HEAT-mix", "LATENCY-HEAT-plain", "BACKLOG",
+		"BACKLOG", "LATENCY-PERCENTILES", "LATENCY-HEAT-mix", "LATENCY-HEAT-plain",
 		"LATENCY-PERCENTILES-BY-STEP-mix", "LATENCY-PERCENTILES-BY-OPERATION-mix", "LATENCY-PERCENTILES-BY-STEP-plain",
 	}, figures); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"html"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/analyze/page"
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
@@ -53,7 +53,7 @@ func (d *document) markdown() string {
 		b.WriteString(plaintext.Markdown(text) + "\n\n")
 	}
 	b.WriteString(d.Headline.Markdown())
-	leading := min(len(d.drawn), page.LeadingFigures)
+	leading := slices.IndexFunc(append(slices.Clip(d.drawn), figure.Figure{}), func(f figure.Figure) bool { return !f.Main })
 	if leading > 0 {
 		b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
 		pictures(&b, d.drawn[:leading])

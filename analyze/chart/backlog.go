@@ -7,7 +7,7 @@ import (
 // backlogFigures show the requests due and not sent, and those in flight, of loads with
 // a rate.
 func backlogFigures(d *Data) []figure.Figure {
-	f := d.overTime("BACKLOG", "Requests Waiting and in Flight", figure.Axis{Label: "Requests"})
+	f := d.overTime("BACKLOG", "Requests waiting and in flight", figure.Axis{Label: "Requests"})
 	f.Subtitle = "At the end of each second: due and not sent; sent and not ended"
 	for _, r := range d.Runs {
 		if !r.Rated() || len(r.Load.Gauges) == 0 {

@@ -12,9 +12,9 @@ import (
 // all its requests.
 func boxFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
-		Name: "LATENCY-BOXES", Title: d.titled("Latency"), Kind: figure.Bars,
+		Name: "LATENCY-BOXES", Short: "Latency, boxes", Kind: figure.Bars,
 		Subtitle: "Of all measured requests answered ok: box from the 25th to the 75th percentile with the median, line to the 99th, whiskers from the shortest to the longest",
-		Y:        figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+		Y:        figure.Axis{Label: "Latency", Unit: "ms", Log: true},
 	}
 	for _, r := range d.Runs {
 		for _, g := range r.Stages {

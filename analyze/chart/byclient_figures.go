@@ -19,10 +19,10 @@ func clientFigures(d *Data) []figure.Figure {
 	plain := func(*figure.Series) {}
 	largest := func(s *figure.Series) { s.Name, s.Dash, s.Thin = s.Name+", largest member", figure.Dashed, true }
 	all := []figure.Figure{
-		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "Requests/Second"}, of{"AVG-THROUGHPUT", plain}),
-		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "millisecond"}, of{"AVG-LATENCY-MS", plain}),
+		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "requests/s"}, of{"AVG-THROUGHPUT", plain}),
+		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "ms"}, of{"AVG-LATENCY-MS", plain}),
 		d.clientFigure("AVG-CPU", figure.Axis{Label: "CPU", Unit: "%"}, of{"AVG-CPU", plain}, of{"MAX-CPU", largest}),
-		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk Writes", Unit: "bytes/s"}, of{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
+		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk writes", Unit: "bytes/s"}, of{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
 	}
 	return slices.DeleteFunc(all, func(f figure.Figure) bool { return len(f.Series) == 0 })
 }
@@ -40,7 +40,7 @@ func byClientsOnly(r *run.Run) bool { return r.Load.Stepped() && !r.Rated() }
 // clientFigure is the true means of columns by the number of clients.
 func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Figure {
 	f := figure.Figure{
-		Name: name + "-BY-CLIENTS", Title: d.titled(y.Label + " by Clients"), Kind: figure.Points,
+		Name: name + "-BY-CLIENTS", Short: y.Label + " by clients", Kind: figure.Points,
 		X: figure.Axis{Label: "Concurrent Clients", Log: true}, Y: y,
 	}
 	var rated []string
@@ -71,9 +71,9 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Fi
 // of a load: where more clients or a higher rate buy latency alone, the line turns up.
 func kneeFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
-		Name: "P99-BY-THROUGHPUT", Title: d.titled("99th Percentile of Latency by Throughput"), Kind: figure.Points,
+		Name: "P99-BY-THROUGHPUT", Short: "99th percentile of latency by throughput", Kind: figure.Points,
 		Subtitle: "A point for each part of the load",
-		X:        figure.Axis{Label: "Throughput", Unit: "Requests/Second", Min: new(float64)}, Y: figure.Axis{Label: "Latency, 99th percentile", Unit: "millisecond", Log: true},
+		X:        figure.Axis{Label: "Throughput", Unit: "requests/s", Min: new(float64)}, Y: figure.Axis{Label: "Latency, 99th percentile", Unit: "ms", Log: true},
 	}
 	// A number alone leaves room for the labels of its neighbours.
 	label := func(g *run.Stage) string { return g.Label }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -9,7 +10,7 @@ import (
 
 // keyFigures show the classic quantities over the number of keys.
 func keyFigures(d *Data) []figure.Figure {
-	latency := figure.Axis{Label: "Latency", Unit: "millisecond", Log: true}
+	latency := figure.Axis{Label: "Latency", Unit: "ms", Log: true}
 	memory := figure.Axis{Label: "Memory", Unit: "MB"}
 	pick := func(name string) func(int) []float64 {
 		return func(i int) []float64 { return d.Series[i].loaded(name) }
@@ -19,15 +20,15 @@ func keyFigures(d *Data) []figure.Figure {
 	mean := func(*Series) merge { return meanOf }
 	return []figure.Figure{
 		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest}),
-		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency, Shortest to Longest,", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
+		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency, shortest to longest,", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
 			low: pick("MIN-LATENCY-MS"), high: pick("MAX-LATENCY-MS"), band: "shortest to longest since the point before"}),
 		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean}),
-		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory, Least to Most,", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory, least to most of the members,", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
 			low: least, high: most, band: "least to most of the members"}),
-		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Read Bytes",
-			y: figure.Axis{Label: "Read Bytes", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
-		d.keyFigure(keyPlot{name: "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", what: "Write Bytes",
-			y: figure.Axis{Label: "Write Bytes", Unit: "bytes/s"}, value: pick("AVG-WRITE-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
+		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Disk reads",
+			y: figure.Axis{Label: "Disk reads", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
+		d.keyFigure(keyPlot{name: "AVG-WRITE-BYTES-NUM-DELTA-BY-KEY", what: "Disk writes",
+			y: figure.Axis{Label: "Disk writes", Unit: "bytes/s"}, value: pick("AVG-WRITE-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),
 	}
 }
 
@@ -44,7 +45,7 @@ type keyPlot struct {
 
 func (d *Data) keyFigure(p keyPlot) figure.Figure {
 	f := figure.Figure{
-		Name: p.name, Title: d.titled(p.what + " by " + d.counted()), Kind: figure.Lines, Band: p.band,
+		Name: p.name, Short: p.what + " by " + strings.ToLower(d.counted()), Kind: figure.Lines, Band: p.band,
 		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: p.y,
 	}
 	for i, r := range d.Runs {

@@ -17,9 +17,9 @@ type memberPlot struct {
 
 func memberPlots() []memberPlot {
 	return []memberPlot{
-		{"CPU-BY-MEMBER", "CPU by Member", "CPU", figure.Axis{Label: "CPU", Unit: "%"}},
-		{"VMRSS-MB-BY-MEMBER", "Memory by Member", "VMRSS-MB", figure.Axis{Label: "Memory", Unit: "MB"}},
-		{"WRITE-BYTES-BY-MEMBER", "Disk Writes by Member", "WRITE-BYTES-DELTA", figure.Axis{Label: "Disk Writes", Unit: "bytes/s"}},
+		{"CPU-BY-MEMBER", "CPU by member", "CPU", figure.Axis{Label: "CPU", Unit: "%"}},
+		{"VMRSS-MB-BY-MEMBER", "Memory by member", "VMRSS-MB", figure.Axis{Label: "Memory", Unit: "MB"}},
+		{"WRITE-BYTES-BY-MEMBER", "Disk writes by member", "WRITE-BYTES-DELTA", figure.Axis{Label: "Disk writes", Unit: "bytes/s"}},
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 func capacityFigures(d *Data) []figure.Figure {
 	least, most := -5.0, 105.0 // room for the markers
 	f := figure.Figure{
-		Name: "CAPACITY", Title: d.titled("Capacity"), Kind: figure.Lines,
+		Name: "CAPACITY", Short: "Capacity", Kind: figure.Lines,
 		X:    figure.Axis{Label: "Rate", Unit: "requests/s", Log: true},
-		Y:    figure.Axis{Label: "Windows That Pass", Unit: "%", Min: &least, Max: &most},
+		Y:    figure.Axis{Label: "Windows that pass", Unit: "%", Min: &least, Max: &most},
 		Band: "95 % interval of the capacity",
 	}
 	for _, r := range d.Runs {

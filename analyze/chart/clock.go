@@ -41,7 +41,7 @@ func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
 // one plot of all.
 func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Figure {
 	f := figure.Figure{
-		Name: name, Title: d.titled(what), Kind: figure.Lines, X: timeAxis(), Y: y,
+		Name: name, Short: what, Kind: figure.Lines, X: timeAxis(), Y: y,
 	}
 	d.markSteps(&f, panels)
 	d.markPhases(&f)

@@ -11,7 +11,7 @@ import (
 // failureFigures show how many requests failed or had an unknown outcome in each second,
 // if any did.
 func failureFigures(d *Data) []figure.Figure {
-	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Requests", Unit: "Requests/Second"})
+	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Failures", Unit: "requests/s"})
 	f.Subtitle = "Requests of each second that failed, and those whose outcome is not known"
 	for _, r := range d.Runs {
 		for i, kind := range []struct {

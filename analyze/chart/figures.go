@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Figures returns all figures in the order of the report's pages: those that answer which
-// database is better first, then those that explain it. To add one, write its function in
-// a file of its own, and add it to the list.
+// Figures returns all figures, first the main ones in the order of the report's pages: those
+// that answer which database is better, then those that explain it. To add one, write its
+// function in a file of its own, and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
 		capacityFigures,
@@ -40,17 +40,18 @@ func (d *Data) Figures() (all []figure.Figure) {
 	}
 	notes := d.MarkNotes()
 	for i := range all {
+		all[i].Title = d.titled(all[i].Short)
 		shorten(&all[i])
 		all[i].Notes = append(all[i].Notes, notes...)
 		clean(&all[i])
 	}
-	return all
+	return ranked(all)
 }
 
 // clean makes the texts of a figure, of which files hold some, one line each and safe to
 // show.
 func clean(f *figure.Figure) {
-	texts := []*string{&f.Title, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
+	texts := []*string{&f.Title, &f.Short, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
 	for _, list := range [][]string{f.Categories, f.Panels, f.Notes} {
 		for i := range list {
 			texts = append(texts, &list[i])

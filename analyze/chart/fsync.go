@@ -13,10 +13,10 @@ import (
 // fsyncFigures show how long the members took to make their logs durable, by second and
 // by their own account: the slowest member of each second.
 func fsyncFigures(d *Data) (out []figure.Figure) {
-	y := figure.Axis{Label: "Fsync", Unit: "millisecond"}
-	mean := d.overTime("FSYNC-AVG", "Time of an Fsync", y)
+	y := figure.Axis{Label: "Fsync", Unit: "ms"}
+	mean := d.overTime("FSYNC-AVG", "Time of an fsync", y)
 	mean.Subtitle = "Mean of a second at the slowest member, by the members' own metrics"
-	p99 := d.overTime("FSYNC-P99", "99th Percentile of Fsyncs", y)
+	p99 := d.overTime("FSYNC-P99", "99th percentile of fsyncs", y)
 	p99.Subtitle = "Upper bound of the bucket in the members' own histograms, at the slowest member of each second"
 	for _, one := range []struct {
 		figure *figure.Figure

@@ -25,8 +25,8 @@ func heatFigures(d *Data) (out []figure.Figure) {
 			continue
 		}
 		f := figure.Figure{
-			Name: "LATENCY-HEAT-" + run.FileTag(r.Info.Tag), Title: d.titled("Latency Heat Map, " + r.Info.Name()), Kind: figure.Heat,
-			X: timeAxis(), Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+			Name: heatName + run.FileTag(r.Info.Tag), Short: "Latency heat map, " + r.Info.Name(), Kind: figure.Heat,
+			X: timeAxis(), Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true},
 			Steps: boundaries(r),
 		}
 		if f.Grey = phases(r); len(f.Grey) > 0 {

@@ -9,7 +9,7 @@ import (
 // networkFigures show the traffic of the whole load.
 func networkFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
-		Name: "NETWORK-TRAFFIC", Title: d.titled("Network Traffic of the Load"), Kind: figure.Bars,
+		Name: "NETWORK-TRAFFIC", Short: "Network traffic of the load", Kind: figure.Bars,
 		Subtitle:   "Sum over the servers' interfaces, and the client's",
 		Y:          figure.Axis{Label: "Traffic", Unit: "bytes"},
 		Categories: []string{"Servers, received", "Servers, transmitted", "Client, received", "Client, transmitted"},

@@ -16,7 +16,7 @@ const mostLines = 8
 // shade and a marker of its own, if those of all databases are few; else only the
 // figures by step show them.
 func percentileFigures(d *Data) []figure.Figure {
-	f := d.percentiles("LATENCY-PERCENTILES", "Latency by Percentile")
+	f := d.percentiles("LATENCY-PERCENTILES", "Latency by percentile")
 	stages, staged := 0, false
 	for _, r := range d.Runs {
 		stages, staged = stages+len(r.Stages), staged || r.Staged()
@@ -56,8 +56,8 @@ func percentileFigures(d *Data) []figure.Figure {
 // All lines have the colour of the database.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, r := range d.Runs {
-		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Step")
-		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by Percentile, "+r.Info.Name()+" by Operation")
+		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+r.Info.Name()+" by step")
+		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+r.Info.Name()+" by operation")
 		for i, g := range r.Stages {
 			addSpectrum(&steps, d.part(r, g.Label, i), g.Latency.Due)
 			if !r.Mixed() {
@@ -83,8 +83,8 @@ func partFigures(d *Data) (out []figure.Figure) {
 // percentiles returns an empty figure of percentiles.
 func (d *Data) percentiles(name, what string) figure.Figure {
 	return figure.Figure{
-		Name: name, Title: d.titled(what), Kind: figure.Percentiles,
-		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "millisecond", Log: true},
+		Name: name, Short: what, Kind: figure.Percentiles,
+		X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true},
 	}
 }
 

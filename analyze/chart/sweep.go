@@ -27,9 +27,9 @@ func sweepFigures(d *Data) (all []figure.Figure) {
 
 // sweepFigure has a panel for each of the two, each with a scale of its own.
 func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
-	latency, throughput := figure.Axis{Label: "p99", Unit: "ms", Log: true}, figure.Axis{Label: "Throughput", Unit: "Requests/s"}
+	latency, throughput := figure.Axis{Label: "p99", Unit: "ms", Log: true}, figure.Axis{Label: "Throughput", Unit: "requests/s"}
 	f := figure.Figure{
-		Name: "SWEEP-" + strings.ToUpper(string(s.Key)), Title: d.titled("Throughput and Latency " + strings.ToLower(s.Title())), Kind: figure.Points,
+		Name: "SWEEP-" + strings.ToUpper(string(s.Key)), Short: "Throughput and latency " + strings.ToLower(s.Title()), Kind: figure.Points,
 		X: sweepAxis(s), Y: throughput,
 		Panels: []string{"Throughput", "Latency, 99th percentile"}, PanelY: []figure.Axis{throughput, latency},
 	}
@@ -120,7 +120,7 @@ func sweepAxis(s *curve.Sweep) figure.Axis {
 	}[s.Key], Log: true, Names: map[float64]string{}}
 	switch s.Key {
 	case workload.SweepRate:
-		a.Unit = "Requests/Second due"
+		a.Unit = "requests/s due"
 	case workload.SweepPreload:
 		a.Unit = s.Unit
 	}

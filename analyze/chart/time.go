@@ -54,7 +54,7 @@ func drawnColumn(p Plot) string {
 // timeFigure is a quantity by the second since the load began.
 func (d *Data) timeFigure(p Plot) figure.Figure {
 	column := drawnColumn(p)
-	f := d.overTime(p.Column, axisOf(p).Label, axisOf(p))
+	f := d.overTime(p.Column, plotTitle(p), axisOf(p))
 	if column != p.Column {
 		f.Y.Unit = "per second"
 	}
@@ -88,16 +88,3 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 
 // classicTime is the time axis of the classic plots, whose seconds were counted.
 const classicTime = "Second"
-
-// axisOf splits a classic axis such as "Latency(millisecond)" into label and unit.
-// Bytes per second get ticks in kB, MB and so on.
-func axisOf(p Plot) figure.Axis {
-	label, unit := p.YAxis, ""
-	if open := strings.LastIndex(label, "("); open > 0 && strings.HasSuffix(label, ")") {
-		label, unit = strings.TrimSpace(label[:open]), strings.TrimSuffix(label[open+1:], ")")
-	}
-	if strings.Contains(p.Column, "BYTES") && strings.HasSuffix(p.Column, "-DELTA") {
-		label, unit = strings.TrimSuffix(label, "(bytes)"), "bytes/s"
-	}
-	return figure.Axis{Label: label, Unit: unit}
-}

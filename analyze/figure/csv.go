@@ -71,7 +71,12 @@ func (f Figure) columns() []column {
 		if f.PanelY != nil { // panels of different quantities
 			s.Name += ", " + f.Panels[s.Panel]
 		}
-		add(s.Name, n, func(i int) string { return number(s.Y[i]) })
+		low, high := "low", "high"
+		value := s.Name
+		if s.Statistic != "" {
+			value, low, high = s.Name+" "+s.Statistic, "least", "most"
+		}
+		add(value, n, func(i int) string { return number(s.Y[i]) })
 		if s.Labels != nil {
 			add(s.Name+" label", n, func(i int) string { return s.Labels[i] })
 		}
@@ -83,8 +88,8 @@ func (f Figure) columns() []column {
 			add(s.Name+" most", n, func(i int) string { return number(s.Boxes[i].Most) })
 		}
 		if s.Low != nil {
-			add(s.Name+" low", n, func(i int) string { return number(s.Low[i]) })
-			add(s.Name+" high", n, func(i int) string { return number(s.High[i]) })
+			add(s.Name+" "+low, n, func(i int) string { return number(s.Low[i]) })
+			add(s.Name+" "+high, n, func(i int) string { return number(s.High[i]) })
 		}
 		if s.Uncertain != nil {
 			add(s.Name+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })

@@ -17,11 +17,13 @@ package figure
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -58,8 +60,12 @@ type Figure struct {
 	Name string
 	// Title and Subtitle stand above the plot and are wrapped, never cut.
 	Title, Subtitle string
-	Kind            Kind
-	X, Y            Axis
+	// Short is the title for a page that has the report's title already; empty: Title.
+	Short string
+	// Main marks a figure of the few that a report shows at once; others are shown on demand.
+	Main bool
+	Kind Kind
+	X, Y Axis
 	// Categories are the groups of Bars, from the top.
 	Categories []string
 	Series     []Series
@@ -123,6 +129,12 @@ type Series struct {
 	Dash   Dash
 	// Thin draws the line lighter, for the secondary statistics of a database.
 	Thin bool
+	// Detail marks a series that stands behind another, such as a trial behind the median of
+	// all: it is in the CSV, and a page may show it on demand. Pictures leave it out.
+	Detail bool
+	// Statistic names what Y is in the CSV, such as "median" of trials, of which Low and High
+	// are the least and the most. Empty: a value of its own.
+	Statistic string
 	// Loose draws markers without a line between them: what happened now and then.
 	Loose bool
 	// Panel is the place in Figure.Panels.
@@ -181,6 +193,15 @@ type Event struct {
 type Stretch struct {
 	From, To float64
 	Panel    int
+}
+
+// Heading is the short title, or the title of a figure without one.
+func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
+
+// withoutDetails returns what pictures show of f.
+func (f Figure) withoutDetails() Figure {
+	f.Series = slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return s.Detail })
+	return f
 }
 
 // Write draws f into dir as NAME.svg, NAME.png and NAME.csv and returns their

@@ -56,7 +56,7 @@ type page struct {
 
 // layout places every block on the page. The figure must have been checked.
 func layout(f Figure) page {
-	f = keyed(f)
+	f = keyed(f).withoutDetails()
 	p := page{Figure: f, width: pageWidth, plot: newPlane(f)}
 	p.empty = !slices.ContainsFunc(p.Series, func(s Series) bool { return p.plot.drawable(p.Kind, s) })
 	if p.Kind == Heat {

@@ -115,7 +115,9 @@ func dataOf(f figure.Figure) *data {
 		d.Grey = append(d.Grey, numbers{g.From, g.To})
 	}
 	for i, s := range f.Series {
-		d.Series = append(d.Series, d.seriesOf(f, i, s))
+		if !s.Detail {
+			d.Series = append(d.Series, d.seriesOf(f, i, s))
+		}
 	}
 	if f.Grid != nil {
 		d.Grid = gridOf(f.Grid)

@@ -107,13 +107,9 @@ func script() (string, error) {
 	return b.String(), nil
 }
 
-// openSections is how many sections of the table are not folded, and leadingFigures how
-// many figures stand before the rest. What they leave is the appendix on paper.
-const (
-	openSections = 2
-	// LeadingFigures is exported for the README, which has the same first.
-	LeadingFigures = 8
-)
+// openSections is how many sections of the table are not folded. What they leave is the
+// appendix on paper.
+const openSections = 2
 
 // Write returns the page.
 func Write(p Page) ([]byte, error) {

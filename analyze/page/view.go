@@ -106,12 +106,12 @@ func newView(p Page) (*view, error) {
 		}
 	}
 	bins := binsFor(p.Figures)
-	for i, f := range p.Figures {
+	for _, f := range p.Figures {
 		one, err := newPicture(ids, f, bins)
 		if err != nil {
 			return nil, err
 		}
-		if i < LeadingFigures {
+		if f.Main {
 			v.Pictures = append(v.Pictures, one)
 		} else {
 			v.Others = append(v.Others, one)

@@ -1,0 +1,57 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+)
+
+// mostMain bounds the figures that a report shows at once: more are not looked at. Of heat
+// maps, of which each database has one, it shows fewer.
+const (
+	mostMain     = 12
+	mostMainHeat = 3
+)
+
+// heatName begins the names of heat maps.
+const heatName = "LATENCY-HEAT-"
+
+// mainPlaces lists the figures that a report shows at once, the most telling first. A place
+// with several names is for the first of them that the report has. Every other figure shows
+// what one of these shows, or seldom matters: sectors are bytes by another name.
+func mainPlaces() [][]string {
+	return [][]string{
+		{"CAPACITY"}, {"SWEEP-RATE"}, {"SWEEP-CLIENTS"}, {"SWEEP-PRELOAD"}, {"SWEEP-MEMBERS"},
+		{"AVG-THROUGHPUT-BY-CLIENTS"}, {"AVG-LATENCY-MS-BY-CLIENTS"}, {"P99-BY-THROUGHPUT"},
+		{"AVG-THROUGHPUT"}, {"AVG-LATENCY-MS"}, {"FAILURES"}, {"BACKLOG"},
+		{"LATENCY-PERCENTILES"}, {"LATENCY-BOXES"},
+		{"CPU-BY-MEMBER", "AVG-CPU"}, {"VMRSS-MB-BY-MEMBER", "AVG-VMRSS-MB"}, {"WRITE-BYTES-BY-MEMBER", "AVG-WRITE-BYTES-NUM-DELTA"},
+	}
+}
+
+// ranked marks the main figures and puts them first. The others keep their order.
+func ranked(all []figure.Figure) []figure.Figure {
+	var first []figure.Figure
+	take := func(is func(f figure.Figure) bool) bool {
+		at := slices.IndexFunc(all, is)
+		if at < 0 || len(first) == mostMain {
+			return false
+		}
+		f := all[at]
+		f.Main = true
+		first, all = append(first, f), slices.Delete(all, at, at+1)
+		return true
+	}
+	for _, names := range mainPlaces() {
+		for _, name := range names {
+			if take(func(f figure.Figure) bool { return f.Name == name }) {
+				break
+			}
+		}
+	}
+	for range mostMainHeat {
+		take(func(f figure.Figure) bool { return strings.HasPrefix(f.Name, heatName) })
+	}
+	return append(first, all...)
+}
