@@ -21,14 +21,24 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	// Samples that cannot be read are no evidence; those before them are.
 	samples, unread := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
 	steps, err := stepEvidence(r.dir, r.record)
-	if err != nil {
+	wrong, unknown := wrongValues(r.dir)
+	if err = errors.Join(err, unknown); err != nil {
 		err = fmt.Errorf("read records to judge them: %w", err)
 	}
 	return judge.Evidence{
 		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
-		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist), Generators: generatorEvidence(r),
+		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist), Generators: generatorEvidence(r), Wrong: wrong, Library: library(r.record),
 		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
 	}, err
+}
+
+// library is the client's implementation if it is not this module's own, which reads its
+// answers where its times are taken; "" for that, and for a database with one client alone.
+func library(run *results.DatabaseRun) string {
+	if transport := run.OptionTexts["transport"]; transport != string(database.Lean) {
+		return transport
+	}
+	return ""
 }
 
 // ownAddrs returns the addresses of this machine's interfaces; none if they cannot
@@ -76,7 +86,8 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 			m := sum.Steps[i]
 			s.OK, s.Failed, s.Unknown, s.Shed, s.Unsent = m.OK, m.Failed, m.Unknown, m.Shed, m.Unsent
 			s.Queued, s.Late = m.Queued, m.Late
-			s.ClientDelay = clientDelay(r.ClientDelayNS, run.SchedulingLag, m.Latency)
+			s.ClientOwn = clientDelay(r.ClientDelayNS, nil, nil, m.Latency)
+			s.ClientDelay = clientDelay(r.ClientDelayNS, run.SchedulingLag, run.Stops, m.Latency)
 			if s.Rated {
 				s.Waits = waits(progress, run, r)
 				s.Answered, s.Offered = achieved(progress, run, r, inFlightAtEnd(r, service[r.Index]))
@@ -95,11 +106,31 @@ func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
 }
 
+// readErrors reads what a run counted of its errors: nothing if no step ran.
+func readErrors(dir string) ([]results.ErrorCount, error) {
+	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
+	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return counts, nil
+}
+
+// wrongValues counts the answers with a wrong value, in every step and phase.
+func wrongValues(dir string) (n int64, err error) {
+	counts, err := readErrors(dir)
+	for _, c := range counts {
+		if c.Class == results.ClassWrongValue {
+			n += c.Count
+		}
+	}
+	return n, err
+}
+
 // excusedFailures counts, by step, the failures of the measured window that are part
 // of the workload: swaps and txns that lost a race, and reads of keys that the load deletes.
 func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
-	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
-	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+	counts, err := readErrors(dir)
+	if err != nil {
 		return nil, err
 	}
 	deletes := slices.Contains(l.Operations(), workload.OpDelete)
@@ -194,28 +225,48 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 	return answered, offered
 }
 
-// timersEarliest is how late a timer fires on a machine with processors to spare.
-const timersEarliest = 100 * time.Microsecond
+const (
+	// timersEarliest is how late a timer fires on a machine with processors to spare.
+	timersEarliest = 100 * time.Microsecond
+	// longestLag is the longest lag of a timer that can be no stop.
+	longestLag = 10 * time.Millisecond
+)
 
 // clientDelay estimates which part of a step's response times the client caused: the
-// delay of its requests, ns, which is recorded, and its delay in reading answers, which
-// is taken to be that of its timers. The estimate is a lower bound, because a spread
-// holds a few quantiles only. It is nil if nothing ended ok.
-func clientDelay(ns int64, lag *results.Spread, measured results.Latency) *judge.Part {
+// delay of its requests, ns, which is recorded and includes stops, and its delay in reading
+// answers, which is taken to be that of its timers without stops. The estimate is a lower
+// bound, because a spread holds a few quantiles only. It is nil if nothing ended ok.
+func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
 		return nil
 	}
 	own := time.Duration(ns)
 	if lag != nil && lag.Enough(0.5) {
-		own += time.Duration(measured.Count) * leastMean(*lag, timersEarliest)
+		own += time.Duration(measured.Count) * leastMean(*lag, stops)
 	}
 	return &judge.Part{Is: min(own, time.Duration(measured.SumNS)), Of: time.Duration(measured.SumNS)}
 }
 
-// leastMean is the least mean that a spread can have, of what is above a time.
-func leastMean(s results.Spread, above time.Duration) time.Duration {
-	over := func(ns int64) float64 { return float64(max(ns-int64(above), 0)) }
-	return time.Duration((0.99-0.5)*over(s.P50) + (0.999-0.99)*over(s.P99) + 0.001*over(s.P999))
+// leastMean is the least mean that timers can have been late beyond timersEarliest, without
+// the stops. The watchdog that finds stops is the timer whose lag is sampled, so each stop
+// is one of the samples.
+func leastMean(lag results.Spread, stops *results.Stops) time.Duration {
+	var short, long float64
+	for _, band := range []struct {
+		share float64
+		least int64
+	}{{0.99 - 0.5, lag.P50}, {0.999 - 0.99, lag.P99}, {0.001, lag.P999}} {
+		late := band.share * float64(max(band.least-int64(timersEarliest), 0))
+		if band.least > int64(longestLag) {
+			long += late
+		} else {
+			short += late
+		}
+	}
+	if stops != nil {
+		long -= float64(stops.TotalNS) / float64(lag.N)
+	}
+	return time.Duration(short + max(long, 0))
 }
 
 // noteStops records as events when the client did not run during the load.

@@ -1,12 +1,14 @@
 package control
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -74,10 +76,12 @@ func TestClientDelay(t *testing.T) {
 	measured := results.Latency{Count: 100, SumNS: int64(100 * 2 * time.Millisecond)}
 	idle := &results.Spread{N: 1000, P50: 80_000, P99: 100_000, P999: 100_000}
 	busy := &results.Spread{N: 1000, P50: 2_100_000, P99: 9_100_000, P999: 9_100_000}
+	stopped := &results.Spread{N: 700, P50: 80_000, P99: 100_000, P999: 2_990_000_000}
 	for name, tc := range map[string]struct {
-		lag  *results.Spread
-		sent time.Duration // delay of all requests before they were sent
-		want time.Duration // of each request
+		lag   *results.Spread
+		stops *results.Stops
+		sent  time.Duration // delay of all requests before they were sent
+		want  time.Duration // of each request
 	}{
 		"nothing sampled":              {},
 		"too few samples":              {lag: &results.Spread{N: 19, P50: 9e6}},
@@ -85,15 +89,57 @@ func TestClientDelay(t *testing.T) {
 		"half of the timers 2 ms late": {lag: busy, want: 1_070_000},
 		"sent late":                    {lag: idle, sent: 50 * time.Millisecond, want: 500 * time.Microsecond},
 		"sent late and read late":      {lag: busy, sent: 50 * time.Millisecond, want: 1_570_000},
+		"a stop in the timers' lag":    {lag: stopped, stops: &results.Stops{N: 1, TotalNS: 3e9}, sent: 50 * time.Millisecond, want: 500 * time.Microsecond},
+		"late timers beside a stop":    {lag: &results.Spread{N: 500, P50: 2_100_000, P99: 9_100_000, P999: 3e9}, stops: &results.Stops{N: 1, TotalNS: 3e9}, want: 1_061_000},
+		"longer lags than the stops":   {lag: &results.Spread{N: 1000, P50: 12_100_000, P99: 12_100_000, P999: 12_100_000}, stops: &results.Stops{N: 10, TotalNS: 5e9}, want: 1_000_000},
 		"no more than the responses":   {lag: &results.Spread{N: 1000, P50: 1e9, P99: 1e9, P999: 1e9}, want: 2 * time.Millisecond},
 	} {
-		got := clientDelay(int64(tc.sent), tc.lag, measured)
+		got := clientDelay(int64(tc.sent), tc.lag, tc.stops, measured)
 		if got == nil || (got.Is/100-tc.want).Abs() > time.Microsecond || got.Of != 200*time.Millisecond {
 			t.Errorf("%s: want %v for each request of 2ms, got %+v", name, tc.want, got)
 		}
 	}
-	if got := clientDelay(0, busy, results.Latency{}); got != nil {
+	if got := clientDelay(0, busy, nil, results.Latency{}); got != nil {
 		t.Errorf("no request ended ok: want no evidence, got %+v", got)
+	}
+}
+
+// TestStopIsCountedOnce has the record of a closed loop of 20 clients whose process was
+// stopped for 3 s: each of them had a request in flight, and 60 s are the client's. The stop
+// is also the longest lag of its timers.
+func TestStopIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	lag := &results.Spread{N: 898, P50: 82_000, P99: 98_000, P999: 2_993_684_479}
+	stops := &results.Stops{N: 1, TotalNS: 2_999_000_000}
+	got := clientDelay(59_860_000_000, lag, stops, results.Latency{Count: 50_507, SumNS: int64(240 * time.Second)})
+	if want := 59_860 * time.Millisecond; got == nil || got.Is != want {
+		t.Errorf("want %v, got %+v", want, got)
+	}
+}
+
+// TestWrongValues counts those of every phase, and no other errors.
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, err := results.NewErrorWriter(dir + "/" + results.FileErrors)
+	if err != nil {
+		t.Fatalf("make the file of errors: %v", err)
+	}
+	row := func(step int, phase results.Phase, class database.Class, n int64) results.ErrorCount {
+		return results.ErrorCount{Step: step, Phase: phase, Operation: string(workload.OpRead), Class: string(class), Count: n}
+	}
+	err = w.Write([]results.ErrorCount{
+		row(0, results.PhaseWarmUp, database.ClassWrongValue, 1), row(1, results.PhaseMeasure, database.ClassWrongValue, 2),
+		row(1, results.PhaseMeasure, database.ClassTimeout, 4), row(2, results.PhaseCoolDown, database.ClassWrongValue, 8),
+	})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatalf("write the errors: %v", err)
+	}
+	if n, err := wrongValues(dir); n != 11 || err != nil {
+		t.Errorf("want 11 wrong values, got %d, %v", n, err)
+	}
+	if n, err := wrongValues(t.TempDir()); n != 0 || err != nil {
+		t.Errorf("without a file of errors: want none, got %d, %v", n, err)
 	}
 }
 

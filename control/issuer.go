@@ -249,7 +249,9 @@ func generatorEvidence(r *run) (list []judge.Generator) {
 					step.Rated = whole.Rate > 0
 				}
 			}
-			step.ClientDelay = clientDelay(s.ClientDelayNS, g.SchedulingLag, results.Latency{Count: s.OK, SumNS: s.AnswerNS})
+			answers := results.Latency{Count: s.OK, SumNS: s.AnswerNS}
+			step.ClientOwn = clientDelay(s.ClientDelayNS, nil, nil, answers)
+			step.ClientDelay = clientDelay(s.ClientDelayNS, g.SchedulingLag, g.Stops, answers)
 			e.Steps = append(e.Steps, step)
 			e.StepClocks = append(e.StepClocks, judge.StepClock{Index: s.Index, Error: time.Duration(s.ClockErrorNS), Moved: time.Duration(s.ClockMovedNS)})
 		}

@@ -190,7 +190,10 @@ func pairsOf(a, b []Recorded) (pairs []pair) {
 // invalid returns the marks that make runs invalid, each with its folder.
 func invalid(runs []Recorded) (list []string) {
 	for _, r := range runs {
-		marks := slices.Clone(r.Run.Info.Record.Validity)
+		var marks []results.Mark
+		for _, m := range r.Run.Marks() {
+			marks = append(marks, m.Mark)
+		}
 		if r.Run.Info.Manifest != nil {
 			marks = append(marks, r.Run.Info.Manifest.Validity...)
 		}

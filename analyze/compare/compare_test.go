@@ -157,6 +157,17 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
+// One wrong value makes a comparison invalid, also of runs that were judged when it had no
+// mark.
+func TestWrongValue(t *testing.T) {
+	a, b := side("A", 0, 1, 1000, 1001, 1002), side("B", 60, 1, 1100, 1101, 1102)
+	b.Runs[1].Run.Load.Errors = []run.ErrorCount{{Class: results.ClassWrongValue, Count: 1}}
+	r := compared(t, a, b)
+	if r.Word() != Invalid || len(r.Invalid) != 1 || !strings.Contains(r.Invalid[0], "B-2 (B2): wrong value: 1") {
+		t.Errorf("%s, %q; want invalid by the wrong value of B2", r.Word(), r.Invalid)
+	}
+}
+
 // TestUnknown: a metric that decides and is not known of one run leaves no verdict but
 // worse.
 func TestUnknown(t *testing.T) {

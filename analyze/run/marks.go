@@ -14,13 +14,13 @@ type Mark struct {
 	results.Mark
 }
 
-// Marks returns the marks that control recorded, then those found here: a shared host, a
-// rate above the self-check's, a level that changed, gaps.
+// Marks returns the marks that control recorded, then those found here: wrong values, a
+// shared host, a rate above the self-check's, a level that changed, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m})
 	}
-	for _, m := range []*results.Mark{r.sharedHostMark(), r.Info.rateMark()} {
+	for _, m := range []*results.Mark{r.wrongValueMark(), r.sharedHostMark(), r.Info.rateMark()} {
 		if m != nil {
 			marks = append(marks, Mark{r.Info.Tag, *m})
 		}
@@ -76,6 +76,21 @@ func (r *Run) sharedHostMark() *results.Mark {
 		who = "a generator"
 	}
 	return &results.Mark{Code: results.MarkSharedHost, Text: who + " and at least one member share a machine: they compete for its processors, disk and network"}
+}
+
+// wrongValueMark marks wrong values in a run that control did not live to judge, or judged
+// when few of them had no mark. It is nil otherwise.
+func (r *Run) wrongValueMark() *results.Mark {
+	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == results.ClassWrongValue && e.Count > 0 })
+	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == results.MarkWrongValue }) {
+		return nil
+	}
+	wrong := r.Load.Errors[at].Count
+	m := &results.Mark{Code: results.MarkWrongValue, Invalid: true, Text: fmt.Sprintf("%d answers had a value that this load never wrote under the key", wrong)}
+	if t := r.Info.Record.Totals; t != nil {
+		m.Text = fmt.Sprintf("%d of %d answers had a value that this load never wrote under the key", wrong, t.OK+wrong)
+	}
+	return m
 }
 
 // String is the mark as it is printed below the table.

@@ -34,6 +34,12 @@ type Evidence struct {
 	Generators []Generator
 	// Drain is how long requests that were due could be sent after the end.
 	Drain time.Duration
+	// Wrong counts the answers with a wrong value, those before and after the measured
+	// window too.
+	Wrong int64
+	// Library is the client's implementation if it is a library in which requests may queue
+	// unseen, else "".
+	Library string
 	// TLS and Auth are whether clients encrypt, and whether they show credentials.
 	TLS, Auth bool
 	// Unmeasured is whether the members run without agents.
@@ -49,11 +55,13 @@ func Marks(e Evidence) []results.Mark {
 	if e.Run.Totals != nil {
 		v.counts()
 		v.keys()
+		v.wrongValues()
 		v.steps()
 		if len(v.e.Generators) == 0 {
 			v.client()
 			v.stops()
 		}
+		v.library()
 		v.otherLoad()
 	}
 	v.generators()
@@ -167,6 +175,15 @@ func (v *verdict) keys() {
 	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
 		v.mark(results.MarkKeys, true, "%d keys were added by the database's own count, but ok %d <= added <= ok + unknown %d does not hold",
 			k.Found(), k.MinAdded, k.MaxAdded)
+	}
+}
+
+// wrongValues marks a load in which an answer had a wrong value. One is enough: the store,
+// the client or what lies between them mixes up data, and its speed is that of no store.
+func (v *verdict) wrongValues() {
+	if v.e.Wrong > 0 {
+		v.mark(results.MarkWrongValue, true, "%d of %d answers had a value that this load never wrote under the key",
+			v.e.Wrong, v.e.Run.Totals.OK+v.e.Wrong)
 	}
 }
 

@@ -66,6 +66,34 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		{
+			name:   "one wrong value",
+			change: func(e *Evidence) { e.Wrong = 1 },
+			want: []results.Mark{{Code: results.MarkWrongValue, Invalid: true,
+				Text: "1 of 1001 answers had a value that this load never wrote under the key"}},
+		},
+		{
+			name:   "a library without a self-check",
+			change: func(e *Evidence) { e.Library = "standard" },
+			want: []results.Mark{{Code: results.MarkLibrary,
+				Text: "requests may queue in the client's library (standard), where no timer sees them: how long is not known, and control --selfcheck auto measures it"}},
+		},
+		{
+			name: "a library that adds a fifth",
+			change: func(e *Evidence) {
+				e.Library, e.Run.SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_400_000, True: 2_000_000}, P99: results.Compared{N: 9, Measured: 4_000_000, True: 3_000_000}}
+				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
+			},
+			want: []results.Mark{{Code: results.MarkLibrary,
+				Text: "requests may queue in the client's library (standard), where no timer sees them: in the self-check this client added 400µs at p50 and 1ms at p99, beside a mean response time of 2ms in this load"}},
+		},
+		{
+			name: "a library that adds a fortieth",
+			change: func(e *Evidence) {
+				e.Library, e.Run.SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_050_000, True: 2_000_000}}
+				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
+			},
+		},
+		{
 			name:   "too few keys",
 			change: func(e *Evidence) { e.Run.Keys.After-- },
 			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,

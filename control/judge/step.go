@@ -40,9 +40,10 @@ type Step struct {
 	Waits int64
 
 	// Waiting is the clients' time without a server, of all their time. ClientDelay is
-	// the delay that the client caused itself, of the response times. Nil is not
-	// recorded.
-	Waiting, ClientDelay *Part
+	// the delay that the client caused itself, of the response times. ClientOwn is the part
+	// of it that was recorded request by request: how late they were sent, and how long the
+	// client was stopped. Nil is not recorded.
+	Waiting, ClientDelay, ClientOwn *Part
 }
 
 // Part is a time within another.
@@ -228,14 +229,19 @@ func (j *stepJudge) waiting() {
 	}
 }
 
-// clientDelay judges the delay that the client caused itself. On a shared machine
-// the members may have taken its processors; then the delay makes the run invalid
-// only if the client used up the processors itself.
+// clientDelay judges the delay that the client caused itself. How late it read answers is
+// taken from its timers, and on a shared machine the members may have taken its processors:
+// then that part makes the run invalid only if the client used up the processors itself.
+// What was recorded of each request, sent late or held up by a stop, is no answer of a
+// database on any machine.
 func (j *stepJudge) clientDelay() {
-	if d := j.step.ClientDelay; d != nil && d.Of > 0 {
-		j.above(results.MarkSaturated, d.share("%s of the response times is the client's own delay"), j.bounds.ClientDelay,
-			!j.sharedHost() || j.usedUp())
+	d, own := j.step.ClientDelay, j.step.ClientOwn
+	if d == nil || d.Of <= 0 {
+		return
 	}
+	const what = "%s of the response times is the client's own delay"
+	recorded := own != nil && own.Of > 0 && own.share(what).percent() > float64(j.bounds.ClientDelay.Invalid)+slack
+	j.above(results.MarkSaturated, d.share(what), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
 }
 
 // share is between 0 and 1.

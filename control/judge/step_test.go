@@ -224,6 +224,20 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
+// TestOwnDelayOnSharedHost has a client on a shared machine of which most of the response
+// times is its own: how late it sent makes the run invalid, how late its timers were does not.
+func TestOwnDelayOnSharedHost(t *testing.T) {
+	t.Parallel()
+	for own, invalid := range map[time.Duration]bool{24: false, 26: true} {
+		e := goodRun()
+		e.Run.Members[1].Host.BootID = "client"
+		e.Steps = []Step{{OK: 1000, ClientDelay: &Part{90, 100}, ClientOwn: &Part{own, 100}}}
+		if m := Marks(e)[0]; m.Code != results.MarkSaturated || m.Invalid != invalid {
+			t.Errorf("%d %% recorded: want %q, invalid %v, got %+v", own, results.MarkSaturated, invalid, m)
+		}
+	}
+}
+
 // TestNothingAnswered draws steps without an ok request: none is valid unless the
 // load expects its failures, or they are part of the workload.
 func TestNothingAnswered(t *testing.T) {

@@ -42,7 +42,7 @@ const (
 	ClassConflict      Class = "conflict"
 	ClassNotFound      Class = "not found"
 	ClassTooLarge      Class = "too large"
-	ClassWrongValue    Class = "wrong value"
+	ClassWrongValue    Class = results.ClassWrongValue
 	ClassDenied        Class = "denied"
 	ClassOther         Class = "other"
 )

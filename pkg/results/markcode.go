@@ -13,6 +13,9 @@ const (
 	// limit that the experiment gave it.
 	MarkMemoryLimit = "memory limit"
 	MarkKeys        = "keys found"
+	// MarkWrongValue is a load in which an answer had a value that was never written under
+	// its key.
+	MarkWrongValue  = "wrong value"
 	MarkKeysUnknown = "keys not counted"
 	MarkSharedHost  = "shared host"
 	MarkNotDurable  = "not durable"
@@ -21,7 +24,9 @@ const (
 	MarkUnsampled = "client not measured"
 	MarkLate      = "client late"
 	// MarkStopped is a client that did not run for a part of the load.
-	MarkStopped  = "client stopped"
+	MarkStopped = "client stopped"
+	// MarkLibrary is a client that is a library in which requests may queue unseen.
+	MarkLibrary  = "client library"
 	MarkRate     = "rate not sustained"
 	MarkQueueing = "queueing"
 	MarkFailed   = "failed requests"
