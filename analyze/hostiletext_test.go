@@ -339,7 +339,7 @@ func checkMarkdown(t *testing.T, text string) {
 		t.Error("README.md ends inside a code block")
 	}
 	markup := regexp.MustCompile(`<[a-zA-Z!/][^ >]*`)
-	image := regexp.MustCompile(`^!\[(?:[^\[\]\\]|\\.)*\]\([A-Za-z0-9%._@#~+,-]+\.svg\)$`)
+	image := regexp.MustCompile(`^!\[(?:[^\[\]\\]|\\.)*\]\(figures/[A-Za-z0-9%._@#~+,-]+\.svg\)$`)
 	pipes := 0
 	for _, line := range plain {
 		for _, tag := range markup.FindAllString(line, -1) {

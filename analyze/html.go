@@ -17,7 +17,7 @@ func (d *document) writeHTML() error {
 		if !d.Valid() {
 			f.Notes = append(f.Notes, "not valid: see what weakens the numbers")
 		}
-		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f)})
+		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f), CSV: d.out.link(d.out.table(f)), Picture: d.out.link(d.out.picture(f))})
 	}
 	for _, e := range d.failures {
 		one := page.Errors{Of: e.Tag}

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -27,17 +28,28 @@ const (
 	fileReadme    = "README.md"
 	fileHTML      = "report.html"
 	fileAggregate = fileTable + ".csv"
+	// Parts of the names of the classic files by number of clients.
+	partByClients = "-BY-CLIENT-NUM"
+	partMeans     = "-aggregated.csv"
+)
+
+// The folders of a report: SVG and PNG files, and the CSV files of figures and of runs. A
+// report that goes where a classic file says has everything in one folder.
+const (
+	dirFigures = "figures"
+	dirData    = "data"
 )
 
 // output writes the files of a report, and never over a record.
 type output struct {
 	dir                           string
-	inside                        bool // dir was not given: it lies in, or beside, result folders
+	figures, data                 string // folders in dir, or dir itself for a classic file
+	inside                        bool   // dir was not given: it lies in, or beside, result folders
 	tableCSV, tableTXT, tableJSON string
 	readme, html                  string
 	own                           map[*run.Run]map[string]string // paths of a run's outputs by name
 	records, folders, files       []string
-	draw                          func(dir string, f figure.Figure) ([]string, error)
+	draw                          func(pictures, data string, f figure.Figure) ([]string, error)
 }
 
 // newOutput decides where every file goes.
@@ -66,6 +78,7 @@ func newOutput(o Options) (*output, error) {
 	table := filepath.Join(out.dir, fileTable)
 	out.tableCSV, out.tableTXT, out.tableJSON = table+".csv", table+".txt", table+".json"
 	out.readme, out.html = filepath.Join(out.dir, fileReadme), filepath.Join(out.dir, fileHTML)
+	out.figures, out.data = filepath.Join(out.dir, dirFigures), filepath.Join(out.dir, dirData)
 	if o.Classic != nil {
 		out.protect(o.Classic)
 		if o.Out == "" {
@@ -111,8 +124,10 @@ func classicDir(r ClassicReport) string {
 	return r.PlotDir
 }
 
-// followClassic takes the paths of a classic file.
+// followClassic takes the paths of a classic file, whose folder of plots has their data
+// beside them.
 func (out *output) followClassic(e *Classic) {
+	out.figures, out.data = out.dir, out.dir
 	if e.Report.TableCSV != "" {
 		out.tableCSV = e.Report.TableCSV
 		out.tableJSON = strings.TrimSuffix(out.tableCSV, filepath.Ext(out.tableCSV)) + ".json"
@@ -146,8 +161,24 @@ func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path
 	}
-	return filepath.Join(out.dir, run.FileTag(r.Info.Tag)+"-"+logical)
+	return filepath.Join(out.data, nameOf(r.Info.Tag, logical))
 }
+
+// nameOf is the name of an output of the run with a tag.
+func nameOf(tag, logical string) string { return run.FileTag(tag) + "-" + logical }
+
+// link is the address of a file of the report in its README and its page.
+func (out *output) link(path string) string {
+	inside, err := filepath.Rel(out.dir, path)
+	if err != nil {
+		inside = filepath.Base(path)
+	}
+	return plaintext.Link(filepath.ToSlash(inside))
+}
+
+// picture and table are the files of a figure.
+func (out *output) picture(f figure.Figure) string { return filepath.Join(out.figures, f.Name+".svg") }
+func (out *output) table(f figure.Figure) string   { return filepath.Join(out.data, f.Name+".csv") }
 
 // write writes one file and records it.
 func (out *output) write(path string, data []byte) error {
@@ -174,8 +205,10 @@ func (out *output) check(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("write report: %q must be a regular file, got %s", path, info.Mode().Type())
 	}
-	if info, err := os.Lstat(out.dir); err == nil && out.inside && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("write report: %q must be a folder, got a symbolic link", out.dir)
+	for _, dir := range []string{out.dir, out.figures, out.data} {
+		if info, err := os.Lstat(dir); err == nil && out.inside && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("write report: %q must be a folder, got a symbolic link", dir)
+		}
 	}
 	if slices.Contains(out.records, absolute) {
 		return fmt.Errorf("write report: %q is one of the records", path)
@@ -228,15 +261,16 @@ func (out *output) lines(path string, l chart.Lines) error {
 
 // figure draws a figure and records its files.
 func (out *output) figure(f figure.Figure) error {
-	for _, extension := range []string{".svg", ".png", ".csv"} {
-		if err := out.check(filepath.Join(out.dir, f.Name+extension)); err != nil {
+	picture := out.picture(f)
+	for _, path := range []string{picture, strings.TrimSuffix(picture, ".svg") + ".png", out.table(f)} {
+		if err := out.check(path); err != nil {
 			return err
 		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("write figure: %w", err)
+		}
 	}
-	if err := os.MkdirAll(out.dir, 0o755); err != nil {
-		return fmt.Errorf("write figure: %w", err)
-	}
-	paths, err := out.draw(out.dir, f)
+	paths, err := out.draw(out.figures, out.data, f)
 	out.files = append(out.files, paths...)
 	return err
 }

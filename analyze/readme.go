@@ -55,8 +55,8 @@ func (d *document) markdown() string {
 	b.WriteString(d.Headline.Markdown())
 	leading := slices.IndexFunc(append(slices.Clip(d.drawn), figure.Figure{}), func(f figure.Figure) bool { return !f.Main })
 	if leading > 0 {
-		b.WriteString("\n## Figures\n\nEach figure's data is in the CSV file of its name.\n")
-		pictures(&b, d.drawn[:leading])
+		b.WriteString("\n## Figures\n\nThe data of each figure is in the CSV file of its name in data.\n")
+		d.pictures(&b, d.drawn[:leading])
 	}
 	fmt.Fprintf(&b, "\n## All numbers\n\n```\n%s```\n\n", plaintext.Fenced(d.details()))
 	b.WriteString("## How it was run\n")
@@ -78,14 +78,14 @@ func (d *document) markdown() string {
 	}
 	if leading < len(d.drawn) {
 		b.WriteString("\n## More figures\n")
-		pictures(&b, d.drawn[leading:])
+		d.pictures(&b, d.drawn[leading:])
 	}
 	return b.String()
 }
 
-// pictures writes figures as images that lie beside the README.
-func pictures(b *strings.Builder, figures []figure.Figure) {
+// pictures writes figures as images, by their paths in the report.
+func (d *document) pictures(b *strings.Builder, figures []figure.Figure) {
 	for _, f := range figures {
-		fmt.Fprintf(b, "\n![%s](%s)\n", plaintext.Markdown(plaintext.Line(chart.Describe(f))), plaintext.Link(f.Name+".svg"))
+		fmt.Fprintf(b, "\n![%s](%s)\n", plaintext.Markdown(plaintext.Line(chart.Describe(f))), d.out.link(d.out.picture(f)))
 	}
 }

@@ -112,7 +112,7 @@ func marksStandOnce(t *testing.T, r *Report) {
 	if n := strings.Count(page, mark); n != 1 || !strings.Contains(page, "not valid: see what weakens the numbers") {
 		t.Errorf("the page has the mark %d times", n)
 	}
-	if picture := string(readFile(t, filepath.Join(r.Dir, "AVG-CPU.svg"))); !strings.Contains(picture, mark) {
+	if picture := string(readFile(t, filepath.Join(r.Dir, "figures", "AVG-CPU.svg"))); !strings.Contains(picture, mark) {
 		t.Error("a picture alone lacks the mark")
 	}
 }

@@ -25,7 +25,7 @@ func TestSweep(t *testing.T) {
 	if !strings.Contains(report.Text(), "By clients: etcd") {
 		t.Errorf("the text has no curve:\n%s", report.Text())
 	}
-	for file, want := range map[string]string{fileReadme: "## By clients", fileHTML: "By clients: etcd", "SWEEP-CLIENTS.csv": "etcd, Throughput", fileTable + ".json": `"choice"`} {
+	for file, want := range map[string]string{fileReadme: "## By clients", fileHTML: "By clients: etcd", "data/SWEEP-CLIENTS.csv": "etcd, Throughput", fileTable + ".json": `"choice"`} {
 		data, err := os.ReadFile(filepath.Join(report.Dir, file))
 		if err != nil || !strings.Contains(string(data), want) {
 			t.Errorf("%s lacks %q, %v", file, want, err)

@@ -10,6 +10,7 @@ import (
 
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
+	before := d.out.earlier(d.columns())
 	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
@@ -23,7 +24,15 @@ func (d *document) write(ctx context.Context) error {
 	for _, f := range d.drawn {
 		steps = append(steps, func() error { return d.out.figure(f) })
 	}
-	return d.all(ctx, append(steps, d.writeReadme, d.writeHTML))
+	return d.all(ctx, append(steps, d.writeReadme, d.writeHTML, func() error { return d.out.drop(before) }))
+}
+
+// columns are those of the time plots.
+func (d *document) columns() (names []string) {
+	for _, p := range d.charts.Plots {
+		names = append(names, p.Column)
+	}
+	return names
 }
 
 // all does the steps until one fails, and notes the files that they wrote.
@@ -95,14 +104,14 @@ func (d *document) writeSeries() error {
 // writeByClients writes the classic files of each plot by number of clients.
 func (d *document) writeByClients() error {
 	for _, p := range d.charts.Plots {
-		base := d.out.dir + "/" + p.Column + "-BY-CLIENT-NUM"
+		base := filepath.Join(d.out.data, p.Column+partByClients)
 		if err := d.out.lines(base+".csv", chart.ByClientLines(d.runs, d.charts.Series, p.Column)); err != nil {
 			return err
 		}
 		if !d.charts.Stepped() {
 			continue
 		}
-		if err := d.out.csv(base+"-aggregated.csv", chart.ByClientMeans(d.runs, d.charts.Series, p.Column)); err != nil {
+		if err := d.out.csv(base+partMeans, chart.ByClientMeans(d.runs, d.charts.Series, p.Column)); err != nil {
 			return err
 		}
 	}

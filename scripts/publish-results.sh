@@ -125,8 +125,10 @@ report() {
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
 	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name 'members-*' ! -name records -exec rm -r {} +
-	find "$copy/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' ! -name '?*-all-aggregated.csv' \
-		! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out" \;
+	mkdir "$out/figures" "$out/data"
+	find "$copy/report" -maxdepth 1 -type f ! -name '*.txt' -exec cp {} "$out" \;
+	cp "$copy/report/figures"/*.svg "$out/figures"
+	find "$copy/report/data" -type f ! -name '?*-all-aggregated.csv' ! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out/data" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
 }
 

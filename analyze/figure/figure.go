@@ -204,23 +204,24 @@ func (f Figure) withoutDetails() Figure {
 	return f
 }
 
-// Write draws f into dir as NAME.svg, NAME.png and NAME.csv and returns their
-// paths. The directory must exist; files of these names are replaced.
-func Write(dir string, f Figure) ([]string, error) {
+// Write draws f as NAME.svg and NAME.png into the folder of pictures and as NAME.csv into
+// that of data, and returns their paths. The folders must exist and may be one; files of
+// these names are replaced.
+func Write(pictures, data string, f Figure) ([]string, error) {
 	if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
 		return nil, fmt.Errorf("write figure: %q is not a file name", f.Name)
 	}
 	formats := []struct {
-		extension string
-		draw      func(io.Writer, Figure) error
-	}{{".svg", SVG}, {".png", PNG}, {".csv", CSV}}
+		dir, extension string
+		draw           func(io.Writer, Figure) error
+	}{{pictures, ".svg", SVG}, {pictures, ".png", PNG}, {data, ".csv", CSV}}
 	var paths []string
 	for _, format := range formats {
 		var b bytes.Buffer
 		if err := format.draw(&b, f); err != nil {
 			return paths, err
 		}
-		path := filepath.Join(dir, f.Name+format.extension)
+		path := filepath.Join(format.dir, f.Name+format.extension)
 		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 			return paths, fmt.Errorf("write figure: %w", err)
 		}

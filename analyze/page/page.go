@@ -38,10 +38,12 @@ type Page struct {
 	Commands []string
 }
 
-// Figure is a figure with its description for readers who cannot see it.
+// Figure is a figure with its description for readers who cannot see it, and the addresses
+// of its files as the page links them; without them the files lie beside the page.
 type Figure struct {
 	figure.Figure
-	Alt string
+	Alt          string
+	CSV, Picture string
 }
 
 // Errors are the errors of one column.

@@ -40,7 +40,7 @@ func pageOf() Page {
 		Commands: []string{"dbtester analyze '" + hostile + "'"},
 	}
 	for _, f := range figures() {
-		p.Figures = append(p.Figures, Figure{f, "About " + f.Title})
+		p.Figures = append(p.Figures, Figure{Figure: f, Alt: "About " + f.Title})
 	}
 	return p
 }

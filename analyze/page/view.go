@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -128,7 +129,7 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 	}
 	p := picture{
 		ID: ids.of("figure", f.Name), Name: f.Name, Title: f.Title, Alt: f.Alt,
-		CSV: url.PathEscape(f.Name) + ".csv", Picture: url.PathEscape(f.Name) + ".svg",
+		CSV: cmp.Or(f.CSV, url.PathEscape(f.Name)+".csv"), Picture: cmp.Or(f.Picture, url.PathEscape(f.Name)+".svg"),
 		Heat: f.Kind == figure.Heat, SVG: template.HTML(svg.String()),
 	}
 	if d := dataOf(thin); d != nil {

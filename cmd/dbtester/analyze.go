@@ -265,8 +265,10 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	var skipped []string
 	for _, path := range paths {
 		report := path
-		if !analyze.IsReport(report) {
-			report = filepath.Dir(path) // a pattern one level deeper finds its files
+		for range 2 { // a pattern that is a level or two deeper finds its files
+			if !analyze.IsReport(report) {
+				report = filepath.Dir(report)
+			}
 		}
 		switch {
 		case !analyze.IsReport(report):

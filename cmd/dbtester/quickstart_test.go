@@ -51,7 +51,7 @@ func TestQuickstart(t *testing.T) {
 	wantFigures(t, report)
 	wantFilled(t, filepath.Join(report, "all-aggregated.json"))
 	for _, name := range []string{"AVG-CPU", "AVG-WRITE-BYTES-NUM-DELTA", "AVG-THROUGHPUT", "AVG-VMRSS-MB"} {
-		wantMoves(t, filepath.Join(report, name+".csv"))
+		wantMoves(t, filepath.Join(report, "data", name+".csv"))
 	}
 	for _, name := range []string{"README.md", "report.html", "all-aggregated.txt", "all-aggregated.csv"} {
 		if info, err := os.Stat(filepath.Join(report, name)); err != nil || info.Size() < 1000 {
@@ -65,18 +65,19 @@ func TestQuickstart(t *testing.T) {
 func wantFigures(t *testing.T, report string) {
 	t.Helper()
 	for _, plot := range config.DefaultPlots() {
-		if _, err := os.Stat(filepath.Join(report, plot.Column+".svg")); err != nil {
+		if _, err := os.Stat(filepath.Join(report, "figures", plot.Column+".svg")); err != nil {
 			t.Errorf("stat the file: %v", err)
 		}
 	}
-	figures, err := filepath.Glob(filepath.Join(report, "*.svg"))
+	figures, err := filepath.Glob(filepath.Join(report, "figures", "*.svg"))
 	if err != nil || len(figures) < 21 {
 		t.Errorf("%d figures, %v", len(figures), err)
 	}
 	for _, svg := range figures {
-		for _, ext := range []string{".png", ".csv"} {
-			if info, err := os.Stat(strings.TrimSuffix(svg, ".svg") + ext); err != nil || info.Size() == 0 {
-				t.Errorf("%s: no %s: %v", filepath.Base(svg), ext, err)
+		name := strings.TrimSuffix(filepath.Base(svg), ".svg")
+		for _, file := range []string{"figures/" + name + ".png", "data/" + name + ".csv"} {
+			if info, err := os.Stat(filepath.Join(report, file)); err != nil || info.Size() == 0 {
+				t.Errorf("no %s: %v", file, err)
 			}
 		}
 	}

@@ -144,7 +144,7 @@ func TestReadmeVerdict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	picture := regexp.MustCompile(`\]\((test-results/[^/)]+)/[^/)]+\.svg\)`).FindSubmatch(readme)
+	picture := regexp.MustCompile(`\]\((test-results/[^/)]+)/(?:figures/)?[^/)]+\.svg\)`).FindSubmatch(readme)
 	if picture == nil {
 		t.Fatal("the README shows no picture of test-results")
 	}

@@ -1,0 +1,100 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/regularfile"
+)
+
+// mostEarlier bounds what is read of a file of an earlier report.
+const mostEarlier = 256 << 20
+
+// generator is in every page of ours.
+const generator = `<meta name="generator" content="dbtester">`
+
+// pictureLink matches the links of a page to pictures. Reports once had everything in one
+// folder; their links have no folder.
+var pictureLink = pattern.New(`href="(` + dirFigures + `/)?([^"/]+)\.svg"`)
+
+// earlier returns what an earlier report wrote below the report's folder, besides the
+// files at its top: the figures that its page links, their data, and the outputs of its
+// runs and of plots with the given columns. Without a page of ours it returns nothing,
+// nor for the folder of a classic file, in which other reports may lie.
+func (out *output) earlier(columns []string) (files []string) {
+	data, err := regularfile.Read(out.html, mostEarlier)
+	if err != nil || out.figures == out.dir || !bytes.Contains(data, []byte(generator)) {
+		return nil
+	}
+	var places []string // folders of data
+	for _, m := range pictureLink().FindAllStringSubmatch(string(data), -1) {
+		name, err := url.PathUnescape(html.UnescapeString(m[2]))
+		if err != nil || name != filepath.Base(name) {
+			continue
+		}
+		pictures, place := out.dir, out.dir
+		if m[1] != "" {
+			pictures, place = out.figures, out.data
+		}
+		files = append(files, filepath.Join(pictures, name+".svg"), filepath.Join(pictures, name+".png"), filepath.Join(place, name+".csv"))
+		columns = append(columns, name) // a time plot has the name of its column
+		if !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	tags := out.earlierTags()
+	for _, place := range places {
+		for _, column := range columns {
+			base := filepath.Join(place, column+partByClients)
+			files = append(files, base+".csv", base+partMeans)
+		}
+		for _, tag := range tags {
+			for _, logical := range []string{fileAggregate, fileMemory, fileReads, fileWrites} {
+				files = append(files, filepath.Join(place, nameOf(tag, logical)))
+			}
+		}
+	}
+	return files
+}
+
+// earlierTags returns the tags of the runs of an earlier report, by its JSON file.
+func (out *output) earlierTags() (tags []string) {
+	var report struct {
+		Table struct {
+			Columns []struct {
+				Tag string `json:"tag"`
+			} `json:"columns"`
+		} `json:"table"`
+	}
+	data, err := regularfile.Read(out.tableJSON, mostEarlier)
+	if err != nil || json.Unmarshal(data, &report) != nil {
+		return nil
+	}
+	for _, c := range report.Table.Columns {
+		tags = append(tags, c.Tag)
+	}
+	return tags
+}
+
+// drop removes files of an earlier report that this report did not write again. It leaves
+// what is no regular file, and what is a record.
+func (out *output) drop(files []string) error {
+	for _, path := range files {
+		if slices.Contains(out.files, path) || out.check(path) != nil {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a file of the earlier report: %w", err)
+		}
+	}
+	return nil
+}
