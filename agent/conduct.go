@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,8 +22,8 @@ import (
 // tailLines is how much a child that died unasked is quoted.
 const tailLines = 20
 
-// life is one start of a member, from the making of its directory to the last sample
-// of its machine. The session's goroutine runs it.
+// life is one start of a member, from the making of its directory to the end of its
+// commands. The session's goroutine runs it.
 type life struct {
 	s *session
 	p *planned
@@ -97,8 +98,8 @@ func (p *planned) checkable(o member.Options) member.Options {
 	return o
 }
 
-// conduct runs a planned member, from the making of its directory to the last
-// sample of its machine. It returns with nothing running and the session's
+// conduct runs a planned member, from the making of its directory to the end of its
+// commands. It returns with nothing running and the session's
 // context ended.
 func (l life) conduct(t *attempt) {
 	s, p := l.s, l.p
@@ -116,7 +117,7 @@ func (l life) conduct(t *attempt) {
 	if err != nil {
 		s.log.Warn("fdatasync was not probed", "error", err)
 	}
-	// Sampling goes first and ends last, so that it covers the member's whole life.
+	// Sampling goes first, so that it covers the member's start.
 	stopSampling, err := l.sample()
 	if err != nil {
 		s.fail(t, err)
@@ -145,6 +146,7 @@ func (l life) conduct(t *attempt) {
 
 	m = l.attend(m)
 	stopScraping() // while the member can still answer
+	stopSampling() // while the kernel still counts for its processes
 	l.stop(m)
 }
 
@@ -206,22 +208,23 @@ func (l life) memberOptions() member.Options {
 }
 
 // sample starts sampling into the session directory. The first sample was taken when it
-// returns. The returned function ends it after one last sample.
+// returns. The returned function ends it after one last sample. It may be called more than
+// once.
 func (l life) sample() (stop func(), err error) {
 	s, p := l.s, l.p
 	w, err := results.NewSampleWriter(filepath.Join(s.agent.opts.WorkDir, p.dir, results.FileServer))
 	if err != nil {
 		return nil, fmt.Errorf("write samples: %w", err)
 	}
-	// Not s.ctx: samples are taken until the member has stopped.
+	// Not s.ctx: samples are taken until the member is stopped.
 	ctx, cancel := context.WithCancel(context.Background())
 	done := p.sampler.Start(ctx, w)
-	return func() {
+	return sync.OnceFunc(func() {
 		cancel()
 		if err := errors.Join(<-done, w.Close()); err != nil {
 			s.problem("some samples are missing", err)
 		}
-	}, nil
+	}), nil
 }
 
 // running marks the member as running.

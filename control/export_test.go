@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	reading "github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
@@ -126,5 +128,49 @@ func TestAdviceForClassicFiles(t *testing.T) {
 	e.Databases[0].UseVersion = "9.9"
 	if got := release(e, entry, &e.Databases[0]); got != "9.9" {
 		t.Errorf("agents are asked for %q, want the release in place of the file's, 9.9", got)
+	}
+}
+
+// TestSameNumbersFromBothFiles reads one short load from its records and from its classic
+// files: the counters grew as much by both.
+func TestSameNumbersFromBothFiles(t *testing.T) {
+	t.Parallel()
+	r, dir := newRig(t), t.TempDir()
+	e := classicRig(t, r, dir)
+	if err := e.Select("fake__a"); err != nil {
+		t.Fatal(err)
+	}
+	e.Databases[0].Load.Rate = 40 // so that 50 requests touch two seconds: each has one row
+	out := r.mustRun(e, nil)
+	ours, err := reading.FromFolder(out.Folders[0])
+	if err != nil || len(ours) != 1 {
+		t.Fatalf("read the records: %d runs, %v", len(ours), err)
+	}
+	in := e.Inputs["fake-a"]
+	theirs := reading.FromClassic(reading.ClassicFiles{Record: &results.DatabaseRun{Tag: "fake-a"}, Files: in.Files, Servers: in.Servers})
+	if got, want := theirs.Windows.Load, ours[0].Windows.Load; got != want {
+		t.Errorf("the load lasted from %d to %d by the classic files, want %d to %d", got.From, got.To, want.From, want.To)
+	}
+	known := 0
+	for _, m := range metric.System().Metrics() {
+		if m.Kind != metric.Counter {
+			continue
+		}
+		for name, machines := range map[string][2]*reading.Machine{
+			"member 1": {&theirs.Machines.Servers[0], &ours[0].Machines.Servers[0]},
+			"client":   {&theirs.Machines.Client, &ours[0].Machines.Client},
+		} {
+			got := machines[0].Growth(theirs.Windows.Load, reading.Of(m.Name))
+			want := machines[1].Growth(ours[0].Windows.Load, reading.Of(m.Name))
+			if got.Value != want.Value || got.Known() != want.Known() {
+				t.Errorf("%s of %s: %g (%s) by the classic files, %g (%s) by the records", m.Name, name, got.Value, got.Missing, want.Value, want.Missing)
+			}
+			if want.Known() {
+				known++
+			}
+		}
+	}
+	if known < 10 {
+		t.Errorf("only %d counters are known", known)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -138,6 +139,20 @@ func checkMembers(t *testing.T, rec record) {
 		if diff := cmp.Diff([]string{n + "-" + results.FileServer, "logs/" + n + "-fake.log", n + "-" + results.FileAgentLog}, m.Files); diff != "" {
 			t.Errorf("member %s: files %s", n, diff)
 		}
+		checkSamples(t, filepath.Join(rec.dir, results.ServerFile(i+1)), rec.run.LoadEnd)
+	}
+}
+
+// checkSamples wants the last sample of a member after the load, while its process ran.
+func checkSamples(t *testing.T, path string, loadEnd time.Time) {
+	t.Helper()
+	samples, err := results.ReadSamples(path)
+	if err != nil || len(samples) == 0 {
+		t.Fatalf("read the samples: %d, %v", len(samples), err)
+	}
+	last := samples[len(samples)-1]
+	if last.Get(metric.Processes) != 1 || last.UnixNano < loadEnd.UnixNano() {
+		t.Errorf("the last sample is of %g processes at %v, want one process after the load's end at %v", last.Get(metric.Processes), time.Unix(0, last.UnixNano), loadEnd)
 	}
 }
 

@@ -128,9 +128,10 @@ func (c *classicReader) addSecond(record []string) {
 	c.run.Load.Seconds = append(c.run.Load.Seconds, s)
 }
 
-// setWindows takes the steps' windows from the manifest, or makes them from the
-// seconds. The first and the last second are partial, and one that two steps share is
-// whole for neither. The load spans whole seconds, because the samples do.
+// setWindows takes the load's and the steps' windows from the manifest, as a result folder
+// has them, or makes them from the seconds. The first and the last second are partial, and
+// one that two steps share is whole for neither. Without a manifest the load spans whole
+// seconds: the classic tool recorded only those of its samples.
 func (c *classicReader) setWindows() {
 	r := c.run
 	unix := make([]int64, len(r.Load.Seconds))
@@ -146,8 +147,6 @@ func (c *classicReader) setWindows() {
 	slices.SortStableFunc(r.Load.Seconds, func(a, b Second) int { return int(a.Unix - b.Unix) })
 	if r.Info.Manifest != nil && !r.Info.Record.LoadStart.IsZero() {
 		r.Windows = recordedWindows(r.Info.Record, Span{}, &r.Gaps)
-		w := &r.Windows.Load
-		*w = Span{floorDiv(w.From, 1e9) * 1e9, floorDiv(w.To+1e9-1, 1e9) * 1e9}
 		return
 	}
 	r.Windows = windowsOfSeconds(r.Load.Seconds)

@@ -13,6 +13,8 @@ type Quantity struct {
 	metric metric.Name
 	at     int     // its index in the list of metrics
 	scale  float64 // 0 is 1
+	// ofProcesses: the kernel counts it for each process, and forgets it when one ends.
+	ofProcesses bool
 }
 
 // Counter is a quantity that counts, and Gauge one that is of a moment.
@@ -24,9 +26,9 @@ type (
 // Of is the quantity of a metric, which must be declared.
 func Of(n metric.Name) Quantity {
 	all := metric.System()
-	all.Must(n)
+	m := all.Must(n)
 	at, _ := all.Index(n)
-	return Quantity{metric: n, at: at}
+	return Quantity{metric: n, at: at, ofProcesses: m.Scope == metric.Process}
 }
 
 // Scaled is the quantity in another unit; a scale of 0 is 1.

@@ -102,6 +102,7 @@ func (r *Run) ServerSum(key Source, get Counter) Measure {
 		}
 		sum.Value += one.Value
 		sum.N += one.N
+		sum.Marks = append(sum.Marks, one.Marks...)
 		if s := g.shared(); s != "" {
 			sum.Marks = append(sum.Marks, s+": counted once")
 		}

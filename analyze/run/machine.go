@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"sort"
 	"time"
 
@@ -27,22 +28,29 @@ type grownOver struct {
 	of Quantity
 }
 
-// closeEnough is how far inside the load, in nanoseconds, a sample may lie and still
-// count as one of its end: a tenth of the second between samples.
-const closeEnough = 100e6
+// closeEnough is how far inside the window, in nanoseconds, a sample may lie and still
+// count as one of its end: a tenth of the second between samples, or of a window that is
+// shorter.
+func closeEnough(w Span) int64 { return min(100e6, (w.To-w.From)/10) }
 
 // enclosing returns which of n samples, whose times rise, enclose the window: from the
 // last one before it to the first one after it. It is empty if there are none.
 func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
-	first = sort.Search(n, func(i int) bool { return at(i) > w.From+closeEnough })
-	last := sort.Search(n, func(i int) bool { return at(i) >= w.To-closeEnough })
+	first = sort.Search(n, func(i int) bool { return at(i) > w.From+closeEnough(w) })
+	last := sort.Search(n, func(i int) bool { return at(i) >= w.To-closeEnough(w) })
 	first = max(first-1, 0)
 	return first, max(first, min(last+1, n))
 }
 
-// during returns which samples have the counters that enclose the window.
+// during returns which samples have the counters that enclose the window. Of several
+// samples of the second that ends it the last one does, which interpolated files keep: the
+// last sample of a run may follow that of its second.
 func (m *Machine) during(w Span) (first, end int) {
-	return enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
+	first, end = enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
+	for end > first+1 && end < m.Samples.Len() && floorDiv(m.Samples.Times[end], 1e9) == floorDiv(m.Samples.Times[end-1], 1e9) {
+		end++
+	}
+	return first, end
 }
 
 // SamplesWithin counts the samples of the seconds of the window.
@@ -119,7 +127,33 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 	if grown.Missing != "" {
 		return grown
 	}
-	return Measured(value+before, int64(end-first))
+	grown = Measured(value+before, int64(end-first))
+	if !get.ofProcesses {
+		return grown
+	}
+	switch lost := m.unseen(w, first, end); {
+	case lost >= w.To-w.From:
+		return Missing("%s: its processes ended before a sample of the load's end", m.Name)
+	case lost > closeEnough(w):
+		grown.Marks = []string{fmt.Sprintf("a lower bound: %s's processes ended %.2g s after the last sample of them, which no sample counts", m.Name, float64(lost)/1e9)}
+	}
+	return grown
+}
+
+// unseen is how much of the window, in nanoseconds, lies between a sample of running
+// processes and one that found them ended, over the samples from first to before end. The
+// second repeats the counters of the first.
+func (m *Machine) unseen(w Span, first, end int) (lost int64) {
+	i, ran := first, false
+	m.each(Of(metric.Processes), first, end, func(n float64) bool {
+		if ran && n == 0 {
+			lost += max(0, min(m.Samples.Times[i], w.To)-max(m.Samples.Times[i-1], w.From))
+		}
+		ran = n > 0
+		i++
+		return true
+	})
+	return lost
 }
 
 // Throttled is the share of the periods of a CPU limit in which the machine's processes
@@ -210,7 +244,9 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 		part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
 		return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
 	}
-	return Measured(at(w.To)-at(w.From), whole.N)
+	within := Measured(at(w.To)-at(w.From), whole.N)
+	within.Marks = whole.Marks
+	return within
 }
 
 // Peak is the largest value of a gauge in the window.

@@ -34,3 +34,36 @@ func TestLimitsWithoutSamples(t *testing.T) {
 		}
 	}
 }
+
+// TestGrowthOfEndedProcesses: a sample that found the processes ended repeats their
+// counters, as records of earlier versions have it at their end.
+func TestGrowthOfEndedProcesses(t *testing.T) {
+	sample := func(at, cpu, processes float64) results.Sample {
+		s := runtest.Sampled(at, 1, cpu, 10)
+		s.Set(metric.CPUSeconds, cpu)
+		s.Set(metric.Processes, processes)
+		return s
+	}
+	m := Machine{Name: "member 1", Samples: packed.Of(sample(0, 1, 1), sample(1, 2, 1), sample(2, 3, 1), sample(2.7, 3, 0), sample(3.7, 3, 0))}
+	span := func(from, to float64) Span {
+		return Span{m.Samples.Times[0] + int64(from*1e9), m.Samples.Times[0] + int64(to*1e9)}
+	}
+	for _, c := range []struct {
+		what     string
+		from, to float64
+		want     float64
+		marked   bool
+		missing  bool
+	}{
+		{"ends before the processes", 0, 2, 2, false, false},
+		{"ends with them", 0, 2.6, 2, true, false},
+		{"holds their end", 0, 3.5, 2, true, false},
+		{"lies between the last two samples", 2.2, 2.6, 0, false, true},
+		{"lies after their end", 2.8, 3.6, 0, false, false},
+	} {
+		got := m.Growth(span(c.from, c.to), Of(metric.CPUSeconds))
+		if got.Value != c.want || got.Known() == c.missing || (len(got.Marks) == 1) != c.marked {
+			t.Errorf("a window that %s: got %+v, want %g, a mark: %t, missing: %t", c.what, got, c.want, c.marked, c.missing)
+		}
+	}
+}

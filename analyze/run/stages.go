@@ -139,12 +139,14 @@ func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 			}
 			sum.Value += one.Value
 			sum.N += one.N
+			sum.Marks = append(sum.Marks, one.Marks...)
 		}
 		seconds += span.seconds()
 	}
 	if seconds == 0 {
 		return Missing("the measured window was not recorded")
 	}
+	sum.Marks = Distinct(sum.Marks)
 	return sum.Times(1 / seconds)
 }
 

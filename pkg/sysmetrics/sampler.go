@@ -119,7 +119,10 @@ func (s *Sampler) Interface() string { return s.machine.iface }
 // The CPU percentage is the growth of the CPU seconds over PeriodNS; a period too
 // short for [results.CPUPercent] repeats the percentage before. It is unknown when
 // no process runs, because the use of the last ones until they ended was not seen.
-func (s *Sampler) Sample() (results.Sample, error) {
+func (s *Sampler) Sample() (results.Sample, error) { return s.read(false) }
+
+// read takes a sample, which reads everything if it is to be whole.
+func (s *Sampler) read(whole bool) (results.Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -134,7 +137,7 @@ func (s *Sampler) Sample() (results.Sample, error) {
 		sample.Values.Set(metric.DiskFree, freeBytes(s.options.Dir))
 	}
 	// With a longer period each sample reads everything, also two of one second.
-	s.tree.whole = s.options.Period == time.Second || sample.Second() != s.second || s.taken.IsZero()
+	s.tree.whole = whole || s.options.Period == time.Second || sample.Second() != s.second || s.taken.IsZero()
 	s.second = sample.Second()
 	problems := []error{s.readTree(&sample)}
 	problems = append(problems, s.machine.sample(now, sample.PID, sample.Values)...)

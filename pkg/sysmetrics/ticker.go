@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -37,7 +38,9 @@ func Period(ns int64) (time.Duration, error) {
 // Run writes a sample at once, one just after each second of the wall clock and each
 // [Options.Period] between, and a last one when ctx ends. It waits by the monotonic clock,
 // so setting the wall clock shifts samples but never stops or repeats them. A tick that was
-// missed stays a gap. The last sample may fall into the same second as the one before.
+// missed stays a gap. The last sample reads everything, and may fall into the same second
+// as the one before. It is not written if every process has ended: its counters would
+// repeat those of the sample before, as if nothing had been done since.
 //
 // An error of one sample or one write does not end it: the first ten are
 // returned, joined, when ctx has ended, with the number of the others. Run never
@@ -68,7 +71,7 @@ func (s *Sampler) goOn(ctx context.Context, w writer, errs *memory) error {
 	for {
 		select {
 		case <-ctx.Done():
-			s.record(w, errs)
+			s.recordLast(w, errs)
 			return errs.join()
 		case <-timer.C:
 			s.record(w, errs)
@@ -80,6 +83,18 @@ func (s *Sampler) goOn(ctx context.Context, w writer, errs *memory) error {
 // record takes one sample and writes it; one that lacks something is written too.
 func (s *Sampler) record(w writer, errs *memory) {
 	sample, err := s.Sample()
+	write(w, sample, err, errs)
+}
+
+// recordLast takes the last sample and writes it, unless the processes have ended.
+func (s *Sampler) recordLast(w writer, errs *memory) {
+	sample, err := s.read(true)
+	if ended := sample.PID > 0 && sample.Get(metric.Processes) == 0; !ended {
+		write(w, sample, err, errs)
+	}
+}
+
+func write(w writer, sample results.Sample, err error, errs *memory) {
 	errs.add(err)
 	if err := w.Write(sample); err != nil {
 		errs.add(fmt.Errorf("write a sample: %w", err))
