@@ -10,7 +10,9 @@ import (
 
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/dustin/go-humanize/english"
 )
 
 // writeReadme writes our README, or the layout of a classic file.
@@ -45,47 +47,160 @@ func ClassicREADME(title, description, table string, images []Image) (string, er
 	return b.String(), nil
 }
 
+// A README is read on a screen: what does not fit is in the other files, which it links.
+const (
+	mostReadmeLines = 150
+	// mostLeading and summarySections are the figures and the sections of the table that a
+	// README has.
+	mostLeading     = 12
+	summarySections = 2
+	// Lists and tables of a README have at most this many lines, or fewer in a README that
+	// gets too long, and at least so many.
+	mostListed, leastListed = 40, 4
+)
+
+// markdown returns our README. Its lists and tables are cut until it has few lines.
 func (d *document) markdown() string {
+	for most := mostListed; ; most-- {
+		text := d.readme(most)
+		if most == leastListed || strings.Count(text, "\n") <= mostReadmeLines {
+			return text
+		}
+	}
+}
+
+// readme returns the README with lists and tables of few lines, and as many of the
+// accounts as there is room for.
+func (d *document) readme(most int) string {
 	var b strings.Builder
-	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
-	fmt.Fprintf(&b, "# %s\n\n", line(cmp.Or(d.Title, "dbtester report")))
+	fmt.Fprintf(&b, "# %s\n\n", plaintext.Markdown(plaintext.Line(cmp.Or(d.Title, "dbtester report"))))
 	if text := strings.TrimSpace(d.Description); text != "" {
 		b.WriteString(plaintext.Markdown(text) + "\n\n")
 	}
-	b.WriteString(d.Headline.Markdown())
-	leading := slices.IndexFunc(append(slices.Clip(d.drawn), figure.Figure{}), func(f figure.Figure) bool { return !f.Main })
-	if leading > 0 {
-		b.WriteString("\n## Figures\n\nThe data of each figure is in the CSV file of its name in data.\n")
-		d.pictures(&b, d.drawn[:leading])
-	}
-	fmt.Fprintf(&b, "\n## All numbers\n\n```\n%s```\n\n", plaintext.Fenced(d.details()))
-	b.WriteString("## How it was run\n")
-	for _, a := range d.accounts() {
-		fmt.Fprintf(&b, "\n%s:\n\n", line(a.Of))
-		for _, f := range a.Facts {
-			fmt.Fprintf(&b, "- %s: %s\n", line(f.Name), line(f.Text))
-		}
-	}
+	b.WriteString(shortened(d.Headline.Markdown(), most))
+	d.figuresPart(&b)
+	d.numbersPart(&b, most)
+	b.WriteString("\n## How it was run\n")
 	if lines := d.commands(); len(lines) > 0 {
 		fmt.Fprintf(&b, "\nTo run it again:\n\n```\n%s\n```\n", plaintext.Fenced(strings.Join(lines, "\n")))
 	}
-	b.WriteString("\n## What each number means\n")
-	for _, part := range d.Shown.Sections() {
-		fmt.Fprintf(&b, "\n### %s\n\n| row | unit | meaning |\n|---|---|---|\n", part.Name)
-		for _, row := range part.Defined() {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", plaintext.Cell(row.Name), plaintext.Cell(row.Unit), plaintext.Cell(row.Definition))
+	d.accountsPart(&b)
+	return b.String()
+}
+
+// figuresPart shows the main figures, which are the first ones.
+func (d *document) figuresPart(b *strings.Builder) {
+	leading := slices.IndexFunc(append(slices.Clip(d.drawn), figure.Figure{}), func(f figure.Figure) bool { return !f.Main })
+	leading = min(leading, mostLeading)
+	if len(d.drawn) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n## Figures\n\n%d of %s; [report.html](%s) has all, [%s](%s) the files, [%s](%s) the numbers that are drawn.\n", leading, english.Plural(len(d.drawn), "figure", ""),
+		fileHTML, dirFigures, dirFigures, dirData, dirData)
+	for _, f := range d.drawn[:leading] {
+		fmt.Fprintf(b, "\n![%s](%s)\n", plaintext.Markdown(plaintext.Line(chart.Describe(f))), d.out.link(d.out.picture(f)))
+	}
+}
+
+// numbersPart writes the first sections of the table with their notes, and links the rest.
+func (d *document) numbersPart(b *strings.Builder, most int) {
+	sections := d.Shown.Sections()
+	all := 0
+	for _, part := range sections {
+		all += len(part.Defined())
+	}
+	var rows []table.Line
+	var lines strings.Builder
+	lines.WriteString(markdownRow("", d.Shown.Columns, table.Header.Lines))
+	lines.WriteString("|---|" + strings.Repeat("---:|", len(d.Shown.Columns)) + "\n")
+	for _, part := range sections[:min(len(sections), summarySections)] {
+		rows = append(rows, part.Rows...)
+		for _, row := range part.Rows {
+			lines.WriteString(markdownRow(row.Name, row.Cells, table.Cell.Lines))
 		}
 	}
-	if leading < len(d.drawn) {
-		b.WriteString("\n## More figures\n")
-		d.pictures(&b, d.drawn[leading:])
+	fmt.Fprintf(b, "\n## Numbers\n\n%d of %d rows; [report.html](%s#numbers) has all rows and [what each means](%s#meaning), [%s](%s) has all as text, [%s](%s) one number to a line.\n\n",
+		len(rows), all, fileHTML, fileHTML, fileTable+".txt", fileTable+".txt", fileTidy, fileTidy)
+	b.WriteString(shortened(lines.String(), most))
+	if notes := d.Shown.NotesOn(rows); len(notes) > 0 {
+		lines.Reset()
+		for _, note := range notes {
+			lines.WriteString("- " + plaintext.Markdown(plaintext.Line(note)) + "\n")
+		}
+		b.WriteString("\n" + shortened(lines.String(), most))
+	}
+}
+
+// markdownRow is a row of a Markdown table, with a cell of several lines for each of list.
+func markdownRow[T any](name string, list []T, linesOf func(T) []string) string {
+	row := "| " + plaintext.Cell(name) + " |"
+	for _, one := range list {
+		var texts []string
+		for _, line := range linesOf(one) {
+			texts = append(texts, plaintext.Cell(line))
+		}
+		row += " " + strings.Join(texts, "<br>") + " |"
+	}
+	return row + "\n"
+}
+
+// accountsPart lists facts about runs and databases while there is room.
+func (d *document) accountsPart(b *strings.Builder) {
+	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
+	accounts := d.accounts()
+	for i, a := range accounts {
+		var one strings.Builder
+		fmt.Fprintf(&one, "\n%s:\n\n", line(a.Of))
+		for _, f := range a.Facts {
+			fmt.Fprintf(&one, "- %s: %s\n", line(f.Name), line(f.Text))
+		}
+		const link = 2 // lines of the link below
+		if strings.Count(b.String()+one.String(), "\n") > mostReadmeLines-link {
+			fmt.Fprintf(b, "\n%d more: [report.html](%s#how).\n", len(accounts)-i, fileHTML)
+			return
+		}
+		b.WriteString(one.String())
+	}
+}
+
+// shortened cuts lists and tables of Markdown that have more than most lines. The last line
+// of a cut one says how many more there are, and where.
+func shortened(markdown string, most int) string {
+	var b strings.Builder
+	lines := strings.SplitAfter(markdown, "\n")
+	for len(lines) > 0 {
+		kind := kindOfLine(lines[0])
+		n := 1
+		for kind != "" && n < len(lines) && kindOfLine(lines[n]) == kind {
+			n++
+		}
+		if kind == "" || n <= most {
+			b.WriteString(strings.Join(lines[:n], ""))
+		} else {
+			b.WriteString(strings.Join(lines[:most-1], "") + moreLine(kind, lines[0], n-most+1))
+		}
+		lines = lines[n:]
 	}
 	return b.String()
 }
 
-// pictures writes figures as images, by their paths in the report.
-func (d *document) pictures(b *strings.Builder, figures []figure.Figure) {
-	for _, f := range figures {
-		fmt.Fprintf(b, "\n![%s](%s)\n", plaintext.Markdown(plaintext.Line(chart.Describe(f))), d.out.link(d.out.picture(f)))
+// kindOfLine is how an item of a list or a row of a table begins, "" for other lines.
+func kindOfLine(line string) string {
+	for _, kind := range []string{"- ", "| ", "|-"} {
+		if strings.HasPrefix(line, kind) {
+			return strings.TrimSpace(kind)[:1]
+		}
 	}
+	return ""
+}
+
+// moreLine is the last line of a list, or of a table with the given first row, of which n
+// lines were cut.
+func moreLine(kind, first string, n int) string {
+	text := fmt.Sprintf("%d more: [report.html](%s)", n, fileHTML)
+	if kind == "-" {
+		return "- " + text + "\n"
+	}
+	columns := strings.Count(strings.ReplaceAll(first, `\|`, ""), "|") - 1
+	return "| " + text + " |" + strings.Repeat(" |", columns-1) + "\n"
 }

@@ -112,8 +112,8 @@ compare() {
 	sed -i "s|$scratch/$name/||g" "$out"/compare.* # folders of runs, which are not kept
 }
 
-# report analyzes the records of test-results/NAME. Tables as text (README.md has them) and
-# in the classic layout and PNG files are left out: analyze writes them again.
+# report analyzes the records of test-results/NAME. Tables of seconds in the classic layout
+# and PNG files are left out: analyze writes them again.
 report() {
 	local name=$1 out=test-results/$1 copy=$scratch/copy/$1 packed
 	mkdir -p "$copy"
@@ -126,7 +126,7 @@ report() {
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
 	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name 'members-*' ! -name records -exec rm -r {} +
 	mkdir "$out/figures" "$out/data"
-	find "$copy/report" -maxdepth 1 -type f ! -name '*.txt' -exec cp {} "$out" \;
+	find "$copy/report" -maxdepth 1 -type f -exec cp {} "$out" \;
 	cp "$copy/report/figures"/*.svg "$out/figures"
 	find "$copy/report/data" -type f ! -name '?*-all-aggregated.csv' ! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out/data" \;
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"

@@ -118,6 +118,32 @@ func (t *Table) footnotes() {
 	t.Notes = append(t.Notes, t.unmeasured()...)
 }
 
+// NotesOn returns those notes that explain the signs of some rows.
+func (t *Table) NotesOn(rows []Line) (notes []string) {
+	var signs []string
+	add := func(c Cell) {
+		signs = append(signs, c.Marks...)
+		for _, n := range c.Footnotes {
+			signs = append(signs, fmt.Sprintf("[%d]", n))
+		}
+	}
+	for _, row := range rows {
+		for _, c := range row.Cells {
+			add(c)
+			for _, p := range c.Parts {
+				add(p.Cell)
+			}
+		}
+	}
+	for _, note := range t.Notes {
+		number, _, _ := strings.Cut(note, " ")
+		if slices.Contains(signs, note) || slices.Contains(signs, number) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
 // unmeasured lists the reasons for cells without a value: each reason once, with its
 // rows and, unless all runs share it, its runs.
 func (t *Table) unmeasured() (notes []string) {
