@@ -103,7 +103,7 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	}
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
-		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Swept: db.Swept, Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(),
+		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Swept: db.Swept, Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(), Durability: r.durability(),
 		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(),
 	}, nil
 }
@@ -160,6 +160,17 @@ func (r *run) fsync() string {
 		return f.Fsync()
 	}
 	return r.entry.Info.Fsync
+}
+
+// durability is the class of fsync, "" for a cluster that ran already.
+func (r *run) durability() results.Durability {
+	if len(r.db.Endpoints) > 0 {
+		return ""
+	}
+	if f, ok := r.driver.(database.Fsyncer); ok {
+		return f.Durability()
+	}
+	return r.entry.Info.Durability
 }
 
 // hosts are the hosts of a database with every port filled in.

@@ -274,7 +274,7 @@ func durable(r *run.Run) Cell {
 			unknown++
 			continue
 		}
-		key := durability(*m.Disk, strings.HasPrefix(r.Info.Record.Fsync, "none"))
+		key := durability(*m.Disk, r.Info.Record.SyncClass() == results.NeverSynced)
 		if groups[key] == nil {
 			order = append(order, key)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -61,8 +62,10 @@ type Info struct {
 	// unless their file says otherwise; 0 for databases that keep no history, or whose
 	// driver is no [Compacter].
 	CompactEvery time.Duration
-	// Fsync states in one line when a write is on disk, with default options.
-	Fsync string
+	// Fsync states in one line when a write is on disk, with default options, and
+	// Durability is its class.
+	Fsync      string
+	Durability results.Durability
 }
 
 // Driver plans members of one database and dials them. A driver's fields are

@@ -144,8 +144,11 @@ type DatabaseRun struct {
 	Settings *Settings `json:"settings,omitempty"`
 	// Resources are the limits of each member; nil without any.
 	Resources *resources.Limits `json:"resources,omitempty"`
-	Fsync     string            `json:"fsync,omitempty"`
-	Load      Load              `json:"load"`
+	// Fsync states when a write is on disk, and Durability is its class; "" if not known,
+	// as in older manifests: see [DatabaseRun.SyncClass].
+	Fsync      string     `json:"fsync,omitempty"`
+	Durability Durability `json:"durability,omitempty"`
+	Load       Load       `json:"load"`
 	// Swept is the run's part of a sweep, nil without one.
 	Swept   *workload.Swept `json:"swept,omitempty"`
 	Members []Member        `json:"members"`

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Defaults must be valid, cross the wire and never be shared between drivers.
@@ -29,6 +30,9 @@ func TestRegistry(t *testing.T) {
 				if err := v.Validate(facts); err != nil {
 					t.Errorf("validate the options: %v", err)
 				}
+			}
+			if class := (&results.DatabaseRun{Fsync: db.Info.Fsync}).SyncClass(); class != db.Info.Durability || class == "" {
+				t.Errorf("the class of %q is %q, want %q as its words state", db.Info.Fsync, db.Info.Durability, class)
 			}
 			if db.Info.Ports["client"] == 0 {
 				t.Error("no client port")

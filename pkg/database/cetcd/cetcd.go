@@ -39,11 +39,12 @@ func Database() database.Database {
 			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
 			// Its clients are Consul's.
-			Failover: workload.FailoverNone,
-			Embedded: version.Version,
-			TLS:      true,
-			MaxValue: maxValue,
-			Fsync:    etcd.Database().Info.Fsync,
+			Failover:   workload.FailoverNone,
+			Embedded:   version.Version,
+			TLS:        true,
+			MaxValue:   maxValue,
+			Fsync:      etcd.Database().Info.Fsync,
+			Durability: etcd.Database().Info.Durability,
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -33,11 +34,12 @@ func Database() database.Database {
 			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:      []string{Name},
 			// A client knows one address: that of the agent on its machine.
-			Failover: workload.FailoverNone,
-			TLS:      true,
-			Auth:     true,
-			MaxValue: maxValue,
-			Fsync:    fsyncEach,
+			Failover:   workload.FailoverNone,
+			TLS:        true,
+			Auth:       true,
+			MaxValue:   maxValue,
+			Fsync:      fsyncEach,
+			Durability: results.EveryWrite,
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/library"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -29,11 +30,12 @@ func Database() database.Database {
 			Embedded:   version.Version,
 			SharedConn: true,
 			// clientv3 knows all endpoints; its balancer sends to those that are connected.
-			Failover: workload.FailoverNext,
-			TLS:      true,
-			Auth:     true,
-			MaxValue: maxValue(defaultRequestBytes, limitKeySize),
-			Fsync:    fsyncEach,
+			Failover:   workload.FailoverNext,
+			TLS:        true,
+			Auth:       true,
+			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
+			Fsync:      fsyncEach,
+			Durability: results.EveryWrite,
 			// Without it the store fills with revisions.
 			CompactEvery: compactEvery,
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Server holds the settings of etcd's server. Fields that set a flag of etcd are
@@ -49,6 +50,14 @@ func (s *Server) Fsync() string {
 		return fsyncNever
 	}
 	return fsyncEach
+}
+
+// Durability is the class of Fsync.
+func (s *Server) Durability() results.Durability {
+	if s.Fsync() == fsyncNever {
+		return results.NeverSynced
+	}
+	return results.EveryWrite
 }
 
 // ExtraFlags returns the raw flags of the options.

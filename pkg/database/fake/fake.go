@@ -18,6 +18,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -42,6 +43,7 @@ func Database() database.Database {
 			Failover:   workload.FailoverNone,
 			MaxValue:   maxValue,
 			Fsync:      "none: the leader appends to a file and never syncs it",
+			Durability: results.NeverSynced,
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -41,6 +41,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -64,9 +65,10 @@ func Database() database.Database {
 			Ports:      map[string]int{"client": 2181, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
 			// Its clients are ZooKeeper's.
-			Failover: workload.FailoverNext,
-			MaxValue: New().protocol().MaxValue(limitKeySize),
-			Fsync:    etcd.Database().Info.Fsync,
+			Failover:   workload.FailoverNext,
+			MaxValue:   New().protocol().MaxValue(limitKeySize),
+			Fsync:      etcd.Database().Info.Fsync,
+			Durability: etcd.Database().Info.Durability,
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -111,6 +113,9 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
+
+// Durability is the class of Fsync.
+func (o *Options) Durability() results.Durability { return o.Etcd.Durability() }
 
 // ExtraFlags returns the raw flags of the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }

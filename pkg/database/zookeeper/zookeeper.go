@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -38,11 +39,12 @@ func Database() database.Database {
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			Tools:      []string{toolJars, toolJava},
 			// A client goes to the next server of its connect string.
-			Failover: workload.FailoverNext,
-			TLS:      true,
-			Auth:     true,
-			MaxValue: New().protocol().MaxValue(limitKeySize),
-			Fsync:    fsyncEach,
+			Failover:   workload.FailoverNext,
+			TLS:        true,
+			Auth:       true,
+			MaxValue:   New().protocol().MaxValue(limitKeySize),
+			Fsync:      fsyncEach,
+			Durability: results.EveryWrite,
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -115,6 +117,14 @@ func (o *Options) Fsync() string {
 		return fsyncEach
 	}
 	return fsyncNever
+}
+
+// Durability is the class of Fsync.
+func (o *Options) Durability() results.Durability {
+	if o.ForceSync {
+		return results.EveryWrite
+	}
+	return results.NeverSynced
 }
 
 // ExtraFlags returns the raw arguments of the options.
