@@ -1,0 +1,227 @@
+// Package setting lists the settings of a recorded run, and which of them decide whether
+// two runs can be ranked.
+package setting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Setting is one setting of a run as text.
+type Setting struct{ Name, Value string }
+
+// The names of deciding settings.
+const (
+	Operation  = "operation"
+	Reads      = "read mode"
+	LoadPace   = "clients or rate"
+	Payload    = "key and value bytes"
+	Data       = "keys before the load"
+	Members    = "members"
+	Resources  = "resources of a member"
+	Client     = "client implementation"
+	Encryption = "encryption"
+	Durability = "durability"
+	Storage    = "storage"
+	Target     = "target"
+)
+
+// Deciding returns the settings in which two runs must be alike to be ranked. A setting
+// that the records do not show is left out. The number of connections and the wording of
+// a store's fsync do not decide.
+func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
+
+// DecidingAt is [Deciding] of one step: its clients or its rate stand in place of those of
+// all steps.
+func DecidingAt(r *run.Run, step results.Step) []Setting { return deciding(r, Pace(r, step)) }
+
+func deciding(r *run.Run, pace string) []Setting {
+	l := &r.Info.Record.Load
+	all := []Setting{
+		{Operation, operation(l)},
+		{Reads, string(l.Read)},
+		{LoadPace, pace},
+		{Payload, payload(l)},
+		{Data, data(l)},
+		{Members, members(r)},
+		{Resources, Limits(r)},
+		{Client, client(r)},
+		{Encryption, encryption(r)},
+		{Durability, string(r.Info.Record.SyncClass())},
+		{Storage, storage(r)},
+		{Target, l.Target},
+	}
+	return slices.DeleteFunc(all, func(s Setting) bool { return s.Value == "" })
+}
+
+// Difference is a setting that two runs both have, with two values.
+type Difference struct{ Name, A, B string }
+
+// Differences returns the settings of both lists whose values differ, in the order of the
+// first list.
+func Differences(a, b []Setting) (list []Difference) {
+	for _, one := range a {
+		i := slices.IndexFunc(b, func(s Setting) bool { return s.Name == one.Name })
+		if i >= 0 && b[i].Value != one.Value {
+			list = append(list, Difference{one.Name, one.Value, b[i].Value})
+		}
+	}
+	return list
+}
+
+// Unlike returns the deciding settings in which two runs differ.
+func Unlike(a, b *run.Run) []Difference { return Differences(Deciding(a), Deciding(b)) }
+
+// operation is what requests do, with the parameters that change what one of them asks.
+func operation(l *results.Load) string {
+	if len(l.Operations()) == 1 && l.Operations()[0] == "" {
+		return ""
+	}
+	parts := []string{workload.Percents(l.Shares())}
+	if len(l.Mix) == 0 {
+		parts = []string{string(l.Operation)}
+	}
+	if l.SameKey {
+		parts = append(parts, "same key")
+	}
+	if l.KeyLaw != "" {
+		law := "keys " + string(l.KeyLaw)
+		if l.KeyLaw == workload.KeysHotset {
+			law += fmt.Sprintf(" (%v of requests to %d keys, moving after %d)", l.HotShare, l.HotKeys, l.HotMoves)
+		}
+		parts = append(parts, law)
+	}
+	if l.RangeLimit > 0 {
+		parts = append(parts, fmt.Sprintf("ranges of at most %d keys", l.RangeLimit))
+	}
+	if l.TxnKeys > 1 {
+		parts = append(parts, fmt.Sprintf("%d keys in a transaction", l.TxnKeys))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Pace is the rate of a step, or without one its clients.
+func Pace(r *run.Run, s results.Step) string {
+	if r.Capacity != nil {
+		return search(r.Capacity)
+	}
+	return pace(&r.Info.Record.Load, s.Step)
+}
+
+func pace(l *results.Load, s workload.Step) string {
+	if s.Rate == 0 {
+		return fmt.Sprintf("%d client%s", s.Clients, run.Plural(s.Clients))
+	}
+	text := run.RateText(s.Rate, s.RateEnd) + l.DescribeArrival()
+	if l.Backlog == workload.BacklogShed {
+		text += ", backlog shed"
+	}
+	return text
+}
+
+// search is what a search for a capacity asks: the rate is its result.
+func search(c *run.Capacity) string {
+	asked := c.Capacity.Capacity
+	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
+}
+
+// paces joins the paces of all steps, each once.
+func paces(r *run.Run) string {
+	var parts []string
+	for _, s := range r.Info.Record.Steps {
+		parts = append(parts, Pace(r, s))
+	}
+	if len(parts) > 0 {
+		return strings.Join(run.Distinct(parts), ", ")
+	}
+	if l := &r.Info.Record.Load; l.Clients > 0 {
+		for _, s := range l.Stretches() {
+			parts = append(parts, pace(l, s))
+		}
+	}
+	return strings.Join(run.Distinct(parts), ", ")
+}
+
+func payload(l *results.Load) string {
+	switch {
+	case l.KeySize == 0 && l.ValueSize == 0:
+		return ""
+	case l.ValueSizeMax == 0:
+		return fmt.Sprintf("%d + %d", l.KeySize, l.ValueSize)
+	}
+	text := fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)
+	if law := l.Sizes.String(); law != "" {
+		text += " (" + law + ")"
+	}
+	return text
+}
+
+// data is what the store holds when the load begins: keys, and the bytes that were written
+// with them.
+func data(l *results.Load) string {
+	n := l.Existing()
+	switch {
+	case payload(l) == "":
+		return "" // a classic input
+	case n == 0:
+		return "none"
+	case l.ValueSizeMax > 0:
+		return fmt.Sprintf("%s of %s bytes", humanize.Comma(n), payload(l))
+	}
+	return fmt.Sprintf("%s of %d + %d bytes, %s", humanize.Comma(n), l.KeySize, l.ValueSize, humanize.Bytes(uint64(n)*uint64(l.KeySize+l.ValueSize)))
+}
+
+func members(r *run.Run) string {
+	if n := len(r.Info.Record.Members); n > 0 {
+		return fmt.Sprint(n)
+	}
+	return ""
+}
+
+// Limits is what each member might use, "" for a cluster without agents.
+func Limits(r *run.Run) string {
+	switch l := r.Info.Record.Resources; {
+	case r.Info.Manifest == nil || r.Info.Unattended():
+		return ""
+	case l == nil || *l == (resources.Limits{}):
+		return "no limits"
+	default:
+		return l.String()
+	}
+}
+
+// client is whose code sends the requests. The libraries of two databases are of one class.
+func client(r *run.Run) string {
+	const lean = "lean"
+	switch r.Info.Transport() {
+	case "":
+		return ""
+	case lean:
+		return lean
+	}
+	return "a library"
+}
+
+// storage is where the members' data lies, as far as durability depends on it.
+func storage(r *run.Run) string {
+	var kinds []string
+	for _, m := range r.Info.Record.Members {
+		switch {
+		case m.Disk == nil || m.Disk.Filesystem == "":
+		case m.Disk.LosesPower():
+			kinds = append(kinds, "a file system that loses data in a power cut: "+m.Disk.Filesystem)
+		default:
+			kinds = append(kinds, "a disk")
+		}
+	}
+	slices.Sort(kinds)
+	return strings.Join(run.Distinct(kinds), " and ")
+}
