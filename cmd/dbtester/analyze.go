@@ -29,6 +29,7 @@ import (
 
 type analyzeFlags struct {
 	config  string
+	results string // where LAST is looked for
 	title   string
 	labels  []string // --label RUN=NAME
 	out     string
@@ -46,6 +47,8 @@ func newAnalyze(a *app) *cobra.Command {
 		Use:   "analyze RUN... | FOLDER... | URL... | --config FILE",
 		Short: "Turn recorded runs into a table, percentiles, plots, a README and a page",
 		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
+
+		ValidArgsFunction: completeNewest,
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all; of a run at a URL, report in the current folder)")
@@ -55,6 +58,7 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet it, in place of the runs' own: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
+	registerNewest(cmd.Flags(), &f.results)
 	registerCreate(cmd.Flags(), &f.create)
 	registerProject(cmd.Flags(), &f.project)
 	return cmd
@@ -134,6 +138,9 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if f.create && f.upload == "" {
 		return usageError{errors.New("--create-bucket needs --upload")}
 	}
+	if runs, err = a.namedRuns(runs, f.results); err != nil {
+		return err
+	}
 	to, err := openReportStore(ctx, f.upload, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
 	if err != nil {
 		return err
@@ -157,7 +164,7 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if err := checkRuns(o.Folders); err != nil {
 		return err
 	}
-	if o.Labels, err = labelsOf(f.labels, o.Folders); err != nil {
+	if o.Labels, err = labelsOf(f.labels, f.results, o.Folders); err != nil {
 		return usageError{err}
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -186,14 +193,18 @@ func runsBelow(folders []string) (runs []string) {
 	return runs
 }
 
-// labelsOf reads --label RUN=NAME.
-func labelsOf(texts, folders []string) (map[string]string, error) {
+// labelsOf reads --label RUN=NAME. A RUN of LAST is looked for below the folder of results.
+func labelsOf(texts []string, results string, folders []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
 		run, name, _ := strings.Cut(text, "=")
 		name = strings.TrimSpace(name)
 		if run == "" || name == "" || len(name) > 60 || plaintext.Visible(name) != name {
 			return nil, fmt.Errorf("--label must be RUN=NAME with a name of at most 60 visible characters, got %q", text)
+		}
+		run, err := namedRun(run, results)
+		if err != nil {
+			return nil, err
 		}
 		at := slices.IndexFunc(folders, func(folder string) bool {
 			return filepath.Clean(folder) == filepath.Clean(run) || filepath.Base(folder) == run

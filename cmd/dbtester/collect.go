@@ -23,19 +23,28 @@ import (
 )
 
 func newCleanup(a *app) *cobra.Command {
-	return &cobra.Command{
+	var below string
+	cmd := &cobra.Command{
 		Use:   "cleanup RUN",
 		Short: "Remove the keys that a run left below its prefix on a cluster that others use",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := results.Open(args[0])
+			runs, err := a.namedRuns(args, below)
+			if err != nil {
+				return err
+			}
+			folder, err := results.Open(runs[0])
 			if err != nil {
 				return usageError{err}
 			}
 			say := func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 			return withInterrupt(cmd.Context(), control.Cleanup(cmd.Context(), folder, a.registry, say))
 		},
+
+		ValidArgsFunction: completeNewest,
 	}
+	registerNewest(cmd.Flags(), &below)
+	return cmd
 }
 
 // collect fetches the records of an interrupted run from its agents. Those of --local
@@ -44,7 +53,11 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	if f.config != "" || f.local || f.dryRun {
 		return usageError{errors.New("--collect takes neither --config, --local nor --dry-run: the result folder knows its run")}
 	}
-	folder, err := results.Open(f.collect)
+	runs, err := a.namedRuns([]string{f.collect}, f.results)
+	if err != nil {
+		return err
+	}
+	folder, err := results.Open(runs[0])
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return usageError{err}

@@ -70,6 +70,8 @@ func newCompare(a *app) *cobra.Command {
 		Use:   "compare RUN... --to RUN... | --a FILE --b FILE | --config FILE --b-version VERSION",
 		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
 		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+
+		ValidArgsFunction: completeNewest,
 	}
 	flags := cmd.Flags()
 	f.to.flags = flags
@@ -154,7 +156,11 @@ func (c comparison) report(ctx context.Context, o compare.Options, args []string
 	if len(from) == 0 || len(to) == 0 {
 		return nil, usageError{errors.New("name the result folders of A, then --to, then those of B")}
 	}
-	remote, err := c.app.fetchRuns(ctx, f.keyFile, slices.Concat(from, to))
+	named, err := c.app.namedRuns(slices.Concat(from, to), f.made.control.results)
+	if err != nil {
+		return nil, err
+	}
+	remote, err := c.app.fetchRuns(ctx, f.keyFile, named)
 	defer func() { err = errors.Join(err, remote.remove()) }()
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.IntVar(&f.until, "until", 0, "make two more pairs at a time up to this number while the result is inconclusive (default: as --pairs)")
 	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned in place of --pairs and --until")
 	c := &f.control
-	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results)")
+	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results); of recorded runs: where LAST finds the newest (default: results)")
 	flags.BoolVar(&c.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&c.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&c.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")

@@ -67,7 +67,9 @@ func newControl(a *app) *cobra.Command {
 		},
 	}
 	f.register(cmd, a.registry)
-	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back")
+	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back; LAST is the newest run below --results")
+	// An error would mean that the flag is not declared.
+	_ = cmd.RegisterFlagCompletionFunc("collect", completeNewest)
 	return cmd
 }
 

@@ -14,8 +14,9 @@ import (
 )
 
 type submitFlags struct {
-	to   string
-	hide []string
+	to      string
+	hide    []string
+	results string // where LAST is looked for
 }
 
 func newSubmit(a *app) *cobra.Command {
@@ -33,17 +34,25 @@ A run that is not complete, or whose records contradict each other, is refused. 
 is not valid is packed with its marks: exit code 3.`,
 		Example: "  dbtester submit results/my-first-experiment/20260102T150405Z --to my-machines.tar.gz",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.runSubmit(f, args[0]) },
+		RunE:    func(_ *cobra.Command, args []string) error { return a.runSubmit(f, args) },
+
+		ValidArgsFunction: completeNewest,
 	}
+	registerNewest(cmd.Flags(), &f.results)
 	cmd.Flags().StringVar(&f.to, "to", "", "archive to write, which must not exist (default: run-ID.tar.gz in the current folder)")
 	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace wherever it stands, such as the name of a project: at least three characters, no number and no word of every record; repeatable")
 	return cmd
 }
 
-func (a *app) runSubmit(f submitFlags, run string) error {
-	if err := checkRuns([]string{run}); err != nil {
+func (a *app) runSubmit(f submitFlags, args []string) error {
+	runs, err := a.namedRuns(args, f.results)
+	if err == nil {
+		err = checkRuns(runs)
+	}
+	if err != nil {
 		return err
 	}
+	run := runs[0]
 	o := submission.Options{Run: run, To: f.to, Hide: f.hide}
 	// The names of this machine may be in texts. One that is not known is in none.
 	if host, err := os.Hostname(); err == nil {

@@ -21,6 +21,7 @@ import (
 var errNoUpload = errors.New("pass --no-upload to run without it")
 
 type uploadFlags struct {
+	results string // where LAST is looked for
 	keyFile string
 	project string
 	create  bool
@@ -35,8 +36,11 @@ func newUpload(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runUpload(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
 		},
+
+		ValidArgsFunction: completeNewest,
 	}
 	flags := cmd.Flags()
+	registerNewest(flags, &f.results)
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials: a service account's key for gs://, a shared credentials file for s3:// (default: those of the environment)")
 	registerCreate(flags, &f.create)
 	registerProject(flags, &f.project)
@@ -56,7 +60,10 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 	if err := remotestorage.Check(address); err != nil {
 		return usageError{err}
 	}
-	if err := checkRuns(runs); err != nil {
+	if runs, err = a.namedRuns(runs, f.results); err == nil {
+		err = checkRuns(runs)
+	}
+	if err != nil {
 		return err
 	}
 	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// newestWord stands for the newest run wherever a command takes a run, and LAST~N for the
+// Nth before it. A folder of that name is ./LAST.
+const newestWord = "LAST"
+
+// defaultResults is where runs are made unless an experiment or --results names another
+// folder.
+const defaultResults = "results"
+
+// registerNewest adds the flag that says where LAST is looked for.
+func registerNewest(flags *pflag.FlagSet, below *string) {
+	flags.StringVar(below, "results", "", "folder in which LAST finds the newest run, and LAST~1 the one before it (default: "+defaultResults+")")
+}
+
+// namedRuns replaces LAST and LAST~N among runs by the folders that they stand for, and
+// prints which these are. Other arguments stay as they are.
+func (s streams) namedRuns(runs []string, below string) ([]string, error) {
+	named := make([]string, len(runs))
+	for i, run := range runs {
+		found, err := namedRun(run, below)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if named[i] = found; found != run {
+			fmt.Fprintf(s.err, "%s is %s\n", run, relative(found))
+		}
+	}
+	return named, nil
+}
+
+// namedRun returns the folder that LAST or LAST~N stands for below a folder of results, and
+// any other argument as it is.
+func namedRun(run, below string) (string, error) {
+	n, is, err := newestNumber(run)
+	if err != nil || !is {
+		return run, err
+	}
+	below = filepath.Clean(cmp.Or(below, defaultResults))
+	found := newestRuns(below)
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("%s: no run below %s/ (--results names another folder)", run, below)
+	case n >= len(found):
+		return "", fmt.Errorf("%s: only %s below %s/", run, english.Plural(len(found), "run is", "runs are"), below)
+	}
+	return found[n], nil
+}
+
+// newestNumber reads LAST as 0 and LAST~N as N. Other words are not for it.
+func newestNumber(word string) (n int, is bool, err error) {
+	if word == newestWord {
+		return 0, true, nil
+	}
+	number, is := strings.CutPrefix(word, newestWord+"~")
+	if !is {
+		return 0, false, nil
+	}
+	if n, err = strconv.Atoi(number); err != nil || n < 0 {
+		return 0, false, fmt.Errorf("%s: a number must follow %s~, such as %s~1 for the run before the newest", word, newestWord, newestWord)
+	}
+	return n, true, nil
+}
+
+// newestRuns returns the runs below a folder, the newest first.
+func newestRuns(below string) []string {
+	runs := analyze.RunsBelow(below)
+	made := map[string]time.Time{}
+	for _, run := range runs {
+		made[run] = timeOf(run)
+	}
+	slices.SortFunc(runs, func(a, b string) int {
+		x, y := filepath.Base(a), filepath.Base(b)
+		return cmp.Or(made[b].Compare(made[a]), cmp.Compare(len(y), len(x)), cmp.Compare(y, x), cmp.Compare(b, a)) // -10 is newer than -9
+	})
+	return runs
+}
+
+// timeOf returns when a run was made: the time that its folder is named after, or that of
+// its manifest if the folder has another name. A run without either is older than all.
+func timeOf(run string) time.Time {
+	const layout = "20060102T150405Z"
+	name := filepath.Base(run)
+	if t, err := time.Parse(layout, name[:min(len(name), len(layout))]); err == nil {
+		return t
+	}
+	folder, err := results.Open(run)
+	if err != nil {
+		return time.Time{}
+	}
+	m, err := folder.Manifest()
+	if err != nil {
+		return time.Time{}
+	}
+	return m.Started
+}
+
+// completeNewest offers LAST and the runs before it to a shell, once its L is typed: before
+// that, the shell offers files.
+func completeNewest(cmd *cobra.Command, _ []string, typed string) (words []string, directive cobra.ShellCompDirective) {
+	if !strings.HasPrefix(typed, newestWord[:1]) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	below, err := cmd.Flags().GetString("results")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	const most = 5
+	for n, run := range newestRuns(cmp.Or(below, defaultResults)) {
+		if n == most {
+			break
+		}
+		word := newestWord
+		if n > 0 {
+			word += "~" + strconv.Itoa(n)
+		}
+		words = append(words, word+"\t"+run)
+	}
+	return words, cobra.ShellCompDirectiveDefault
+}
