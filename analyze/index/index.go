@@ -50,8 +50,10 @@ type Entry struct {
 	// Databases are the columns with the versions that ran, Machines those that ran them,
 	// Tools the versions of dbtester; each once.
 	Databases, Machines, Tools []string
-	Verdict, Trust             string
-	Valid                      bool
+	// Verdict is the report's. Trust is a sentence of its own: what a report says of it
+	// points to lines of that report.
+	Verdict, Trust string
+	Valid          bool
 	// Placement is where clients and members ran.
 	Placement Placement
 	// Link is the address of the report, relative to the index.
@@ -66,7 +68,7 @@ type report struct {
 	Headline struct {
 		Verdict string `json:"verdict"`
 		Trust   struct {
-			Text string `json:"text"`
+			Reasons []reason `json:"reasons"`
 		} `json:"trust"`
 	} `json:"headline"`
 	Runs []struct {
@@ -86,6 +88,13 @@ type report struct {
 			Text string `json:"text"`
 		} `json:"columns"`
 	} `json:"table"`
+}
+
+// reason is a mark of a report.
+type reason struct {
+	Code    string `json:"code"`
+	Invalid bool   `json:"invalid"`
+	Weakens bool   `json:"weakens"`
 }
 
 type member struct {
@@ -142,7 +151,7 @@ func read(dir, p string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Dir: filepath.ToSlash(inside), Title: r.Title, Verdict: r.Headline.Verdict, Trust: r.Headline.Trust.Text, Valid: r.Valid}
+	e := Entry{Dir: filepath.ToSlash(inside), Title: r.Title, Verdict: r.Headline.Verdict, Trust: trustOf(r.Headline.Trust.Reasons, r.Valid), Valid: r.Valid}
 	for _, name := range []string{"README.md", "report.html"} {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(p), name)); err == nil && info.Mode().IsRegular() && e.Link == "" {
 			e.Link = plaintext.Link(path.Join(e.Dir, name))
@@ -171,6 +180,28 @@ func read(dir, p string) (Entry, error) {
 		}
 	}
 	return e, nil
+}
+
+// trustOf says by its marks how far to trust a report.
+func trustOf(reasons []reason, valid bool) string {
+	var invalid, weakened []string
+	for _, r := range reasons {
+		switch {
+		case r.Invalid:
+			invalid = add(invalid, r.Code)
+		case r.Weakens:
+			weakened = add(weakened, r.Code)
+		}
+	}
+	switch {
+	case len(invalid) > 0:
+		return "NOT VALID: " + strings.Join(invalid, ", ") + "."
+	case !valid:
+		return "NOT VALID."
+	case len(weakened) > 0:
+		return "Weakened by: " + strings.Join(weakened, ", ") + "."
+	}
+	return "Nothing was found that weakens the numbers."
 }
 
 func (h host) text() string {
@@ -231,7 +262,7 @@ func (e Entry) Summary() string {
 	case e.Verdict == "":
 		return "NOT VALID; made by an older version, which gave no verdict"
 	}
-	return e.Verdict + " Trust: " + e.Trust
+	return e.Verdict + " " + e.Trust
 }
 
 //go:embed index.html.tmpl
