@@ -9,11 +9,12 @@ import (
 func backlogFigures(d *Data) []figure.Figure {
 	f := d.overTime("BACKLOG", "Requests waiting and in flight", figure.Axis{Label: "Requests"})
 	f.Subtitle = "At the end of each second: due and not sent; sent and not ended"
-	for _, r := range d.Runs {
+	d.add(&f, d.sameSecond, func(i int, s figure.Series) []figure.Series {
+		r := d.Runs[i]
 		if !r.Rated() || len(r.Load.Gauges) == 0 {
-			continue
+			return nil
 		}
-		waiting, flying := d.line(r), d.line(r)
+		waiting, flying := s, s
 		waiting.Name += ", waiting"
 		flying.Name, flying.Thin, flying.Dash = flying.Name+", in flight", true, figure.Dashed
 		for _, g := range r.Load.Gauges {
@@ -21,8 +22,8 @@ func backlogFigures(d *Data) []figure.Figure {
 			waiting.X, waiting.Y = append(waiting.X, x), append(waiting.Y, float64(g.Backlog))
 			flying.X, flying.Y = append(flying.X, x), append(flying.Y, float64(g.InFlight))
 		}
-		f.Series = append(f.Series, waiting, flying)
-	}
+		return []figure.Series{waiting, flying}
+	})
 	if len(f.Series) == 0 {
 		return nil
 	}

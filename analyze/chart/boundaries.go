@@ -3,9 +3,11 @@ package chart
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // boundaries returns the starts of a load's steps on the time axis of its figures.
@@ -16,32 +18,104 @@ func boundaries(r *run.Run) (out []figure.Boundary) {
 	return out
 }
 
+// boundariesOf returns the starts of the steps of a database's trials: the median of each.
+// Trials whose steps differ have none.
+func boundariesOf(g trials.Group) []figure.Boundary {
+	out := boundaries(g.Runs[0])
+	for i := range out {
+		var at []float64
+		for _, r := range g.Runs {
+			own := boundaries(r)
+			if len(own) != len(out) || own[i].Label != out[i].Label {
+				return nil
+			}
+			at = append(at, own[i].X)
+		}
+		out[i].X = trials.SpreadOf(at).Median
+	}
+	return out
+}
+
 // mostPanels bounds the small multiples of a figure.
 const mostPanels = 8
 
-// split reports whether the runs' steps began at different times, so that each run needs
+// split reports whether the databases' steps began at different times, so that each needs
 // a plot of its own to show them.
-func (d *Data) split() bool {
-	first := boundaries(d.Runs[0])
-	differ := func(r *run.Run) bool { return !sameBoundaries(first, boundaries(r)) }
-	return len(d.Runs) <= mostPanels && slices.ContainsFunc(d.Runs, differ)
+func (d *Data) split() bool { return len(d.groups()) <= mostPanels && !d.stepsShared() }
+
+// stepsShared reports whether all databases' steps began at the same times.
+func (d *Data) stepsShared() bool {
+	first := boundariesOf(d.groups()[0])
+	return !slices.ContainsFunc(d.groups(), func(g trials.Group) bool { return !sameBoundaries(first, boundariesOf(g)) })
 }
 
-// markSteps draws the starts of the steps: in a panel for each run, or once if all runs
+// markSteps draws the starts of the steps: in a panel for each database, or once if all
 // share them to half a second.
 func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	if !panels {
-		if !slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return !sameBoundaries(boundaries(d.Runs[0]), boundaries(r)) }) {
-			f.Steps = boundaries(d.Runs[0])
+		if d.stepsShared() {
+			f.Steps = shortened(boundariesOf(d.groups()[0]))
 		}
 		return
 	}
-	for i, r := range d.Runs {
-		f.Panels = append(f.Panels, r.Info.Name())
-		for _, b := range boundaries(r) {
+	for i, g := range d.groups() {
+		f.Panels = append(f.Panels, g.Title())
+		for _, b := range shortened(boundariesOf(g)) {
 			b.Panel = i
 			f.Steps = append(f.Steps, b)
 		}
+	}
+}
+
+// manySteps is the number of steps from which their labels have no room for words that all
+// share.
+const manySteps = 5
+
+// shortened leaves the word "clients" to the first label of many.
+func shortened(all []figure.Boundary) []figure.Boundary {
+	clients := func(b figure.Boundary) bool {
+		return strings.HasSuffix(b.Label, " clients") || strings.HasSuffix(b.Label, " client")
+	}
+	if len(all) < manySteps || slices.ContainsFunc(all, func(b figure.Boundary) bool { return !clients(b) }) {
+		return all
+	}
+	for i := 1; i < len(all); i++ {
+		all[i].Label, _, _ = strings.Cut(all[i].Label, " ")
+	}
+	return all
+}
+
+// withoutEmptyPanels removes the panels that no series is in.
+func withoutEmptyPanels(f *figure.Figure) {
+	for i := len(f.Panels) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Panel == i }) {
+			continue
+		}
+		f.Panels = slices.Delete(slices.Clone(f.Panels), i, i+1)
+		f.Steps = slices.DeleteFunc(slices.Clone(f.Steps), func(b figure.Boundary) bool { return b.Panel == i })
+		f.Grey = slices.DeleteFunc(slices.Clone(f.Grey), func(s figure.Stretch) bool { return s.Panel == i })
+		f.Events = slices.DeleteFunc(slices.Clone(f.Events), func(e figure.Event) bool { return e.Panel == i })
+		eachPanel(f, func(panel *int) {
+			if *panel > i {
+				*panel--
+			}
+		})
+	}
+}
+
+// eachPanel calls each with every place of a figure that names a panel.
+func eachPanel(f *figure.Figure, each func(panel *int)) {
+	for i := range f.Series {
+		each(&f.Series[i].Panel)
+	}
+	for i := range f.Steps {
+		each(&f.Steps[i].Panel)
+	}
+	for i := range f.Grey {
+		each(&f.Grey[i].Panel)
+	}
+	for i := range f.Events {
+		each(&f.Events[i].Panel)
 	}
 }
 

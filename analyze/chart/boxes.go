@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // boxFigures show the latencies of each part of the load as boxes, of the histograms of
@@ -27,17 +28,17 @@ func boxFigures(d *Data) []figure.Figure {
 		return nil
 	}
 	known := false
-	for _, r := range d.Runs {
-		s := d.line(r)
+	for _, g := range d.groups() {
+		s := d.together(g)
 		for _, label := range f.Categories {
-			median, box := math.NaN(), figure.Box{Least: math.NaN(), Low: math.NaN(), High: math.NaN(), P99: math.NaN(), Most: math.NaN()}
-			if at := slices.IndexFunc(r.Stages, func(g *run.Stage) bool { return partLabel(g) == label }); at >= 0 {
-				median, box = boxOf(r.Stages[at].Latency.OK)
-			}
+			median, box := boxOf(pooled(g, label, func(g *run.Stage) *run.Distribution { return g.Latency.OK }))
 			known = known || !math.IsNaN(median)
 			s.Y, s.Boxes = append(s.Y, median), append(s.Boxes, box)
 		}
 		f.Series = append(f.Series, s)
+	}
+	if d.repeated() {
+		f.Subtitle += ". The requests of all trials together"
 	}
 	if !known {
 		return nil
@@ -54,6 +55,21 @@ func partLabel(g *run.Stage) string {
 		return "whole load"
 	}
 	return g.Label
+}
+
+// pooled returns the distribution of the requests of all trials of a database in the parts
+// of a label: of a single one its own, of none nothing.
+func pooled(g trials.Group, label string, of func(*run.Stage) *run.Distribution) *run.Distribution {
+	var all []*run.Distribution
+	for _, r := range g.Runs {
+		if at := slices.IndexFunc(r.Stages, func(g *run.Stage) bool { return partLabel(g) == label }); at >= 0 {
+			all = append(all, of(r.Stages[at]))
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return run.Pooled(all)
 }
 
 func boxOf(l *run.Distribution) (median float64, box figure.Box) {

@@ -44,23 +44,25 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Fi
 		X: figure.Axis{Label: "Concurrent Clients", Log: true}, Y: y,
 	}
 	var rated []string
-	for i, r := range d.Runs {
+	d.add(&f, sameX, func(i int, empty figure.Series) (lines []figure.Series) {
+		r := d.Runs[i]
 		if r.Rated() {
 			rated = append(rated, r.Info.Name())
-			continue
+			return nil
 		}
 		for _, c := range columns {
-			s := d.line(r)
+			s := empty
 			c.style(&s)
 			for _, g := range r.ByClients() {
 				s.X = append(s.X, float64(g.Clients))
 				s.Y = append(s.Y, value(g, d.Series[i], c.column))
 			}
 			if slices.ContainsFunc(s.Y, func(v float64) bool { return !math.IsNaN(v) }) {
-				f.Series = append(f.Series, s)
+				lines = append(lines, s)
 			}
 		}
-	}
+		return lines
+	})
 	if len(rated) > 0 {
 		f.Notes = append(f.Notes, "left out, because requests were due at rates that the steps set: "+strings.Join(rated, ", "))
 	}
@@ -83,10 +85,10 @@ func kneeFigures(d *Data) []figure.Figure {
 		label = func(g *run.Stage) string { return strconv.Itoa(g.Clients) }
 		f.Subtitle = "A point for each number of clients"
 	}
-	for _, r := range d.Runs {
-		up, down := d.line(r), d.line(r)
+	d.add(&f, sameOrder, func(i int, empty figure.Series) []figure.Series {
+		up, down := empty, empty
 		down.Name, down.Dash, down.Thin = down.Name+", down again", figure.Dashed, true
-		for _, g := range r.Stages {
+		for _, g := range d.Runs[i].Stages {
 			p99, throughput := g.Latency.Due.Quantile(.99), g.Throughput.Average
 			if !p99.Known() || p99.AtLeast() || p99.Words != "" || !throughput.Known() {
 				continue
@@ -98,13 +100,14 @@ func kneeFigures(d *Data) []figure.Figure {
 			}
 			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, text)
 		}
-		if len(up.X) > 1 {
-			f.Series = append(f.Series, up)
+		switch {
+		case len(up.X) < 2:
+			return nil
+		case len(down.X) == 0:
+			return []figure.Series{up}
 		}
-		if len(up.X) > 1 && len(down.X) > 0 {
-			f.Series = append(f.Series, down)
-		}
-	}
+		return []figure.Series{up, down}
+	})
 	if len(f.Series) == 0 {
 		return nil
 	}

@@ -48,8 +48,7 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 		Name: p.name, Short: p.what + " by " + strings.ToLower(d.counted()), Kind: figure.Lines, Band: p.band,
 		X: figure.Axis{Label: "Cumulative Number of " + d.counted()}, Y: p.y,
 	}
-	for i, r := range d.Runs {
-		s := d.line(r)
+	d.add(&f, sameX, func(i int, s figure.Series) []figure.Series {
 		rows := d.Series[i].byKey()
 		for _, row := range rows {
 			s.X = append(s.X, row.keys)
@@ -61,8 +60,11 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 		for _, row := range rows {
 			s.Partial = append(s.Partial, p.rate && !slices.Contains(d.Series[i].inside[row.first:row.last+1], true))
 		}
-		f.Series = append(f.Series, s)
-		d.markFailed(&f, r, d.Series[i], rows)
+		d.markFailed(&f, d.Runs[i], d.Series[i], rows)
+		return []figure.Series{s}
+	})
+	if p.band != "" && d.repeated() {
+		f.Band += ", of all trials; line: their median"
 	}
 	notePartial(&f)
 	return f
@@ -76,7 +78,7 @@ func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow
 		lost[second.Unix] = second.Failed + second.Unknown
 	}
 	key := 0
-	if len(d.Runs) > 1 {
+	if len(d.groups()) > 1 {
 		key = d.lookOf(r).key
 	}
 	for _, row := range rows {

@@ -1,9 +1,12 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -30,14 +33,20 @@ func memberColumn(column string, n int) string { return fmt.Sprintf("%s-%d", col
 // differ: one leads, or one died. The mean over the members hides that.
 func memberFigures(d *Data) (out []figure.Figure) {
 	for _, p := range memberPlots() {
-		f := d.inPanels(p.name, p.what, p.y, len(d.Runs) > 1)
+		f := d.inPanels(p.name, p.what, p.y, len(d.groups()) > 1)
 		differ := false
-		for i, r := range d.Runs {
-			lines := d.memberLines(r, d.Series[i], p.column)
+		d.add(&f, d.sameSecond, func(i int, empty figure.Series) []figure.Series {
+			lines := memberLines(empty, d.Runs[i], d.Series[i], p.column)
 			differ = differ || unlike(lines)
-			f.Series = append(f.Series, lines...)
+			if len(d.groups()[d.place(d.Runs[i])].Runs) > 1 {
+				orderMembers(empty, lines)
+			}
+			return lines
+		})
+		if d.repeated() {
+			f.Subtitle = "The members of each trial by their means, the highest first: a trial's leader may be another's follower"
 		}
-		if differ && len(d.Runs) <= mostPanels {
+		if differ && len(d.groups()) <= mostPanels {
 			notePartial(&f)
 			shorten(&f)
 			out = append(out, f)
@@ -46,15 +55,38 @@ func memberFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// memberLines returns a line for each member of a run.
-func (d *Data) memberLines(r *run.Run, s *Series, column string) (lines []figure.Series) {
+// orderMembers names the lines of the members of a trial by the order of their means.
+func orderMembers(empty figure.Series, lines []figure.Series) {
+	slices.SortStableFunc(lines, func(a, b figure.Series) int { return cmp.Compare(meanKnown(b.Y), meanKnown(a.Y)) })
+	for i := range lines {
+		lines[i].Variant, lines[i].Marker = i, i+1
+		lines[i].Name = empty.Name + ", highest member"
+		if i > 0 {
+			lines[i].Name = fmt.Sprintf("%s, %s highest", empty.Name, humanize.Ordinal(i+1))
+		}
+	}
+}
+
+// meanKnown is the mean of the values that are no gaps, 0 without any.
+func meanKnown(values []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / max(n, 1)
+}
+
+// memberLines returns a line for each member of a run, made of the empty one.
+func memberLines(empty figure.Series, r *run.Run, s *Series, column string) (lines []figure.Series) {
 	for n := range r.Machines.Servers {
 		name := memberColumn(column, n)
 		values := s.loaded(name)
 		if values == nil {
 			continue
 		}
-		one := d.line(r)
+		one := empty
 		one.Name, one.Variant, one.Marker = fmt.Sprintf("%s, member %d", one.Name, n+1), n, n+1
 		if slices.Contains(r.Machines.Leaders, n) {
 			one.Name += ", led"

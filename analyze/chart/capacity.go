@@ -1,10 +1,13 @@
 package chart
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -19,25 +22,31 @@ func capacityFigures(d *Data) []figure.Figure {
 		Y:    figure.Axis{Label: "Windows that pass", Unit: "%", Min: &least, Max: &most},
 		Band: "95 % interval of the capacity",
 	}
-	for _, r := range d.Runs {
-		if r.Capacity == nil {
-			continue
-		}
-		if f.Subtitle == "" {
-			f.Subtitle = "A window passes with " + r.Capacity.SLO() + ": markers at 100 % passed, at 0 % failed; lines are the fitted probability"
-		}
-		curve, points := d.line(r), d.line(r)
-		addCurve(&curve, r.Capacity)
+	for _, g := range d.groups() {
+		points := d.together(g)
 		points.Name += ", windows"
 		points.Loose = true
-		for _, w := range r.Capacity.Windows {
-			if w.Kind != results.CapacitySearch || w.Void == 1 {
+		var fits []part
+		for n, r := range g.Runs {
+			if r.Capacity == nil {
 				continue
 			}
-			points.X, points.Y = append(points.X, w.Rate), append(points.Y, 100*float64(w.Pass))
+			f.Subtitle = cmp.Or(f.Subtitle, "A window passes with "+r.Capacity.SLO()+": markers at 100 % passed, at 0 % failed; lines are the fitted probability")
+			addWindows(&points, r.Capacity)
+			fit := d.line(r)
+			if addCurve(&fit, r.Capacity); len(fit.X) > 0 {
+				fits = append(fits, part{Series: fit, trial: n + 1})
+			}
 		}
-		if len(curve.X) > 0 {
-			f.Series = append(f.Series, curve)
+		switch {
+		case len(fits) == 1 && len(g.Runs) == 1:
+			f.Series = append(f.Series, fits[0].Series)
+		case len(fits) > 0: // which have windows
+			f.Series = append(f.Series, d.capacityOf(g))
+			for _, one := range fits {
+				f.Series = append(f.Series, one.detail())
+			}
+			f.Band = "95 % interval of the capacity; of trials, least to most of their fits, around the median"
 		}
 		if len(points.X) > 0 {
 			f.Series = append(f.Series, points)
@@ -47,6 +56,51 @@ func capacityFigures(d *Data) []figure.Figure {
 		return nil
 	}
 	return []figure.Figure{f}
+}
+
+// addWindows adds a point for each window of a search.
+func addWindows(s *figure.Series, c *run.Capacity) {
+	for _, w := range c.Windows {
+		if w.Kind == results.CapacitySearch && w.Void != 1 {
+			s.X, s.Y = append(s.X, w.Rate), append(s.Y, 100*float64(w.Pass))
+		}
+	}
+}
+
+// capacityOf returns the median of the trials' fits at each rate that any trial tried, with
+// a band from the least to the most.
+func (d *Data) capacityOf(g trials.Group) figure.Series {
+	s := d.together(g)
+	s.Statistic = statisticMedian
+	low, high := math.Inf(1), 0.0
+	var fits []*run.Capacity
+	for _, r := range g.Runs {
+		if r.Capacity == nil || r.Capacity.Fit == nil {
+			continue
+		}
+		fits = append(fits, r.Capacity)
+		for _, w := range r.Capacity.Windows {
+			low, high = min(low, w.Rate), max(high, w.Rate)
+		}
+	}
+	for i := range placesOfCurve + 1 {
+		rate := low * math.Pow(high/low, float64(i)/placesOfCurve)
+		var at []float64
+		for _, c := range fits {
+			at = append(at, passing(c, rate))
+		}
+		s.X, s.Y = append(s.X, rate), append(s.Y, trials.SpreadOf(at).Median)
+		s.Low, s.High = append(s.Low, slices.Min(at)), append(s.High, slices.Max(at))
+	}
+	return s
+}
+
+// placesOfCurve is how many pieces the line of a fit has.
+const placesOfCurve = 120
+
+// passing is the fitted probability in percent that a window at a rate passes.
+func passing(c *run.Capacity, rate float64) float64 {
+	return 100 * (1 - c.Fit.Lapse) * .5 * math.Erfc(math.Log(rate/c.Fit.Threshold)/c.Fit.Spread/math.Sqrt2)
 }
 
 // addCurve adds the fitted probability over the rates of the windows, and the interval of
@@ -62,10 +116,9 @@ func addCurve(s *figure.Series, c *run.Capacity) {
 	if high == 0 {
 		return
 	}
-	const places = 120
 	inside := func(rate float64) bool { return c.Found() && rate >= c.Low && rate <= c.High }
 	add := func(rate float64) {
-		y := 100 * (1 - c.Fit.Lapse) * .5 * math.Erfc(math.Log(rate/c.Fit.Threshold)/c.Fit.Spread/math.Sqrt2)
+		y := passing(c, rate)
 		from, to := math.NaN(), math.NaN()
 		if inside(rate) {
 			from, to = 0, 100
@@ -73,8 +126,8 @@ func addCurve(s *figure.Series, c *run.Capacity) {
 		s.X, s.Y, s.Low, s.High = append(s.X, rate), append(s.Y, y), append(s.Low, from), append(s.High, to)
 	}
 	ends := []float64{c.Low, c.High}
-	for i := range places + 1 {
-		rate := low * math.Pow(high/low, float64(i)/places)
+	for i := range placesOfCurve + 1 {
+		rate := low * math.Pow(high/low, float64(i)/placesOfCurve)
 		for len(ends) > 0 && ends[0] <= rate {
 			if ends[0] >= low {
 				add(ends[0])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Time axes count seconds since the load of each run began, by the client's clock.
@@ -80,20 +81,39 @@ func phases(r *run.Run) (out []figure.Stretch) {
 // greyNote explains grey.
 const greyNote = "grey: warm-up and cool-down, which count in no number of the table"
 
-// markPhases draws the warm-ups and cool-downs that all runs share, or those of each run
-// in its panel.
+// phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median
+// of their starts to that of their ends; same is false if the trials' differ in number.
+func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
+	out = phases(g.Runs[0])
+	for i := range out {
+		var from, to []float64
+		for _, r := range g.Runs {
+			own := phases(r)
+			if len(own) != len(out) {
+				return nil, false
+			}
+			from, to = append(from, own[i].From), append(to, own[i].To)
+		}
+		out[i] = figure.Stretch{From: trials.SpreadOf(from).Median, To: trials.SpreadOf(to).Median}
+	}
+	return out, true
+}
+
+// markPhases draws the warm-ups and cool-downs that all databases share, or those of each in
+// its panel.
 func (d *Data) markPhases(f *figure.Figure) {
-	first, some := phases(d.Runs[0]), false
-	shared := len(f.Panels) == 0
-	for i, r := range d.Runs {
-		own := phases(r)
+	first, shared := phasesOf(d.groups()[0])
+	some := false
+	shared = shared && len(f.Panels) == 0
+	for i, g := range d.groups() {
+		own, same := phasesOf(g)
 		for _, s := range own {
 			if s.Panel = i; len(f.Panels) > 0 {
 				f.Grey = append(f.Grey, s)
 			}
 		}
-		some = some || len(own) > 0
-		shared = shared && slices.EqualFunc(first, own, func(a, b figure.Stretch) bool {
+		some = some || len(own) > 0 || !same
+		shared = shared && same && slices.EqualFunc(first, own, func(a, b figure.Stretch) bool {
 			return math.Abs(a.From-b.From) <= 1 && math.Abs(a.To-b.To) <= 1
 		})
 	}

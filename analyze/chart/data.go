@@ -5,6 +5,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -19,6 +20,8 @@ type Data struct {
 	// Sweeps are the curves of the runs.
 	Sweeps []curve.Sweep
 	Marks  []run.Mark
+
+	grouped []trials.Group // see groups
 }
 
 // Stepped reports whether any load had several numbers of clients.

@@ -34,7 +34,7 @@ func shownAs(e results.Event) string {
 func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	for _, r := range runs {
 		key := 0
-		if len(runs) > 1 && len(f.Panels) == 0 {
+		if d.several(runs) && len(f.Panels) == 0 {
 			key = d.lookOf(r).key
 		}
 		for _, e := range r.Machines.Events {

@@ -13,22 +13,25 @@ import (
 func failureFigures(d *Data) []figure.Figure {
 	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Failures", Unit: "requests/s"})
 	f.Subtitle = "Requests of each second that failed, and those whose outcome is not known"
-	for _, r := range d.Runs {
-		for i, kind := range []struct {
-			name string
-			of   func(run.Second) float64
-		}{{", failed", func(s run.Second) float64 { return s.Failed }}, {", unknown outcome", func(s run.Second) float64 { return s.Unknown }}} {
-			s := d.bySecond(r, kind.of)
-			if !slices.ContainsFunc(s.Y, func(v float64) bool { return v > 0 }) {
+	kinds := []struct {
+		name string
+		of   func(run.Second) float64
+	}{{", failed", func(s run.Second) float64 { return s.Failed }}, {", unknown outcome", func(s run.Second) float64 { return s.Unknown }}}
+	d.add(&f, d.sameSecond, func(i int, empty figure.Series) (lines []figure.Series) {
+		for n, kind := range kinds {
+			trials := d.groups()[d.place(d.Runs[i])].Runs
+			if !slices.ContainsFunc(trials, func(r *run.Run) bool { return anySecond(r, kind.of) }) {
 				continue
 			}
+			s := bySecond(empty, d.Runs[i], kind.of)
 			s.Name += kind.name
-			if i > 0 {
+			if n > 0 {
 				s.Dash, s.Thin = figure.Dashed, true
 			}
-			f.Series = append(f.Series, s)
+			lines = append(lines, s)
 		}
-	}
+		return lines
+	})
 	if len(f.Series) == 0 {
 		return nil
 	}
@@ -36,10 +39,14 @@ func failureFigures(d *Data) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// bySecond returns a count of each second of a run's load. A second without a record is
-// 0 if one before and one after it have records: nothing happened in it.
-func (d *Data) bySecond(r *run.Run, of func(run.Second) float64) figure.Series {
-	s := d.line(r)
+// anySecond reports whether any second of a run's load has some of a count.
+func anySecond(r *run.Run, of func(run.Second) float64) bool {
+	return slices.ContainsFunc(r.Load.PerSecond(), func(s run.Second) bool { return of(s) > 0 })
+}
+
+// bySecond adds a count of each second of a run's load to its empty series. A second without
+// a record is 0 if one before and one after it have records: nothing happened in it.
+func bySecond(s figure.Series, r *run.Run, of func(run.Second) float64) figure.Series {
 	var next int64
 	for _, second := range r.Load.PerSecond() {
 		for ; next != 0 && next < second.Unix; next++ {
@@ -54,17 +61,22 @@ func (d *Data) bySecond(r *run.Run, of func(run.Second) float64) figure.Series {
 // addDue adds the requests that became due in each second, of runs with a rate: once, if
 // those of all runs are nearly the same.
 func (d *Data) addDue(f *figure.Figure) {
-	var all []figure.Series
-	for _, r := range d.Runs {
-		if r.Rated() {
-			s := d.bySecond(r, func(s run.Second) float64 { return s.Due })
-			s.Name, s.Dash, s.Thin = s.Name+", due", figure.Dashed, true
-			all = append(all, s)
+	var due figure.Figure
+	d.add(&due, d.sameSecond, func(i int, s figure.Series) []figure.Series {
+		if !d.Runs[i].Rated() {
+			return nil
 		}
+		s = bySecond(s, d.Runs[i], func(s run.Second) float64 { return s.Due })
+		s.Name, s.Dash, s.Thin = s.Name+", due", figure.Dashed, true
+		return []figure.Series{s}
+	})
+	all := slices.DeleteFunc(due.Series, func(s figure.Series) bool { return s.Detail })
+	for i := range all {
+		all[i].Low, all[i].High = nil, nil // the load's, not the databases'
 	}
-	if len(all) > 1 && len(all) == len(d.Runs) && len(f.Panels) == 0 && alike(all) {
-		all = all[:1]
-		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(d.Runs)+1
+	if len(all) > 1 && len(all) == len(d.groups()) && len(f.Panels) == 0 && alike(all) {
+		all = []figure.Series{all[0]}
+		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(all)+1
 	}
 	// Under the others, which are that much where they kept up.
 	f.Series = append(all, f.Series...)
@@ -78,7 +90,8 @@ func alike(all []figure.Series) bool {
 	for _, s := range all[1:] {
 		for i := range min(len(s.Y), len(all[0].Y)) {
 			a, b := all[0].Y[i], s.Y[i]
-			if !s.Partial[i] && !all[0].Partial[i] && math.Abs(a-b) > .05*max(a, b)+1 {
+			partial := s.Partial != nil && s.Partial[i] || all[0].Partial != nil && all[0].Partial[i]
+			if !partial && math.Abs(a-b) > .05*max(a, b)+1 {
 				return false
 			}
 		}

@@ -78,7 +78,7 @@ func clean(f *figure.Figure) {
 // all trials of a database once.
 func (d *Data) MarkNotes() (lines []string) {
 	var invalid, notes run.PerTag
-	groups := trials.Groups(d.Runs)
+	groups := d.groups()
 	names := trials.Names(groups)
 	name := func(tag string) string { return cmp.Or(names[tag], tag) }
 	for _, m := range d.Marks {

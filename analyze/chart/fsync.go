@@ -22,17 +22,18 @@ func fsyncFigures(d *Data) (out []figure.Figure) {
 		figure *figure.Figure
 		of     func(own *run.Own, first, end int, each func(v float64))
 	}{{&mean, fsyncMeans}, {&p99, fsyncP99s}} {
-		for _, r := range d.Runs {
-			s := d.line(r)
-			worst := slowest(r, one.of)
+		d.add(one.figure, d.sameSecond, func(i int, s figure.Series) []figure.Series {
+			worst := slowest(d.Runs[i], one.of)
 			for _, second := range slices.Sorted(maps.Keys(worst)) {
-				s.X, s.Y = append(s.X, middle(r, second)), append(s.Y, worst[second])
+				s.X, s.Y = append(s.X, middle(d.Runs[i], second)), append(s.Y, worst[second])
 			}
-			if len(s.X) > 0 {
-				one.figure.Series = append(one.figure.Series, s)
+			if len(s.X) == 0 {
+				return nil
 			}
-		}
+			return []figure.Series{s}
+		})
 		if len(one.figure.Series) > 0 {
+			withoutEmptyPanels(one.figure)
 			out = append(out, *one.figure)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/histogram"
 )
 
@@ -20,25 +21,30 @@ func heatFigures(d *Data) (out []figure.Figure) {
 	for _, r := range d.Runs {
 		rows = rows.and(rowsWith(r.Heat))
 	}
-	for _, r := range d.Runs {
-		if len(r.Heat.Bins) == 0 {
+	for _, g := range d.groups() {
+		r, h := g.Runs[0], heatOf(g)
+		if len(h.Bins) == 0 {
 			continue
 		}
 		f := figure.Figure{
-			Name: heatName + run.FileTag(r.Info.Tag), Short: "Latency heat map, " + r.Info.Name(), Kind: figure.Heat,
+			Name: heatName + run.FileTag(r.Info.Tag), Short: "Latency heat map, " + g.Title(), Kind: figure.Heat,
 			X: timeAxis(), Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true},
-			Steps: boundaries(r),
+			Steps: shortened(boundariesOf(g)),
 		}
-		if f.Grey = phases(r); len(f.Grey) > 0 {
+		if f.Grey, _ = phasesOf(g); len(f.Grey) > 0 {
 			f.Notes = append(f.Notes, greyNote)
 		}
-		d.markStops(&f, r)
-		d.markEvents(&f, r)
-		f.Grid, f.Series = grid(r.Heat, elapsed(r, r.Start()*1e9), rows)
-		if r.Heat.Seconds > 1 {
-			f.Subtitle = fmt.Sprintf("The requests answered ok in every %d seconds, by their latency", r.Heat.Seconds)
-		} else {
-			f.Subtitle = "The requests answered ok in every second, by their latency"
+		d.markStops(&f, g.Runs...)
+		d.markEvents(&f, g.Runs...)
+		f.Grid, f.Series = grid(h, elapsed(r, r.Start()*1e9), rows)
+		every := "second"
+		if h.Seconds > 1 {
+			every = fmt.Sprintf("%d seconds", h.Seconds)
+		}
+		f.Subtitle = fmt.Sprintf("The requests answered ok in every %s, by their latency", every)
+		if n := len(g.Runs); n > 1 {
+			f.Short += fmt.Sprintf(", %d trials", n)
+			f.Subtitle += fmt.Sprintf(": of %d trials together, each from its start", n)
 		}
 		if slices.ContainsFunc(f.Series[1].Y, math.IsNaN) {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s has gaps where fewer than ten requests lie above it", f.Series[1].Name))
@@ -47,6 +53,44 @@ func heatFigures(d *Data) (out []figure.Figure) {
 	}
 	shareScales(out)
 	return out
+}
+
+// heatOf adds up the heat maps of a database's trials, each from the second in which its
+// load began. Bins of different lengths are joined into bins that both divide.
+func heatOf(g trials.Group) run.Heat {
+	if len(g.Runs) == 1 {
+		return g.Runs[0].Heat
+	}
+	out := run.Heat{Seconds: 1, Bins: map[int64]histogram.PackedBuckets{}}
+	for _, r := range g.Runs {
+		if len(r.Heat.Bins) > 0 {
+			out.Seconds = leastCommonMultiple(out.Seconds, r.Heat.Seconds)
+		}
+	}
+	sums := map[int64]*histogram.Sum{}
+	for _, r := range g.Runs {
+		for bin, packed := range r.Heat.Bins {
+			at := bin * r.Heat.Seconds / out.Seconds
+			if sums[at] == nil {
+				sums[at] = &histogram.Sum{}
+			}
+			sums[at].Add(packed.Buckets())
+		}
+	}
+	for bin, sum := range sums {
+		if b := sum.Take(); b != nil {
+			out.Bins[bin] = b.Pack()
+		}
+	}
+	return out
+}
+
+func leastCommonMultiple(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
 }
 
 // shareScales gives all heat maps the same axes and shades. Counts of bins of different

@@ -6,33 +6,34 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
-// look is how every figure of a report draws a run: the colour belongs to the family of
-// its database, the shade and the marker to the run.
+// look is how every figure of a report draws the runs that repeat one another: the colour
+// belongs to the family of their database, the shade and the marker to the runs.
 type look struct{ key, variant, marker int }
 
-// looks returns the look of each run, in their order.
-func (d *Data) looks() []look {
+// lookOf returns the look of a run.
+func (d *Data) lookOf(r *run.Run) look {
 	keys, members := map[string]int{}, map[string]int{}
-	out := make([]look, len(d.Runs))
-	for i, r := range d.Runs {
-		family := cmp.Or(r.Info.Record.Database, r.Info.Tag)
+	at := d.place(r)
+	for i, g := range d.groups() {
+		family := cmp.Or(g.Runs[0].Info.Record.Database, g.Name)
 		if keys[family] == 0 {
 			keys[family] = len(keys) + 1
 		}
-		out[i] = look{keys[family], members[family], i + 1}
+		if i == at {
+			return look{keys[family], members[family], i + 1}
+		}
 		members[family]++
 	}
-	return out
+	return look{1, 0, 1}
 }
 
-// place returns the index of a run, which is its panel in small multiples.
-func (d *Data) place(r *run.Run) int { return max(slices.Index(d.Runs, r), 0) }
-
-// lookOf returns the look of one run.
-func (d *Data) lookOf(r *run.Run) look {
-	return d.looks()[d.place(r)]
+// place returns the index of the group that a run belongs to, which is its panel in small
+// multiples.
+func (d *Data) place(r *run.Run) int {
+	return max(slices.IndexFunc(d.groups(), func(g trials.Group) bool { return slices.Contains(g.Runs, r) }), 0)
 }
 
 // part returns an empty series of the i-th part of a run, in a figure of that run alone.
@@ -44,4 +45,11 @@ func (d *Data) part(r *run.Run, name string, i int) figure.Series {
 func (d *Data) line(r *run.Run) figure.Series {
 	l := d.lookOf(r)
 	return figure.Series{Name: r.Info.Name(), Key: l.key, Variant: l.variant, Marker: l.marker, Panel: d.place(r)}
+}
+
+// together returns an empty series of all trials of a database.
+func (d *Data) together(g trials.Group) figure.Series {
+	s := d.line(g.Runs[0])
+	s.Name = g.Title()
+	return s
 }

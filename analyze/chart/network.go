@@ -15,8 +15,8 @@ func networkFigures(d *Data) []figure.Figure {
 		Categories: []string{"Servers, received", "Servers, transmitted", "Client, received", "Client, transmitted"},
 	}
 	var notes run.PerTag
-	for _, r := range d.Runs {
-		s := d.line(r)
+	d.add(&f, sameOrder, func(i int, s figure.Series) []figure.Series {
+		r := d.Runs[i]
 		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
 			sum := r.ServerSum(run.Network, get)
 			s.Y = append(s.Y, sum.Float())
@@ -27,7 +27,17 @@ func networkFigures(d *Data) []figure.Figure {
 		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
 			s.Y = append(s.Y, r.Machines.Client.Growth(r.Windows.Load, get).Float())
 		}
-		f.Series = append(f.Series, s)
+		for n := range s.Y { // for add; bars have no places
+			s.X = append(s.X, float64(n))
+		}
+		return []figure.Series{s}
+	})
+	for i := range f.Series {
+		f.Series[i].X = nil
+	}
+	if d.repeated() {
+		f.Subtitle += "; of trials, the median"
+		f.Band = ""
 	}
 	f.Notes = notes.Lines()
 	return []figure.Figure{f}

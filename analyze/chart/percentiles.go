@@ -1,11 +1,15 @@
 package chart
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // mostLines bounds the lines of a figure: more would look alike.
@@ -18,19 +22,20 @@ const mostLines = 8
 func percentileFigures(d *Data) []figure.Figure {
 	f := d.percentiles("LATENCY-PERCENTILES", "Latency by percentile")
 	stages, staged := 0, false
-	for _, r := range d.Runs {
-		stages, staged = stages+len(r.Stages), staged || r.Staged()
+	for _, g := range d.groups() {
+		stages, staged = stages+len(g.Runs[0].Stages), staged || g.Runs[0].Staged()
 	}
 	staged = staged && stages <= mostLines
 	marker, variants := 0, map[int]int{}
-	for _, r := range d.Runs {
-		if r.Staged() && !staged {
+	for _, g := range d.groups() {
+		first := g.Runs[0]
+		if first.Staged() && !staged {
 			continue
 		}
-		for _, g := range r.Stages {
-			s := d.line(r)
-			if r.Staged() {
-				s.Name += ", " + g.Label
+		for _, stage := range first.Stages {
+			s := d.together(g)
+			if first.Staged() {
+				s.Name += ", " + stage.Label
 			}
 			if staged {
 				marker++
@@ -38,12 +43,12 @@ func percentileFigures(d *Data) []figure.Figure {
 				variants[s.Key]++
 			}
 			service := s
-			if g.Latency.Rated() {
+			if stage.Latency.Rated() {
 				s.Name += ", response"
 			}
-			addSpectrum(&f, s, g.Latency.Due)
 			service.Name, service.Thin, service.Dash = service.Name+", service", true, figure.Dashed
-			addSpectrum(&f, service, g.Latency.Service)
+			d.addSpectra(&f, s, g, partLabel(stage), func(g *run.Stage) *run.Distribution { return g.Latency.Due })
+			d.addSpectra(&f, service, g, partLabel(stage), func(g *run.Stage) *run.Distribution { return g.Latency.Service })
 		}
 	}
 	if len(f.Series) == 0 {
@@ -55,29 +60,108 @@ func percentileFigures(d *Data) []figure.Figure {
 // partFigures show the percentiles of each database by kind of step and by operation.
 // All lines have the colour of the database.
 func partFigures(d *Data) (out []figure.Figure) {
-	for _, r := range d.Runs {
-		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+r.Info.Name()+" by step")
-		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+r.Info.Name()+" by operation")
-		for i, g := range r.Stages {
-			addSpectrum(&steps, d.part(r, g.Label, i), g.Latency.Due)
+	for _, g := range d.groups() {
+		r, name := g.Runs[0], g.Title()
+		steps := d.percentiles("LATENCY-PERCENTILES-BY-STEP-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+name+" by step")
+		operations := d.percentiles("LATENCY-PERCENTILES-BY-OPERATION-"+run.FileTag(r.Info.Tag), "Latency by percentile, "+name+" by operation")
+		for i, stage := range r.Stages {
+			d.addSpectra(&steps, d.part(r, stage.Label, i), g, partLabel(stage), func(g *run.Stage) *run.Distribution { return g.Latency.Due })
 			if !r.Mixed() {
 				continue
 			}
-			for _, o := range g.Operations {
+			for _, o := range stage.Operations {
 				s := d.part(r, o.Operation, len(operations.Series))
 				if r.Staged() {
-					s.Name += ", " + g.Label
+					s.Name += ", " + stage.Label
 				}
-				addSpectrum(&operations, s, run.DueDistribution(&o.Summary))
+				if one := ofOperation(g, partLabel(stage), o.Operation); one.N.Known() {
+					addSpectrum(&operations, s, one)
+				}
 			}
 		}
 		for _, f := range []figure.Figure{steps, operations} {
-			if n := len(f.Series); n > 1 && n <= mostLines {
+			if n := lines(f); n > 1 && n <= mostLines {
 				out = append(out, withDoubts(f))
 			}
 		}
 	}
 	return out
+}
+
+// lines counts the lines of a figure without details.
+func lines(f figure.Figure) (n int) {
+	for _, s := range f.Series {
+		if !s.Detail {
+			n++
+		}
+	}
+	return n
+}
+
+// ofOperation is of the requests of one operation in the parts of a label, of all trials.
+func ofOperation(g trials.Group, label, operation string) *run.Distribution {
+	return pooled(g, label, func(g *run.Stage) *run.Distribution {
+		for _, o := range g.Operations {
+			if o.Operation == operation {
+				return run.DueDistribution(&o.Summary)
+			}
+		}
+		return run.Unmeasured("the trial had no such operation")
+	})
+}
+
+// statisticTogether names the percentiles of the requests of all trials in CSV files.
+const statisticTogether = "of all trials together"
+
+// addSpectra adds the percentiles of the requests of all trials together, with a band from
+// the least to the most of the trials' own, and those as details.
+func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, label string, of func(*run.Stage) *run.Distribution) {
+	before := len(f.Series)
+	addSpectrum(f, s, pooled(g, label, of))
+	if len(g.Runs) == 1 || len(f.Series) == before {
+		return
+	}
+	all := &f.Series[before]
+	all.Statistic = statisticTogether
+	all.Low, all.High = make([]float64, len(all.X)), make([]float64, len(all.X))
+	for i := range all.X {
+		all.Low[i], all.High[i] = math.NaN(), math.NaN()
+	}
+	var details []figure.Series
+	for n, r := range g.Runs {
+		var one figure.Figure
+		empty := s
+		empty.Name = d.line(r).Name + strings.TrimPrefix(s.Name, g.Title())
+		if s.Name == label { // a figure of this database alone
+			empty.Name = fmt.Sprintf("%s, trial %d", label, n+1)
+		}
+		addSpectrum(&one, empty, pooled(trials.Group{Name: g.Name, Runs: []*run.Run{r}}, label, of))
+		for _, own := range one.Series {
+			for i, x := range all.X {
+				if at := slices.Index(own.X, x); at >= 0 {
+					all.Low[i], all.High[i] = lesser(all.Low[i], own.Y[at]), greater(all.High[i], own.Y[at])
+				}
+			}
+			details = append(details, part{Series: own, trial: n + 1}.detail())
+		}
+	}
+	f.Series = append(f.Series, details...)
+	f.Band = cmp.Or(f.Band, fmt.Sprintf("line: the requests of %d trials together; band: least to most of the trials", len(g.Runs)))
+}
+
+// lesser and greater ignore a first value that is a gap.
+func lesser(a, b float64) float64 {
+	if math.IsNaN(a) {
+		return b
+	}
+	return min(a, b)
+}
+
+func greater(a, b float64) float64 {
+	if math.IsNaN(a) {
+		return b
+	}
+	return max(a, b)
 }
 
 // percentiles returns an empty figure of percentiles.

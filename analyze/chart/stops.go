@@ -37,7 +37,7 @@ func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 	for _, s := range all[:min(len(all), mostStops)] {
 		at := elapsedAt(s.run, s.From)
 		key, panel := 0, d.place(s.run)
-		if len(runs) > 1 && len(f.Panels) == 0 {
+		if d.several(runs) && len(f.Panels) == 0 {
 			key = d.lookOf(s.run).key
 		}
 		f.Steps = append(f.Steps, figure.Boundary{X: at, Label: fmt.Sprintf("client stopped %.1f s", s.Length.Seconds()), Key: key, Panel: panel})

@@ -61,20 +61,19 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 	if p.XAxis != "" && p.XAxis != classicTime {
 		f.X = figure.Axis{Label: p.XAxis}
 	}
-	for i, r := range d.Runs {
-		s := d.line(r)
+	d.add(&f, d.sameSecond, func(i int, s figure.Series) []figure.Series {
 		values := d.Series[i].loaded(column)
 		if values == nil {
-			continue
+			return nil
 		}
 		over := d.Series[i].overPeriod(column)
 		for n, unix := range d.Series[i].Unix {
-			s.X = append(s.X, middle(r, unix))
+			s.X = append(s.X, middle(d.Runs[i], unix))
 			s.Y = append(s.Y, values[n])
 			s.Partial = append(s.Partial, over && !d.Series[i].inside[n])
 		}
-		f.Series = append(f.Series, s)
-	}
+		return []figure.Series{s}
+	})
 	switch p.Column {
 	case "AVG-THROUGHPUT":
 		d.addDue(&f)

@@ -78,7 +78,7 @@ func (f Figure) columns() []column {
 		}
 		add(value, n, func(i int) string { return number(s.Y[i]) })
 		if s.Labels != nil {
-			add(s.Name+" label", n, func(i int) string { return s.Labels[i] })
+			add(value+" label", n, func(i int) string { return s.Labels[i] })
 		}
 		if s.Boxes != nil {
 			add(s.Name+" least", n, func(i int) string { return number(s.Boxes[i].Least) })
@@ -92,10 +92,10 @@ func (f Figure) columns() []column {
 			add(s.Name+" "+high, n, func(i int) string { return number(s.High[i]) })
 		}
 		if s.Uncertain != nil {
-			add(s.Name+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })
+			add(value+" uncertain", n, func(i int) string { return strconv.FormatBool(s.Uncertain[i]) })
 		}
 		if s.Partial != nil {
-			add(s.Name+" partial", n, func(i int) string { return strconv.FormatBool(s.Partial[i]) })
+			add(value+" partial", n, func(i int) string { return strconv.FormatBool(s.Partial[i]) })
 		}
 	}
 	if f.Kind == Heat {

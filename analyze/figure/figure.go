@@ -132,6 +132,8 @@ type Series struct {
 	// Detail marks a series that stands behind another, such as a trial behind the median of
 	// all: it is in the CSV, and a page may show it on demand. Pictures leave it out.
 	Detail bool
+	// Trial is the number of the trial that a detail is of, 0 of none.
+	Trial int
 	// Statistic names what Y is in the CSV, such as "median" of trials, of which Low and High
 	// are the least and the most. Empty: a value of its own.
 	Statistic string

@@ -90,6 +90,8 @@ type Distribution struct {
 	Mean, SD, Min, Max Measure
 	// Quantile returns the latency that a share q of the requests did not exceed.
 	Quantile func(q float64) Measure
+	// answered has the latencies of those that were answered, nil if none was recorded.
+	answered *hdrhistogram.Histogram
 }
 
 var noAnswer = Missing("no measured request was answered")
@@ -97,7 +99,7 @@ var noAnswer = Missing("no measured request was answered")
 // DistributionOf returns the distribution of exact sums and of the histogram of the
 // same requests. A nil histogram leaves the percentiles unknown.
 func DistributionOf(l results.Latency, h *hdrhistogram.Histogram) *Distribution {
-	d := &Distribution{N: Counted(l.Count), Mean: noAnswer, SD: noAnswer, Min: noAnswer, Max: noAnswer}
+	d := &Distribution{N: Counted(l.Count), Mean: noAnswer, SD: noAnswer, Min: noAnswer, Max: noAnswer, answered: h}
 	if l.Count > 0 {
 		d.Mean, d.SD = Measured(l.Mean()/1e6, l.Count), Measured(l.StdDev()/1e6, l.Count)
 		d.Min, d.Max = Measured(float64(l.MinNS)/1e6, l.Count), Measured(float64(l.MaxNS)/1e6, l.Count)
@@ -157,6 +159,9 @@ func DueDistribution(s *results.Summary) *Distribution {
 	// The function must not keep the summary, whose parts are large.
 	d := unknownDistribution(Missing("a request that was not answered has no response time"))
 	d.N = Counted(n)
+	if !unrecorded {
+		d.answered = ranking.Answered()
+	}
 	d.Quantile = func(q float64) Measure {
 		switch {
 		case n == 0:

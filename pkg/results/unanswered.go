@@ -85,6 +85,9 @@ func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	return h
 }
 
+// Answered has the response times of the requests that were answered. It must not be changed.
+func (r *Ranking) Answered() *hdrhistogram.Histogram { return r.answered }
+
 // At returns the response time that a share q of all requests of the population did not
 // exceed. Without a request it is zero.
 func (r *Ranking) At(q float64) Ranked {

@@ -1,0 +1,177 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
+)
+
+// Figures show the trials of a database as one line: their median at each place, with a band
+// from the least to the most. The trials themselves are details.
+
+// groups returns the runs that figures show as one, in the order of their first runs.
+func (d *Data) groups() []trials.Group {
+	if d.grouped == nil {
+		d.grouped = trials.Groups(d.Runs)
+	}
+	return d.grouped
+}
+
+// repeated reports whether any database has several trials.
+func (d *Data) repeated() bool { return len(d.groups()) < len(d.Runs) }
+
+// several reports whether runs are of several databases, so that marks need their colours.
+func (d *Data) several(runs []*run.Run) bool {
+	return slices.ContainsFunc(runs, func(r *run.Run) bool { return d.place(r) != d.place(runs[0]) })
+}
+
+// placing says which points of trials belong together: those of the same place. i is the
+// index of the run, n that of the point.
+type placing func(i, n int, x float64) float64
+
+// sameX joins points with the same X.
+func sameX(_, _ int, x float64) float64 { return x }
+
+// sameOrder joins the first points, the second ones, and so on.
+func sameOrder(_, n int, _ float64) float64 { return float64(n) }
+
+// sameSecond joins the first unix seconds of loads, the second ones, and so on.
+func (d *Data) sameSecond(i, _ int, x float64) float64 {
+	r := d.Runs[i]
+	return math.Floor(x - elapsed(r, r.Start()*1e9) + 1e-6)
+}
+
+// add adds the lines that of makes of the empty series of each run: those of a single run as
+// they are, those of trials as their median, with the trials as details. Lines of trials
+// belong together if they have the same words behind the run's name.
+func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Series) []figure.Series) {
+	for _, g := range d.groups() {
+		var names []string
+		parts := map[string][]part{}
+		for n, r := range g.Runs {
+			i, empty := slices.Index(d.Runs, r), d.line(r)
+			for _, s := range of(i, empty) {
+				name := strings.TrimPrefix(s.Name, empty.Name)
+				if parts[name] == nil {
+					names = append(names, name)
+				}
+				parts[name] = append(parts[name], part{s, n + 1, i})
+			}
+		}
+		for _, name := range names {
+			if len(g.Runs) == 1 {
+				f.Series = append(f.Series, parts[name][0].Series)
+				continue
+			}
+			f.Series = append(f.Series, median(g, name, parts[name], place))
+			for _, p := range parts[name] {
+				f.Series = append(f.Series, p.detail())
+			}
+			f.Band = cmp.Or(f.Band, bandText(len(g.Runs)))
+		}
+	}
+}
+
+// bandText explains the line and the band of trials.
+func bandText(n int) string {
+	return fmt.Sprintf("line: median of %d trials; band: least to most", n)
+}
+
+// part is a line of one trial, of the i-th run.
+type part struct {
+	figure.Series
+	trial, i int
+}
+
+// detail is the line as it stands behind the median.
+func (p part) detail() figure.Series {
+	s := p.Series
+	s.Detail, s.Trial, s.Thin, s.Marker = true, p.trial, true, p.trial
+	return s
+}
+
+// statisticMedian names the median of trials in CSV files.
+const statisticMedian = "median"
+
+// median joins the lines of trials. A place has a value if more than half of the trials
+// have one there: the end of the slowest trial is no median.
+func median(g trials.Group, name string, parts []part, place placing) figure.Series {
+	s := parts[0].Series
+	s.Name, s.Statistic = g.Title()+name, statisticMedian
+	s.X, s.Y, s.Low, s.High, s.Partial, s.Uncertain, s.Labels = nil, nil, nil, nil, nil, nil, nil
+	at := map[float64][]spot{}
+	for _, p := range parts {
+		for n := range p.X {
+			key := place(p.i, n, p.X[n])
+			at[key] = append(at[key], p.spot(n))
+		}
+	}
+	labelled, partial := false, false
+	for _, key := range slices.Sorted(maps.Keys(at)) {
+		one := joinedPoint(at[key], len(g.Runs))
+		labelled, partial = labelled || one.label != "", partial || one.partial
+		s.X, s.Y, s.Low, s.High = append(s.X, one.x), append(s.Y, one.y), append(s.Low, one.low), append(s.High, one.high)
+		s.Partial, s.Labels = append(s.Partial, one.partial), append(s.Labels, one.label)
+	}
+	if !labelled {
+		s.Labels = nil
+	}
+	if !partial {
+		s.Partial = nil
+	}
+	return s
+}
+
+// spot is a point of a line with its bounds.
+type spot struct {
+	x, y, low, high float64
+	partial         bool
+	label           string
+}
+
+func (p part) spot(n int) spot {
+	one := spot{x: p.X[n], y: p.Y[n], low: p.Y[n], high: p.Y[n], partial: p.Partial != nil && p.Partial[n]}
+	if p.Low != nil {
+		one.low, one.high = p.Low[n], p.High[n]
+	}
+	if p.Labels != nil {
+		one.label = p.Labels[n]
+	}
+	return one
+}
+
+// joinedPoint is the median of the points of n trials at one place. Parts of seconds count
+// only where more than half of the trials have nothing else.
+func joinedPoint(all []spot, n int) spot {
+	known := slices.DeleteFunc(slices.Clone(all), func(p spot) bool { return math.IsNaN(p.y) })
+	whole := slices.DeleteFunc(slices.Clone(known), func(p spot) bool { return p.partial })
+	out := spot{x: medianOf(all, func(p spot) float64 { return p.x }), y: math.NaN(), low: math.NaN(), high: math.NaN(), label: all[0].label}
+	if 2*len(known) <= n {
+		return out
+	}
+	out.partial = 2*len(whole) <= n
+	if !out.partial {
+		known = whole
+	}
+	out.x, out.y = medianOf(known, func(p spot) float64 { return p.x }), medianOf(known, func(p spot) float64 { return p.y })
+	out.low, out.high = known[0].low, known[0].high
+	for _, p := range known {
+		out.low, out.high = min(out.low, p.low), max(out.high, p.high)
+	}
+	return out
+}
+
+func medianOf(all []spot, of func(spot) float64) float64 {
+	var values []float64
+	for _, p := range all {
+		values = append(values, of(p))
+	}
+	return trials.SpreadOf(values).Median
+}
