@@ -73,7 +73,7 @@ func figures() []figure.Figure {
 	}
 	grid := &figure.Grid{X: []float64{0, 20, 40, 60}, Y: []float64{1, 10, 100}, Counts: [][]float64{{5, 0}, {50, 3}, {0, 9}}, Of: "requests"}
 	one := []float64{1, 10, 100}
-	return []figure.Figure{
+	all := []figure.Figure{
 		timed("THROUGHPUT", slow), timed("CPU", fast),
 		{Name: "HEAT", Title: "Heat", Kind: figure.Heat, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Grid: grid, Series: []figure.Series{{Name: "p50", Y: []float64{3, 8, 60}}}},
 		{Name: "BARS", Title: "Bars", Kind: figure.Bars, Y: figure.Axis{Label: "Traffic", Unit: "bytes"}, Categories: []string{"etcd", hostile}, Series: []figure.Series{{Name: "sent", Y: []float64{5e6, math.NaN()}}}},
@@ -83,6 +83,10 @@ func figures() []figure.Figure {
 		{Name: "EMPTY", Title: "Empty", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Nothing"}, Series: []figure.Series{{Name: "etcd"}}},
 		{Name: "MORE", Title: "More", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: seconds, Y: slow}}},
 	}
+	for i := range len(all) - 1 {
+		all[i].Main = true
+	}
+	return all
 }
 
 func written(t *testing.T, p Page) string {
