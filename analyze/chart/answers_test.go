@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,20 +141,44 @@ func TestDifferentStepsHavePanels(t *testing.T) {
 	}
 }
 
-// Durations that members log stand at their times in the picture of latency.
-func TestLoggedDurationsAreInTheLatencyPicture(t *testing.T) {
+// Durations that members log are marks and a note: they are no latencies of requests, so that
+// the axis ends where those end.
+func TestLoggedDurationsAreNotOnTheLatencyAxis(t *testing.T) {
 	d := stepped(t)
 	d.Plots = []Plot{{Column: "AVG-LATENCY-MS"}}
 	at := time.Unix(0, d.Runs[0].Origin()).Add(2 * time.Second)
 	d.Runs[0].Machines.Events = []results.Event{
-		{Time: at, Kind: "slow fsync", Took: 1062 * time.Millisecond, Log: "logs/1.log"}, {Time: at, Kind: "snapshot"},
+		{Time: at, Kind: "apply took too long", Took: 1062 * time.Millisecond, Log: "logs/1.log"},
+		{Time: at, Kind: "apply took too long", Took: 11062 * time.Millisecond, Log: "logs/1.log"},
+		{Time: at, Kind: "slow fsync", Took: 5 * time.Millisecond, Log: "logs/1.log"}, {Time: at, Kind: "snapshot"},
 	}
 	f := requestFigures(d)[0]
-	if len(f.Series) != 3 || !f.Y.Log {
-		t.Fatalf("%d lines, logarithmic %v", len(f.Series), f.Y.Log)
+	if len(f.Series) != 2 || f.Y.Log {
+		t.Errorf("%d lines, want those of two databases; logarithmic %v", len(f.Series), f.Y.Log)
 	}
-	s := f.Series[2]
-	if !s.Loose || len(s.X) != 1 || s.X[0] != 2 || s.Y[0] != 1062 || s.Labels[0] != "slow fsync" {
-		t.Errorf("%+v", s)
+	for _, s := range f.Series {
+		if slices.ContainsFunc(s.Y, func(y float64) bool { return y > 100 }) {
+			t.Errorf("%s has a time of a log: %v", s.Name, s.Y)
+		}
+	}
+	marks := map[string]int{}
+	for _, e := range f.Events {
+		marks[e.Kind]++
+	}
+	if marks["apply took too long"] != 2 || marks["slow fsync"] != 1 || marks["snapshot"] != 1 {
+		t.Errorf("marks %v", marks)
+	}
+	if want := "by members' logs, etcd-v3.6: apply took too long up to 11062 ms, slow fsync up to 5 ms"; !slices.Contains(f.Notes, want) {
+		t.Errorf("notes %q have no %q", f.Notes, want)
+	}
+}
+
+// An axis is logarithmic where one linear would press most of a line to the ground.
+func TestAxisFits(t *testing.T) {
+	for most, want := range map[float64]bool{20: false, 5000: true} {
+		f := figure.Figure{Series: []figure.Series{{Y: []float64{2, 2, math.NaN(), 3, most}}, {Detail: true, Y: []float64{1e6}}}}
+		if fitAxis(&f); f.Y.Log != want {
+			t.Errorf("values up to %v: logarithmic %v, want %v", most, f.Y.Log, want)
+		}
 	}
 }

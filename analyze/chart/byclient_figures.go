@@ -86,8 +86,13 @@ func kneeFigures(d *Data) []figure.Figure {
 		f.Subtitle = "A point for each number of clients"
 	}
 	d.add(&f, sameOrder, func(i int, empty figure.Series) []figure.Series {
-		up, down := empty, empty
+		up, down, rated := empty, empty, empty
 		down.Name, down.Dash, down.Thin = down.Name+", down again", figure.Dashed, true
+		// What clients do at full speed and what they do at a rate are two questions: no line
+		// joins the answers.
+		if rated.Name += ", at a rate"; !d.Runs[i].Closed() {
+			rated.Name = empty.Name
+		}
 		for _, g := range d.Runs[i].Stages {
 			p99, throughput := g.Latency.Due.Quantile(.99), g.Throughput.Average
 			if !p99.Known() || p99.AtLeast() || p99.Words != "" || !throughput.Known() {
@@ -96,17 +101,16 @@ func kneeFigures(d *Data) []figure.Figure {
 			s, text := &up, label(g)
 			if g.Down { // its values are those of the way up
 				s, text = &down, ""
-				up.Marker, down.Marker = upMarker, downMarker
+				up.Marker, rated.Marker, down.Marker = upMarker, upMarker, downMarker
+			} else if g.Latency.Rated() {
+				s = &rated
 			}
 			s.X, s.Y, s.Labels = append(s.X, throughput.Value), append(s.Y, p99.Value), append(s.Labels, text)
 		}
-		switch {
-		case len(up.X) < 2:
+		if len(up.X)+len(rated.X) < 2 {
 			return nil
-		case len(down.X) == 0:
-			return []figure.Series{up}
 		}
-		return []figure.Series{up, down}
+		return slices.DeleteFunc([]figure.Series{up, rated, down}, func(s figure.Series) bool { return len(s.X) == 0 })
 	})
 	if len(f.Series) == 0 {
 		return nil

@@ -17,13 +17,14 @@ func keyFigures(d *Data) []figure.Figure {
 	}
 	least := func(i int) []float64 { v, _ := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
 	most := func(i int) []float64 { _, v := d.Series[i].memoryRange(len(d.Runs[i].Machines.Servers)); return v }
+	aliveMemory := func(i int) []float64 { v, _ := d.Series[i].alive("AVG-VMRSS-MB"); return v }
 	mean := func(*Series) merge { return meanOf }
 	return []figure.Figure{
 		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY", what: "Latency", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest}),
 		d.keyFigure(keyPlot{name: "AVG-LATENCY-MS-BY-KEY-ERROR-POINTS", what: "Latency, shortest to longest,", y: latency, value: pick("AVG-LATENCY-MS"), merge: (*Series).meanRequest,
 			low: pick("MIN-LATENCY-MS"), high: pick("MAX-LATENCY-MS"), band: "shortest to longest since the point before"}),
-		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY", what: "Memory", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean}),
-		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory, least to most of the members,", y: memory, value: pick("AVG-VMRSS-MB"), merge: mean,
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY", what: "Memory", y: memory, value: aliveMemory, merge: mean}),
+		d.keyFigure(keyPlot{name: "AVG-VMRSS-MB-BY-KEY-ERROR-POINTS", what: "Memory, least to most of the members,", y: memory, value: aliveMemory, merge: mean,
 			low: least, high: most, band: "least to most of the members"}),
 		d.keyFigure(keyPlot{name: "AVG-READ-BYTES-NUM-DELTA-BY-KEY", what: "Disk reads",
 			y: figure.Axis{Label: "Disk reads", Unit: "bytes/s"}, value: pick("AVG-READ-BYTES-NUM-DELTA"), merge: (*Series).meanInside, rate: true}),

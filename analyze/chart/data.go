@@ -31,9 +31,10 @@ func (d *Data) Stepped() bool {
 
 // Drawn names the columns of a run's series that files and figures need again.
 func (d *Data) Drawn(r *run.Run) []string {
-	names := []string{"AVG-VMRSS-MB", "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
+	names := []string{"AVG-VMRSS-MB", "AVG-VMRSS-MB" + joinedSuffix, "AVG-VMRSS-MB" + whichSuffix, "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
 	for _, p := range d.Plots {
-		names = append(names, p.Column, drawnColumn(p))
+		column := drawnColumn(p)
+		names = append(names, p.Column, column, column+joinedSuffix, column+whichSuffix)
 	}
 	if d.Stepped() {
 		names = append(names, "AVG-CPU", "MAX-CPU")

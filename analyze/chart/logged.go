@@ -1,26 +1,79 @@
 package chart
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
 )
 
-// addLogged adds how long members' logs say that something took, each at the time of its
-// line. Such times are far longer than mean latencies, so that the axis becomes
-// logarithmic.
+// addLogged marks when members' logs say that something took long, and notes the longest of
+// each kind. Such times are not latencies of requests, and have no place on their axis.
 func (d *Data) addLogged(f *figure.Figure) {
-	for _, r := range d.Runs {
-		s := d.line(r)
-		s.Name, s.Loose = s.Name+", in members' logs", true
-		for _, e := range r.Machines.Events {
-			if e.Log != "" && e.Took > 0 {
-				s.X, s.Y = append(s.X, elapsedAt(r, e.Time)), append(s.Y, float64(e.Took)/float64(time.Millisecond))
-				s.Labels = append(s.Labels, e.Kind)
+	var notes run.PerTag
+	for _, g := range d.groups() {
+		longest := map[string]time.Duration{}
+		for _, r := range g.Runs {
+			for _, e := range r.Machines.Events {
+				if e.Log == "" || e.Took <= 0 {
+					continue
+				}
+				longest[e.Kind] = max(longest[e.Kind], e.Took)
+				if shownAs(e) == "" { // others are marked already
+					f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: e.Kind, Key: d.eventKey(f, r), Panel: d.place(r)})
+				}
 			}
 		}
-		if len(s.X) > 0 {
-			f.Series, f.Y.Log = append(f.Series, s), true
+		kinds := slices.SortedFunc(maps.Keys(longest), func(a, b string) int { return cmp.Or(cmp.Compare(longest[b], longest[a]), cmp.Compare(a, b)) })
+		for _, kind := range kinds {
+			notes.Add(g.Title(), fmt.Sprintf("%s up to %s", kind, milliseconds(longest[kind])))
 		}
+	}
+	for _, line := range notes.Joined() {
+		f.Notes = append(f.Notes, "by members' logs, "+line)
+	}
+}
+
+// milliseconds prints a time as the axis of latency has it.
+func milliseconds(t time.Duration) string {
+	if t >= time.Second {
+		return fmt.Sprintf("%d ms", t.Milliseconds())
+	}
+	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
+}
+
+// eventKey is the colour of a run's events: that of its database where a plot has several.
+func (d *Data) eventKey(f *figure.Figure, r *run.Run) int {
+	if len(f.Panels) == 0 && len(d.groups()) > 1 {
+		return d.lookOf(r).key
+	}
+	return 0
+}
+
+// farApart is how many times the median the most must be for an axis to be logarithmic: on a
+// linear one the median would lie on the ground.
+const farApart = 20
+
+// fitAxis makes the vertical axis logarithmic if a few values are far above the others.
+func fitAxis(f *figure.Figure) {
+	var values []float64
+	for _, s := range f.Series {
+		if s.Detail {
+			continue
+		}
+		for _, v := range slices.Concat(s.Y, s.High) {
+			if v > 0 && !math.IsInf(v, 1) {
+				values = append(values, v)
+			}
+		}
+	}
+	slices.Sort(values)
+	if n := len(values); n > 0 && values[n-1] > farApart*values[n/2] {
+		f.Y.Log = true
 	}
 }

@@ -48,6 +48,11 @@ func NewSeries(r *run.Run) *Series {
 	for i := range r.Machines.Servers {
 		s.server(all, i)
 	}
+	for _, q := range all {
+		if q.Column != "" && q.Column != clientNumber {
+			s.addAlive(q.Column, q)
+		}
+	}
 	return s
 }
 

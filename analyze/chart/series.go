@@ -27,6 +27,8 @@ type seriesColumn struct {
 	// values are nil until they are needed; of makes them of what the servers did.
 	values []float64
 	of     func(run.Row) float64
+	// hidden columns are for figures alone.
+	hidden bool
 	// period: of what a machine did in the second, so that it is not the load's in a
 	// second that began before the load.
 	period bool
@@ -98,15 +100,19 @@ type Lines struct {
 // again.
 func (s *Series) Lines(keep []string) Lines {
 	l := Lines{}
+	shown := 0 // hidden columns stand behind the others
 	for _, c := range s.columns {
-		l.Header = append(l.Header, c.name)
+		if !c.hidden {
+			l.Header = append(l.Header, c.name)
+			shown++
+		}
 	}
 	l.Each = func(write func([]byte)) {
 		var line []byte
-		fields := make([]field, len(s.columns))
+		fields := make([]field, shown)
 		s.eachRow(keep, func(i int, row run.Row) {
 			line = line[:0]
-			for j := range s.columns {
+			for j := range shown {
 				if j > 0 {
 					line = append(line, ',')
 				}

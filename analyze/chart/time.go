@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
 )
 
 // Plot names a column of the series to draw by second, and its axes.
@@ -61,10 +62,14 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 	if p.XAxis != "" && p.XAxis != classicTime {
 		f.X = figure.Axis{Label: p.XAxis}
 	}
+	var notes run.PerTag
 	d.add(&f, d.sameSecond, func(i int, s figure.Series) []figure.Series {
-		values := d.Series[i].loaded(column)
+		values, fewer := d.Series[i].alive(column)
 		if values == nil {
 			return nil
+		}
+		if len(fewer) > 0 {
+			notes.Add(s.Name, fewerText(d.Runs[i], d.Series[i], fewer))
 		}
 		over := d.Series[i].overPeriod(column)
 		for n, unix := range d.Series[i].Unix {
@@ -74,11 +79,13 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		}
 		return []figure.Series{s}
 	})
+	f.Notes = append(f.Notes, notes.Lines()...)
 	switch p.Column {
 	case "AVG-THROUGHPUT":
 		d.addDue(&f)
 	case "AVG-LATENCY-MS":
 		d.addLogged(&f)
+		fitAxis(&f)
 	}
 	notePartial(&f)
 	shorten(&f) // those of a long load would need much memory together
