@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,17 +12,24 @@ import (
 // data is a figure as the script reads it. Its numbers are those of the figure's CSV, to
 // five digits.
 type data struct {
-	Kind     string   `json:"kind"`
+	// Name is the stem of the names of saved files.
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Title stands in saved files, Short on the page, which has the report's title already.
 	Title    string   `json:"title"`
+	Short    string   `json:"short"`
 	Subtitle string   `json:"subtitle,omitempty"`
 	X        axis     `json:"x"`
 	Y        axis     `json:"y"`
 	Band     string   `json:"band,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
-	Steps    []step   `json:"steps,omitempty"`
+	// Panels are the titles of plots below each other, PanelY their own vertical axes.
+	Panels []string `json:"panels,omitempty"`
+	PanelY []axis   `json:"panelY,omitempty"`
+	Steps  []step   `json:"steps,omitempty"`
 	// Events are thin marks; their labels show on hover.
 	Events []step `json:"events,omitempty"`
-	// Grey are stretches of the x axis with a grey background.
+	// Grey are stretches of the x axis with a grey background: from, to, and the panel.
 	Grey       []numbers `json:"grey,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
 	// Xs are the places of the points; series that share them name the same ones.
@@ -36,6 +44,13 @@ type axis struct {
 	Log   bool     `json:"log,omitempty"`
 	Min   *float64 `json:"min,omitempty"`
 	Max   *float64 `json:"max,omitempty"`
+	Names []name   `json:"names,omitempty"`
+}
+
+// name replaces the text of a tick.
+type name struct {
+	X    float64 `json:"x"`
+	Text string  `json:"text"`
 }
 
 type step struct {
@@ -43,23 +58,33 @@ type step struct {
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`
 	N     float64 `json:"n,omitempty"` // how many an event stands for, 1 if it is 0
+	Panel int     `json:"panel,omitempty"`
 }
 
 type series struct {
-	Name   string  `json:"name"`
-	Color  string  `json:"color"`
-	Marker string  `json:"marker"`
-	Dash   int     `json:"dash,omitempty"`
-	Thin   bool    `json:"thin,omitempty"`
-	Loose  bool    `json:"loose,omitempty"` // markers without a line
-	At     int     `json:"at"`              // its place in Xs
-	Y      numbers `json:"y"`
-	Low    numbers `json:"low,omitempty"`
-	High   numbers `json:"high,omitempty"`
+	Name   string `json:"name"`
+	Color  string `json:"color"`
+	Ink    string `json:"ink"` // of texts
+	Marker string `json:"marker"`
+	Dash   int    `json:"dash,omitempty"`
+	Thin   bool   `json:"thin,omitempty"`
+	Loose  bool   `json:"loose,omitempty"`  // markers without a line
+	Detail bool   `json:"detail,omitempty"` // shown on demand
+	Trial  int    `json:"trial,omitempty"`  // of a detail
+	Panel  int    `json:"panel,omitempty"`
+	// Statistic names what Y is in a saved table, such as the median.
+	Statistic string  `json:"statistic,omitempty"`
+	At        int     `json:"at"` // its place in Xs
+	Y         numbers `json:"y"`
+	Low       numbers `json:"low,omitempty"`
+	High      numbers `json:"high,omitempty"`
 	// Doubt are the places of the points that too few samples support, Partial of those
 	// whose value is of a part of their place.
-	Doubt   []int `json:"doubt,omitempty"`
-	Partial []int `json:"partial,omitempty"`
+	Doubt   []int    `json:"doubt,omitzero"`
+	Partial []int    `json:"partial,omitzero"`
+	Labels  []string `json:"labels,omitempty"`
+	// Boxes are least, 25th, 75th and 99th percentile, and most, of which Y is the median.
+	Boxes []numbers `json:"boxes,omitempty"`
 }
 
 type grid struct {
@@ -84,45 +109,47 @@ func kinds() map[figure.Kind]string {
 	}
 }
 
-// dataOf returns the data of a figure, or nil if the script cannot draw it: the picture
-// stays as it is.
+// dataOf returns the data of a figure.
 func dataOf(f figure.Figure) *data {
-	kind := kinds()[f.Kind]
-	boxed := slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Boxes != nil })
-	if kind == "" || len(f.Panels) > 0 || boxed {
-		return nil
-	}
 	d := &data{
-		Kind: kind, Title: f.Title, Subtitle: f.Subtitle, Band: f.Band, Notes: f.Notes, Categories: f.Categories,
-		X: axis{f.X.Label, f.X.Unit, f.X.Log, f.X.Min, f.X.Max}, Y: axis{f.Y.Label, f.Y.Unit, f.Y.Log, f.Y.Min, f.Y.Max},
-		Series: []series{},
+		Name: f.Name, Kind: kinds()[f.Kind], Title: f.Title, Short: f.Heading(), Subtitle: f.Subtitle, Band: f.Band, Notes: f.Notes,
+		Categories: f.Categories, Panels: f.Panels, X: axisOf(f.X), Y: axisOf(f.Y), Series: []series{},
+	}
+	for _, a := range f.PanelY {
+		d.PanelY = append(d.PanelY, axisOf(a))
 	}
 	for _, s := range f.Steps {
-		one := step{X: s.X, Label: s.Label}
-		if s.Key > 0 {
-			one.Color = figure.Color(s.Key)
-		}
-		d.Steps = append(d.Steps, one)
+		d.Steps = append(d.Steps, step{X: s.X, Label: s.Label, Color: colorOf(s.Key), Panel: s.Panel})
 	}
 	for _, e := range f.Events {
-		one := step{X: e.X, Label: e.Kind, N: e.N}
-		if e.Key > 0 {
-			one.Color = figure.Color(e.Key)
-		}
-		d.Events = append(d.Events, one)
+		d.Events = append(d.Events, step{X: e.X, Label: e.Kind, Color: colorOf(e.Key), N: e.N, Panel: e.Panel})
 	}
 	for _, g := range f.Grey {
-		d.Grey = append(d.Grey, numbers{g.From, g.To})
+		d.Grey = append(d.Grey, numbers{g.From, g.To, float64(g.Panel)})
 	}
 	for i, s := range f.Series {
-		if !s.Detail {
-			d.Series = append(d.Series, d.seriesOf(f, i, s))
-		}
+		d.Series = append(d.Series, d.seriesOf(f, i, s))
 	}
 	if f.Grid != nil {
 		d.Grid = gridOf(f.Grid)
 	}
 	return d
+}
+
+func axisOf(a figure.Axis) axis {
+	out := axis{Label: a.Label, Unit: a.Unit, Log: a.Log, Min: a.Min, Max: a.Max}
+	for _, x := range slices.Sorted(maps.Keys(a.Names)) {
+		out.Names = append(out.Names, name{x, a.Names[x]})
+	}
+	return out
+}
+
+// colorOf is the colour of a key, "" for that of text.
+func colorOf(key int) string {
+	if key == 0 {
+		return ""
+	}
+	return figure.Color(key)
 }
 
 func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
@@ -131,9 +158,12 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 	}
 	x := s.X
 	color, shape := s.Look()
-	one := series{Name: s.Name, Color: color, Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Loose: s.Loose, Y: s.Y, Low: s.Low, High: s.High}
+	one := series{
+		Name: s.Name, Color: color, Ink: s.TextColor(), Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Loose: s.Loose,
+		Detail: s.Detail, Trial: s.Trial, Panel: s.Panel, Statistic: s.Statistic, Y: s.Y, Low: s.Low, High: s.High, Labels: s.Labels,
+	}
 	if f.Kind == figure.Heat {
-		one.Color, x = "#000000", nil
+		one.Color, one.Ink, x = "#000000", "#000000", nil
 		for column := range s.Y {
 			x = append(x, (f.Grid.X[column]+f.Grid.X[column+1])/2)
 		}
@@ -145,12 +175,18 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 			d.Xs = append(d.Xs, x)
 		}
 	}
+	for _, b := range s.Boxes {
+		one.Boxes = append(one.Boxes, numbers{b.Least, b.Low, b.High, b.P99, b.Most})
+	}
 	one.Doubt, one.Partial = marked(s.Uncertain), marked(s.Partial)
 	return one
 }
 
-// marked returns the places that are true.
+// marked returns the places that are true, nil of nil.
 func marked(all []bool) (places []int) {
+	if all != nil {
+		places = []int{}
+	}
 	for i, is := range all {
 		if is {
 			places = append(places, i)

@@ -6,7 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/analyze/figure"
 )
 
 // TestInBrowser shows the page in one headless Chromium and uses it as a reader does.
@@ -28,7 +33,8 @@ func TestInBrowser(t *testing.T) {
 		use  func(live)
 	}{
 		{"hover", live.hover}, {"toggle", live.toggle}, {"zoom", live.zoom}, {"scales", live.scales}, {"keys", live.keys},
-		{"sort", live.sort}, {"search", live.search}, {"links", live.links}, {"dark", live.darkness}, {"widths", live.widths}, {"print", live.paper},
+		{"panels", live.panels}, {"boxes", live.boxes}, {"labels", live.labels}, {"units", live.units}, {"save", live.save},
+		{"sort", live.sort}, {"search", live.search}, {"search texts", live.searchTexts}, {"touch", live.touch}, {"links", live.links}, {"dark", live.darkness}, {"widths", live.widths}, {"print", live.paper},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.use(live{t, b}) })
 	}
@@ -156,6 +162,109 @@ func (l live) keys() {
 	l.b.eval(`document.getElementById('help').close()`)
 }
 
+// panels have the values, the switches and the zoom of other figures.
+func (l live) panels() {
+	l.want("plots", `document.querySelectorAll('#figure-panels .live > svg > svg').length`, 2.0)
+	x, y := l.in("panels", 30.0/59, 0.5)
+	l.b.mouse("mouseMoved", x, y, false)
+	l.want("the values of all panels", `document.querySelector('#figure-panels .tip').innerText.replace(/\s+/g, ' ')`, "Second: 30 etcd 130 requests/s consul 1,700 requests/s")
+	l.want("one cursor through all", `document.querySelectorAll('#figure-panels .cursor').length`, 1.0)
+	l.want("a cursor in a figure of the same axis", `document.querySelectorAll('#figure-cpu .cursor').length`, 1.0)
+	l.b.mouse("mouseMoved", 2, 2, false)
+	lines := `document.querySelectorAll('#figure-panels [data-series]').length`
+	l.want("lines", lines, 2.0)
+	detail := `[...document.querySelectorAll('#figure-panels .switches button')].find(b => b.textContent === 'each trial')`
+	l.b.eval(detail + `.click()`)
+	l.want("lines with each trial", lines, 3.0)
+	first := `document.querySelector('#figure-panels .legend button')`
+	l.b.eval(first + `.click()`)
+	l.want("lines without etcd and its trials", lines, 1.0)
+	l.b.eval(first + `.click(); ` + detail + `.click()`)
+	l.want("lines again", lines, 2.0)
+	l.b.eval(`document.querySelector('#figure-panels .live > svg').focus()`)
+	l.b.key("+")
+	l.want("a part of the axis, in linked figures too", `[...document.querySelectorAll('#figure-panels .live > svg > text, #figure-cpu .live > svg > text')].some(t => t.textContent === '50')`, false)
+	l.b.key("0")
+	l.b.eval(`document.activeElement.blur()`)
+}
+
+func (l live) boxes() {
+	svg := `document.querySelector('#figure-boxes .live > svg')`
+	values := `document.querySelector('#figure-boxes .tip').innerText.replace(/\s+/g, ' ')`
+	const want = "all requests etcd median 4 ms, half 2 to 8, p99 20, all 1 to 50"
+	l.b.eval(svg + `.scrollIntoView({block: 'center', behavior: 'instant'})`)
+	at, _ := l.b.eval(`(() => { const r = document.querySelector('#figure-boxes g[data-series]').getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()`).([]any)
+	if len(at) != 2 {
+		l.Fatal("no box was drawn")
+	}
+	x, _ := at[0].(float64)
+	y, _ := at[1].(float64)
+	l.b.mouse("mouseMoved", x, y, false)
+	l.want("the values of a box", values, want)
+	l.b.mouse("mouseMoved", 2, 2, false)
+	l.b.eval(svg + `.focus()`)
+	l.b.key("ArrowDown")
+	l.want("by key", values, want)
+	l.b.key("1")
+	l.want("boxes without the series", `document.querySelectorAll('#figure-boxes g[data-series]').length`, 0.0)
+	l.b.key("1")
+	l.b.eval(`document.activeElement.blur()`)
+	l.want("the values when the figure has no focus", `document.querySelector('#figure-boxes .tip').hidden`, true)
+	l.b.eval(`document.querySelector('#figure-bars .live > svg').focus()`)
+	l.b.key("ArrowDown")
+	l.want("the value of a bar", `document.querySelector('#figure-bars .tip').innerText.replace(/\s+/g, ' ')`, "etcd sent 5 MB")
+	l.b.eval(`document.activeElement.blur()`)
+}
+
+// labels of points, ticks and titles are not poorer than those of the picture.
+func (l live) labels() {
+	texts := `[...document.querySelectorAll('#figure-clients .live > svg > text')].map(t => t.textContent).join()`
+	l.want("labels of points", `['one', 'ten', '=many'].every(t => `+texts+`.split(',').includes(t))`, true)
+	l.want("ticks", texts+`.includes('1,10,100,Clients')`, true)
+	l.want("the short title", `document.querySelector('#figure-boxes h4').textContent`, "Spread")
+	for _, width := range []int{390, 1200} {
+		l.b.size(width, 900)
+		l.b.eval(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+		l.want(fmt.Sprintf("the last tick at %d", width), texts+`.includes('100,Clients')`, true)
+		l.want("small texts in figures", `[...document.querySelectorAll('.live text')].filter(t => t.getScreenCTM() && parseFloat(getComputedStyle(t).fontSize) * Math.hypot(t.getScreenCTM().a, t.getScreenCTM().b) < 10.9).map(t => t.textContent).join()`, "")
+	}
+}
+
+func (l live) units() {
+	l.want("ticks of bytes", `[...document.querySelectorAll('#figure-bars .live > svg > text')].some(t => t.textContent === '5 MB')`, true)
+	l.want("powers of two", `document.body.textContent.includes('MiB')`, false)
+}
+
+// save presses the buttons of figures, and compares the tables with those that Go writes.
+func (l live) save() {
+	l.want("links to files beside the page", `document.querySelectorAll('.files a').length`, 0.0)
+	l.b.eval(`(() => {
+		window.kept = {make: URL.createObjectURL, click: HTMLAnchorElement.prototype.click, saved: null};
+		URL.createObjectURL = blob => { kept.blob = blob; return 'data:,'; };
+		HTMLAnchorElement.prototype.click = function() { kept.saved({name: this.download, blob: kept.blob}); };
+		window.press = (figure, kind) => new Promise(done => { kept.saved = done; document.querySelector('#figure-' + figure + ' [data-save=' + kind + ']').click(); });
+		return true;
+	})()`)
+	for _, f := range figures() {
+		var table bytes.Buffer
+		if err := figure.CSV(&table, f); err != nil {
+			l.Fatal(err)
+		}
+		got := l.b.eval(fmt.Sprintf(`press('%s', 'CSV').then(async s => s.name + '\n' + await s.blob.text())`, strings.ToLower(f.Name)))
+		if diff := cmp.Diff(f.Name+".csv\n"+table.String(), got); diff != "" {
+			l.Errorf("the table of %s that the page saves (-want +got):\n%s", f.Name, diff)
+		}
+		picture := l.b.eval(fmt.Sprintf(`press('%s', 'SVG').then(async s => { const d = new DOMParser().parseFromString(await s.blob.text(), 'image/svg+xml'); return s.name + ' ' + d.querySelectorAll('parsererror, [class]').length + ' ' + [...d.querySelectorAll('text')].map(t => t.textContent).join(' '); })`, strings.ToLower(f.Name)))
+		if text, _ := picture.(string); !strings.HasPrefix(text, f.Name+".svg 0 "+strings.Fields(f.Title)[0]) {
+			l.Errorf("the picture of %s that the page saves: %.200q", f.Name, text)
+		}
+	}
+	l.want("the start of a PNG", `press('panels', 'PNG').then(async s => s.name + ' ' + [...new Uint8Array(await s.blob.slice(1, 4).arrayBuffer())].map(c => String.fromCharCode(c)).join(''))`, "PANELS.png PNG")
+	l.want("what a saved picture is drawn with", `press('throughput', 'SVG').then(s => s.blob.text()).then(t => [...new DOMParser().parseFromString(t, 'image/svg+xml').querySelectorAll('path, rect, text')].filter(e => !e.closest('[fill], [stroke]')).length)`, 0.0)
+	l.b.eval(`(() => { URL.createObjectURL = kept.make; HTMLAnchorElement.prototype.click = kept.click; return true; })()`)
+	l.want("the figure as wide as before", `(() => { const s = document.querySelector('#figure-panels .live > svg'); return Math.abs(s.viewBox.baseVal.width - s.clientWidth) <= 1; })()`, true)
+}
+
 func (l live) sort() {
 	names := `[...document.querySelectorAll('#section-first tbody tr')].map(r => r.id).join(' ')`
 	head := `document.querySelectorAll('#section-first thead th')[1]`
@@ -173,11 +282,48 @@ func (l live) search() {
 	l.b.key("/")
 	l.want("the search has the focus", `document.activeElement.id`, "search")
 	l.b.call("Input.insertText", map[string]any{"text": "disk"}, nil)
-	l.want("what was found", `document.getElementById('found').textContent`, "2 rows, 0 figures")
+	l.want("what was found", `document.getElementById('found').textContent`, "4 rows")
 	l.want("a folded section opens", `document.getElementById('section-third').open`, true)
 	l.want("others go", `document.getElementById('row-latency').hidden`, true)
 	l.b.key("Escape")
 	l.want("all again", `document.getElementById('row-latency').hidden || document.getElementById('section-third').open`, false)
+}
+
+// searchTexts finds what stands in no table: the first screen, doubts, notes and settings.
+func (l live) searchTexts() {
+	search := func(text string) {
+		l.b.eval(fmt.Sprintf(`(() => { const s = document.getElementById('search'); s.value = %q; s.dispatchEvent(new Event('input')); return true; })()`, text))
+	}
+	visible := func(selector string) string {
+		return fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.offsetParent).length`, selector)
+	}
+	for text, selector := range map[string]string{
+		"etcd answered more": "#headline .verdict", "fsync": "#headline li", "shared host": "#marks li", "a note": "#notes li", "described": ".description",
+		"what cpu means": "#meaning tr", "leader lost": "#figure-throughput", "dbtester analyze": "#how pre",
+	} {
+		search(text)
+		if n, _ := l.b.eval(visible(selector)).(float64); n < 1 {
+			l.Errorf("a search for %q must show %s", text, selector)
+		}
+	}
+	search("shared host")
+	l.want("sections without what was found", visible("#section-first, #notes, #figures, #figure-cpu"), 0.0)
+	search("nowhere to be found")
+	l.want("what was found", `document.getElementById('found').textContent`, "nothing found")
+	l.want("sections that are empty", visible("details.section, .figure, h2"), 0.0)
+	search("")
+	l.want("all again", visible("#headline .verdict, #marks, #figure-throughput"), 3.0)
+}
+
+// touch looks for targets that a finger would miss.
+func (l live) touch() {
+	l.b.size(390, 844)
+	l.b.eval(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	l.want("targets below 24 pixels", `[...document.querySelectorAll('button, summary, input, nav a, figcaption a')].filter(e => e.offsetParent && (e.getBoundingClientRect().height < 23.5 || e.getBoundingClientRect().width < 23.5)).map(e => e.outerHTML.slice(0, 80)).join()`, "")
+	l.b.eval(`document.getElementById('meaning').scrollIntoView()`)
+	l.want("the navigation stays in view", `(() => { const r = document.querySelector('nav').getBoundingClientRect(); return r.top === 0 && r.height < 90; })()`, true)
+	l.b.eval(`scrollTo(0, 0)`)
+	l.b.size(1200, 900)
 }
 
 func (l live) links() {

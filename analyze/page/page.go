@@ -98,7 +98,7 @@ var scripts embed.FS
 func script() (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
-	for _, name := range []string{"numbers", "chart", "plane", "pointer", "tables", "page"} {
+	for _, name := range []string{"numbers", "plane", "bars", "chart", "pointer", "save", "tables", "search", "page"} {
 		part, err := scripts.ReadFile("script/" + name + ".js")
 		if err != nil {
 			return "", fmt.Errorf("read the page's script: %w", err)
@@ -112,6 +112,9 @@ func script() (string, error) {
 // openSections is how many sections of the table are not folded. What they leave is the
 // appendix on paper.
 const openSections = 2
+
+// leadingFigures is how many of the main figures stand on the first screen.
+const leadingFigures = 2
 
 // Write returns the page.
 func Write(p Page) ([]byte, error) {

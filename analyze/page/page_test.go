@@ -73,12 +73,19 @@ func figures() []figure.Figure {
 	}
 	grid := &figure.Grid{X: []float64{0, 20, 40, 60}, Y: []float64{1, 10, 100}, Counts: [][]float64{{5, 0}, {50, 3}, {0, 9}}, Of: "requests"}
 	one := []float64{1, 10, 100}
+	panels := timed("PANELS", slow)
+	panels.Panels = []string{"etcd", "consul"}
+	panels.Series[1] = figure.Series{Name: "consul", Key: 2, Panel: 1, X: seconds, Y: fast}
+	panels.Series = append(panels.Series, figure.Series{Name: "etcd #2", Key: 1, Detail: true, Trial: 2, X: seconds, Y: slow})
+	boxes := []figure.Box{{Least: 1, Low: 2, High: 8, P99: 20, Most: 50}}
 	all := []figure.Figure{
 		timed("THROUGHPUT", slow), timed("CPU", fast),
 		{Name: "HEAT", Title: "Heat", Kind: figure.Heat, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Grid: grid, Series: []figure.Series{{Name: "p50", Y: []float64{3, 8, 60}}}},
 		{Name: "BARS", Title: "Bars", Kind: figure.Bars, Y: figure.Axis{Label: "Traffic", Unit: "bytes"}, Categories: []string{"etcd", hostile}, Series: []figure.Series{{Name: "sent", Y: []float64{5e6, math.NaN()}}}},
 		{Name: "PERCENTILES", Title: "Percentiles", Kind: figure.Percentiles, X: figure.Axis{Label: "Percentile"}, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 50, 90, 99.9}, Y: []float64{1, 2, 3, 40}}}},
-		{Name: "CLIENTS", Title: "By clients", Kind: figure.Points, X: figure.Axis{Label: "Clients", Log: true}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: one, Y: []float64{900, 8000, 20000}, Uncertain: []bool{false, true, false}}}},
+		{Name: "CLIENTS", Title: "By clients", Kind: figure.Points, X: figure.Axis{Label: "Clients", Log: true}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: one, Y: []float64{900, 8000, 20000}, Uncertain: []bool{false, true, false}, Labels: []string{"one", "ten", "=many"}}}},
+		panels,
+		{Name: "BOXES", Title: "Boxes", Short: "Spread", Kind: figure.Bars, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Categories: []string{"all requests"}, Series: []figure.Series{{Name: "etcd", Key: 1, Y: []float64{4}, Boxes: boxes}}},
 		{Name: "STAIRS", Title: "Stairs", Kind: figure.Stairs, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Clients"}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 20, 40}, Y: one}}},
 		{Name: "EMPTY", Title: "Empty", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Nothing"}, Series: []figure.Series{{Name: "etcd"}}},
 		{Name: "MORE", Title: "More", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: seconds, Y: slow}}},

@@ -24,8 +24,11 @@ type view struct {
 	Crowded  bool
 	Sections []section // the ones that are not folded
 	More     []section
-	Pictures []picture // the leading ones
-	Others   []picture
+	// Elsewhere are the notes of sections without a row.
+	Elsewhere []string
+	Leading   []picture // of the first screen
+	Pictures  []picture // the other main ones
+	Others    []picture // shown on demand
 }
 
 // rows is the data of the template of sections.
@@ -56,7 +59,7 @@ func (s section) Count() string     { return counted(len(s.Rows), "row") }
 func (s section) ZeroText() string  { return "zero everywhere: " + counted(s.Zeros, "row") }
 func (v *view) ReasonCount() string { return counted(len(v.Headline.Trust.Reasons), "reason") }
 func (v *view) NoteCount() string   { return counted(len(v.Table.Notes), "note") }
-func (v *view) OtherCount() string  { return counted(len(v.Others), "figure") }
+func (v *view) OtherCount() string  { return counted(len(v.Others), "more figure") }
 
 func counted(n int, of string) string {
 	if n == 1 {
@@ -73,11 +76,12 @@ type row struct {
 
 // picture is a figure inside the page.
 type picture struct {
-	ID, Name, Title, Alt string
-	CSV, Picture         string // addresses beside the page
-	Heat                 bool
-	SVG                  template.HTML
-	Data                 template.JS // "" if the script cannot draw it
+	ID, Name          string
+	Title, Short, Alt string
+	CSV, Picture      string // addresses beside the page
+	Heat              bool
+	SVG               template.HTML
+	Data              template.JS
 }
 
 // crowded is the number of columns from which a table is set smaller on paper.
@@ -100,6 +104,12 @@ func newView(p Page) (*view, error) {
 			one.Rows = append(one.Rows, row{Line: l, ID: ids.of("row", l.Name), Zero: n >= len(s.Rows)})
 		}
 		one.Zeros, one.Stepped = len(s.Zero), table.SteppedNote(s.Stepped)
+		if len(one.Rows) == 0 {
+			for _, note := range one.Stepped {
+				v.Elsewhere = append(v.Elsewhere, s.Name+": "+note)
+			}
+			continue
+		}
 		if i < openSections {
 			v.Sections = append(v.Sections, one)
 		} else {
@@ -112,9 +122,12 @@ func newView(p Page) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.Main {
+		switch {
+		case f.Main && len(v.Leading) < leadingFigures:
+			v.Leading = append(v.Leading, one)
+		case f.Main:
 			v.Pictures = append(v.Pictures, one)
-		} else {
+		default:
 			v.Others = append(v.Others, one)
 		}
 	}
@@ -128,17 +141,15 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 		return picture{}, err
 	}
 	p := picture{
-		ID: ids.of("figure", f.Name), Name: f.Name, Title: f.Title, Alt: f.Alt,
+		ID: ids.of("figure", f.Name), Name: f.Name, Title: f.Title, Short: f.Heading(), Alt: f.Alt,
 		CSV: cmp.Or(f.CSV, url.PathEscape(f.Name)+".csv"), Picture: cmp.Or(f.Picture, url.PathEscape(f.Name)+".svg"),
 		Heat: f.Kind == figure.Heat, SVG: template.HTML(svg.String()),
 	}
-	if d := dataOf(thin); d != nil {
-		encoded, err := json.Marshal(d)
-		if err != nil {
-			return picture{}, fmt.Errorf("encode figure %s: %w", f.Name, err)
-		}
-		p.Data = template.JS(encoded)
+	encoded, err := json.Marshal(dataOf(thin))
+	if err != nil {
+		return picture{}, fmt.Errorf("encode figure %s: %w", f.Name, err)
 	}
+	p.Data = template.JS(encoded)
 	return p, nil
 }
 

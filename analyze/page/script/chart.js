@@ -7,30 +7,90 @@ class Chart {
     this.figure = figure;
     this.data = data;
     this.canvas = figure.querySelector('.canvas');
-    this.hidden = new Set();
+    this.hidden = new Set(); // names of series
+    this.details = false; // whether series that stand behind others are shown
     this.logY = !!data.y.log;
     this.logX = !!data.x.log;
     this.range = null; // of x, null for all
-    this.at = null; // x of the cursor
+    this.at = null; // x of the cursor, or the number of a category
     this.width = 0;
     // Figures with the same axis move together.
     this.group = ['lines', 'stairs', 'heat'].includes(data.kind) ? titleOf(data.x) : null;
+    // The series of one name are one in the legend: panels repeat them.
+    this.names = [...new Set(data.series.filter(s => !s.detail).map(s => s.name))];
   }
 
-  visible() { return this.data.series.filter((s, i) => !this.hidden.has(i)); }
+  // visible are the series that are drawn. One behind another goes with that.
+  visible() {
+    const shown = s => !this.hidden.has(s.name);
+    const front = s => this.data.series.some(o => !o.detail && o.color === s.color && o.panel === s.panel && shown(o));
+    return this.data.series.filter(s => s.detail ? this.details && front(s) : shown(s));
+  }
+
   xs(s) { return this.data.xs[s.at]; }
   linked() { return this.group === null ? [this] : charts.filter(c => c.group === this.group); }
+  isBars() { return this.data.kind === 'bars'; }
+
+  // extent is the least and greatest x of all series.
+  extent() {
+    let low = Infinity, high = -Infinity;
+    const take = v => { if (v !== null && Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } };
+    if (this.data.grid) this.data.grid.x.forEach(take);
+    else for (const s of this.data.series) this.xs(s).forEach(v => { if (!this.logX || v > 0) take(v); });
+    const x = this.data.x;
+    if (x.min !== undefined) low = x.min;
+    if (x.max !== undefined) high = x.max;
+    if (low > high) return [0, 1];
+    if (this.data.kind === 'percentiles') return [0, Math.min(high, 99.9999999)];
+    if (!this.logX && low > 0 && low <= .2 * high) low = 0;
+    if (low === high) return this.logX ? [low / 2, high * 2] : [low - .5, high + .5];
+    if (this.data.kind === 'points') return this.logX ? [low / 1.15, high * 1.15] : [low, high + .03 * (high - low)];
+    return [low, high];
+  }
+
+  // render returns the figure as an element that is so wide.
+  render(width) {
+    this.width = width;
+    const root = svg('svg', {role: 'img', tabindex: 0, 'aria-label': this.canvas.dataset.alt});
+    if (this.isBars()) {
+      this.bars = new Bars(this);
+      this.height = this.bars.draw(root);
+    } else this.renderPlanes(root);
+    root.setAttribute('viewBox', '0 0 ' + width + ' ' + this.height);
+    return root;
+  }
+
+  renderPlanes(root) {
+    const d = this.data, all = this.extent(), many = d.panels && d.panels.length;
+    const [x0, x1] = this.range ? [Math.max(this.range[0], all[0]), Math.min(this.range[1], all[1])] : all;
+    const high = many ? Math.round(Math.min(150, Math.max(96, this.width * .2))) : Math.round(Math.min(400, Math.max(230, this.width * .5))) - 46;
+    this.planes = (d.panels || ['']).map((p, i) => new Plane(this, i, d.panelY ? d.panelY[i] : d.y));
+    for (const p of this.planes) p.measure(d.panelY ? p.shown() : this.visible(), x0, x1, high);
+    const left = 24 + Math.max(...this.planes.flatMap(p => p.marks.map(t => t.text.length)), 1) * 7, right = this.width - 12;
+    this.x = scale(d.kind === 'percentiles' ? 'nines' : this.logX ? 'log' : 'linear', x0, x1, left, right);
+    let y = 0;
+    this.planes.forEach((p, i) => {
+      const steps = p.own(d.steps).some(s => s.x >= x0 && s.x <= x1);
+      y += 8 + (many ? 14 : 0) + (steps ? 14 : 0);
+      p.draw(root, this.x, {left, right, top: y, bottom: y + high}, i === this.planes.length - 1);
+      if (d.panelY) this.titleAxis(root, p.box, p.axis);
+      y += high;
+    });
+    this.box = {left, right, top: this.planes[0].box.top, bottom: y};
+    if (!d.panelY) this.titleAxis(root, this.box, d.y);
+    this.height = y + 38;
+  }
+
+  titleAxis(root, box, axis) {
+    root.append(svg('text', {'text-anchor': 'middle', transform: 'translate(11 ' + (box.top + box.bottom) / 2 + ') rotate(-90)'}, titleOf(axis)));
+  }
 
   // draw draws the figure as wide as its place, or on paper as wide as a column there.
   draw(paper) {
     const width = paper || Math.round(this.canvas.clientWidth);
     if (!width) return; // folded away
-    this.width = width;
-    this.height = this.data.kind === 'bars' ? this.barsHeight() : Math.round(Math.min(400, Math.max(230, width * .5)));
-    this.root = svg('svg', {viewBox: '0 0 ' + width + ' ' + this.height, role: 'img', tabindex: 0, 'aria-label': this.canvas.dataset.alt});
+    this.root = this.render(width);
     this.live = svg('g', {'class': 'cursor-layer'});
-    if (this.data.kind === 'bars') this.drawBars();
-    else this.drawPlane();
     this.root.append(this.live);
     this.listen();
     if (!this.head) this.makeHead();
@@ -53,28 +113,51 @@ class Chart {
       this.logXButton = html('button', {type: 'button', onclick: () => { this.logX = !this.logX; this.draw(); }}, 'log x');
       this.switches.append(this.logXButton);
     }
+    if (d.series.some(s => s.detail)) {
+      this.detailButton = html('button', {type: 'button', onclick: () => { this.details = !this.details; this.draw(); }}, 'each trial');
+      this.switches.append(this.detailButton);
+    }
     this.legend = html('div', {'class': 'legend', role: 'group', 'aria-label': 'series'});
-    this.keys = d.series.map((s, i) => {
-      const sample = svg('svg', {width: 34, height: 12, 'aria-hidden': 'true'});
-      if (d.kind === 'bars') sample.append(svg('rect', {x: 8, y: 1, width: 18, height: 10, fill: s.color}));
-      else sample.append(s.loose ? '' : svg('path', this.stroke(s, 'M1 6H33')), d.kind === 'heat' ? '' : svg('path', {d: s.marker, transform: 'translate(17 6)', fill: s.color}));
-      const b = html('button', {type: 'button', 'aria-pressed': 'true', onclick: e => this.toggle(i, e.shiftKey)}, sample, s.name);
+    this.keys = this.names.map((name, i) => {
+      const b = html('button', {type: 'button', 'aria-pressed': 'true', onclick: e => this.toggle(i, e.shiftKey)}, this.sample(d.series.find(s => s.name === name)), name);
       this.legend.append(b);
       return b;
     });
     if (d.band) this.legend.append(html('span', {'class': 'note'}, d.band));
-    if (d.grid) this.legend.append(this.shades());
+    if (d.grid) this.legend.append(html('span', {'class': 'note'}, this.shades(), ' ' + this.shadesText()));
     for (const [label, n] of this.happened()) {
-      const sample = svg('svg', {width: 12, height: 12, 'aria-hidden': 'true'}, svg('path', {d: 'M2.5 2h7l-3.5 6zM6 8v4', stroke: '#777777', fill: 'none'}));
-      this.legend.append(html('span', {'class': 'note event-kind'}, sample, ' ' + label + (n > 1 ? ' (' + n + ')' : '')));
+      this.legend.append(html('span', {'class': 'note event-kind'}, this.eventSample(), ' ' + label + (n > 1 ? ' (' + n + ')' : '')));
     }
-    this.head = html('div', {}, this.switches, html('h4', {}, d.title));
+    this.head = html('div', {}, this.switches, html('h4', {}, d.short));
     if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
     this.head.append(this.legend);
     this.canvas.before(this.head);
     for (const n of [...(d.notes || [])].reverse()) this.canvas.after(html('p', {'class': 'note'}, n));
     this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});
     this.figure.append(this.tip);
+    this.offerFiles();
+  }
+
+  // sample, eventSample and shades are what the legend shows beside its names.
+  sample(s) {
+    const out = svg('svg', {width: 34, height: 12, 'aria-hidden': 'true'});
+    if (this.isBars()) out.append(svg('rect', {x: 8, y: 1, width: 18, height: 10, fill: s.color}));
+    else out.append(s.loose ? '' : svg('path', this.stroke(s, 'M1 6H33')), this.data.kind === 'heat' ? '' : svg('path', {d: s.marker, transform: 'translate(17 6)', fill: s.color}));
+    return out;
+  }
+
+  eventSample() { return svg('svg', {width: 12, height: 12, 'aria-hidden': 'true'}, svg('path', {d: 'M2.5 2h7l-3.5 6zM6 8v4', stroke: '#777777', fill: 'none'})); }
+
+  shades() {
+    const g = this.data.grid, sample = svg('svg', {width: 6 * g.colors.length, height: 12, 'aria-hidden': 'true'});
+    g.colors.forEach((c, i) => sample.append(svg('rect', {x: 6 * i, width: 6, height: 12, fill: c})));
+    return sample;
+  }
+
+  shadesText() {
+    const g = this.data.grid, all = g.cells.flat().filter(n => n > 0);
+    const least = all.reduce((a, b) => Math.min(a, b), Infinity), most = all.reduce((a, b) => Math.max(a, b), 0);
+    return all.length ? text(least, '', 4) + ' to ' + text(most, '', 4) + ' ' + g.of + ' in a cell' : 'no data';
   }
 
   // happened counts the events by their names.
@@ -84,27 +167,18 @@ class Chart {
     return kinds;
   }
 
-  shades() {
-    const g = this.data.grid, all = g.cells.flat().filter(n => n > 0);
-    const sample = svg('svg', {width: 6 * g.colors.length, height: 12, 'aria-hidden': 'true'});
-    g.colors.forEach((c, i) => sample.append(svg('rect', {x: 6 * i, width: 6, height: 12, fill: c})));
-    const least = all.reduce((a, b) => Math.min(a, b), Infinity), most = all.reduce((a, b) => Math.max(a, b), 0);
-    return html('span', {'class': 'note'}, sample, all.length ? ' ' + text(least, '', 4) + ' to ' + text(most, '', 4) + ' ' + g.of + ' in a cell' : ' no data');
-  }
-
   showHead() {
-    this.keys.forEach((k, i) => k.setAttribute('aria-pressed', String(!this.hidden.has(i))));
+    this.keys.forEach((k, i) => k.setAttribute('aria-pressed', String(!this.hidden.has(this.names[i]))));
     this.logButton.setAttribute('aria-pressed', String(this.logY));
     if (this.logXButton) this.logXButton.setAttribute('aria-pressed', String(this.logX));
+    if (this.detailButton) this.detailButton.setAttribute('aria-pressed', String(this.details));
     this.resetButton.hidden = !this.range;
   }
 
   toggle(i, everywhere) {
-    const name = this.data.series[i].name, hide = !this.hidden.has(i);
+    const name = this.names[i], hide = !this.hidden.has(name);
     for (const c of everywhere ? charts : [this]) {
-      c.data.series.forEach((s, n) => {
-        if (c === this ? n === i : s.name === name) hide ? c.hidden.add(n) : c.hidden.delete(n);
-      });
+      hide ? c.hidden.add(name) : c.hidden.delete(name);
       c.draw();
     }
   }
@@ -118,6 +192,6 @@ class Chart {
 
   stroke(s, d) {
     const dash = [null, '7 4', '1.8 2.6'][s.dash || 0];
-    return {d, fill: 'none', stroke: s.color, 'stroke-width': s.thin ? 1 : 1.7, 'stroke-dasharray': dash, 'stroke-linejoin': 'round'};
+    return {d, fill: 'none', stroke: s.color, 'stroke-width': s.detail ? .8 : s.thin ? 1 : 1.7, 'stroke-opacity': s.detail ? .6 : null, 'stroke-dasharray': dash, 'stroke-linejoin': 'round'};
   }
 }

@@ -26,19 +26,34 @@ function trimmed(v, digits) {
   return Number(v.toPrecision(digits)).toLocaleString('en', {maximumSignificantDigits: digits});
 }
 
-function prefixed(v, base, names, digits) {
+// prefixed prints a value with a prefix of a power of 1000, as the tables do.
+function prefixed(v, names, digits) {
   let n = 0;
-  while (n < names.length - 1 && Math.abs(v) >= base - .5) { v /= base; n++; }
+  while (n < names.length - 1 && Math.abs(v) >= 999.5) { v /= 1000; n++; }
   return trimmed(v, digits) + names[n];
 }
+
+const prefixes = ['', 'k', 'M', 'G', 'T', 'P'];
+const bytePrefixes = [' B', ' kB', ' MB', ' GB', ' TB', ' PB'];
 
 // text prints a value with a unit, in so many digits.
 function text(v, unit, digits) {
   if (v === null || v === undefined || !Number.isFinite(v)) return '–';
-  if (isBytes(unit)) return prefixed(v, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB'], digits) + unit.slice(5);
-  if (Math.abs(v) >= 1e6) return prefixed(v, 1000, ['', 'k', 'M', 'G', 'T'], digits);
+  if (isBytes(unit)) return (v === 0 ? '0 B' : prefixed(v, bytePrefixes, digits)) + unit.slice(5);
+  if (Math.abs(v) >= 1e6) return prefixed(v, prefixes, digits);
   if (v !== 0 && Math.abs(v) < 1e-4) return v.toExponential(2);
   return trimmed(v, digits);
+}
+
+// tickTexts prints the values of ticks, all in one notation.
+function tickTexts(values, unit) {
+  const most = Math.max(0, ...values.map(Math.abs));
+  return values.map(v => {
+    if (v === 0) return '0';
+    if (isBytes(unit)) return prefixed(v, bytePrefixes, 6);
+    if (most >= 10000) return prefixed(v, prefixes, 6);
+    return Math.abs(v) < 1e-4 ? v.toExponential() : trimmed(v, 6);
+  });
 }
 
 // withUnit is text with the unit, where text has not printed it.
@@ -68,7 +83,6 @@ function scale(kind, low, high, from, to) {
 }
 
 function niceStep(least, axis) {
-  if (isBytes(axis.unit) && least >= .5) return Math.pow(2, Math.ceil(Math.log2(least)));
   if (isSeconds(axis) && least > 5) {
     for (const s of [10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400]) if (s >= least) return s;
   }
@@ -85,27 +99,48 @@ function clock(v, high) {
   return h ? h + ':' + two(m) + (s ? ':' + two(s) : ' h') : m + ':' + two(s);
 }
 
-// ticks returns the values and texts of about n ticks.
+// ticks returns about n ticks: their values, texts, and whether they are fine, without a
+// text. All of only have one if they are few.
 function ticks(s, axis, n, only) {
-  const {low, high} = s, values = [];
+  const {low, high} = s, named = new Map((axis.names || []).map(a => [a.x, a.text]));
+  const labelled = values => {
+    const texts = isSeconds(axis) ? values.map(v => clock(v, high)) : tickTexts(values, axis.unit);
+    return values.map((v, i) => ({v, text: named.get(v) || texts[i]}));
+  };
   if (s.kind === 'nines') {
-    for (const v of [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999, 99.99999]) if (v >= low && v <= high) values.push(v);
-    if (values.length > 1) return values.map(v => [v, v + '%']);
+    const values = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999, 99.99999].filter(v => v >= low && v <= high);
+    if (values.length > 1) return values.map(v => ({v, text: v + '%'}));
   }
-  if (only && only.length && only.length <= 14) return only.filter(v => s.has(v) && v >= low && v <= high).map(v => [v, text(v, axis.unit, 4)]);
+  if (only && only.length && only.length <= 14) return labelled(only.filter(v => s.has(v) && v >= low && v <= high));
   if (s.kind === 'log') {
-    const decades = Math.log10(high / low), every = Math.max(1, Math.ceil(decades / 8));
+    const decades = Math.log10(high / low), every = Math.max(1, Math.ceil(decades / 8)), values = [], fine = [];
     for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1e-9; e++) {
-      for (const digit of [1, 2, 5]) {
-        const v = Number((digit + 'e' + e));
+      for (let digit = 1; digit < 10; digit++) {
+        const v = Number(digit + 'e' + e);
         if (v < low * (1 - 1e-9) || v > high * (1 + 1e-9)) continue;
-        if (digit === 1 && e % every === 0 || decades <= 2.2) values.push(v);
+        if (digit === 1 && e % every === 0 || decades <= 2.2 && (digit === 2 || digit === 5)) values.push(v);
+        else if (every === 1) fine.push({v, text: '', fine: true});
       }
     }
-    if (values.length > 1) return values.map(v => [v, text(v, axis.unit, 4)]);
-    values.length = 0;
+    if (values.length > 1) return [...fine, ...labelled(values)];
   }
-  const step = niceStep((high - low) / n, axis);
+  const values = [], step = niceStep((high - low) / n, axis);
   for (let i = Math.ceil(low / step - 1e-6); i * step <= high + step * 1e-6 && values.length < 60; i++) values.push(Number((i * step).toPrecision(12)));
-  return values.map(v => [v, isSeconds(axis) ? clock(v, high) : text(v, axis.unit, 6)]);
+  return labelled(values);
+}
+
+// fitting returns the ticks whose texts have room: the ends first, then round numbers, so
+// that no greatest one is lost to its neighbour.
+function fitting(all, place, width) {
+  const taken = [], digits = t => String(Number(t.v.toPrecision(6))).replace(/0+$/, '').replace(/[.,]/, '').length;
+  const last = all.length - 1;
+  const order = all.map((t, i) => i).filter(i => all[i].text).sort((a, b) => ((a !== last) - (b !== last)) || ((a !== 0) - (b !== 0)) || digits(all[a]) - digits(all[b]) || a - b);
+  const out = new Map();
+  for (const i of order) {
+    const half = all[i].text.length * 3.4, x = Math.min(place(all[i].v), width - half);
+    if (taken.some(t => Math.abs(t.x - x) < t.half + half + 6)) continue;
+    taken.push({x, half});
+    out.set(i, x);
+  }
+  return out;
 }

@@ -62,12 +62,14 @@ document.addEventListener('toggle', drawAll, true);
 let width = innerWidth;
 addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; drawAll(); } });
 
-// Paper has all sections, and their figures as wide as its columns.
+// Paper has all sections but the figures that are shown on demand, which it has if they are
+// open. Texts of figures as wide as its columns are not smaller than 7 points.
+const paperWidth = 390;
 let toPaper = null;
 addEventListener('beforeprint', () => {
-  toPaper = [...document.querySelectorAll('details.section:not([open])')];
+  toPaper = [...document.querySelectorAll('details.section:not([open], #other-figures)')];
   for (const s of toPaper) s.open = true;
-  for (const c of charts) c.draw(440);
+  for (const c of charts) c.draw(paperWidth);
 });
 addEventListener('afterprint', () => {
   drawAll();

@@ -1,105 +1,106 @@
-/* Drawing: the parts of a figure. */
+/* Planes: a figure has one plot inside its axes, or one for each panel. */
 
-class Drawn extends Chart {
-  // extent is the least and greatest x of all series.
-  extent() {
-    let low = Infinity, high = -Infinity;
-    const take = v => { if (v !== null && Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } };
-    if (this.data.grid) this.data.grid.x.forEach(take);
-    else for (const s of this.data.series) this.xs(s).forEach(v => { if (!this.logX || v > 0) take(v); });
-    const x = this.data.x;
-    if (x.min !== undefined) low = x.min;
-    if (x.max !== undefined) high = x.max;
-    if (low > high) return [0, 1];
-    if (this.data.kind === 'percentiles') return [0, Math.min(high, 99.9999999)];
-    if (!this.logX && low > 0 && low <= .2 * high) low = 0;
-    if (low === high) return this.logX ? [low / 2, high * 2] : [low - .5, high + .5];
-    if (this.data.kind === 'points') return this.logX ? [low / 1.15, high * 1.15] : [low, high + .03 * (high - low)];
-    return [low, high];
+class Plane {
+  // number is that of the panel, axis its vertical axis.
+  constructor(chart, number, axis) {
+    this.chart = chart;
+    this.data = chart.data;
+    this.number = number;
+    this.axis = axis;
   }
 
-  // values is the least and greatest y of what is shown between two x.
-  values(from, to) {
+  // own are the parts of this panel: all of a figure without panels.
+  own(parts) { return (parts || []).filter(p => !this.data.panels || (p.panel || 0) === this.number); }
+  // log tells whether the vertical axis is logarithmic now: the switch turns each panel's.
+  log() { return !!this.axis.log !== (this.chart.logY !== !!this.data.y.log); }
+  shown() { return this.own(this.chart.visible()); }
+
+  // values is the least and greatest y of some series between two x.
+  values(all, from, to) {
+    const log = this.log(), d = this.data;
     let low = Infinity, high = -Infinity;
-    const take = v => { if (v !== null && v !== undefined && Number.isFinite(v) && (!this.logY || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); } };
-    for (const s of this.visible()) {
-      const x = this.xs(s);
+    const take = v => { if (v !== null && v !== undefined && Number.isFinite(v) && (!log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); } };
+    for (const s of all) {
+      const x = this.chart.xs(s);
       for (let i = 0; i < x.length; i++) {
         if (x[i] < from || x[i] > to) continue;
         take(s.y[i]);
         if (s.low) { take(s.low[i]); take(s.high[i]); }
       }
     }
-    const g = this.data.grid;
+    const g = d.grid;
     if (g) g.cells.forEach((column, c) => column.forEach((n, r) => { if (n > 0 && g.x[c + 1] >= from && g.x[c] <= to) { take(g.y[r]); take(g.y[r + 1]); } }));
-    if (low > high) return this.logY ? [1, 10] : [0, 1];
-    if (this.logY) {
+    if (low > high) return log ? [1, 10] : [0, 1];
+    if (log) {
       low *= .9; high *= 1.1;
       return low === high ? [low / 2, low * 2] : [low, high];
     }
     low = Math.min(low, 0);
     high = Math.max(high, 0);
     if (low === high) return [0, 1];
-    const step = niceStep((high - low) / 6, this.data.y);
+    const step = niceStep((high - low) / 6, this.axis);
     return [Math.floor(low / step) * step, Math.ceil((high + .02 * (high - low)) / step - 1e-9) * step];
   }
 
-  drawPlane() {
-    const d = this.data, all = this.extent();
-    const [x0, x1] = this.range ? [Math.max(this.range[0], all[0]), Math.min(this.range[1], all[1])] : all;
-    let [y0, y1] = this.values(x0, x1);
-    if (!this.range && !this.logY !== !!d.y.log) {
-      if (d.y.min !== undefined) y0 = d.y.min;
-      if (d.y.max !== undefined) y1 = d.y.max;
+  // measure finds the vertical scale between two x, for a plot of some height.
+  measure(all, x0, x1, height) {
+    [this.low, this.high] = this.values(all, x0, x1);
+    if (!this.chart.range && this.log() === !!this.axis.log) {
+      if (this.axis.min !== undefined) this.low = this.axis.min;
+      if (this.axis.max !== undefined) this.high = this.axis.max;
     }
-    const rows = this.stepRows(x0, x1), top = 8 + 14 * (rows ? 1 : 0), bottom = this.height - 38;
-    this.y = scale(this.logY ? 'log' : 'linear', y0, y1, bottom, top);
-    const marks = ticks(this.y, d.y, 6);
-    const left = 24 + Math.max(...marks.map(([, t]) => t.length), 1) * 7;
-    this.x = scale(d.kind === 'percentiles' ? 'nines' : this.logX ? 'log' : 'linear', x0, x1, left, this.width - 12);
-    this.box = {left, right: this.width - 12, top, bottom};
-    this.drawAxes(marks);
-    const area = svg('svg', {x: left, y: top, width: this.width - 12 - left, height: bottom - top, viewBox: [left, top, this.width - 12 - left, bottom - top].join(' '), overflow: 'hidden'});
-    for (const [from, to] of d.grey || []) {
-      const a = Math.max(left, this.x.place(Math.max(from, x0))), b = Math.min(this.width - 12, this.x.place(Math.min(to, x1)));
+    this.marks = ticks(this.scale(0, 1), this.axis, height < 160 ? 3 : 6);
+    if (height < 160 && this.marks.filter(t => t.text).length > 6) this.marks.forEach(t => { if (!/^[^1-9]*1[^1-9]*$/.test(t.text)) t.text = ''; });
+  }
+
+  scale(from, to) { return scale(this.log() ? 'log' : 'linear', this.low, this.high, from, to); }
+
+  // draw draws everything inside a box; the last plane has the texts of the x axis.
+  draw(root, x, box, last) {
+    const d = this.data, {left, right, top, bottom} = this.box = box;
+    this.root = root;
+    this.x = x;
+    this.y = this.scale(bottom, top);
+    this.drawAxes(last);
+    const area = svg('svg', {x: left, y: top, width: right - left, height: bottom - top, viewBox: [left, top, right - left, bottom - top].join(' '), overflow: 'hidden'});
+    for (const [from, to, panel] of d.grey || []) {
+      if (d.panels && panel !== this.number) continue;
+      const a = Math.max(left, x.place(Math.max(from, x.low))), b = Math.min(right, x.place(Math.min(to, x.high)));
       if (b > a) area.append(svg('rect', {'class': 'ground', x: a, y: top, width: b - a, height: bottom - top}));
     }
     if (d.grid) this.drawCells(area);
-    const shown = this.visible();
+    const shown = this.shown().sort((a, b) => !!b.detail - !!a.detail);
     for (const s of shown) if (s.low) this.drawBand(area, s);
     for (const s of shown) this.drawLine(area, s);
-    if (d.kind !== 'heat') for (const s of shown) this.drawMarkers(area, s);
-    this.root.append(area);
+    if (d.kind !== 'heat') for (const s of shown) if (!s.detail) this.drawMarkers(area, s);
+    root.append(area);
+    this.drawLabels(shown);
     this.drawSteps();
     this.drawEvents();
+    if (d.panels) root.append(svg('text', {'class': 'panel', x: left, y: top - (this.own(d.steps).length ? 18 : 5)}, d.panels[this.number]));
   }
 
-  drawAxes(marks) {
-    const {left, right, top, bottom} = this.box, d = this.data;
-    for (const [v, t] of marks) {
-      const y = this.y.place(v);
-      this.root.append(svg('path', {'class': 'grid', d: 'M' + left + ' ' + y.toFixed(1) + 'H' + right}), svg('text', {x: left - 6, y: y + 4, 'text-anchor': 'end'}, t));
+  drawAxes(last) {
+    const {left, right, top, bottom} = this.box, d = this.data, c = this.chart;
+    for (const t of this.marks) {
+      const y = this.y.place(t.v);
+      this.root.append(svg('path', {'class': t.fine ? 'fine' : 'grid', d: 'M' + left + ' ' + y.toFixed(1) + 'H' + right}));
+      if (t.text) this.root.append(svg('text', {x: left - 6, y: y + 4, 'text-anchor': 'end'}, t.text));
     }
-    let free = -Infinity;
     const only = d.kind === 'points' ? [...new Set(d.xs.flat())].sort((a, b) => a - b) : null;
-    for (const [v, t] of ticks(this.x, d.x, Math.max(3, Math.min(9, this.width / 80)), only)) {
-      const x = this.x.place(v), half = t.length * 3.4;
-      this.root.append(svg('path', {'class': 'grid', d: 'M' + x.toFixed(1) + ' ' + top + 'V' + bottom}));
-      if (x - half < free) continue;
-      this.root.append(svg('text', {x, y: bottom + 16, 'text-anchor': x + half > this.width ? 'end' : 'middle'}, t));
-      free = x + half + 6;
-    }
-    this.root.append(
-      svg('path', {'class': 'axis', d: 'M' + left + ' ' + bottom + 'H' + right}),
-      svg('text', {x: (left + right) / 2, y: this.height - 5, 'text-anchor': 'middle'}, titleOf(d.x)),
-      svg('text', {'text-anchor': 'middle', transform: 'translate(11 ' + (top + bottom) / 2 + ') rotate(-90)'}, titleOf(d.y)));
+    const all = ticks(this.x, d.x, Math.max(3, Math.min(9, c.width / 80)), only), fit = fitting(all, this.x.place, c.width);
+    all.forEach((t, i) => {
+      const x = this.x.place(t.v);
+      this.root.append(svg('path', {'class': t.fine ? 'fine' : 'grid', d: 'M' + x.toFixed(1) + ' ' + top + 'V' + bottom}));
+      if (last && fit.has(i)) this.root.append(svg('text', {x: fit.get(i), y: bottom + 16, 'text-anchor': 'middle'}, t.text));
+    });
+    this.root.append(svg('path', {'class': 'axis', d: 'M' + left + ' ' + bottom + 'H' + right}));
+    if (last) this.root.append(svg('text', {x: (left + right) / 2, y: bottom + 33, 'text-anchor': 'middle'}, titleOf(d.x)));
   }
-
-  stepRows(x0, x1) { return (this.data.steps || []).filter(s => s.x >= x0 && s.x <= x1).length; }
 
   drawSteps() {
     let free = -Infinity;
-    for (const s of this.data.steps || []) {
+    for (const s of this.own(this.data.steps)) {
       if (!this.x.has(s.x) || s.x < this.x.low || s.x > this.x.high) continue;
       const x = this.x.place(s.x), g = svg('g', {'class': 'step'}), length = s.label.length * 6;
       g.append(svg('path', {d: 'M' + x.toFixed(1) + ' ' + this.box.top + 'V' + this.box.bottom, stroke: s.color || '#999999', 'stroke-dasharray': '4 3'}));
@@ -115,7 +116,7 @@ class Drawn extends Chart {
 
   // drawEvents marks what happened, with its name on hover.
   drawEvents() {
-    for (const e of this.data.events || []) {
+    for (const e of this.own(this.data.events)) {
       if (!this.x.has(e.x) || e.x < this.x.low || e.x > this.x.high) continue;
       const x = this.x.place(e.x), g = svg('g', {'class': 'event', stroke: e.color || '#777777', fill: 'none'}), top = this.box.top;
       g.append(svg('path', {d: 'M' + x.toFixed(1) + ' ' + top + 'V' + this.box.bottom, 'stroke-width': .6}));
@@ -127,7 +128,7 @@ class Drawn extends Chart {
 
   // parts splits a series at its gaps, and returns the places of each part.
   parts(s) {
-    const x = this.xs(s), out = [];
+    const x = this.chart.xs(s), out = [];
     let open = null;
     for (let i = 0; i < x.length; i++) {
       if (!this.x.has(x[i]) || !this.y.has(s.y[i])) { open = null; continue; }
@@ -140,7 +141,7 @@ class Drawn extends Chart {
   // drawLine draws doubtful pieces dotted, and those that cover a part of their place pale.
   drawLine(area, s) {
     if (s.loose) return;
-    const x = this.xs(s), doubt = new Set(s.doubt || []), partial = new Set(s.partial || []), stairs = this.data.kind === 'stairs';
+    const x = this.chart.xs(s), doubt = new Set(s.doubt || []), partial = new Set(s.partial || []), stairs = this.data.kind === 'stairs';
     const pieces = ['', '', '', '']; // by 1 for dotted and 2 for pale
     const point = (i, j) => this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[j]).toFixed(1);
     for (const part of this.parts(s)) {
@@ -155,10 +156,10 @@ class Drawn extends Chart {
     const g = svg('g', {'data-series': s.name});
     pieces.forEach((d, is) => {
       if (!d) return;
-      const look = this.stroke(s, d);
+      const look = this.chart.stroke(s, d);
       if (is & 1) look['stroke-dasharray'] = '1.8 2.6';
       if (is & 2) look['stroke-opacity'] = .38;
-      if (x.length > 2 * this.width) look['stroke-width'] = s.thin ? .6 : .9;
+      if (x.length > 2 * this.chart.width) look['stroke-width'] = s.thin ? .6 : .9;
       if (this.data.kind === 'heat') g.append(svg('path', {...look, 'class': 'rim', stroke: '#ffffff', 'stroke-width': 3.4, 'stroke-dasharray': null}));
       g.append(svg('path', look));
     });
@@ -166,7 +167,7 @@ class Drawn extends Chart {
   }
 
   drawBand(area, s) {
-    const x = this.xs(s);
+    const x = this.chart.xs(s);
     let up = [], down = [], d = '';
     const flush = () => { if (up.length > 1) d += 'M' + up.join('L') + 'L' + down.reverse().join('L') + 'Z'; up = []; down = []; };
     for (let i = 0; i < x.length; i++) {
@@ -181,7 +182,7 @@ class Drawn extends Chart {
 
   // drawMarkers marks lone points, all points if they are few, and else some.
   drawMarkers(area, s) {
-    const x = this.xs(s), doubt = new Set(s.doubt || []), parts = this.parts(s);
+    const x = this.chart.xs(s), doubt = new Set(s.doubt || []), parts = this.parts(s);
     const inside = parts.flat().filter(i => x[i] >= this.x.low && x[i] <= this.x.high);
     const lone = new Set(parts.filter(p => p.length === 1).map(p => p[0]));
     const shift = this.data.series.indexOf(s) * 17;
@@ -194,6 +195,28 @@ class Drawn extends Chart {
       }
       const hollow = doubt.has(i);
       area.append(svg('path', {d: s.marker, transform: 'translate(' + at.toFixed(1) + ' ' + this.y.place(s.y[i]).toFixed(1) + ')', 'fill-opacity': (s.partial || []).includes(i) ? .38 : null, fill: hollow ? '#ffffff' : s.color, stroke: hollow ? s.color : '#ffffff', 'stroke-width': hollow ? 1.2 : .8}));
+    }
+  }
+
+  // drawLabels sets the labels of points beside them, of loose ones only the highest's. One
+  // that would cover another shows with the values of its point alone.
+  drawLabels(shown) {
+    const taken = [], b = this.box;
+    for (const s of shown) {
+      const x = this.chart.xs(s), highest = Math.max(...s.y.filter(v => v !== null));
+      (s.labels || []).forEach((label, i) => {
+        if (!label || s.loose && s.y[i] < highest || !this.x.has(x[i]) || !this.y.has(s.y[i])) return;
+        const px = this.x.place(x[i]), py = this.y.place(s.y[i]), width = label.length * 6.2;
+        if (px < b.left - 1 || px > b.right + 1) return;
+        for (const [dx, dy] of [[6, -5], [6, 13], [-6 - width, -5], [-6 - width, 13], [-width / 2, -9], [-width / 2, 18]]) {
+          const at = {left: px + dx, right: px + dx + width, top: py + dy - 10, bottom: py + dy + 1};
+          if (at.left < b.left || at.right > this.chart.width || at.top < b.top - 8 || at.bottom > b.bottom) continue;
+          if (taken.some(t => at.left < t.right && at.right > t.left && at.top < t.bottom && at.bottom > t.top)) continue;
+          taken.push(at);
+          this.root.append(svg('text', {'class': 'label', x: at.left, y: py + dy, fill: s.ink}, label));
+          break;
+        }
+      });
     }
   }
 
@@ -213,36 +236,8 @@ class Drawn extends Chart {
     paths.forEach((d, i) => { if (d) area.append(svg('path', {d, fill: g.colors[i]})); });
   }
 
-  barsHeight() { return 44 + this.data.categories.length * (this.visible().length * 20 + 22); }
-
-  drawBars() {
-    const d = this.data, shown = this.visible();
-    const values = shown.flatMap(s => s.y).filter(v => v !== null && (!this.logY || v > 0));
-    let low = this.logY ? Math.min(...values) / 2 : Math.min(0, ...values), high = Math.max(this.logY ? 0 : 1e-9, ...values);
-    if (!values.length) [low, high] = [this.logY ? 1 : 0, 10];
-    const left = Math.min(this.width * .35, 12 + Math.max(...d.categories.map(c => c.length), 1) * 6.6), bottom = this.height - 38;
-    this.x = scale(this.logY ? 'log' : 'linear', low, high, left, this.width - 86);
-    for (const [v, t] of ticks(this.x, d.y, Math.max(2, this.width / 130))) {
-      const x = this.x.place(v);
-      this.root.append(svg('path', {'class': 'grid', d: 'M' + x + ' 4V' + bottom}), svg('text', {x, y: bottom + 16, 'text-anchor': 'middle'}, t));
-    }
-    let y = 10;
-    d.categories.forEach((name, c) => {
-      const label = svg('text', {x: left - 6, y: y + shown.length * 10 + 4, 'text-anchor': 'end', textLength: name.length * 6.6 > left - 8 ? left - 10 : null, lengthAdjust: 'spacingAndGlyphs'}, name);
-      this.root.append(label);
-      for (const s of shown) {
-        const v = s.y[c];
-        if (this.x.has(v)) {
-          const zero = this.x.place(this.logY ? low : 0), end = this.x.place(v);
-          this.root.append(svg('rect', {x: Math.min(zero, end), y, width: Math.abs(end - zero), height: 17, fill: s.color, 'data-series': s.name}, svg('title', {}, name + ', ' + s.name + ': ' + withUnit(v, d.y.unit))));
-          this.root.append(svg('text', {x: Math.max(zero, end) + 5, y: y + 13}, text(v, d.y.unit, 3)));
-        } else {
-          this.root.append(svg('text', {x: left + 5, y: y + 13}, v === null ? 'no data' : text(v, d.y.unit, 3)));
-        }
-        y += 20;
-      }
-      y += 22;
-    });
-    this.root.append(svg('path', {'class': 'axis', d: 'M' + left + ' 4V' + bottom}), svg('text', {x: (left + this.width) / 2, y: this.height - 5, 'text-anchor': 'middle'}, titleOf(d.y)));
+  // point rings the points of the visible series at x on the layer of the cursor.
+  ring(layer, s, i) {
+    if (i >= 0 && this.y.has(s.y[i])) layer.append(svg('circle', {cx: this.x.place(this.chart.xs(s)[i]), cy: this.y.place(s.y[i]), r: 4, fill: 'none', stroke: s.color, 'stroke-width': 2}));
   }
 }

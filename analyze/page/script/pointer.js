@@ -1,14 +1,13 @@
 /* Pointer and keys */
 
-class Live extends Drawn {
+class Live extends Chart {
   listen() {
     const r = this.root;
     r.addEventListener('keydown', e => this.key(e));
-    if (this.data.kind === 'bars') return;
     r.addEventListener('pointermove', e => this.move(e));
-    r.addEventListener('pointerleave', () => { if (!this.drag) this.leave(); });
+    r.addEventListener('pointerleave', () => { if (!this.dragged()) this.leave(); });
     r.addEventListener('pointerdown', e => {
-      if (e.button || e.pointerType === 'touch') { this.move(e); return; }
+      if (this.isBars() || e.button || e.pointerType === 'touch') { this.move(e); return; }
       this.drag = this.across(e);
       r.setPointerCapture(e.pointerId);
     });
@@ -18,6 +17,8 @@ class Live extends Drawn {
     r.addEventListener('blur', () => this.leave());
   }
 
+  dragged() { return this.drag !== null && this.drag !== undefined; }
+
   // across is the place of an event in the units of the figure.
   across(e) {
     const b = this.root.getBoundingClientRect();
@@ -25,8 +26,13 @@ class Live extends Drawn {
   }
 
   move(e) {
+    if (this.isBars()) {
+      const b = this.root.getBoundingClientRect(), n = this.bars.at((e.clientY - b.top) / b.height * this.height);
+      if (n < 0) this.leave(); else this.point(n, true);
+      return;
+    }
     const p = this.across(e), b = this.box;
-    if (this.drag !== null && this.drag !== undefined) {
+    if (this.dragged()) {
       const from = Math.max(b.left, Math.min(p, this.drag)), to = Math.min(b.right, Math.max(p, this.drag));
       this.live.replaceChildren(svg('rect', {'class': 'box', x: from, y: b.top, width: Math.max(0, to - from), height: b.bottom - b.top}));
       return;
@@ -39,13 +45,15 @@ class Live extends Drawn {
   drop(e) {
     const from = this.drag, to = this.across(e);
     this.drag = null;
-    if (from === null || from === undefined || Math.abs(from - to) < 6) return;
+    if (this.isBars() || from === null || from === undefined || Math.abs(from - to) < 6) return;
     const b = this.box, clip = p => Math.max(b.left, Math.min(b.right, p));
     this.zoom([this.x.value(clip(Math.min(from, to))), this.x.value(clip(Math.max(from, to)))]);
   }
 
-  // places are all x of the visible series, or the middles of a grid's columns.
+  // places are all x of the visible series, the middles of a grid's columns, or the numbers
+  // of categories.
   places() {
+    if (this.isBars()) return this.data.categories.map((c, i) => i);
     const g = this.data.grid;
     if (g) return g.x.slice(1).map((v, i) => (v + g.x[i]) / 2);
     const all = new Set();
@@ -66,19 +74,26 @@ class Live extends Drawn {
   // point sets the cursor on x, in all linked figures; the values show in this one.
   point(x, spread) {
     this.at = x;
-    const b = this.box, p = this.x.place(x);
-    this.live.replaceChildren(svg('path', {'class': 'cursor', d: 'M' + p.toFixed(1) + ' ' + b.top + 'V' + b.bottom}));
+    if (this.isBars()) {
+      const row = this.bars.rows[x];
+      this.live.replaceChildren(svg('rect', {'class': 'box', x: 0, y: row.top, width: this.width, height: row.height}));
+      if (spread) this.showValues(this.barValues(x), this.width / 2, row.top + row.height);
+      return;
+    }
+    const p = this.x.place(x);
+    this.live.replaceChildren(this.cursor(p));
     if (!spread) return;
     for (const c of this.linked()) if (c !== this) c.follow(x);
-    this.showTip(x, p);
+    this.showValues(this.valuesAt(x, p), p, this.box.top);
   }
+
+  cursor(p) { return svg('path', {'class': 'cursor', d: 'M' + p.toFixed(1) + ' ' + this.box.top + 'V' + this.box.bottom}); }
 
   follow(x) {
     if (!this.box || !this.root) return;
     this.tip.hidden = true;
     if (!(x >= this.x.low && x <= this.x.high)) { this.live.replaceChildren(); return; }
-    const p = this.x.place(x);
-    this.live.replaceChildren(svg('path', {'class': 'cursor', d: 'M' + p.toFixed(1) + ' ' + this.box.top + 'V' + this.box.bottom}));
+    this.live.replaceChildren(this.cursor(this.x.place(x)));
   }
 
   leave() {
@@ -89,30 +104,54 @@ class Live extends Drawn {
     }
   }
 
-  showTip(x, p) {
+  valueRow(s, value) {
+    const key = svg('svg', {width: 12, height: 10}, svg('path', {d: s.marker, transform: 'translate(6 5)', fill: s.color}));
+    return html('tr', {}, html('th', {}, key, ' ' + s.name + (s.trial ? ', trial ' + s.trial : '')), html('td', {}, value));
+  }
+
+  barValues(n) {
+    return html('table', {}, html('caption', {}, this.data.categories[n]), ...this.bars.values(n).map(([s, value]) => this.valueRow(s, value)));
+  }
+
+  // valuesAt lists the values of the visible series at x, by panel where panels do not
+  // have the names of their series, and rings their points.
+  valuesAt(x, p) {
     const d = this.data, table = html('table', {}), at = isSeconds(d.x) ? clock(x, this.x.high) : text(x, d.x.unit, 6);
     table.append(html('caption', {}, titleOf(d.x) + ': ' + at));
-    for (const s of this.visible()) {
-      const i = this.place(s, x, p);
-      let value = i < 0 ? '–' : withUnit(s.y[i], d.y.unit);
-      if (i >= 0 && s.low && s.low[i] !== null) value += ' (' + text(s.low[i], d.y.unit, 4) + ' to ' + text(s.high[i], d.y.unit, 4) + ')';
-      if (i >= 0 && (s.doubt || []).includes(i)) value += ' (few samples)';
-      if (i >= 0 && (s.partial || []).includes(i)) value += ' (of a part)';
-      const key = svg('svg', {width: 12, height: 10}, svg('path', {d: s.marker, transform: 'translate(6 5)', fill: s.color}));
-      table.append(html('tr', {}, html('th', {}, key, ' ' + s.name), html('td', {}, value)));
-      if (i >= 0 && this.y.has(s.y[i])) this.live.append(svg('circle', {cx: this.x.place(this.xs(s)[i]), cy: this.y.place(s.y[i]), r: 4, fill: 'none', stroke: s.color, 'stroke-width': 2}));
+    for (const plane of this.planes) {
+      const shown = plane.shown(), title = d.panels && d.panels[plane.number];
+      if (title && shown.some(s => s.name !== title)) table.append(html('tr', {}, html('th', {'class': 'panel', colspan: 2}, title)));
+      for (const s of shown) {
+        const i = this.place(s, x, p);
+        table.append(this.valueRow(s, i < 0 ? '–' : this.valueOf(s, i, plane.axis.unit)));
+        plane.ring(this.live, s, i);
+      }
     }
     if (d.grid) {
       const c = d.grid.x.findIndex((v, i) => x >= v && x < d.grid.x[i + 1]);
       const sum = (d.grid.cells[c] || []).reduce((a, b) => a + b, 0);
       table.append(html('tr', {}, html('th', {}, d.grid.of), html('td', {}, text(sum, '', 6))));
     }
+    return table;
+  }
+
+  valueOf(s, i, unit) {
+    let value = withUnit(s.y[i], unit);
+    if (s.low && s.low[i] !== null) value += ' (' + text(s.low[i], unit, 4) + ' to ' + text(s.high[i], unit, 4) + ')';
+    if (s.labels && s.labels[i]) value += ', ' + s.labels[i];
+    if ((s.doubt || []).includes(i)) value += ' (few samples)';
+    if ((s.partial || []).includes(i)) value += ' (of a part)';
+    return value;
+  }
+
+  // showValues shows a table beside a place of the figure.
+  showValues(table, x, y) {
     this.tip.replaceChildren(table);
     this.tip.hidden = false;
     const ratio = this.canvas.clientWidth / this.width, room = this.figure.clientWidth - this.tip.offsetWidth;
-    const right = p * ratio + 14, left = p * ratio - this.tip.offsetWidth - 14;
+    const right = x * ratio + 14, left = x * ratio - this.tip.offsetWidth - 14;
     this.tip.style.left = Math.max(0, right <= room || left < 0 ? Math.min(right, room) : left) + 'px';
-    this.tip.style.top = this.canvas.offsetTop + this.box.top * ratio + 'px';
+    this.tip.style.top = this.canvas.offsetTop + y * ratio + 'px';
   }
 
   // place is the point of a series at x, or near enough to be meant; -1 for none.
@@ -135,11 +174,12 @@ class Live extends Drawn {
   key(e) {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const n = Number(e.key);
-    if (n >= 1 && n <= this.data.series.length) this.toggle(n - 1, false);
+    if (n >= 1 && n <= this.names.length) this.toggle(n - 1, false);
     else if (e.key === 'l') this.toggleLog();
-    else if (this.data.kind === 'bars') return;
-    else if (e.key === '0') this.zoom(null);
     else if (e.key === 'Escape') { this.leave(); return; }
+    else if (this.isBars() && !['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'].includes(e.key)) return;
+    else if (this.isBars()) this.walk(e.key === 'ArrowUp' || e.key === 'ArrowLeft' ? -1 : 1);
+    else if (e.key === '0') this.zoom(null);
     else if (e.key === '+' || e.key === '=') this.magnify(.5);
     else if (e.key === '-') this.magnify(2);
     else if (e.key === 'ArrowLeft' || e.key === 'ArrowRight') e.shiftKey ? this.pan(e.key === 'ArrowLeft' ? -.25 : .25) : this.walk(e.key === 'ArrowLeft' ? -1 : 1);
@@ -149,7 +189,7 @@ class Live extends Drawn {
   }
 
   walk(by) {
-    const all = this.places().filter(v => v >= this.x.low && v <= this.x.high);
+    const all = this.places().filter(v => this.isBars() || v >= this.x.low && v <= this.x.high);
     if (!all.length) return;
     let i = this.at === null ? (by > 0 ? -1 : all.length) : all.findIndex(v => v >= this.at);
     i = Math.min(all.length - 1, Math.max(0, i + by));
@@ -172,9 +212,3 @@ class Live extends Drawn {
     if (from >= all[0] && to <= all[1]) this.zoom([from, to]);
   }
 }
-
-for (const figure of document.querySelectorAll('.figure')) {
-  const data = figure.querySelector('script[type="application/json"]');
-  if (data) charts.push(new Live(figure, JSON.parse(data.textContent)));
-}
-const drawAll = () => { for (const c of charts) if (c.canvas.clientWidth && Math.round(c.canvas.clientWidth) !== c.width) c.draw(); };
