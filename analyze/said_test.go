@@ -121,7 +121,7 @@ func marksStandOnce(t *testing.T, r *Report) {
 // The figures that answer stand before the tables.
 func figuresStandFirst(t *testing.T, r *Report) {
 	for name, order := range map[string][]string{
-		"report.html": {`id="headline"`, `id="figures"`, "<figure", `id="numbers"`, `id="errors"`, `id="other-figures"`, `id="how"`},
+		"report.html": {`id="headline"`, "<figure", `id="figures"`, `id="other-figures"`, `id="numbers"`, `id="errors"`, `id="how"`},
 		"README.md":   {"\n## Figures\n", "\n![", "\n## Numbers\n", "\n## How it was run\n"},
 	} {
 		text, last := string(readFile(t, filepath.Join(r.Dir, name))), -1
