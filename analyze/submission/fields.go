@@ -61,7 +61,7 @@ var treatments = fieldsOf(map[string]treatment{
 	"run_id sha256": asHash,
 	"title description text error help note notes exit unavailable lost jvm prefix os kernel source default":  asText,
 	"mount_options model queue cpu_model value clock_sync time_service":                                       asText,
-	"state database id label tag asked_version built fsync version commit go code kind event command":         asWord,
+	"state database id label tag asked_version built fsync durability version commit go code kind event command":         asWord,
 	"operation workload key_law arrival backlog read read_mode failover law reason unheld compiler key of at": asWord,
 	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format":    asWord,
 	"files file": asWord,
