@@ -64,13 +64,9 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return err
 }
 
-// databases runs every database, in an order that each trial rotates by one.
+// databases runs every database in the order of the trial.
 func (t *trial) databases(ctx context.Context) error {
-	list := slices.Clone(t.opts.Experiment.Databases)
-	if n := len(list); n > 0 {
-		first := (t.number - 1) % n
-		list = append(list[first:], list[:first]...)
-	}
+	list := inTurns(t.opts.Experiment.Databases, t.number)
 	var errs []error
 	for i := range list {
 		if ctx.Err() != nil || t.out.Guarded {
@@ -81,6 +77,21 @@ func (t *trial) databases(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// inTurns returns the order of a list in a trial, counted from 1. Every second trial
+// rotates it by one, and the trial after each runs the same order backwards: of any two
+// databases each is first in half of the trials, so that their runs are pairs.
+func inTurns[T any](list []T, trial int) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	first := (trial - 1) / 2 % len(list)
+	turned := slices.Concat(list[first:], list[:first])
+	if trial%2 == 0 {
+		slices.Reverse(turned)
+	}
+	return turned
 }
 
 // database runs one database and copies its files to where the experiment wants them.
