@@ -37,6 +37,7 @@ type Options struct {
 
 	open  func(folder string) ([]*run.Run, error) // run.FromFolder if nil
 	turns bool                                    // a session makes the runs in turns
+	brief bool                                    // only metrics that decide are judged
 }
 
 // Alpha is the chance that a comparison of equal sides finds a difference.
@@ -218,8 +219,11 @@ func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 	var metrics []abtest.Metric
 	undecided := false
 	for _, one := range rowsOf(r.A.Runs[0].Run) {
-		one.a, one.b = one.values(r.A.Runs), one.values(r.B.Runs)
 		decides := slices.Contains(o.Metrics, one.definition.name)
+		if o.brief && !decides {
+			continue
+		}
+		one.a, one.b = one.values(r.A.Runs), one.values(r.B.Runs)
 		if missing := slices.Concat(one.a.missing, one.b.missing); len(missing) > 0 {
 			if decides {
 				undecided = true

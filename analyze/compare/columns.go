@@ -1,0 +1,75 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+// Margin is the largest difference that does not matter unless another one is asked for,
+// as a share.
+const Margin = .03
+
+// Columns compares two columns of a report, each the runs of one database: by the metrics
+// that [Run] decides by unless others are asked for, and by capacities if they were
+// searched for. Its error is a [*Refusal] if the question has no meaning.
+func Columns(a, b []*run.Run) (*Report, error) {
+	o := Options{Metrics: Defaults(), Margin: Margin, brief: true}
+	if len(a) > 0 && a[0].Capacity != nil {
+		o.Metrics = []string{Capacity}
+	}
+	x, y := sideOf("A", a), sideOf("B", b)
+	if reasons := refusals(o.Metrics, x, y); len(reasons) > 0 {
+		return nil, &Refusal{reasons}
+	}
+	r := &Report{Margin: o.Margin, A: x, B: y, Invalid: invalid(slices.Concat(x.Runs, y.Runs))}
+	pairs := pairsOf(x.Runs, y.Runs)
+	r.Interleaved = pairs != nil
+	unknown, err := r.judge(o, pairs)
+	r.Notes = append(unknown, r.Reasons...)
+	return r, err
+}
+
+// sideOf are runs that were read before. Their tags stay as they are.
+func sideOf(name string, runs []*run.Run) Side {
+	s := Side{Name: name}
+	for _, r := range runs {
+		s.Runs = append(s.Runs, Recorded{Run: r})
+	}
+	return s
+}
+
+// Finding returns what was found of a metric at a stage of the load, counted from 0.
+func (r *Report) Finding(metric string, stage int) (abtest.Finding, bool) {
+	for i, one := range r.rows {
+		if one.definition.name == metric && one.stage == stage && i < len(r.Findings) {
+			return r.Findings[i], true
+		}
+	}
+	return abtest.Finding{}, false
+}
+
+// Beside returns the findings of the other metrics that decide at the stage of a finding.
+func (r *Report) Beside(name string) (list []abtest.Finding) {
+	at := slices.IndexFunc(r.rows, func(one row) bool { return one.name() == name })
+	if at < 0 {
+		return nil
+	}
+	for i, one := range r.rows {
+		if one.stage == r.rows[at].stage && i != at && r.Findings[i].Decides {
+			list = append(list, r.Findings[i])
+		}
+	}
+	return list
+}
+
+// Deciding is how many metrics decide, over all stages.
+func (r *Report) Deciding() (n int) {
+	for _, f := range r.Findings {
+		if f.Decides {
+			n++
+		}
+	}
+	return n
+}
