@@ -1,0 +1,209 @@
+// Package answers says in a sentence what the runs of a report show, and claims no more
+// than they bear. Each kind of experiment has a sentence of its own ([Kinds]). Columns are
+// ranked only if they are equal in the settings that decide a comparison (sets.go), and one
+// is named as ahead of another only if package compare would name it on the same runs
+// (relation.go). Runs that cannot bear that are a look: figures and no winner.
+package answers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/trials"
+)
+
+// Column is one database of a report, all of its trials together.
+type Column struct {
+	// Name is what sentences call it.
+	Name string
+	// Valid is false if a mark makes a number of it invalid.
+	Valid bool
+	Runs  []*run.Run
+}
+
+// Answer is what the runs show.
+type Answer struct {
+	// Kind is the kind of experiment that the sentence is for.
+	Kind string `json:"kind"`
+	// Sentence answers the question of the experiment. It names a winner only for the pairs
+	// that Claims lists.
+	Sentence string `json:"sentence"`
+	// Basis is what the sentence rests on: how many runs, and what they can tell apart.
+	Basis string `json:"basis"`
+	// Look: the runs are too few for any winner.
+	Look bool `json:"look,omitempty"`
+	// Claims are the orders that the sentence states.
+	Claims []Claim `json:"claims"`
+	// Varied names the settings that differ among the columns and decide a comparison.
+	Varied []string `json:"varied,omitempty"`
+}
+
+// Claim is an order of two columns in one number.
+type Claim struct {
+	Ahead  string `json:"ahead"`
+	Behind string `json:"behind"`
+	// Number is what was compared, Point the part of the load that it is of, "" for all.
+	Number string `json:"number"`
+	Point  string `json:"point,omitempty"`
+	// Ratio is the value of the one ahead by that of the other, of medians.
+	Ratio float64 `json:"ratio"`
+	// P is the probability of such a difference between equal columns: the larger one of
+	// those adjusted over all pairs of columns and over all numbers of the pair.
+	P      float64 `json:"p"`
+	Trials int     `json:"trials"`
+	// Gap is the least difference that its interval of 95 % allows, as a share.
+	Gap float64 `json:"gap"`
+}
+
+// Of returns the answer of the columns of a report.
+func Of(columns []Column) *Answer {
+	a := &Answer{Claims: []Claim{}}
+	valid := slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Valid })
+	if len(valid) == 0 {
+		a.Kind = "none"
+		a.Sentence = notCompared(columns, "Nothing can be compared: ")
+		return a
+	}
+	s := &screen{columns: valid, sets: setsOf(valid), answer: a}
+	for _, k := range kinds() {
+		if k.applies(s) {
+			a.Kind, s.number = k.name, k.number
+			a.Sentence = s.sentence(k.say(s))
+			break
+		}
+	}
+	a.Varied = s.varied()
+	a.Basis, a.Look = s.basis()
+	if len(valid) < len(columns) {
+		a.Sentence += " " + notCompared(columns, "Not compared: ")
+	}
+	return a
+}
+
+// notCompared names the columns that are not valid.
+func notCompared(columns []Column, begin string) string {
+	var out []string
+	for _, c := range columns {
+		if !c.Valid {
+			out = append(out, c.Name)
+		}
+	}
+	out = run.Distinct(out)
+	if len(out) == 1 {
+		return begin + out[0] + " is not valid."
+	}
+	return begin + names(out) + " are not valid."
+}
+
+// screen is an answer being made of the valid columns.
+type screen struct {
+	columns []Column
+	sets    []set
+	number  number
+	answer  *Answer
+	// relations are those of the number, nil before the first one was asked for.
+	relations []relation
+	related   bool
+}
+
+// kind is a kind of experiment.
+type kind struct {
+	name    string
+	applies func(*screen) bool
+	// number is what its columns are compared in.
+	number number
+	say    func(*screen) string
+}
+
+// kinds are the kinds of experiment, the special ones first.
+func kinds() []kind {
+	return []kind{
+		{"capacity", (*screen).searched, capacityNumber(), (*screen).sayCapacity},
+		{"server lost", (*screen).lostServer, pauseNumber(), (*screen).sayPauses},
+		{"refused", (*screen).refused, throughputNumber(), (*screen).sayRefused},
+		{"parts", (*screen).mixedParts, throughputNumber(), (*screen).sayParts},
+		{"upkeep", (*screen).keptUp, throughputNumber(), (*screen).sayUpkeep},
+		{"varied", (*screen).differs, throughputNumber(), (*screen).sayVaried},
+		{"steps", (*screen).staged, throughputNumber(), (*screen).saySteps},
+		{"rate", (*screen).rated, p99Number(), (*screen).sayRate},
+		{"closed loop", func(*screen) bool { return true }, throughputNumber(), (*screen).sayClosed},
+	}
+}
+
+// Kinds names the kinds of experiment that have a sentence of their own.
+func Kinds() (list []string) {
+	for _, k := range kinds() {
+		list = append(list, k.name)
+	}
+	return list
+}
+
+// every reports whether all columns have a property in their first run.
+func (s *screen) every(has func(*run.Run) bool) bool {
+	return !slices.ContainsFunc(s.columns, func(c Column) bool { return !has(c.Runs[0]) })
+}
+
+// any reports whether a column has a property in one of its runs.
+func (s *screen) any(has func(*run.Run) bool) bool {
+	return slices.ContainsFunc(s.columns, func(c Column) bool { return slices.ContainsFunc(c.Runs, has) })
+}
+
+// measure sums up a number of the runs of a column.
+func (c Column) measure(of func(*run.Run) run.Measure) (trials.Spread, run.Measure) {
+	return trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
+}
+
+// median returns the median of a number as text, or why there is none.
+func (c Column) median(of func(*run.Run) run.Measure, text func(float64) string) string {
+	spread, first := c.measure(of)
+	switch {
+	case !first.Known() && first.Words != "":
+		return first.Words
+	case !first.Known():
+		return "not measured"
+	case first.AtLeast():
+		return "over " + text(spread.Median)
+	}
+	return text(spread.Median)
+}
+
+// sentence ends a text with a stop, and begins it with a capital letter unless it begins with
+// the name of a column, which stays as it is.
+func (s *screen) sentence(text string) string {
+	text = strings.TrimSuffix(text, ".") + "."
+	if slices.ContainsFunc(s.columns, func(c Column) bool { return strings.HasPrefix(text, c.Name) }) {
+		return text
+	}
+	return capital(text)
+}
+
+// basis says how many runs the answer rests on and what they can tell apart.
+func (s *screen) basis() (text string, look bool) {
+	least, most := len(s.columns[0].Runs), 0
+	for _, c := range s.columns {
+		least, most = min(least, len(c.Runs)), max(most, len(c.Runs))
+	}
+	switch {
+	case most == 1 && len(s.columns) == 1:
+		return "It ran once, so nothing shows how far a repetition would differ.", true
+	case len(s.columns) == 1:
+		return fmt.Sprintf("The median of %d trials.", most), false
+	case most == 1:
+		return "Each ran once: a look, and no winner is named.", true
+	}
+	count := fmt.Sprintf("%d trials", least)
+	if least < most {
+		count = fmt.Sprintf("%d to %d trials", least, most)
+	}
+	s.relate()
+	family := s.family()
+	switch {
+	case family.Columns < 2:
+		return "Medians of " + count + " of each.", false
+	case least < family.Least():
+		return fmt.Sprintf("Medians of %s of each; at least %d are needed before a winner is named.", count, family.Least()), true
+	}
+	return "Medians of " + count + " of each; " + s.reach(least) + ".", false
+}

@@ -1,0 +1,264 @@
+package answers
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// repeated are n trials of which each scales the values a little, by turns up and down.
+func repeated(n int, values map[string][2]float64) (trials []map[string][2]float64) {
+	for i := range n {
+		trial := map[string][2]float64{}
+		for tag, v := range values {
+			by := 1 + .004*float64(i%3-1) + .001*float64(len(tag)%3*(i%2))
+			trial[tag] = [2]float64{v[0] * by, v[1] / by}
+		}
+		trials = append(trials, trial)
+	}
+	return trials
+}
+
+// steps are the stages of one trial at 10, 100 and 1,000 clients.
+func steps(ok ...float64) (points []point) {
+	for i, v := range ok {
+		points = append(points, point{clients: []int{10, 100, 1000}[i], ok: v, p99: 20})
+	}
+	return points
+}
+
+// Each case has a known truth, and the sentence that it deserves.
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	two, three := []string{"etcd", "consul"}, []string{"etcd", "zookeeper", "consul"}
+	once := func(values map[string][2]float64) maker {
+		var tags []string
+		for _, tag := range append(three, "consul-get") {
+			if _, ok := values[tag]; ok {
+				tags = append(tags, tag)
+			}
+		}
+		return one(tags, values)
+	}
+	with := func(m maker, load func(tag string, l *workload.Load)) maker { m.load = load; return m }
+	const look = "Each ran once: a look, and no winner is named."
+	paced := func(m maker, rate float64) maker {
+		for _, trial := range m.trials {
+			for tag := range trial {
+				trial[tag][0].rate = rate
+			}
+		}
+		return m
+	}
+	many := func(n int, values map[string][]point, columns ...string) (m maker) {
+		m.columns = columns
+		for i := range n {
+			trial := map[string][]point{}
+			for tag, points := range values {
+				for _, p := range points {
+					p.ok *= 1 + .002*float64(i%3)
+					trial[tag] = append(trial[tag], p)
+				}
+			}
+			m.trials = append(m.trials, trial)
+		}
+		return m
+	}
+	for _, tt := range []struct {
+		name     string
+		m        maker
+		sentence string
+		basis    string
+	}{
+		{"one database", once(map[string][2]float64{"etcd": {1234, 10}}), "With 100 clients etcd answered 1,230 writes a second, 99 % of them within 9.90 ms.", "It ran once, so nothing shows how far a repetition would differ."},
+		{"one run each names no winner", once(map[string][2]float64{"etcd": {1600, 5}, "consul": {1000, 9}}), "With 100 clients etcd answered 1,600 writes a second and consul 1,000.", look},
+		{"a winner of ten trials", one(two, repeated(10, map[string][2]float64{"etcd": {1600, 5}, "consul": {1000, 9}})...), "With 100 clients etcd answered 1,600 writes a second: 1.6 times as many as consul (1,000).", ""},
+		{"two alike, and the third is not forgotten", one(three, repeated(10, map[string][2]float64{"etcd": {1600, 5}, "zookeeper": {1601, 5}, "consul": {1000, 9}})...), "", ""},
+		{"unlike operations", with(once(map[string][2]float64{"etcd": {5000, 5}, "consul-get": {1000, 9}}), func(tag string, l *workload.Load) {
+			if tag == "etcd" {
+				l.Operation, l.Read = workload.OpRead, workload.ReadLinearizable
+			}
+		}), "etcd answered 5,000 reads a second and consul-get 1,000 writes; they differ in operation, so they are not ranked.", look},
+		{"unlike read modes", with(once(map[string][2]float64{"etcd": {5000, 5}, "consul": {9000, 9}}), func(tag string, l *workload.Load) {
+			l.Operation, l.Read = workload.OpRead, workload.ReadLinearizable
+			if tag == "consul" {
+				l.Read = workload.ReadStale
+			}
+		}), "etcd answered 5,000 reads a second and consul 9,000; they differ in read mode, so they are not ranked.", look},
+		{"rate kept", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {998, 9}}), 1000), "All kept 1,000/s; 99 % of the requests to etcd took at most 4.95 ms and to consul 8.91 ms.", look},
+		{"rate that nobody keeps", paced(once(map[string][2]float64{"etcd": {970, 5}, "consul": {960, 9}}), 1000), "The rate was not kept: etcd answered 970 of 1,000/s and consul answered 960 of 1,000/s.", look},
+		{"rate that one keeps", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {500, 9}}), 1000), "", look},
+		{"steps", many(1, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1000 clients etcd answered 9,000 writes a second and consul 4,000; consul had its most at 100 clients, 9,800/s.", look},
+		{"steps with a winner", many(14, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1000 clients etcd answered 9,020 writes a second: 2.2 times as many as consul (4,010); etcd leads consul at 2 of 3 points and is behind at 1; consul had its most at 100 clients, 9,820/s.", ""},
+	} {
+		a := Of(tt.m.make())
+		if tt.sentence != "" && a.Sentence != tt.sentence {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, a.Sentence, tt.sentence)
+		}
+		if tt.basis != "" && a.Basis != tt.basis {
+			t.Errorf("%s: basis\n got %s\nwant %s", tt.name, a.Basis, tt.basis)
+		}
+		for _, c := range tt.m.columns {
+			if !strings.Contains(a.Sentence, c) && !strings.HasPrefix(a.Sentence, "All") {
+				t.Errorf("%s: the sentence forgets %s: %s", tt.name, c, a.Sentence)
+			}
+		}
+		if t.Failed() {
+			t.Log(a.Sentence, "|", a.Basis)
+		}
+	}
+}
+
+// A column that is not valid is named, and not compared.
+func TestNotValid(t *testing.T) {
+	t.Parallel()
+	columns := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {1600, 5}, "consul": {1000, 9}}).make()
+	columns[0].Valid = false
+	if a := Of(columns); !strings.Contains(a.Sentence, "consul answered 1,000") || !strings.HasSuffix(a.Sentence, "Not compared: etcd is not valid.") {
+		t.Errorf("got %q", a.Sentence)
+	}
+	columns[1].Valid = false
+	if a := Of(columns); a.Sentence != "Nothing can be compared: etcd and consul are not valid." {
+		t.Errorf("got %q", a.Sentence)
+	}
+}
+
+// The longest pause is the answer where a server was to be lost; nobody wins.
+func TestLostServer(t *testing.T) {
+	t.Parallel()
+	m := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {500, 5}, "consul": {500, 9}})
+	m.load = func(_ string, l *workload.Load) { l.Expect.LostServers = 1 }
+	m.record = func(tag string, r *run.Run) {
+		r.Stages[0].Availability.Gap = run.Measured(map[string]float64{"etcd": 7010, "consul": 809}[tag], 0)
+	}
+	a := Of(m.make())
+	if want := "When a server was lost, no request was answered for 7.01 s by etcd and 809 ms by consul."; a.Sentence != want || len(a.Claims) > 0 {
+		t.Errorf("got %q with %d claims, want %q", a.Sentence, len(a.Claims), want)
+	}
+}
+
+// A store that refuses from some second on is no slow store.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	m := one([]string{"etcd"}, map[string][2]float64{"etcd": {2000, 5}})
+	m.load = func(_ string, l *workload.Load) { l.Expect.Unknown = 60 }
+	m.record = func(_ string, r *run.Run) {
+		r.Windows.Load.From = 100e9
+		for i := range int64(10) {
+			s := run.Second{Unix: 100 + i, OK: 400}
+			if i >= 4 {
+				s.OK, s.Unknown = 0, 400
+			}
+			r.Load.Seconds = append(r.Load.Seconds, s)
+		}
+		r.Load.Errors = []run.ErrorCount{{Class: "space exceeded", Count: 2400}}
+	}
+	if a, want := Of(m.make()), "etcd answered 400 writes a second for 4.00 s, then none to the end (space exceeded): 60.0 % of 4,000 were not answered."; a.Sentence != want {
+		t.Errorf("got  %s\nwant %s", a.Sentence, want)
+	}
+}
+
+// What was held is "sustained"; what was only found is not, and a search that found nothing
+// is counted.
+func TestCapacity(t *testing.T) {
+	t.Parallel()
+	m := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {900, 5}, "consul": {100, 5}})
+	m.record = func(tag string, r *run.Run) {
+		c := &results.Capacity{Reason: "found", Rate: 1000, Low: 950, High: 1050, Held: 900, Holds: 1}
+		c.Hold, c.Latency, c.At = 8e9, 20e6, 99
+		if tag == "consul" {
+			c.Held, c.Holds = 0, 6
+		}
+		r.Capacity = &run.Capacity{Capacity: c}
+	}
+	want := "With p99 <= 20 ms etcd sustained 900 writes a second (capacity 1,000/s, 950 to 1,050) and consul held no rate in 1 of 1 trials (capacity 1,000/s, 950 to 1,050)."
+	if a := Of(m.make()); a.Sentence != want {
+		t.Errorf("got  %s\nwant %s", a.Sentence, want)
+	}
+}
+
+// drawn makes trials of columns whose logarithms deviate normally around 0, the first one
+// shifted; the p99 latency deviates by itself.
+func drawn(rng *rand.Rand, columns []string, trials int, shift, spread float64) []Column {
+	var all []map[string][2]float64
+	for range trials {
+		trial := map[string][2]float64{}
+		for i, tag := range columns {
+			v := rng.NormFloat64() * spread
+			if i == 0 {
+				v += shift
+			}
+			trial[tag] = [2]float64{1000 * math.Exp(v), 10 * math.Exp(rng.NormFloat64()*spread)}
+		}
+		all = append(all, trial)
+	}
+	return one(columns, all...).make()
+}
+
+// The screen never names a winner that package compare does not name on the same runs.
+func TestNoWinnerWithoutCompare(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	claims := 0
+	for range 30 {
+		tags := []string{"a", "b", "c"}[:2+rng.IntN(2)]
+		columns := drawn(rng, tags, 1+rng.IntN(12), .3*rng.Float64(), .1*rng.Float64())
+		a := Of(columns)
+		for _, c := range a.Claims {
+			claims++
+			side := func(name string) []*run.Run {
+				return columns[slices.IndexFunc(columns, func(o Column) bool { return o.Name == name })].Runs
+			}
+			r, err := compare.Columns(side(c.Ahead), side(c.Behind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, ok := r.Finding("throughput", 0); !ok || f.Verdict != abtest.Worse || c.P < f.Adjusted {
+				t.Errorf("the screen names %s ahead of %s with p %.4f; compare says %q with p %.4f", c.Ahead, c.Behind, c.P, f.Verdict, f.Adjusted)
+			}
+		}
+		if a.Look && len(a.Claims) > 0 {
+			t.Errorf("a look names a winner: %s", a.Sentence)
+		}
+	}
+	if claims < 5 {
+		t.Errorf("only %d claims were checked", claims)
+	}
+}
+
+// Equal columns have a winner in at most a few of many screens, and columns that differ are
+// told apart as often as the power says.
+func TestErrorsAndPower(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	const draws = 60 // `make verdicts` makes 2,000
+	for _, tags := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
+		wrong, named := 0, 0
+		const trials = 12
+		for range draws {
+			if len(Of(drawn(rng, tags, trials, 0, .1)).Claims) > 0 {
+				wrong++
+			}
+			for _, c := range Of(drawn(rng, tags, trials, math.Log(1.2), .1)).Claims {
+				if c.Ahead == "a" {
+					named++
+				}
+			}
+		}
+		if wrong > 9 { // 3 are expected at most; more than 9 have a chance of 0.1 %
+			t.Errorf("%d of %d screens of %d equal columns name a winner", wrong, draws, len(tags))
+		}
+		power := abtest.Screen{Columns: len(tags), Trials: trials, Metrics: 2, Alpha: compare.Alpha}.Power(math.Log(1.2), .1)
+		if got := float64(named) / draws / float64(len(tags)-1); math.Abs(got-power) > .2 {
+			t.Errorf("%d columns: a difference of 20 %% was named in %.0f %% of the pairs, the power is %.0f %%", len(tags), 100*got, 100*power)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package answers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// searched reports whether a capacity was searched for.
+func (s *screen) searched() bool { return s.any(func(r *run.Run) bool { return r.Capacity != nil }) }
+
+// limits are what a capacity is of: capacities of different ones are not compared.
+type limits struct {
+	latency           time.Duration
+	at, errors, share workload.Percent
+}
+
+func limitsOf(r *run.Run) limits {
+	if r.Capacity == nil {
+		return limits{}
+	}
+	c := r.Capacity.Capacity.Capacity
+	return limits{c.Latency, c.At, c.Errors, c.Share}
+}
+
+// sayCapacity states the capacity of each column with its interval, whether a rate near it
+// was held, and how many searches found none.
+func (s *screen) sayCapacity() string {
+	first := s.columns[0].Runs[0]
+	if !s.every(func(r *run.Run) bool { return limitsOf(r) == limitsOf(first) }) {
+		return "The capacities are of different limits, and are not compared"
+	}
+	var parts []string
+	for _, c := range s.columns {
+		parts = append(parts, c.capacityText(s.requests()))
+	}
+	text := "With " + first.Capacity.SLO() + " " + names(parts)
+	if order := s.ahead(); order != "" {
+		text += "; " + order
+	}
+	return text
+}
+
+// ahead names the order of the pairs that may be named.
+func (s *screen) ahead() string {
+	s.relate()
+	var parts []string
+	for _, r := range s.relations {
+		if !r.told {
+			continue
+		}
+		s.claim(r, "")
+		c := s.answer.Claims[len(s.answer.Claims)-1]
+		parts = append(parts, fmt.Sprintf("%s has %s %s", c.Ahead, times(c.Ratio, "much as"), c.Behind))
+	}
+	return names(parts)
+}
+
+// capacityText is what the searches of a column found: "etcd sustained 952 writes a second
+// (capacity 1,084/s, 952 to 1,215)".
+func (c Column) capacityText(requests string) string {
+	spread, first := c.measure((*run.Run).CapacityRate)
+	if spread.N == 0 {
+		return fmt.Sprintf("no capacity of %s was found (%s)", c.Name, first.Words)
+	}
+	low, high := spread.Low, spread.High
+	if spread.N == 1 {
+		low, high = first.Low, first.High
+	}
+	text := fmt.Sprintf("capacity %s/s, %s to %s", run.RateNumber(spread.Median), run.RateNumber(low), run.RateNumber(high))
+	if missed := len(c.Runs) - spread.N; missed > 0 {
+		text += fmt.Sprintf("; %d of %d searches found none", missed, len(c.Runs))
+	}
+	held, one := c.measure((*run.Run).CapacityHeld)
+	switch {
+	case held.N > 0 && held.N == len(c.Runs):
+		return fmt.Sprintf("%s sustained %s %s a second (%s)", c.Name, run.RateNumber(held.Low), requests, text)
+	case one.Inapplicable:
+		return fmt.Sprintf("%s passed at %s %s a second, which it was not asked to hold (%s)", c.Name, run.RateNumber(spread.Median), requests, text)
+	}
+	return fmt.Sprintf("%s held no rate in %d of %d trials (%s)", c.Name, len(c.Runs)-held.N, len(c.Runs), text)
+}

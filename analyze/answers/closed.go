@@ -1,0 +1,70 @@
+package answers
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// sayClosed answers how many requests a second are answered at the clients that were asked
+// for.
+func (s *screen) sayClosed() string {
+	first := s.columns[0].Runs[0]
+	with := ""
+	if n := first.Stages[0].Clients; n > 0 {
+		with = "with " + run.ClientsText(n) + " "
+	}
+	if len(s.columns) == 1 {
+		return with + s.alone(first.Stages[0])
+	}
+	return with + s.order(s.all(), throughputPhrases(s.requests()), "")
+}
+
+// all are the indexes of all columns.
+func (s *screen) all() (list []int) {
+	for i := range s.columns {
+		list = append(list, i)
+	}
+	return list
+}
+
+// alone describes a stage of the only column.
+func (s *screen) alone(like *run.Stage) string {
+	c := s.columns[0]
+	text := fmt.Sprintf("%s answered %s %s a second", c.Name, c.median(at(like, throughputNumber()), table.Significant), s.requests())
+	return text + s.within(c, like)
+}
+
+// within says how long nearly all requests of a stage took: ", 99 % of them within 20 ms".
+func (s *screen) within(c Column, like *run.Stage) string {
+	spread, first := c.measure(at(like, p99Number()))
+	switch {
+	case !first.Known():
+		return ""
+	case first.AtLeast():
+		return ", and over 1 % of them took " + milliseconds(spread.Median) + " or longer"
+	}
+	return ", 99 % of them within " + milliseconds(spread.Median)
+}
+
+// Like returns the stage of a run that is the same point of the load as another one, nil if
+// it did not run.
+func Like(r *run.Run, like *run.Stage) *run.Stage {
+	for _, g := range r.Stages {
+		if g.Clients == like.Clients && g.Rate == like.Rate && g.Down == like.Down {
+			return g
+		}
+	}
+	return nil
+}
+
+// at returns the number of a run's stage that is like another one.
+func at(like *run.Stage, n number) func(*run.Run) run.Measure {
+	return func(r *run.Run) run.Measure {
+		if g := Like(r, like); g != nil {
+			return n.of(r, g)
+		}
+		return run.Missing("the step did not run")
+	}
+}

@@ -1,0 +1,81 @@
+package answers
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// number is what columns are compared in.
+type number struct {
+	// name is what sentences call it, metric what package compare does; "" if that has none.
+	name, metric string
+	// less is better.
+	less bool
+	of   func(*run.Run, *run.Stage) run.Measure
+	text func(float64) string
+}
+
+func throughputNumber() number {
+	return number{
+		name: "throughput", metric: "throughput", text: table.Significant,
+		of: func(_ *run.Run, g *run.Stage) run.Measure { return g.Throughput.Average },
+	}
+}
+
+func p99Number() number {
+	return number{
+		name: "p99 latency", metric: "p99", less: true, text: milliseconds,
+		of: func(_ *run.Run, g *run.Stage) run.Measure { return g.Latency.Due.Quantile(.99) },
+	}
+}
+
+func capacityNumber() number {
+	return number{
+		name: "capacity", metric: compare.Capacity, text: run.RateNumber,
+		of: func(r *run.Run, _ *run.Stage) run.Measure { return r.CapacityRate() },
+	}
+}
+
+// pauseNumber is not compared by package compare, so that no winner is named in it.
+func pauseNumber() number {
+	return number{
+		name: "longest time without an answer", less: true, text: milliseconds,
+		of: func(r *run.Run, _ *run.Stage) run.Measure { return Pause(r) },
+	}
+}
+
+// Pause is the longest time without an ok answer in a measured part of a run, in ms. Its
+// High is the tick of the records where it was shorter.
+func Pause(r *run.Run) run.Measure {
+	longest := run.Missing("no measured part recorded it")
+	for _, g := range r.Stages {
+		if gap := g.Availability.Gap; gap.Known() && (!longest.Known() || gap.Value > longest.Value) {
+			longest = gap
+		}
+	}
+	return longest
+}
+
+// PauseText prints a pause: "7.0 s", or "under 100 ms" where the records show no more.
+func PauseText(m run.Measure, median float64) string {
+	if m.High > 0 {
+		return "under " + length(m.High)
+	}
+	return length(median)
+}
+
+// length prints a time in ms in the unit that people say.
+func length(ms float64) string {
+	switch {
+	case ms < 1000:
+		return table.Significant(ms) + " ms"
+	case ms < 120_000:
+		return table.Significant(ms/1000) + " s"
+	}
+	return time.Duration(ms * 1e6).Round(time.Second).String()
+}
+
+func milliseconds(v float64) string { return length(v) }

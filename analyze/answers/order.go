@@ -1,0 +1,166 @@
+package answers
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// phrases word an order in one number. Each takes the name of a column and its value.
+type phrases struct {
+	// have states the value of a column, and further that of the next one in a list.
+	have, further func(name, value string) string
+	// ahead states the value of a column that is ahead of some, most of one that is ahead of
+	// all of several others.
+	ahead, most func(name, value string) string
+	// behind compares with a column that is behind, by how much.
+	behind func(ratio float64, name, value string) string
+	// what is what the numbers are called.
+	what string
+}
+
+// order states the columns of a set in the number: who is ahead where that may be named,
+// else the values in their order.
+func (s *screen) order(columns []int, p phrases, point string) string {
+	ranked := slices.Clone(columns)
+	slices.SortStableFunc(ranked, func(a, b int) int { return s.better(a, b) })
+	known := slices.DeleteFunc(ranked, func(c int) bool { return math.IsNaN(s.value(s.columns[c])) })
+	if len(known) < 2 {
+		return s.values(columns, p)
+	}
+	first := known[0]
+	var behind, alike, equal []int
+	for _, c := range known[1:] {
+		switch r, _ := s.between(first, c); {
+		case r.told && r.ahead == first:
+			behind = append(behind, c)
+		case r.equal:
+			equal = append(equal, c)
+		default:
+			alike = append(alike, c)
+		}
+	}
+	if len(behind) == 0 {
+		return s.unordered(columns, known, equal, p, point)
+	}
+	return s.ordered(first, behind, append(equal, alike...), p, point)
+}
+
+// better compares the medians of two columns, the better one first.
+func (s *screen) better(a, b int) int {
+	x, y := s.value(s.columns[a]), s.value(s.columns[b])
+	switch {
+	case math.IsNaN(x) || math.IsNaN(y):
+		return cmp.Compare(y, x) // which has NaN last
+	case s.number.less:
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(y, x)
+}
+
+// ordered names the column that is ahead, and those that it is ahead of.
+func (s *screen) ordered(first int, behind, alike []int, p phrases, point string) string {
+	c := s.columns[first]
+	begin := p.ahead
+	if len(behind) > 1 && len(alike) == 0 {
+		begin = p.most
+	}
+	var parts []string
+	for _, other := range behind {
+		r, _ := s.between(first, other)
+		s.claim(r, point)
+		o := s.columns[other]
+		ratio := s.value(c) / s.value(o)
+		if s.number.less {
+			ratio = 1 / ratio
+		}
+		parts = append(parts, p.behind(ratio, o.Name, s.textOf(o)))
+	}
+	text := begin(c.Name, s.textOf(c)) + ": " + names(parts)
+	if len(alike) > 0 {
+		text += "; it is not told apart from " + s.list(alike)
+	}
+	return text
+}
+
+// unordered states the values of columns of which the first by median is ahead of none.
+func (s *screen) unordered(columns, known, equal []int, p phrases, point string) string {
+	if len(equal) == len(known)-1 {
+		return fmt.Sprintf("%s are equal within %s %%: %s", p.what, table.Significant(100*compare.Margin), s.list(columns))
+	}
+	var pairs []string
+	for i, a := range known {
+		for _, b := range known[i+1:] {
+			if r, _ := s.between(a, b); r.told && r.ahead == a {
+				s.claim(r, point)
+				pairs = append(pairs, fmt.Sprintf("%s is ahead of %s", s.columns[a].Name, s.columns[b].Name))
+			}
+		}
+	}
+	if _, look := s.basis(); look {
+		return s.values(columns, p)
+	}
+	if len(pairs) > 0 {
+		return fmt.Sprintf("%s: %s; the others are not told apart", s.values(columns, p), names(pairs))
+	}
+	return fmt.Sprintf("%s are not told apart: %s", p.what, s.list(columns))
+}
+
+// values states the value of each column, in their order.
+func (s *screen) values(columns []int, p phrases) string {
+	var parts []string
+	for i, c := range columns {
+		say := p.further
+		if i == 0 {
+			say = p.have
+		}
+		parts = append(parts, say(s.columns[c].Name, s.textOf(s.columns[c])))
+	}
+	return names(parts)
+}
+
+// list names columns with their values: "etcd (1,010) and zookeeper (1,000)".
+func (s *screen) list(columns []int) string {
+	var parts []string
+	for _, c := range columns {
+		parts = append(parts, fmt.Sprintf("%s (%s)", s.columns[c].Name, s.textOf(s.columns[c])))
+	}
+	return names(parts)
+}
+
+// textOf is the median of the number of a column.
+func (s *screen) textOf(c Column) string { return c.median(s.measureOf, s.number.text) }
+
+// throughputPhrases word an order of throughputs.
+func throughputPhrases(requests string) phrases {
+	return phrases{
+		have:    func(name, value string) string { return fmt.Sprintf("%s answered %s %s a second", name, value, requests) },
+		further: func(name, value string) string { return name + " " + value },
+		ahead:   func(name, value string) string { return fmt.Sprintf("%s answered %s %s a second", name, value, requests) },
+		most: func(name, value string) string {
+			return fmt.Sprintf("%s answered the most %s a second, %s", name, requests, value)
+		},
+		behind: func(ratio float64, name, value string) string {
+			return fmt.Sprintf("%s %s (%s)", times(ratio, "many as"), name, value)
+		},
+		what: "the throughputs (" + requests + " a second)",
+	}
+}
+
+// latencyPhrases word an order of p99 latencies.
+func latencyPhrases() phrases {
+	return phrases{
+		have:    func(name, value string) string { return fmt.Sprintf("99 %% of the requests to %s took at most %s", name, value) },
+		further: func(name, value string) string { return fmt.Sprintf("to %s %s", name, value) },
+		ahead:   func(name, value string) string { return fmt.Sprintf("the p99 latency of %s was %s", name, value) },
+		most:    func(name, value string) string { return fmt.Sprintf("%s had the shortest p99 latency, %s", name, value) },
+		behind: func(ratio float64, name, value string) string {
+			return fmt.Sprintf("that of %s was %s (%s)", name, times(ratio, "long"), value)
+		},
+		what: "the p99 latencies",
+	}
+}

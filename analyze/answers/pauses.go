@@ -1,0 +1,133 @@
+package answers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// lostServer reports whether an experiment expects to lose a server.
+func (s *screen) lostServer() bool {
+	return s.any(func(r *run.Run) bool { return r.Info.Record.Load.Expect.LostServers > 0 })
+}
+
+// sayPauses says how long no request was answered.
+func (s *screen) sayPauses() string {
+	var parts []string
+	for _, c := range s.columns {
+		parts = append(parts, fmt.Sprintf("%s by %s", c.pauseText(), c.Name))
+	}
+	return "When a server was lost, no request was answered for " + names(parts)
+}
+
+// pauseText is the median of the longest pauses of the trials.
+func (c Column) pauseText() string {
+	spread, first := c.measure(Pause)
+	if !first.Known() {
+		return "an unknown time"
+	}
+	return PauseText(first, spread.Median)
+}
+
+// keptUp reports whether the cluster was kept up during the load.
+func (s *screen) keptUp() bool {
+	return s.any(func(r *run.Run) bool { return len(r.Info.Record.Upkeep) > 0 })
+}
+
+// sayUpkeep says what upkeep cost: the throughput beside it, and the longest pause.
+func (s *screen) sayUpkeep() string {
+	var parts []string
+	for i, c := range s.columns {
+		throughput := c.median(s.measureOf, table.Significant)
+		text := fmt.Sprintf("%s answered %s a second", c.Name, throughput)
+		if i == 0 {
+			text = fmt.Sprintf("%s answered %s %s a second", c.Name, throughput, s.requests())
+		}
+		if spread, first := c.measure(Pause); first.Known() && first.High == 0 {
+			text += fmt.Sprintf(", but none for %s%s", PauseText(first, spread.Median), during(c.Runs))
+		}
+		parts = append(parts, text)
+	}
+	return names(parts)
+}
+
+// during says when the longest pause of the runs was, and what went on meanwhile.
+func during(runs []*run.Run) string {
+	longest := slices.MaxFunc(runs, func(a, b *run.Run) int { return int(Pause(a).Value - Pause(b).Value) })
+	for _, g := range longest.Stages {
+		a := g.Availability
+		if !a.Gap.Known() || a.Gap.Value != Pause(longest).Value {
+			continue
+		}
+		at := ""
+		if a.GapAt != "" {
+			at = " " + a.GapAt
+		}
+		if kinds := longest.DuringPause(g); len(kinds) > 0 {
+			return fmt.Sprintf("%s, during which members reported %s", at, names(kinds[:min(len(kinds), 2)]))
+		}
+		return at
+	}
+	return ""
+}
+
+// wall is the point from which on a store refused everything.
+type wall struct {
+	// after is in seconds since the load began, rate the requests answered a second until
+	// then, and refused the share of all requests that were due.
+	after, rate, refused float64
+	due                  int64
+}
+
+// least is the fewest seconds at the end of a load, without any answer, that are a wall.
+const least = 2
+
+// wallOf finds a wall in a run.
+func wallOf(r *run.Run) (wall, bool) {
+	seconds := r.Load.PerSecond()
+	last := -1
+	ok, due := 0.0, 0.0
+	for i, s := range seconds {
+		if s.OK > 0 {
+			last = i
+		}
+		ok += s.OK
+		due += s.OK + s.Failed + s.Unknown
+	}
+	if last < 0 || len(seconds)-1-last < least || due == 0 {
+		return wall{}, false
+	}
+	refusing := slices.ContainsFunc(seconds[last+1:], func(s run.Second) bool { return s.Failed+s.Unknown > 0 })
+	after := float64(seconds[last].Unix+1) - float64(r.Origin())/1e9
+	if !refusing || after <= 0 {
+		return wall{}, false
+	}
+	return wall{after: after, rate: ok / after, refused: 1 - ok/due, due: int64(due)}, true
+}
+
+// refused reports whether a store whose refusals the load expects refused to the end.
+func (s *screen) refused() bool {
+	return s.every(func(r *run.Run) bool {
+		e := r.Info.Record.Load.Expect
+		_, found := wallOf(r)
+		return found && (e.Failed > 0 || e.Unknown > 0)
+	})
+}
+
+// sayRefused says when each store began to refuse.
+func (s *screen) sayRefused() string {
+	var parts []string
+	for _, c := range s.columns {
+		w, _ := wallOf(c.Runs[0])
+		why := ""
+		if errors := c.Runs[0].Load.Errors; len(errors) > 0 {
+			why = fmt.Sprintf(" (%s)", errors[0].Class)
+		}
+		parts = append(parts, fmt.Sprintf("%s answered %s %s a second for %s s, then none to the end%s: %s %% of %s were not answered",
+			c.Name, table.Significant(w.rate), s.requests(), table.Significant(w.after), why, table.Significant(100*w.refused), table.Count(w.due)))
+	}
+	return names(parts)
+}
+

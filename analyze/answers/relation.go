@@ -1,0 +1,190 @@
+package answers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/abtest"
+)
+
+// relation is what the runs of two columns of one set show of a number at a stage.
+type relation struct {
+	a, b int // columns
+	// report is nil if the pair cannot be compared.
+	report  *compare.Report
+	finding abtest.Finding
+	// p is the largest of the adjusted probabilities; told: a winner may be named, and ahead
+	// is which.
+	p     float64
+	told  bool
+	ahead int
+	// equal: the difference lies within the margin.
+	equal bool
+}
+
+// relate compares the columns of each set in the number, at its stage. The family of the
+// adjustment are all pairs of all sets.
+func (s *screen) relate() {
+	if s.related || s.number.metric == "" {
+		return
+	}
+	s.related = true
+	var ps []float64
+	for _, one := range s.sets {
+		for i, a := range one.columns {
+			for _, b := range one.columns[i+1:] {
+				r := s.relationOf(a, b)
+				ps = append(ps, r.p)
+				s.relations = append(s.relations, r)
+			}
+		}
+	}
+	for i, p := range abtest.Holm(ps) {
+		s.relations[i].decide(p, s.number.less)
+	}
+}
+
+// relationOf tests one pair.
+func (s *screen) relationOf(a, b int) relation {
+	r := relation{a: a, b: b, p: 1}
+	report, err := compare.Columns(s.columns[a].Runs, s.columns[b].Runs)
+	if err != nil || len(report.Invalid) > 0 {
+		return r
+	}
+	stage := 0
+	if s.number.metric != compare.Capacity {
+		stage = s.stage(s.columns[a].Runs[0])
+	}
+	if f, ok := report.Finding(s.number.metric, stage); ok && f.Verdict != "" {
+		r.report, r.finding, r.p = report, f, f.P
+	}
+	return r
+}
+
+// decide takes the probability that is adjusted over all pairs. No winner is named against
+// another number of the same stage that is decided the other way.
+func (r *relation) decide(adjusted float64, less bool) {
+	if r.report == nil {
+		return
+	}
+	r.p = max(adjusted, r.finding.Adjusted)
+	r.equal = r.finding.Verdict == abtest.Equivalent
+	if r.p > compare.Alpha || r.finding.Verdict != abtest.Better && r.finding.Verdict != abtest.Worse {
+		return
+	}
+	r.told, r.ahead = true, r.a
+	if r.finding.Shift > 0 != less {
+		r.ahead = r.b
+	}
+	for _, other := range r.report.Beside(r.finding.Name) {
+		if (other.Verdict == abtest.Better || other.Verdict == abtest.Worse) && other.Verdict != r.finding.Verdict {
+			r.told = false
+		}
+	}
+}
+
+// between returns the relation of two columns, false if they are of different sets.
+func (s *screen) between(a, b int) (relation, bool) {
+	s.relate()
+	at := slices.IndexFunc(s.relations, func(r relation) bool { return r.a == a && r.b == b || r.a == b && r.b == a })
+	if at < 0 {
+		return relation{}, false
+	}
+	return s.relations[at], true
+}
+
+// family is what the runs can tell apart.
+func (s *screen) family() abtest.Screen {
+	columns := 0
+	for _, one := range s.sets {
+		columns = max(columns, len(one.columns))
+	}
+	f := abtest.Screen{Columns: columns, Pairs: len(s.relations), Metrics: 1, Alpha: compare.Alpha}
+	for _, r := range s.relations {
+		if r.report != nil {
+			f.Metrics = max(f.Metrics, r.report.Deciding())
+		}
+	}
+	return f
+}
+
+// planned is the difference for which the chance of naming it is stated, as a share.
+const planned = .2
+
+// reach says what so many trials of each column tell apart if they deviate as they did.
+func (s *screen) reach(trials int) string {
+	var spreads []float64
+	for _, r := range s.relations {
+		if r.report != nil && r.report.Interleaved {
+			spreads = append(spreads, r.finding.Sample.Spread()/math.Sqrt2)
+		}
+	}
+	if len(spreads) == 0 {
+		return "a winner is named where the difference exceeds chance"
+	}
+	slices.Sort(spreads)
+	spread := spreads[len(spreads)/2]
+	f := s.family()
+	f.Trials = trials
+	cases := fmt.Sprintf("about %.0f of 100 cases", 100*f.Power(math.Log1p(planned), spread))
+	if f.Power(math.Log1p(planned), spread) > .985 {
+		cases = "nearly all cases"
+	}
+	return fmt.Sprintf("a difference of %.0f %% is named in %s, since trials of one database deviate by %s %%",
+		100*planned, cases, table.Significant(compare.Percent(spread)))
+}
+
+// Point is the stage that stands for a load in steps: the one of the way up with the most
+// clients or, of equal ones, the highest rate.
+func Point(r *run.Run) *run.Stage { return r.Stages[pointOf(r.Stages)] }
+
+// stage is the index of the stage that a number is taken of.
+func (s *screen) stage(r *run.Run) int { return pointOf(r.Stages) }
+
+// pointOf is the index of the largest point of a load's stages.
+func pointOf(stages []*run.Stage) int {
+	best := 0
+	for i, g := range stages {
+		b := stages[best]
+		if !g.Down && (b.Down || g.Clients > b.Clients || g.Clients == b.Clients && max(g.Rate[0], g.Rate[1]) > max(b.Rate[0], b.Rate[1])) {
+			best = i
+		}
+	}
+	return best
+}
+
+// claim records that the sentence names the order of a pair.
+func (s *screen) claim(r relation, point string) {
+	ahead, behind := s.columns[r.a], s.columns[r.b]
+	if r.ahead == r.b {
+		ahead, behind = behind, ahead
+	}
+	gap := 0.0
+	if low, high := r.finding.Low, r.finding.High; low > 0 || high < 0 {
+		gap = math.Expm1(min(math.Abs(low), math.Abs(high)))
+	}
+	x, y := s.value(ahead), s.value(behind)
+	s.answer.Claims = append(s.answer.Claims, Claim{
+		Ahead: ahead.Name, Behind: behind.Name, Number: s.number.name, Point: point,
+		Ratio: x / y, P: r.p, Trials: min(len(ahead.Runs), len(behind.Runs)), Gap: gap,
+	})
+}
+
+// measureOf is the number of a run at the stage that is compared.
+func (s *screen) measureOf(r *run.Run) run.Measure {
+	at := s.stage(r)
+	return s.number.of(r, r.Stages[at])
+}
+
+// value is the median of the number of a column, NaN if there is none.
+func (s *screen) value(c Column) float64 {
+	spread, first := c.measure(s.measureOf)
+	if !first.Known() {
+		return math.NaN()
+	}
+	return spread.Median
+}

@@ -1,0 +1,63 @@
+package answers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// names lists names: "A", "A and B", "A, B and C".
+func names(list []string) string { return join(list, ", ") }
+
+// join lists parts, the last two with "and".
+func join(list []string, separator string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], separator) + " and " + list[last]
+}
+
+// requestsOf names the requests of a load in the plural: "writes".
+func requestsOf(r *run.Run) string {
+	l := r.Info.Record.Load
+	if len(l.Mix) > 0 || l.Operation == "" || !l.Operation.Known() {
+		return "requests"
+	}
+	return fmt.Sprintf("%ss", l.Operation)
+}
+
+// requests names the requests of all columns.
+func (s *screen) requests() string {
+	what := requestsOf(s.columns[0].Runs[0])
+	if !s.every(func(r *run.Run) bool { return requestsOf(r) == what }) {
+		return "requests"
+	}
+	return what
+}
+
+// times prints a ratio: "1.6 times as many".
+func times(ratio float64, as string) string { return fmt.Sprintf("%s times as %s", table.Ratio(ratio), as) }
+
+// change prints a ratio as a change: "18 % more", "2.2 times as many".
+func change(ratio float64, more, less, many string) string {
+	switch percent := 100 * (ratio - 1); {
+	case ratio >= 2:
+		return times(ratio, many)
+	case percent >= .5:
+		return fmt.Sprintf("%.0f %% %s", percent, more)
+	case percent <= -.5:
+		return fmt.Sprintf("%.0f %% %s", -percent, less)
+	}
+	return "as " + many
+}
+
+// capital makes the first letter of a text a capital one.
+func capital(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
