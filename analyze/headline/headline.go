@@ -1,12 +1,14 @@
-// Package headline reduces a report to its first screen: a few numbers of each database
-// with their ratio to the best and the doubt about them, a verdict in one sentence, how
-// far to trust it, and the settings that differ. Text, JSON, README, page and the end of
-// control show the same.
+// Package headline reduces a report to its first screen: the answer of package answers, a
+// grade, the numbers of each database at equal points, the doubts that could change the
+// order, and the settings that differ. Text, JSON, README, page and the end of control show
+// the same.
 package headline
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/choose"
 	"github.com/coreos/dbtester/analyze/curve"
 	"github.com/coreos/dbtester/analyze/run"
@@ -16,9 +18,19 @@ import (
 
 // Headline is the first screen of a report.
 type Headline struct {
-	// Verdict compares the databases in one sentence.
-	Verdict string `json:"verdict"`
-	Trust   Trust  `json:"trust"`
+	// What is what ran, in one line.
+	What string `json:"what"`
+	// Verdict is the sentence of the answer, and what it rests on.
+	Verdict string          `json:"verdict"`
+	Answer  *answers.Answer `json:"answer"`
+	Grade   Grade           `json:"grade"`
+	// Points are the numbers of all databases at equal points of the load.
+	Points Points `json:"points"`
+	// Facts are numbers of the whole load: the longest pause, keys, costs.
+	Facts Facts `json:"facts"`
+	// Doubts are the marks of the report by whether they can change the order.
+	Doubts []Doubt `json:"doubts"`
+	Trust  Trust   `json:"trust"`
 	// Unequal lists the settings in which the databases differ, one per entry.
 	Unequal []string `json:"unequal"`
 	Columns []Column `json:"columns"`
@@ -83,11 +95,6 @@ type Cell struct {
 	Doubt string `json:"doubt,omitempty"`
 	// Spread prints Low, High and N, "" for a single trial.
 	Spread string `json:"spread,omitempty"`
-	// Ratio is the value by the best one of the row: 1 for the best, below 1 in rows where
-	// more is better. Nil if the column or the row cannot be compared. RatioText prints
-	// it: "best", "0.61 x".
-	Ratio     *float64 `json:"ratio,omitempty"`
-	RatioText string   `json:"ratio_text,omitempty"`
 	// Of names the part of the load that the number is of, "" for all of it.
 	Of string `json:"of,omitempty"`
 	// Marks qualify the value.
@@ -107,23 +114,21 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	for i, header := range table.Headers(groups) {
 		h.Columns = append(h.Columns, columnOf(groups[i], header, marks))
 	}
-	if len(h.points()) == len(h.Columns) { // nothing else can be compared
-		for i := range h.Columns {
-			h.Columns[i].Point = ""
-		}
-	}
 	for _, d := range definitions() {
 		if row := rowOf(d, groups); slices.ContainsFunc(row.Cells, Cell.applies) {
-			for _, point := range h.points() {
-				if row.Name == capacityRow && !sameLimits(h.withCapacity(point, row, groups)) {
-					continue
-				}
-				row.compare(h.Columns, point)
-			}
 			h.Rows = append(h.Rows, row)
 		}
 	}
-	h.Verdict = h.verdicts(groups)
+	var columns []answers.Column
+	for i, c := range h.Columns {
+		columns = append(columns, answers.Column{Name: c.title, Valid: c.Valid, Runs: groups[i].Runs})
+	}
+	h.Answer = answers.Of(columns)
+	h.Verdict = strings.TrimSpace(h.Answer.Sentence + " " + h.Answer.Basis)
+	h.What, h.Points = whatOf(columns), pointsOf(columns)
+	h.Facts = factsOf(columns)
+	h.Doubts = doubtsOf(h.Answer, h.Trust.Reasons)
+	h.Grade = gradeOf(h.Answer, columns, h.Doubts)
 	return h
 }
 
@@ -174,7 +179,7 @@ func cellOf(d definition, g trials.Group) Cell {
 		c.Text = ">= " + c.Text
 	}
 	if d.ofStage {
-		c.Of = stageOf(g.Runs[0]).Label
+		c.Of = answers.Point(g.Runs[0]).Label
 	}
 	if d.bounded && spread.N == 1 {
 		c.Low, c.High, c.Doubt = &first.Low, &first.High, "95 % interval of the search"
@@ -185,34 +190,4 @@ func cellOf(d definition, g trials.Group) Cell {
 		c.Spread = table.SpreadText(d.text(spread.Low), d.text(spread.High), spread)
 	}
 	return c
-}
-
-// compare sets the ratios to the best valid column of a point.
-func (r *Row) compare(columns []Column, point string) {
-	var comparable []int
-	for i, c := range r.Cells {
-		if c.Value != nil && columns[i].Valid && columns[i].Point == point {
-			comparable = append(comparable, i)
-		}
-	}
-	if len(comparable) < 2 || r.Better == "" {
-		return
-	}
-	best := *r.Cells[comparable[0]].Value
-	for _, i := range comparable {
-		if v := *r.Cells[i].Value; r.Better == More && v > best || r.Better == Less && v < best {
-			best = v
-		}
-	}
-	for _, i := range comparable {
-		c := &r.Cells[i]
-		if best <= 0 {
-			continue
-		}
-		ratio := *c.Value / best
-		c.Ratio, c.RatioText = &ratio, table.Ratio(ratio)+" x"
-		if *c.Value == best {
-			c.RatioText = "best"
-		}
-	}
 }

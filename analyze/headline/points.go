@@ -3,117 +3,176 @@ package headline
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/analyze/trials"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// pointOf names the point of a sweep that a run is, "" for any other run.
-func pointOf(r *run.Run) string {
-	s := r.Info.Record.Swept
-	if s == nil || s.Key.Stepped() {
-		return ""
+// Points are the numbers of the databases at equal points of their loads: a row for each
+// number of clients or rate. Of a load without steps every database is a row.
+type Points struct {
+	// Of is what the rows are: "clients", "rate", "step" or "database".
+	Of string `json:"of"`
+	// Columns are the databases, one without a name if they are the rows.
+	Columns []string `json:"columns"`
+	Rows    []Point  `json:"rows"`
+}
+
+// Point is one row of the points.
+type Point struct {
+	Label string        `json:"label"`
+	Cells []PointValues `json:"cells"`
+}
+
+// PointValues are the numbers of one database at one point, medians of its trials.
+type PointValues struct {
+	// Throughput is in requests per second, the latencies in ms from when a request was due
+	// (closed loop: sent). Failed is the share of the requests that did not end ok, in per
+	// cent.
+	Throughput PointValue `json:"throughput"`
+	P50        PointValue `json:"p50"`
+	P99        PointValue `json:"p99"`
+	Max        PointValue `json:"max"`
+	Failed     PointValue `json:"failed"`
+	// Valid is false for a database with a mark that makes its numbers invalid.
+	Valid bool `json:"valid"`
+}
+
+// PointValue is one number. Value is nil if it is not known; Text says why then. Low and
+// High bound the trials, and are nil for a single one.
+type PointValue struct {
+	Value *float64 `json:"value"`
+	Text  string   `json:"text"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	N     int      `json:"n"`
+}
+
+// pointsOf returns the points of the columns of a report.
+func pointsOf(columns []answers.Column) Points {
+	first := columns[0].Runs[0]
+	stepped := first.Staged()
+	for _, c := range columns {
+		stepped = stepped && len(c.Runs[0].Stages) == len(first.Stages)
 	}
+	if !stepped {
+		p := Points{Of: "database", Columns: []string{""}}
+		for _, c := range columns {
+			p.Rows = append(p.Rows, Point{c.Name, []PointValues{valuesOf(c, answers.Point(c.Runs[0]))}})
+		}
+		return p
+	}
+	p := Points{Of: kindOf(first.Stages)}
+	for _, c := range columns {
+		p.Columns = append(p.Columns, c.Name)
+	}
+	for _, g := range first.Stages {
+		row := Point{Label: labelOf(g, p.Of)}
+		for _, c := range columns {
+			row.Cells = append(row.Cells, valuesOf(c, g))
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p
+}
+
+// kindOf is what differs between stages.
+func kindOf(stages []*run.Stage) string {
+	clients := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Clients != stages[0].Clients })
+	rates := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Rate != stages[0].Rate })
 	switch {
-	case s.Key == workload.SweepMembers:
-		return fmt.Sprintf("%d member%s", s.Value, run.Plural(int(s.Value)))
-	case strings.HasSuffix(s.Text, "B"):
-		return s.Text + " before the load"
+	case clients && !rates:
+		return "clients"
+	case rates && !clients:
+		return "rate"
 	}
-	return s.Text + " keys before the load"
+	return "step"
 }
 
-// points are the points of the columns in their order, each once.
-func (h *Headline) points() (points []string) {
-	for _, c := range h.Columns {
-		if !slices.Contains(points, c.Point) {
-			points = append(points, c.Point)
-		}
+// labelOf names a stage among others of its kind: "1,000", "500/s", "50 clients, 300/s".
+func labelOf(g *run.Stage, of string) string {
+	down := ""
+	if g.Down {
+		down = ", down"
 	}
-	return points
+	if of == "clients" {
+		return humanize.Comma(int64(g.Clients)) + down
+	}
+	return g.Label
 }
 
-// unequal lists the settings that differ among the runs of each point. Those of one
-// database at different points differ on purpose.
-func unequal(runs []*run.Run, names map[string]string) []string {
-	at := map[string][]*run.Run{}
-	var order []string
-	for _, r := range runs {
-		p := pointOf(r)
-		if at[p] == nil {
-			order = append(order, p)
-		}
-		at[p] = append(at[p], r)
+// valuesOf are the numbers of a column at the stage that is like another one.
+func valuesOf(c answers.Column, like *run.Stage) PointValues {
+	latency := func(q float64) PointValue {
+		return valueOfTrials(c, like, shortLength, func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
 	}
-	if len(order) < 2 {
-		return table.Unequal(runs, names)
+	return PointValues{
+		Throughput: valueOfTrials(c, like, table.Significant, func(g *run.Stage) run.Measure { return g.Throughput.Average }),
+		P50:        latency(.5), P99: latency(.99),
+		Max:    valueOfTrials(c, like, shortLength, func(g *run.Stage) run.Measure { return g.Latency.Due.Max }),
+		Failed: valueOfTrials(c, like, failedText, failed),
+		Valid:  c.Valid,
 	}
-	notes := []string{}
-	for _, p := range order {
-		for _, note := range table.Unequal(at[p], names) {
-			notes = append(notes, strings.TrimPrefix(p+": "+note, ": "))
-		}
-	}
-	return notes
 }
 
-// only returns the headline of the columns of one point.
-func (h *Headline) only(point string, groups []trials.Group) (*Headline, []trials.Group) {
-	one := &Headline{}
-	var of []trials.Group
-	for i, c := range h.Columns {
-		if c.Point == point {
-			// The sentence is of the point, so the databases have their names without it.
-			if s := groups[i].Runs[0].Info.Record.Swept; s != nil && !slices.ContainsFunc(one.Columns, func(o Column) bool { return o.Name == s.Of }) {
-				c.title = s.Of + strings.TrimPrefix(c.title, c.Name)
-				c.Name = s.Of
-			}
-			one.Columns = append(one.Columns, c)
-			of = append(of, groups[i])
-		}
+// failed is the share of the requests of a stage that did not end ok, without those that
+// were declined.
+func failed(g *run.Stage) run.Measure {
+	m := g.Availability.Success
+	if !m.Known() {
+		return m
 	}
-	for _, row := range h.Rows {
-		cells := row.Cells
-		row.Cells = nil
-		for i, c := range h.Columns {
-			if c.Point == point {
-				row.Cells = append(row.Cells, cells[i])
-			}
-		}
-		one.Rows = append(one.Rows, row)
+	m.Value = 100 - m.Value
+	if d := g.Availability.Declined; d.Known() && m.N > 0 {
+		m.Value = max(0, m.Value-100*d.Value/float64(m.N))
 	}
-	return one, of
+	return m
 }
 
-// verdicts compares the databases at each point of a sweep; without a sweep, all columns.
-func (h *Headline) verdicts(groups []trials.Group) string {
-	points := h.points()
-	if len(points) == 1 {
-		return h.verdict(groups)
+func failedText(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < .01:
+		return "< 0.01 %"
 	}
-	var parts []string
-	for _, p := range points {
-		one, of := h.only(p, groups)
-		text := one.verdict(of)
-		if p != "" {
-			text = "With " + p + ": " + text
-		}
-		parts = append(parts, text)
-	}
-	return withoutRepeats(parts)
+	return fmt.Sprintf("%.2g %%", v)
 }
 
-// withoutRepeats joins texts. What all of them end with stands once, at the end.
-func withoutRepeats(parts []string) string {
-	for _, end := range []string{" Each ran once, so nothing shows how far a repetition would differ."} {
-		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.HasSuffix(p, end) }) {
-			for i := range parts[:len(parts)-1] {
-				parts[i] = strings.TrimSuffix(parts[i], end)
-			}
+// shortLength prints a time in ms.
+func shortLength(ms float64) string { return table.Significant(ms) + " ms" }
+
+// valueOfTrials sums up a number of the same stage of all trials.
+func valueOfTrials(c answers.Column, like *run.Stage, text func(float64) string, of func(*run.Stage) run.Measure) PointValue {
+	spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(func(r *run.Run) run.Measure {
+		g := answers.Like(r, like)
+		if g == nil {
+			return run.Missing("the step did not run")
 		}
+		return of(g)
+	})
+	v := PointValue{N: spread.N}
+	switch {
+	case !first.Known() && first.Words != "":
+		v.Text = first.Words
+		return v
+	case !first.Known():
+		v.Text = "not measured"
+		return v
 	}
-	return strings.Join(parts, " ")
+	v.Value, v.Text = &spread.Median, text(spread.Median)
+	if first.AtLeast() {
+		v.Text = ">= " + v.Text
+	}
+	if first.Marked(run.FewMark) {
+		v.Text += " *"
+	}
+	if spread.N > 1 {
+		v.Low, v.High = &spread.Low, &spread.High
+	}
+	return v
 }

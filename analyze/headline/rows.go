@@ -1,8 +1,7 @@
 package headline
 
 import (
-	"fmt"
-
+	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -16,7 +15,8 @@ type definition struct {
 	better                 Better
 	of                     func(*run.Run) run.Measure
 	text                   func(float64) string
-	// ofStage: the number is of the step with the most throughput alone.
+	// ofStage: the number is of the largest step alone, the last with the most clients or the
+	// highest rate.
 	ofStage bool
 	// bounded: a single run has an interval of its own.
 	bounded bool
@@ -31,9 +31,9 @@ const (
 
 // definitions are the rows in order. To add one, add it here.
 func definitions() []definition {
-	const best = "; of a load in steps, of the one with the most throughput"
+	const best = "; of a load in steps, of the largest one"
 	staged := func(get func(*run.Stage) run.Measure) func(*run.Run) run.Measure {
-		return func(r *run.Run) run.Measure { return get(stageOf(r)) }
+		return func(r *run.Run) run.Measure { return get(answers.Point(r)) }
 	}
 	percentile := func(q float64) func(*run.Run) run.Measure {
 		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
@@ -52,9 +52,7 @@ func definitions() []definition {
 		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load / thousands of its requests that ended ok",
 			of: serverCPU, text: withUnit(" s")},
 		{name: "server memory", unit: "bytes", better: Less, definition: "largest mean over the servers of a second's resident memory, whole load",
-			of: func(r *run.Run) run.Measure {
-				return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
-			}, text: table.HumanSize},
+			of: serverMemory, text: table.HumanSize},
 		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, by the kernel's count / bytes of the keys and values of its writes that ended ok; each member writes its own copy",
 			of: diskBytes, text: table.Significant},
 	}
@@ -62,18 +60,6 @@ func definitions() []definition {
 
 func withUnit(unit string) func(float64) string {
 	return func(v float64) string { return table.Significant(v) + unit }
-}
-
-// stageOf returns the stage of a load with the most throughput, the first if none is
-// known.
-func stageOf(r *run.Run) *run.Stage {
-	best := r.Stages[0]
-	for _, g := range r.Stages {
-		if t := g.Throughput.Average; t.Known() && (!best.Throughput.Average.Known() || t.Value > best.Throughput.Average.Value) {
-			best = g
-		}
-	}
-	return best
 }
 
 // serverCPU is in seconds per 1,000 requests.
@@ -92,6 +78,11 @@ func serverCPU(r *run.Run) run.Measure {
 	}
 	cpu := r.ServerSum(run.Unshared, run.Of(metric.CPUSeconds))
 	return cpu.Times(1000 / ok.Value)
+}
+
+// serverMemory is the largest mean over the servers of a second's resident memory.
+func serverMemory(r *run.Run) run.Measure {
+	return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
 }
 
 // diskBytes is what the members wrote for each byte of key and value.
@@ -155,13 +146,4 @@ func writingShare(r *run.Run) float64 {
 		return 0
 	}
 	return float64(writes) / float64(all)
-}
-
-// requestsOf names the requests of a load in the plural: "writes".
-func requestsOf(r *run.Run) string {
-	l := r.Info.Record.Load
-	if len(l.Mix) > 0 || l.Operation == "" || !l.Operation.Known() {
-		return "requests"
-	}
-	return fmt.Sprintf("%ss", l.Operation)
 }

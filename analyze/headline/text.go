@@ -1,6 +1,8 @@
 package headline
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -8,13 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
-// Text returns the first screen for a terminal.
+// Text returns the first screen and all of its numbers, settings and reasons.
 func (h *Headline) Text() string {
 	var b strings.Builder
 	for _, line := range h.Top() {
 		b.WriteString(table.Fold(line, table.NoteWidth, "    ") + "\n")
 	}
-	b.WriteString("\n" + h.frame())
+	b.WriteString("\n" + h.Points.text(len(h.Points.Rows)))
+	b.WriteString("\n" + h.Facts.text() + "\n" + h.frame())
 	if h.Choice != nil {
 		b.WriteString("\n" + h.Choice.Text())
 	}
@@ -30,14 +33,14 @@ func (h *Headline) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// Top returns the lines above the numbers: the verdict, how far to trust it, and the
-// settings that differ.
+// Top returns the lines above the numbers: the answer, the grade, and the settings that
+// differ.
 func (h *Headline) Top() []string {
-	lines := []string{"Verdict: " + h.Verdict}
+	lines := []string{h.Verdict}
 	if h.Choice != nil {
 		lines = append(lines, "Need: "+h.Choice.Verdict)
 	}
-	lines = append(lines, "Trust: "+h.Trust.Text)
+	lines = append(lines, h.Grade.String())
 	for _, line := range h.Unequal {
 		lines = append(lines, "UNEQUAL "+line)
 	}
@@ -139,9 +142,6 @@ func (c Cell) Signs() (signs string) {
 // lines returns the text of a cell: the value with its ratio, then its spread.
 func (c Cell) lines() []string {
 	text := c.Text + c.Signs()
-	if c.RatioText != "" {
-		text += " (" + c.RatioText + ")"
-	}
 	if c.Spread != "" {
 		return []string{text, c.Spread}
 	}
@@ -172,49 +172,107 @@ func (h *Headline) frame() string {
 // Markdown returns the first screen as Markdown.
 func (h *Headline) Markdown() string {
 	var b strings.Builder
-	clean := plaintext.Cell
 	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
-	b.WriteString("**" + line(h.Verdict) + "**\n\n" + line("Trust: "+h.Trust.Text) + "\n\n")
-	for _, text := range h.Unequal {
-		b.WriteString("- UNEQUAL " + line(text) + "\n")
-	}
-	if len(h.Unequal) > 0 {
-		b.WriteString("\n")
-	}
-	b.WriteString("| |")
-	for _, c := range h.Columns {
-		b.WriteString(" " + clean(c.Text))
-		if c.Dated != "" {
-			b.WriteString("<br>" + c.Dated)
-		}
-		b.WriteString(" |")
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(h.Columns)) + "\n")
-	for _, l := range h.lines() {
-		b.WriteString("| " + clean(l.name) + " |")
-		for _, c := range l.cells {
-			var texts []string
-			for _, text := range c {
-				texts = append(texts, clean(text))
-			}
-			b.WriteString(" " + strings.Join(texts, "<br>") + " |")
-		}
-		b.WriteString("\n")
-	}
+	b.WriteString(line(h.What) + "\n\n**" + line(h.Answer.Sentence) + "** " + line(h.Answer.Basis) + "\n\n" + line(h.Grade.String()) + "\n\n")
+	b.WriteString(h.Points.markdown() + "\n" + h.Facts.markdown())
 	if h.Choice != nil {
 		b.WriteString(h.Choice.Markdown())
 	}
 	for i := range h.Sweeps {
 		b.WriteString(h.Sweeps[i].Markdown())
 	}
-	if lines := h.Reasons(); len(lines) > 0 {
-		if h.Choice != nil || len(h.Sweeps) > 0 {
-			b.WriteString("\n## What weakens the numbers\n")
+	var could, others []string
+	for _, d := range h.Doubts {
+		if d.Could {
+			could = append(could, d.String())
+		} else {
+			others = append(others, d.String())
 		}
-		b.WriteString("\n")
+	}
+	list := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		b.WriteString("\n" + title + "\n\n")
 		for _, text := range lines {
 			b.WriteString("- " + line(text) + "\n")
 		}
+	}
+	what := "the numbers"
+	if len(h.Columns) > 1 {
+		what = "the order"
+	}
+	list("What could change "+what+":", could)
+	list("What cannot change "+what+":", others)
+	list("Settings that differ:", h.Unequal)
+	return b.String()
+}
+
+// markdown is the table of the points.
+func (p *Points) markdown() string {
+	header, rows := []string{p.Of}, [][]string{}
+	if len(p.Columns) == 1 {
+		header = append(header, "requests/s", "p50", "p99", "longest", "not ok")
+		for _, row := range p.Rows {
+			c := row.Cells[0]
+			rows = append(rows, []string{label(row.Label, c.Valid), c.Throughput.spread(), c.P50.spread(), c.P99.spread(), c.Max.Text, c.Failed.Text})
+		}
+		return markdownTable(header, rows)
+	}
+	header = append(header, p.Columns...)
+	for _, c := range p.Columns {
+		header = append(header, "p99 "+c)
+	}
+	for _, row := range p.Rows {
+		line := []string{row.Label}
+		for _, c := range row.Cells {
+			line = append(line, perSecond(c.Throughput))
+		}
+		for _, c := range row.Cells {
+			line = append(line, c.P99.Text)
+		}
+		rows = append(rows, line)
+	}
+	return markdownTable(header, rows)
+}
+
+// spread prints a value with the bounds of its trials.
+func (v PointValue) spread() string {
+	if v.Low == nil || v.Value == nil {
+		return v.Text
+	}
+	return fmt.Sprintf("%s (%s .. %s, n %d)", v.Text, table.Significant(*v.Low), table.Significant(*v.High), v.N)
+}
+
+// markdown is the table of the facts, a row for each database.
+func (f *Facts) markdown() string {
+	header, rows := []string{""}, [][]string{}
+	for _, row := range f.Rows {
+		header = append(header, row.Name)
+	}
+	for i, name := range f.Columns {
+		line := []string{name}
+		for _, row := range f.Rows {
+			line = append(line, cmp.Or(row.Texts[i], "-"))
+		}
+		rows = append(rows, line)
+	}
+	return markdownTable(header, rows)
+}
+
+// markdownTable draws rows below a header, all but the first column to the right.
+func markdownTable(header []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, c := range cells {
+			b.WriteString("| " + plaintext.Cell(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	line(header)
+	b.WriteString("|---|" + strings.Repeat("---:|", len(header)-1) + "\n")
+	for _, row := range rows {
+		line(row)
 	}
 	return b.String()
 }

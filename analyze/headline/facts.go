@@ -1,0 +1,119 @@
+package headline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/answers"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/analyze/trials"
+)
+
+// Facts are numbers of the whole load of each database.
+type Facts struct {
+	// Columns are the databases.
+	Columns []string `json:"columns"`
+	Rows    []Fact   `json:"rows"`
+}
+
+// Fact is one number of every database.
+type Fact struct {
+	Name string `json:"name"`
+	// Short is the name as the head of a column.
+	Short string `json:"short"`
+	// Texts are the values with their units, "" where there is none.
+	Texts []string `json:"texts"`
+}
+
+// factsOf are the facts of the columns of a report.
+func factsOf(columns []answers.Column) Facts {
+	f := Facts{Rows: []Fact{}}
+	for _, c := range columns {
+		f.Columns = append(f.Columns, c.Name)
+	}
+	for _, one := range []struct {
+		name, short string
+		of          func(answers.Column) string
+	}{
+		{"longest time without an answer", "longest pause", pauseFact},
+		{"keys", "keys", keysFact},
+		{"server CPU per 1,000 requests", "CPU/1,000 requests", measureFact(serverCPU, func(v float64) string { return table.Significant(v) + " s" })},
+		{"server memory", "server memory", measureFact(serverMemory, table.HumanSize)},
+		{"disk bytes per payload byte", "disk bytes/payload byte", measureFact(diskBytes, table.Significant)},
+	} {
+		fact := Fact{Name: one.name, Short: one.short}
+		for _, c := range columns {
+			fact.Texts = append(fact.Texts, one.of(c))
+		}
+		if strings.Join(fact.Texts, "") != "" {
+			f.Rows = append(f.Rows, fact)
+		}
+	}
+	return f
+}
+
+// text draws the facts: a row for each of several databases, or a line for one.
+func (f *Facts) text() string {
+	if len(f.Columns) == 1 {
+		var parts []string
+		for _, row := range f.Rows {
+			parts = append(parts, row.Short+" "+row.Texts[0])
+		}
+		return table.Fold(strings.Join(parts, " · "), screenWidth, "")
+	}
+	header := []string{""}
+	for _, row := range f.Rows {
+		header = append(header, row.Short)
+	}
+	rows := [][]string{header}
+	for i, name := range f.Columns {
+		line := []string{name}
+		for _, row := range f.Rows {
+			line = append(line, cmp.Or(row.Texts[i], "-"))
+		}
+		rows = append(rows, line)
+	}
+	return aligned(rows)
+}
+
+func pauseFact(c answers.Column) string {
+	spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(answers.Pause)
+	if !first.Known() {
+		return ""
+	}
+	return answers.PauseText(first, spread.Median)
+}
+
+// keysFact says whether the database's own count of keys agrees with the load's.
+func keysFact(c answers.Column) string {
+	var texts []string
+	for _, r := range c.Runs {
+		k := r.Info.Record.Keys
+		switch {
+		case k == nil:
+			return ""
+		case k.Error != "":
+			texts = append(texts, "not counted")
+		case k.After-k.Before < k.MinAdded || k.After-k.Before > k.MaxAdded:
+			texts = append(texts, fmt.Sprintf("%s found, %s to %s expected", table.Count(k.After-k.Before), table.Count(k.MinAdded), table.Count(k.MaxAdded)))
+		default:
+			texts = append(texts, "all found")
+		}
+	}
+	slices.Sort(texts)
+	return strings.Join(run.Distinct(texts), "; ")
+}
+
+// measureFact prints the median of a number of the trials.
+func measureFact(of func(*run.Run) run.Measure, text func(float64) string) func(answers.Column) string {
+	return func(c answers.Column) string {
+		spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
+		if !first.Known() {
+			return ""
+		}
+		return text(spread.Median)
+	}
+}
