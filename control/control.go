@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,11 +56,11 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		o.Report(Update{Text: text})
 	}
 	var errs []error
-	for n := 1; n <= max(o.Experiment.Trials, 1); n++ {
+	for i, n := range o.trials() {
 		if out.Guarded {
 			break
 		}
-		if n > 1 && !settle(ctx, o.Experiment.Settle) {
+		if i > 0 && !settle(ctx, o.Experiment.Settle) {
 			errs = append(errs, context.Cause(ctx))
 			break
 		}
@@ -67,6 +68,16 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		errs = append(errs, t.run(ctx))
 	}
 	return out, errors.Join(errs...)
+}
+
+// trials are the numbers of the trials to run.
+func (o Options) trials() (numbers []int) {
+	for n := 1; n <= max(o.Experiment.Trials, 1); n++ {
+		if o.Trials == nil || slices.Contains(o.Trials, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
 }
 
 // Named returns an experiment with addresses in place of hosts' names, as [Run] looks them

@@ -43,6 +43,8 @@ type Options struct {
 	// Tool is this program. Agents of another version are refused, unless its version or
 	// theirs is "".
 	Tool results.Tool
+	// Trials are the numbers of the trials to run; nil runs all of the experiment.
+	Trials []int
 	// SelfCheck is noted in the manifest, with a mark if it is not of this machine;
 	// nil if there is none.
 	SelfCheck *results.SelfCheck

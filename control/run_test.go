@@ -400,6 +400,24 @@ func TestTrials(t *testing.T) {
 	}
 }
 
+// Trials that an interrupted run lacks are made later, with the numbers and in the order that
+// they would have had.
+func TestSomeTrials(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment("trials: 3\nsettle: 1h\n" + small + "databases: {fake__a: {}, fake__b: {}}")
+	o := r.options(e, nil)
+	o.Trials = []int{2}
+	out, err := Run(t.Context(), o)
+	if err != nil || len(out.Folders) != 1 || !strings.HasSuffix(out.Folders[0], "-trial-2") {
+		t.Fatalf("only the second trial must run, got %q: %v", out.Folders, err)
+	}
+	first := r.read(out.Folders[0], 0)
+	if first.manifest.Trial != 2 || first.manifest.Trials != 3 || first.run.Tag != "fake-b" {
+		t.Errorf("the second trial must begin with the second database: trial %d of %d, %s first", first.manifest.Trial, first.manifest.Trials, first.run.Tag)
+	}
+}
+
 // A database that fails does not keep the others from running.
 func TestOneFails(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,7 @@ type controlFlags struct {
 	link       linkFlags
 	wait       time.Duration // for addresses of hosts
 	requests   int64
+	trials     []int    // --trial
 	use        []string // --use-version
 	cpuProfile string
 	selfcheck  string             // file, or selfcheckAuto
@@ -80,6 +81,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
 	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file")
+	flags.IntSliceVar(&f.trials, "trial", nil, "run only this trial of the file's, such as one that an interrupted run lacks (repeatable)")
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
@@ -127,6 +129,11 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.requests > 0 {
 		if err := e.SetRequests(f.requests); err != nil {
 			return usageError{fmt.Errorf("--requests %d: %w", f.requests, err)}
+		}
+	}
+	for _, n := range f.trials {
+		if most := max(e.Trials, 1); n < 1 || n > most {
+			return usageError{fmt.Errorf("--trial must be 1 to %d, the trials of %s, got %d", most, f.config, n)}
 		}
 	}
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
@@ -268,7 +275,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		progress.report(u)
 	}
 	out, err = control.Run(ctx, control.Options{
-		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
+		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), Trials: f.trials, SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
 		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
