@@ -61,7 +61,7 @@ capacity: ## search for the capacity of a server on loopback whose capacity is k
 verdicts-real: build ## compare real etcd with itself and with a planted delay, 25 times: results/verdicts-real; resumes; hours, on an idle machine
 	scripts/verdicts-real.sh
 
-results: build ## run the published experiments again: make results [NAMES="quickstart quota"]; an hour
+results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than five hours
 	scripts/publish-results.sh $(NAMES)
 
 reports: build ## make the reports of the published records again: make reports [NAMES="quickstart quota"]; a minute

@@ -43,13 +43,21 @@ func TestReasons(t *testing.T) {
 func TestPublishWithoutAgent(t *testing.T) {
 	dir, fake := checkout(t), t.TempDir()
 	write(t, filepath.Join(fake, "taskset"), "#!/bin/sh\nshift 2\nexec \"$@\"\n", 0o755)
-	write(t, filepath.Join(dir, "bin", "dbtester"), "#!/bin/sh\ntest $1 = agent || touch measured\necho the port is taken\nexit 1\n", 0o755)
-	write(t, filepath.Join(dir, "test-results", "quick", "members-on-one-processor"), "", 0o644)
+	write(t, filepath.Join(dir, "bin", "dbtester"), `#!/bin/sh
+case "$*" in
+version) echo dbtester abc ;;
+*--dry-run*) printf 'results in results/, 1 trial, seed 1\n  expected duration: 1s\n' ;;
+agent*) echo the port is taken && exit 1 ;;
+*) touch measured ;;
+esac
+`, 0o755)
+	write(t, filepath.Join(dir, "test-results", "quota", "members-on-one-processor"), "", 0o644)
+	write(t, filepath.Join(dir, "test-results", "quota", "experiment.yaml"), "", 0o644)
 	temporary := filepath.Join(dir, "temporary")
 	if err := os.Mkdir(temporary, 0o755); err != nil {
 		t.Fatalf("make a folder: %v", err)
 	}
-	code, out := script(t, dir, []string{"TMPDIR=" + temporary, "PATH=" + fake + ":" + os.Getenv("PATH")}, "publish-results.sh", "quick")
+	code, out := script(t, dir, []string{"TMPDIR=" + temporary, "PATH=" + fake + ":" + os.Getenv("PATH")}, "publish-results.sh", "--dirty", "quota")
 	if code != 1 || !strings.Contains(out, "the port is taken\npublish-results: the agent does not listen\n") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}

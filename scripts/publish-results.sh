@@ -1,31 +1,166 @@
 #!/usr/bin/env bash
 # Runs the experiments of test-results again and replaces their reports and records:
-# scripts/publish-results.sh [--reports] [NAME...]. All by default, about an hour. A folder
-# with the file kill-leader loses its leader ten seconds into each load; one with the file
-# members-on-one-processor has its members on the first processor and its clients on the second;
-# with members-in-memory besides, their data is on a disk in memory (/dev/shm).
+#
+#	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, less than five hours
+#	scripts/publish-results.sh --publish [NAME...]   # only what has been run
+#	scripts/publish-results.sh --reports [NAME...]   # the reports of the published records again
+#
+# Every set is run with as many trials as its experiment.yaml says. Trials that are complete are
+# kept below results/published/NAME, so that the script may be interrupted and started again: it
+# goes on with those that are missing. What another commit ran, or another experiment file, is
+# run again. Nothing in test-results changes before all sets have run: then all that are
+# complete are published. A set that takes longer than its budget (below) is stopped, and is not
+# published. Runs are of one commit: a tree with changes is refused, unless --dirty is given.
+#
+# A folder with the file kill-leader loses its leader ten seconds into each load; one with the
+# file members-on-one-processor has its members on the first processor and its clients on the
+# second; with members-in-memory besides, their data is on a disk in memory (/dev/shm).
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
-# --reports runs nothing, and makes the reports of the published records again, those that
-# were submitted without an experiment included; comparisons have none, and stay as they are.
+# --reports runs nothing. Its names may be records that were submitted without an experiment;
+# comparisons have no records, and stay as they are.
 set -euo pipefail
+shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 dbtester=$PWD/bin/dbtester
-scratch=$(mktemp -d) agents=() memory=
-trap 'kill "${agents[@]}" 2>/dev/null || true; rm -rf "$scratch" ${memory:+"$memory"}' EXIT
+kept=results/published
+scratch=$(mktemp -d) agents=() memory='' killer=''
+trap 'test -z "$killer" || kill "$killer" || true; test ${#agents[@]} = 0 || kill "${agents[@]}" 2>/dev/null || true; rm -rf "$scratch" ${memory:+"$memory"}' EXIT
 
-# kill_leaders kills the leader of each database of a run, ten seconds into its load.
+# budgets prints how many minutes each set may take, starts and stops included.
+budgets() {
+	cat <<-'END'
+		stepped 40
+		all-five 35
+		write-1000qps 30
+		ycsb-a 25
+		leader-killed 25
+		by-key 10
+		reads 8
+		consul-bench 8
+		capacity 45
+		filled 30
+		kubernetes 5
+		quickstart 3
+		quota 3
+		upkeep 15
+		etcd-versions 15
+	END
+}
+most=300   # minutes of all budgets
+around=10  # seconds that starting and stopping the members of one database take
+settle=5   # seconds between two trials
+pairs=8    # of a comparison
+
+fail() {
+	echo "publish-results: $*" >&2
+	exit 1
+}
+
+# budget NAME prints the seconds that a set may take.
+budget() {
+	local minutes
+	minutes=$(budgets | awk -v name="$1" '$1 == name { print $2 }')
+	test -n "$minutes" || fail "$1 has no budget: add it to the table in scripts/publish-results.sh"
+	echo $((60 * minutes))
+}
+
+# planned FILE prints the trials of an experiment file and the seconds that they are expected to
+# take, of what a dry run says.
+planned() {
+	"$dbtester" control --local --dry-run --config "$1" >"$scratch/plan" || fail "the dry run of $1 fails"
+	awk -v around=$around -v settle=$settle '
+		function seconds(text, n) {
+			n = 0
+			while (match(text, /^[0-9.]+(ms|h|m|s)/)) {
+				part = substr(text, 1, RLENGTH)
+				text = substr(text, RLENGTH + 1)
+				n += part ~ /ms$/ ? part / 1000 : part ~ /h$/ ? part * 3600 : part ~ /m$/ ? part * 60 : part + 0
+			}
+			return n
+		}
+		match($0, /, [0-9]+ trials?, seed /) { trials = substr($0, RSTART + 2) + 0 }
+		/^  expected duration: / { databases++; sub(/^.*: (about )?/, ""); load += seconds($0) }
+		END { print trials + 0, int(trials * (load + databases * around + settle)) }' "$scratch/plan"
+}
+
+# identity NAME prints what runs of a set are made of: a run that has another one does not count.
+identity() {
+	"$dbtester" version | head -1
+	cat "test-results/$1"/*.yaml | sha256sum | cut -d ' ' -f 1
+}
+
+# is_done NAME PART tells whether a trial, or a comparison, is complete. Its note has the
+# identity, the seconds that it took and the folder of its records.
+is_done() { test -e "$kept/$1/$2" && test "$(head -2 "$kept/$1/$2")" = "$(identity "$1")"; }
+
+# note NAME PART BEGAN FOLDER notes that a trial is complete.
+note() {
+	{ identity "$1" && echo $((SECONDS - $3)) && echo "$4"; } >"$kept/$1/$2.part"
+	mv "$kept/$1/$2.part" "$kept/$1/$2"
+}
+
+# parts NAME TRIALS prints the names of the notes of a set.
+parts() {
+	if test -e "test-results/$1/a.yaml"; then echo comparison; else seq -f 'trial-%.0f' 1 "$2"; fi
+}
+
+# used NAME TRIALS prints how many seconds the complete parts of a set took.
+used() {
+	local part sum=0
+	for part in $(parts "$1" "$2"); do
+		if is_done "$1" "$part"; then sum=$((sum + $(sed -n 3p "$kept/$1/$part"))); fi
+	done
+	echo $sum
+}
+
+# plan NAME prints the trials of a set, and the seconds that all are expected to take. Those of a
+# comparison are its pairs.
+plan() {
+	local a b
+	if test -e "test-results/$1/a.yaml"; then
+		a=$(planned "test-results/$1/a.yaml") b=$(planned "test-results/$1/b.yaml")
+		echo "$pairs $((pairs * (${a#* } + ${b#* })))"
+	else
+		planned "test-results/$1/experiment.yaml"
+	fi
+}
+
+# check_budgets NAME... ends the script before anything runs if a set would not end in time.
+check_budgets() {
+	local name all expected may
+	all=$(budgets | awk '{ n += $2 } END { print n }')
+	test "$all" -le $most || fail "the budgets are $all minutes, and must be at most $most"
+	for name; do
+		expected=$(plan "$name")
+		expected=${expected#* }
+		may=$(budget "$name")
+		test "$expected" -le "$may" || fail "$name would take about $((expected / 60 + 1)) minutes, and its budget is $((may / 60)): raise it, or ask for fewer trials"
+	done
+}
+
+# check_tree ends the script if the tree, or the executable, is not that of a commit.
+check_tree() {
+	local commit version
+	commit=$(git describe --tags --always --dirty --abbrev=12 2>/dev/null) || fail "this is no git checkout: pass --dirty to run all the same"
+	test "$commit" = "${commit%-dirty}" || fail "the tree has changes that are not committed: commit them, or pass --dirty"
+	version=$("$dbtester" version | sed -n '1s/^dbtester //p')
+	test "$version" = "$commit" || fail "bin/dbtester is $version and the tree is $commit: run make build"
+}
+
+# kill_leaders FOLDER SUFFIX kills the leader of each database of a trial, ten seconds into its
+# load. The members' folders lie below that of the results.
 kill_leaders() {
 	local killed=" " log tag leader
 	while sleep 1; do
-		for log in "$1"/*/*/*/client-control.log; do
+		for log in "$1"/*/*"$2"/*/client-control.log; do
 			tag=$(basename "$(dirname "$log")")
 			case $killed in *" $tag "*) continue ;; esac
 			grep -q ' load$' "$log" 2>/dev/null || continue
 			killed+="$tag "
 			sleep 10
 			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$log" | tail -1)
-			pkill -9 -f -- "agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
+			pkill -9 -f -- "$1/.*agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
 		done
 	done
 }
@@ -39,8 +174,7 @@ cut_log() {
 }
 export -f cut_log
 
-# start_agents FOLDER starts agents whose members run on the first processor. Their folders have
-# the names that kill_leaders looks for.
+# start_agents FOLDER starts agents whose members run on the first processor.
 start_agents() {
 	local host
 	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
@@ -48,6 +182,14 @@ start_agents() {
 		agents+=($!)
 		await_agent $! "$scratch/agent-$host.log"
 	done
+}
+
+# stop_agents stops them and removes what they left in memory.
+stop_agents() {
+	test ${#agents[@]} = 0 || { kill "${agents[@]}" && wait "${agents[@]}"; } || true
+	agents=()
+	rm -rf ${memory:+"$memory"}
+	memory=
 }
 
 # await_agent PID LOG waits until an agent listens, and ends the script with its log if it
@@ -59,57 +201,116 @@ await_agent() {
 		sleep .1
 	done
 	cat "$2" >&2
-	echo "publish-results: the agent does not listen" >&2
-	exit 1
+	fail "the agent does not listen"
 }
 
-# publish runs test-results/NAME/experiment.yaml. A run that lost its leader may be
-# invalid, which exit code 3 says: it is published as it is.
-publish() {
-	local name=$1 out=test-results/$1 results=$scratch/$1 status=0 killer= run database n=0
-	mkdir -p "$results"
-	if test -e "$out/kill-leader"; then
-		kill_leaders "$results" &
+# run_trial NAME NUMBER SECONDS makes one trial of a set. A run that lost its leader may be
+# invalid, which exit code 3 says: it is a trial as it is.
+run_trial() {
+	local name=$1 number=$2 source=test-results/$1 results=$kept/$1/runs status=0 began=$SECONDS suffix=-trial-$2 run
+	local command=(timeout --foreground --signal INT --kill-after 60 "$3" "$dbtester" control --config "$source/experiment.yaml" --results "$results" --trial "$number")
+	test "$trials" -gt 1 || suffix=
+	for run in "$results"/*/2*"$suffix"; do rm -rf "$run"; done # what was interrupted
+	if test -e "$source/kill-leader"; then
+		kill_leaders "$results" "$suffix" &
 		killer=$!
 	fi
-	if test -e "$out/members-on-one-processor"; then
-		if test -e "$out/members-in-memory"; then memory=$(mktemp -d -p /dev/shm); fi
+	if test -e "$source/members-on-one-processor"; then
+		if test -e "$source/members-in-memory"; then memory=$(mktemp -d -p /dev/shm); fi
 		start_agents "${memory:-$scratch}"
-		taskset -c 1 "$dbtester" control --config "$out/experiment.yaml" --results "$results" || status=$?
-		kill "${agents[@]}" && wait "${agents[@]}" || true
-		agents=()
-		rm -rf ${memory:+"$memory"}
-		memory=
+		taskset -c 1 "${command[@]}" || status=$?
+		stop_agents
 	else
-		"$dbtester" control --local --config "$out/experiment.yaml" --results "$results" || status=$?
+		"${command[@]}" --local || status=$?
 	fi
-	test -z "$killer" || kill "$killer"
-	test $status = 0 -o $status = 3 || return $status
+	test -z "$killer" || kill "$killer" || true
+	killer=
+	case $status in
+	0 | 3) note "$name" "trial-$number" "$began" "$(echo "$results"/*/2*"$suffix")" ;;
+	124 | 137) return 124 ;;
+	*) fail "trial $number of $name ends with exit code $status" ;;
+	esac
+}
+
+# run_comparison NAME SECONDS compares a.yaml of a set with b.yaml.
+run_comparison() {
+	local name=$1 source=test-results/$1 results=$kept/$1 status=0 began=$SECONDS
+	rm -rf "$results/a" "$results/b" "$results/report"
+	timeout --foreground --signal INT --kill-after 60 "$2" "$dbtester" compare --local --a "$source/a.yaml" --b "$source/b.yaml" --pairs $pairs --results "$results" --output "$results/report" || status=$?
+	case $status in
+	0 | 3 | 4 | 5) note "$name" comparison "$began" report ;;
+	124 | 137) return 124 ;;
+	*) fail "the comparison $name ends with exit code $status" ;;
+	esac
+}
+
+# run NAME makes what is missing of a set, until its budget is used up.
+run() {
+	local name=$1 trials part left began=$SECONDS before status=0
+	trials=$(plan "$name")
+	trials=${trials% *}
+	before=$(used "$name" "$trials")
+	mkdir -p "$kept/$name"
+	for part in $(parts "$name" "$trials"); do
+		if is_done "$name" "$part"; then continue; fi
+		left=$(($(budget "$name") - before - (SECONDS - began)))
+		echo "publish-results: $name, $part: $((left / 60)) minutes are left" >&2
+		test "$left" -gt 0 || status=124
+		test "$status" = 124 || case $part in
+		comparison) run_comparison "$name" $left || status=$? ;;
+		*) run_trial "$name" "${part#trial-}" $left || status=$? ;;
+		esac
+		if test $status = 124; then
+			echo "publish-results: $name is stopped at its budget of $(($(budget "$name") / 60)) minutes" >&2
+			return
+		fi
+		sleep $settle
+	done
+}
+
+# complete NAME tells whether every part of a set is there.
+complete() {
+	local trials part
+	trials=$(plan "$1")
+	for part in $(parts "$1" "${trials% *}"); do
+		is_done "$1" "$part" || return 1
+	done
+}
+
+# publish NAME copies the records of a set, or the report of a comparison, to test-results.
+publish() {
+	local name=$1 out=test-results/$1 trials number run database
+	if test -e "$out/a.yaml"; then
+		find "$out" -mindepth 1 -maxdepth 1 ! -name a.yaml ! -name b.yaml -exec rm -r {} +
+		find "$kept/$name/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' -exec cp {} "$out" \;
+		sed -i "s|$kept/$name/||g" "$out"/compare.* # folders of runs, which are not kept
+		return
+	fi
+	trials=$(plan "$name")
 	rm -rf "$out/records"
-	for run in "$results"/*/2*/; do
-		n=$((n + 1))
-		mkdir -p "$out/records/$n"
-		cp "$run/manifest.json" "$out/records/$n"
-		for database in "$run"*/; do
-			test -e "$database/intervals.csv" || continue
-			rm -f "$database"/client-latency-* "$database"/*-interpolated.csv # analyze and control export them again
-			rm -f "$database"/capacity/{,hold-*/}latency{,-total}.hlog # capacity.csv has what the search saw of its windows
-			find "$database" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
-			tar -C "$run" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$(basename "$database")" |
-				gzip -9n >"$out/records/$n/$(basename "$database").tar.gz"
+	for number in $(seq "${trials% *}"); do
+		run=$(sed -n 4p "$kept/$name/trial-$number")
+		mkdir -p "$out/records/$number"
+		cp "$run/manifest.json" "$out/records/$number"
+		for database in "$run"/*/; do
+			database=$(basename "$database")
+			test -e "$run/$database/intervals.csv" || continue
+			rm -rf "$scratch/packed"
+			mkdir "$scratch/packed"
+			cp -r "$run/$database" "$scratch/packed"
+			pack "$scratch/packed" "$database" "$out/records/$number/$database.tar.gz"
 		done
 	done
 	report "$name"
 }
 
-# compare compares test-results/NAME/a.yaml with b.yaml.
-compare() {
-	local name=$1 out=test-results/$1 status=0
-	"$dbtester" compare --local --a "$out/a.yaml" --b "$out/b.yaml" --pairs 8 --results "$scratch/$name" --output "$scratch/$name/report" || status=$?
-	case $status in 0 | 3 | 4 | 5) ;; *) return "$status" ;; esac
-	find "$out" -mindepth 1 -maxdepth 1 ! -name a.yaml ! -name b.yaml -exec rm -r {} +
-	find "$scratch/$name/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' -exec cp {} "$out" \;
-	sed -i "s|$scratch/$name/||g" "$out"/compare.* # folders of runs, which are not kept
+# pack FOLDER DATABASE FILE packs the records of a database.
+pack() {
+	local records=$1/$2
+	rm -f "$records"/client-latency-* "$records"/*-interpolated.csv # analyze and control export them again
+	rm -f "$records"/capacity/{,hold-*/}latency{,-total}.hlog # capacity.csv has what the search saw of its windows
+	find "$records" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
+	tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$2" | gzip -9n >"$3"
 }
 
 # report analyzes the records of test-results/NAME. Tables of seconds in the classic layout
@@ -129,28 +330,44 @@ report() {
 	find "$copy/report" -maxdepth 1 -type f -exec cp {} "$out" \;
 	cp "$copy/report/figures"/*.svg "$out/figures"
 	find "$copy/report/data" -type f ! -name '?*-all-aggregated.csv' ! -name '*-by-key-number.csv' ! -name '*-BY-CLIENT-NUM*.csv' -exec cp {} "$out/data" \;
+	rm -rf "$copy"
 	echo "publish-results: $name: $(du -sh "$out" | cut -f1)"
 }
 
-make=publish
-if test "${1-}" = --reports; then
-	make=report
+make=run clean=true
+while test $# -gt 0; do
+	case $1 in
+	--reports) make=report ;;
+	--publish) make=publish ;;
+	--dirty) clean=false ;;
+	-*) fail "unknown flag $1" ;;
+	*) break ;;
+	esac
 	shift
-fi
+done
 if test $# = 0; then
 	sources=(test-results/*/experiment.yaml test-results/*/a.yaml)
-	test $make = publish || sources=(test-results/*/records)
+	test $make != report || sources=(test-results/*/records)
 	for source in "${sources[@]}"; do
+		test -e "$source" || continue # a pattern without a match
 		set -- "$@" "$(basename "$(dirname "$source")")"
 	done
 fi
+
+if test $make = run; then
+	if $clean; then check_tree; fi
+	check_budgets "$@"
+	for name; do run "$name"; done
+fi
+missing=()
 for name; do
-	if test ! -e "test-results/$name/a.yaml"; then
-		$make "$name"
-	elif test "$make" = publish; then
-		compare "$name"
-	else
+	if test $make != report; then
+		if complete "$name"; then publish "$name"; else missing+=("$name"); fi
+	elif test -e "test-results/$name/a.yaml"; then
 		echo "publish-results: $name is a comparison, of which no records are kept: it is made again without --reports" >&2
+	else
+		report "$name"
 	fi
 done
 "$dbtester" index --title "Published results" test-results
+test ${#missing[@]} = 0 || fail "not complete, and not published: ${missing[*]}"
