@@ -60,9 +60,9 @@ func orderMembers(empty figure.Series, lines []figure.Series) {
 	slices.SortStableFunc(lines, func(a, b figure.Series) int { return cmp.Compare(meanKnown(b.Y), meanKnown(a.Y)) })
 	for i := range lines {
 		lines[i].Variant, lines[i].Marker = i, i+1
-		lines[i].Name = empty.Name + ", highest member"
+		lines[i].Name = empty.Name + ", highest"
 		if i > 0 {
-			lines[i].Name = fmt.Sprintf("%s, %s highest", empty.Name, humanize.Ordinal(i+1))
+			lines[i].Name = fmt.Sprintf("%s, %s", empty.Name, humanize.Ordinal(i+1))
 		}
 	}
 }

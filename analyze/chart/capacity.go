@@ -46,7 +46,7 @@ func capacityFigures(d *Data) []figure.Figure {
 			for _, one := range fits {
 				f.Series = append(f.Series, one.detail())
 			}
-			f.Band = "95 % interval of the capacity; of trials, least to most of their fits, around the median"
+			f.Band = "95 % interval of the capacity; of trials, median and range of the fits"
 		}
 		if len(points.X) > 0 {
 			f.Series = append(f.Series, points)

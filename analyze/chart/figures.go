@@ -40,6 +40,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	}
 	notes := d.MarkNotes()
 	for i := range all {
+		d.apart(&all[i])
 		all[i].Title = d.titled(all[i].Short)
 		shorten(&all[i])
 		all[i].Notes = append(all[i].Notes, notes...)

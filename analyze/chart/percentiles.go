@@ -146,7 +146,7 @@ func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, lab
 		}
 	}
 	f.Series = append(f.Series, details...)
-	f.Band = cmp.Or(f.Band, fmt.Sprintf("line: the requests of %d trials together; band: least to most of the trials", len(g.Runs)))
+	f.Band = cmp.Or(f.Band, fmt.Sprintf("%d trials together, and their range", len(g.Runs)))
 }
 
 // lesser and greater ignore a first value that is a gap.

@@ -81,7 +81,7 @@ func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Seri
 
 // bandText explains the line and the band of trials.
 func bandText(n int) string {
-	return fmt.Sprintf("line: median of %d trials; band: least to most", n)
+	return fmt.Sprintf("median and range of %d trials", n)
 }
 
 // part is a line of one trial, of the i-th run.

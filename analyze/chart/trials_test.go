@@ -63,7 +63,7 @@ func TestTrialsAreOneLine(t *testing.T) {
 			t.Errorf("point %d: %v from %v to %v, want %v from %v to %v", i, median.Y[i], median.Low[i], median.High[i], second.Y[i], first.Y[i], third.Y[i])
 		}
 	}
-	if !strings.Contains(f.Band, "median of 3 trials") {
+	if !strings.Contains(f.Band, "median and range of 3 trials") {
 		t.Errorf("the legend does not explain the line: %q", f.Band)
 	}
 	var table, with, without bytes.Buffer

@@ -9,7 +9,7 @@ const (
 	barGap    = vg.Length(3)  // between bars of a group
 	groupGap  = vg.Length(20) // between groups
 	// categoryRoom is the most room that the names of categories take.
-	categoryRoom = vg.Length(230)
+	categoryRoom = vg.Length(150)
 	// valueRoom is left beyond the longest bar for its value.
 	valueRoom = vg.Length(70)
 )

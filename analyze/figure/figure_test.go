@@ -184,15 +184,15 @@ func TestPNG(t *testing.T) {
 	if err := PNG(&b, stepped()); err != nil {
 		t.Fatalf("draw the figure as PNG: %v", err)
 	}
-	if !bytes.Contains(b.Bytes()[:100], []byte("pHYs\x00\x00\x17\x11\x00\x00\x17\x11\x01")) {
-		t.Error("the resolution of 150 dots per inch, 5905 per metre, is not said")
+	if !bytes.Contains(b.Bytes()[:100], []byte("pHYs\x00\x00\x22\x9a\x00\x00\x22\x9a\x01")) {
+		t.Error("the resolution of 225 dots per inch, 8858 per metre, is not said")
 	}
 	picture, err := png.Decode(&b)
 	if err != nil {
 		t.Fatalf("decode the picture: %v", err)
 	}
-	if size := picture.Bounds().Size(); size != image.Pt(1800, 1050) {
-		t.Errorf("size %v, want 12 by 7 inch", size)
+	if size := picture.Bounds().Size(); size.X != 1800 || size.Y < 1050 || size.Y > 1100 {
+		t.Errorf("size %v, want 8 inches by about 4.7", size)
 	}
 	for _, at := range []image.Point{{2, 2}, {1797, 2}, {2, 1047}} {
 		if r, g, b, _ := picture.At(at.X, at.Y).RGBA(); r+g+b != 3*0xffff {

@@ -1,6 +1,10 @@
 package figure
 
-import "gonum.org/v1/plot/vg"
+import (
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+)
 
 // drawFrame draws the lines of the ticks, a heat map over them, the axes with
 // their labels, and the steps.
@@ -50,7 +54,8 @@ func (a *plane) drawGrey(d pen, all []Stretch) {
 }
 
 func (a *plane) drawHorizontalLabel(d pen, axis Axis) {
-	y := a.bottom - 2*tickGap - tickType.height() - labelType.size
+	_, rows := a.tickRows(a.x)
+	y := a.bottom - 2*tickGap - vg.Length(max(rows, 1))*tickType.height() - labelType.size
 	d.text(labelType, (a.left+a.right)/2, y, centred, axis.title())
 }
 
@@ -65,23 +70,56 @@ func (a *plane) drawVerticalTicks(d pen) {
 	}
 }
 
-// drawHorizontalTicks leaves out labels that would touch the one before.
+// drawHorizontalTicks draws the lines of the ticks, and their labels in one row or two.
 func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
-	free := vg.Length(0)
-	for _, t := range s.ticks {
+	rows, _ := a.tickRows(s)
+	for i, t := range s.ticks {
 		if !s.inside(t.value) {
 			continue
 		}
 		x := a.left + vg.Length(s.at(t.value))*a.width()
 		d.line(gridStroke(t), vg.Point{X: x, Y: a.bottom}, vg.Point{X: x, Y: a.top})
-		half := tickType.width(t.label) / 2
-		if t.fine || !labelled || x-half < free {
+		if rows[i] < 0 || !labelled {
 			continue
 		}
 		d.line(stroke{color: ink, width: 1}, vg.Point{X: x, Y: a.bottom}, vg.Point{X: x, Y: a.bottom - 4})
-		d.text(tickType, x, a.bottom-tickGap-tickType.size, centred, t.label)
-		free = x + half + tickType.size*0.6
+		d.text(tickType, x, a.bottom-tickGap-tickType.size-vg.Length(rows[i])*tickType.height(), centred, t.label)
 	}
+}
+
+// mostTickRows is how many rows the labels of ticks may take.
+const mostTickRows = 2
+
+// tickRows places the label of each tick of a horizontal axis in the first row where it
+// touches no other, and returns how many rows there are. The last tick comes first: it has
+// its label always. Row -1 is none: fine ticks, and labels without room in any row.
+func (a *plane) tickRows(s scale) (rows []int, used int) {
+	rows = make([]int, len(s.ticks))
+	type taken struct{ from, to vg.Length }
+	all := [mostTickRows][]taken{}
+	order := []int{}
+	for i := range s.ticks {
+		order = append(order, i)
+	}
+	if n := len(order); n > 1 {
+		order = append([]int{n - 1}, order[:n-1]...)
+	}
+	for _, i := range order {
+		t := s.ticks[i]
+		rows[i] = -1
+		if t.fine || !s.inside(t.value) {
+			continue
+		}
+		x, half := a.left+vg.Length(s.at(t.value))*a.width(), tickType.width(t.label)/2
+		own := taken{x - half - tickType.size*0.3, x + half + tickType.size*0.3}
+		for row := range all {
+			if !slices.ContainsFunc(all[row], func(o taken) bool { return own.from < o.to && o.from < own.to }) {
+				all[row], rows[i], used = append(all[row], own), row, max(used, row+1)
+				break
+			}
+		}
+	}
+	return rows, used
 }
 
 func gridStroke(t tick) stroke {

@@ -30,7 +30,7 @@ type entry struct {
 
 const (
 	sampleGap = vg.Length(7)
-	columnGap = vg.Length(26)
+	columnGap = vg.Length(20)
 )
 
 func (p *page) newLegend(width vg.Length) legend {
@@ -38,6 +38,9 @@ func (p *page) newLegend(width vg.Length) legend {
 	room := width - sampleWidth(p.Kind) - sampleGap
 	for i, s := range p.Series {
 		name := s.Name
+		if p.inline && s.Panel < len(p.Panels) {
+			continue // its panel names it
+		}
 		again := func(o Series) bool { return p.PanelY != nil && o.Name == s.Name }
 		if name == "" || slices.ContainsFunc(p.Series[:i], again) {
 			continue

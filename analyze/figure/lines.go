@@ -13,7 +13,7 @@ const (
 	// looseRadius is that of markers without a line.
 	looseRadius = vg.Length(2.7)
 	// markerSpacing is the distance between markers on lines with many points.
-	markerSpacing = vg.Length(110)
+	markerSpacing = vg.Length(80)
 	// fewPoints is how many points of a line all get markers.
 	fewPoints = 16
 )

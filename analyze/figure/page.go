@@ -8,12 +8,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The size of a page in points, 1/72 inch. A page with much text is higher.
+// The size of a page in points, 1/72 inch: on paper type has its own size, and on a phone's
+// screen, two thirds of the page, it can be read. A page with much text is higher.
 const (
-	pageWidth  = 12 * vg.Inch
-	pageHeight = 7 * vg.Inch
-	plotHeight = 4 * vg.Inch // at least
-	margin     = vg.Length(22)
+	pageWidth  = 8 * vg.Inch
+	pageHeight = vg.Inch * 14 / 3
+	plotHeight = 2.4 * vg.Inch // at least
+	margin     = vg.Length(14)
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
 	// spareWidth is the part of the page that text is wrapped to, and spread the
@@ -25,13 +26,13 @@ const (
 
 // The type of a figure.
 var (
-	titleType    = typeface{size: 19, bold: true, color: ink}
-	subtitleType = typeface{size: 14, color: soft}
-	legendType   = typeface{size: 13, color: ink}
-	labelType    = typeface{size: 13.5, color: ink}
-	tickType     = typeface{size: 13, color: ink}
+	titleType    = typeface{size: 16.5, bold: true, color: ink}
+	subtitleType = typeface{size: 12.5, color: soft}
+	legendType   = typeface{size: 12.5, color: ink}
+	labelType    = typeface{size: 12.5, color: ink}
+	tickType     = typeface{size: 12.5, color: ink}
 	stepType     = typeface{size: 11.5, color: soft}
-	noteType     = typeface{size: 11, color: soft}
+	noteType     = typeface{size: 10.5, color: soft}
 	emptyType    = typeface{size: 24, color: boundary}
 )
 
@@ -50,6 +51,8 @@ type page struct {
 	empty bool
 	// panels are the small multiples, if the figure has any.
 	panels []page
+	// inline: the titles of the panels name their series.
+	inline bool
 	// eventKinds are the kinds of events that the legend has.
 	eventKinds []string
 }
@@ -70,10 +73,10 @@ func layout(f Figure) page {
 		p.notes = append(p.notes, noteType.wrap(note, inner)...)
 	}
 	p.eventKinds, _ = p.kinds()
-	p.legend = p.newLegend(inner)
-
 	p.plot.left = margin + p.leftOfPlot()
 	p.plot.right = p.width - margin - p.overhang()
+	p.inline = p.titlesHaveRoom()
+	p.legend = p.newLegend(inner)
 	if len(p.Panels) > 0 {
 		p.panels = p.newPanels()
 	} else {
@@ -189,11 +192,13 @@ func (p *page) overhang() vg.Length {
 
 // belowPlot is the room for the horizontal axis.
 func (p *page) belowPlot() vg.Length {
-	room := tickType.height() + tickGap
-	horizontal := p.X
+	horizontal, rows := p.X, 1
 	if p.Kind == Bars {
 		horizontal = p.Y
+	} else {
+		_, rows = p.plot.tickRows(p.plot.x)
 	}
+	room := vg.Length(max(rows, 1))*tickType.height() + tickGap
 	if horizontal.title() != "" {
 		room += labelType.height() + tickGap
 	}

@@ -2,13 +2,14 @@ package figure
 
 import (
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
 
 const (
 	// panelHeight is the least height of the plot of a panel.
-	panelHeight = vg.Length(104)
+	panelHeight = vg.Length(88)
 	panelGap    = vg.Length(12)
 )
 
@@ -80,7 +81,7 @@ func (p *page) drawPanels(d pen) {
 		one.drawPlot(d, i == len(p.panels)-1)
 		c := curves{Figure: one.Figure, plot: one.plot}
 		c.draw(d)
-		d.text(panelType, one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45, fromLeft, p.Panels[i])
+		p.drawPanelTitle(d, i)
 		if p.PanelY != nil {
 			one.drawVerticalTitle(d)
 		}
@@ -89,4 +90,65 @@ func (p *page) drawPanels(d pen) {
 		p.drawVerticalTitle(d)
 	}
 	p.plot.drawHorizontalLabel(d, p.X)
+}
+
+// rest is what the name of a series has besides the title of its panel.
+func (p *page) rest(s Series) string {
+	return strings.TrimPrefix(strings.TrimPrefix(s.Name, p.Panels[s.Panel]), ", ")
+}
+
+// panelSample is the width of the sample of a line beside the title of its panel.
+const panelSample = vg.Length(24)
+
+// titlesHaveRoom reports whether the titles of the panels have room for the names of their
+// series, so that the legend need not repeat them. A panel of one series needs none.
+func (p *page) titlesHaveRoom() bool {
+	if len(p.Panels) == 0 || p.PanelY != nil {
+		return false
+	}
+	for i, title := range p.Panels {
+		width := panelType.width(printable(title)) * spread
+		for _, s := range p.Series {
+			if s.Panel != i {
+				continue
+			}
+			if !strings.HasPrefix(s.Name, title) {
+				return false
+			}
+			if rest := p.rest(s); rest != "" {
+				width += panelGap + panelSample + sampleGap + legendType.width(printable(rest))*spread
+			}
+		}
+		if width > p.plot.right-p.plot.left {
+			return false
+		}
+	}
+	return true
+}
+
+// drawPanelTitle draws the title of a panel, and beside it the names of its series unless the
+// legend has them.
+func (p *page) drawPanelTitle(d pen, i int) {
+	one := &p.panels[i]
+	x, y := one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45
+	d.text(panelType, x, y, fromLeft, p.Panels[i])
+	if !p.inline {
+		return
+	}
+	x += panelType.width(printable(p.Panels[i])) * spread
+	for _, s := range p.Series {
+		if s.Panel != i || p.rest(s) == "" {
+			continue
+		}
+		x += panelGap
+		middle := y + legendType.size*0.36
+		if !s.Loose {
+			d.line(s.stroke(0), vg.Point{X: x, Y: middle}, vg.Point{X: x + panelSample, Y: middle})
+		}
+		d.marker(s.look(), markerRadius, false, vg.Point{X: x + panelSample/2, Y: middle})
+		x += panelSample + sampleGap
+		name := p.rest(s)
+		d.text(legendType, x, y, fromLeft, name)
+		x += legendType.width(printable(name)) * spread
+	}
 }

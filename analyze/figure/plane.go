@@ -37,11 +37,11 @@ func newPlane(f Figure) plane {
 	case f.Kind == Percentiles:
 		a.x = percentileScale(f.X, xs)
 	case f.Kind == Points:
-		a.x = pointScale(f.X, xs, 9)
+		a.x = pointScale(f.X, xs, 7)
 	case f.X.Log:
 		a.x = logScale(f.X, xs)
 	default:
-		a.x = rangeScale(f.X, xs, 9)
+		a.x = rangeScale(f.X, xs, 7)
 	}
 	return a
 }

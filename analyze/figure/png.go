@@ -16,9 +16,9 @@ import (
 )
 
 // dotsPerInch is the resolution of PNG pictures.
-const dotsPerInch = 150
+const dotsPerInch = 225
 
-// PNG writes f as a picture of 150 dots per inch.
+// PNG writes f as a picture of 225 dots per inch.
 func PNG(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err

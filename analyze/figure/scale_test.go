@@ -1,7 +1,9 @@
 package figure
 
 import (
+	"bytes"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,5 +84,38 @@ func TestValueText(t *testing.T) {
 		if got := valueText(test.v, test.unit); got != test.want {
 			t.Errorf("valueText(%v, %q) = %q, want %q", test.v, test.unit, got, test.want)
 		}
+	}
+}
+
+// The points of a sweep over clients all have a label, the last one included, though some
+// lie so close that their labels stand in a second row.
+func TestNoTickIsLost(t *testing.T) {
+	x := []float64{1, 10, 50, 100, 300, 500, 700, 1000}
+	f := Figure{
+		Name: "CLIENTS", Kind: Points, X: Axis{Label: "Concurrent clients", Log: true}, Y: Axis{Label: "Throughput", Unit: "requests/s"},
+		Series: []Series{{Name: "etcd", X: x, Y: x}},
+	}
+	var b bytes.Buffer
+	if err := SVG(&b, f); err != nil {
+		t.Fatalf("draw the figure: %v", err)
+	}
+	p := layout(f)
+	rows, used := p.plot.tickRows(p.plot.x)
+	if len(rows) != len(x) || slices.Contains(rows, -1) || used != 2 {
+		t.Errorf("labels in the rows %v of %d, want all %d in two", rows, used, len(x))
+	}
+	for i, a := range p.plot.x.ticks {
+		for j, other := range p.plot.x.ticks[:i] {
+			apart := p.plot.horizontal(a.value) - p.plot.horizontal(other.value)
+			if rows[i] == rows[j] && apart < (tickType.width(a.label)+tickType.width(other.label))/2 {
+				t.Errorf("the labels %q and %q touch", other.label, a.label)
+			}
+		}
+	}
+	// On an axis with too many ticks for two rows, the last still has its label.
+	crowd := p.plot
+	crowd.right = crowd.left + 40
+	if rows, _ := crowd.tickRows(crowd.x); rows[len(rows)-1] != 0 {
+		t.Errorf("the last tick is in row %d of %v", rows[len(rows)-1], rows)
 	}
 }

@@ -20,7 +20,7 @@ type step struct {
 }
 
 // stepRows is how many rows the labels of one database may take.
-const stepRows = 2
+const stepRows = 3
 
 func (s steps) height() vg.Length { return vg.Length(s.rows) * stepType.height() }
 
