@@ -67,7 +67,11 @@ type report struct {
 	Valid    bool   `json:"valid"`
 	Headline struct {
 		Verdict string `json:"verdict"`
-		Trust   struct {
+		Grade   struct {
+			Letter string `json:"letter"`
+			Use    string `json:"use"`
+		} `json:"grade"`
+		Trust struct {
 			Reasons []reason `json:"reasons"`
 		} `json:"trust"`
 	} `json:"headline"`
@@ -152,6 +156,9 @@ func read(dir, p string) (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{Dir: filepath.ToSlash(inside), Title: r.Title, Verdict: r.Headline.Verdict, Trust: trustOf(r.Headline.Trust.Reasons, r.Valid), Valid: r.Valid}
+	if g := r.Headline.Grade; g.Letter != "" {
+		e.Trust = fmt.Sprintf("Grade %s, %s. %s", g.Letter, g.Use, e.Trust)
+	}
 	for _, name := range []string{"README.md", "report.html"} {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(p), name)); err == nil && info.Mode().IsRegular() && e.Link == "" {
 			e.Link = plaintext.Link(path.Join(e.Dir, name))

@@ -27,7 +27,7 @@ func reports(t *testing.T, files map[string]string) string {
 }
 
 const (
-	newer = `{"schema_version": 1, "title": "Write | <b>x</b>", "valid": true, "headline": {"verdict": "etcd answered 2.1 times as many writes a second as consul.", "trust": {"text": "valid, but weakened: shared host; the reasons follow.", "reasons": [{"code": "expected", "weakens": false}, {"code": "shared host", "weakens": true}, {"code": "shared host", "weakens": true}]}},
+	newer = `{"schema_version": 1, "title": "Write | <b>x</b>", "valid": true, "headline": {"verdict": "etcd answered 2.1 times as many writes a second as consul.", "grade": {"letter": "C", "use": "a look", "text": "a doubt below"}, "trust": {"text": "valid, but weakened: shared host; the reasons follow.", "reasons": [{"code": "expected", "weakens": false}, {"code": "shared host", "weakens": true}, {"code": "shared host", "weakens": true}]}},
 "runs": [{"tag": "etcd", "started": "2026-11-21T23:10:03Z", "versions": ["3.7.3"], "tool": {"version": "v1.2.0"}, "client": {"name": "c", "cpus": 2, "cpu_model": "Xeon"}, "members": [{"host": {"cpus": 8, "cpu_model": "Epyc"}}, {}]},
 {"tag": "consul", "started": "2026-11-21T22:10:03Z", "versions": [], "tool": {"version": "v1.2.0"}, "client": {"name": "c", "cpus": 2, "cpu_model": "Xeon"}, "members": []}]}`
 	older = `{"title": "Reads", "valid": false, "table": {"columns": [{"tag": "etcd", "text": "etcd (ran 3.7.3)"}]}}`
@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 	}
 	want := []Entry{
 		{Dir: "a b/report", Title: "Write | <b>x</b>", Date: "2026-11-21 22:10", Databases: []string{"etcd 3.7.3", "consul"}, Machines: []string{"2 CPUs Xeon", "8 CPUs Epyc"}, Tools: []string{"v1.2.0"},
-			Verdict: "etcd answered 2.1 times as many writes a second as consul.", Trust: "Weakened by: shared host.", Valid: true, Placement: Unknown, Link: "a%20b/report/README.md"},
+			Verdict: "etcd answered 2.1 times as many writes a second as consul.", Trust: "Grade C, a look. Weakened by: shared host.", Valid: true, Placement: Unknown, Link: "a%20b/report/README.md"},
 		{Dir: "b", Title: "Reads", Databases: []string{"etcd (ran 3.7.3)"}, Trust: "NOT VALID.", Placement: Unknown},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -81,7 +81,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	readme, page := text(t, dir, Readme), text(t, dir, Page)
-	for _, want := range []string{"# My results\n", `| [Write \| &lt;b&gt;x&lt;/b&gt;](a/report.html) | 2026-11-21 22:10 | etcd 3.7.3<br>consul |`, "as consul. Weakened by: shared host. |\n"} {
+	for _, want := range []string{"# My results\n", `| [Write \| &lt;b&gt;x&lt;/b&gt;](a/report.html) | 2026-11-21 22:10 | etcd 3.7.3<br>consul |`, "as consul. Grade C, a look. Weakened by: shared host. |\n"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("the README has no %q:\n%s", want, readme)
 		}
