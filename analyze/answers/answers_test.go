@@ -256,7 +256,7 @@ func TestErrorsAndPower(t *testing.T) {
 		if wrong > 9 { // 3 are expected at most; more than 9 have a chance of 0.1 %
 			t.Errorf("%d of %d screens of %d equal columns name a winner", wrong, draws, len(tags))
 		}
-		power := abtest.Screen{Columns: len(tags), Trials: trials, Metrics: 2, Alpha: compare.Alpha}.Power(math.Log(1.2), .1)
+		power := abtest.Screen{Columns: len(tags), Trials: trials, Metrics: 2, Moved: 1, Alpha: compare.Alpha}.Power(math.Log(1.2), .1)
 		if got := float64(named) / draws / float64(len(tags)-1); math.Abs(got-power) > .2 {
 			t.Errorf("%d columns: a difference of 20 %% was named in %.0f %% of the pairs, the power is %.0f %%", len(tags), 100*got, 100*power)
 		}

@@ -138,9 +138,13 @@ func (s *screen) textOf(c Column) string { return c.median(s.measureOf, s.number
 // throughputPhrases word an order of throughputs.
 func throughputPhrases(requests string) phrases {
 	return phrases{
-		have:    func(name, value string) string { return fmt.Sprintf("%s answered %s %s a second", name, value, requests) },
+		have: func(name, value string) string {
+			return fmt.Sprintf("%s answered %s %s a second", name, value, requests)
+		},
 		further: func(name, value string) string { return name + " " + value },
-		ahead:   func(name, value string) string { return fmt.Sprintf("%s answered %s %s a second", name, value, requests) },
+		ahead: func(name, value string) string {
+			return fmt.Sprintf("%s answered %s %s a second", name, value, requests)
+		},
 		most: func(name, value string) string {
 			return fmt.Sprintf("%s answered the most %s a second, %s", name, requests, value)
 		},
@@ -154,10 +158,14 @@ func throughputPhrases(requests string) phrases {
 // latencyPhrases word an order of p99 latencies.
 func latencyPhrases() phrases {
 	return phrases{
-		have:    func(name, value string) string { return fmt.Sprintf("99 %% of the requests to %s took at most %s", name, value) },
+		have: func(name, value string) string {
+			return fmt.Sprintf("99 %% of the requests to %s took at most %s", name, value)
+		},
 		further: func(name, value string) string { return fmt.Sprintf("to %s %s", name, value) },
 		ahead:   func(name, value string) string { return fmt.Sprintf("the p99 latency of %s was %s", name, value) },
-		most:    func(name, value string) string { return fmt.Sprintf("%s had the shortest p99 latency, %s", name, value) },
+		most: func(name, value string) string {
+			return fmt.Sprintf("%s had the shortest p99 latency, %s", name, value)
+		},
 		behind: func(ratio float64, name, value string) string {
 			return fmt.Sprintf("that of %s was %s (%s)", name, times(ratio, "long"), value)
 		},

@@ -130,4 +130,3 @@ func (s *screen) sayRefused() string {
 	}
 	return names(parts)
 }
-

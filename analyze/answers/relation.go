@@ -107,6 +107,7 @@ func (s *screen) family() abtest.Screen {
 	for _, r := range s.relations {
 		if r.report != nil {
 			f.Metrics = max(f.Metrics, r.report.Deciding())
+			f.Moved = (f.Metrics + 1) / 2
 		}
 	}
 	return f

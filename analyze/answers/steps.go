@@ -176,4 +176,3 @@ func (s *screen) sayParts() string {
 	}
 	return strings.Join(parts, "; ")
 }
-

@@ -39,7 +39,9 @@ func (s *screen) requests() string {
 }
 
 // times prints a ratio: "1.6 times as many".
-func times(ratio float64, as string) string { return fmt.Sprintf("%s times as %s", table.Ratio(ratio), as) }
+func times(ratio float64, as string) string {
+	return fmt.Sprintf("%s times as %s", table.Ratio(ratio), as)
+}
 
 // change prints a ratio as a change: "18 % more", "2.2 times as many".
 func change(ratio float64, more, less, many string) string {

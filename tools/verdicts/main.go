@@ -25,22 +25,30 @@ func run(args []string, out io.Writer) error {
 	comparisons := flags.Int("comparisons", 2000, "simulated comparisons per row, at least 1")
 	searches := flags.Int("searches", 1000, "simulated searches for a capacity per row, at least 1")
 	rivals := flags.Int("rivals", 200, "simulated searches by other methods per row, at least 1")
-	only := flags.String("only", "", "compare or capacity; empty for both; bucket for a search in real time, on this machine")
+	screens := flags.Int("screens", 2000, "simulated first screens per row, at least 1")
+	only := flags.String("only", "", "compare, capacity or screen; empty for all; bucket for a search in real time, on this machine")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if min(*comparisons, *searches, *rivals) < 1 {
-		return fmt.Errorf("comparisons, searches and rivals must be at least 1, got %d, %d and %d", *comparisons, *searches, *rivals)
+	if min(*comparisons, *searches, *rivals, *screens) < 1 {
+		return fmt.Errorf("comparisons, searches, rivals and screens must be at least 1, got %d, %d, %d and %d", *comparisons, *searches, *rivals, *screens)
 	}
 	if *only == "bucket" {
 		return bucketTable(out, bucketPlan(), 1)
 	}
 	fmt.Fprintf(out, "# Verdicts, simulated\n\nBy `make verdicts`: the seeds are fixed, so the numbers are the same on every machine.\n\n")
-	if *only != "capacity" {
+	if *only == "" || *only == "screen" {
+		fmt.Fprintf(out, "## First screen\n\n%s\n\n", fmt.Sprintf(screenText, *screens))
+		screenTable(out, *screens)
+		fmt.Fprintf(out, "\n%s\n\n", plannedText)
+		plannedTable(out)
+		fmt.Fprintln(out)
+	}
+	if *only == "" || *only == "compare" {
 		fmt.Fprintf(out, "## Compare\n\n%s\n\n", fmt.Sprintf(compareText, *comparisons))
 		comparisonTable(out, *comparisons)
 	}
-	if *only != "compare" {
+	if *only == "" || *only == "capacity" {
 		fmt.Fprintf(out, "\n## Capacity\n\n%s\n\n", capacityText)
 		capacityTable(out, *searches, *rivals, 1000)
 	}
