@@ -29,7 +29,7 @@ type Experiment struct {
 	// Seed determines keys and values; it is not 0.
 	Seed uint64 `json:"seed"`
 	// Trials is the number of runs, each on fresh data directories and with the order
-	// of databases rotated by one. Settle is the pause between them.
+	// of databases turned each time. Settle is the pause between them.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
 	// Sample is the time between two samples of a machine. Metrics means that agents

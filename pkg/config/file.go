@@ -68,7 +68,7 @@ func runFields() []field[fileSpec] {
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "trials", Preset: "1",
-				Meaning: "how often the experiment runs, on fresh data directories and with the order of databases rotated by one"},
+				Meaning: "how often the experiment runs, on fresh data directories and with the databases in turns, so that of any two each is first in half of the trials"},
 			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.Trials },
 		}.Field(),
 		fileKey[time.Duration]{
