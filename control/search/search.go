@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -60,10 +61,6 @@ type search struct {
 	options capacity.Options
 	rows    []results.CapacityWindow
 	out     Outcome
-	// passed are the windows of the bracket that passed, of which the last is repeated at
-	// the end.
-	bracket []results.CapacityWindow
-	failed  bool
 	number  int // of windows
 }
 
@@ -160,14 +157,13 @@ func (s *search) lastRate() float64 {
 	return best
 }
 
-// repeat sends a window at the highest rate that passed before the first failure, whose
-// first one is compared with it.
+// repeat sends a window at the rate of an early one that passed, and compares both.
 func (s *search) repeat(ctx context.Context) error {
 	v := s.machine.Verdict()
-	if len(s.bracket) == 0 || v.Reason == capacity.StoreFull || v.Reason == capacity.ClientLimited {
+	first, ok := repeated(s.rows, v.Rate)
+	if !ok || v.Reason == capacity.StoreFull || v.Reason == capacity.ClientLimited {
 		return nil
 	}
-	first := s.bracket[len(s.bracket)-1]
 	if err := s.window(ctx, results.CapacityAgain, first.Rate); err != nil {
 		return err
 	}
@@ -177,6 +173,26 @@ func (s *search) repeat(ctx context.Context) error {
 	}
 	s.out.Drift = &results.CapacityDrift{Rate: first.Rate, First: within(first), Last: within(last)}
 	return nil
+}
+
+// repeated is the window that passed whose rate is nearest to what was found, among the
+// first half of a search: a low rate passes at the end as well, however much the cluster has
+// slowed down. Without a capacity it is the one with the highest rate.
+func repeated(rows []results.CapacityWindow, found float64) (best results.CapacityWindow, ok bool) {
+	searched := slices.DeleteFunc(slices.Clone(rows), func(w results.CapacityWindow) bool { return w.Kind != results.CapacitySearch })
+	distance := func(w results.CapacityWindow) float64 {
+		if found <= 0 {
+			return -w.Rate
+		}
+		return math.Abs(math.Log(w.Rate / found))
+	}
+	for i, w := range searched {
+		early := i < (len(searched)+1)/2
+		if w.Pass == 1 && early && (!ok || distance(w) < distance(best)) {
+			best, ok = w, true
+		}
+	}
+	return best, ok
 }
 
 // within is the share of a window's requests that kept the limit.
@@ -257,12 +273,6 @@ func (s *search) record(kind results.CapacityKind, rate float64, res load.StepRe
 	}
 	row.Pass, row.Void, row.Early = number(outcome == capacity.Pass), number(outcome == capacity.Void), number(early)
 	s.rows = append(s.rows, row)
-	if kind == results.CapacitySearch && !s.failed {
-		if outcome == capacity.Pass {
-			s.bracket = append(s.bracket, row)
-		}
-		s.failed = outcome == capacity.Fail
-	}
 	s.say(row, before)
 	// A control that is killed leaves what it measured; the end of the search reports
 	// the error of a file that can't be written.
