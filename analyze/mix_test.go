@@ -66,7 +66,7 @@ func TestMixedLoads(t *testing.T) {
 	text := r.Text()
 	for _, want := range []string{
 		"latencies of mix are response times", "latencies of plain are service times of a closed loop",
-		"UNEQUAL operations or read modes: mix: read 75 %, update 25 %, linearizable; plain: write",
+		"UNEQUAL operations or read modes: mix: 75 % read, 25 % update, linearizable; plain: write",
 		"mix: not a release binary",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {

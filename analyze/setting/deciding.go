@@ -168,15 +168,20 @@ func payload(l *results.Load) string {
 // with them.
 func data(l *results.Load) string {
 	n := l.Existing()
-	switch {
-	case payload(l) == "":
+	if payload(l) == "" {
 		return "" // a classic input
-	case n == 0:
-		return "none"
-	case l.ValueSizeMax > 0:
-		return fmt.Sprintf("%s of %s bytes", humanize.Comma(n), payload(l))
 	}
-	return fmt.Sprintf("%s of %d + %d bytes, %s", humanize.Comma(n), l.KeySize, l.ValueSize, humanize.Bytes(uint64(n)*uint64(l.KeySize+l.ValueSize)))
+	if n == 0 {
+		return "none"
+	}
+	text := fmt.Sprintf("%s of %s bytes", humanize.Comma(n), payload(l))
+	if l.ValueSizeMax == 0 {
+		text += ", " + humanize.Bytes(uint64(n)*uint64(l.KeySize+l.ValueSize))
+	}
+	if l.Any(workload.Op.NeedsKey) && 0 < l.Keys && l.Keys < n {
+		text += fmt.Sprintf(", of which requests take %s", humanize.Comma(l.Keys))
+	}
+	return text
 }
 
 func members(r *run.Run) string {
@@ -208,6 +213,17 @@ func client(r *run.Run) string {
 		return lean
 	}
 	return "a library"
+}
+
+// encryption is whether clients use TLS, "" if the records do not show it.
+func encryption(r *run.Run) string {
+	switch _, d := resolved(r); {
+	case d == nil:
+		return ""
+	case len(d["tls"]) == 0 || string(d["tls"]) == "null":
+		return "none"
+	}
+	return "TLS"
 }
 
 // storage is where the members' data lies, as far as durability depends on it.

@@ -2,39 +2,137 @@ package setting
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// declared returns the run's part of the resolved experiment in the manifest: the values
-// of its database by their names in JSON. It is nil of records without one.
-func declared(r *run.Run) map[string]json.RawMessage {
-	if r.Info.Manifest == nil {
-		return nil
-	}
-	var experiment struct {
-		Databases []map[string]json.RawMessage `json:"databases"`
-	}
-	if json.Unmarshal(r.Info.Manifest.Config, &experiment) != nil {
-		return nil
-	}
-	for _, d := range experiment.Databases {
-		var id string
-		if json.Unmarshal(d["id"], &id) == nil && id == r.Info.Record.ID {
-			return d
-		}
-	}
-	return nil
+// declared are the values of a run by the paths of their keys: "load.failover",
+// "maintain.compact". Values that are 0, false or empty may be absent.
+type declared struct {
+	values map[string]value
+	// load and experiment are set if the records hold the parameters of the load, and the
+	// resolved experiment.
+	load, experiment bool
 }
 
-// encryption is whether clients use TLS, "" if the records do not show it.
-func encryption(r *run.Run) string {
-	d := declared(r)
-	switch tls := string(d["tls"]); {
-	case d == nil:
-		return ""
-	case tls == "" || tls == "null":
-		return "none"
+// shows reports whether the records would hold a key's value if it was given.
+func (d *declared) shows(path string) bool {
+	if strings.HasPrefix(path, "load.") {
+		return d.load
 	}
-	return "TLS"
+	return d.experiment
+}
+
+// value is one value of a JSON text.
+type value struct {
+	text string
+	// zero is the text of a value that is absent where others have this kind.
+	zero string
+}
+
+// declaredBy returns what the resolved experiment in the manifest asked of a run, and the
+// load as it was recorded.
+func declaredBy(r *run.Run) *declared {
+	d := &declared{values: map[string]value{}}
+	top, database := resolved(r)
+	for _, tree := range []map[string]json.RawMessage{top, database} { // which has its own steps
+		for name, data := range tree {
+			if name != "databases" && name != "load" && name != "options" {
+				d.add(name, data)
+			}
+		}
+	}
+	d.experiment = database != nil
+	if data, err := json.Marshal(r.Info.Record.Load); err == nil && r.Info.Manifest != nil {
+		d.add("load", data)
+		d.load = true
+	}
+	return d
+}
+
+// resolved returns the experiment of a run's manifest and the part of its database, nil of
+// records without one.
+func resolved(r *run.Run) (top, database map[string]json.RawMessage) {
+	if r.Info.Manifest == nil || json.Unmarshal(r.Info.Manifest.Config, &top) != nil {
+		return nil, nil
+	}
+	var databases []map[string]json.RawMessage
+	if json.Unmarshal(top["databases"], &databases) != nil {
+		return nil, nil
+	}
+	for _, d := range databases {
+		var id string
+		if json.Unmarshal(d["id"], &id) == nil && id == r.Info.Record.ID {
+			return top, d
+		}
+	}
+	return nil, nil
+}
+
+// add adds the values of a JSON text below a path. A list is one value.
+func (d *declared) add(path string, data json.RawMessage) {
+	var content any
+	if json.Unmarshal(data, &content) != nil {
+		return
+	}
+	switch v := content.(type) {
+	case nil:
+	case map[string]any:
+		var tree map[string]json.RawMessage
+		if json.Unmarshal(data, &tree) != nil {
+			return
+		}
+		for name, data := range tree {
+			d.add(path+"."+name, data)
+		}
+	case []any:
+		if len(v) > 0 {
+			d.values[path] = value{string(data), "none"}
+		}
+	default:
+		name, one := worded(path, v)
+		d.values[name] = one
+	}
+}
+
+// worded returns a path without the unit of its value, and the value with it.
+func worded(path string, v any) (string, value) {
+	switch v := v.(type) {
+	case float64:
+		for _, u := range units() {
+			if name, ok := strings.CutSuffix(path, u.suffix); ok {
+				return name, value{u.text(v), u.zero}
+			}
+		}
+	case bool:
+		return path, value{strconv.FormatBool(v), "false"}
+	case string:
+		if filepath.IsAbs(v) {
+			v = filepath.Base(v) // a report must not name folders of the machine
+		}
+		return path, value{v, "not set"}
+	}
+	return path, value{fmt.Sprint(v), "not set"}
+}
+
+// unit is that of numbers whose names in JSON have a suffix. Zero is the text of an absent
+// number.
+type unit struct {
+	suffix, zero string
+	text         func(float64) string
+}
+
+func units() []unit {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	return []unit{
+		{"_ns", "0s", func(v float64) string { return time.Duration(v).String() }},
+		{"_bytes", "0 bytes", func(v float64) string { return number(v) + " bytes" }},
+		{"_percent", "not set", func(v float64) string { return number(v) + " %" }}, // 0 % is a bound
+		{"", "0", number},
+	}
 }

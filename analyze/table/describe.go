@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/setting"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -21,7 +22,7 @@ func LoadText(r *run.Run) string {
 	if l.Keys > 0 {
 		parts = append(parts, fmt.Sprintf("%s keys before the load (%s)", keysBefore(r).Text, l.KeyLaw))
 	}
-	parts = append(parts, configured(r), rate(r).Text, "key + value "+payload(r).Text+" bytes")
+	parts = append(parts, setting.Lengths(r), rate(r).Text, "key + value "+payload(r).Text+" bytes")
 	if l.RangeLimit > 0 {
 		parts = append(parts, fmt.Sprintf("ranges of at most %d keys", l.RangeLimit))
 	}

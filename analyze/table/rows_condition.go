@@ -9,6 +9,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/setting"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -38,7 +39,7 @@ func conditionRows() []Row {
 		{Name: "RATE", Unit: "requests/s", Definition: "requests due per second over all clients, whatever the servers do, step by step, A..B where it changed evenly; in a closed loop a client sends the next request when the last one ended", Cell: rate},
 		{Name: "TIMED-FROM", Definition: "what the latencies above are counted from: due is response time, sent is service time", Cell: timedFrom},
 		{Name: "LOAD", Definition: "how much was asked for, and what was cut from the measured part", Ours: true, Cell: func(r *run.Run) Cell {
-			return words(configured(r), "a classic input does not say")
+			return words(setting.Lengths(r), "a classic input does not say")
 		}},
 		{Name: "CLIENTS", Unit: "clients", Definition: "concurrent clients on connections, step by step", Cell: clientsCell},
 		{Name: "PAYLOAD", Unit: "bytes", Definition: "key size + value size", Cell: payload},

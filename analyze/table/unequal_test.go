@@ -33,13 +33,13 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 		"server machines: a: server, 4 CPUs; b: other, 4 CPUs":  func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Host.Name = "other" },
 		"versions: a: 3.6.16; b: 3.4.23":                        func(_ *results.Manifest, r *results.DatabaseRun) { r.Members[0].Version = "3.4.23" },
 		"versions of dbtester: a: v1; b: v2":                    func(m *results.Manifest, _ *results.DatabaseRun) { m.Tool.Version = "v2" },
-		"targets: a: all; b: leader":                            func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Target = "leader" },
-		"time-outs: a: 1s; b: 2s":                               func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Timeout = 2 * time.Second },
-		"drain times: a: 1s; b: 3s":                             func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Drain = 3 * time.Second },
+		"load.target: a: all; b: leader":                        func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Target = "leader" },
+		"load.timeout: a: 1s; b: 2s":                            func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Timeout = 2 * time.Second },
+		"load.drain: a: 1s; b: 3s":                              func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Drain = 3 * time.Second },
 		"loads: a: 1s; b: 2s":                                   func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Duration = 2 * time.Second },
 		"transports: a: lean; b: standard":                      func(_ *results.Manifest, r *results.DatabaseRun) { r.Options = []byte(`{"Transport": "standard"}`) },
 		"record formats: a: 2":                                  func(m *results.Manifest, _ *results.DatabaseRun) { m.Format = 1 },
-		`load parameter failover: a: not set; b: "none"`:        func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Failover = "none" },
+		"load.expect.failed: a: not set; b: 5 %":                func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Expect.Failed = 5 },
 		"placements of the client: a: on a machine of its own; b: on a member's machine": func(_ *results.Manifest, r *results.DatabaseRun) {
 			r.Validity = []results.Mark{{Code: results.MarkSharedHost}}
 		},
