@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
@@ -52,6 +53,20 @@ func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Reco
 		return nil // the lost servers are marks, and the rest is recorded
 	}
 	return err
+}
+
+// noCapacity is why the search of a run found no capacity; "" if it found one, or if the run
+// had none.
+func noCapacity(d *results.DatabaseRun) string {
+	if d.Capacity == nil || d.Capacity.Found() {
+		return ""
+	}
+	for _, m := range d.Validity {
+		if _, why, is := strings.Cut(m.Text, judge.NoCapacity); is && m.Code == results.MarkCapacity {
+			return why
+		}
+	}
+	return search.Describe(d.Capacity)
 }
 
 // step sends a window. Activities last until the load's context ends, not the window's.

@@ -189,7 +189,7 @@ func (t *trial) collectVerdicts() {
 	for _, d := range t.manifest.Databases {
 		t.out.Verdicts = append(t.out.Verdicts, Verdict{
 			Trial: t.number, Trials: t.manifest.Trials, Tag: d.Tag, State: d.State, Marks: d.Validity,
-			Loaded: d.Totals != nil && d.Totals.Offered > 0,
+			Loaded: d.Totals != nil && d.Totals.Offered > 0, NoCapacity: noCapacity(d),
 		})
 		for _, m := range d.Validity {
 			if m.Invalid {

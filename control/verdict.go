@@ -16,7 +16,13 @@ type Verdict struct {
 	Marks         []results.Mark
 	// Loaded is whether any request was due.
 	Loaded bool
+	// NoCapacity is why a search for a capacity found none; "" if it found one, or if there
+	// was no search that ended.
+	NoCapacity string
 }
+
+// Valid reports whether the database's load is complete and no mark makes it invalid.
+func (v Verdict) Valid() bool { return v.State == results.StateComplete && len(v.codes(true)) == 0 }
 
 // String is the verdict in a line: "etcd: not valid: failed requests; marks: shared
 // host". The marks' texts are in the manifest.

@@ -3,6 +3,7 @@ package control
 import (
 	"testing"
 
+	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -20,6 +21,25 @@ func TestVerdict(t *testing.T) {
 		v.Tag = "etcd"
 		if got := v.String(); got != want {
 			t.Errorf("verdict of %+v: want %q, got %q", v, want, got)
+		}
+	}
+}
+
+// The reason of a search without a capacity is that of its mark, or else that of the search.
+func TestNoCapacity(t *testing.T) {
+	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
+	marks := []results.Mark{{Code: results.MarkOtherLoad, Text: "x"}, {Code: results.MarkCapacity, Text: judge.NoCapacity + "it lies below 12 requests/s"}}
+	for _, tt := range []struct {
+		run  results.DatabaseRun
+		want string
+	}{
+		{results.DatabaseRun{}, ""},
+		{results.DatabaseRun{Capacity: found, Validity: marks[:1]}, ""},
+		{results.DatabaseRun{Capacity: below, Validity: marks}, "it lies below 12 requests/s"},
+		{results.DatabaseRun{Capacity: below}, "below the least rate (12/s)"},
+	} {
+		if got := noCapacity(&tt.run); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.run.Capacity, got, tt.want)
 		}
 	}
 }

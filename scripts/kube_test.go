@@ -54,7 +54,7 @@ func TestKubePage(t *testing.T) {
 	text := read(t, filepath.Join("..", "docs", "kubernetes.md"))
 	for _, tt := range []struct{ section, command string }{
 		{"4. The run", "kubectl -n bench get job control -o 'jsonpath="},
-		{"5. The report", "kubectl -n bench cp fetch:/results results\ndbtester analyze results\n"},
+		{"5. The report", "kubectl -n bench cp fetch:/results results\ndbtester analyze --all results\n"},
 		{"6. The end", "kubectl delete namespace bench\n"},
 	} {
 		_, section, _ := strings.Cut(text, "\n## "+tt.section+"\n")

@@ -69,7 +69,7 @@ func TestThreeAgents(t *testing.T) {
 // wantTwoColumns analyzes two runs of one database at once.
 func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	p.t.Helper()
-	c := p.start("analyze", "--config", file, "--out", p.path("both"), runs[0].Dir(), runs[1].Dir())
+	c := p.start("analyze", "--all", "--config", file, "--out", p.path("both"), runs[0].Dir(), runs[1].Dir())
 	c.exits(exitDone, patience)
 	wantText(p.t, "table", c.out.String(), `\| +etcd \(built-in\) \| +etcd #2 \(built-in\) \|`, `KEYS-FOUND \| +5,000 / 5,000 ok \|`)
 	f, err := os.Open(p.path("both", "all-aggregated.csv"))

@@ -33,7 +33,7 @@ type analyzeFlags struct {
 	title   string
 	labels  []string // --label RUN=NAME
 	out     string
-	summary bool
+	rows    shownRows
 	need    string
 	upload  string
 	create  bool // the bucket of upload
@@ -54,7 +54,8 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; of several runs, report in the folder that holds them all; of a run at a URL, report in the current folder)")
 	cmd.Flags().StringVar(&f.title, "title", "", "title of the report (default: that of the experiments)")
 	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "RUN=NAME: name the columns of a run, which is given by its path or the last element of it; repeatable")
-	cmd.Flags().BoolVar(&f.summary, "summary", false, "print each database below the table as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
+	cmd.Flags().BoolVar(&f.rows.all, "all", false, "print every row of the report with its definition, not the first screen alone; all rows are in the report's files")
+	cmd.Flags().BoolVar(&f.rows.summary, "summary", false, "print each database below that as HTTP benchmarks do: totals, histogram, percentiles, outcomes")
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet it, in place of the runs' own: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL and of --upload (default: those of the environment)")
@@ -170,7 +171,8 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders), stepsOf(o.Folders))))
 	}
-	return a.printReport(ctx, o, f.summary, to)
+	f.rows.more = "the same command with --all"
+	return a.printReport(ctx, o, f.rows, to)
 }
 
 // runsBelow replaces folders that are no runs, but hold some, by these, in the order of
@@ -295,18 +297,36 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	return runs, nil
 }
 
-// printReport analyzes and prints the table, the summaries if summary is set, and the
-// report's path. It sends the report to a store.
-func (s streams) printReport(ctx context.Context, o analyze.Options, summary bool, to reportStore) error {
+// shownRows is what a command prints of a report.
+type shownRows struct {
+	all     bool // every row, and not the first screen alone
+	summary bool // each database as HTTP benchmarks print one
+	// more is what prints every row, next a command for what follows; "" for none.
+	more, next string
+}
+
+// printReport analyzes and prints the first screen or all rows, the report's path and what
+// comes next. It sends the report to a store.
+func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownRows, to reportStore) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(s.out, report.Text())
-	if summary {
-		fmt.Fprintf(s.out, "\n%s\n", plaintext.Visible(report.Summary()))
+	if rows.all {
+		fmt.Fprint(s.out, report.Text())
+	} else {
+		fmt.Fprint(s.out, screenText(report.Headline))
 	}
-	fmt.Fprintf(s.out, "report in %s\n", relative(report.Dir))
+	if rows.summary {
+		fmt.Fprintf(s.out, "\n%s\n", strings.TrimRight(plaintext.Visible(report.Summary()), "\n"))
+	}
+	fmt.Fprintf(s.out, "\nreport in %s\n", relative(pageOf(report)))
+	if !rows.all && rows.more != "" {
+		fmt.Fprintf(s.out, "every row: %s\n", rows.more)
+	}
+	if rows.next != "" {
+		fmt.Fprintf(s.out, "next: %s\n", rows.next)
+	}
 	if err := s.sendReport(ctx, to, report); err != nil {
 		return err
 	}

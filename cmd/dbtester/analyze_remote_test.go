@@ -109,7 +109,7 @@ func TestAnalyzeRemote(t *testing.T) {
 		t.Fatalf("analyze %s: exit code %d\n%s", address, code, errs)
 	}
 	wantEmpty(t, temp)
-	wantText(t, "output", out, `(?m)^report in report$`, `(?m)^uploaded the report to `+to+`: [0-9]+ files \([0-9.]+ [kM]B\) sent, 0 already present$`,
+	wantText(t, "output", out, `(?m)^report in report/report.html$`, `(?m)^uploaded the report to `+to+`: [0-9]+ files \([0-9.]+ [kM]B\) sent, 0 already present$`,
 		`(?m)^  `+to+`/README\.md$`, `(?m)^  `+to+`/report\.html$`, `(?m)^  [0-9]+ text/csv, [0-9]+ image/png, [0-9]+ image/svg\+xml, `)
 	if diff := cmp.Diff(treeOf(t, "report"), treeOf(t, downloaded(t, to))); diff != "" {
 		t.Errorf("the report in the store must be the local one (-local +store):\n%s", diff)

@@ -138,7 +138,7 @@ func (c *classicCase) run(t *testing.T) string {
 		p.remove(strings.Split(folder, "/")[0])
 		p.remove("home")
 	}
-	analyze := []string{"analyze", "--config", "classic.yaml"}
+	analyze := []string{"analyze", "--all", "--config", "classic.yaml"}
 	if c.store != storeNone {
 		analyze = append(analyze, "--create-bucket", "--upload", bucket+"/"+pictures)
 	}

@@ -97,7 +97,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 	wantText(t, "progress of the upload alone", c.err.String(), `uploaded the classic files to gs://results/2018Q1/write, such as etcd-v3\.2\.0-go1\.8\.3-[a-z0-9-]+\.`)
 
 	// The same file reads what control left on this machine.
-	c = p.start("analyze", "--config", "classic.yaml")
+	c = p.start("analyze", "--all", "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	wantText(t, "table of local files", c.out.String(), classicRows...)
 	wantFiles(t, p.path(), "2018Q1/write/README.md", "2018Q1/write/AVG-THROUGHPUT.svg", "2018Q1/write/etcd-v3.2.0-go1.8.3-all-aggregated.csv",
@@ -107,7 +107,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 	// Elsewhere it reads what the bucket holds, and says so.
 	p.remove("2018Q1")
 	p.remove("home")
-	c = with("analyze", "--config", "classic.yaml", "--upload", e.URL("2018Q1/write"))
+	c = with("analyze", "--all", "--config", "classic.yaml", "--upload", e.URL("2018Q1/write"))
 	c.exits(exitDone, patience)
 	wantText(t, "progress", c.err.String(), `downloaded the inputs of etcd-v3\.3\.0-go1\.9\.3 from gs://results/2018Q1/write: [0-9]+ files`)
 	table, _, _ := strings.Cut(c.out.String(), "uploaded the report")
@@ -162,7 +162,7 @@ func TestClassicWithoutBucket(t *testing.T) {
 	c := p.start("control", "--local", "--results", p.path("results"), "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	p.remove("2018Q1")
-	c = p.start("analyze", "--config", "classic.yaml", "--out", "from-folder")
+	c = p.start("analyze", "--all", "--config", "classic.yaml", "--out", "from-folder")
 	c.exits(exitDone, patience)
 	wantText(t, "table from the folder", c.out.String(), classicRows...)
 	wantText(t, "control's log", readText(t, filepath.Join(bucket, classicTags[0]+"-client-control.log")),

@@ -34,7 +34,7 @@ func TestClassicRun(t *testing.T) {
 	c := p.start("control", "--local", "--requests", "3000", "--results", p.path("results"), "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	p.tidy()
-	c = p.start("analyze", "--config", "classic.yaml")
+	c = p.start("analyze", "--all", "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6-local \(built-in\) \(ran 3\.7\.3\) \|`, `TOTAL-REQUEST-NUMBER \| +3,000 `,
 		` VERSION \| +3\.7\.3 `, ` KEYS-FOUND \| +3,000 / 3,000 ok `, ` SHARED-HOST \| +3 members \+ client `, `(?m)^etcd-v3\.6-local \(ran 3\.7\.3\): shared host: `)
@@ -57,11 +57,11 @@ func TestClassicRun(t *testing.T) {
 	}
 	// One file less is a reason, none at all an error.
 	p.remove("classic-write-local/client-latency-distribution-percentile.csv")
-	c = p.start("analyze", "--config", "classic.yaml", "--out", "partial")
+	c = p.start("analyze", "--all", "--config", "classic.yaml", "--out", "partial")
 	c.exits(exitDone, patience)
 	wantText(t, "partial table", c.out.String(), ` Latency p99 \| +not measured `, `p99\.99:\s+client-latency-distribution-percentile\.csv\s+is\s+missing`, ` VERSION \| +3\.7\.3 `)
 	p.remove("classic-write-local")
-	c = p.start("analyze", "--config", "classic.yaml", "--out", "nothing")
+	c = p.start("analyze", "--all", "--config", "classic.yaml", "--out", "nothing")
 	c.exits(exitFailed, patience)
 	wantText(t, "analysis of nothing", c.err.String(), `nothing to analyze: no file can be read`, `client-latency-distribution-summary\.csv is missing`)
 	wantText(t, "README", string(readme), `##### Write 20K keys`, `!\[classic-write-local/AVG-LATENCY-MS\]\(\./AVG-LATENCY-MS\.svg\)`)

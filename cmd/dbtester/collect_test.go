@@ -35,7 +35,7 @@ func (p place) mustBeCollected(file string) {
 	if notes, err := filepath.Glob(run.Path("*", ".*")); err != nil || len(notes) > 0 {
 		p.t.Errorf("the folder still has %q, %v", notes, err)
 	}
-	c := p.start("analyze", "--config", file, run.Dir())
+	c := p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
 	wantText(p.t, "table", c.out.String(), `gap: the run is interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
 	c = p.start("control", "--collect", run.Dir())

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
-	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/pkg/agentlink"
@@ -37,6 +36,8 @@ type controlFlags struct {
 	device     string
 	iface      string
 	local      bool
+	all        bool // rows of the report
+	verbose    bool
 	dryRun     bool
 	noUpload   bool
 	fullSpeed  bool
@@ -85,6 +86,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
+	flags.BoolVar(&f.all, "all", false, "make the report as well, and print every row of it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
@@ -160,32 +162,36 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return err
 	}
 	out, err := a.conduct(ctx, e, f)
-	printFolders(a.out, out)
-	printVerdicts(a.out, out)
-	screen := a.printFirstScreen(ctx, out)
-	if err == nil && screen != nil {
+	return a.closeControl(ctx, e, f, out, withNoCapacity(err, out))
+}
+
+// closeControl prints what was recorded at the end of a run: folders, verdicts, the first
+// screen and the command that makes the whole report; with --all, the report itself. It
+// returns the error of the run, or that of its need. Records that cannot be read have been
+// reported.
+func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, out *control.Outcome, err error) error {
+	print := func(lines []string) { fmt.Fprint(a.out, strings.Join(append(lines, ""), "\n")) }
+	if out.Useless() || len(out.Folders) == 0 {
+		print(verdictLines(out, closingLines))
+		return err
+	}
+	if f.all {
+		print(verdictLines(out, closingLines))
+		report := analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}
+		return errors.Join(err, a.printReport(ctx, report, shownRows{all: true}, reportStore{}))
+	}
+	screen, screenErr := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders})
+	text := ""
+	if screenErr == nil {
+		text = "\n" + screenText(screen)
+	}
+	const below = 2 // a free line and the next command
+	print(verdictLines(out, closingLines-strings.Count(text, "\n")-below-linesOf(err)))
+	fmt.Fprintf(a.out, "%s\nnext: dbtester analyze %s\n", text, runsWords(out.Folders))
+	if err == nil && screenErr == nil {
 		return needError(screen)
 	}
 	return err
-}
-
-// printFirstScreen prints the headline of what was recorded, and the command that makes
-// the whole report. It returns the headline, nil without one: records that cannot be
-// read have been reported.
-func (a *app) printFirstScreen(ctx context.Context, out *control.Outcome) *headline.Headline {
-	if out.Useless() || len(out.Folders) == 0 {
-		return nil
-	}
-	screen, err := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders})
-	if err == nil {
-		fmt.Fprintf(a.out, "\n%s", screen.Text())
-	}
-	command := "dbtester analyze"
-	for _, dir := range out.Folders {
-		command += " " + shellWord(relative(dir))
-	}
-	fmt.Fprintf(a.out, "\nnext: %s\n", command)
-	return screen
 }
 
 // shellWord quotes a path for a shell if it needs that.
@@ -196,27 +202,6 @@ func shellWord(path string) string {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
-// printFolders prints the result folders' paths.
-func printFolders(w io.Writer, out *control.Outcome) {
-	what := "results"
-	if out.Useless() {
-		what = "no load was run; logs and events are"
-	}
-	for _, dir := range out.Folders {
-		fmt.Fprintf(w, "%s in %s\n", what, relative(dir))
-	}
-}
-
-// printVerdicts prints a line for each database of each trial.
-func printVerdicts(w io.Writer, out *control.Outcome) {
-	for _, v := range out.Verdicts {
-		if v.Trials > 1 {
-			fmt.Fprintf(w, "trial %d of %d: ", v.Trial, v.Trials)
-		}
-		fmt.Fprintln(w, v)
-	}
 }
 
 // readExperiment reads a file and prints its warnings.

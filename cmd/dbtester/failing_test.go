@@ -32,7 +32,7 @@ func TestMembersKilled(t *testing.T) {
 	if tot := db.Totals; tot.Offered >= 20000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown > 100 {
 		t.Errorf("a load without members must end early, and its clients must wait instead of failing requests; totals %+v", tot)
 	}
-	c = p.start("analyze", "--config", file, run.Dir())
+	c = p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `INVALID server lost`, `etcd errors:\n`, `"(unavailable|connection lost)" \(count [0-9]+\), first: `, `CLIENT-ERROR-COUNT \| +[0-9]+ `)
 }

@@ -38,7 +38,7 @@ func TestInterrupt(t *testing.T) {
 			t.Errorf("member %d: %v, %v", member.Index+1, member.Exit, member.Files)
 		}
 	}
-	c = p.start("analyze", "--config", file, run.Dir())
+	c = p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `gap: the run is interrupted`, `TOTAL-REQUEST-NUMBER \| +[1-9]`, `SERVER-MAX-CPU-USAGE \| +[1-9]`)
 }
@@ -79,7 +79,7 @@ func TestInterruptTwice(t *testing.T) {
 	if now, err := filepath.Glob(p.path("results", ".work-*")); err != nil || !slices.Equal(now, left) {
 		t.Errorf("left over: %v, %v, want %v", now, err, left)
 	}
-	c = p.start("analyze", "--config", file, p.runs()[0].Dir())
+	c = p.start("analyze", "--all", "--config", file, p.runs()[0].Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "table", c.out.String(), `gap: the run is running`)
 }

@@ -256,7 +256,7 @@ func TestInsecure(t *testing.T) {
 	}
 	mark := `insecure: control called agents without TLS or token \(--insecure\): ` + strings.Join([]string{hosts[0] + ":3500", hosts[1] + ":3500", hosts[2] + ":3500"}, ", ")
 	wantText(t, "the manifest's marks", strings.Join(marks, "\n"), mark)
-	c = p.start("analyze", "--config", file, run.Dir())
+	c = p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "the report", c.out.String(), `(?m)^insecure: control called agents without TLS or token`)
 }

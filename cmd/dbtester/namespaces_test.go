@@ -152,7 +152,7 @@ func TestThreeMachines(t *testing.T) {
 		t.Fatalf("the run: %s, %+v", db.State, db.Totals)
 	}
 	n.wantSamples(run, db)
-	c = p.start("analyze", "--config", file, run.Dir())
+	c = p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitDone, patience)
 	wantText(t, "the report", c.out.String(), `SHARED-HOST +\| +3 members \+ client`, `shared by 3 members( \+ client)?: counted once`)
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,35 +17,51 @@ import (
 //go:embed quickstart.yaml
 var quickstartFile []byte
 
+type quickstartFlags struct {
+	results string
+	all     bool
+}
+
 func newQuickstart(a *app) *cobra.Command {
-	var results string
+	var f quickstartFlags
 	cmd := &cobra.Command{
 		Use:   "quickstart",
 		Short: "Benchmark three members of the embedded etcd on this machine, in under a minute",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), results) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&results, "results", "", "folder to make the result folder in (default: results)")
+	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")
+	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
 
 // runQuickstart runs control --local and analyze on the built-in file.
-func (a *app) runQuickstart(ctx context.Context, results string) error {
+func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	e, _, err := config.Parse("quickstart.yaml", quickstartFile, control.Catalog(a.registry))
 	if err != nil {
 		return err
 	}
-	if results != "" {
-		e.Results = results
+	if f.results != "" {
+		e.Results = f.results
 	}
 	out, err := a.conduct(ctx, e, controlFlags{local: true})
 	var invalid *invalidError
-	printFolders(a.out, out)
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
+		fmt.Fprint(a.out, strings.Join(append(folderLines(out), ""), "\n"))
 		return err
 	}
-	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, false, reportStore{}); analyzeErr != nil {
+	rows := shownRows{all: f.all, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
+	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, rows, reportStore{}); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}
 	return err
+}
+
+// nextOfQuickstart is the command that makes a second run and compares the two.
+func nextOfQuickstart(f quickstartFlags) string {
+	below := ""
+	if f.results != "" {
+		below = " --results " + shellWord(f.results)
+	}
+	return "dbtester quickstart" + below + " && dbtester compare" + below + " LAST~1 --to LAST"
 }

@@ -28,7 +28,10 @@ func TestQuickstart(t *testing.T) {
 	c := p.start("quickstart", "--results", p.path("results"))
 	c.exits(exitDone, patience)
 	p.tidy()
-	wantText(t, "output", c.out.String(), `results in results/`, `shared host`, `report in results/.*/report\n`)
+	wantText(t, "output", c.out.String(), `\nreport in results/.*/report/report.html\nevery row: dbtester analyze --all results/.*\nnext: dbtester quickstart .*\n$`)
+	if lines := strings.Count(c.out.String(), "\n"); lines > closingLines {
+		t.Errorf("it ends with %d lines, want at most %d", lines, closingLines)
+	}
 	wantText(t, "progress", c.err.String(), `wait for a quorum`, `1 client, `, `100 clients, .* 0 errors`, `stop members`)
 	runs := p.runs()
 	if len(runs) != 1 {

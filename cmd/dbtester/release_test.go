@@ -41,7 +41,7 @@ func TestRealRelease(t *testing.T) {
 	if run.Totals == nil || run.Totals.OK != 1000 {
 		t.Errorf("totals %+v", run.Totals)
 	}
-	c = p.start("analyze", filepath.Dir(p.runs()[0].Path("manifest.json")))
+	c = p.start("analyze", "--all", filepath.Dir(p.runs()[0].Path("manifest.json")))
 	c.exits(exitDone, time.Minute)
 	wantText(t, "table", c.out.String(), `\| +etcd-v3\.6\.16 +\|`)
 }

@@ -135,6 +135,7 @@ func (a *app) exitCode(err error) int {
 	var usage usageError
 	var problems *yamlfile.Problems
 	var invalid *invalidError
+	var noCapacity *noCapacityError
 	var worse *worseError
 	var inconclusive *inconclusiveError
 	switch {
@@ -142,7 +143,7 @@ func (a *app) exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &problems):
 		return exitUsage
-	case errors.As(err, &invalid):
+	case errors.As(err, &invalid), errors.As(err, &noCapacity):
 		return exitInvalid
 	case errors.As(err, &worse):
 		return exitWorse

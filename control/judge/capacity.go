@@ -7,6 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
+// NoCapacity begins the mark of a search that found no capacity. The reason follows.
+const NoCapacity = "a capacity was not found: "
+
 // capacity marks a search that ended without a capacity, and one during which the cluster
 // changed.
 func (v *verdict) capacity() {
@@ -14,7 +17,7 @@ func (v *verdict) capacity() {
 	if c == nil {
 		return
 	}
-	const of = "a capacity was not found: "
+	const of = NoCapacity
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
 	switch c.Reason {
 	case "found":

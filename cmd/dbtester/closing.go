@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/coreos/dbtester/analyze"
+	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/control"
+)
+
+// A command that ran or analyzed something ends with at most closingLines lines, which a
+// terminal shows together. screenLines of them are the first screen.
+const (
+	closingLines = 30
+	screenLines  = 24
+)
+
+// screenText is the first screen at the end of a command.
+func screenText(h *headline.Headline) string {
+	return strings.Join(fit(strings.Split(strings.TrimRight(h.Text(), "\n"), "\n"), screenLines), "\n") + "\n"
+}
+
+// fit returns at most n of some lines: if there are more, the last one counts those that are
+// left out.
+func fit(lines []string, n int) []string {
+	n = max(n, 1)
+	if len(lines) <= n {
+		return lines
+	}
+	left := len(lines) - n + 1
+	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
+}
+
+// pageOf is the path of a report's page, or of the report's folder without one.
+func pageOf(report *analyze.Report) string {
+	for _, file := range report.Files {
+		if filepath.Base(file) == "report.html" {
+			return file
+		}
+	}
+	return report.Dir
+}
+
+// verdictLines are the folders of a run and a line for each database of each trial. If there
+// are more than n, the verdicts of those that are not valid come first.
+func verdictLines(out *control.Outcome, n int) []string {
+	lines := folderLines(out)
+	verdicts := slices.Clone(out.Verdicts)
+	if len(lines)+len(verdicts) > n {
+		slices.SortStableFunc(verdicts, func(a, b control.Verdict) int { return order(a.Valid(), b.Valid()) })
+		lines = fit(lines, max(1, n-len(verdicts)))
+	}
+	for _, v := range verdicts {
+		line := v.String()
+		if v.Trials > 1 {
+			line = fmt.Sprintf("trial %d of %d: %s", v.Trial, v.Trials, line)
+		}
+		lines = append(lines, line)
+	}
+	return fit(lines, n)
+}
+
+// order puts what is false before what is true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// folderLines name the result folders.
+func folderLines(out *control.Outcome) (lines []string) {
+	what := "results"
+	if out.Useless() {
+		what = "no load was run; logs and events are"
+	}
+	for _, dir := range out.Folders {
+		lines = append(lines, fmt.Sprintf("%s in %s", what, relative(dir)))
+	}
+	return lines
+}
+
+// runsWords names runs in a command line: by the folder that holds them, if it holds no
+// others, and else each.
+func runsWords(folders []string) string {
+	if parent := filepath.Dir(folders[0]); len(folders) > 1 && slices.Equal(analyze.RunsBelow(parent), slices.Sorted(slices.Values(folders))) {
+		return shellWord(relative(parent))
+	}
+	var words []string
+	for _, dir := range folders {
+		words = append(words, shellWord(relative(dir)))
+	}
+	return strings.Join(words, " ")
+}
+
+// linesOf counts the lines that an error prints.
+func linesOf(err error) int {
+	if err == nil {
+		return 0
+	}
+	return strings.Count(strings.TrimRight(message(err), "\n"), "\n") + 1
+}
+
+// noCapacityError reports that searches for a capacity found none (exit code 3).
+type noCapacityError struct{ searches []string }
+
+func (e *noCapacityError) Error() string {
+	if len(e.searches) == 1 {
+		return "no capacity was found: " + e.searches[0]
+	}
+	return "no capacity was found:\n  " + strings.Join(e.searches, "\n  ")
+}
+
+// withNoCapacity adds the searches that found no capacity to the error of a run, unless the
+// run failed and has another exit code.
+func withNoCapacity(err error, out *control.Outcome) error {
+	var searches []string
+	for _, v := range out.Verdicts {
+		if v.NoCapacity == "" {
+			continue
+		}
+		of := v.Tag
+		if v.Trials > 1 {
+			of = fmt.Sprintf("%s, trial %d of %d", v.Tag, v.Trial, v.Trials)
+		}
+		searches = append(searches, of+": "+v.NoCapacity)
+	}
+	if invalid := (*invalidError)(nil); len(searches) == 0 || err != nil && !errors.As(err, &invalid) {
+		return err
+	}
+	return errors.Join(err, &noCapacityError{searches})
+}

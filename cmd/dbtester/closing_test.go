@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// outcomeOf is that of some trials of some databases, of which the last one of each trial is
+// not valid.
+func outcomeOf(trials, databases int) *control.Outcome {
+	out := &control.Outcome{}
+	for t := range trials {
+		out.Folders = append(out.Folders, fmt.Sprintf("results/x/%d", t+1))
+		for d := range databases {
+			v := control.Verdict{Trial: t + 1, Trials: trials, Tag: fmt.Sprintf("db-%d", d+1), State: results.StateComplete, Loaded: true}
+			if d == databases-1 {
+				v.Marks = []results.Mark{{Code: "server lost", Invalid: true}}
+			}
+			out.Verdicts = append(out.Verdicts, v)
+		}
+	}
+	return out
+}
+
+// What a run says of its folders and databases keeps a bound, and what is not valid is said
+// first where not all fits.
+func TestVerdictLines(t *testing.T) {
+	for _, tt := range []struct {
+		trials, databases, n int
+		want                 []string
+	}{
+		{1, 2, 5, []string{"results in results/x/1", "db-1: valid", "db-2: not valid: server lost"}},
+		{2, 2, 4, []string{
+			"... and 2 more lines; dbtester analyze --all prints all",
+			"trial 1 of 2: db-2: not valid: server lost", "trial 2 of 2: db-2: not valid: server lost",
+			"... and 2 more lines; dbtester analyze --all prints all",
+		}},
+	} {
+		got := verdictLines(outcomeOf(tt.trials, tt.databases), tt.n)
+		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
+			t.Errorf("%d trials of %d databases in %d lines:\n%s\nwant\n%s", tt.trials, tt.databases, tt.n,
+				strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+		}
+	}
+	for n := range 20 {
+		if got := verdictLines(outcomeOf(5, 5), n); len(got) > max(n, 1) {
+			t.Errorf("%d lines, want at most %d", len(got), max(n, 1))
+		}
+	}
+}
+
+// A search that found no capacity ends with exit code 3 and its reason, but does not hide
+// that a run failed.
+func TestNoCapacity(t *testing.T) {
+	out := outcomeOf(2, 1)
+	out.Verdicts[1].NoCapacity = "it lies below 12.5 requests/s"
+	failed, invalid := errors.New("broken"), error(&invalidError{[]string{"etcd: server lost"}})
+	for _, tt := range []struct {
+		err  error
+		code int
+		last string
+	}{
+		{nil, exitInvalid, "dbtester: no capacity was found: db-1, trial 2 of 2: it lies below 12.5 requests/s\n"},
+		{invalid, exitInvalid, "dbtester: no capacity was found: db-1, trial 2 of 2: it lies below 12.5 requests/s\n"},
+		{failed, exitFailed, "dbtester: broken\n"},
+	} {
+		var errw strings.Builder
+		a := &app{streams: streams{err: &errw}}
+		if code := a.exitCode(withNoCapacity(tt.err, out)); code != tt.code || !strings.HasSuffix(errw.String(), tt.last) {
+			t.Errorf("after %v: exit code %d and\n%swant %d and at the end\n%s", tt.err, code, errw.String(), tt.code, tt.last)
+		}
+	}
+	if err := withNoCapacity(nil, outcomeOf(1, 1)); err != nil {
+		t.Errorf("without a search: %v, want nil", err)
+	}
+}
