@@ -23,7 +23,7 @@ const (
 
 // screenText is the first screen at the end of a command.
 func screenText(h *headline.Headline) string {
-	return strings.Join(fit(strings.Split(strings.TrimRight(h.Text(), "\n"), "\n"), screenLines), "\n") + "\n"
+	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
 }
 
 // fit returns at most n of some lines: if there are more, the last one counts those that are
