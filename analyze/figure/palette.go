@@ -50,7 +50,7 @@ type look struct {
 }
 
 func (s Series) look() look {
-	l := look{color: shaded(hue(s.Key), s.Variant), shape: s.Marker}
+	l := look{color: shaded(s.Key, s.Variant), shape: s.Marker}
 	if l.shape == 0 {
 		l.shape = s.Key + s.Variant
 	}
@@ -62,18 +62,33 @@ func (s Series) sameRun(o Series) bool {
 	return s.Key == o.Key && s.Variant == o.Variant && s.Marker == o.Marker
 }
 
-// shaded is the shade of a variant: the colour itself, then darker and lighter in turn.
-// Black only gets lighter.
-func shaded(c color.RGBA, variant int) color.RGBA {
-	shades := []float64{0, -0.4, 0.35, -0.65, 0.6}
-	if c == (color.RGBA{A: 0xff}) {
-		shades = []float64{0, 0.25, 0.4, 0.55, 0.7}
+// shaded is the shade of a variant of a key's colour. The first two shades of all eight
+// colours, and the first three of the first five, are no nearer to each other than the colours
+// themselves: 18 in CIELAB for every common kind of vision. Of more, only those of one colour
+// are told apart, by 6 at least.
+func shaded(key, variant int) color.RGBA {
+	shades := [...][2]color.RGBA{
+		{{0x0b, 0x23, 0x3d, 0xff}, {0x84, 0xa4, 0xf9, 0xff}},
+		{{0x82, 0x47, 0x39, 0xff}, {0xc4, 0xa0, 0x9e, 0xff}},
+		{{0x8e, 0xcd, 0x52, 0xff}, {0x59, 0xdc, 0x00, 0xff}},
+		{{0x82, 0x33, 0xfd, 0xff}, {0x68, 0x09, 0xab, 0xff}},
+		{{0x4c, 0x24, 0x01, 0xff}, {0xf7, 0xad, 0x8c, 0xff}},
+		{{0x01, 0x38, 0xaf, 0xff}, {0x8c, 0xcb, 0xfe, 0xff}},
+		{{0x39, 0x2a, 0x25, 0xff}, {0x99, 0x99, 0x99, 0xff}},
+		{{0x46, 0x49, 0x56, 0xff}, {0xbb, 0xbb, 0xb4, 0xff}},
 	}
-	by := shades[variant%len(shades)]
-	if by < 0 {
-		return mixed(c, color.RGBA{A: 0xff}, -by)
+	place := (key - 1) % len(shades)
+	c := hue(key)
+	switch n := variant % 5; n {
+	case 0:
+		return c
+	case 1, 2:
+		return shades[place][n-1]
+	case 3:
+		return mixed(c, shades[place][0], 0.5)
+	default:
+		return mixed(c, shades[place][1], 0.5)
 	}
-	return mixed(c, paper, by)
 }
 
 // mixed is c with a share of another colour.

@@ -76,6 +76,28 @@ func TestColoursOfFamiliesDiffer(t *testing.T) {
 	}
 }
 
+// Shades that can stand in one figure are as far apart as the colours of families: two of
+// each of eight, or three of each of five.
+func TestShadesOfFamiliesDiffer(t *testing.T) {
+	for _, set := range []struct{ keys, variants int }{{8, 2}, {5, 3}} {
+		var all []Series
+		for key := range set.keys {
+			for variant := range set.variants {
+				all = append(all, Series{Key: key + 1, Variant: variant})
+			}
+		}
+		for _, v := range visions() {
+			for i, a := range all {
+				for _, b := range all[:i] {
+					if d := apartBy(v.seen(a.look().color), v.seen(b.look().color)); d < 18 {
+						t.Errorf("%s: shade %d of colour %d and shade %d of colour %d are %.1f apart, want 18", v.name, a.Variant, a.Key, b.Variant, b.Key, d)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Shades of one family differ from each other too, and the marker tells apart what
 // colour does not.
 func TestShadesOfAFamilyDiffer(t *testing.T) {
@@ -83,7 +105,7 @@ func TestShadesOfAFamilyDiffer(t *testing.T) {
 		for key := 1; key <= 8; key++ {
 			for a := range 5 {
 				for b := range a {
-					if d := apartBy(v.seen(shaded(hue(key), a)), v.seen(shaded(hue(key), b))); d < 6 {
+					if d := apartBy(v.seen(shaded(key, a)), v.seen(shaded(key, b))); d < 6 {
 						t.Errorf("%s: shades %d and %d of colour %d are %.1f apart, want 6", v.name, a, b, key, d)
 					}
 				}
