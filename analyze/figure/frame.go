@@ -111,7 +111,7 @@ func (a *plane) tickRows(s scale) (rows []int, used int) {
 			continue
 		}
 		x, half := a.left+vg.Length(s.at(t.value))*a.width(), tickType.width(t.label)/2
-		own := taken{x - half - tickType.size*0.3, x + half + tickType.size*0.3}
+		own := taken{x - half - tickType.size*0.2, x + half + tickType.size*0.2}
 		for row := range all {
 			if !slices.ContainsFunc(all[row], func(o taken) bool { return own.from < o.to && o.from < own.to }) {
 				all[row], rows[i], used = append(all[row], own), row, max(used, row+1)

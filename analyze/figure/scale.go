@@ -281,7 +281,9 @@ func pointScale(a Axis, values []float64, ticks int) scale {
 		}
 	}
 	slices.Sort(distinct)
-	if distinct = slices.Compact(distinct); len(distinct) > 0 && len(distinct) <= 12 {
+	// Values that were chosen have names or are whole; those that were measured make no ticks.
+	measured := func(v float64) bool { return len(a.Names) == 0 && v != math.Trunc(v) }
+	if distinct = slices.Compact(distinct); len(distinct) > 0 && len(distinct) <= 12 && !slices.ContainsFunc(distinct, measured) {
 		s.ticks = labelled(a.Unit, distinct)
 	}
 	for i, t := range s.ticks {

@@ -119,3 +119,12 @@ func TestNoTickIsLost(t *testing.T) {
 		t.Errorf("the last tick is in row %d of %v", rows[len(rows)-1], rows)
 	}
 }
+
+// Points at measured values have round ticks: 2,753.22 requests/s is none.
+func TestMeasuredPointsHaveRoundTicks(t *testing.T) {
+	for _, tick := range pointScale(Axis{Min: pointer(0)}, []float64{300, 2753.22}, 7).ticks {
+		if math.Mod(tick.value, 100) != 0 {
+			t.Errorf("tick %q at %v", tick.label, tick.value)
+		}
+	}
+}
