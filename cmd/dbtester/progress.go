@@ -74,6 +74,9 @@ func (p *progress) report(u control.Update) {
 		p.step = u.Load.Step.Index
 	}
 	p.prev = u.Load.Elapsed
+	if u.Load.PerSecond(1) == 0 { // too little of a second to be shown
+		return
+	}
 	line := p.prefix(u) + p.line(u)
 	if p.columns != nil {
 		p.clear()
@@ -109,12 +112,12 @@ func (p *progress) line(u control.Update) string {
 		fmt.Fprintf(&b, "/%s", humanize.Comma(u.Total))
 	}
 	if l.Step.Rate > 0 {
-		fmt.Fprintf(&b, " requests, offered %s/s, done %s/s", humanize.Comma(l.Offered), humanize.Comma(l.Ended))
+		fmt.Fprintf(&b, " requests, last second: offered %s/s, done %s/s", humanize.Comma(l.PerSecond(l.Offered)), humanize.Comma(l.PerSecond(l.Ended)))
 	} else {
-		fmt.Fprintf(&b, " requests, %s/s", humanize.Comma(l.Ended))
+		fmt.Fprintf(&b, " requests, last second: %s/s", humanize.Comma(l.PerSecond(l.Ended)))
 	}
 	if l.P50 > 0 {
-		fmt.Fprintf(&b, ", p50 %s p99 %s", short(l.P50), short(l.P99))
+		fmt.Fprintf(&b, " p50 %s p99 %s", short(l.P50), short(l.P99))
 	}
 	fmt.Fprintf(&b, ", %s errors", humanize.Comma(l.Errors))
 	if l.Declined > 0 {

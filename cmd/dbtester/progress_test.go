@@ -15,7 +15,7 @@ import (
 // second is the progress of a load after some seconds of 100 requests each.
 func second(n int64) control.Update {
 	p := load.Progress{
-		Elapsed: time.Duration(n) * time.Second, Done: 100 * n, Ended: 100, Offered: 100,
+		Elapsed: time.Duration(n) * time.Second, Done: 100 * n, Ended: 100, Offered: 100, Span: time.Second,
 		P50: 1500 * time.Microsecond, P99: 2 * time.Second,
 	}
 	p.Step.Clients = 1
@@ -35,9 +35,9 @@ func TestProgressInFile(t *testing.T) {
 		p.report(control.Update{Tag: "etcd", Text: "stop members"})
 		p.end()
 		want := `[   0s] etcd: load
-[   1s] etcd: 1 client, 100/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 19s left
-[   6s] etcd: 1 client, 600/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 14s left
-[  11s] etcd: 1 client, 1,100/2,000 requests, 100/s, p50 1.50ms p99 2.00s, 0 errors, 9s left
+[   1s] etcd: 1 client, 100/2,000 requests, last second: 100/s p50 1.50ms p99 2.00s, 0 errors, 19s left
+[   6s] etcd: 1 client, 600/2,000 requests, last second: 100/s p50 1.50ms p99 2.00s, 0 errors, 14s left
+[  11s] etcd: 1 client, 1,100/2,000 requests, last second: 100/s p50 1.50ms p99 2.00s, 0 errors, 9s left
 [  12s] etcd: stop members
 `
 		if got := out.String(); got != want {
@@ -103,5 +103,17 @@ func TestProgressLeft(t *testing.T) {
 			t.Errorf("trial %d, %s, step %d: no %q in %q", tt.u.Trial, tt.u.Tag, tt.u.Load.Step.Index, want, out.String())
 		}
 		p.report(text(tt.u))
+	}
+}
+
+// A second that a step began or ended in shows the step's rate, not that of the whole second.
+func TestProgressPart(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	u := second(1)
+	u.Load.Ended, u.Load.Span = 900, 450*time.Millisecond
+	p.report(u)
+	if want := "last second: 2,000/s "; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in %q: 900 requests in 450 ms", want, out.String())
 	}
 }

@@ -53,7 +53,9 @@ func (c *counter) Second(s load.Second) error {
 		}
 	}
 	if len(s.Intervals) > 0 {
-		c.meter.Report(c.step, time.Since(c.start), c.counts.Totals, s)
+		elapsed := time.Since(c.start)
+		span := min(time.Second, elapsed) // the first second begins with the step; seconds come late
+		c.meter.Report(c.step, elapsed, span, c.counts.Totals, s)
 	}
 	return err
 }

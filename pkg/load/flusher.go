@@ -134,7 +134,8 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	f.keep(f.sink.Second(second))
 	counts, _, _ := f.accounts.totals()
 	st := f.records.step
-	f.meter.Report(st.Step, time.Duration(f.clock.Now()-st.start), counts, second)
+	span := min(f.clock.SecondStart(sec+1), end) - max(f.clock.SecondStart(sec), st.start)
+	f.meter.Report(st.Step, time.Duration(f.clock.Now()-st.start), time.Duration(span), counts, second)
 	f.merged.reset()
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,9 @@ type Progress struct {
 	Elapsed time.Duration // of this step
 	// Done counts the requests of all steps that ended or were shed.
 	Done int64
+	// Span is how much of the last second belongs to this step: less than a second where the
+	// step began or ended in it. Counts of the second are divided by it for a rate.
+	Span time.Duration
 	// Offered and Ended are requests of the last second. Errors are the failed and
 	// unknown requests of all steps, without the declined ones.
 	Offered, Ended, Errors, Declined int64
@@ -47,11 +51,20 @@ func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	return &Meter{show: show, all: histogram.New(), deletes: slices.Contains(ops, workload.OpDelete)}
 }
 
-// Report shows the progress after a second of a step that began elapsed ago. Counts are
-// those of all steps up to the second's end.
-func (m *Meter) Report(step Step, elapsed time.Duration, counts results.Totals, s Second) {
+// PerSecond is the rate of a count of the last second; 0 for a second of which less than 100 ms
+// belong to the step, since those say little.
+func (p Progress) PerSecond(count int64) int64 {
+	if p.Span < 100*time.Millisecond {
+		return 0
+	}
+	return int64(math.Round(float64(count) / p.Span.Seconds()))
+}
+
+// Report shows the progress after a second of a step that began elapsed ago, of which span
+// belongs to the step. Counts are those of all steps up to the second's end.
+func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
-		Step: step, Elapsed: elapsed,
+		Step: step, Elapsed: elapsed, Span: span,
 		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
 		Errors: counts.Failed + counts.Unknown,
 	}
