@@ -299,7 +299,7 @@ func TestPartialSets(t *testing.T) {
 		{"an interrupted run", change(func(m *results.Manifest) {
 			d := m.Databases[0]
 			d.State, d.Totals, d.Keys, d.LoadEnd, d.Steps[1].End = results.StateInterrupted, nil, nil, time.Time{}, time.Time{}
-		}), "the run is interrupted", map[string]string{"OK": "5,941", "FAILED": "59", "MIN-THROUGHPUT": "10 clients: 495 req/sec; 50 clients: 990", "KEYS-FOUND": "not measured"}},
+		}), "INVALID incomplete: the run was interrupted", map[string]string{"OK": "5,941", "FAILED": "59", "MIN-THROUGHPUT": "10 clients: 495 req/sec; 50 clients: 990", "KEYS-FOUND": "not measured"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")

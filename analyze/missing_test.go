@@ -72,7 +72,7 @@ func TestKilledRun(t *testing.T) {
 		"OTHER-WRITTEN-MB":     "not measured: no machine was sampled twice during the load",
 	})
 	text := strings.Join(strings.Fields(r.Text()), " ")
-	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "gap: the run is running"} {
+	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "INVALID incomplete: the manifest says that the run is running"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no word of %q in\n%s", want, r.Text())
 		}

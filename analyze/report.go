@@ -5,6 +5,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Report is the result of an analysis.
@@ -40,6 +41,16 @@ func (r *Report) Valid() bool {
 		}
 	}
 	return true
+}
+
+// Incomplete returns the marks of the runs that did not complete.
+func (r *Report) Incomplete() (texts []string) {
+	for _, m := range r.Marks {
+		if m.Code == results.MarkIncomplete {
+			texts = append(texts, m.String())
+		}
+	}
+	return texts
 }
 
 // Summary returns every run as the command line tools that benchmark HTTP servers print

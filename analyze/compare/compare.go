@@ -198,9 +198,6 @@ func invalid(runs []Recorded) (list []string) {
 		if r.Run.Info.Manifest != nil {
 			marks = append(marks, r.Run.Info.Manifest.Validity...)
 		}
-		if state := r.Run.Info.Record.State; state != results.StateComplete {
-			marks = append(marks, results.Mark{Invalid: true, Code: "state", Text: fmt.Sprintf("the run is %s", state)})
-		}
 		for _, m := range marks {
 			if m.Invalid {
 				list = append(list, fmt.Sprintf("%s (%s): %s: %s", filepath.Base(r.Folder), r.Run.Info.Tag, m.Code, m.Text))

@@ -65,7 +65,6 @@ func (c *classicReader) readSidecar() {
 		c.gap("its files were recorded as %s", info.Record.Tag)
 		info.Record.Tag = info.Tag // its outputs are named so
 	}
-	info.stateGap(&c.run.Gaps)
 }
 
 // readLoad reads the client's seconds, summary and percentiles.

@@ -52,7 +52,6 @@ type folderReader struct {
 // read fills the run. The order of its steps is the order of the gaps.
 func (f *folderReader) read() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
-	r.Info.stateGap(gaps)
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
 	intervals := checkedIntervals(record, f.recorded, gaps)
 	r.Windows = recordedWindows(record, recordedSpan(intervals), gaps)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -108,13 +109,19 @@ func (i *Info) highestRate() float64 {
 	return most
 }
 
-// stateGap describes how the run ended if it did not complete.
-func (i *Info) stateGap(gaps *Gaps) {
+// incompleteMark marks a run that did not complete: nothing was judged at its end. It is
+// nil otherwise.
+func (i *Info) incompleteMark() *results.Mark {
+	m := &results.Mark{Code: results.MarkIncomplete, Invalid: true}
 	switch i.Record.State {
-	case results.StateComplete:
+	case results.StateComplete, "":
+		return nil
 	case results.StateFailed:
-		gaps.Add("the run failed: %s", strings.ReplaceAll(i.Record.Error, "\n", "; "))
+		m.Text = "the run failed: " + strings.ReplaceAll(i.Record.Error, "\n", "; ")
+	case results.StateRunning:
+		m.Text = "the manifest says that the run is running: control is still at it, or died in it, and the records end there"
 	default:
-		gaps.Add("the run is %s; the records end where it stopped", i.Record.State)
+		m.Text = fmt.Sprintf("the run was %s, and the records end there", i.Record.State)
 	}
+	return m
 }

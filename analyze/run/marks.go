@@ -20,7 +20,7 @@ func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m})
 	}
-	for _, m := range []*results.Mark{r.wrongValueMark(), r.sharedHostMark(), r.Info.rateMark()} {
+	for _, m := range []*results.Mark{r.Info.incompleteMark(), r.wrongValueMark(), r.sharedHostMark(), r.Info.rateMark()} {
 		if m != nil {
 			marks = append(marks, Mark{r.Info.Tag, *m})
 		}

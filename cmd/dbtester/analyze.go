@@ -333,6 +333,9 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}
+	if incomplete := report.Incomplete(); len(incomplete) > 0 {
+		return &invalidError{incomplete}
+	}
 	return needError(report.Headline)
 }
 

@@ -36,8 +36,8 @@ func (p place) mustBeCollected(file string) {
 		p.t.Errorf("the folder still has %q, %v", notes, err)
 	}
 	c := p.start("analyze", "--all", "--config", file, run.Dir())
-	c.exits(exitDone, patience)
-	wantText(p.t, "table", c.out.String(), `gap: the run is interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
+	c.exits(exitInvalid, patience)
+	wantText(p.t, "table", c.out.String(), `INVALID incomplete: the run was interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
 	c = p.start("control", "--collect", run.Dir())
 	c.exits(exitDone, patience)
 	wantText(p.t, "a second collection", c.err.String(), `the run left nothing with its agents: it is interrupted`)

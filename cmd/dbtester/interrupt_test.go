@@ -39,8 +39,8 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	c = p.start("analyze", "--all", "--config", file, run.Dir())
-	c.exits(exitDone, patience)
-	wantText(t, "table", c.out.String(), `gap: the run is interrupted`, `TOTAL-REQUEST-NUMBER \| +[1-9]`, `SERVER-MAX-CPU-USAGE \| +[1-9]`)
+	c.exits(exitInvalid, patience)
+	wantText(t, "table", c.out.String(), `INVALID incomplete: the run was interrupted`, `TOTAL-REQUEST-NUMBER \| +[1-9]`, `SERVER-MAX-CPU-USAGE \| +[1-9]`)
 }
 
 // TestInterruptTwice does not wait for anything, and leaves no member.
@@ -80,8 +80,8 @@ func TestInterruptTwice(t *testing.T) {
 		t.Errorf("left over: %v, %v, want %v", now, err, left)
 	}
 	c = p.start("analyze", "--all", "--config", file, p.runs()[0].Dir())
-	c.exits(exitDone, patience)
-	wantText(t, "table", c.out.String(), `gap: the run is running`)
+	c.exits(exitInvalid, patience)
+	wantText(t, "table", c.out.String(), `INVALID incomplete: the manifest says`)
 }
 
 // TestInterruptStart interrupts while members start.

@@ -1,6 +1,10 @@
 package database
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"strings"
+)
 
 // Cleaner is a driver that removes the keys below a prefix.
 type Cleaner interface {
@@ -27,4 +31,15 @@ func (t Target) KeyPrefix() string {
 		return ""
 	}
 	return t.Prefix + "/"
+}
+
+// WithoutPrefix returns what a stored name has after the prefix that it was asked for with.
+// A server that answers with another name, as a proxy that changes or caches answers may,
+// is an error.
+func WithoutPrefix(prefix, name string) (string, error) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok {
+		return "", fmt.Errorf("the server was asked for keys that begin with %q, and answered with the key %q", prefix, name)
+	}
+	return rest, nil
 }

@@ -13,6 +13,8 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // pair is a key and its value as Consul writes them. An empty value is null.
@@ -115,8 +117,12 @@ func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 		list.begin(page)
 		for _, kv := range page.Kvs {
 			name := string(kv.Key)
+			below, err := database.WithoutPrefix(r.key, name)
+			if err != nil {
+				return err
+			}
 			if separator != "" {
-				if i := strings.Index(name[len(r.key):], separator); i >= 0 {
+				if i := strings.Index(below, separator); i >= 0 {
 					name = name[:len(r.key)+i+len(separator)]
 				}
 				if name == last {

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,7 +153,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // HighestKey finds the highest numbered key in one consistent listing, as CountKeys
 // counts keys. Names of such keys have no escapes.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
-	highest, prefix := int64(-1), len(t.KeyPrefix())
+	highest, prefix := int64(-1), len(t.KeyPrefix()) // the listing has only names with it
 	_, err := o.members(t).list(ctx, func(name []byte) {
 		if number, ok := workload.KeyNumber(name[prefix:], keySize); ok {
 			highest = max(highest, number)
@@ -167,7 +168,8 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 // filteredHeader marks answers without the keys that the token may not read.
 const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 
-// list reads all names one by one, so that memory does not grow with their number.
+// list reads all names one by one, so that memory does not grow with their number. A name
+// without the prefix is an error.
 func (c *client) list(ctx context.Context, t database.Target, each func(name []byte)) (n int64, err error) {
 	// Consul leaves out names that the token may not read, and without a token sends no
 	// header about it. So a client must at least be allowed to read one key.
@@ -187,7 +189,15 @@ func (c *client) list(ctx context.Context, t database.Target, each func(name []b
 	if resp.Header.Get(filteredHeader) == "true" {
 		return 0, database.NotApplied(database.ClassDenied, errors.New("the token does not allow to read every key"))
 	}
-	return eachString(bufio.NewReader(resp.Body), each)
+	prefix, foreign := t.KeyPrefix(), error(nil)
+	n, err = eachString(bufio.NewReader(resp.Body), func(name []byte) {
+		if bytes.HasPrefix(name, []byte(prefix)) {
+			each(name)
+		} else if foreign == nil {
+			_, foreign = database.WithoutPrefix(prefix, unescaped(name))
+		}
+	})
+	return n, errors.Join(err, foreign)
 }
 
 // maxName bounds the part of a name that is held, in bytes. Consul limits names to 512

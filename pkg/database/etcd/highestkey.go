@@ -127,8 +127,11 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 			return 0, answer.Classify(err, false)
 		}
 		for _, kv := range resp.Kvs {
-			key := kv.Key[len(f.prefix):]
-			if n, ok := workload.KeyNumber(key, f.size); ok && len(key) == length {
+			key, err := database.WithoutPrefix(f.prefix, string(kv.Key))
+			if err != nil {
+				return 0, err
+			}
+			if n, ok := workload.KeyNumber([]byte(key), f.size); ok && len(key) == length {
 				highest = max(highest, n)
 			}
 		}
