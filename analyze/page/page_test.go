@@ -48,7 +48,18 @@ func pageOf() Page {
 // headlineOf is a first screen with hostile texts in every place.
 func headlineOf() *headline.Headline {
 	one, two := 1.0, 2.0
+	value := func(v float64) headline.PointValue {
+		return headline.PointValue{Value: &v, Text: fmt.Sprint(v), Low: &one, High: &two, N: 3}
+	}
+	values := headline.PointValues{Throughput: value(30), P99: value(4), Max: headline.PointValue{Text: "not answered " + hostile}, Valid: true}
 	return &headline.Headline{
+		What: "what ran " + hostile, Grade: headline.Grade{Letter: "C", Use: "a look", Text: "each ran once " + hostile},
+		Points: headline.Points{Of: "clients", Columns: []string{"etcd", hostile}, Rows: []headline.Point{{Label: "10 " + hostile, Cells: []headline.PointValues{values, values}}}},
+		Facts:  headline.Facts{Columns: []string{"etcd", hostile}, Rows: []headline.Fact{{Name: "longest time without an answer", Short: "longest pause", Texts: []string{"7 s", hostile}}}},
+		Doubts: []headline.Doubt{
+			{Reason: headline.Reason{Code: "client saturated", Text: "could matter " + hostile}, Could: true},
+			{Reason: headline.Reason{Code: "shared host", Text: hostile}},
+		},
 		Verdict: "etcd answered more " + hostile, Trust: headline.Trust{Text: "weakened " + hostile, Reasons: []headline.Reason{{Code: "shared host", Text: hostile}}},
 		Unequal: []string{"fsync: " + hostile}, Columns: []headline.Column{{Text: "etcd", Trials: 3, Valid: true}, {Text: hostile, Trials: 1}},
 		Rows: []headline.Row{{Name: "throughput", Definition: hostile, Cells: []headline.Cell{

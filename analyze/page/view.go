@@ -17,6 +17,7 @@ import (
 // view is the data of the template.
 type view struct {
 	Page
+	first
 	Policy   string
 	Style    template.CSS
 	Script   template.JS
@@ -55,11 +56,10 @@ type section struct {
 }
 
 // Count is the number of rows in words, as the methods below count other things.
-func (s section) Count() string     { return counted(len(s.Rows), "row") }
-func (s section) ZeroText() string  { return "zero everywhere: " + counted(s.Zeros, "row") }
-func (v *view) ReasonCount() string { return counted(len(v.Headline.Trust.Reasons), "reason") }
-func (v *view) NoteCount() string   { return counted(len(v.Table.Notes), "note") }
-func (v *view) OtherCount() string  { return counted(len(v.Others), "more figure") }
+func (s section) Count() string    { return counted(len(s.Rows), "row") }
+func (s section) ZeroText() string { return "zero everywhere: " + counted(s.Zeros, "row") }
+func (v *view) NoteCount() string  { return counted(len(v.Table.Notes), "note") }
+func (v *view) OtherCount() string { return counted(len(v.Others), "more figure") }
 
 func counted(n int, of string) string {
 	if n == 1 {
@@ -94,7 +94,7 @@ func newView(p Page) (*view, error) {
 		return nil, err
 	}
 	v := &view{
-		Page: p, Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js),
+		Page: p, first: firstOf(p.Headline), Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js),
 		Columns: p.Table.Columns, Crowded: len(p.Table.Columns) >= crowded,
 	}
 	ids := ids{}

@@ -7,6 +7,7 @@ class Chart {
     this.figure = figure;
     this.data = data;
     this.canvas = figure.querySelector('.canvas');
+    this.leads = !!figure.closest('.lead'); // stands on the first screen
     this.hidden = new Set(); // names of series
     this.details = false; // whether series that stand behind others are shown
     this.logY = !!data.y.log;
@@ -63,7 +64,7 @@ class Chart {
   renderPlanes(root) {
     const d = this.data, all = this.extent(), many = d.panels && d.panels.length;
     const [x0, x1] = this.range ? [Math.max(this.range[0], all[0]), Math.min(this.range[1], all[1])] : all;
-    const high = many ? Math.round(Math.min(150, Math.max(96, this.width * .2))) : Math.round(Math.min(400, Math.max(230, this.width * .5))) - 46;
+    const high = this.plotHeight(many);
     this.planes = (d.panels || ['']).map((p, i) => new Plane(this, i, d.panelY ? d.panelY[i] : d.y));
     for (const p of this.planes) p.measure(d.panelY ? p.shown() : this.visible(), x0, x1, high);
     const left = 24 + Math.max(...this.planes.flatMap(p => p.marks.map(t => t.text.length)), 1) * 7, right = this.width - 12;
@@ -79,6 +80,12 @@ class Chart {
     this.box = {left, right, top: this.planes[0].box.top, bottom: y};
     if (!d.panelY) this.titleAxis(root, this.box, d.y);
     this.height = y + 38;
+  }
+
+  plotHeight(many) {
+    const within = (least, share, most) => Math.round(Math.min(most, Math.max(least, this.width * share)));
+    if (this.leads) return many ? within(80, .11, 110) : within(150, .34, 200);
+    return many ? within(96, .2, 150) : within(184, .5, 354);
   }
 
   titleAxis(root, box, axis) {
@@ -132,10 +139,16 @@ class Chart {
     if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
     this.head.append(this.legend);
     this.canvas.before(this.head);
-    for (const n of [...(d.notes || [])].reverse()) this.canvas.after(html('p', {'class': 'note'}, n));
+    this.showNotes();
     this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});
     this.figure.append(this.tip);
     this.offerFiles();
+  }
+
+  showNotes() {
+    const notes = (this.data.notes || []).map(n => html('p', {'class': 'note'}, n));
+    if (!this.leads) this.canvas.after(...notes);
+    else if (notes.length) this.canvas.after(html('details', {'class': 'notes-of'}, html('summary', {}, notes.length === 1 ? '1 note' : notes.length + ' notes'), ...notes));
   }
 
   // sample, eventSample and shades are what the legend shows beside its names.

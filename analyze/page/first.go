@@ -1,0 +1,159 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/coreos/dbtester/analyze/headline"
+)
+
+// mostDoubts is how many doubts the first screen has room for.
+const mostDoubts = 3
+
+// first is what the first screen shows of a headline.
+type first struct {
+	Points points
+	// Could are the first doubts that could change the order, Other all other doubts.
+	Could, Other []headline.Doubt
+	several      bool
+	other, more  int // of Other, that could change the order, and that cannot
+}
+
+func firstOf(h *headline.Headline) first {
+	if h == nil {
+		return first{}
+	}
+	f := first{Points: pointsOf(h.Points), several: len(h.Columns) > 1}
+	for _, d := range h.Doubts {
+		switch {
+		case d.Could && len(f.Could) < mostDoubts:
+			f.Could = append(f.Could, d)
+			continue
+		case d.Could:
+			f.other++
+		default:
+			f.more++
+		}
+		f.Other = append(f.Other, d)
+	}
+	return f
+}
+
+// fewPoints is the height of a table that leaves room for another one below it.
+const fewPoints = 5
+
+// FactsBelow: the numbers of the whole load stand below those at equal points.
+func (f first) FactsBelow() bool { return len(f.Points.Rows) <= fewPoints }
+
+// what is what a doubt could change.
+func (f first) what() string {
+	if f.several {
+		return "the order"
+	}
+	return "the numbers"
+}
+
+// CouldTitle heads the doubts of the first screen, OtherTitle the others.
+func (f first) CouldTitle() string { return "What could change " + f.what() }
+
+func (f first) OtherTitle() string {
+	switch {
+	case f.other == 0:
+		return "What cannot change " + f.what()
+	case f.more == 0:
+		return "What else could change " + f.what()
+	}
+	return "Further notes on the numbers"
+}
+
+func (f first) OtherDoubts() string { return counted(len(f.Other), "note") }
+
+// MoreDoubts counts the other doubts in a sentence, "" without any.
+func (f first) MoreDoubts() string {
+	var parts []string
+	if f.other > 0 {
+		parts = append(parts, fmt.Sprintf("%d more could change %s", f.other, f.what()))
+	}
+	if f.more > 0 {
+		parts = append(parts, counted(f.more, "note")+" cannot change "+f.what())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// GradeText is why the grade is no better, as a sentence.
+func (v *view) GradeText() string {
+	text := []rune(v.Headline.Grade.Text)
+	if len(text) > 0 {
+		text[0] = unicode.ToUpper(text[0])
+	}
+	return string(text)
+}
+
+// points is the table of the numbers at equal points.
+type points struct {
+	Heads [][]head
+	Rows  []point
+}
+
+// head is a cell of the table's head.
+type head struct {
+	Text          string
+	Columns, Rows int
+}
+
+type point struct {
+	Label string
+	Cells []cell
+}
+
+// cell is one number; About are the bounds of its trials.
+type cell struct {
+	Text, About string
+	Missing     bool
+}
+
+// pointsOf lays out one database, or one in each row, with all numbers, and several by
+// throughput and p99.
+func pointsOf(p headline.Points) points {
+	var out points
+	if len(p.Columns) == 1 {
+		out.Heads = [][]head{{{p.Of, 1, 1}, {"requests/s", 1, 1}, {"p50", 1, 1}, {"p99", 1, 1}, {"longest", 1, 1}, {"not ok", 1, 1}}}
+		for _, row := range p.Rows {
+			c := row.Cells[0]
+			label := row.Label
+			if !c.Valid {
+				label += " (not valid)"
+			}
+			out.Rows = append(out.Rows, point{label, []cell{cellOf(c.Throughput), cellOf(c.P50), cellOf(c.P99), cellOf(c.Max), cellOf(c.Failed)}})
+		}
+		return out
+	}
+	top := []head{{p.Of, 1, 2}, {"requests/s", len(p.Columns), 1}, {"p99 latency", len(p.Columns), 1}}
+	var names []head
+	for range 2 {
+		for _, name := range p.Columns {
+			names = append(names, head{name, 1, 1})
+		}
+	}
+	out.Heads = [][]head{top, names}
+	for _, row := range p.Rows {
+		one := point{Label: row.Label}
+		for _, c := range row.Cells {
+			one.Cells = append(one.Cells, cellOf(c.Throughput))
+		}
+		for _, c := range row.Cells {
+			one.Cells = append(one.Cells, cellOf(c.P99))
+		}
+		out.Rows = append(out.Rows, one)
+	}
+	return out
+}
+
+func cellOf(v headline.PointValue) cell {
+	c := cell{Text: v.Text, Missing: v.Value == nil}
+	if v.Low != nil && v.High != nil {
+		c.About = fmt.Sprintf("median of %d trials: %.3g to %.3g", v.N, *v.Low, *v.High)
+	}
+	return c
+}
