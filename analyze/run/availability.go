@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
@@ -16,6 +17,9 @@ type Availability struct {
 	// Declined counts the requests that the database answered with less than was asked,
 	// because the load's own requests made it: see [results.Declined].
 	Declined Measure
+	// DeclinedShare is the same in per cent of the requests that Success is a share of. Where
+	// there are any, Success has a mark with it: these requests were answered.
+	DeclinedShare Measure
 	// WithoutServer is the share of the clients' time in the measured windows in which
 	// they had no server, in per cent.
 	WithoutServer Measure
@@ -45,7 +49,28 @@ func (i *Info) Unrecorded() Measure {
 
 // noAvailability has one reason for every number.
 func noAvailability(why Measure) Availability {
-	return Availability{Success: why, Declined: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
+	return Availability{Success: why, Declined: why, DeclinedShare: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
+}
+
+// setDeclined takes the number of declined requests of a load that can have some.
+func (a *Availability) setDeclined(l *workload.Load, n int64) {
+	a.Declined = Counted(n)
+	if !a.Success.Known() {
+		a.DeclinedShare = a.Success
+		return
+	}
+	a.DeclinedShare = Measured(100*float64(n)/float64(a.Success.N), a.Success.N)
+	if n == 0 {
+		return
+	}
+	var why []string
+	if l.Any(workload.Op.Contends) {
+		why = append(why, "lost swaps")
+	}
+	if l.Any(workload.Op.Deletes) {
+		why = append(why, "keys that the load had deleted")
+	}
+	a.Success.Marks = append(a.Success.Marks, fmt.Sprintf("%.2g %% more were answered and declined: %s", a.DeclinedShare.Value, strings.Join(why, ", ")))
 }
 
 // availabilityOf returns the availability of a stage.
@@ -61,7 +86,9 @@ func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 	}
 	a.Declined = Inapplicable("only loads that swap or delete have it")
 	if record := info.Record; record.Load.Any(func(op workload.Op) bool { return op.Contends() || op.Deletes() }) {
-		a.Declined = Counted(s.Declined.TotalCount())
+		a.setDeclined(&record.Load.Load, s.Declined.TotalCount())
+	} else {
+		a.DeclinedShare = a.Declined
 	}
 	var waiting, time float64
 	var lost, again int64

@@ -33,6 +33,9 @@ func TestDeclined(t *testing.T) {
 		if a.Declined.Value != tc.declined.Value || a.Declined.Missing != tc.declined.Missing || a.Declined.Words != tc.declined.Words {
 			t.Errorf("%s: %+v declined, want %+v", name, a.Declined, tc.declined)
 		}
+		if a.Declined.Known() && (a.DeclinedShare.Value != 30 || a.DeclinedShare.N != 10 || len(a.Success.Marks) != 1 || a.Success.Marks[0] != "30 % more were answered and declined: lost swaps") {
+			t.Errorf("%s: %+v of 10 declined, and marks %q of the success: want 30 %% and a mark with it", name, a.DeclinedShare, a.Success.Marks)
+		}
 		if a.Success.N != 10 || a.Success.Value != 60 {
 			t.Errorf("%s: success of %v %% of %d, want 60 %% of 10", name, a.Success.Value, a.Success.N)
 		}
