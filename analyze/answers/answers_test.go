@@ -96,8 +96,8 @@ func TestSentences(t *testing.T) {
 		{"rate kept", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {998, 9}}), 1000), "All kept 1,000/s; 99 % of the requests to etcd took at most 4.95 ms and to consul 8.91 ms.", look},
 		{"rate that nobody keeps", paced(once(map[string][2]float64{"etcd": {970, 5}, "consul": {960, 9}}), 1000), "The rate was not kept: etcd answered 970 of 1,000/s and consul answered 960 of 1,000/s.", look},
 		{"rate that one keeps", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {500, 9}}), 1000), "", look},
-		{"steps", many(1, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1000 clients etcd answered 9,000 writes a second and consul 4,000; consul had its most at 100 clients, 9,800/s.", look},
-		{"steps with a winner", many(14, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1000 clients etcd answered 9,020 writes a second: 2.2 times as many as consul (4,010); etcd leads consul at 2 of 3 points and is behind at 1; consul had its most at 100 clients, 9,820/s.", ""},
+		{"steps", many(1, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,000 writes a second and consul 4,000; consul had its most at 100 clients, 9,800/s.", look},
+		{"steps with a winner", many(14, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,020 writes a second: 2.2 times as many as consul (4,010); etcd leads consul at 2 of 3 points and is behind at 1; consul had its most at 100 clients, 9,820/s.", ""},
 	} {
 		a := Of(tt.m.make())
 		if tt.sentence != "" && a.Sentence != tt.sentence {

@@ -13,7 +13,7 @@ func (s *screen) sayClosed() string {
 	first := s.columns[0].Runs[0]
 	with := ""
 	if n := first.Stages[0].Clients; n > 0 {
-		with = "with " + run.ClientsText(n) + " "
+		with = "with " + clients(n) + " "
 	}
 	if len(s.columns) == 1 {
 		return with + s.alone(first.Stages[0])

@@ -21,7 +21,7 @@ func (s *screen) staged() bool { return s.every((*run.Run).Staged) }
 func (s *screen) saySteps() string {
 	first := s.columns[0].Runs[0]
 	like := first.Stages[s.stage(first)]
-	point := like.Label
+	point := pointText(like)
 	if len(s.columns) == 1 {
 		return with(point) + s.alone(like) + s.peaks(like)
 	}
@@ -56,7 +56,7 @@ func (s *screen) peaks(like *run.Stage) string {
 			}
 		}
 		if best != nil && here.Median < fell*most {
-			parts = append(parts, fmt.Sprintf("%s had its most at %s, %s/s", c.Name, best.Label, table.Significant(most)))
+			parts = append(parts, fmt.Sprintf("%s had its most at %s, %s/s", c.Name, pointText(best), table.Significant(most)))
 		}
 	}
 	if len(parts) == 0 {
@@ -166,7 +166,7 @@ func (s *screen) sayParts() string {
 		for _, c := range s.columns {
 			switch ok, got := c.keeps(g); {
 			case !g.Latency.Rated():
-				parts = append(parts, fmt.Sprintf("%s answered %s %s a second at full speed with %s%s", c.Name, table.Significant(got), s.requests(), run.ClientsText(g.Clients), s.within(c, g)))
+				parts = append(parts, fmt.Sprintf("%s answered %s %s a second at full speed with %s%s", c.Name, table.Significant(got), s.requests(), clients(g.Clients), s.within(c, g)))
 			case ok:
 				parts = append(parts, fmt.Sprintf("%s kept %s%s", c.Name, rateOf(g), s.within(c, g)))
 			default:

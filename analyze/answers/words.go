@@ -2,6 +2,7 @@ package answers
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -54,6 +55,19 @@ func change(ratio float64, more, less, many string) string {
 		return fmt.Sprintf("%.0f %% %s", -percent, less)
 	}
 	return "as " + many
+}
+
+// clients is a number of clients with its noun: "1,000 clients".
+func clients(n int) string {
+	return table.Count(int64(n)) + strings.TrimPrefix(run.ClientsText(n), strconv.Itoa(n))
+}
+
+// pointText names a point of a load in a sentence.
+func pointText(g *run.Stage) string {
+	if g.Label == run.ClientsText(g.Clients) {
+		return clients(g.Clients)
+	}
+	return g.Label
 }
 
 // capital makes the first letter of a text a capital one.
