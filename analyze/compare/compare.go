@@ -14,7 +14,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/abtest"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Options are fixed before any number is looked at.
@@ -67,6 +66,8 @@ type Report struct {
 	Differences []string
 	// Invalid are the marks that make a run's numbers invalid: then there is no verdict.
 	Invalid []string
+	// Marks are the other marks of the runs.
+	Marks []Marked
 	// Notes qualify the numbers.
 	Notes    []string
 	rows     []row
@@ -132,7 +133,8 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 		r.Differences = slices.Insert(r.Differences, 0, o.Change)
 	}
 	all := slices.Concat(a.Runs, b.Runs)
-	r.Invalid = invalid(all)
+	r.Invalid, r.Marks = invalid(all), marked(all)
+	r.Notes = append(r.Notes, oneProgram(a, b)...)
 	r.Notes = append(r.Notes, inconsistencies(a)...)
 	r.Notes = append(r.Notes, inconsistencies(b)...)
 	pairs := pairsOf(a.Runs, b.Runs)
@@ -191,13 +193,7 @@ func pairsOf(a, b []Recorded) (pairs []pair) {
 // invalid returns the marks that make runs invalid, each with its folder.
 func invalid(runs []Recorded) (list []string) {
 	for _, r := range runs {
-		var marks []results.Mark
-		for _, m := range r.Run.Marks() {
-			marks = append(marks, m.Mark)
-		}
-		if r.Run.Info.Manifest != nil {
-			marks = append(marks, r.Run.Info.Manifest.Validity...)
-		}
+		marks := marksOf(r.Run)
 		for _, m := range marks {
 			if m.Invalid {
 				list = append(list, fmt.Sprintf("%s (%s): %s: %s", filepath.Base(r.Folder), r.Run.Info.Tag, m.Code, m.Text))

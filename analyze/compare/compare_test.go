@@ -61,7 +61,8 @@ func TestVerdict(t *testing.T) {
 		{"one side after the other", side("A", 0, 1, fast...), side("B", 60, 1, slow...), abtest.Worse, false, "p99 +5.3 % ["},
 		{"faster", side("A", 0, 1, slow...), side("B", 60, 1, fast...), abtest.Better, false, "B is better than A: throughput +5.3 %"},
 		{"equal", side("A", 0, 1, fast...), side("B", 60, 1, fast[1:]...), abtest.Equivalent, false, "B is equivalent to A within 3 %: throughput"},
-		{"three runs that differ a lot", side("A", 0, 1, 974, 1002, 608), side("B", 60, 1, 990, 700, 1010), abtest.Inconclusive, false, "more runs of each would decide."},
+		{"three runs that differ a lot", side("A", 0, 1, 974, 1002, 608), side("B", 60, 1, 990, 700, 1010), abtest.Inconclusive, false, "at least 5 runs of each are needed to plan how many would decide."},
+		{"six noisy runs", side("A", 0, 1, 974, 1302, 608, 1000, 700, 1200), side("B", 60, 1, 990, 700, 1010, 1300, 600, 1205), abtest.Inconclusive, false, "the machine is too noisy for a margin of 3 %, which more than 60 runs of each would decide: these 6 can decide one of "},
 		{"A always first", side("A", 0, 2, fast...), side("B", 1, 2, slow...), abtest.Worse, false, ""},
 	} {
 		r := compared(t, tt.a, tt.b)

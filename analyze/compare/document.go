@@ -22,6 +22,7 @@ type document struct {
 	MarginPercent float64        `json:"margin_percent"`
 	Differences   []string       `json:"differences"`
 	Invalid       []string       `json:"invalid"`
+	Marks         []Marked       `json:"marks"`
 	Notes         []string       `json:"notes"`
 	A             []documentRun  `json:"a"`
 	B             []documentRun  `json:"b"`
@@ -67,6 +68,9 @@ type documentLine struct {
 	PHolm          *float64       `json:"p_holm"`
 	PMargin        *float64       `json:"p_margin"`
 	More           int            `json:"more_needed,omitempty"`
+	// Reach is the margin that these runs can decide where the machine is too noisy for
+	// the one that was asked for.
+	Reach *float64 `json:"decidable_margin_percent,omitempty"`
 }
 
 // finite returns a pointer to a number that JSON has, nil to others.
@@ -80,7 +84,7 @@ func finite(v float64) *float64 {
 func (r *Report) document() document {
 	d := document{
 		Verdict: r.Word(), Sentence: r.Sentence(), Interleaved: r.Interleaved, Alpha: Alpha, MarginPercent: 100 * r.Margin,
-		Differences: nonNil(r.Differences), Invalid: nonNil(r.Invalid), Notes: nonNil(r.Notes), Metrics: []documentLine{},
+		Differences: nonNil(r.Differences), Invalid: nonNil(r.Invalid), Marks: append([]Marked{}, r.Marks...), Notes: nonNil(r.Notes), Metrics: []documentLine{},
 	}
 	for _, one := range r.A.Runs {
 		d.A = append(d.A, documentRun{one.Folder, one.Run.Info.Record.Tag, one.Run.Info.Record.LoadStart})
@@ -96,6 +100,9 @@ func (r *Report) document() document {
 			ChangePercent: finite(Percent(f.Shift)), LowPercent: boundPercent(f.Low), HighPercent: boundPercent(f.High),
 			P: finite(f.P), PHolm: finite(f.Adjusted), PMargin: finite(f.Outside), More: f.More,
 		})
+		if f.Reach > 0 {
+			d.Metrics[i].Reach = finite(100 * f.Reach)
+		}
 	}
 	if p := r.profiles; p != nil {
 		d.Profiles = &documentProfiles{ProfilesA: p.a.profiles, ProfilesB: p.b.profiles, All: documentFunction{p.total.name, p.total.a, p.total.b}}
@@ -137,7 +144,11 @@ func (r *Report) JSON() (string, error) {
 func (r *Report) CSV() (string, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	lines := [][]string{{"METRIC", "UNIT", "DECIDES", "MEDIAN-A", "MEDIAN-B", "CHANGE-PERCENT", "LOW-PERCENT", "HIGH-PERCENT", "P", "P-HOLM", "P-MARGIN", "VERDICT", "MORE-NEEDED"}}
+	lines := [][]string{{"METRIC", "UNIT", "DECIDES", "MEDIAN-A", "MEDIAN-B", "CHANGE-PERCENT", "LOW-PERCENT", "HIGH-PERCENT", "P", "P-HOLM", "P-MARGIN", "VERDICT", "MORE-NEEDED", "MARKS"}}
+	var marks []string
+	for _, m := range r.Marks {
+		marks = append(marks, m.String())
+	}
 	for _, m := range r.document().Metrics {
 		text := func(v *float64) string {
 			if v == nil {
@@ -146,7 +157,7 @@ func (r *Report) CSV() (string, error) {
 			return fmt.Sprint(*v)
 		}
 		lines = append(lines, []string{m.Name, m.Unit, fmt.Sprint(m.Decides), fmt.Sprint(m.MedianA), fmt.Sprint(m.MedianB),
-			text(m.ChangePercent), text(m.LowPercent), text(m.HighPercent), text(m.P), text(m.PHolm), text(m.PMargin), string(m.Verdict), fmt.Sprint(m.More)})
+			text(m.ChangePercent), text(m.LowPercent), text(m.HighPercent), text(m.P), text(m.PHolm), text(m.PMargin), string(m.Verdict), fmt.Sprint(m.More), strings.Join(marks, "; ")})
 	}
 	if err := w.WriteAll(lines); err != nil {
 		return "", fmt.Errorf("encode csv: %w", err)

@@ -78,8 +78,7 @@ func (s *Session) begin() {
 	s.Say(s.reach(AssumedSpread, s.deciding(), "as is assumed"))
 }
 
-// replan plans with the time that the first block took, never with its values. How much
-// its pairs deviate is stated.
+// replan plans with the time that the first block took, never with its values.
 func (s *Session) replan(first *Report) {
 	metrics := 0
 	for _, f := range first.Findings {
@@ -96,10 +95,8 @@ func (s *Session) replan(first *Report) {
 			s.Say(fmt.Sprintf("%d pairs find no difference of any size: %d are needed, about %v.", s.Pairs, n, (time.Duration(n+block) * pair).Round(time.Second)))
 		}
 	}
-	for _, f := range first.Findings {
-		if spread := f.Sample.Spread(); f.Decides && !math.IsNaN(spread) && s.Until > block {
-			s.Say(f.Name + ": " + s.reach(spread, metrics, fmt.Sprintf("as the first %d did", block)))
-		}
+	if s.Until > block {
+		s.Say(fmt.Sprintf("The spread of %d pairs is no basis for a plan: at least %d pairs are needed.", block, abtest.MinPlan))
 	}
 }
 

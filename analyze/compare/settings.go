@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/setting"
 )
 
 // free returns the parameters of a load, by their names in the manifest, that may differ
@@ -141,6 +142,15 @@ func differences(a, b Side) (list []string) {
 		list = append(list, fmt.Sprintf("executables: A: %s; B: %s", x, y))
 	}
 	return append(list, unequal(runsOf(a, b), names)...)
+}
+
+// oneProgram is the note that both sides ran one program, whatever their labels are.
+func oneProgram(a, b Side) []string {
+	runs := runsOf(a, b)
+	if slices.ContainsFunc(runs, func(r *run.Run) bool { return !setting.SameProgram(runs[0], r) }) {
+		return nil
+	}
+	return []string{"A and B ran the same program: " + setting.Program(runs[0])}
 }
 
 // inconsistencies are the settings in which the runs of one side differ from each other.

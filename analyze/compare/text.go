@@ -45,19 +45,30 @@ func (r *Report) Sentence() string {
 	return fmt.Sprintf("B is %s than A%s.", r.Verdict, because)
 }
 
-// moreText says how many runs are missing, "" if that is not known.
+// moreText says how many runs are missing, or that no sensible number decides; "" if that
+// is not known.
 func (r *Report) moreText() string {
-	more := 0
+	more, reach, size, few := 0, 0.0, 0, false
 	for _, f := range r.Findings {
+		few = few || f.Verdict == abtest.Inconclusive && f.Sample.Size() < abtest.MinPlan
 		more = max(more, f.More)
+		if f.Reach > reach {
+			reach, size = f.Reach, f.Sample.Size()
+		}
+	}
+	kind := "runs of each"
+	if r.Interleaved {
+		kind = "pairs"
 	}
 	switch {
-	case more == 0:
-		return ""
-	case r.Interleaved:
-		return fmt.Sprintf("; about %d more pairs would decide", more)
+	case reach > 0:
+		return fmt.Sprintf("; the machine is too noisy for a margin of %s, which more than %d %s would decide: these %d can decide one of %s", percentText(100*r.Margin), abtest.MaxGroup, kind, size, percentText(round(100*reach)))
+	case more > 0:
+		return fmt.Sprintf("; about %d more %s would decide", more, kind)
+	case few:
+		return fmt.Sprintf("; at least %d %s are needed to plan how many would decide", abtest.MinPlan, kind)
 	}
-	return fmt.Sprintf("; about %d more runs of each would decide", more)
+	return ""
 }
 
 // changeText is a change in percent with its interval.
@@ -170,6 +181,9 @@ func (r *Report) Text() string {
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "INVALID %s\n", m)
 	}
+	for _, m := range r.Marks {
+		fmt.Fprintf(&b, "marked %s\n", m)
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
@@ -194,6 +208,9 @@ func (r *Report) Markdown() string {
 	}
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "- INVALID %s\n", plaintext.Markdown(m))
+	}
+	for _, m := range r.Marks {
+		fmt.Fprintf(&b, "- marked %s\n", plaintext.Markdown(m.String()))
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "- %s\n", plaintext.Markdown(n))

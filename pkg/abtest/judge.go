@@ -52,8 +52,12 @@ type Finding struct {
 	// Outside is the p-value of a shift outside the margin.
 	P, Adjusted, Outside float64
 	// More is about how many pairs, or runs of each group, are needed beyond the present
-	// ones to decide: 0 if the metric is decided or nothing is known of its spread.
+	// ones to decide: 0 if the metric is decided, if the sample is smaller than [MinPlan],
+	// or if Reach is set.
 	More int
+	// Reach is set if more than [MaxGroup] would be needed: the machine is too noisy for the
+	// margin. It is the margin, as a share, that the present ones can decide.
+	Reach float64
 }
 
 // Result is the verdict over all metrics that decide.
@@ -86,7 +90,7 @@ func Judge(rule Rule, metrics []Metric) Result {
 		f.Adjusted, adjusted = adjusted[0], adjusted[1:]
 		f.Verdict = rule.verdict(f)
 		if f.Verdict == Inconclusive {
-			f.More = rule.more(f.Sample, len(ps))
+			f.More, f.Reach = rule.more(f.Sample, len(ps))
 			if least := f.Sample.Least(rule.Alpha / 2 / float64(len(ps))); f.Sample.Size() < least {
 				result.Reasons = append(result.Reasons, fmt.Sprintf("%s: a difference of any size needs at least %s", f.Name, sizeText(f.Sample, least)))
 			}
@@ -155,17 +159,21 @@ func (r Rule) verdict(f *Finding) Verdict {
 	return Worse
 }
 
-// more rounds up to whole blocks of two pairs.
-func (r Rule) more(s Sample, metrics int) int {
+// more rounds up to whole blocks of two pairs. If too many are needed, it returns the margin
+// that the present ones can decide.
+func (r Rule) more(s Sample, metrics int) (more int, reach float64) {
 	planned := Planned(s, r.Alpha, r.bound(), metrics)
-	if planned == 0 {
-		return 0
+	switch {
+	case planned == 0:
+		return 0, 0
+	case planned > MaxGroup:
+		return 0, math.Expm1(Decidable(s, r.Alpha))
 	}
-	more := max(planned-s.Size(), 1)
+	more = max(planned-s.Size(), 1)
 	if _, paired := s.(Pairs); paired {
 		more += more % 2
 	}
-	return more
+	return more, 0
 }
 
 // overall is the verdict of the whole.
@@ -225,7 +233,11 @@ func Confirm(rule Rule, before Result, metrics []Metric, block int) Result {
 		}
 		better := mean > 0 == f.HigherIsBetter
 		if mean == 0 || better || again.P > rule.Alpha {
-			again.Verdict, again.More = Inconclusive, max(block, rule.more(pairs, 1))
+			more, reach := rule.more(pairs, 1)
+			again.Verdict, again.More, again.Reach = Inconclusive, more, reach
+			if reach == 0 {
+				again.More = max(block, more)
+			}
 			after.Reasons = append(after.Reasons, f.Name+": worse, but one more block did not confirm it")
 		}
 		after.Findings = append(after.Findings, again)

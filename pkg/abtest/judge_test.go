@@ -90,8 +90,23 @@ func TestTooFewSaysSo(t *testing.T) {
 	if got.Verdict != Inconclusive || !strings.Contains(strings.Join(got.Reasons, " "), "needs at least 4 runs of each") {
 		t.Errorf("%s %q, want inconclusive and the 4 runs that are needed", got.Verdict, got.Reasons)
 	}
-	if got.Findings[0].More < 1 {
-		t.Errorf("%d more runs, want at least 1", got.Findings[0].More)
+	if f := got.Findings[0]; f.More != 0 || f.Reach != 0 {
+		t.Errorf("the spread of 3 runs is no basis for a plan: got %d more, and a margin of %g", f.More, f.Reach)
+	}
+}
+
+// TestTooNoisy: where no sensible number of pairs decides, the margin that the present ones
+// can decide is stated, and pairs of that spread do decide it.
+func TestTooNoisy(t *testing.T) {
+	pairs := Pairs{-.3, .3, -.2, .25, -.25, .2, .01, -.02}
+	got := Judge(rule, []Metric{throughput(pairs)}).Findings[0]
+	if got.Verdict != Inconclusive || got.More != 0 || got.Reach <= rule.Margin {
+		t.Fatalf("%s, %d more, a margin of %g: want inconclusive with a margin beyond %g", got.Verdict, got.More, got.Reach, rule.Margin)
+	}
+	wide := rule
+	wide.Margin = got.Reach
+	if again := Judge(wide, []Metric{throughput(pairs)}).Findings[0]; again.Verdict != Equivalent {
+		t.Errorf("with the margin of %g that can be decided, the verdict is %s", got.Reach, again.Verdict)
 	}
 }
 

@@ -22,14 +22,27 @@ func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	return (normal(1-alpha/2) + normal(power)) * spread * math.Sqrt(rankCost/float64(n))
 }
 
+// MinPlan is the least size of a sample whose spread is a basis for a plan.
+const MinPlan = 5
+
+// Decidable returns the margin, as a difference of logarithms, inside which pairs (or groups)
+// of the sample's size show the shift with a chance of 80 %, if the shift and the spread
+// are those of the sample. It is 0 if the sample is smaller than [MinPlan].
+func Decidable(s Sample, alpha float64) float64 {
+	if s.Size() < MinPlan {
+		return 0
+	}
+	return math.Abs(s.Shift()) + (normal(1-alpha)+normal((1+power)/2))*s.Spread()*math.Sqrt(rankCost/float64(s.Size()))
+}
+
 // Planned returns about how many pairs (or runs of each group) decide, with a chance of
 // 80 %, if the shift and the spread are those of the sample: the fewer of those that
 // find the shift, and those that show that it is inside the margin. It is 0 if the
-// sample has no spread to plan with, and at most 9,999.
+// sample is smaller than [MinPlan], and at most 9,999.
 func Planned(s Sample, alpha, margin float64, metrics int) int {
 	const most = 9_999
 	spread, shift := s.Spread(), math.Abs(s.Shift())
-	if math.IsNaN(spread) {
+	if math.IsNaN(spread) || s.Size() < MinPlan {
 		return 0
 	}
 	share := alpha / float64(max(metrics, 1))
