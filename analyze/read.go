@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -63,7 +64,7 @@ func (in *inputs) readFolder(dir string, several bool, label string) {
 		in.problems = append(in.problems, err)
 		name := filepath.Base(dir)
 		in.unread = append(in.unread, name)
-		in.marks = append(in.marks, run.Mark{Mark: results.Mark{Code: results.MarkGap, Text: fmt.Sprintf("%s cannot be read: %v", name, run.Cause(err))}})
+		in.marks = append(in.marks, run.Mark{Mark: results.NewMark(results.MarkGap, false, nil, mark.Words{"what": fmt.Sprintf("%s cannot be read: %v", name, run.Cause(err))})})
 		return
 	}
 	if len(runs) > 0 {

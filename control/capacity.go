@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -117,7 +118,7 @@ func (s *searcher) before(ctx context.Context) (size int64, err error) {
 		}
 		s.run.journal.record(e)
 		if err != nil && ctx.Err() == nil && !s.run.marked(results.MarkUpkeep) {
-			s.run.mark(results.MarkUpkeep, "between two windows: %s", strings.Join(strings.Fields(err.Error()), " "))
+			s.run.mark(results.MarkUpkeep, nil, mark.Words{"when": "between two windows", "why": strings.Join(strings.Fields(err.Error()), " ")})
 		}
 	}
 	sizer, ok := s.run.driver.(database.FillReporter)

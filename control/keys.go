@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -54,16 +55,15 @@ func (r *run) leaveShared(ctx context.Context) error {
 	if s.Left == 0 && (s.Cleanup == nil || s.Cleanup.Error == "") {
 		return nil
 	}
-	many := "an unknown number of"
+	values, words := mark.Values{}, mark.Words{"prefix": s.Prefix}
 	if s.Left >= 0 {
-		many = strconv.FormatInt(s.Left, 10)
+		values["keys"] = float64(s.Left)
 	}
-	text := fmt.Sprintf("the cluster still holds %s keys of this run below %s/; dbtester cleanup RUN removes them", many, s.Prefix)
 	if s.Cleanup != nil && s.Cleanup.Error != "" {
-		text += " (the cleanup failed: " + strings.Join(strings.Fields(s.Cleanup.Error), " ") + ")"
+		words["why"] = strings.Join(strings.Fields(s.Cleanup.Error), " ")
 	}
-	r.mark(results.MarkKeysLeft, "%s", text)
-	r.journal.say("%s", text)
+	r.mark(results.MarkKeysLeft, values, words)
+	r.journal.say("%s", mark.Text(results.MarkKeysLeft, values, words))
 	return nil
 }
 

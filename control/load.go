@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -74,7 +75,7 @@ func (u *upkeeper) Name() string { return "keep up the cluster" }
 
 func (u *upkeeper) record() {
 	if err := u.Failed(); err != nil {
-		u.run.mark(results.MarkUpkeep, "%s", strings.Join(strings.Fields(err.Error()), " "))
+		u.run.mark(results.MarkUpkeep, nil, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")})
 	}
 }
 
@@ -90,7 +91,7 @@ func (l *loader) do(ctx context.Context) error {
 	err := l.apply(ctx)
 	if reason := l.guard.Reason(); reason != "" {
 		err = shared.Without(err, shared.ErrGuard)
-		l.run.record.Validity = append(l.run.record.Validity, results.Mark{Code: results.MarkGuard, Invalid: true, Text: "the load ended early: " + reason})
+		l.run.record.Validity = append(l.run.record.Validity, results.NewMark(results.MarkGuard, true, nil, mark.Words{"reason": reason}))
 	}
 	return err
 }

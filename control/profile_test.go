@@ -64,12 +64,12 @@ func TestProfile(t *testing.T) {
 	rec := r.read(out.Folders[0], 0)
 	want := []string{
 		"member 2: no such page (the option pprof is off)",
-		"member 3: the load ended before a profile of 1m0s",
+		"member 3: the load ended before a profile of 1 min",
 	}
 	if diff := cmp.Diff(want, rec.texts(results.MarkNotProfiled)); diff != "" {
 		t.Errorf("what is not profiled (-want +got):\n%s", diff)
 	}
-	if got := rec.texts(results.MarkProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1m0s") {
+	if got := rec.texts(results.MarkProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1 min") {
 		t.Errorf("profiled: %q", got)
 	}
 	files, err := os.ReadDir(filepath.Join(rec.dir, "profiles"))

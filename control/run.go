@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -215,8 +216,8 @@ func (r *run) reportLoss(member int, why string) {
 
 // mark notes something that must be known beside the numbers and does not make
 // the run invalid.
-func (r *run) mark(code, format string, args ...any) {
-	r.record.Validity = append(r.record.Validity, results.Mark{Code: code, Text: fmt.Sprintf(format, args...)})
+func (r *run) mark(code string, values mark.Values, words mark.Words) {
+	r.record.Validity = append(r.record.Validity, results.NewMark(code, false, values, words))
 }
 
 // newRunID returns 128 random bits in hexadecimal.

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -209,6 +210,5 @@ func judgeLinks(o Options) []results.Mark {
 	if len(addrs) == 0 {
 		return nil
 	}
-	return []results.Mark{{Code: results.MarkInsecure, Text: fmt.Sprintf(
-		"control called agents without TLS or token (--insecure): %s; anyone who reached them could read, stop or change this run", strings.Join(addrs, ", "))}}
+	return []results.Mark{results.NewMark(results.MarkInsecure, false, nil, mark.Words{"agents": strings.Join(addrs, ", ")})}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -47,16 +48,18 @@ func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""
 	}
-	return fmt.Sprintf("the upload to %s that the experiment asks for is left out", o.Experiment.Upload.URL)
+	return mark.Text(results.MarkNotUploaded, nil, uploadWords(o))
 }
 
 // judgeUpload marks a trial whose upload is not carried out.
 func judgeUpload(o Options) []results.Mark {
-	if text := leftOut(o); text != "" {
-		return []results.Mark{{Code: results.MarkNotUploaded, Text: text}}
+	if leftOut(o) == "" {
+		return nil
 	}
-	return nil
+	return []results.Mark{results.NewMark(results.MarkNotUploaded, false, nil, uploadWords(o))}
 }
+
+func uploadWords(o Options) mark.Words { return mark.Words{"url": o.Experiment.Upload.URL} }
 
 // upload copies a result folder away if the experiment asks for it. report is
 // called before.

@@ -102,7 +102,7 @@ func TestNoUpload(t *testing.T) {
 	if err := DryRun(&text, o, Agents{}); err != nil || !strings.Contains(text.String(), "\n"+want+"\n") {
 		t.Errorf("dry run: %v\n%s", err, text.String())
 	}
-	if diff := cmp.Diff([]results.Mark{{Code: "not uploaded", Text: want}}, marks); diff != "" {
+	if diff := cmp.Diff([]results.Mark{{Code: "not uploaded", Text: want, Words: map[string]string{"url": "file:///nowhere"}}}, marks); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -44,7 +44,9 @@ func marksOf(r *run.Run) (marks []results.Mark) {
 		marks = append(marks, m.Mark)
 	}
 	if r.Info.Manifest != nil {
-		marks = append(marks, r.Info.Manifest.Validity...)
+		for _, m := range r.Info.Manifest.Validity {
+			marks = append(marks, m.Told())
+		}
 	}
 	return marks
 }

@@ -154,7 +154,16 @@ func TestTrialsAreOneColumn(t *testing.T) {
 	}
 }
 
-// Near-identical marks of many runs are one line, with the range of what differs.
+type values = map[string]float64
+
+// own is the mark of a client's own delay in a step, of 100 s.
+func own(tag string, step, clients int, percent float64) run.Mark {
+	return run.Mark{Tag: tag, Mark: results.NewMark(results.MarkSaturated, false, values{
+		"step": float64(step), "clients": float64(clients), "share_percent": percent, "own_seconds": percent, "of_seconds": 100, "mark_percent": 5,
+	}, nil)}
+}
+
+// Marks of many runs that say the same are one reason, with the text of the worst.
 func TestTrust(t *testing.T) {
 	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
 	mark := func(tag, code, text string, invalid bool) run.Mark {
@@ -169,18 +178,20 @@ func TestTrust(t *testing.T) {
 	}{
 		{"none", nil, Sound, "nothing was found that weakens these numbers.", nil},
 		{"harmless", []run.Mark{mark("etcd", results.MarkExpected, "as expected", false)}, Sound, "nothing was found that weakens these numbers.", []string{"etcd: expected: as expected"}},
-		{"alike", []run.Mark{
-			mark("etcd", "other load", "others used 12.5 % of 2 processors from 14:20:04.092 UTC on", false), mark("etcd #2", "other load", "others used 9 % of 2 processors from 14:21:00.5 UTC on", false),
-			mark("", "insecure", "agents let in anyone", false),
-		}, Weakened, "valid, but weakened: other load, insecure; the reasons follow.", []string{"etcd: other load: others used 9..12.5 % of 2 processors from 14:20:04.092..14:21:00.5 UTC on", "insecure: agents let in anyone"}},
-		{"lengths of time", []run.Mark{
-			mark("etcd", "client saturated", "1m57s of 1h13m20s is the client's own delay, at most 78ms", false), mark("etcd #2", "client saturated", "6.96s of 10h0m3s is the client's own delay, at most 1.5s", false),
-		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{"etcd: client saturated: 6.96s..1m57s of 1h13m20s..10h0m3s is the client's own delay, at most 78ms..1.5s"}},
-		{"steps", []run.Mark{
-			mark("etcd", "client saturated", "step 1, 1 client: 5.5 % of the response times is the client's own delay", false),
-			mark("etcd #2", "client saturated", "step 4, 10 clients: 12 % of the response times is the client's own delay", false),
-			mark("etcd", "client saturated", "step 8, 1000 clients: 7 % of the response times is the client's own delay", false),
-		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{"etcd: client saturated: step 1..8, 1..1000 clients: 5.5..12 % of the response times is the client's own delay"}},
+		{"without values, as older records have them", []run.Mark{
+			mark("etcd", "other load", "others used 12.5 % of 2 processors", false), mark("etcd #2", "other load", "others used 9 % of 2 processors", false),
+			mark("", "insecure", "agents let in anyone", false), mark("etcd", "shared host", "they share", false), mark("etcd #2", "shared host", "they share", false),
+		}, Weakened, "valid, but weakened: other load, insecure, shared host; the reasons follow.", []string{
+			"etcd: other load: others used 12.5 % of 2 processors; and 1 more", "insecure: agents let in anyone", "etcd: shared host: they share"}},
+		{"the worst of several", []run.Mark{
+			own("etcd", 1, 1, 5.52), own("etcd #2", 4, 10, 12.4), own("etcd", 8, 1000, 7),
+		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
+			"etcd: client saturated: step 4, 10 clients: 12 % of the response times is the client's own delay: 12 s of 1.7 min (mark above 5 %); the worst of 3"}},
+		{"other sentences of one code", []run.Mark{
+			own("etcd", 1, 1, 6), {Tag: "etcd", Mark: results.NewMark(results.MarkSaturated, false, values{"used_percent": 85, "processors": 2, "busy": 3, "sampled": 9}, nil)},
+		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
+			"etcd: client saturated: step 1, 1 client: 6 % of the response times is the client's own delay: 6 s of 1.7 min (mark above 5 %)",
+			"etcd: client saturated: this client used over 85 % of its 2 processors in 3 of 9 seconds"}},
 		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {
@@ -190,6 +201,36 @@ func TestTrust(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.lines, h.Reasons()); diff != "" {
 			t.Errorf("%s: reasons (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// A reason says what its worst mark can change, and by how much if every mark is bounded.
+func TestEffects(t *testing.T) {
+	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
+	text := func(marks ...run.Mark) string {
+		var lines []string
+		for _, r := range Of(runs, marks).Trust.Reasons {
+			share := "unknown"
+			if r.Effect.Share != nil {
+				share = fmt.Sprintf("%.3f", *r.Effect.Share)
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %s %d", r.Code, r.Effect.Number, share, r.Marks))
+		}
+		return strings.Join(lines, "; ")
+	}
+	old := own("etcd", 1, 1, 6)
+	old.Values = nil
+	expected := run.Mark{Tag: "etcd", Mark: results.NewMark(results.MarkExpected, false, values{"member": 1, "expected_servers": 1}, map[string]string{"why": "killed"})}
+	for want, got := range map[string]string{
+		"client saturated latency 0.124 2":   text(own("etcd", 1, 1, 5.5), own("etcd #2", 2, 1, 12.4)),
+		"client saturated latency unknown 1": text(old),
+		"expected none 0.000 1":              text(expected),
+		"shared host both unknown 1":         text(run.Mark{Tag: "etcd", Mark: results.NewMark(results.MarkSharedHost, false, nil, map[string]string{"who": "the client"})}),
+		"a code of later both unknown 1":     text(run.Mark{Tag: "etcd", Mark: results.Mark{Code: "a code of later", Text: "something"}}),
+	} {
+		if got != want {
+			t.Errorf("want %q, got %q", want, got)
 		}
 	}
 }

@@ -1,15 +1,15 @@
 package headline
 
 import (
-	"regexp"
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/trials"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/mark"
 )
 
 // Level is how far the numbers of a report can be trusted.
@@ -27,13 +27,12 @@ type Trust struct {
 	Level Level `json:"level"`
 	// Text is the level in one sentence.
 	Text string `json:"text"`
-	// Reasons are the marks of the report: those that make numbers invalid first, near-
-	// identical ones merged.
+	// Reasons are the marks of the report, those that make numbers invalid first.
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is one mark of one or more columns. Where marks of several runs differ in
-// numbers alone, Text has the least and the most of each number.
+// Reason is one mark of one or more columns. Marks that say the same with other values are
+// one reason, with the text of the worst.
 type Reason struct {
 	Code string `json:"code"`
 	// Of are the names of the columns, empty for the whole report.
@@ -44,10 +43,11 @@ type Reason struct {
 	Text    string `json:"text"`
 	// Runs counts the runs that have the mark.
 	Runs int `json:"runs"`
+	// Marks counts the marks that are joined: of steps, of members, of runs.
+	Marks int `json:"marks"`
+	// Effect is what any of them can change in the numbers that are compared.
+	Effect mark.Effect `json:"effect"`
 }
-
-// harmless are the codes of marks that do not weaken a number.
-var harmless = []string{results.MarkExpected, results.MarkNotUploaded, results.MarkNotProfiled, results.MarkSecured}
 
 // String is the reason in one line.
 func (r Reason) String() string {
@@ -87,45 +87,85 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	return t
 }
 
-// numbers match the parts of a mark's text in which the marks of two runs may differ.
-// A time of day is one part, and so is a length of time.
-var numbers = regexp.MustCompile(`(?:[0-9]+h)?(?:[0-9]+m)?[0-9]+(?:\.[0-9]+)?(?:s|ms|µs|us|ns)\b|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?|[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?`)
+// kind is what marks have in common that are one reason: what they say, without values.
+// Marks of older records have no values, and are alike by their code.
+type kind struct {
+	code    string
+	form    int
+	invalid bool
+	// words are those of marks of which none can be the worst.
+	words string
+}
 
-// nouns match a number of a skeleton with the noun of what it counts, which has an s after
-// any number but one.
-var nouns = regexp.MustCompile(`\b0 ([a-z]{3,}?)s?\b`)
+// unvalued is the form of marks of older records.
+const unvalued = -2
 
-// merged joins marks of one code whose texts differ in numbers alone.
+func kindOf(m run.Mark) kind {
+	a := kind{code: m.Code, form: unvalued, invalid: m.Invalid}
+	if len(m.Values)+len(m.Words) == 0 {
+		return a
+	}
+	a.form = mark.Form(m.Code, m.Values, m.Words)
+	if !mark.Ranked(m.Code, a.form) {
+		for _, name := range slices.Sorted(maps.Keys(m.Words)) {
+			a.words += fmt.Sprintf("%s: %q; ", name, m.Words[name])
+		}
+	}
+	return a
+}
+
+// merged joins marks that are alike.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
-	type kind struct {
-		code, skeleton string
-		invalid        bool
-	}
 	var order []kind
-	texts, tags := map[kind][]string{}, map[kind][]string{}
+	groups := map[kind][]run.Mark{}
 	for _, m := range marks {
-		k := kind{m.Code, nouns.ReplaceAllString(numbers.ReplaceAllString(m.Mark.Text, "0"), "0 $1"), m.Invalid}
-		if texts[k] == nil {
-			order = append(order, k)
+		a := kindOf(m)
+		if groups[a] == nil {
+			order = append(order, a)
 		}
-		texts[k] = append(texts[k], m.Mark.Text)
-		tags[k] = append(tags[k], m.Tag)
+		groups[a] = append(groups[a], m)
 	}
-	for _, k := range order {
-		r := Reason{Code: k.code, Invalid: k.invalid, Weakens: !slices.Contains(harmless, k.code), Text: mergedText(texts[k]), Runs: len(run.Distinct(tags[k]))}
-		r.Of = []string{}
-		for _, tag := range tags[k] {
-			if name := names[tag]; name != "" {
-				tag = name
-			}
-			if tag != "" && !slices.Contains(r.Of, tag) {
-				r.Of = append(r.Of, tag)
-			}
-		}
-		reasons = append(reasons, r)
+	for _, a := range order {
+		reasons = append(reasons, reasonOf(a, groups[a], names))
 	}
 	slices.SortStableFunc(reasons, func(a, b Reason) int { return rank(a) - rank(b) })
 	return reasons
+}
+
+// reasonOf joins marks that are alike. Runs are named by the names of their columns.
+func reasonOf(a kind, marks []run.Mark, names map[string]string) Reason {
+	declared, _ := mark.Of(a.code)
+	worst := marks[0]
+	r := Reason{Code: a.code, Of: []string{}, Invalid: a.invalid, Weakens: declared.Weight != mark.Harmless, Marks: len(marks)}
+	name := func(tag string) string { return cmp.Or(names[tag], tag) }
+	var tags, texts []string
+	for i, m := range marks {
+		if mark.Worse(a.code, a.form, worst.Values, m.Values) {
+			worst = m
+		}
+		tags, texts = append(tags, m.Tag), append(texts, m.Mark.Text)
+		if of := name(m.Tag); of != "" && !slices.Contains(r.Of, of) {
+			r.Of = append(r.Of, of)
+		}
+		effect := mark.EffectOf(m.Code, m.Values, m.Words)
+		if i == 0 {
+			r.Effect = effect
+		} else {
+			r.Effect = r.Effect.Wider(effect)
+		}
+	}
+	r.Runs, r.Text = len(run.Distinct(tags)), worst.Mark.Text
+	switch {
+	case len(run.Distinct(texts)) == 1:
+	case mark.Ranked(a.code, a.form):
+		r.Text += fmt.Sprintf("; the worst of %d", len(marks))
+		if len(r.Of) > 1 {
+			r.Text += ", of " + name(worst.Tag)
+		}
+	default:
+		r.Text += fmt.Sprintf("; and %d more", len(marks)-1)
+	}
+	return r
 }
 
 // rank orders reasons by their weight.
@@ -137,52 +177,4 @@ func rank(r Reason) int {
 		return 1
 	}
 	return 2
-}
-
-// mergedText returns a text whose numbers are those of all texts: "3", or "3..5".
-func mergedText(texts []string) string {
-	found := make([][]string, len(texts))
-	for i, text := range texts {
-		found[i] = numbers.FindAllString(text, -1)
-	}
-	words := func(text string) int { return len(numbers.ReplaceAllString(text, "0")) }
-	// The longest has the plurals.
-	longest := slices.MaxFunc(texts, func(a, b string) int { return words(a) - words(b) })
-	at := -1
-	return numbers.ReplaceAllStringFunc(longest, func(first string) string {
-		at++
-		least, most := first, first
-		for _, list := range found {
-			if at >= len(list) {
-				continue
-			}
-			if less(list[at], least) {
-				least = list[at]
-			}
-			if less(most, list[at]) {
-				most = list[at]
-			}
-		}
-		if least == most {
-			return first
-		}
-		return least + ".." + most
-	})
-}
-
-// less compares two numbers, two lengths of time, or two times of day.
-func less(a, b string) bool {
-	if strings.Contains(a, ":") || strings.Contains(b, ":") {
-		return a < b
-	}
-	return valueOf(a) < valueOf(b)
-}
-
-func valueOf(number string) float64 {
-	v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
-	if err != nil {
-		length, _ := time.ParseDuration(number) // the expression matches nothing else
-		return float64(length)
-	}
-	return v
 }

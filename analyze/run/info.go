@@ -1,10 +1,10 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -112,16 +112,16 @@ func (i *Info) highestRate() float64 {
 // incompleteMark marks a run that did not complete: nothing was judged at its end. It is
 // nil otherwise.
 func (i *Info) incompleteMark() *results.Mark {
-	m := &results.Mark{Code: results.MarkIncomplete, Invalid: true}
+	var words mark.Words
 	switch i.Record.State {
 	case results.StateComplete, "":
 		return nil
 	case results.StateFailed:
-		m.Text = "the run failed: " + strings.ReplaceAll(i.Record.Error, "\n", "; ")
+		words = mark.Words{"why": strings.ReplaceAll(i.Record.Error, "\n", "; ")}
 	case results.StateRunning:
-		m.Text = "the manifest says that the run is running: control is still at it, or died in it, and the records end there"
 	default:
-		m.Text = fmt.Sprintf("the run was %s, and the records end there", i.Record.State)
+		words = mark.Words{"state": string(i.Record.State)}
 	}
-	return m
+	m := results.NewMark(results.MarkIncomplete, true, nil, words)
+	return &m
 }

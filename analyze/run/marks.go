@@ -1,10 +1,10 @@
 package run
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -18,7 +18,7 @@ type Mark struct {
 // shared host, a rate above the self-check's, a level that changed, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
-		marks = append(marks, Mark{r.Info.Tag, m})
+		marks = append(marks, Mark{r.Info.Tag, m.Told()})
 	}
 	for _, m := range []*results.Mark{r.Info.incompleteMark(), r.wrongValueMark(), r.sharedHostMark(), r.Info.rateMark()} {
 		if m != nil {
@@ -29,7 +29,7 @@ func (r *Run) Marks() (marks []Mark) {
 		marks = append(marks, Mark{r.Info.Tag, m})
 	}
 	for _, g := range r.Gaps.List {
-		marks = append(marks, Mark{r.Info.Tag, results.Mark{Code: results.MarkGap, Text: g}})
+		marks = append(marks, Mark{r.Info.Tag, results.NewMark(results.MarkGap, false, nil, mark.Words{"what": g})})
 	}
 	return marks
 }
@@ -38,11 +38,11 @@ func (r *Run) Marks() (marks []Mark) {
 // there are several.
 func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mark) {
 	for _, v := range m.Validity {
-		mark := Mark{Mark: v}
+		one := Mark{Mark: v.Told()}
 		if several {
-			mark.Tag = filepath.Base(dir)
+			one.Tag = filepath.Base(dir)
 		}
-		marks = append(marks, mark)
+		marks = append(marks, one)
 	}
 	return marks
 }
@@ -75,7 +75,8 @@ func (r *Run) sharedHostMark() *results.Mark {
 	if len(r.Info.Record.Generators) > 0 {
 		who = "a generator"
 	}
-	return &results.Mark{Code: results.MarkSharedHost, Text: who + " and at least one member share a machine: they compete for its processors, disk and network"}
+	m := results.NewMark(results.MarkSharedHost, false, nil, mark.Words{"who": who})
+	return &m
 }
 
 // wrongValueMark marks wrong values in a run that control did not live to judge, or judged
@@ -86,11 +87,12 @@ func (r *Run) wrongValueMark() *results.Mark {
 		return nil
 	}
 	wrong := r.Load.Errors[at].Count
-	m := &results.Mark{Code: results.MarkWrongValue, Invalid: true, Text: fmt.Sprintf("%d answers had a value that this load never wrote under the key", wrong)}
+	values := mark.Values{"wrong": float64(wrong)}
 	if t := r.Info.Record.Totals; t != nil {
-		m.Text = fmt.Sprintf("%d of %d answers had a value that this load never wrote under the key", wrong, t.OK+wrong)
+		values["answers"] = float64(t.OK + wrong)
 	}
-	return m
+	m := results.NewMark(results.MarkWrongValue, true, values, nil)
+	return &m
 }
 
 // String is the mark as it is printed below the table.
@@ -112,9 +114,10 @@ func (i *Info) rateMark() *results.Mark {
 	if s == nil || most <= s.HighestRate {
 		return nil
 	}
-	found := fmt.Sprintf("at most %s/s", RateNumber(s.HighestRate))
-	if s.HighestRate == 0 {
-		found = "no rate"
+	values := mark.Values{"due_per_second": most}
+	if s.HighestRate > 0 {
+		values["most_per_second"] = s.HighestRate
 	}
-	return &results.Mark{Code: results.MarkSelfCheck, Text: fmt.Sprintf("%s requests/s were due, and the self-check found that this client paces %s accurately: see LATE and LATENESS", RateNumber(most), found)}
+	m := results.NewMark(results.MarkSelfCheck, false, values, nil)
+	return &m
 }

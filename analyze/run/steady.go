@@ -1,11 +1,11 @@
 package run
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/stationary"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -24,12 +24,13 @@ func (r *Run) setSteadiness() {
 	for _, g := range r.Stages {
 		found := false
 		for _, w := range r.windowsOf(g) {
-			if text := r.unsteady(w); text != "" {
+			if values := r.unsteady(w); values != nil {
 				found = true
+				var words mark.Words
 				if g.Label != "" {
-					text = g.Label + ": " + text
+					words = mark.Words{"stage": g.Label}
 				}
-				r.Unsteady = append(r.Unsteady, results.Mark{Code: results.MarkUnsteady, Text: text})
+				r.Unsteady = append(r.Unsteady, results.NewMark(results.MarkUnsteady, false, values, words))
 			}
 		}
 		if !found {
@@ -59,28 +60,30 @@ func (r *Run) windowsOf(g *Stage) (out []Window) {
 	return out
 }
 
-// unsteady describes how the level changed in a window, "" if it did not: of the
+// unsteady describes how the level changed in a window, nil if it did not: of the
 // throughput in a closed loop, of the mean response time at a rate.
-func (r *Run) unsteady(w Window) string {
+func (r *Run) unsteady(w Window) mark.Values {
 	s, first := r.levels(w)
 	f := s.Find()
 	if f.Kind == stationary.Steady {
-		return ""
+		return nil
 	}
-	what, print := "the throughput", func(v float64) string { return RateNumber(v) + "/s" }
+	unit, factor := "_per_second", 1.0
 	if w.Rated {
-		what, print = "the mean response time", millisNumber
+		unit, factor = "_seconds", 1e-3 // of milliseconds
 	}
-	second := func(i int) int64 { return first - r.Start() + int64(i) }
-	how := fmt.Sprintf("stepped from %s to %s at second %d", print(f.Before), print(f.After), second(f.At))
-	if f.Kind == stationary.Drifts {
-		how = fmt.Sprintf("drifted from %s to %s", print(f.Before), print(f.After))
+	second := func(i int) float64 { return float64(first - r.Start() + int64(i)) }
+	values := mark.Values{"p": stationary.Level, "before" + unit: f.Before * factor, "after" + unit: f.After * factor}
+	if f.Kind != stationary.Drifts {
+		values["second"] = second(f.At)
 	}
-	steady := "no quarter of it is steady"
 	if f.To > f.From {
-		steady = fmt.Sprintf("steady from second %d to %d with %s", second(f.From), second(f.To), print(f.Median))
+		values["from"], values["to"], values["median"+unit] = second(f.From), second(f.To), f.Median*factor
 	}
-	return fmt.Sprintf("%s %s (Pettitt's test, p < %g); %s", what, how, stationary.Level, steady)
+	if least := min(f.Before, f.After); least > 0 {
+		values["change_percent"] = 100 * math.Abs(f.After-f.Before) / least
+	}
+	return values
 }
 
 // levels returns the series of the whole seconds of a window, and the first of them.
@@ -104,12 +107,4 @@ func (r *Run) levels(w Window) (s stationary.Series, first int64) {
 		}
 	}
 	return s, first
-}
-
-// millisNumber prints milliseconds with three significant digits.
-func millisNumber(v float64) string {
-	if v >= 1000 {
-		return RateNumber(math.Round(v)) + " ms"
-	}
-	return fmt.Sprintf("%.3g ms", v)
 }

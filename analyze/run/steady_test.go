@@ -66,7 +66,7 @@ func TestUnsteadyLoadsAreMarked(t *testing.T) {
 	for i := range stalled.Load.Seconds {
 		stalled.Load.Seconds[i].OK = 1000 + 50*float64(i)
 	}
-	if stalled.setSteadiness(); len(stalled.Unsteady) != 1 || !strings.Contains(stalled.Unsteady[0].Text, "drifted from 1,000/s to 3,950/s") {
+	if stalled.setSteadiness(); len(stalled.Unsteady) != 1 || !strings.Contains(stalled.Unsteady[0].Text, "drifted from 1,000/s to 4,000/s") {
 		t.Errorf("a climb has the marks %v", stalled.Unsteady)
 	}
 }

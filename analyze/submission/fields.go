@@ -146,7 +146,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 		return p.programs(v), true
 	case "profiles":
 		return nil, false
-	case "options", "option_texts":
+	case "options", "option_texts", "words":
 		return p.free(name, v), true
 	case "files":
 		return p.memberFiles(v), true
@@ -191,7 +191,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 	return v, true
 }
 
-// free treats what drivers define: names and texts of any kind.
+// free treats what drivers define, and the words of marks: names and texts of any kind.
 func (p *packer) free(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -51,7 +51,8 @@ func secretRun(t *testing.T) string {
 		m.Disk.Device, m.Disk.MountOptions = "10.20.30.50:/export/acme", "rw,lowerdir=/srv/customers/lower:/srv/customers/upper,username=mallard,password=gr8-pass-2,domain=KESTREL,addr=files-of-otter"
 	}
 	d.OtherLoad = []results.OtherLoad{{Host: "bench-client.prod.acme-corp.example", CPUs: 4}}
-	d.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 2: dial tcp db-8:2379 and 10.20.30.42:2379: connection refused"}}
+	d.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 2: dial tcp db-8:2379 and 10.20.30.42:2379: connection refused",
+		Values: map[string]float64{"member": 2}, Words: map[string]string{"why": "dial tcp db-8:2379 and 10.20.30.42:2379: connection refused"}}}
 	run := f.Write()
 	dir := filepath.Join(run, "etcd-v3.6")
 	put(t, filepath.Join(dir, "logs", "1-etcd.log"), `{"ts":"2026-11-22T16:38:10Z","msg":"started","name":"db-7","token":"hunter2-Zx81"}

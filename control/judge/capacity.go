@@ -1,13 +1,12 @@
 package judge
 
 import (
-	"fmt"
-	"strings"
-
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// NoCapacity begins the mark of a search that found no capacity. The reason follows.
+// NoCapacity begins the text of the mark of a search that found no capacity, as package
+// mark declares it. The reason follows.
 const NoCapacity = "a capacity was not found: "
 
 // capacity marks a search that ended without a capacity, and one during which the cluster
@@ -17,42 +16,53 @@ func (v *verdict) capacity() {
 	if c == nil {
 		return
 	}
-	const of = NoCapacity
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
+	add := func(invalid bool, values mark.Values, words mark.Words) {
+		v.mark(results.MarkCapacity, invalid, values, words)
+	}
+	ended := mark.Values{"ended_per_second": c.EndedAt}
 	switch c.Reason {
 	case "found":
 	case "out of windows":
-		v.mark(results.MarkCapacity, false, "after %d windows the interval of the capacity is wider than %v", c.Counted, c.Tolerance)
+		add(false, wide(c), nil)
 	case "client-limited":
-		v.mark(results.MarkCapacity, true, of+"at %s requests/s "+late, rateText(c.EndedAt))
+		add(true, ended, mark.Words{"limit": late})
 	case "store full":
-		v.mark(results.MarkCapacity, true, of+"at %s requests/s "+full, rateText(c.EndedAt))
+		add(true, ended, mark.Words{"limit": full})
 	case "stalls":
-		pauses := "none of them by a pause of the servers"
+		values := mark.Values{"windows": float64(c.Counted)}
 		if c.Stalled > 0 {
-			pauses = fmt.Sprintf("%d of them by pauses of the servers", c.Stalled)
+			values["stalled"] = float64(c.Stalled)
 		}
-		v.mark(results.MarkCapacity, false, of+"too many of %d windows failed whatever the rate, %s", c.Counted, pauses)
+		add(false, values, nil)
 	case "below the least rate":
-		v.mark(results.MarkCapacity, false, of+"it lies below %s requests/s", rateText(c.EndedAt))
+		add(false, mark.Values{"below_per_second": c.EndedAt}, nil)
 	case "above the highest rate":
-		v.mark(results.MarkCapacity, false, of+"it lies above %s requests/s", rateText(c.EndedAt))
+		add(false, mark.Values{"above_per_second": c.EndedAt}, nil)
 	default:
-		v.mark(results.MarkCapacity, true, of+"the search did not end")
+		add(true, nil, nil)
 	}
 	if d := c.Drift; d != nil && !d.Agrees() {
-		v.mark(results.MarkDrift, false, "at %.0f requests/s %.1f %% of the requests kept the limit at the beginning of the search and %.1f %% at its end", d.Rate, 100*d.First, 100*d.Last)
+		v.mark(results.MarkDrift, false, mark.Values{"rate_per_second": d.Rate, "first_percent": 100 * (1 - d.First), "last_percent": 100 * (1 - d.Last)}, nil)
 	}
+	hold := mark.Values{"hold_seconds": c.Hold.Seconds(), "ended_per_second": c.EndedAt}
 	switch {
 	case c.Hold == 0 || !c.Found() || c.Held > 0:
 	case c.Unheld == "client-limited":
-		v.mark(results.MarkCapacity, false, "the capacity was not held, because at %s requests/s "+late, rateText(c.EndedAt))
+		add(false, hold, mark.Words{"limit": late})
 	case c.Unheld == "store full":
-		v.mark(results.MarkCapacity, false, "the capacity was not held, because at %s requests/s "+full, rateText(c.EndedAt))
+		add(false, hold, mark.Words{"limit": full})
 	default:
-		v.mark(results.MarkCapacity, false, "none of %d rates from the capacity downwards was held for %v", c.Holds, c.Hold)
+		add(false, mark.Values{"holds": float64(c.Holds), "hold_seconds": c.Hold.Seconds()}, nil)
 	}
 }
 
-// rateText is a rate with at most one digit behind the point.
-func rateText(rate float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", rate), ".0") }
+// wide are the values of a search whose interval stayed wide.
+func wide(c *results.Capacity) mark.Values {
+	values := mark.Values{"windows": float64(c.Counted), "tolerance_percent": float64(c.Tolerance)}
+	if c.Low > 0 && c.High >= c.Low {
+		values["least_per_second"], values["most_per_second"] = c.Low, c.High
+		values["interval_percent"] = 100 * (c.High - c.Low) / c.Low
+	}
+	return values
+}

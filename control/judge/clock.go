@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -28,14 +29,15 @@ func (v *verdict) clocks() {
 			continue
 		}
 		if c.Error > maxClockError {
-			v.mark(results.MarkClock, false, "member %d: its clock is known to %v only", m.Index+1, c.Error)
+			v.mark(results.MarkClock, false, mark.Values{"member": member(m.Index), "error_seconds": c.Error.Seconds()}, nil)
 		}
 		if off := max(c.Offset.Abs(), c.Furthest); off > maxClockOffset {
-			v.mark(results.MarkClock, false, "member %d: its clock was off by %v, give or take %v (mark above %v): its samples and logs are converted, its own records are not",
-				m.Index+1, off.Round(time.Microsecond), c.Error.Round(time.Microsecond), maxClockOffset)
+			v.mark(results.MarkClock, false, mark.Values{
+				"member": member(m.Index), "off_seconds": off.Seconds(), "error_seconds": c.Error.Seconds(), "bound_seconds": maxClockOffset.Seconds(),
+			}, nil)
 		}
 		if c.Moved > maxClockMove {
-			v.mark(results.MarkClock, false, "member %d: its clock moved by at least %v against the client's during the run (mark above %v)", m.Index+1, c.Moved.Round(time.Microsecond), maxClockMove)
+			v.mark(results.MarkClock, false, mark.Values{"member": member(m.Index), "moved_seconds": c.Moved.Seconds(), "bound_seconds": maxClockMove.Seconds()}, nil)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package judge
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -42,11 +43,11 @@ type StepClock struct {
 func (v *verdict) generators() {
 	for _, g := range v.e.Generators {
 		if g.Lost != "" {
-			missing := "its requests from then on are missing"
+			values := mark.Values{}
 			if g.Pending > 0 {
-				missing += fmt.Sprintf(", and the outcomes of %d before", g.Pending)
+				values["pending"] = float64(g.Pending)
 			}
-			v.mark(results.MarkGeneratorLost, true, "generator %s: %s; %s", g.Name, inOneLine(g.Lost), missing)
+			v.mark(results.MarkGeneratorLost, true, values, mark.Words{"generator": g.Name, "why": inOneLine(g.Lost)})
 		}
 		if v.e.Run.Totals == nil {
 			continue
@@ -60,8 +61,9 @@ func (v *verdict) generators() {
 			j.clientDelay()
 		}
 		for _, m := range own.marks {
-			m.Text = fmt.Sprintf("generator %s: %s", g.Name, m.Text)
-			v.marks = append(v.marks, m)
+			words := mark.Words{"generator": g.Name}
+			maps.Copy(words, m.Words)
+			v.mark(m.Code, m.Invalid, m.Values, words)
 		}
 		v.generatorClock(g)
 	}
@@ -85,16 +87,15 @@ func (v *verdict) generatorClock(g Generator) {
 			moved = c
 		}
 	}
+	words := mark.Words{"generator": g.Name}
 	if known > maxClockError {
-		v.mark(results.MarkClock, false, "generator %s: its clock is known to %v only, so its seconds may begin that far from the others'", g.Name, known)
+		v.mark(results.MarkClock, false, mark.Values{"error_seconds": known.Seconds()}, words)
 	}
 	if moved.Moved > 0 {
-		v.mark(results.MarkClock, false, "generator %s: its clock moved by at least %v against control's during step %d, and was known to %v when the step began: its seconds moved with it",
-			g.Name, moved.Moved.Round(time.Microsecond), moved.Index+1, moved.Error.Round(time.Microsecond))
+		v.mark(results.MarkClock, false, mark.Values{"moved_seconds": moved.Moved.Seconds(), "step": float64(moved.Index + 1), "error_seconds": moved.Error.Seconds()}, words)
 	}
 	if g.ClockSet.Abs() > max(known, leastClockMove) {
-		v.mark(results.MarkClock, false, "generator %s: its wall clock was set by %v during the run: the times of its samples moved with it, those of its requests did not",
-			g.Name, g.ClockSet.Round(time.Microsecond))
+		v.mark(results.MarkClock, false, mark.Values{"set_seconds": g.ClockSet.Seconds()}, words)
 	}
 }
 
@@ -112,7 +113,7 @@ func (v *verdict) sharedGenerators() {
 			continue
 		}
 		if v.of(g).sharedHost() {
-			v.mark(results.MarkSharedHost, false, "generator %s and at least one member share a machine: they compete for its processors, disk and network", g.Name)
+			v.mark(results.MarkSharedHost, false, nil, mark.Words{"generator": g.Name})
 		}
 		var others []string
 		for _, o := range v.e.Generators[i+1:] {
@@ -122,7 +123,7 @@ func (v *verdict) sharedGenerators() {
 		}
 		before := slices.ContainsFunc(v.e.Generators[:i], func(o Generator) bool { return o.Host.BootID == g.Host.BootID })
 		if len(others) > 0 && !before {
-			v.mark(results.MarkSharedHost, false, "generators %s and %s share a machine: together they issue no more than one could", g.Name, strings.Join(others, ", "))
+			v.mark(results.MarkSharedHost, false, nil, mark.Words{"generator": g.Name, "others": strings.Join(others, ", ")})
 		}
 	}
 }

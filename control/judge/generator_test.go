@@ -44,17 +44,17 @@ func TestGenerators(t *testing.T) {
 		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
 		{"stopped", func(g *Generator) {
 			g.Stops = &results.Stops{N: 1, TotalNS: 2e9, Longest: results.Stretch{Length: 2 * time.Second}}
-		}, results.Mark{Code: results.MarkStopped, Text: "generator b:1: this client was stopped or starved 1 time for 2s"}},
-		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1s only"}},
-		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1s only"}},
+		}, results.Mark{Code: results.MarkStopped, Text: "generator b:1: this client was stopped or starved 1 time for 2 s"}},
+		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1 s only"}},
+		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1 s only"}},
 		{"clock that moves", func(g *Generator) {
 			g.StepClocks = []StepClock{{Error: 9 * time.Millisecond, Moved: 9 * time.Millisecond}, {Index: 1, Error: 2 * time.Millisecond, Moved: 4 * time.Millisecond}, {Index: 2, Moved: time.Millisecond}}
-		}, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock moved by at least 4ms against control's during step 2, and was known to 2ms when the step began"}},
-		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its wall clock was set by -1m0s during the run"}},
+		}, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock moved by at least 4 ms against control's during step 2, and was known to 2 ms when the step began"}},
+		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its wall clock was set by -1 min during the run"}},
 		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: results.MarkSharedHost, Text: "generator b:1 and at least one member share a machine"}},
 		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: results.MarkSharedHost, Text: "generators a:1 and b:1 share a machine"}},
 	} {
-		marks := Marks(two(tc.change))
+		marks := plainMarks(two(tc.change))
 		if tc.want.Code == "" {
 			if len(marks) > 0 {
 				t.Errorf("%s: %+v, want no mark", tc.name, marks)
@@ -67,7 +67,7 @@ func TestGenerators(t *testing.T) {
 	}
 	e := two(func(g *Generator) { g.Lost = "it died" })
 	counted := func() bool {
-		return !slices.ContainsFunc(Marks(e), func(m results.Mark) bool { return m.Code == results.MarkCounts })
+		return !slices.ContainsFunc(plainMarks(e), func(m results.Mark) bool { return m.Code == results.MarkCounts })
 	}
 	if e.Run.Totals.OK -= 3; !counted() {
 		t.Error("requests in flight on a lost generator: counts are marked, want that they need no outcome")
@@ -77,7 +77,7 @@ func TestGenerators(t *testing.T) {
 	}
 	e = two(func(g *Generator) { g.Lost = "it died before the load" })
 	e.Run.Totals, e.Steps = nil, nil
-	if marks := Marks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkGeneratorLost }) {
+	if marks := plainMarks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkGeneratorLost }) {
 		t.Errorf("a run without a load: %+v, want the lost generator", marks)
 	}
 }

@@ -3,12 +3,12 @@
 package judge
 
 import (
-	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -87,8 +87,7 @@ func Marks(e Evidence) []results.Mark {
 func (v *verdict) memoryLimit() {
 	for _, m := range v.e.Run.Members {
 		if limits := v.e.Run.Resources; limits != nil && m.Use != nil && m.Use.OOMKills > 0 {
-			v.mark(results.MarkMemoryLimit, true, "member %d: processes killed by the memory limit of %s: %d; the limit is the experiment's, and no fault of the database",
-				m.Index+1, limits.MemoryText(), m.Use.OOMKills)
+			v.mark(results.MarkMemoryLimit, true, mark.Values{"member": member(m.Index), "killed": float64(m.Use.OOMKills)}, mark.Words{"limit": limits.MemoryText()})
 		}
 	}
 }
@@ -101,9 +100,9 @@ func (v *verdict) lost() {
 		switch {
 		case why == "":
 		case v.lostAsExpected():
-			v.mark(results.MarkExpected, false, "member %d was lost: %s; the load expects to lose %d", i+1, inOneLine(why), most)
+			v.mark(results.MarkExpected, false, mark.Values{"member": member(i), "expected_servers": float64(most)}, mark.Words{"why": inOneLine(why)})
 		default:
-			v.mark(results.MarkLost, true, "member %d: %s", i+1, inOneLine(why))
+			v.mark(results.MarkLost, true, mark.Values{"member": member(i)}, mark.Words{"why": inOneLine(why)})
 		}
 	}
 }
@@ -131,7 +130,7 @@ func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
 		return nil
 	}
 	if elsewhere := s.Elsewhere(client); elsewhere != "" {
-		return []results.Mark{{Code: results.MarkSelfCheck, Text: "the self-check is " + elsewhere + ": it is no evidence about this client"}}
+		return []results.Mark{results.NewMark(results.MarkSelfCheck, false, nil, mark.Words{"elsewhere": elsewhere})}
 	}
 	return nil
 }
@@ -143,9 +142,12 @@ func inOneLine(why string) string {
 	return strings.TrimSuffix(strings.Join(lines[:min(len(lines), 2)], ", "), "; its last lines:")
 }
 
-func (v *verdict) mark(code string, invalid bool, format string, args ...any) {
-	v.marks = append(v.marks, results.Mark{Code: code, Invalid: invalid, Text: fmt.Sprintf(format, args...)})
+func (v *verdict) mark(code string, invalid bool, values mark.Values, words mark.Words) {
+	v.marks = append(v.marks, results.NewMark(code, invalid, values, words))
 }
+
+// member is a member's number in a mark, from 1.
+func member(index int) float64 { return float64(index + 1) }
 
 func (v *verdict) counts() {
 	t := v.e.Run.Totals
@@ -153,8 +155,9 @@ func (v *verdict) counts() {
 	lost := slices.ContainsFunc(v.e.Generators, func(g Generator) bool { return g.Lost != "" })
 	explained := lost && t.Pending() >= 0 && t.Sent >= t.OK+t.Failed+t.Unknown
 	if !t.Reconcile() && !explained {
-		v.mark(results.MarkCounts, true, "offered %d is not ok %d + failed %d + unknown %d + shed %d + unsent %d",
-			t.Offered, t.OK, t.Failed, t.Unknown, t.Shed, t.Unsent)
+		v.mark(results.MarkCounts, true, mark.Values{
+			"offered": float64(t.Offered), "ok": float64(t.OK), "failed": float64(t.Failed), "unknown": float64(t.Unknown), "shed": float64(t.Shed), "unsent": float64(t.Unsent),
+		}, nil)
 	}
 }
 
@@ -171,10 +174,9 @@ func (v *verdict) keys() {
 	switch {
 	case k == nil:
 	case k.Error != "":
-		v.mark(results.MarkKeysUnknown, false, "the keys could not be counted after the load: %s", k.Error)
+		v.mark(results.MarkKeysUnknown, false, nil, mark.Words{"why": k.Error})
 	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
-		v.mark(results.MarkKeys, true, "%d keys were added by the database's own count, but ok %d <= added <= ok + unknown %d does not hold",
-			k.Found(), k.MinAdded, k.MaxAdded)
+		v.mark(results.MarkKeys, true, mark.Values{"added": float64(k.Found()), "least_added": float64(k.MinAdded), "most_added": float64(k.MaxAdded)}, nil)
 	}
 }
 
@@ -182,8 +184,7 @@ func (v *verdict) keys() {
 // the client or what lies between them mixes up data, and its speed is that of no store.
 func (v *verdict) wrongValues() {
 	if v.e.Wrong > 0 {
-		v.mark(results.MarkWrongValue, true, "%d of %d answers had a value that this load never wrote under the key",
-			v.e.Wrong, v.e.Run.Totals.OK+v.e.Wrong)
+		v.mark(results.MarkWrongValue, true, mark.Values{"wrong": float64(v.e.Wrong), "answers": float64(v.e.Run.Totals.OK + v.e.Wrong)}, nil)
 	}
 }
 
@@ -198,10 +199,10 @@ func (v *verdict) access() {
 		how = append(how, "clients show credentials")
 	}
 	if len(how) > 0 {
-		v.mark(results.MarkSecured, false, "%s", strings.Join(how, ", "))
+		v.mark(results.MarkSecured, false, nil, mark.Words{"how": strings.Join(how, ", ")})
 	}
 	if v.e.Unmeasured {
-		v.mark(results.MarkUnmeasured, false, "the cluster ran already, without agents: processors, memory, disk and network of its members were not measured")
+		v.mark(results.MarkUnmeasured, false, nil, nil)
 	}
 }
 
@@ -241,14 +242,15 @@ func (v *verdict) usedUp() bool {
 
 func (v *verdict) client() {
 	if v.e.Unsampled {
-		v.mark(results.MarkUnsampled, false, "the client's machine has no /proc: whether it used up its processors is not known")
+		v.mark(results.MarkUnsampled, false, nil, nil)
 	}
 	if !v.usedUp() {
 		return
 	}
 	busy, n := v.busySeconds()
-	v.mark(results.MarkSaturated, !v.sharedHost(), "this client used over %.0f %% of its %g processors in %d of %d seconds",
-		100*saturatedCPU, v.e.Client.AllowedCPUs(), busy, n)
+	v.mark(results.MarkSaturated, !v.sharedHost(), mark.Values{
+		"used_percent": 100 * saturatedCPU, "processors": v.e.Client.AllowedCPUs(), "busy": float64(busy), "sampled": float64(n),
+	}, nil)
 }
 
 // sharedHost reports whether a member runs on the client's machine: its agent's
@@ -274,14 +276,14 @@ func (v *verdict) ofClient(addr string) bool {
 func (v *verdict) hosts() {
 	// Beside generators control is no client, wherever it runs: sharedGenerators marks them.
 	if len(v.e.Generators) == 0 && v.sharedHost() {
-		v.mark(results.MarkSharedHost, false, "the client and at least one member share a machine: they compete for its processors, disk and network")
+		v.mark(results.MarkSharedHost, false, nil, mark.Words{"who": "the client"})
 	}
 	for _, m := range v.e.Run.Members {
 		switch d := v.e.Disks[m.Index]; {
 		case d.LosesPower():
-			v.mark(results.MarkNotDurable, false, "member %d keeps its data on %s", m.Index+1, d.Filesystem)
+			v.mark(results.MarkNotDurable, false, mark.Values{"member": member(m.Index)}, mark.Words{"filesystem": d.Filesystem})
 		case d.SyncsTooFast():
-			v.mark(results.MarkNotDurable, false, "member %d: an fdatasync takes %v, less than any disk needs", m.Index+1, d.FsyncP50)
+			v.mark(results.MarkNotDurable, false, mark.Values{"member": member(m.Index), "fsync_seconds": d.FsyncP50.Seconds()}, nil)
 		}
 	}
 }

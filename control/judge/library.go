@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -13,18 +14,25 @@ func (v *verdict) library() {
 	if v.e.Library == "" {
 		return
 	}
-	const what = "requests may queue in the client's library (%s), where no timer sees them"
+	words := mark.Words{"library": v.e.Library}
 	c := v.e.Run.SelfCheck
 	if c == nil || c.Unavailable != "" {
-		v.mark(results.MarkLibrary, false, what+": how long is not known, and control --selfcheck auto measures it", v.e.Library)
+		v.mark(results.MarkLibrary, false, nil, words)
 		return
 	}
 	added, mean := time.Duration(c.P50.Added()), v.fastest()
-	if added <= 0 || mean > 0 && 100*added.Seconds()/mean.Seconds() <= float64(v.bounds().ClientDelay.Mark) {
+	if added <= 0 {
 		return
 	}
-	v.mark(results.MarkLibrary, false, what+": in the self-check this client added %v at p50 and %v at p99, beside a mean response time of %v in this load",
-		v.e.Library, rounded(added), rounded(time.Duration(c.P99.Added())), rounded(mean))
+	values := mark.Values{"added_p50_seconds": added.Seconds(), "added_p99_seconds": time.Duration(c.P99.Added()).Seconds()}
+	if mean > 0 {
+		percent := 100 * added.Seconds() / mean.Seconds()
+		if percent <= float64(v.bounds().ClientDelay.Mark) {
+			return
+		}
+		values["mean_seconds"], values["added_percent"] = mean.Seconds(), percent
+	}
+	v.mark(results.MarkLibrary, false, values, words)
 }
 
 // fastest is the least mean response time of a step; 0 if nothing ended ok.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -18,8 +19,8 @@ func (v *verdict) otherLoad() {
 		if share <= otherShare {
 			continue
 		}
-		v.mark(results.MarkOtherLoad, false, "%.0f %% of the %d processors of %s, which has %s, were used by others during the load (mark above %.0f %%)",
-			100*share, o.CPUs, o.Host, whoIsOn(o), 100*otherShare)
+		v.mark(results.MarkOtherLoad, false, mark.Values{"share_percent": 100 * share, "processors": float64(o.CPUs), "mark_percent": 100 * otherShare},
+			mark.Words{"host": o.Host, "parts": whoIsOn(o)})
 	}
 }
 

@@ -17,7 +17,7 @@ func TestOtherLoad(t *testing.T) {
 		o := results.OtherLoad{Host: "one", Members: []int{0, 2}, Client: true, CPUs: 4, Length: 10 * time.Second, HostCPUSeconds: 30, OwnCPUSeconds: own}
 		run := &results.DatabaseRun{Totals: &results.Totals{}, OtherLoad: []results.OtherLoad{o}}
 		got := ""
-		for _, m := range Marks(Evidence{Run: run}) {
+		for _, m := range plainMarks(Evidence{Run: run}) {
 			if m.Code == results.MarkOtherLoad && !m.Invalid {
 				got = m.Text
 			}

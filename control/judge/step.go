@@ -1,11 +1,12 @@
 package judge
 
 import (
-	"fmt"
+	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -52,14 +53,6 @@ type Part struct{ Is, Of time.Duration }
 // due counts the requests that were due in the window.
 func (s Step) due() int64 { return s.OK + s.Failed + s.Unknown + s.Shed + s.Unsent }
 
-// name is used in the texts of marks.
-func (s Step) name() string {
-	if s.Clients == 1 {
-		return fmt.Sprintf("step %d, 1 client", s.Index+1)
-	}
-	return fmt.Sprintf("step %d, %d clients", s.Index+1, s.Clients)
-}
-
 // steps judges every step by the bounds of the load.
 func (v *verdict) steps() {
 	bounds := v.bounds()
@@ -90,31 +83,37 @@ type stepJudge struct {
 	invalid bool
 }
 
-// share is a part of a whole, as a mark reports it.
+// at are a step's values in a mark, and others.
+func (j *stepJudge) at(values mark.Values) mark.Values {
+	all := mark.Values{"step": float64(j.step.Index + 1), "clients": float64(j.step.Clients)}
+	maps.Copy(all, values)
+	return all
+}
+
+// share is a part of a whole, with the numbers that a mark has beside it.
 type share struct {
 	is, of float64
-	// what is a text with one verb: the share in percent.
-	what string
-	// numbers are is and of as text.
-	numbers string
+	values mark.Values
 }
 
 func (s share) percent() float64 { return 100 * s.is / s.of }
 
-// text is the share with both its numbers. It has four digits, or as many as it
-// takes to be on the same side of the bound.
-func (s share) text(bound workload.Percent) string {
-	for digits := 4; ; digits++ {
-		printed := strconv.FormatFloat(s.percent(), 'g', digits, 64)
-		rounded, _ := strconv.ParseFloat(printed, 64) // it was printed just now
-		if digits == 17 || (s.percent() < float64(bound)) == (rounded < float64(bound)) && (s.percent() > float64(bound)) == (rounded > float64(bound)) {
-			return fmt.Sprintf(s.what, printed+" %") + ": " + s.numbers
-		}
-	}
+// against are the values of a mark of a share and a bound, with the bound's name.
+func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
+	values := j.at(s.values)
+	values["share_percent"], values[bound] = s.percent(), float64(is)
+	return values
 }
 
 // slack keeps the rounding of a division from deciding: it is in percent.
 const slack = 1e-9
+
+// The names of bounds in marks.
+const (
+	boundMark     = "mark_percent"
+	boundInvalid  = "invalid_percent"
+	boundExpected = "expected_percent"
+)
 
 // above judges a share that must not be above its bounds. It returns whether the
 // share is above the first.
@@ -122,9 +121,9 @@ func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate
 	switch p := s.percent(); {
 	case p > float64(b.Invalid)+slack && mayInvalidate:
 		j.invalid = true
-		j.mark(code, true, "%s: %s (invalid above %s)", j.step.name(), s.text(b.Invalid), b.Invalid)
+		j.mark(code, true, j.against(s, boundInvalid, b.Invalid), nil)
 	case p > float64(b.Mark)+slack:
-		j.mark(code, false, "%s: %s (mark above %s)", j.step.name(), s.text(b.Mark), b.Mark)
+		j.mark(code, false, j.against(s, boundMark, b.Mark), nil)
 	default:
 		return false
 	}
@@ -134,20 +133,20 @@ func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate
 // outcomes judges the requests that did not end ok.
 func (j *stepJudge) outcomes() {
 	s := j.step
-	j.outcome(results.MarkFailed, s.Failed-s.Excused, "%s of the requests failed", "failed requests", j.bounds.Failed, j.expect.Failed)
-	j.outcome(results.MarkUnknown, s.Unknown, "%s of the requests have an unknown outcome", "unknown outcomes", j.bounds.Unknown, j.expect.Unknown)
+	j.outcome(results.MarkFailed, s.Failed-s.Excused, "failed", j.bounds.Failed, j.expect.Failed)
+	j.outcome(results.MarkUnknown, s.Unknown, "unknown", j.bounds.Unknown, j.expect.Unknown)
 }
 
 // outcome judges one outcome. Up to the share that the load expects it is stated.
-func (j *stepJudge) outcome(code string, n int64, what, noun string, b workload.Bounds, expect workload.Percent) {
+func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds, expect workload.Percent) {
 	due := j.step.due()
 	if due == 0 {
 		return
 	}
-	s := share{float64(n), float64(due), what, fmt.Sprintf("%d of %d", n, due)}
+	s := share{float64(n), float64(due), mark.Values{name: float64(n), "due": float64(due)}}
 	if expect > 0 && s.percent() <= float64(expect)+slack {
 		j.expected += n
-		j.mark(results.MarkExpected, false, "%s: %s; the load expects %s up to %s", j.step.name(), s.text(expect), noun, expect)
+		j.mark(results.MarkExpected, false, j.against(s, boundExpected, expect), nil)
 		return
 	}
 	j.above(code, s, b, !j.isResult())
@@ -172,7 +171,7 @@ func (j *stepJudge) unsent() {
 	if s.due() == 0 {
 		return
 	}
-	left := share{float64(s.Unsent), float64(s.due()), "%s of the requests were due and not sent", fmt.Sprintf("%d of %d within %v after the end", s.Unsent, s.due(), j.e.Drain)}
+	left := share{float64(s.Unsent), float64(s.due()), mark.Values{"unsent": float64(s.Unsent), "due": float64(s.due()), "drain_seconds": j.e.Drain.Seconds()}}
 	j.above(results.MarkUnsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
 }
 
@@ -184,16 +183,18 @@ func (j *stepJudge) achieved() {
 	if !s.Rated || s.due() == 0 {
 		return
 	}
-	got := share{s.Answered, offered, "%s of the offered requests ended ok in the window", fmt.Sprintf("%.0f of %.0f", s.Answered, offered)}
+	got := share{s.Answered, offered, mark.Values{"ok": math.Round(s.Answered), "offered": math.Round(offered)}}
 	switch p := got.percent(); {
 	case offered < 1 || p >= float64(b.Mark)-slack:
 	case s.Overloads:
-		j.mark(results.MarkRate, false, "%s: %s; the step overloads on purpose, so this is its result", s.name(), got.text(b.Mark))
+		values := j.at(got.values)
+		values["share_percent"] = got.percent()
+		j.mark(results.MarkRate, false, values, mark.Words{"because": "the step overloads on purpose, so this is its result"})
 	case p < float64(b.Invalid)-slack && !j.isResult():
 		j.invalid = true
-		j.mark(results.MarkRate, true, "%s: %s (invalid below %s)", s.name(), got.text(b.Invalid), b.Invalid)
+		j.mark(results.MarkRate, true, j.against(got, boundInvalid, b.Invalid), nil)
 	default:
-		j.mark(results.MarkRate, false, "%s: %s (mark below %s)", s.name(), got.text(b.Mark), b.Mark)
+		j.mark(results.MarkRate, false, j.against(got, boundMark, b.Mark), nil)
 	}
 }
 
@@ -206,10 +207,12 @@ func (j *stepJudge) queueing() {
 		return
 	}
 	n := s.Queued + s.Shed + s.Unsent
-	waited := share{float64(n), float64(s.due()), "%s of the requests found every client busy when they were due",
-		fmt.Sprintf("%d of %d, and %d waited when the window ended", n, s.due(), s.Waits)}
+	waited := share{float64(n), float64(s.due()), mark.Values{"queued": float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
 	j.above(results.MarkQueueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
+
+// lateFrom is how late a request must be sent to be late.
+const lateFrom = time.Millisecond
 
 // late marks a client that sent late though it was free.
 func (j *stepJudge) late() {
@@ -217,7 +220,10 @@ func (j *stepJudge) late() {
 	if !s.Rated || s.due() == 0 {
 		return
 	}
-	late := share{float64(s.Late), float64(s.due()), "%s of the requests were sent over 1 ms late though a client was free", fmt.Sprintf("%d of %d", s.Late, s.due())}
+	late := share{float64(s.Late), float64(s.due()), mark.Values{"late": float64(s.Late), "due": float64(s.due()), "late_seconds": lateFrom.Seconds()}}
+	if s.ClientOwn != nil && s.ClientOwn.Of > 0 {
+		late.values["own_percent"] = s.ClientOwn.percent()
+	}
 	j.above(results.MarkLate, late, workload.Bounds{Mark: busyShare}, false)
 }
 
@@ -225,7 +231,7 @@ func (j *stepJudge) late() {
 // it is a result.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
-		j.above(results.MarkWaiting, w.share("clients had no server for %s of their time"), j.bounds.Waiting, !j.lostAsExpected())
+		j.above(results.MarkWaiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 
@@ -239,25 +245,17 @@ func (j *stepJudge) clientDelay() {
 	if d == nil || d.Of <= 0 {
 		return
 	}
-	const what = "%s of the response times is the client's own delay"
-	recorded := own != nil && own.Of > 0 && own.share(what).percent() > float64(j.bounds.ClientDelay.Invalid)+slack
-	j.above(results.MarkSaturated, d.share(what), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
+	recorded := own != nil && own.Of > 0 && own.percent() > float64(j.bounds.ClientDelay.Invalid)+slack
+	j.above(results.MarkSaturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
 }
 
-// share is between 0 and 1.
-func (p Part) share(what string) share {
-	return share{float64(p.Is), float64(p.Of), what, fmt.Sprintf("%v of %v", rounded(p.Is), rounded(p.Of))}
+// share is the part, with its length under a name.
+func (p Part) share(name string) share {
+	return share{float64(p.Is), float64(p.Of), mark.Values{name: p.Is.Seconds(), "of_seconds": p.Of.Seconds()}}
 }
 
-// rounded is a duration with three digits or so.
-func rounded(d time.Duration) time.Duration {
-	for unit := time.Microsecond; unit < time.Second; unit *= 10 {
-		if d < 1000*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Second)
-}
+// percent is between 0 and 100.
+func (p Part) percent() float64 { return 100 * float64(p.Is) / float64(p.Of) }
 
 // answered finds a step that measured nothing, which no bound makes valid.
 func (j *stepJudge) answered() {
@@ -265,10 +263,10 @@ func (j *stepJudge) answered() {
 	switch {
 	case j.invalid || s.OK > 0:
 	case s.due() == 0:
-		j.mark(results.MarkNothing, true, "%s: no request was due in the measured window", s.name())
+		j.mark(results.MarkNothing, true, j.at(nil), nil)
 	case s.due() > j.expected+s.Excused:
 		// The curve of a sweep may end so, but one that never began is none.
 		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
-		j.mark(results.MarkNothing, !j.isResult() || !began, "%s: none of %d requests ended ok", s.name(), s.due())
+		j.mark(results.MarkNothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
 	}
 }

@@ -3,6 +3,7 @@ package judge
 import (
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -25,10 +26,27 @@ func (v *verdict) stops() {
 	if s.Longest.Length < longStop && float64(total) <= stoppedShare*float64(load) {
 		return
 	}
-	times := "times"
-	if s.N == 1 {
-		times = "time"
+	values := mark.Values{"stops": float64(s.N), "stopped_seconds": total.Seconds(), "load_seconds": load.Seconds(), "longest_seconds": s.Longest.Length.Seconds()}
+	if load > 0 {
+		values["stopped_percent"] = 100 * total.Seconds() / load.Seconds()
 	}
-	v.mark(results.MarkStopped, false, "this client was stopped or starved %d %s for %v of %v in all, at most for %v, from %s on",
-		s.N, times, total.Round(time.Millisecond), load.Round(time.Millisecond), s.Longest.Length.Round(time.Millisecond), s.Longest.From.UTC().Format("15:04:05.000 UTC"))
+	if own, known := v.largestOwn(); known {
+		values["own_percent"] = own
+	}
+	v.mark(results.MarkStopped, false, values, mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")})
+}
+
+// largestOwn is the largest share in percent of a step's response times by which the client
+// sent late or was stopped. It is not known if a step did not record it.
+func (v *verdict) largestOwn() (percent float64, known bool) {
+	for _, s := range v.e.Steps {
+		if s.ClientOwn == nil || s.ClientOwn.Of <= 0 {
+			if s.OK > 0 {
+				return 0, false
+			}
+			continue
+		}
+		percent, known = max(percent, s.ClientOwn.percent()), true
+	}
+	return percent, known
 }

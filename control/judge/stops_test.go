@@ -20,12 +20,12 @@ func TestStops(t *testing.T) {
 		"not recorded":     {nil, ""},
 		"none":             {&results.Stops{}, ""},
 		"short and few":    {stop(5, 99*time.Millisecond, 30*time.Millisecond), ""},
-		"short and many":   {stop(50, time.Second, 30*time.Millisecond), "this client was stopped or starved 50 times for 1s of 10s in all, at most for 30ms, from 12:00:01.000 UTC on"},
-		"one that is long": {stop(1, 100*time.Millisecond, 100*time.Millisecond), "this client was stopped or starved 1 time for 100ms of 10s in all, at most for 100ms, from 12:00:01.000 UTC on"},
+		"short and many":   {stop(50, time.Second, 30*time.Millisecond), "this client was stopped or starved 50 times for 1 s of 10 s in all, at most for 30 ms, from 12:00:01.000 UTC on"},
+		"one that is long": {stop(1, 100*time.Millisecond, 100*time.Millisecond), "this client was stopped or starved 1 time for 100 ms of 10 s in all, at most for 100 ms, from 12:00:01.000 UTC on"},
 	} {
 		run := &results.DatabaseRun{Totals: &results.Totals{}, LoadStart: start, LoadEnd: start.Add(10 * time.Second), Stops: c.stops}
 		got := ""
-		for _, m := range Marks(Evidence{Run: run}) {
+		for _, m := range plainMarks(Evidence{Run: run}) {
 			if m.Code == results.MarkStopped {
 				got = m.Text
 			}

@@ -2,11 +2,14 @@ package results
 
 import (
 	"encoding/json"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/environment"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -117,8 +120,30 @@ type Mark struct {
 	// Code is a short stable word: "shared host", "not durable", "keys found".
 	Code string `json:"code"`
 	// Invalid marks make the run invalid (exit 3); the others are notes.
-	Invalid bool   `json:"invalid,omitempty"`
-	Text    string `json:"text"`
+	Invalid bool `json:"invalid,omitempty"`
+	// Text is the mark in a sentence, as it was made when the run was judged.
+	Text string `json:"text"`
+	// Values and Words are what the sentence is made of, nil in records of older releases.
+	Values mark.Values `json:"values,omitempty"`
+	Words  mark.Words  `json:"words,omitempty"`
+}
+
+// NewMark makes a mark with its sentence. Values that are no numbers are left out: JSON has
+// none.
+func NewMark(code string, invalid bool, values mark.Values, words mark.Words) Mark {
+	maps.DeleteFunc(values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	return Mark{Code: code, Invalid: invalid, Text: mark.Text(code, values, words), Values: values, Words: words}
+}
+
+// Told returns the mark with the sentence that this release makes of its values. One of an
+// older release, or with a code of a newer one, keeps its text.
+func (m Mark) Told() Mark {
+	if len(m.Values)+len(m.Words) > 0 {
+		if text := mark.Text(m.Code, m.Values, m.Words); text != "" {
+			m.Text = text
+		}
+	}
+	return m
 }
 
 // DatabaseRun is one database of a run: one folder, one column of a table.

@@ -15,12 +15,12 @@ import (
 )
 
 // durations finds times such as 1.98s in a text.
-var durations = regexp.MustCompile(`\d+(\.\d+)?(ms|s)\b`)
+var durations = regexp.MustCompile(`\d+(\.\d+)? ?(ms|s)\b`)
 
 // mentions reports whether a text holds a time within a tenth of want.
 func mentions(text string, want time.Duration) bool {
 	return slices.ContainsFunc(durations.FindAllString(text, -1), func(s string) bool {
-		d, err := time.ParseDuration(s)
+		d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))
 		return err == nil && d > want*9/10 && d < want*11/10
 	})
 }

@@ -1,0 +1,81 @@
+package mark
+
+import "math"
+
+// Number is what runs are compared by.
+type Number string
+
+// The numbers.
+const (
+	None       Number = "none"
+	Throughput Number = "throughput"
+	Latency    Number = "latency"
+	Both       Number = "both"
+)
+
+// Effect is what a doubt can change: which number, and by at most what share of it. A nil
+// share is unknown.
+type Effect struct {
+	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
+	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`
+}
+
+// Unknown is an effect without a bound.
+func Unknown(n Number) Effect { return Effect{Number: n} }
+
+// nothing is the effect of a mark that changes no number.
+func nothing(Values) Effect { return Effect{Number: None, Share: new(float64)} }
+
+// unknown is the effect on a number without a bound.
+func unknown(n Number) func(Values) Effect {
+	return func(Values) Effect { return Unknown(n) }
+}
+
+// upTo is the effect on a number by at most the largest of some values in percent. It is
+// unknown if one of them is.
+func upTo(n Number, percents ...string) func(Values) Effect {
+	return func(v Values) Effect {
+		most := 0.0
+		for _, name := range percents {
+			p, known := v[name]
+			if !known || math.IsNaN(p) {
+				return Unknown(n)
+			}
+			most = max(most, p/100)
+		}
+		return Effect{Number: n, Share: &most}
+	}
+}
+
+// EffectOf returns what a mark can change. Without values it is what the first sentence of
+// its code can.
+func EffectOf(code string, v Values, w Words) Effect {
+	k, _ := Of(code)
+	s, known := k.sentence(v, w)
+	if !known && len(k.Sentences) > 0 {
+		s = k.Sentences[0]
+	}
+	if s.Effect == nil {
+		return Unknown(Both)
+	}
+	return s.Effect(v)
+}
+
+// Wider joins the effects of two marks of one code: what any of them can change, and by the
+// larger share.
+func (e Effect) Wider(o Effect) Effect {
+	switch {
+	case e.Number == None:
+		return o
+	case o.Number == None:
+		return e
+	case e.Number != o.Number:
+		e.Number = Both
+	}
+	if e.Share == nil || o.Share == nil {
+		e.Share = nil
+	} else if *o.Share > *e.Share {
+		e.Share = o.Share
+	}
+	return e
+}

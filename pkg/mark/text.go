@@ -1,0 +1,234 @@
+package mark
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	humanize "github.com/dustin/go-humanize"
+)
+
+// Text returns the sentence of a mark, "" if the code is not declared or none of its
+// sentences fits. In a declared sentence {name} is a value or a word, {name|noun} a count
+// with its noun, and what stands in brackets is left out where a name in it is not given.
+// Measured values have two significant digits, counts have all.
+func Text(code string, v Values, w Words) string {
+	k, _ := Of(code)
+	s, known := k.sentence(v, w)
+	if !known {
+		return ""
+	}
+	return strings.TrimSpace(s.fill(v, w))
+}
+
+// Form is the number of the sentence that a mark has, from 0; -1 if it has none. Marks of
+// one code are alike if they have one form.
+func Form(code string, v Values, w Words) int {
+	k, _ := Of(code)
+	for i, s := range k.Sentences {
+		if s.fits(v, w) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Ranked reports whether one of several marks of a code and form can be worse than another.
+func Ranked(code string, form int) bool {
+	k, _ := Of(code)
+	return form >= 0 && form < len(k.Sentences) && k.Sentences[form].Worst != ""
+}
+
+// Worse reports whether the second of two marks of a code and form is worse than the first.
+func Worse(code string, form int, a, b Values) bool {
+	if !Ranked(code, form) {
+		return false
+	}
+	k, _ := Of(code)
+	s := k.Sentences[form]
+	if x, y := a[s.Worst], b[s.Worst]; s.Least {
+		return y < x
+	} else {
+		return y > x
+	}
+}
+
+func (k Kind) sentence(v Values, w Words) (Sentence, bool) {
+	if at := Form(k.Code, v, w); at >= 0 {
+		return k.Sentences[at], true
+	}
+	return Sentence{}, false
+}
+
+// fits reports whether a mark has every name that the sentence needs.
+func (s Sentence) fits(v Values, w Words) bool {
+	if len(v)+len(w) == 0 && len(s.names(false)) > 0 {
+		return false
+	}
+	return has(s.names(false), v, w)
+}
+
+func has(names []string, v Values, w Words) bool {
+	for _, name := range names {
+		_, value := v[name]
+		_, word := w[name]
+		if !value && !word {
+			return false
+		}
+	}
+	return true
+}
+
+// names are those that a sentence needs, or all.
+func (s Sentence) names(all bool) (list []string) {
+	for _, p := range parts(s.Text) {
+		if all || !p.optional {
+			list = append(list, holes(p.text)...)
+		}
+	}
+	return list
+}
+
+// part is a piece of a sentence.
+type part struct {
+	text     string
+	optional bool
+}
+
+// parts cuts a sentence at its brackets.
+func parts(text string) (list []part) {
+	for text != "" {
+		before, rest, found := strings.Cut(text, "[")
+		if before != "" {
+			list = append(list, part{text: before})
+		}
+		if !found {
+			break
+		}
+		inside, after, _ := strings.Cut(rest, "]")
+		list, text = append(list, part{inside, true}), after
+	}
+	return list
+}
+
+// holes are the names in a piece.
+func holes(text string) (names []string) {
+	for {
+		_, rest, found := strings.Cut(text, "{")
+		if !found {
+			return names
+		}
+		inside, after, _ := strings.Cut(rest, "}")
+		name, _, _ := strings.Cut(inside, "|")
+		names, text = append(names, name), after
+	}
+}
+
+// fill puts values and words into a sentence. What they hold is not read again.
+func (s Sentence) fill(v Values, w Words) string {
+	var b strings.Builder
+	for _, p := range parts(s.Text) {
+		if p.optional && !has(holes(p.text), v, w) {
+			continue
+		}
+		for text := p.text; text != ""; {
+			before, rest, found := strings.Cut(text, "{")
+			b.WriteString(before)
+			if !found {
+				break
+			}
+			inside, after, _ := strings.Cut(rest, "}")
+			name, noun, _ := strings.Cut(inside, "|")
+			b.WriteString(filled(name, noun, v, w))
+			text = after
+		}
+	}
+	return b.String()
+}
+
+func filled(name, noun string, v Values, w Words) string {
+	if word, is := w[name]; is {
+		return word
+	}
+	text := valueText(name, v)
+	switch {
+	case noun == "":
+	case v[name] == 1:
+		text += " " + noun
+	default:
+		text += " " + noun + "s"
+	}
+	return text
+}
+
+// bounds are the values that shares are above or below of.
+func bounds() []string { return []string{"mark_percent", "invalid_percent", "expected_percent"} }
+
+// given are the measured-looking values that a file or this program gives: they are printed
+// as they are.
+func given() []string {
+	return append(bounds(), "tolerance_percent", "used_percent", "due_per_second", "below_per_second", "above_per_second")
+}
+
+// valueText prints a value in its unit.
+func valueText(name string, v Values) string {
+	value, exact := v[name], slices.Contains(given(), name)
+	switch {
+	case strings.HasSuffix(name, "_percent") && exact:
+		return strconv.FormatFloat(value, 'f', -1, 64) + " %"
+	case name == "share_percent":
+		return beside(value, v) + " %"
+	case strings.HasSuffix(name, "_percent"):
+		return twoDigits(value) + " %"
+	case strings.HasSuffix(name, "_per_second") && exact:
+		return humanize.Commaf(value)
+	case strings.HasSuffix(name, "_per_second"):
+		rounded, _ := strconv.ParseFloat(twoDigits(value), 64) // it was printed just now
+		return humanize.Commaf(rounded)
+	case strings.HasSuffix(name, "_seconds"):
+		return Seconds(value)
+	case value == math.Trunc(value) && math.Abs(value) < 1e15:
+		return humanize.Comma(int64(value))
+	}
+	return twoDigits(value)
+}
+
+// beside prints a share with two digits, or with as many as it takes to be on the same side
+// of its bounds as it is.
+func beside(share float64, v Values) string {
+	for digits := 2; ; digits++ {
+		text := significant(share, digits)
+		printed, _ := strconv.ParseFloat(text, 64) // it was printed just now
+		same := true
+		for _, name := range bounds() {
+			if bound, given := v[name]; given {
+				same = same && (share < bound) == (printed < bound) && (share > bound) == (printed > bound)
+			}
+		}
+		if same || digits == 17 {
+			return text
+		}
+	}
+}
+
+func twoDigits(value float64) string { return significant(value, 2) }
+
+// significant prints a number with so many significant digits, without an exponent.
+func significant(value float64, digits int) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'e', digits-1, 64), 64) // it was printed just now
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// Seconds prints a length of time with two significant digits.
+func Seconds(seconds float64) string {
+	for _, u := range []struct {
+		below, factor float64
+		unit          string
+	}{{1e-3, 1e6, " µs"}, {1, 1e3, " ms"}, {60, 1, " s"}, {3600, 1.0 / 60, " min"}} {
+		if math.Abs(seconds) < u.below {
+			return twoDigits(seconds*u.factor) + u.unit
+		}
+	}
+	return twoDigits(seconds/3600) + " h"
+}
