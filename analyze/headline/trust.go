@@ -87,9 +87,9 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	return t
 }
 
-// kind is what marks have in common that are one reason: what they say, without values.
+// said is what marks have in common that are one reason: what they say, without values.
 // Marks of older records have no values, and are alike by their code.
-type kind struct {
+type said struct {
 	code    string
 	form    int
 	invalid bool
@@ -100,8 +100,8 @@ type kind struct {
 // unvalued is the form of marks of older records.
 const unvalued = -2
 
-func kindOf(m run.Mark) kind {
-	a := kind{code: m.Code, form: unvalued, invalid: m.Invalid}
+func saidBy(m run.Mark) said {
+	a := said{code: m.Code, form: unvalued, invalid: m.Invalid}
 	if len(m.Values)+len(m.Words) == 0 {
 		return a
 	}
@@ -116,10 +116,10 @@ func kindOf(m run.Mark) kind {
 
 // merged joins marks that are alike.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
-	var order []kind
-	groups := map[kind][]run.Mark{}
+	var order []said
+	groups := map[said][]run.Mark{}
 	for _, m := range marks {
-		a := kindOf(m)
+		a := saidBy(m)
 		if groups[a] == nil {
 			order = append(order, a)
 		}
@@ -133,7 +133,7 @@ func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
 }
 
 // reasonOf joins marks that are alike. Runs are named by the names of their columns.
-func reasonOf(a kind, marks []run.Mark, names map[string]string) Reason {
+func reasonOf(a said, marks []run.Mark, names map[string]string) Reason {
 	declared, _ := mark.Of(a.code)
 	worst := marks[0]
 	r := Reason{Code: a.code, Of: []string{}, Invalid: a.invalid, Weakens: declared.Weight != mark.Harmless, Marks: len(marks)}
