@@ -7,10 +7,12 @@ package answers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/setting"
 	"github.com/coreos/dbtester/analyze/trials"
 )
 
@@ -76,10 +78,32 @@ func Of(columns []Column) *Answer {
 	}
 	a.Varied = s.varied()
 	a.Basis, a.Look = s.basis()
+	if twins := s.twins(); twins != "" {
+		a.Basis = strings.TrimSpace(a.Basis + " " + twins)
+	}
 	if len(valid) < len(columns) {
 		a.Sentence += " " + notCompared(columns, "Not compared: ")
 	}
 	return a
+}
+
+// twins names the columns of a set that ran one program, whatever their labels say.
+func (s *screen) twins() string {
+	var parts []string
+	for _, one := range s.sets {
+		programs := map[string][]string{}
+		for _, i := range one.columns {
+			if p := setting.Program(s.columns[i].Runs[0]); p != "" {
+				programs[p] = append(programs[p], s.columns[i].Name)
+			}
+		}
+		for _, p := range slices.Sorted(maps.Keys(programs)) {
+			if of := run.Distinct(programs[p]); len(of) > 1 {
+				parts = append(parts, names(of)+" ran one program.")
+			}
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // notCompared names the columns that are not valid.
@@ -187,11 +211,11 @@ func (s *screen) basis() (text string, look bool) {
 	}
 	switch {
 	case most == 1 && len(s.columns) == 1:
-		return "It ran once, so nothing shows how far a repetition would differ.", true
+		return "", true
 	case len(s.columns) == 1:
 		return fmt.Sprintf("The median of %d trials.", most), false
 	case most == 1:
-		return "Each ran once: a look, and no winner is named.", true
+		return "One run of each names no winner.", true
 	}
 	count := fmt.Sprintf("%d trials", least)
 	if least < most {

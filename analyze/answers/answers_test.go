@@ -49,7 +49,7 @@ func TestSentences(t *testing.T) {
 		return one(tags, values)
 	}
 	with := func(m maker, load func(tag string, l *workload.Load)) maker { m.load = load; return m }
-	const look = "Each ran once: a look, and no winner is named."
+	const look = "One run of each names no winner."
 	paced := func(m maker, rate float64) maker {
 		for _, trial := range m.trials {
 			for tag := range trial {
@@ -78,7 +78,7 @@ func TestSentences(t *testing.T) {
 		sentence string
 		basis    string
 	}{
-		{"one database", once(map[string][2]float64{"etcd": {1234, 10}}), "With 100 clients etcd answered 1,230 writes a second, 99 % of them within 9.90 ms.", "It ran once, so nothing shows how far a repetition would differ."},
+		{"one database", once(map[string][2]float64{"etcd": {1234, 10}}), "With 100 clients etcd answered 1,230 writes a second, 99 % of them within 9.90 ms.", ""},
 		{"one run each names no winner", once(map[string][2]float64{"etcd": {1600, 5}, "consul": {1000, 9}}), "With 100 clients etcd answered 1,600 writes a second and consul 1,000.", look},
 		{"a winner of ten trials", one(two, repeated(10, map[string][2]float64{"etcd": {1600, 5}, "consul": {1000, 9}})...), "With 100 clients etcd answered 1,600 writes a second: 1.6 times as many as consul (1,000).", ""},
 		{"two alike, and the third is not forgotten", one(three, repeated(10, map[string][2]float64{"etcd": {1600, 5}, "zookeeper": {1601, 5}, "consul": {1000, 9}})...), "", ""},
@@ -114,6 +114,25 @@ func TestSentences(t *testing.T) {
 		if t.Failed() {
 			t.Log(a.Sentence, "|", a.Basis)
 		}
+	}
+}
+
+// Two labels of one release are said to be one program.
+func TestOneProgram(t *testing.T) {
+	t.Parallel()
+	m := one([]string{"etcd-new", "etcd-old", "other"}, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}, "other": {900, 9}})
+	m.record = func(tag string, r *run.Run) {
+		hash := "abc"
+		if tag == "other" {
+			hash = "def"
+		}
+		r.Info.Record.Database = "etcd"
+		for i := range r.Info.Record.Members {
+			r.Info.Record.Members[i].Release = &results.Release{SHA256: map[string]string{"etcd": hash}}
+		}
+	}
+	if a := Of(m.make()); !strings.HasSuffix(a.Basis, "etcd-new and etcd-old ran one program.") || strings.Contains(a.Basis, "other") {
+		t.Errorf("the basis is %q", a.Basis)
 	}
 }
 

@@ -173,7 +173,7 @@ func (h *Headline) frame() string {
 func (h *Headline) Markdown() string {
 	var b strings.Builder
 	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
-	b.WriteString(line(h.What) + "\n\n**" + line(h.Answer.Sentence) + "** " + line(h.Answer.Basis) + "\n\n" + line(h.Grade.String()) + "\n\n")
+	b.WriteString(line(h.What) + "\n\n" + strings.TrimSpace("**"+line(h.Answer.Sentence)+"** "+line(h.Answer.Basis)) + "\n\n" + line(h.Grade.String()) + "\n\n")
 	b.WriteString(h.Points.markdown() + "\n" + h.Facts.markdown())
 	if h.Choice != nil {
 		b.WriteString(h.Choice.Markdown())
