@@ -84,7 +84,7 @@ class Chart {
 
   plotHeight(many) {
     const within = (least, share, most) => Math.round(Math.min(most, Math.max(least, this.width * share)));
-    if (this.leads) return many ? within(80, .11, 110) : within(150, .34, 176);
+    if (this.leads) return many ? Math.round(Math.max(40, 200 / many)) : within(150, .34, 176);
     return many ? within(96, .2, 150) : within(184, .5, 354);
   }
 
