@@ -127,7 +127,7 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	h.Verdict = strings.TrimSpace(h.Answer.Sentence + " " + h.Answer.Basis)
 	h.What, h.Points = whatOf(columns), pointsOf(columns)
 	h.Facts = factsOf(columns)
-	h.Doubts = doubtsOf(h.Answer, h.Trust.Reasons)
+	h.Doubts = doubtsOf(h.Answer, h.Points, h.Trust.Reasons)
 	h.Grade = gradeOf(h.Answer, columns, h.Doubts)
 	return h
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -276,5 +277,32 @@ func TestNumbersSayWhatTheyAreOf(t *testing.T) {
 		if strings.Index(text, wholeName) < strings.Index(text, "success") || strings.Index(text, wholeName) > strings.Index(text, "server CPU") {
 			t.Errorf("the numbers of the whole load do not follow the words:\n%s", text)
 		}
+	}
+}
+
+// A doubt could change the order if its effect reaches the smallest difference.
+func TestDoubts(t *testing.T) {
+	e := experiment{order: []string{"etcd", "consul"}, trials: []map[string][2]float64{{"etcd": {1600, 5}, "consul": {1000, 9}}}}
+	small, large := .05, .7
+	for _, tt := range []struct {
+		name   string
+		effect mark.Effect
+		kind   string
+		want   bool
+	}{
+		{"small", mark.Effect{Number: mark.Both, Share: &small}, "closed loop", false},
+		{"large", mark.Effect{Number: mark.Both, Share: &large}, "closed loop", true},
+		{"unknown", mark.Unknown(mark.Both), "closed loop", true},
+		{"none", mark.Effect{Number: mark.None, Share: new(float64)}, "closed loop", false},
+		{"latency of a closed loop", mark.Effect{Number: mark.Latency, Share: &large}, "closed loop", true},
+		{"throughput at a rate", mark.Effect{Number: mark.Throughput, Share: &large}, "rate", false},
+	} {
+		if got := (Reason{Effect: tt.effect}).could(.6, tt.kind); got != tt.want {
+			t.Errorf("%s: could change the order: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+	h := Of(e.runs(), nil)
+	if gap := smallestGap(h.Answer, h.Points); gap < .59 || gap > .61 {
+		t.Errorf("the smallest difference is %.3f, want 0.6", gap)
 	}
 }
