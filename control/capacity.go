@@ -42,7 +42,7 @@ func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Reco
 		Step: func(window context.Context, step load.Step) (load.StepResult, error) {
 			return s.step(ctx, window, step)
 		},
-		Before: s.before, Last: s.last, Say: l.run.journal.say,
+		Before: s.before, Last: s.last, Say: l.run.journal.step,
 	})
 	l.run.record.Capacity = &out.Capacity
 	if out.Step != nil {

@@ -32,7 +32,11 @@ func (c *loadCheck) do(ctx context.Context) error {
 		check = &results.LoadCheck{Unavailable: "the check failed: " + err.Error()}
 	}
 	r.record.SelfCheck = check
-	r.journal.say("%s", loadCheckText(check))
+	say := r.journal.step
+	if check.Unavailable != "" {
+		say = r.journal.say
+	}
+	say("%s", loadCheckText(check))
 	return c.save()
 }
 

@@ -141,7 +141,7 @@ func (c *cluster) stop(ctx context.Context) error {
 		c.fleet.Unwatch()
 		c.run.journal.say("the cluster is left running")
 	} else {
-		c.run.journal.say("stop members")
+		c.run.journal.step("stop members")
 		errs = append(errs, c.fleet.Stop(ctx, func(member int, how fleet.Stopped) {
 			c.recordStop(member, how)
 			for _, problem := range how.Problems {
@@ -149,7 +149,7 @@ func (c *cluster) stop(ctx context.Context) error {
 			}
 		}))
 	}
-	c.run.journal.say("collect measurements")
+	c.run.journal.step("collect measurements")
 	names, err := c.fleet.Collect(ctx, c.run.dir)
 	for i, list := range names {
 		c.run.record.Members[i].Files = append(c.run.record.Members[i].Files, list...)

@@ -35,7 +35,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	f := fleetOf(o, r.db)
 	clock := &clockFile{}
 	f.Clock = clock.write
-	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.say("%s", text) }
+	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.step("%s", text) }
 	agents := fleet.New(f)
 	leader := &leaderWatch{run: r}
 	dial := &dialer{run: r, fleet: agents}

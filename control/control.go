@@ -39,7 +39,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if o.ReadyTimeout == 0 {
 		o.ReadyTimeout = DefaultReadyTimeout
 	}
-	named, err := lookup.Hosts(ctx, o.Experiment, lookup.Options{Resolver: o.Resolver, Wait: o.Wait, Report: func(text string) { o.Report(Update{Text: text}) }})
+	named, err := lookup.Hosts(ctx, o.Experiment, lookup.Options{Resolver: o.Resolver, Wait: o.Wait, Report: func(text string) { o.Report(Update{Text: text, Step: true}) }})
 	if err != nil {
 		return &Outcome{}, err
 	}

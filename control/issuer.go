@@ -126,7 +126,7 @@ var errNoGenerators = errors.New("generators: they are agents on machines of the
 // prepare reserves the generators for the load.
 func (g *generated) prepare(ctx context.Context, spec load.Spec) error {
 	r := g.run
-	r.journal.say("prepare %d generators", len(r.experiment.Generators))
+	r.journal.step("prepare %d generators", len(r.experiment.Generators))
 	tls, err := clientTLS(r.db.TLS)
 	if err != nil {
 		return err

@@ -57,9 +57,14 @@ func (j *journal) record(e results.Event) {
 	}
 }
 
-// say reports one line.
+// say reports an event.
 func (j *journal) say(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...)})
+}
+
+// step reports that a step begins, or how far it is.
+func (j *journal) step(format string, args ...any) {
+	j.update(Update{Text: fmt.Sprintf(format, args...), Step: true})
 }
 
 // update reports an update of this run.

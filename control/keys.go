@@ -33,7 +33,7 @@ func prefixOf(db *config.Database, driver database.Driver, runID string) string 
 // enterShared records that the load shares a cluster.
 func (r *run) enterShared(context.Context) error {
 	r.record.Shared = &results.Shared{Prefix: r.target.Prefix, Left: -1}
-	r.journal.say("all keys lie below %s/", r.target.Prefix)
+	r.journal.step("all keys lie below %s/", r.target.Prefix)
 	return nil
 }
 
@@ -43,7 +43,7 @@ func (r *run) leaveShared(ctx context.Context) error {
 	s := r.record.Shared
 	if r.db.Cleanup {
 		r.journal.event("cleanup", -1, s.Prefix)
-		done, left := shared.Clean(ctx, r.driver, r.target, r.journal.say)
+		done, left := shared.Clean(ctx, r.driver, r.target, r.journal.step)
 		s.Cleanup, s.Left = &done, left
 		r.journal.say("removed %d keys below %s/", done.Removed, s.Prefix)
 	} else {

@@ -67,7 +67,7 @@ type upkeeper struct {
 func newUpkeeper(r *run) *upkeeper {
 	return &upkeeper{run: r, Runner: upkeep.New(r.driver, r.target, r.db.Maintain, func(e results.Event) {
 		r.journal.record(e)
-		r.journal.say("%s", strings.TrimSuffix(fmt.Sprintf("%s took %v: %s", e.Kind, e.Took.Round(time.Millisecond), e.Text), ": "))
+		r.journal.step("%s", strings.TrimSuffix(fmt.Sprintf("%s took %v: %s", e.Kind, e.Took.Round(time.Millisecond), e.Text), ": "))
 	})}
 }
 

@@ -74,8 +74,11 @@ const DefaultReadyTimeout = 90 * time.Second
 type Update struct {
 	Trial, Trials int
 	Tag           string
-	// Text is the name of a step that begins, or an event.
+	// Text is the name of a step that begins or how far it is, or an event.
 	Text string
+	// Step is whether Text is of a step: the next text makes it old. An event, such as a
+	// member that is lost, is for readers to see.
+	Step bool
 	// Folder is the result folder in the one update of each trial that announces it;
 	// else "".
 	Folder string

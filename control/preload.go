@@ -35,7 +35,7 @@ func (l *loader) preload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.run.journal.say("write %d keys before the load", n)
+	l.run.journal.step("write %d keys before the load", n)
 	start, perRequest, last := time.Now(), 1, most.Clients
 	bulker, bulk := l.run.driver.(database.Bulker)
 	if bulk = bulk && n >= manyKeys && l.guard == nil; bulk {
@@ -108,7 +108,7 @@ func (r *run) sayTenths(total int64) func(keys int64) {
 	var tenths atomic.Int64
 	return func(n int64) {
 		if t := n * 10 / total; t > tenths.Load() && tenths.Swap(t) < t {
-			r.journal.say("%d of %d keys are written", n, total)
+			r.journal.step("%d of %d keys are written", n, total)
 		}
 	}
 }

@@ -124,6 +124,10 @@ func (p *probes) askMembers(ctx context.Context) error {
 		p.run.record.Leader = leader
 		p.run.journal.event(results.EventLeader, leader, "")
 	}
-	p.run.journal.say("%s", versions(p.run.record))
+	say := p.run.journal.step
+	if contradicted(p.run.record) {
+		say = p.run.journal.say
+	}
+	say("%s", versions(p.run.record))
 	return nil
 }

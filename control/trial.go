@@ -129,7 +129,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 		return err
 	}
 	p := newParts(t.opts, r, t.save)
-	err = conduct(ctx, p.steps(), func(text string) { r.journal.say("%s", text) })
+	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}

@@ -43,6 +43,13 @@ func versions(run *results.DatabaseRun) string {
 	return text
 }
 
+// contradicted is whether a member of a run has another version than its label says.
+func contradicted(run *results.DatabaseRun) bool {
+	return slices.ContainsFunc(run.Members, func(m results.Member) bool {
+		return m.Version != "" && !run.LabelAgrees(m.Version)
+	})
+}
+
 // The words for commands of a member that are not of a release.
 const (
 	builtIn  = "built-in"      // in the agent's own binary

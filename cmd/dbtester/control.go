@@ -87,6 +87,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.all, "all", false, "make the report as well, and print every row of it")
+	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
@@ -226,6 +227,9 @@ func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Ex
 	return e, err
 }
 
+// verboseHelp is the help of --verbose.
+const verboseHelp = "print a line for each step of the run at a terminal too, where one line that is rewritten shows the progress"
+
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
 	var link agentlink.Client
@@ -250,7 +254,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect, connectGenerator = agents.connect, nil
 	}
-	progress := newProgress(a.err)
+	progress := newProgress(a.err, f.verbose)
 	defer progress.end()
 	report := func(u control.Update) {
 		if u.Folder != "" {

@@ -16,11 +16,13 @@ import (
 	"github.com/coreos/dbtester/pkg/plaintext"
 )
 
-// progress shows a run's progress: one line that is rewritten on a terminal, a line
-// every plainEvery elsewhere.
+// progress shows a run's progress: on a terminal one line that is rewritten, and a line for
+// each event; elsewhere also one for each step of the run, and one of the load every
+// plainEvery.
 type progress struct {
 	out     io.Writer
 	columns func() int // of the terminal; nil if out is not a terminal
+	verbose bool       // a line for each step on a terminal too
 	started time.Time
 
 	mu    sync.Mutex
@@ -41,8 +43,8 @@ type loadOf struct {
 // plainEvery is the interval between lines if out is not a terminal.
 const plainEvery = 5 * time.Second
 
-func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, started: time.Now()}
+func newProgress(out io.Writer, verbose bool) *progress {
+	p := &progress{out: out, verbose: verbose, started: time.Now()}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.columns = func() int {
 			width, _, err := term.GetSize(int(f.Fd()))
@@ -60,8 +62,7 @@ func (p *progress) report(u control.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u.Load == nil {
-		p.clear()
-		fmt.Fprintf(p.out, "%s%s\n", p.prefix(u), plaintext.Visible(u.Text))
+		p.text(u)
 		return
 	}
 	now := time.Now()
@@ -79,16 +80,33 @@ func (p *progress) report(u control.Update) {
 	}
 	line := p.prefix(u) + p.line(u)
 	if p.columns != nil {
-		p.clear()
-		line = line[:min(len(line), p.columns()-1)] // a wrapped line cannot be cleared
-		fmt.Fprint(p.out, line)
-		p.width = len(line)
+		p.rewrite(line)
 		return
 	}
 	if now.Sub(p.last) >= plainEvery {
 		p.last = now
 		fmt.Fprintln(p.out, line)
 	}
+}
+
+// text shows a step of the run or an event.
+func (p *progress) text(u control.Update) {
+	line := p.prefix(u) + plaintext.Visible(u.Text)
+	if u.Step && p.columns != nil && !p.verbose {
+		p.rewrite(strings.ReplaceAll(line, "\n", " "))
+		return
+	}
+	p.clear()
+	fmt.Fprintln(p.out, line)
+}
+
+// rewrite puts a line in the place of the one on the terminal.
+func (p *progress) rewrite(line string) {
+	p.clear()
+	shown := []rune(line)
+	shown = shown[:min(len(shown), p.columns()-1)] // a wrapped line cannot be cleared
+	fmt.Fprint(p.out, string(shown))
+	p.width = len(shown)
 }
 
 func (p *progress) prefix(u control.Update) string {

@@ -26,8 +26,8 @@ func second(n int64) control.Update {
 func TestProgressInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out)
-		p.report(control.Update{Tag: "etcd", Text: "load"})
+		p := newProgress(&out, false)
+		p.report(control.Update{Tag: "etcd", Text: "load", Step: true})
 		for n := range int64(12) {
 			time.Sleep(time.Second)
 			p.report(second(n + 1))
@@ -51,7 +51,7 @@ func TestProgressInFile(t *testing.T) {
 func TestProgressOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out)
+		p := newProgress(&out, false)
 		p.columns = func() int { return 40 }
 		for n := range int64(3) {
 			time.Sleep(time.Second)
@@ -69,6 +69,44 @@ func TestProgressOnTerminal(t *testing.T) {
 	})
 }
 
+// On a terminal a step is in the one line that is rewritten; events stay, and with --verbose
+// steps too.
+func TestProgressSteps(t *testing.T) {
+	show := func(verbose bool) string {
+		var out bytes.Buffer
+		p := newProgress(&out, verbose)
+		p.columns = func() int { return 80 }
+		p.report(control.Update{Tag: "etcd", Text: "open records", Step: true})
+		p.report(control.Update{Tag: "etcd", Text: "start members\nof 3.6", Step: true})
+		p.report(control.Update{Tag: "etcd", Text: "member 2 is lost"})
+		p.report(second(1))
+		p.report(control.Update{Tag: "etcd", Text: "stop members", Step: true})
+		p.end()
+		return out.String()
+	}
+	rest := func(out string) string { // what stays on the terminal
+		var kept strings.Builder
+		for _, line := range strings.SplitAfter(out, "\n") {
+			kept.WriteString(line[strings.LastIndex(line, "\r")+1:])
+		}
+		return kept.String()
+	}
+	const event = "[   0s] etcd: member 2 is lost\n"
+	brief := show(false)
+	if got := rest(brief); got != event {
+		t.Errorf("%q stays on the terminal, want %q of %q", got, event, brief)
+	}
+	for _, step := range []string{"open records", "start members of 3.6", "1 client", "stop members"} {
+		if !strings.Contains(brief, "[   0s] etcd: "+step) {
+			t.Errorf("no %q was shown: %q", step, brief)
+		}
+	}
+	want := "[   0s] etcd: open records\n[   0s] etcd: start members\nof 3.6\n" + event + "[   0s] etcd: stop members\n"
+	if got := rest(show(true)); got != want {
+		t.Errorf("with --verbose %q stays on the terminal, want %q", got, want)
+	}
+}
+
 // What is said between two seconds of a step does not change how long the steps
 // take together; another database or trial begins anew.
 func TestProgressLeft(t *testing.T) {
@@ -82,7 +120,7 @@ func TestProgressLeft(t *testing.T) {
 		return control.Update{Trial: u.Trial, Trials: 2, Tag: u.Tag, Text: "member 2 is lost"}
 	}
 	var out bytes.Buffer
-	p := newProgress(&out)
+	p := newProgress(&out, false)
 	p.columns = func() int { return 200 }
 	for _, tt := range []struct {
 		u    control.Update
@@ -109,7 +147,7 @@ func TestProgressLeft(t *testing.T) {
 // A second that a step began or ended in shows the step's rate, not that of the whole second.
 func TestProgressPart(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out)
+	p := newProgress(&out, false)
 	u := second(1)
 	u.Load.Ended, u.Load.Span = 900, 450*time.Millisecond
 	p.report(u)

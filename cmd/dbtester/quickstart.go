@@ -20,6 +20,7 @@ var quickstartFile []byte
 type quickstartFlags struct {
 	results string
 	all     bool
+	verbose bool
 }
 
 func newQuickstart(a *app) *cobra.Command {
@@ -31,6 +32,7 @@ func newQuickstart(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")
+	cmd.Flags().BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
@@ -44,7 +46,7 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{local: true})
+	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose})
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		fmt.Fprint(a.out, strings.Join(append(folderLines(out), ""), "\n"))
