@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -137,7 +139,7 @@ func TestSubmitExits(t *testing.T) {
 	}
 }
 
-// TestReadmeVerdict: the verdict below the README's picture is that of its report.
+// TestReadmeVerdict: the README's picture has the answer and the grade of its report below it.
 func TestReadmeVerdict(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -154,14 +156,16 @@ func TestReadmeVerdict(t *testing.T) {
 	}
 	var report struct {
 		Headline struct {
-			Verdict string
-			Trust   struct{ Text string }
+			Answer struct{ Sentence, Basis string }
+			Grade  headline.Grade
 		}
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"> **Verdict:** " + report.Headline.Verdict + "\n", "> **Trust:** " + report.Headline.Trust.Text + "\n"} {
+	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) } // as the report's README
+	answer, grade := report.Headline.Answer, report.Headline.Grade.String()
+	for _, want := range []string{"> **" + line(answer.Sentence) + "** " + line(answer.Basis) + "\n", "> " + line(grade) + "\n"} {
 		if !bytes.Contains(readme, []byte(want)) {
 			t.Errorf("the README must have the line %q of %s", want, picture[1])
 		}
