@@ -93,6 +93,17 @@ func (e *Experiment) ExportOf(tag string) map[string]string {
 // the file does not give the value, or gives it inside a list.
 func (e *Experiment) Place(path string) string { return e.places[path] }
 
+// DatabasePlace returns the place of a key of a database, as [Experiment.Place] does. Points
+// of a sweep have the places of the database that the file gives.
+func (e *Experiment) DatabasePlace(db *Database, key string) string {
+	for _, id := range []string{db.ID, e.origins[db.ID]} {
+		if place := e.Place("databases." + id + "." + key); place != "" {
+			return place
+		}
+	}
+	return ""
+}
+
 // GeneratorAgents are the addresses of the generators' agents.
 func (e *Experiment) GeneratorAgents() (addrs []string) {
 	for _, g := range e.Generators {

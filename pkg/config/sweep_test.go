@@ -163,3 +163,21 @@ func TestNeed(t *testing.T) {
 		t.Error("a file without a need has one")
 	}
 }
+
+// TestDatabasePlace: points of a sweep have the places of the database that they are of.
+func TestDatabasePlace(t *testing.T) {
+	t.Parallel()
+	e := parse(t, "hosts: [a, b, c]\nsweep: {members: [1, 3]}\ndatabases: {etcd: {version: v3.6.16}, zookeeper: }\n")
+	if len(e.Databases) != 4 {
+		t.Fatalf("%d databases, want two points of two", len(e.Databases))
+	}
+	for i := range e.Databases {
+		d, want := &e.Databases[i], ""
+		if d.Name == "etcd" {
+			want = "dir/some-test.yaml:3:29"
+		}
+		if got := e.DatabasePlace(d, "version"); got != want {
+			t.Errorf("the version of %s is at %q, want %q", d.ID, got, want)
+		}
+	}
+}

@@ -41,6 +41,12 @@ func (c Checkout) describe(string) string {
 	return fmt.Sprintf("go build of %s in %s", c.Package, filepath.Join(c.Dir, c.Module))
 }
 
+// checkoutPrefix begins the versions of builds from a checkout.
+const checkoutPrefix = "source-"
+
+// IsCheckout reports whether a version is that of a build from a checkout.
+func IsCheckout(version string) bool { return strings.HasPrefix(version, checkoutPrefix) }
+
 // shownCommit and shownChanges are how many digits of hashes the version has.
 const (
 	shownCommit  = 12
@@ -63,7 +69,7 @@ func (c Checkout) Version(ctx context.Context, in *Installer) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the version of Go: %w", err)
 	}
-	version := "source-" + commit[:min(shownCommit, len(commit))]
+	version := checkoutPrefix + commit[:min(shownCommit, len(commit))]
 	if changes != "" {
 		version += "-changed-" + changes[:shownChanges]
 	}
