@@ -60,7 +60,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if _, err := newDriver(entry, db); err != nil {
 		return err
 	}
-	if installs(db) && db.Version == "" {
+	if installs(db) && stated(db) == "" {
 		return errNoVersion
 	}
 	if _, _, err := credentials(db); err != nil || len(db.Endpoints) > 0 {

@@ -89,7 +89,7 @@ func (c *cluster) leavesRunning() bool {
 
 // install has all agents obtain the release.
 func (c *cluster) install(ctx context.Context) error {
-	return c.fleet.Install(ctx, c.run.db.Name, c.run.db.Version)
+	return c.fleet.Install(ctx, c.run.db.Name, release(c.run.experiment, c.run.entry, c.run.db))
 }
 
 // start has every agent start its member.
@@ -234,27 +234,3 @@ func StartRequest(e *config.Experiment, registry *database.Registry, db *config.
 	}
 	return startRequests(e, entry, db, db.Load.Stretches()[0].Clients)(member), nil
 }
-
-// release returns the version that agents are asked to run, "" for any.
-//
-// The version in a classic file is a part of its author's description. Agents with a
-// built-in server run that, or the executable they were given, and the report shows
-// the version that ran next to the label. Agents without one must have the release
-// of that label.
-func release(e *config.Experiment, entry database.Database, db *config.Database) string {
-	if db.UseVersion != "" {
-		return db.UseVersion
-	}
-	if e.Classic && entry.Info.Embedded != "" {
-		return ""
-	}
-	return db.Version
-}
-
-// installs reports whether a run has its agents install the release.
-func installs(db *config.Database) bool {
-	return db.Install && db.Steps.Start && len(db.Endpoints) == 0
-}
-
-// errNoVersion refuses an install without a version.
-var errNoVersion = errors.New("install: true needs a version to install")

@@ -288,6 +288,9 @@ type Agents struct {
 	// Release returns the tools of a release in the agents' cache, by name, and nil
 	// if it is not there. It is nil if the cache is not known.
 	Release func(name, version string) map[string]string
+	// Cached returns the versions in the agents' cache of a database; nil if the cache is
+	// not known.
+	Cached func(name string) []string
 	// WorkDir is where they make members' directories; "" if not known.
 	WorkDir string
 	// Machine is the one that runs all members of a database whose hosts are loopback

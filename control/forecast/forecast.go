@@ -30,13 +30,14 @@ type Forecast struct {
 	Findings []Finding
 }
 
-// Finding is a resource that the data fills, or nearly fills.
+// Finding is a reason why a run fails, such as a resource that the data fills, or differs
+// from what the file says.
 type Finding struct {
 	// Place is where the file gives the cause, as file:line:col; "" if it does not.
 	Place string
 	// Text begins with the key of the cause.
 	Text string
-	// Refused is set if the load cannot end well. Other findings are warnings.
+	// Refused is set if the run cannot end well. Other findings are warnings.
 	Refused bool
 }
 
@@ -124,17 +125,23 @@ func All(e *config.Experiment, here *Machine) []Forecast {
 	return list
 }
 
-// Problems returns the findings of several databases: the warnings, and an error with
-// a line for each refusal.
+// Problems returns the findings of several databases, as [Split] does.
 func Problems(all []Forecast) (warnings []string, err error) {
-	var refusals []error
+	var list []Finding
 	for _, f := range all {
-		for _, one := range f.Findings {
-			if one.Refused {
-				refusals = append(refusals, errors.New(one.String()))
-			} else {
-				warnings = append(warnings, one.String())
-			}
+		list = append(list, f.Findings...)
+	}
+	return Split(list)
+}
+
+// Split returns the warnings among findings, and an error with a line for each refusal.
+func Split(list []Finding) (warnings []string, err error) {
+	var refusals []error
+	for _, one := range list {
+		if one.Refused {
+			refusals = append(refusals, errors.New(one.String()))
+		} else {
+			warnings = append(warnings, one.String())
 		}
 	}
 	return warnings, errors.Join(refusals...)

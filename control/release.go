@@ -1,0 +1,193 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/toolbox"
+)
+
+// release returns the version that agents are asked to run, "" for any.
+//
+// The version in a classic file is a part of its author's description. Agents with a
+// built-in server run that, or the executable they were given, and the report shows
+// the version that ran next to the label. Agents without one must have the release
+// of that label.
+func release(e *config.Experiment, entry database.Database, db *config.Database) string {
+	if db.UseVersion != "" {
+		return db.UseVersion
+	}
+	if e.Classic && entry.Info.Embedded != "" {
+		return ""
+	}
+	return db.Version
+}
+
+// installs reports whether a run has its agents install the release.
+func installs(db *config.Database) bool {
+	return db.Install && db.Steps.Start && len(db.Endpoints) == 0
+}
+
+// errNoVersion refuses an install without a version.
+var errNoVersion = errors.New("install: true needs a version to install")
+
+// Releases returns why releases of an experiment can't run, and where another server runs
+// in place of the one that its file names. It asks no agent: the cache and the executables
+// of agents count as far as they are known.
+func Releases(e *config.Experiment, registry *database.Registry, known Agents) []forecast.Finding {
+	var list []forecast.Finding
+	for i := range e.Databases {
+		db := &e.Databases[i]
+		entry, err := registry.Get(db.Name)
+		if err != nil || len(db.Endpoints) > 0 || !db.Steps.Start {
+			continue
+		}
+		one := releaseFinding(e, entry, db, known)
+		if one.Text != "" && !slices.Contains(list, one) { // points of a sweep have one place
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// releaseFinding returns the finding of one database, without a text if there is none.
+func releaseFinding(e *config.Experiment, entry database.Database, db *config.Database, known Agents) forecast.Finding {
+	stated := database.PlainVersion(stated(db))
+	if stated == "" {
+		if !installs(db) {
+			return forecast.Finding{}
+		}
+		return forecast.Finding{Place: e.DatabasePlace(db, "install"), Text: errNoVersion.Error() + unversioned(entry, "install"), Refused: true}
+	}
+	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}
+	if !onLoopback(db) {
+		known.Release, known.Cached = nil, nil // other machines have caches of their own
+	}
+	choice, err := toolbox.Choose(want, known.Tools, known.find)
+	f := forecast.Finding{Place: e.DatabasePlace(db, "version")}
+	key := "version: "
+	if db.UseVersion != "" {
+		f.Place, key = "--use-version", ""
+	}
+	text := ""
+	switch {
+	case err != nil:
+		text = err.Error()
+	case choice.Origin == toolbox.Given:
+		text = givenText(entry, db, choice, stated)
+	case choice.Origin == toolbox.Unversioned && !strings.HasPrefix(entry.Info.Embedded+".", stated+"."): // a label may be 3.7
+		text = fmt.Sprintf("%s %s is a label: the server built into dbtester (%s) runs in its place%s; --use-version %[1]s=VERSION runs a release",
+			entry.Name, stated, entry.Info.Embedded, orGiven(entry, known))
+	case choice.Origin == toolbox.Absent:
+		text, f.Refused = absentText(e, entry, db, known, stated)
+	}
+	if text != "" {
+		f.Text = key + text
+	}
+	return f
+}
+
+// stated is the version that the file or the command line names; "" for none.
+func stated(db *config.Database) string {
+	if db.UseVersion != "" {
+		return db.UseVersion
+	}
+	return db.Version
+}
+
+// givenText describes an executable that runs in place of a release.
+func givenText(entry database.Database, db *config.Database, choice toolbox.Choice, version string) string {
+	tool := entry.Info.Tools[0]
+	without := "--" + tool + "-exec"
+	if db.Binary != "" {
+		without = "binary"
+	}
+	text := fmt.Sprintf("the executable %s runs in place of %s %s, whatever its own version", choice.Given[tool], entry.Name, version)
+	if _, err := entry.Recipes(version); err == nil {
+		text += fmt.Sprintf(" (without %s the release runs)", without)
+	}
+	return text
+}
+
+// absentText describes a release that must be installed first, and reports whether it
+// surely can't be; "" if there is nothing to say.
+func absentText(e *config.Experiment, entry database.Database, db *config.Database, known Agents, version string) (text string, refused bool) {
+	keys := "version"
+	if db.Install {
+		keys = "version and install"
+	}
+	_, err := entry.Recipes(version)
+	_, builds := entry.New().(database.SourceBuilder)
+	switch {
+	case builds && install.IsCheckout(version) && !db.Install: // only a cache can have it
+	case err != nil && e.Classic:
+		// Agents that were given an executable don't look at the label.
+		text = fmt.Sprintf("%v (--use-version %s=VERSION runs another release%s)", err, entry.Name, orFlag(entry))
+		return text, false
+	case err != nil:
+		return err.Error() + unversioned(entry, keys) + anyVersion(entry), true
+	}
+	if db.Install || known.Release == nil {
+		return "", false
+	}
+	var have []string
+	if known.Cached != nil {
+		have = known.Cached(entry.Name)
+	}
+	text = fmt.Sprintf("%s %s is not in the cache of this machine", entry.Name, version)
+	if len(have) > 0 {
+		text += ", which has " + strings.Join(have, ", ")
+	}
+	text += fmt.Sprintf(": dbtester install %s@%s", entry.Name, version)
+	if !e.Classic {
+		text += ", or install: true"
+	}
+	return text + unversioned(entry, keys), false
+}
+
+// unversioned describes what runs if the file leaves keys out; "" if nothing is built in.
+func unversioned(entry database.Database, keys string) string {
+	if entry.Info.Embedded == "" {
+		return ""
+	}
+	return fmt.Sprintf("; without %s the server built into dbtester (%s) runs", keys, entry.Info.Embedded)
+}
+
+// anyVersion describes how an executable runs under any version.
+func anyVersion(entry database.Database) string {
+	if len(entry.Info.Tools) == 0 {
+		return ""
+	}
+	return "; with binary: PATH an executable runs under any version"
+}
+
+// orGiven is what may run in place of the built-in server of agents that are not known.
+func orGiven(entry database.Database, known Agents) string {
+	if known.Tools != nil || len(entry.Info.Tools) == 0 {
+		return ""
+	}
+	return ", or what agents were given by --" + entry.Info.Tools[0] + "-exec"
+}
+
+// orFlag is the flag of agents with which they run an executable under any label.
+func orFlag(entry database.Database) string {
+	if len(entry.Info.Tools) == 0 {
+		return ""
+	}
+	return ", agents with --" + entry.Info.Tools[0] + "-exec their executable"
+}
+
+// onLoopback reports whether all members of a database run on this machine.
+func onLoopback(db *config.Database) bool {
+	return !slices.ContainsFunc(db.Hosts, func(h config.Host) bool {
+		ip, err := netip.ParseAddr(h.Addr)
+		return err != nil || !ip.IsLoopback()
+	})
+}
