@@ -98,6 +98,8 @@ func (a *app) runConfigCheck(paths, use []string) error {
 			if err = control.CheckBinaries(e, a.registry); err != nil {
 				err = usageError{err}
 			}
+			// Agents on this machine usually have the cache of this user.
+			err = errors.Join(err, a.checkReleases(e, cached(controlFlags{}.localCache())))
 		}
 		if err == nil {
 			err = a.checkForecast(path, e)

@@ -154,7 +154,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 			fmt.Fprintf(a.err, "dbtester: this run would be refused: %s\n", plaintext.Visible(err.Error()))
 		}
 		known, err := a.known(e, f, here)
-		return errors.Join(err, fillErr, control.DryRun(a.out, o, known))
+		return errors.Join(err, fillErr, a.checkReleases(e, known), control.DryRun(a.out, o, known))
 	}
 	if err == nil {
 		err = reachUpload(ctx, o, f.create)
@@ -302,6 +302,17 @@ func (f controlFlags) machine(e *config.Experiment) *forecast.Machine {
 // checkFill prints the warnings of forecasts and returns their refusals.
 func checkFill(to io.Writer, all []forecast.Forecast) error {
 	warnings, err := forecast.Problems(all)
+	return printFindings(to, warnings, err)
+}
+
+// checkReleases prints the warnings of releases and returns their refusals.
+func (a *app) checkReleases(e *config.Experiment, known control.Agents) error {
+	warnings, err := forecast.Split(control.Releases(e, a.registry, known))
+	return printFindings(a.err, warnings, err)
+}
+
+// printFindings prints warnings and returns refusals as errors of the file.
+func printFindings(to io.Writer, warnings []string, err error) error {
 	for _, w := range warnings {
 		fmt.Fprintln(to, plaintext.Visible(w))
 	}
@@ -328,9 +339,15 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 		return control.Agents{Refuse: newRemoteAgents(link).refuse, Machine: here}, err
 	}
 	tools, err := f.tools.paths()
-	in := &install.Installer{Cache: f.localCache()}
+	known := cached(f.localCache())
+	known.Refuse, known.Tools, known.WorkDir, known.Machine = refuseLocal, tools, f.localDir(e), here
+	return known, err
+}
+
+// cached describes agents that have a cache of this machine; "" is none.
+func cached(cache string) control.Agents {
+	in := &install.Installer{Cache: cache}
 	return control.Agents{
-		Refuse: refuseLocal, Tools: tools, WorkDir: f.localDir(e), Machine: here,
 		Release: func(name, version string) map[string]string {
 			r, err := in.Find(name, version)
 			if in.Cache == "" || err != nil {
@@ -338,7 +355,19 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 			}
 			return maps.Clone(r.Files)
 		},
-	}, err
+		Cached: func(name string) (versions []string) {
+			if in.Cache == "" {
+				return nil
+			}
+			list, _ := in.List() // what can't be used is no version to name
+			for _, r := range list {
+				if r.Name == name {
+					versions = append(versions, r.Version)
+				}
+			}
+			return versions
+		},
+	}
 }
 
 // runningTimeout bounds the wait for a cluster that is already running.
