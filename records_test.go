@@ -16,7 +16,7 @@ import (
 func TestOlderRecords(t *testing.T) {
 	verdicts := map[int]string{
 		1: `zookeeper-3\.9\.5 answered [0-9,]+ writes a second`,
-		2: `etcd answered [0-9,]+ writes a second, 99 % of them within [0-9.]+ ms, with 100 clients`,
+		2: `^With 100 clients etcd answered [0-9,]+ writes a second, 99 % of them within [0-9.]+ ms\.$`,
 	}
 	for format := 1; format <= results.FormatVersion; format++ {
 		t.Run(fmt.Sprintf("format %d", format), func(t *testing.T) {
