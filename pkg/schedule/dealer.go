@@ -1,0 +1,62 @@
+package schedule
+
+import "sync"
+
+// Dealer deals the requests of a schedule with due times to hands in turn: of n hands,
+// request i is that of hand i modulo n. A request that its hand has not taken waits in
+// memory, 16 bytes each.
+type Dealer struct {
+	from  Schedule
+	mu    sync.Mutex // guards the requests of all hands
+	hands []Hand
+}
+
+// Hand takes requests that are its own. Those that others do not take do not hold it up.
+type Hand struct {
+	dealer *Dealer
+	dealt  []dealt
+	taken  int // of dealt
+}
+
+// dealt is a request of a hand.
+type dealt struct{ number, due int64 }
+
+// NewDealer returns a dealer with a number of hands. Only hands may call Next of the
+// schedule from now on. What [Leaver.Leave] has handed out is not dealt.
+func NewDealer(from Schedule, hands int) *Dealer {
+	d := &Dealer{from: from, hands: make([]Hand, hands)}
+	for n := range d.hands {
+		d.hands[n].dealer = d
+	}
+	return d
+}
+
+// Hand returns hand n.
+func (d *Dealer) Hand(n int) *Hand { return &d.hands[n] }
+
+// Next takes the hand's next request, like [Schedule.Next]. It takes those of other hands
+// from the schedule on the way there, and keeps them for these.
+func (h *Hand) Next() (number, due int64, ok bool) {
+	d := h.dealer
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for h.taken == len(h.dealt) {
+		number, due, ok := d.from.Next()
+		if !ok {
+			return number, due, false
+		}
+		d.hands[number%int64(len(d.hands))].keep(dealt{number, due})
+	}
+	r := h.dealt[h.taken]
+	h.taken++
+	return r.number, r.due, true
+}
+
+// keep adds a request. The room of those that were taken is used again before more is
+// asked for.
+func (h *Hand) keep(r dealt) {
+	if len(h.dealt) == cap(h.dealt) && 2*h.taken >= len(h.dealt) {
+		h.dealt, h.taken = h.dealt[:copy(h.dealt, h.dealt[h.taken:])], 0
+	}
+	h.dealt = append(h.dealt, r)
+}
