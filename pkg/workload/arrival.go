@@ -23,7 +23,8 @@ func Arrivals() []Arrival {
 // Waves reports whether the rate changes in periods.
 func (a Arrival) Waves() bool { return a == ArrivalSine || a == ArrivalBursts }
 
-// Backlog is the treatment of a request that is due while every client is busy. The set is closed.
+// Backlog is the treatment of a request that is due while every client is busy, or its own
+// with [BindClient]. The set is closed.
 type Backlog string
 
 // The backlogs.
@@ -33,6 +34,22 @@ const (
 	// BacklogShed drops the request and counts it as shed.
 	BacklogShed Backlog = "shed"
 )
+
+// Bind decides which client sends a request of a rate. The set is closed.
+type Bind string
+
+// The ways of binding requests to clients. The zero value is BindAny, and a load that was
+// resolved has it.
+const (
+	// BindAny gives a request to the next client that is free.
+	BindAny Bind = "any"
+	// BindClient gives request i of a step to client i modulo the number of clients, and it
+	// waits for that one.
+	BindClient Bind = "client"
+)
+
+// Binds returns all ways of binding.
+func Binds() []Bind { return []Bind{BindAny, BindClient} }
 
 // Backlogs returns all backlogs.
 func Backlogs() []Backlog { return []Backlog{BacklogKeep, BacklogShed} }

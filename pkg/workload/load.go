@@ -48,9 +48,10 @@ type Load struct {
 	// are 0: each step has its own.
 	RateEnd float64       `json:"rate_end,omitempty"`
 	Ramp    time.Duration `json:"ramp_ns,omitempty"`
-	// Arrival, Backlog and Drain mean nothing in a closed loop.
+	// Arrival, Backlog, Bind and Drain mean nothing in a closed loop.
 	Arrival Arrival `json:"arrival"`
 	Backlog Backlog `json:"backlog"`
+	Bind    Bind    `json:"bind,omitempty"`
 	// Period is the time of one wave of a rate that changes in periods, and Peak the
 	// highest rate as a multiple of the mean, which is Rate. Burst is the time at the
 	// beginning of a period at that rate; 0 for a sine.
@@ -160,7 +161,11 @@ func (l Load) CheckParts(parts int) error {
 	versioned := l.Any(func(o Op) bool { return o.Guarded() && o.NeedsKey() })
 	// In turn, part g takes the keys whose number modulo the number of parts is g.
 	own := !l.SameKey && l.TxnKeys <= 1 && l.Keys%int64(parts) == 0 && (l.KeyLaw == KeysSequential || l.KeyLaw == "")
+	odd := slices.IndexFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 && s.Clients%parts != 0 })
 	switch {
+	case l.Bind == BindClient && odd >= 0:
+		return fmt.Errorf("requests that are bound to clients need clients that %d parts divide, got %d: the requests of a client would be in several parts",
+			parts, l.Stretches()[odd].Clients)
 	case l.ReadsCreated():
 		return fmt.Errorf("a load that reads the keys it creates must have 1 part, got %d: no part knows which writes of the others ended", parts)
 	case versioned && !own:
@@ -208,7 +213,7 @@ func (l Load) KeyNumbers(requests int64) int64 {
 // its steps are recorded when they run, and a closed loop has no backlog.
 func (l Load) Recorded() Load {
 	if !l.Rated() {
-		l.Arrival, l.Backlog, l.Drain = "", "", 0
+		l.Arrival, l.Backlog, l.Bind, l.Drain = "", "", "", 0
 		l.Period, l.Peak, l.Burst = 0, 0, 0
 	}
 	for _, s := range l.Steps {
@@ -218,9 +223,17 @@ func (l Load) Recorded() Load {
 	return l
 }
 
-// DescribeArrival returns how requests of a rate are spaced, for a text after the rate:
-// "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate".
+// DescribeArrival returns how requests of a rate are spaced and who sends them, for a text
+// after the rate: "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate, bound to
+// clients".
 func (l Load) DescribeArrival() string {
+	if l.Bind == BindClient {
+		return l.describeSpacing() + ", bound to clients"
+	}
+	return l.describeSpacing()
+}
+
+func (l Load) describeSpacing() string {
 	switch l.Arrival {
 	case ArrivalPoisson:
 		return ", poisson"
