@@ -46,6 +46,9 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Generat
 		if load.Backlog == workload.BacklogShed {
 			return nil, errors.New("a load that reads the keys it creates must not shed their writes")
 		}
+		if load.Bind == workload.BindClient {
+			return nil, errors.New("a load that reads the keys it creates must not bind their writes to clients")
+		}
 		// A request may be older than the newest key's by as many blocks as lie between a
 		// write and its reads.
 		g.absent = &missingKeys{reach: load.Keys + 2*(g.lag+1)*g.perBlock}

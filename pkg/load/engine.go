@@ -45,6 +45,7 @@ type step struct {
 	spec     Spec
 	rec      *Recorder
 	schedule schedule.Schedule
+	dealer   *schedule.Dealer // of schedule, nil if requests are not bound to clients
 	work     *generator.Generator
 	first    int64 // number of this step's request 0
 	others   int64 // how many requests of other parts lie between two of this step
@@ -114,6 +115,11 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	if st.versions, err = e.learn(ctx, st, conns); err != nil {
 		return StepResult{}, errors.Join(err, wake.Close())
+	}
+	if spec.Bind == workload.BindClient && st.rated() {
+		// The parts divide the clients, so that request i of part p is that of client p.Number(i
+		// mod clients) of the whole. A step that does not begin with part 0 shifts them.
+		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}
 	st.connect(conns)
 	st.phases()
@@ -196,7 +202,9 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("step %d: %w", s.Index, err)
 	}
-	if err := e.spec.CheckPart(); err != nil {
+	spec := e.spec
+	spec.Steps = []workload.Step{s.Step}
+	if err := spec.CheckPart(); err != nil {
 		return fmt.Errorf("step %d: %w", s.Index, err)
 	}
 	clients := e.spec.clients(s)

@@ -236,6 +236,7 @@ func TestPartsThatCannotBe(t *testing.T) {
 		{"no such part", "index", Spec{Part: schedule.Part{Index: 3, Of: 3}, Load: workload.Load{Operation: workload.OpWrite}}},
 		{"reads of created keys", "creates", Spec{Part: part, Load: workload.Load{Keys: 9, KeyLaw: workload.KeysLatest, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}}},
 		{"keys of all parts in a transaction", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 9, TxnKeys: 2, KeyLaw: workload.KeysSequential}}},
+		{"requests of a client in several parts", "clients that 3 parts divide, got 10", Spec{Part: part, Load: workload.Load{Operation: workload.OpWrite, Clients: 10, Rate: 5, Bind: workload.BindClient}}},
 		{"transactions on any key", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 9, TxnKeys: 1, KeyLaw: workload.KeysUniform}}},
 		{"transactions on keys that change their part", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 10, TxnKeys: 1, KeyLaw: workload.KeysSequential}}},
 	} {

@@ -94,7 +94,7 @@ func (s *shard) record(f *flight, d *done) int64 {
 	return word
 }
 
-// shed counts a request that was dropped because every client was busy.
+// shed counts a request that was dropped because every client was busy, or its own.
 func (s *shard) shed(now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,8 @@ type worker struct {
 	single  backoff.Pauses
 	shard   *shard
 	flight  flight
-	member  int // that the last request went to
+	member  int            // that the last request went to
+	hand    *schedule.Hand // nil if requests are not bound to clients
 	ctx     atomic.Pointer[callContext]
 	timer   *time.Timer // nil until the client first waits for a time
 	ramp    int64       // after the step's start, when this client begins
@@ -70,6 +71,9 @@ func newWorker(s *step, n int, conn *connection) *worker {
 	}
 	if s.Ramp > 0 {
 		w.ramp = int64(s.Ramp) * s.spec.Part.Number(int64(n)) / int64(s.Clients)
+	}
+	if s.dealer != nil {
+		w.hand = s.dealer.Hand(n)
 	}
 	w.ctx.Store(newCallContext(w))
 	w.guarded = newGuarded(s)
@@ -109,12 +113,20 @@ func (w *worker) one() bool {
 	if !s.rated() {
 		return w.closed()
 	}
-	i, due, ok := s.schedule.Next()
+	i, due, ok := w.next()
 	if !ok {
 		s.exhaust()
 		return false
 	}
 	return w.open(i, s.start+due)
+}
+
+// next takes the next request of a rate: any, or this client's own.
+func (w *worker) next() (i, due int64, ok bool) {
+	if w.hand != nil {
+		return w.hand.Next()
+	}
+	return w.step.schedule.Next()
 }
 
 // closed applies a request of a closed loop, which is due when it is sent. Every
@@ -136,7 +148,8 @@ func (w *worker) closed() bool {
 }
 
 // open applies a request of a rate when it is due, or as soon after as this client
-// is free.
+// is free. If requests are bound to clients, all that the client has not taken are due
+// later than this one.
 func (w *worker) open(i, due int64) bool {
 	s := w.step
 	before := w.stops.Number()
@@ -361,7 +374,8 @@ func (w *worker) classify(d *done) {
 
 // giveUp counts the requests that no client has taken by the end of the drain, all of
 // one phase at once: a database that answers one request in a thousand leaves more of
-// them than clients could take one by one.
+// them than clients could take one by one. Those that wait for the client to which they are
+// bound are taken one by one, by that client.
 func (w *worker) giveUp(now int64) {
 	s := w.step
 	l, ok := s.schedule.(schedule.Leaver)

@@ -34,7 +34,7 @@ type Interval struct {
 	Due, Sent, OK, Failed, Unknown int64
 	Shed, Unsent                   int64
 	// Queued counts requests sent in this second whose due time had passed while
-	// every client was busy; Late those that the client itself sent more than a
+	// every client was busy, or with bind: client their own; Late those that the client itself sent more than a
 	// millisecond after due: a client was free and woke late, or all were busy only
 	// because the client had been stopped.
 	Queued, Late int64
