@@ -186,6 +186,9 @@ func (r *loadResolver) searched(l *workload.Load) {
 	if p := r.spec.Place("backlog"); p.Set() && l.Backlog != workload.BacklogShed {
 		r.Errorf(p.At, "backlog: a search for a capacity sheds requests that find every client busy; leave it out")
 	}
+	if p := r.spec.Place("bind"); p.Set() && l.Bind != workload.BindAny {
+		r.Errorf(p.At, "bind: a search for a capacity gives a request to any client that is free; leave it out")
+	}
 	if p := r.spec.Place("arrival"); p.Set() && l.Arrival.Waves() {
 		r.Errorf(p.At, "arrival: a search for a capacity needs constant rates, got %s", l.Arrival)
 	}

@@ -30,6 +30,7 @@ func TestCapacity(t *testing.T) {
 		{"capacity: {}\nload: {clients: [1, 2]}\n", "a search for a capacity decides"},
 		{"capacity: {}\nload: {duration: 10s}\n", "duration: a search for a capacity has windows"},
 		{"capacity: {}\nload: {backlog: keep}\n", "backlog: a search for a capacity sheds"},
+		{"capacity: {}\nload: {bind: client}\n", "bind: a search for a capacity gives a request to any client"},
 		{"capacity: {}\nload: {arrival: sine}\n", "arrival: a search for a capacity needs constant rates"},
 		{"capacity: {latency: 1s, window: 10s}\nload: {timeout: 1s}\n", "timeout must be more than the latency of capacity (1s), got 1s"},
 		{"capacity: {speed: 1}\n", "speed"},

@@ -151,7 +151,7 @@ func paceFields() []field[loadSpec] {
 			Kind: yamlfile.PerSecondKind(), At: func(l *loadSpec) *float64 { return &l.Rate },
 			Drops: func(l loadSpec) []string {
 				if l.Rate == 0 {
-					return []string{"rate_end", "arrival", "period", "peak", "burst", "backlog", "drain"}
+					return []string{"rate_end", "arrival", "period", "peak", "burst", "backlog", "bind", "drain"}
 				}
 				return []string{"rate_end"}
 			},
@@ -192,6 +192,12 @@ func paceFields() []field[loadSpec] {
 			Row: row{Name: "backlog", Preset: "keep",
 				Meaning: "what happens to a request that finds every client busy: `keep` or `shed`; needs a `rate`"},
 			Kind: yamlfile.WordKind(workload.Backlogs()...), At: func(l *loadSpec) *workload.Backlog { return &l.Backlog }, Shown: rated,
+		}.Field(),
+		loadKey[workload.Bind]{
+			Row: row{Name: "bind", Preset: "any",
+				Meaning: "who sends a request: `any` client that is free, or the `client` whose turn it is, for which it waits ([below](#users-who-stay-with-their-client)); needs a `rate`"},
+			Kind: yamlfile.WordKind(workload.Binds()...), At: func(l *loadSpec) *workload.Bind { return &l.Bind },
+			Shown: func(l *loadSpec) bool { return l.Bind == workload.BindClient },
 		}.Field(),
 	}
 }

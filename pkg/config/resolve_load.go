@@ -55,6 +55,9 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		r.plain(&l)
 	}
 	r.pace(l)
+	if l.Bind == workload.BindAny {
+		l.Bind = "" // as in loads from before the key
+	}
 	r.waves(&l)
 	r.readMode(&l)
 	r.target(l, d)
@@ -87,7 +90,7 @@ func (r *loadResolver) pace(l workload.Load) {
 		if l.Arrival != workload.ArrivalConstant {
 			r.Errorf(r.spec.NodeOf("arrival"), "arrival: %s needs a rate; without a rate, a client sends when its last request ended", l.Arrival)
 		}
-		for _, p := range yamlfile.PlacesInOrder(r.spec.Place("backlog"), r.spec.Place("drain")) {
+		for _, p := range yamlfile.PlacesInOrder(r.spec.Place("backlog"), r.spec.Place("bind"), r.spec.Place("drain")) {
 			r.Errorf(p.At, "%s needs a rate: without one, no request waits for a client", p.Key)
 		}
 		return
@@ -99,6 +102,9 @@ func (r *loadResolver) pace(l workload.Load) {
 	}
 	if l.Backlog == workload.BacklogShed && l.ReadsCreated() {
 		r.Errorf(r.spec.NodeOf("backlog"), "backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law")
+	}
+	if l.Bind == workload.BindClient && l.ReadsCreated() {
+		r.Errorf(r.spec.NodeOf("bind"), "bind: client would leave writes of the keys that key_law latest reads waiting for their clients; leave it out, or take another key_law")
 	}
 }
 

@@ -145,6 +145,10 @@ func TestPaceOfARate(t *testing.T) {
 	}{
 		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], arrival: poisson, backlog: shed, drain: 1s}", "{}",
 			workload.Load{Arrival: "poisson", Backlog: "shed", Drain: time.Second}},
+		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], bind: client, drain: 1s}", "{}",
+			workload.Load{Arrival: "constant", Backlog: "keep", Bind: "client", Drain: time.Second}},
+		{"{rate: 5, bind: client, drain: 1s}", "{bind: any}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: time.Second}},
+		{"{rate: 5, bind: client}", "{rate: 0}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
 		{"{rate: 5, arrival: poisson, backlog: shed, drain: 1s}", "{rate: 0, timeout: 3s}",
 			workload.Load{Arrival: "constant", Backlog: "keep", Drain: 3 * time.Second}},
 		{"{arrival: constant}", "{}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
@@ -152,7 +156,7 @@ func TestPaceOfARate(t *testing.T) {
 		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", workload.Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
 	} {
 		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
-		got := workload.Load{Arrival: l.Arrival, Backlog: l.Backlog, Drain: l.Drain}
+		got := workload.Load{Arrival: l.Arrival, Backlog: l.Backlog, Bind: l.Bind, Drain: l.Drain}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s under %s (-want +got):\n%s", test.own, test.load, diff)
 		}
@@ -245,6 +249,12 @@ func TestWorkloadProblems(t *testing.T) {
 			`3:46: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
 		{"keys of a mix that may be dropped", "{mix: {update: 1, write: 1}, key_law: latest, rate: 100, backlog: shed}", []string{
 			`3:73: backlog: shed would drop writes of the keys that key_law latest reads; keep them, or take another key_law`}},
+		{"a closed loop with requests of clients", "{bind: client}", []string{
+			`3:14: bind needs a rate: without one, no request waits for a client`}},
+		{"an unknown owner of requests", "{rate: 5, bind: clients}", []string{
+			`3:23: bind: unknown value "clients" (did you mean "client"?)`}},
+		{"keys that may wait for a client", "{workload: ycsb-d, rate: 100, bind: client}", []string{
+			`3:43: bind: client would leave writes of the keys that key_law latest reads waiting for their clients; leave it out, or take another key_law`}},
 		{"a ramp beside a rate", "{rate: 1, ramp: 1s}", []string{
 			`3:23: ramp: with a rate, clients send when a request is due; give a rate_end to let the rate grow`}},
 		{"hot keys of another law", "{operation: update, key_law: hotset, keys: 5, hot_keys: 6}", []string{
