@@ -204,9 +204,9 @@ func TestBoundClientFindsAServer(t *testing.T) {
 		t.Run(string(backlog), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				all, _, got := bound{spec: usersOf(workload.BindClient, backlog), dials: 5 * time.Second, steps: []workload.Step{hundred}}.run(t)
-				waited := got.Queued + got.Shed // at least 205, 209, ... 497; the pause between two attempts is at most 1 s
-				if got.Offered != 1000 || got.Unknown != 1 || got.Unsent != 0 || waited < 74 || waited > 74+26 || (got.Shed > 0) != (backlog == workload.BacklogShed) {
-					t.Errorf("totals %+v, want 74 to 100 requests that waited", got)
+				waited := got.Queued + got.Shed // at least 205, 209, ... 497; the pause between two attempts is below 2 s
+				if got.Offered != 1000 || got.Unknown != 1 || got.Unsent != 0 || waited < 74 || waited > 74+50 || (got.Shed > 0) != (backlog == workload.BacklogShed) {
+					t.Errorf("totals %+v, want 74 to 124 requests that waited", got)
 				}
 				for i, at := range all.wrote[1] {
 					if i > 201 && at < 5*time.Second {
