@@ -207,7 +207,11 @@ func (j *stepJudge) queueing() {
 		return
 	}
 	n := s.Queued + s.Shed + s.Unsent
-	waited := share{float64(n), float64(s.due()), mark.Values{"queued": float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
+	queued := "queued"
+	if j.e.Run.Load.Bind == workload.BindClient {
+		queued = "queued_own"
+	}
+	waited := share{float64(n), float64(s.due()), mark.Values{queued: float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
 	j.above(results.MarkQueueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 

@@ -27,6 +27,7 @@ func TestSteps(t *testing.T) {
 		return Step{Clients: 5, OK: n, ClientDelay: &Part{d, 1000 * time.Second}}
 	}
 	shared := func(e *Evidence) { e.Run.Members[1].Host.BootID = "client" }
+	bound := func(e *Evidence) { e.Run.Load.Bind = workload.BindClient }
 	for name, tc := range map[string]struct {
 		step   Step
 		change func(*Evidence)
@@ -64,6 +65,8 @@ func TestSteps(t *testing.T) {
 		"queueing at the mark": {step: Step{OK: 1000, Queued: 10, Rated: true, Answered: 1000, Offered: 1000}},
 		"queueing at 100 % achieved": {Step{Clients: 5, OK: 1000, Queued: 11, Waits: 7, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkQueueing,
 			"step 1, 5 clients: 1.1 % of the requests found every client busy when they were due: 11 of 1,000, and 7 waited when the window ended (mark above 1 %)", false},
+		"queueing of users": {Step{Clients: 5, OK: 1000, Queued: 11, Rated: true, Answered: 1000, Offered: 1000}, bound, results.MarkQueueing,
+			"step 1, 5 clients: 1.1 % of the requests found their own client busy when they were due: 11 of 1,000, and 0 waited when the window ended (mark above 1 %)", false},
 		"queueing on purpose":       {step: Step{OK: 1000, Queued: 500, Rated: true, Overloads: true, Answered: 1000, Offered: 1000}},
 		"queueing in a closed loop": {step: Step{OK: 1000, Queued: 500}},
 		"one request is unsent": {Step{Clients: 5, OK: n - 1, Unsent: 1, Rated: true, Answered: n, Offered: n}, nil, results.MarkUnsent,

@@ -25,9 +25,12 @@ func outcomeMarks() []Kind {
 		},
 		{
 			Code: Queueing, Weight: Weakens,
-			Sentences: []Sentence{{Text: of + "{share_percent} of the requests found every client busy when they were due: {queued} of {due}, and {waits} waited when the window ended" + above, Worst: "share_percent", Effect: unknown(Latency)}},
-			Help:      "requests waited for a free client, so their response times are partly those of the queue",
-			Remedy:    tooFast + "; more clients",
+			Sentences: []Sentence{
+				{Text: of + "{share_percent} of the requests found every client busy when they were due: {queued} of {due}, and {waits} waited when the window ended" + above, Worst: "share_percent", Effect: unknown(Latency)},
+				{Text: of + "{share_percent} of the requests found their own client busy when they were due: {queued_own} of {due}, and {waits} waited when the window ended" + above, Worst: "share_percent", Effect: unknown(Latency)},
+			},
+			Help:   "requests waited for a free client, so their response times are partly those of the queue",
+			Remedy: tooFast + "; more clients",
 		},
 		{
 			Code: Failed, Weight: Weakens,
