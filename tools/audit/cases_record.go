@@ -205,7 +205,7 @@ func differences() Case {
 			named := func(word string) bool {
 				return slices.ContainsFunc(unequal, func(line string) bool { return strings.Contains(line, word) })
 			}
-			f.Holds("UNEQUAL names the arrivals", named("arrival"), "a line", orMissing(unequal))
+			f.Holds("UNEQUAL names the arrivals", named("poisson"), "a line", orMissing(unequal))
 			// No request of either run took so long, so the time-outs did nothing.
 			f.Holds("UNEQUAL leaves out time-outs that did not act", !named("timeout") && !named("time-out"), "no line", orMissing(unequal))
 		},
