@@ -468,8 +468,9 @@ func (c computed) servers() {
 	}
 }
 
-// growth sums up the intervals between samples that the windows touch, each once. It is
-// NaN if a sample has no value.
+// growth sums up the intervals between samples that the windows touch, each once, up to the
+// last sample of /proc in the second that ends a window: the one before a stop may follow
+// that of its second. It is NaN if a sample has no value.
 func (c computed) growth(file, column string, offset int64, windows []window) float64 {
 	const closeEnough = int64(100 * time.Millisecond)
 	rows := slices.DeleteFunc(c.rows(file), func(row map[string]string) bool { return row["ERROR"] != "" })
@@ -477,10 +478,15 @@ func (c computed) growth(file, column string, offset int64, windows []window) fl
 	touched := map[int]bool{}
 	for _, w := range windows {
 		from, to := w.from.UnixNano()+closeEnough, w.to.UnixNano()-closeEnough
+		last := -1
 		for i := range len(rows) - 1 {
 			if at(i+1) > from && at(i) < to {
-				touched[i] = true
+				touched[i], last = true, i+1
 			}
+		}
+		for column == "CPU-SECONDS" && last > 0 && last+1 < len(rows) && at(last)/1e9 == at(last+1)/1e9 {
+			touched[last] = true
+			last++
 		}
 	}
 	sum := 0.0
