@@ -40,3 +40,35 @@ func TestHostsStay(t *testing.T) {
 		}
 	}
 }
+
+// Of any two databases each is first in half of the trials, so that their runs are pairs, and
+// each of all begins equally often.
+func TestInTurns(t *testing.T) {
+	t.Parallel()
+	for n := 2; n <= 5; n++ {
+		var list []int
+		for i := range n {
+			list = append(list, i)
+		}
+		before := map[[2]int]int{}
+		for trial := 1; trial <= 2*n; trial++ {
+			order := inTurns(list, trial)
+			for i, a := range order {
+				for _, b := range order[i+1:] {
+					before[[2]int{a, b}]++
+				}
+			}
+			if len(order) != n {
+				t.Fatalf("trial %d of %d databases has the order %v", trial, n, order)
+			}
+		}
+		for pair, times := range before {
+			if times != n {
+				t.Errorf("%d databases: %d is before %d in %d of %d trials, want half", n, pair[0], pair[1], times, 2*n)
+			}
+		}
+	}
+	if inTurns([]int(nil), 1) != nil {
+		t.Error("no database has an order")
+	}
+}

@@ -81,8 +81,8 @@ type wall struct {
 	due                  int64
 }
 
-// least is the fewest seconds at the end of a load, without any answer, that are a wall.
-const least = 2
+// wallSeconds is the fewest seconds at the end of a load, without any answer, that are a wall.
+const wallSeconds = 2
 
 // wallOf finds a wall in a run.
 func wallOf(r *run.Run) (wall, bool) {
@@ -96,7 +96,7 @@ func wallOf(r *run.Run) (wall, bool) {
 		ok += s.OK
 		due += s.OK + s.Failed + s.Unknown
 	}
-	if last < 0 || len(seconds)-1-last < least || due == 0 {
+	if last < 0 || len(seconds)-1-last < wallSeconds || due == 0 {
 		return wall{}, false
 	}
 	refusing := slices.ContainsFunc(seconds[last+1:], func(s run.Second) bool { return s.Failed+s.Unknown > 0 })
@@ -116,17 +116,28 @@ func (s *screen) refused() bool {
 	})
 }
 
-// sayRefused says when each store began to refuse.
+// sayRefused says when each store began to refuse: medians of the trials.
 func (s *screen) sayRefused() string {
+	median := func(c Column, of func(wall) float64) float64 {
+		spread, _ := c.measure(func(r *run.Run) run.Measure {
+			w, found := wallOf(r)
+			if !found {
+				return run.Missing("the store did not refuse to the end")
+			}
+			return run.Measured(of(w), w.due)
+		})
+		return spread.Median
+	}
 	var parts []string
 	for _, c := range s.columns {
-		w, _ := wallOf(c.Runs[0])
 		why := ""
 		if errors := c.Runs[0].Load.Errors; len(errors) > 0 {
 			why = fmt.Sprintf(" (%s)", errors[0].Class)
 		}
 		parts = append(parts, fmt.Sprintf("%s answered %s %s a second for %s s, then none to the end%s: %s %% of %s were not answered",
-			c.Name, table.Significant(w.rate), s.requests(), table.Significant(w.after), why, table.Significant(100*w.refused), table.Count(w.due)))
+			c.Name, table.Significant(median(c, func(w wall) float64 { return w.rate })), s.requests(),
+			table.Significant(median(c, func(w wall) float64 { return w.after })), why,
+			table.Significant(100*median(c, func(w wall) float64 { return w.refused })), table.Count(int64(median(c, func(w wall) float64 { return float64(w.due) })))))
 	}
 	return names(parts)
 }
