@@ -291,7 +291,7 @@ publish() {
 	for number in $(seq "${trials% *}"); do
 		run=$(sed -n 4p "$kept/$name/trial-$number")
 		mkdir -p "$out/records/$number"
-		cp "$run/manifest.json" "$out/records/$number"
+		sed "s|$PWD/|/dbtester/|g" "$run/manifest.json" >"$out/records/$number/manifest.json" # where this checkout lies is nobody's concern
 		for database in "$run"/*/; do
 			database=$(basename "$database")
 			test -e "$run/$database/intervals.csv" || continue
@@ -309,6 +309,7 @@ pack() {
 	local records=$1/$2
 	rm -f "$records"/client-latency-* "$records"/*-interpolated.csv # analyze and control export them again
 	rm -f "$records"/capacity/{,hold-*/}latency{,-total}.hlog # capacity.csv has what the search saw of its windows
+	grep -rlIF "$PWD/" "$records" | xargs -r sed -i "s|$PWD/|/dbtester/|g" || true
 	find "$records" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
 	tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$2" | gzip -9n >"$3"
 }

@@ -85,7 +85,7 @@ func TestAgrees(t *testing.T) {
 		t.Error("a lost mark is no error")
 	}
 	p.invalid = nil
-	edit(t, filepath.Join(dir, results.FileManifest), `"offered": 54135`, `"offered": 64135`)
+	offerMore(t, dir)
 	if err := p.agrees(dir); err == nil || !strings.Contains(err.Error(), "do not add up") {
 		t.Errorf("other totals: got %v", err)
 	}
