@@ -77,7 +77,7 @@ func Of(columns []Column) *Answer {
 		}
 	}
 	a.Varied = s.varied()
-	a.Basis, a.Look = s.basis()
+	a.Basis, a.Look = s.basis(), s.look()
 	if twins := s.twins(); twins != "" {
 		a.Basis = strings.TrimSpace(a.Basis + " " + twins)
 	}
@@ -174,14 +174,15 @@ func (s *screen) any(has func(*run.Run) bool) bool {
 	return slices.ContainsFunc(s.columns, func(c Column) bool { return slices.ContainsFunc(c.Runs, has) })
 }
 
-// measure sums up a number of the runs of a column.
-func (c Column) measure(of func(*run.Run) run.Measure) (trials.Spread, run.Measure) {
+// Measure sums up a number of the runs of a column: the median and its bounds, and the first
+// run's number with its marks.
+func (c Column) Measure(of func(*run.Run) run.Measure) (trials.Spread, run.Measure) {
 	return trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
 }
 
 // median returns the median of a number as text, or why there is none.
 func (c Column) median(of func(*run.Run) run.Measure, text func(float64) string) string {
-	spread, first := c.measure(of)
+	spread, first := c.Measure(of)
 	switch {
 	case !first.Known() && first.Words != "":
 		return first.Words
@@ -203,31 +204,47 @@ func (s *screen) sentence(text string) string {
 	return capital(text)
 }
 
-// basis says how many runs the answer rests on and what they can tell apart.
-func (s *screen) basis() (text string, look bool) {
-	least, most := len(s.columns[0].Runs), 0
+// trials are the fewest and the most runs of a column.
+func (s *screen) trials() (least, most int) {
+	least = len(s.columns[0].Runs)
 	for _, c := range s.columns {
 		least, most = min(least, len(c.Runs)), max(most, len(c.Runs))
 	}
+	return least, most
+}
+
+// look reports whether the runs are too few for any winner.
+func (s *screen) look() bool {
+	least, most := s.trials()
+	if most == 1 {
+		return true
+	}
+	s.relate()
+	f := s.family()
+	return f.Columns > 1 && least < f.Least()
+}
+
+// basis says how many runs the answer rests on and what they can tell apart.
+func (s *screen) basis() string {
+	least, most := s.trials()
 	switch {
 	case most == 1 && len(s.columns) == 1:
-		return "", true
+		return ""
 	case len(s.columns) == 1:
-		return fmt.Sprintf("The median of %d trials.", most), false
+		return fmt.Sprintf("The median of %d trials.", most)
 	case most == 1:
-		return "One run of each names no winner.", true
+		return "One run of each names no winner."
 	}
 	count := fmt.Sprintf("%d trials", least)
 	if least < most {
 		count = fmt.Sprintf("%d to %d trials", least, most)
 	}
 	s.relate()
-	family := s.family()
-	switch {
-	case family.Columns < 2:
-		return "Medians of " + count + " of each.", false
-	case least < family.Least():
-		return fmt.Sprintf("Medians of %s of each; at least %d are needed before a winner is named.", count, family.Least()), true
+	switch f := s.family(); {
+	case f.Columns < 2:
+		return "Medians of " + count + " of each."
+	case least < f.Least():
+		return fmt.Sprintf("Medians of %s of each; at least %d are needed before a winner is named.", count, f.Least())
 	}
-	return "Medians of " + count + " of each; " + s.reach(least) + ".", false
+	return "Medians of " + count + " of each; " + s.reach(least) + "."
 }

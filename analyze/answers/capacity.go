@@ -37,31 +37,19 @@ func (s *screen) sayCapacity() string {
 		parts = append(parts, c.capacityText(s.requests()))
 	}
 	text := "With " + first.Capacity.SLO() + " " + names(parts)
-	if order := s.ahead(); order != "" {
+	order := s.told(s.all(), func(c Claim) string {
+		return fmt.Sprintf("%s has %s %s", c.Ahead, times(c.Ratio, "much as"), c.Behind)
+	})
+	if order != "" {
 		text += "; " + order
 	}
 	return text
 }
 
-// ahead names the order of the pairs that may be named.
-func (s *screen) ahead() string {
-	s.relate()
-	var parts []string
-	for _, r := range s.relations {
-		if !r.told {
-			continue
-		}
-		s.claim(r, "")
-		c := s.answer.Claims[len(s.answer.Claims)-1]
-		parts = append(parts, fmt.Sprintf("%s has %s %s", c.Ahead, times(c.Ratio, "much as"), c.Behind))
-	}
-	return names(parts)
-}
-
 // capacityText is what the searches of a column found: "etcd sustained 952 writes a second
 // (capacity 1,084/s, 952 to 1,215)".
 func (c Column) capacityText(requests string) string {
-	spread, first := c.measure((*run.Run).CapacityRate)
+	spread, first := c.Measure((*run.Run).CapacityRate)
 	if spread.N == 0 {
 		return fmt.Sprintf("no capacity of %s was found (%s)", c.Name, first.Words)
 	}
@@ -73,7 +61,7 @@ func (c Column) capacityText(requests string) string {
 	if missed := len(c.Runs) - spread.N; missed > 0 {
 		text += fmt.Sprintf("; %d of %d searches found none", missed, len(c.Runs))
 	}
-	held, one := c.measure((*run.Run).CapacityHeld)
+	held, one := c.Measure((*run.Run).CapacityHeld)
 	switch {
 	case held.N > 0 && held.N == len(c.Runs):
 		return fmt.Sprintf("%s sustained %s %s a second (%s)", c.Name, run.RateNumber(held.Low), requests, text)

@@ -38,7 +38,7 @@ func (s *screen) alone(like *run.Stage) string {
 
 // within says how long nearly all requests of a stage took: ", 99 % of them within 20 ms".
 func (s *screen) within(c Column, like *run.Stage) string {
-	spread, first := c.measure(at(like, p99Number()))
+	spread, first := c.Measure(at(like, p99Number()))
 	switch {
 	case !first.Known():
 		return ""
@@ -48,23 +48,5 @@ func (s *screen) within(c Column, like *run.Stage) string {
 	return ", 99 % of them within " + milliseconds(spread.Median)
 }
 
-// Like returns the stage of a run that is the same point of the load as another one, nil if
-// it did not run.
-func Like(r *run.Run, like *run.Stage) *run.Stage {
-	for _, g := range r.Stages {
-		if g.Clients == like.Clients && g.Rate == like.Rate && g.Down == like.Down {
-			return g
-		}
-	}
-	return nil
-}
-
-// at returns the number of a run's stage that is like another one.
-func at(like *run.Stage, n number) func(*run.Run) run.Measure {
-	return func(r *run.Run) run.Measure {
-		if g := Like(r, like); g != nil {
-			return n.of(r, g)
-		}
-		return run.Missing("the step did not run")
-	}
-}
+// at returns a number of a run's stage that is like another one.
+func at(like *run.Stage, n number) func(*run.Run) run.Measure { return run.At(like, n.of) }

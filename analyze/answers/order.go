@@ -101,7 +101,7 @@ func (s *screen) unordered(columns, known, equal []int, p phrases, point string)
 			}
 		}
 	}
-	if _, look := s.basis(); look {
+	if s.look() {
 		return s.values(columns, p)
 	}
 	if len(pairs) > 0 {

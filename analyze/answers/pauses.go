@@ -24,7 +24,7 @@ func (s *screen) sayPauses() string {
 
 // pauseText is the median of the longest pauses of the trials.
 func (c Column) pauseText() string {
-	spread, first := c.measure(Pause)
+	spread, first := c.Measure(Pause)
 	if !first.Known() {
 		return "an unknown time"
 	}
@@ -45,7 +45,7 @@ func (s *screen) sayUpkeep() string {
 		if i == 0 {
 			text = fmt.Sprintf("%s answered %s %s a second", c.Name, throughput, s.requests())
 		}
-		if spread, first := c.measure(Pause); first.Known() && first.High == 0 {
+		if spread, first := c.Measure(Pause); first.Known() && first.High == 0 {
 			text += fmt.Sprintf(", but none for %s%s", PauseText(first, spread.Median), during(c.Runs))
 		}
 		parts = append(parts, text)
@@ -119,7 +119,7 @@ func (s *screen) refused() bool {
 // sayRefused says when each store began to refuse: medians of the trials.
 func (s *screen) sayRefused() string {
 	median := func(c Column, of func(wall) float64) float64 {
-		spread, _ := c.measure(func(r *run.Run) run.Measure {
+		spread, _ := c.Measure(func(r *run.Run) run.Measure {
 			w, found := wallOf(r)
 			if !found {
 				return run.Missing("the store did not refuse to the end")

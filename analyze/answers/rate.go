@@ -21,7 +21,7 @@ func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	if like.Rate[1] > 0 {
 		due = (like.Rate[0] + like.Rate[1]) / 2
 	}
-	spread, first := c.measure(at(like, throughputNumber()))
+	spread, first := c.Measure(at(like, throughputNumber()))
 	return first.Known() && spread.Median >= kept*due, spread.Median
 }
 

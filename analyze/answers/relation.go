@@ -131,31 +131,30 @@ func (s *screen) reach(trials int) string {
 	spread := spreads[len(spreads)/2]
 	f := s.family()
 	f.Trials = trials
-	cases := fmt.Sprintf("about %.0f of 100 cases", 100*f.Power(math.Log1p(planned), spread))
-	if f.Power(math.Log1p(planned), spread) > .985 {
+	power := f.Power(math.Log1p(planned), spread)
+	cases := fmt.Sprintf("about %.0f of 100 cases", 100*power)
+	if power > .985 {
 		cases = "nearly all cases"
 	}
 	return fmt.Sprintf("a difference of %.0f %% is named in %s, since trials of one database deviate by %s %%",
 		100*planned, cases, table.Significant(compare.Percent(spread)))
 }
 
-// Point is the stage that stands for a load in steps: the one of the way up with the most
-// clients or, of equal ones, the highest rate.
-func Point(r *run.Run) *run.Stage { return r.Stages[pointOf(r.Stages)] }
-
 // stage is the index of the stage that a number is taken of.
-func (s *screen) stage(r *run.Run) int { return pointOf(r.Stages) }
+func (s *screen) stage(r *run.Run) int { return run.Largest(r.Stages) }
 
-// pointOf is the index of the largest point of a load's stages.
-func pointOf(stages []*run.Stage) int {
-	best := 0
-	for i, g := range stages {
-		b := stages[best]
-		if !g.Down && (b.Down || g.Clients > b.Clients || g.Clients == b.Clients && max(g.Rate[0], g.Rate[1]) > max(b.Rate[0], b.Rate[1])) {
-			best = i
+// told names the orders among columns that may be named, each by what says how many times as
+// much the one ahead has: "" without any.
+func (s *screen) told(columns []int, say func(Claim) string) string {
+	s.relate()
+	var parts []string
+	for _, r := range s.relations {
+		if r.told && slices.Contains(columns, r.a) {
+			s.claim(r, "")
+			parts = append(parts, say(s.answer.Claims[len(s.answer.Claims)-1]))
 		}
 	}
-	return best
+	return names(parts)
 }
 
 // claim records that the sentence names the order of a pair.
@@ -183,7 +182,7 @@ func (s *screen) measureOf(r *run.Run) run.Measure {
 
 // value is the median of the number of a column, NaN if there is none.
 func (s *screen) value(c Column) float64 {
-	spread, first := c.measure(s.measureOf)
+	spread, first := c.Measure(s.measureOf)
 	if !first.Known() {
 		return math.NaN()
 	}

@@ -47,11 +47,11 @@ func with(point string) string {
 func (s *screen) peaks(like *run.Stage) string {
 	var parts []string
 	for _, c := range s.columns {
-		here, _ := c.measure(at(like, throughputNumber()))
+		here, _ := c.Measure(at(like, throughputNumber()))
 		var best *run.Stage
 		most := here.Median
 		for _, g := range c.Runs[0].Stages {
-			if one, first := c.measure(at(g, throughputNumber())); first.Known() && !g.Down && one.Median > most {
+			if one, first := c.Measure(at(g, throughputNumber())); first.Known() && !g.Down && one.Median > most {
 				best, most = g, one.Median
 			}
 		}

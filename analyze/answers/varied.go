@@ -21,29 +21,14 @@ func (s *screen) sayVaried() string {
 		text = s.facts()
 	}
 	for _, one := range s.sets {
-		if len(one.columns) > 1 {
-			text += s.toldIn(one)
+		order := s.told(one.columns, func(c Claim) string {
+			return fmt.Sprintf("%s answered %s %s", c.Ahead, times(c.Ratio, "many as"), c.Behind)
+		})
+		if order != "" {
+			text += "; " + order
 		}
 	}
 	return text
-}
-
-// toldIn names the order of a set in which one may be named.
-func (s *screen) toldIn(one set) string {
-	var parts []string
-	s.relate()
-	for _, r := range s.relations {
-		if !r.told || !slices.Contains(one.columns, r.a) {
-			continue
-		}
-		s.claim(r, "")
-		c := s.answer.Claims[len(s.answer.Claims)-1]
-		parts = append(parts, fmt.Sprintf("%s answered %s %s", c.Ahead, times(c.Ratio, "many as"), c.Behind))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "; " + names(parts)
 }
 
 // scale is a setting with a size, if that is all that was varied.

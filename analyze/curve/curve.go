@@ -158,7 +158,7 @@ func (s *Sweep) add(g trials.Group) {
 	if s.Key == workload.SweepMembers {
 		p.Text = fmt.Sprintf("%d member%s", swept.Value, run.Plural(int(swept.Value)))
 	}
-	p.fill(g, busiest(first))
+	p.fill(g, first.Stages[run.Largest(first.Stages)])
 	s.Curves[at].Points = append(s.Curves[at].Points, p)
 }
 
@@ -175,32 +175,10 @@ func nameOf(r *run.Run) string {
 	return name
 }
 
-// busiest returns the stage with the most throughput, as the first screen does.
-func busiest(r *run.Run) *run.Stage {
-	return slices.MaxFunc(r.Stages, func(a, b *run.Stage) int {
-		return cmp.Compare(known(a.Throughput.Average), known(b.Throughput.Average))
-	})
-}
-
-func known(m run.Measure) float64 {
-	if !m.Known() {
-		return -1
-	}
-	return m.Value
-}
-
 // fill sums up the numbers of the same stage of all trials.
 func (p *Point) fill(g trials.Group, like *run.Stage) {
 	for _, d := range definitions() {
-		spread, first := g.Measure(func(r *run.Run) run.Measure {
-			at := slices.IndexFunc(r.Stages, func(o *run.Stage) bool {
-				return o.Clients == like.Clients && o.Rate == like.Rate && o.Down == like.Down
-			})
-			if at < 0 {
-				return run.Missing("the step did not run")
-			}
-			return d.of(r, r.Stages[at])
-		})
+		spread, first := g.Measure(run.At(like, d.of))
 		p.Cells = append(p.Cells, cellOf(d, spread, first))
 	}
 }

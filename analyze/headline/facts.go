@@ -9,7 +9,6 @@ import (
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Facts are numbers of the whole load of each database.
@@ -57,30 +56,34 @@ func factsOf(columns []answers.Column) Facts {
 
 // text draws the facts: a row for each of several databases, or a line for one.
 func (f *Facts) text() string {
-	if len(f.Columns) == 1 {
-		var parts []string
-		for _, row := range f.Rows {
-			parts = append(parts, row.Short+" "+row.Texts[0])
-		}
-		return table.Fold(strings.Join(parts, " · "), screenWidth, "")
+	if len(f.Columns) > 1 {
+		return aligned(f.table(func(row Fact) string { return row.Short }))
 	}
-	header := []string{""}
+	var parts []string
 	for _, row := range f.Rows {
-		header = append(header, row.Short)
+		parts = append(parts, row.Short+" "+row.Texts[0])
 	}
-	rows := [][]string{header}
-	for i, name := range f.Columns {
-		line := []string{name}
+	return table.Fold(strings.Join(parts, " · "), screenWidth, "")
+}
+
+// table has a row for each database below the names of the facts.
+func (f *Facts) table(name func(Fact) string) [][]string {
+	rows := [][]string{{""}}
+	for _, row := range f.Rows {
+		rows[0] = append(rows[0], name(row))
+	}
+	for i, column := range f.Columns {
+		line := []string{column}
 		for _, row := range f.Rows {
 			line = append(line, cmp.Or(row.Texts[i], "-"))
 		}
 		rows = append(rows, line)
 	}
-	return aligned(rows)
+	return rows
 }
 
 func pauseFact(c answers.Column) string {
-	spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(answers.Pause)
+	spread, first := c.Measure(answers.Pause)
 	if !first.Known() {
 		return ""
 	}
@@ -110,7 +113,7 @@ func keysFact(c answers.Column) string {
 // measureFact prints the median of a number of the trials.
 func measureFact(of func(*run.Run) run.Measure, text func(float64) string) func(answers.Column) string {
 	return func(c answers.Column) string {
-		spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
+		spread, first := c.Measure(of)
 		if !first.Known() {
 			return ""
 		}

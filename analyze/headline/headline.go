@@ -179,7 +179,8 @@ func cellOf(d definition, g trials.Group) Cell {
 		c.Text = ">= " + c.Text
 	}
 	if d.ofStage {
-		c.Of = answers.Point(g.Runs[0]).Label
+		first := g.Runs[0].Stages
+		c.Of = first[run.Largest(first)].Label
 	}
 	if d.bounded && spread.N == 1 {
 		c.Low, c.High, c.Doubt = &first.Low, &first.High, "95 % interval of the search"

@@ -9,7 +9,6 @@ import (
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Points are the numbers of the databases at equal points of their loads: a row for each
@@ -62,7 +61,7 @@ func pointsOf(columns []answers.Column) Points {
 	if !stepped {
 		p := Points{Of: "database", Columns: []string{""}}
 		for _, c := range columns {
-			p.Rows = append(p.Rows, Point{c.Name, []PointValues{valuesOf(c, answers.Point(c.Runs[0]))}})
+			p.Rows = append(p.Rows, Point{c.Name, []PointValues{valuesOf(c, c.Runs[0].Stages[run.Largest(c.Runs[0].Stages)])}})
 		}
 		return p
 	}
@@ -148,13 +147,7 @@ func shortLength(ms float64) string { return table.Significant(ms) + " ms" }
 
 // valueOfTrials sums up a number of the same stage of all trials.
 func valueOfTrials(c answers.Column, like *run.Stage, text func(float64) string, of func(*run.Stage) run.Measure) PointValue {
-	spread, first := trials.Group{Name: c.Name, Runs: c.Runs}.Measure(func(r *run.Run) run.Measure {
-		g := answers.Like(r, like)
-		if g == nil {
-			return run.Missing("the step did not run")
-		}
-		return of(g)
-	})
+	spread, first := c.Measure(run.At(like, func(_ *run.Run, g *run.Stage) run.Measure { return of(g) }))
 	v := PointValue{N: spread.N}
 	switch {
 	case !first.Known() && first.Words != "":

@@ -1,7 +1,6 @@
 package headline
 
 import (
-	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -33,7 +32,7 @@ const (
 func definitions() []definition {
 	const best = "; of a load in steps, of the largest one"
 	staged := func(get func(*run.Stage) run.Measure) func(*run.Run) run.Measure {
-		return func(r *run.Run) run.Measure { return get(answers.Point(r)) }
+		return func(r *run.Run) run.Measure { return get(r.Stages[run.Largest(r.Stages)]) }
 	}
 	percentile := func(q float64) func(*run.Run) run.Measure {
 		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })

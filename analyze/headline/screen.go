@@ -159,19 +159,8 @@ func (p *Points) single(most int) string {
 // several draws throughput and p99 of every database by their points: in one table, in two
 // where that is too wide, and with folded names where those are too wide as well.
 func (p *Points) several(most int) string {
-	names := append([]string{p.Of}, p.Columns...)
-	throughput, latency := [][]string{names}, [][]string{names}
-	both := [][]string{slices.Clone(names)}
-	for _, c := range p.Columns {
-		both[0] = append(both[0], "p99 "+c)
-	}
-	for _, at := range chosen(len(p.Rows), most) {
-		t, l := []string{p.Rows[at].Label}, []string{p.Rows[at].Label}
-		for _, c := range p.Rows[at].Cells {
-			t, l = append(t, perSecond(c.Throughput)), append(l, c.P99.Text)
-		}
-		throughput, latency, both = append(throughput, t), append(latency, l), append(both, slices.Concat(t, l[1:]))
-	}
+	throughput, latency := p.byColumn(chosen(len(p.Rows), most))
+	both := beside(throughput, latency)
 	if text := aligned(both); lineWidth(text) <= screenWidth {
 		return text
 	}
@@ -180,6 +169,31 @@ func (p *Points) several(most int) string {
 		return text + "\n" + aligned(latency)
 	}
 	return table.Frame(throughput[0], [][][]string{throughput[1:]}) + "\n" + table.Frame(latency[0], [][][]string{latency[1:]})
+}
+
+// byColumn are two tables, of throughputs and of p99 latencies: a column for each database, and
+// of the points those at the indexes.
+func (p *Points) byColumn(indexes []int) (throughput, latency [][]string) {
+	throughput, latency = [][]string{{p.Of}}, [][]string{{p.Of}}
+	for _, c := range p.Columns {
+		throughput[0], latency[0] = append(throughput[0], c), append(latency[0], "p99 "+c)
+	}
+	for _, at := range indexes {
+		t, l := []string{p.Rows[at].Label}, []string{p.Rows[at].Label}
+		for _, c := range p.Rows[at].Cells {
+			t, l = append(t, perSecond(c.Throughput)), append(l, c.P99.Text)
+		}
+		throughput, latency = append(throughput, t), append(latency, l)
+	}
+	return throughput, latency
+}
+
+// beside joins two tables with the same first column.
+func beside(a, b [][]string) (rows [][]string) {
+	for i := range a {
+		rows = append(rows, slices.Concat(a[i], b[i][1:]))
+	}
+	return rows
 }
 
 // lineWidth is the length of the longest line in letters.

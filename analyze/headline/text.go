@@ -1,7 +1,6 @@
 package headline
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -210,30 +209,15 @@ func (h *Headline) Markdown() string {
 
 // markdown is the table of the points.
 func (p *Points) markdown() string {
-	header, rows := []string{p.Of}, [][]string{}
-	if len(p.Columns) == 1 {
-		header = append(header, "requests/s", "p50", "p99", "longest", "not ok")
-		for _, row := range p.Rows {
-			c := row.Cells[0]
-			rows = append(rows, []string{label(row.Label, c.Valid), c.Throughput.spread(), c.P50.spread(), c.P99.spread(), c.Max.Text, c.Failed.Text})
-		}
-		return markdownTable(header, rows)
+	if len(p.Columns) > 1 {
+		return markdownTable(beside(p.byColumn(chosen(len(p.Rows), len(p.Rows)))))
 	}
-	header = append(header, p.Columns...)
-	for _, c := range p.Columns {
-		header = append(header, "p99 "+c)
-	}
+	rows := [][]string{{p.Of, "requests/s", "p50", "p99", "longest", "not ok"}}
 	for _, row := range p.Rows {
-		line := []string{row.Label}
-		for _, c := range row.Cells {
-			line = append(line, perSecond(c.Throughput))
-		}
-		for _, c := range row.Cells {
-			line = append(line, c.P99.Text)
-		}
-		rows = append(rows, line)
+		c := row.Cells[0]
+		rows = append(rows, []string{label(row.Label, c.Valid), c.Throughput.spread(), c.P50.spread(), c.P99.spread(), c.Max.Text, c.Failed.Text})
 	}
-	return markdownTable(header, rows)
+	return markdownTable(rows)
 }
 
 // spread prints a value with the bounds of its trials.
@@ -246,22 +230,11 @@ func (v PointValue) spread() string {
 
 // markdown is the table of the facts, a row for each database.
 func (f *Facts) markdown() string {
-	header, rows := []string{""}, [][]string{}
-	for _, row := range f.Rows {
-		header = append(header, row.Name)
-	}
-	for i, name := range f.Columns {
-		line := []string{name}
-		for _, row := range f.Rows {
-			line = append(line, cmp.Or(row.Texts[i], "-"))
-		}
-		rows = append(rows, line)
-	}
-	return markdownTable(header, rows)
+	return markdownTable(f.table(func(row Fact) string { return row.Name }))
 }
 
-// markdownTable draws rows below a header, all but the first column to the right.
-func markdownTable(header []string, rows [][]string) string {
+// markdownTable draws rows below the first one, all but the first column to the right.
+func markdownTable(rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
 		for _, c := range cells {
@@ -269,9 +242,9 @@ func markdownTable(header []string, rows [][]string) string {
 		}
 		b.WriteString("|\n")
 	}
-	line(header)
-	b.WriteString("|---|" + strings.Repeat("---:|", len(header)-1) + "\n")
-	for _, row := range rows {
+	line(rows[0])
+	b.WriteString("|---|" + strings.Repeat("---:|", len(rows[0])-1) + "\n")
+	for _, row := range rows[1:] {
 		line(row)
 	}
 	return b.String()
