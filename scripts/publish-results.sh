@@ -151,15 +151,16 @@ check_tree() {
 # kill_leaders FOLDER SUFFIX kills the leader of each database of a trial, ten seconds into its
 # load. The members' folders lie below that of the results.
 kill_leaders() {
-	local killed=" " log tag leader
+	local killed=" " events tag began leader
 	while sleep 1; do
-		for log in "$1"/*/*"$2"/*/client-control.log; do
-			tag=$(basename "$(dirname "$log")")
+		for events in "$1"/*/*"$2"/*/events.jsonl; do
+			tag=$(basename "$(dirname "$events")")
 			case $killed in *" $tag "*) continue ;; esac
-			grep -q ' load$' "$log" 2>/dev/null || continue
+			began=$(sed -nE '/"kind":"client step"/{s/^\{"time":"([^"]*)".*/\1/p;q}' "$events" 2>/dev/null || true)
+			test -n "$began" || continue
 			killed+="$tag "
-			sleep 10
-			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$log" | tail -1)
+			sleep "$(awk -v began="$(date -d "$began" +%s.%N)" -v now="$(date +%s.%N)" 'BEGIN { print began + 10 > now ? began + 10 - now : 0 }')"
+			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$(dirname "$events")/client-control.log" | tail -1)
 			pkill -9 -f -- "$1/.*agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
 		done
 	done
