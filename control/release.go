@@ -132,9 +132,9 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 		text = fmt.Sprintf("%v (--use-version %s=VERSION runs another release%s)", err, entry.Name, orFlag(entry))
 		return text, false
 	case err != nil:
-		// Agents of other machines may have been given an executable, which runs under any
-		// label, but only under one that is a version.
-		surely := onLoopback(db) || !strings.ContainsAny(version[:1], "0123456789")
+		// Agents of other machines may have been given an executable for an old version.
+		var old *database.TooOldError
+		surely := onLoopback(db) || !errors.As(err, &old)
 		return err.Error() + unversioned(entry, keys) + anyVersion(entry), surely
 	}
 	if db.Install || known.Release == nil {

@@ -73,12 +73,19 @@ func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
 	return install.From(where, recipes)
 }
 
-// CheckOldest refuses a version whose three numbers come before those of oldest, the
-// first that a driver's plans are for. Both are plain and in full, such as "3.4.0" or
-// "3.7.0-rc.1".
+// TooOldError is the error of a version that comes before the first one, Oldest, that a
+// driver's plans are for.
+type TooOldError struct{ Name, Version, Oldest string }
+
+func (e *TooOldError) Error() string {
+	return fmt.Sprintf("%s %s is too old: dbtester runs %[1]s from %[3]s on", e.Name, e.Version, e.Oldest)
+}
+
+// CheckOldest returns a [*TooOldError] for a version whose three numbers come before those
+// of oldest. Both are plain and in full, such as "3.4.0" or "3.7.0-rc.1".
 func CheckOldest(name, version, oldest string) error {
 	if slices.Compare(numbers(version), numbers(oldest)) < 0 {
-		return fmt.Errorf("%s %s is too old: dbtester runs %[1]s from %[3]s on", name, version, oldest)
+		return &TooOldError{name, version, oldest}
 	}
 	return nil
 }

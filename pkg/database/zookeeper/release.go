@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 )
 
@@ -105,7 +106,7 @@ func versionNumber(version string) (int, error) {
 		number = 1000*number + n
 	}
 	if number < oldestVersion {
-		return 0, fmt.Errorf("zookeeper %s is too old: dbtester runs zookeeper from 3.4.0 on", version)
+		return 0, &database.TooOldError{Name: Name, Version: version, Oldest: "3.4.0"}
 	}
 	return number, nil
 }
