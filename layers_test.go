@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"analyze/answers":           {"analyze/compare", "analyze/run", "analyze/setting", "analyze/table", "analyze/trials", "pkg/abtest", "pkg/workload"},
 	"analyze/headline":          {"pkg/mark", "analyze/answers", "analyze/choose", "analyze/curve", "analyze/run", "analyze/setting", "analyze/table", "analyze/trials", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"analyze/runtest":           {"pkg/histogram", "pkg/metric", "pkg/results", "pkg/workload"},
-	"analyze/compare":           {"analyze/cpuprofile", "analyze/figure", "analyze/run", "analyze/setting", "analyze/table", "pkg/abtest", "pkg/plaintext", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
+	"analyze/compare":           {"analyze/cpuprofile", "analyze/figure", "analyze/run", "analyze/setting", "analyze/table", "pkg/abtest", "pkg/mark", "pkg/plaintext", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"analyze/cpuprofile":        {},
 	"analyze/table":             {"pkg/resources", "analyze/run", "analyze/setting", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},
 	"analyze/chart":             {"analyze/curve", "analyze/figure", "analyze/run", "analyze/trials", "pkg/histogram", "pkg/metric", "pkg/plaintext", "pkg/results", "pkg/workload"},

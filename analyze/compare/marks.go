@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -16,14 +17,26 @@ type Marked struct {
 	// Runs are those with the mark, such as "A1", of All.
 	Runs []string `json:"runs"`
 	All  int      `json:"all"`
-	// Worst is the run with the largest share in its text, which is Text.
+	// Worst is the run whose mark is the worst, which Text is of.
 	Worst string `json:"worst"`
 	Text  string `json:"text"`
+
+	worst results.Mark
 }
 
 // String is the mark in one line.
 func (m Marked) String() string {
 	return fmt.Sprintf("%s: %d of %d runs (%s), the worst %s: %s", m.Code, len(m.Runs), m.All, strings.Join(m.Runs, ", "), m.Worst, m.Text)
+}
+
+// worse reports whether the second of two marks of a code is worse than the first: by their
+// values, or of older records, which have none, by the first percentage of their texts.
+func worse(a, b results.Mark) bool {
+	form := mark.Form(b.Code, b.Values, b.Words)
+	if mark.Ranked(b.Code, form) && form == mark.Form(a.Code, a.Values, a.Words) {
+		return mark.Worse(b.Code, form, a.Values, b.Values)
+	}
+	return shareIn(b.Text) > shareIn(a.Text)
 }
 
 // share finds the first percentage of a mark's text.
@@ -63,14 +76,14 @@ func marked(runs []Recorded) (list []Marked) {
 			i, known := at[m.Code]
 			if !known {
 				i, at[m.Code] = len(list), len(list)
-				list = append(list, Marked{Code: m.Code, All: len(runs), Worst: tag, Text: m.Text})
+				list = append(list, Marked{Code: m.Code, All: len(runs), Worst: tag, Text: m.Text, worst: m})
 			}
 			one := &list[i]
 			if n := len(one.Runs); n == 0 || one.Runs[n-1] != tag {
 				one.Runs = append(one.Runs, tag)
 			}
-			if shareIn(m.Text) > shareIn(one.Text) {
-				one.Worst, one.Text = tag, m.Text
+			if worse(one.worst, m) {
+				one.Worst, one.Text, one.worst = tag, m.Text, m
 			}
 		}
 	}

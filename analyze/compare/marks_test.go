@@ -5,20 +5,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Every format has the marks that weaken the runs, one line for each code.
 func TestMarks(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002), side("B", 60, 1, 1000, 1001, 1002)
-	mark := func(s Side, i int, code, text string) {
+	add := func(s Side, i int, code, text string) {
 		record := s.Runs[i].Run.Info.Record
 		record.Validity = append(record.Validity, results.Mark{Code: code, Text: text})
 	}
-	mark(a, 1, results.MarkOtherLoad, "others used 14 % of the processors")
-	mark(b, 0, results.MarkOtherLoad, "others used 37 % of the processors")
-	mark(b, 2, results.MarkNotDurable, "member 1: tmpfs")
-	mark(b, 2, results.MarkOtherLoad, "others used 15.5 % of the processors")
+	add(a, 1, results.MarkOtherLoad, "others used 14 % of the processors")
+	add(b, 0, results.MarkOtherLoad, "others used 37 % of the processors")
+	add(b, 2, results.MarkNotDurable, "member 1: tmpfs")
+	add(b, 2, results.MarkOtherLoad, "others used 15.5 % of the processors")
 	r := compared(t, a, b)
 	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == results.MarkOtherLoad })
 	if at < 0 {
@@ -41,6 +42,22 @@ func TestMarks(t *testing.T) {
 				t.Errorf("%s has no %q:\n%s", name, part, text)
 			}
 		}
+	}
+}
+
+// The worst mark is found by its values, whatever stands in its text.
+func TestWorstByValues(t *testing.T) {
+	a, b := side("A", 0, 1, 1000, 1001), side("B", 60, 1, 1000, 1001)
+	moved := func(s Side, seconds float64) {
+		record := s.Runs[0].Run.Info.Record
+		record.Validity = append(record.Validity, results.NewMark(results.MarkClock, false, mark.Values{"member": 1, "moved_seconds": seconds, "bound_seconds": .1}, nil))
+	}
+	moved(a, .9)
+	moved(b, 70)
+	r := compared(t, a, b)
+	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == results.MarkClock })
+	if at < 0 || r.Marks[at].Worst != "B1" || !strings.Contains(r.Marks[at].Text, "1.2 min") {
+		t.Errorf("the worst is of B1 with 1.2 min, got %q", r.Marks)
 	}
 }
 
