@@ -12,10 +12,9 @@ import (
 
 // point is what one stage of one trial showed.
 type point struct {
-	clients   int
-	rate      float64
-	ok, p99   float64 // requests/s, ms
-	declining bool
+	clients int
+	rate    float64
+	ok, p99 float64 // requests/s, ms
 }
 
 // maker makes the columns of a report: interleaved trials, each database first in half of

@@ -2,24 +2,16 @@ package answers
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )
 
 // names lists names: "A", "A and B", "A, B and C".
-func names(list []string) string { return join(list, ", ") }
-
-// join lists parts, the last two with "and".
-func join(list []string, separator string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	last := len(list) - 1
-	return strings.Join(list[:last], separator) + " and " + list[last]
-}
+func names(list []string) string { return english.WordSeries(list, "and") }
 
 // requestsOf names the requests of a load in the plural: "writes".
 func requestsOf(r *run.Run) string {
@@ -59,7 +51,7 @@ func change(ratio float64, more, less, many string) string {
 
 // clients is a number of clients with its noun: "1,000 clients".
 func clients(n int) string {
-	return table.Count(int64(n)) + strings.TrimPrefix(run.ClientsText(n), strconv.Itoa(n))
+	return fmt.Sprintf("%s client%s", table.Count(int64(n)), run.Plural(n))
 }
 
 // pointText names a point of a load in a sentence.
