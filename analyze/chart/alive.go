@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -84,7 +85,7 @@ func (s *Series) alive(name string) (values []float64, fewer map[int]int) {
 			if fewer == nil {
 				fewer = map[int]int{}
 			}
-			values[i], fewer[i] = joined[i], count(left)
+			values[i], fewer[i] = joined[i], bits.OnesCount64(left)
 		}
 	}
 	return values, fewer
@@ -105,13 +106,6 @@ func markAbsences(gone []uint64, which []float64, n int) {
 		}
 		first = last
 	}
-}
-
-func count(bits uint64) (n int) {
-	for ; bits != 0; bits &= bits - 1 {
-		n++
-	}
-	return n
 }
 
 // fewerText says of how many members a line is where some were gone, and when.
