@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -78,7 +79,7 @@ func TestBrokenRecords(t *testing.T) {
 
 func gapsOf(r *Report) (gaps []string) {
 	for _, m := range r.Marks {
-		if m.Code == results.MarkGap {
+		if m.Code == mark.Gap {
 			gaps = append(gaps, m.Mark.Text)
 		}
 	}

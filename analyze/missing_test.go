@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -85,7 +86,7 @@ func TestLostMember(t *testing.T) {
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
 	record.Keys.Error = "context deadline exceeded"
 	record.Members[0].Addr = "10.0.0.1"
-	record.Validity = []results.Mark{{Code: results.MarkSharedHost, Text: "as control found"}}
+	record.Validity = []results.Mark{{Code: mark.SharedHost, Text: "as control found"}}
 	record.Members[1].Disk = nil
 	f.Ok(os.Remove(filepath.Join(f.Dir, record.Tag, results.ServerFile(1))))
 	r := tabulate(t, f.Write())
@@ -265,7 +266,7 @@ func TestClassicSidecar(t *testing.T) {
 	f.Rate, f.Alike = 750, true
 	record := f.Database("etcd-v3.5", 2*time.Millisecond)
 	record.Label = "v3_5" // 3.6.16 ran
-	record.Validity = []results.Mark{{Code: "unsent", Invalid: true, Text: "100 of 6,100 requests"}, {Code: results.MarkSharedHost, Text: "as control found"}}
+	record.Validity = []results.Mark{{Code: "unsent", Invalid: true, Text: "100 of 6,100 requests"}, {Code: mark.SharedHost, Text: "as control found"}}
 	f.M.Validity = []results.Mark{{Code: "self-check", Text: "of another machine"}}
 	e := exported(t, f, record)
 	plain := tabulateClassic(t, e)
@@ -280,7 +281,7 @@ func TestClassicSidecar(t *testing.T) {
 	}
 	var marks []run.Mark
 	for _, m := range r.Marks {
-		if m.Code == "unsent" || m.Code == results.MarkSharedHost || m.Code == "self-check" {
+		if m.Code == "unsent" || m.Code == mark.SharedHost || m.Code == "self-check" {
 			marks = append(marks, m)
 		}
 	}

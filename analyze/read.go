@@ -64,7 +64,7 @@ func (in *inputs) readFolder(dir string, several bool, label string) {
 		in.problems = append(in.problems, err)
 		name := filepath.Base(dir)
 		in.unread = append(in.unread, name)
-		in.marks = append(in.marks, run.Mark{Mark: results.NewMark(results.MarkGap, false, nil, mark.Words{"what": fmt.Sprintf("%s cannot be read: %v", name, run.Cause(err))})})
+		in.marks = append(in.marks, run.Mark{Mark: results.NewMark(mark.Gap, false, nil, mark.Words{"what": fmt.Sprintf("%s cannot be read: %v", name, run.Cause(err))})})
 		return
 	}
 	if len(runs) > 0 {

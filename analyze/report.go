@@ -4,8 +4,8 @@ import (
 	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/plaintext"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Report is the result of an analysis.
@@ -46,7 +46,7 @@ func (r *Report) Valid() bool {
 // Incomplete returns the marks of the runs that did not complete.
 func (r *Report) Incomplete() (texts []string) {
 	for _, m := range r.Marks {
-		if m.Code == results.MarkIncomplete {
+		if m.Code == mark.Incomplete {
 			texts = append(texts, m.String())
 		}
 	}

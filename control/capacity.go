@@ -63,7 +63,7 @@ func noCapacity(d *results.DatabaseRun) string {
 		return ""
 	}
 	for _, m := range d.Validity {
-		if _, why, is := strings.Cut(m.Text, judge.NoCapacity); is && m.Code == results.MarkCapacity {
+		if _, why, is := strings.Cut(m.Text, judge.NoCapacity); is && m.Code == mark.Capacity {
 			return why
 		}
 	}
@@ -117,8 +117,8 @@ func (s *searcher) before(ctx context.Context) (size int64, err error) {
 			e.Text = err.Error()
 		}
 		s.run.journal.record(e)
-		if err != nil && ctx.Err() == nil && !s.run.marked(results.MarkUpkeep) {
-			s.run.mark(results.MarkUpkeep, nil, mark.Words{"when": "between two windows", "why": strings.Join(strings.Fields(err.Error()), " ")})
+		if err != nil && ctx.Err() == nil && !s.run.marked(mark.Upkeep) {
+			s.run.mark(mark.Upkeep, nil, mark.Words{"when": "between two windows", "why": strings.Join(strings.Fields(err.Error()), " ")})
 		}
 	}
 	sizer, ok := s.run.driver.(database.FillReporter)

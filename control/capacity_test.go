@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -79,7 +80,7 @@ databases: {fake: {options: {delay: 1ms}}}
 			t.Errorf("%s of the windows is missing", name)
 		}
 	}
-	if c.Voided == 0 && c.Reason == "client-limited" != slices.Contains(rec.marks(), "!"+results.MarkCapacity) {
+	if c.Voided == 0 && c.Reason == "client-limited" != slices.Contains(rec.marks(), "!"+mark.Capacity) {
 		t.Errorf("the marks are %q, the search ended by %s", rec.marks(), c.Reason)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/mark"
 )
 
 func TestCredentials(t *testing.T) {
@@ -122,5 +122,5 @@ func TestStartWithTLS(t *testing.T) {
 			t.Errorf("member %d ran %q", i+1, m.Argv)
 		}
 	}
-	wantMarks(t, rec, results.MarkSharedHost, results.MarkSecured)
+	wantMarks(t, rec, mark.SharedHost, mark.Secured)
 }

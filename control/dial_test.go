@@ -13,6 +13,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -107,7 +108,7 @@ func TestTargetDiesBetweenSteps(t *testing.T) {
 	}
 	r.mustBeIdle()
 	rec := r.read(out.Folders[0], 0)
-	if rec.run.State != results.StateFailed || len(rec.run.Steps) != 1 || !slices.Contains(rec.marks(), "!"+results.MarkLost) {
+	if rec.run.State != results.StateFailed || len(rec.run.Steps) != 1 || !slices.Contains(rec.marks(), "!"+mark.Lost) {
 		t.Errorf("%s, %d steps, marks %q", rec.run.State, len(rec.run.Steps), rec.marks())
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -137,7 +138,7 @@ func (r *running) mustBeElsewhere(folder, target string) {
 			t.Errorf("member %d: %+v", i+1, m)
 		}
 	}
-	wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkUnmeasured)
+	wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Unmeasured)
 	if table, err := os.ReadFile(filepath.Join(rec.dir, results.FileDisk)); err != nil || strings.Count(string(table), ",,\n") != rigSize {
 		t.Errorf("members without agents have disks %q (%v), want none", table, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database/etcd"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -19,7 +19,7 @@ import (
 func mustCount(t *testing.T, out *Outcome, rec record) {
 	t.Helper()
 	for _, reason := range out.Invalid {
-		if strings.Contains(reason, string(results.MarkKeys)) {
+		if strings.Contains(reason, string(mark.Keys)) {
 			t.Errorf("invalid: %s", reason)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -271,7 +272,7 @@ func TestGeneratorDies(t *testing.T) {
 	if !slices.ContainsFunc(out.Invalid, func(s string) bool { return strings.HasPrefix(s, "fake: generator lost: generator 127.0.61.2:3500: ") }) {
 		t.Errorf("invalid: %q, want the lost generator by name", out.Invalid)
 	}
-	if slices.ContainsFunc(out.Invalid, func(s string) bool { return strings.HasPrefix(s, "fake: "+results.MarkCounts+":") }) {
+	if slices.ContainsFunc(out.Invalid, func(s string) bool { return strings.HasPrefix(s, "fake: "+mark.Counts+":") }) {
 		t.Errorf("invalid: %q, want that no outcome is missed of requests in flight on the lost generator", out.Invalid)
 	}
 	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "generator 127.0.61.2:3500: ") }) {

@@ -62,8 +62,8 @@ func (r *run) leaveShared(ctx context.Context) error {
 	if s.Cleanup != nil && s.Cleanup.Error != "" {
 		words["why"] = strings.Join(strings.Fields(s.Cleanup.Error), " ")
 	}
-	r.mark(results.MarkKeysLeft, values, words)
-	r.journal.say("%s", mark.Text(results.MarkKeysLeft, values, words))
+	r.mark(mark.KeysLeft, values, words)
+	r.journal.say("%s", mark.Text(mark.KeysLeft, values, words))
 	return nil
 }
 
@@ -120,7 +120,7 @@ func cleanRecorded(ctx context.Context, record *results.DatabaseRun, db *config.
 	case left > 0:
 		return fmt.Errorf("%d keys are still below %s/: something writes there", left, t.Prefix)
 	}
-	record.Validity = slices.DeleteFunc(record.Validity, func(m results.Mark) bool { return m.Code == results.MarkKeysLeft })
+	record.Validity = slices.DeleteFunc(record.Validity, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
 	return nil
 }
 

@@ -75,7 +75,7 @@ func (u *upkeeper) Name() string { return "keep up the cluster" }
 
 func (u *upkeeper) record() {
 	if err := u.Failed(); err != nil {
-		u.run.mark(results.MarkUpkeep, nil, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")})
+		u.run.mark(mark.Upkeep, nil, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")})
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *loader) do(ctx context.Context) error {
 	err := l.apply(ctx)
 	if reason := l.guard.Reason(); reason != "" {
 		err = shared.Without(err, shared.ErrGuard)
-		l.run.record.Validity = append(l.run.record.Validity, results.NewMark(results.MarkGuard, true, nil, mark.Words{"reason": reason}))
+		l.run.record.Validity = append(l.run.record.Validity, results.NewMark(mark.Guard, true, nil, mark.Words{"reason": reason}))
 	}
 	return err
 }

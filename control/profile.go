@@ -42,12 +42,12 @@ func (p *profiles) prepare(context.Context) error {
 	}
 	profiler, ok := p.run.driver.(database.Profiler)
 	if !ok {
-		p.run.mark(results.MarkNotProfiled, nil, mark.Words{"database": p.run.db.Name})
+		p.run.mark(mark.NotProfiled, nil, mark.Words{"database": p.run.db.Name})
 		return nil
 	}
 	p.length = profileLength(p.run.db.Load, asked.CPU)
 	if p.length < asked.CPU {
-		p.run.mark(results.MarkNotProfiled, mark.Values{"asked_seconds": asked.CPU.Seconds(), "profile_seconds": p.length.Seconds()}, nil)
+		p.run.mark(mark.NotProfiled, mark.Values{"asked_seconds": asked.CPU.Seconds(), "profile_seconds": p.length.Seconds()}, nil)
 	}
 	if p.length < time.Second {
 		return nil
@@ -133,9 +133,9 @@ func (p *profiles) record() {
 	for i, err := range p.errs {
 		switch {
 		case errors.Is(err, context.Canceled):
-			p.run.mark(results.MarkNotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
+			p.run.mark(mark.NotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
 		case err != nil:
-			p.run.mark(results.MarkNotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
+			p.run.mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
 		default:
 			m := &p.run.record.Members[i]
 			m.Profiles = append(m.Profiles, *p.members[i])
@@ -143,6 +143,6 @@ func (p *profiles) record() {
 		}
 	}
 	if arrived > 0 {
-		p.run.mark(results.MarkProfiled, mark.Values{"profiled": float64(arrived), "members": float64(len(p.errs)), "profile_seconds": p.length.Seconds()}, nil)
+		p.run.mark(mark.Profiled, mark.Values{"profiled": float64(arrived), "members": float64(len(p.errs)), "profile_seconds": p.length.Seconds()}, nil)
 	}
 }

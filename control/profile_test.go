@@ -14,7 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/mark"
 )
 
 // profiled is a fake whose first member profiles itself, whose second refuses to,
@@ -66,10 +66,10 @@ func TestProfile(t *testing.T) {
 		"member 2: no such page (the option pprof is off)",
 		"member 3: the load ended before a profile of 1 min",
 	}
-	if diff := cmp.Diff(want, rec.texts(results.MarkNotProfiled)); diff != "" {
+	if diff := cmp.Diff(want, rec.texts(mark.NotProfiled)); diff != "" {
 		t.Errorf("what is not profiled (-want +got):\n%s", diff)
 	}
-	if got := rec.texts(results.MarkProfiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1 min") {
+	if got := rec.texts(mark.Profiled); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 3 members profiled their processor time for 1 min") {
 		t.Errorf("profiled: %q", got)
 	}
 	files, err := os.ReadDir(filepath.Join(rec.dir, "profiles"))
@@ -87,7 +87,7 @@ func TestProfile(t *testing.T) {
 	} else if text, err := os.ReadFile(filepath.Join(rec.dir, got[0].File)); err != nil || string(text) != "a profile of 1m0s" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if got := r.read(out.Folders[0], 1).texts(results.MarkNotProfiled); !cmp.Equal(got, []string{"members of fake cannot profile themselves"}) {
+	if got := r.read(out.Folders[0], 1).texts(mark.NotProfiled); !cmp.Equal(got, []string{"members of fake cannot profile themselves"}) {
 		t.Errorf("fake: %q", got)
 	}
 }

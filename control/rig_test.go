@@ -26,6 +26,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -195,7 +196,7 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 }
 
 // ofMachine are the codes of the marks that a busy test machine gives.
-var ofMachine = [...]string{results.MarkSaturated, results.MarkLate, results.MarkStopped, results.MarkOtherLoad}
+var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Stopped, mark.OtherLoad}
 
 // ofRun are the reasons that do not depend on how busy the machine is.
 func ofRun(invalid []string) []string {

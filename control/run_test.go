@@ -15,6 +15,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -59,7 +60,7 @@ databases:
 	if !slices.IsSortedFunc(rec.events, func(a, b results.Event) int { return a.Time.Compare(b.Time) }) {
 		t.Error("the times of the events are not in order")
 	}
-	if !slices.Contains(rec.marks(), results.MarkSharedHost) {
+	if !slices.Contains(rec.marks(), mark.SharedHost) {
 		t.Errorf("marks %q, want that the host is shared", rec.marks())
 	}
 	original, err := os.ReadFile(filepath.Join(rec.dir, results.FileClassicTimeseries))
@@ -236,7 +237,7 @@ func TestLoads(t *testing.T) {
 				if got := rec.run.Totals; got.Offered != 400 || got.Unsent < 200 || got.OK == 0 {
 					t.Errorf("totals %+v", got)
 				}
-				if marks := rec.marks(); !slices.Contains(marks, "!"+results.MarkUnsent) || !slices.Contains(marks, "!"+results.MarkRate) {
+				if marks := rec.marks(); !slices.Contains(marks, "!"+mark.Unsent) || !slices.Contains(marks, "!"+mark.Rate) {
 					t.Errorf("unexpected marks %q", marks)
 				}
 			},
@@ -459,7 +460,7 @@ func TestEndpoints(t *testing.T) {
 	if diff := cmp.Diff([]string{"ready", "leader 1", "load start", "client step", "load end"}, rec.kinds()); diff != "" {
 		t.Errorf("events %s", diff)
 	}
-	wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkUnmeasured)
+	wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Unmeasured)
 	if rec.run.Fsync != "not known: the cluster ran already" {
 		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}

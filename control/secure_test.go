@@ -19,7 +19,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/databasetest"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/mark"
 )
 
 // A cluster that runs already, with TLS and users, is loaded by who may; whoever may
@@ -81,7 +81,7 @@ func TestSecureEndpoints(t *testing.T) {
 		if rec.run.Totals.OK != 120 || rec.run.Keys.Found() != 120 {
 			t.Errorf("totals %+v, keys %+v", rec.run.Totals, rec.run.Keys)
 		}
-		wantMarks(t, rec, results.MarkKeysLeft, results.MarkSharedHost, results.MarkSecured, results.MarkUnmeasured)
+		wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Secured, mark.Unmeasured)
 	}
 }
 

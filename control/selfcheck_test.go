@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
@@ -49,7 +50,7 @@ func TestSelfCheck(t *testing.T) {
 			}
 			switch {
 			case change.want == "" && len(m.Validity) == 0:
-			case len(m.Validity) == 1 && m.Validity[0].Code == results.MarkSelfCheck && !m.Validity[0].Invalid && strings.Contains(m.Validity[0].Text, change.want):
+			case len(m.Validity) == 1 && m.Validity[0].Code == mark.SelfCheck && !m.Validity[0].Invalid && strings.Contains(m.Validity[0].Text, change.want):
 			default:
 				t.Errorf("marks %+v, want %q", m.Validity, change.want)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -98,7 +99,7 @@ func TestSharedCluster(t *testing.T) {
 		}
 		rec := sharedRecord(t, out)
 		left := r.keysBelow(rec.Shared.Prefix)
-		if left == 0 || rec.Shared.Left != left || !hasMark(rec, results.MarkKeysLeft) {
+		if left == 0 || rec.Shared.Left != left || !hasMark(rec, mark.KeysLeft) {
 			t.Errorf("%d keys are left below %q, recorded are %d, marks %v", left, rec.Shared.Prefix, rec.Shared.Left, rec.Validity)
 		}
 		folder, err := results.Open(out.Folders[0])
@@ -108,7 +109,7 @@ func TestSharedCluster(t *testing.T) {
 		if err := Cleanup(t.Context(), folder, r.registry, t.Logf); err != nil {
 			t.Errorf("clean up: %v", err)
 		}
-		if rec = sharedRecord(t, out); rec.Shared.Left != 0 || hasMark(rec, results.MarkKeysLeft) || rec.Shared.Cleanup.Removed != left {
+		if rec = sharedRecord(t, out); rec.Shared.Left != 0 || hasMark(rec, mark.KeysLeft) || rec.Shared.Cleanup.Removed != left {
 			t.Errorf("after the cleanup of %d keys: %+v, marks %v", left, rec.Shared, rec.Validity)
 		}
 		unchanged()
@@ -164,7 +165,7 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 			t.Errorf("no %s in %q", kind, kinds)
 		}
 	}
-	if hasMark(rec, results.MarkUpkeep) {
+	if hasMark(rec, mark.Upkeep) {
 		t.Errorf("marks %v", rec.Validity)
 	}
 	unchanged()
@@ -187,7 +188,7 @@ func (r *running) guarded(t *testing.T, unchanged func()) {
 			continue
 		}
 		rec := sharedRecord(t, out)
-		if rec.State != results.StateComplete || !hasMark(rec, results.MarkGuard) || rec.Totals == nil || !rec.Totals.Reconcile() || tc.sent && rec.Totals.OK == 0 {
+		if rec.State != results.StateComplete || !hasMark(rec, mark.Guard) || rec.Totals == nil || !rec.Totals.Reconcile() || tc.sent && rec.Totals.OK == 0 {
 			t.Errorf("guard %s: the run is %s with %+v and marks %v", tc.guard, rec.State, rec.Totals, rec.Validity)
 		}
 		if !out.Guarded || len(out.Folders) != 1 || len(out.Invalid) == 0 || !strings.Contains(strings.Join(out.Invalid, "\n"), tc.want) {

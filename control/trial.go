@@ -137,7 +137,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	facts, unread := evidence(r, t.client, p.cluster.disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)
-	t.out.Guarded = t.out.Guarded || slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == results.MarkGuard })
+	t.out.Guarded = t.out.Guarded || slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == mark.Guard })
 	r.record.Ended = time.Now().UTC()
 	r.record.State = stateOf(ctx, err)
 	if err != nil {
@@ -210,5 +210,5 @@ func judgeLinks(o Options) []results.Mark {
 	if len(addrs) == 0 {
 		return nil
 	}
-	return []results.Mark{results.NewMark(results.MarkInsecure, false, nil, mark.Words{"agents": strings.Join(addrs, ", ")})}
+	return []results.Mark{results.NewMark(mark.Insecure, false, nil, mark.Words{"agents": strings.Join(addrs, ", ")})}
 }

@@ -48,7 +48,7 @@ func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""
 	}
-	return mark.Text(results.MarkNotUploaded, nil, uploadWords(o))
+	return mark.Text(mark.NotUploaded, nil, uploadWords(o))
 }
 
 // judgeUpload marks a trial whose upload is not carried out.
@@ -56,7 +56,7 @@ func judgeUpload(o Options) []results.Mark {
 	if leftOut(o) == "" {
 		return nil
 	}
-	return []results.Mark{results.NewMark(results.MarkNotUploaded, false, nil, uploadWords(o))}
+	return []results.Mark{results.NewMark(mark.NotUploaded, false, nil, uploadWords(o))}
 }
 
 func uploadWords(o Options) mark.Words { return mark.Words{"url": o.Experiment.Upload.URL} }

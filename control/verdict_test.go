@@ -4,18 +4,19 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 func TestVerdict(t *testing.T) {
-	invalid := results.Mark{Code: results.MarkFailed, Invalid: true}
-	mark := results.Mark{Code: results.MarkSharedHost}
+	invalid := results.Mark{Code: mark.Failed, Invalid: true}
+	shared := results.Mark{Code: mark.SharedHost}
 	for want, v := range map[string]Verdict{
 		"etcd: valid":                     {State: results.StateComplete},
-		"etcd: valid; marks: shared host": {State: results.StateComplete, Marks: []results.Mark{mark, mark}},
-		"etcd: not valid: failed requests; marks: shared host": {State: results.StateComplete, Marks: []results.Mark{invalid, invalid, mark}},
+		"etcd: valid; marks: shared host": {State: results.StateComplete, Marks: []results.Mark{shared, shared}},
+		"etcd: not valid: failed requests; marks: shared host": {State: results.StateComplete, Marks: []results.Mark{invalid, invalid, shared}},
 		"etcd: interrupted":                {State: results.StateInterrupted},
-		"etcd: failed; marks: shared host": {State: results.StateFailed, Marks: []results.Mark{mark}},
+		"etcd: failed; marks: shared host": {State: results.StateFailed, Marks: []results.Mark{shared}},
 		"etcd: not valid: failed requests": {State: results.StateFailed, Marks: []results.Mark{invalid}},
 	} {
 		v.Tag = "etcd"
@@ -28,7 +29,7 @@ func TestVerdict(t *testing.T) {
 // The reason of a search without a capacity is that of its mark, or else that of the search.
 func TestNoCapacity(t *testing.T) {
 	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
-	marks := []results.Mark{{Code: results.MarkOtherLoad, Text: "x"}, {Code: results.MarkCapacity, Text: judge.NoCapacity + "it lies below 12 requests/s"}}
+	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, {Code: mark.Capacity, Text: judge.NoCapacity + "it lies below 12 requests/s"}}
 	for _, tt := range []struct {
 		run  results.DatabaseRun
 		want string

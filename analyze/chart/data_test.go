@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -63,7 +64,7 @@ func TestMarkNotes(t *testing.T) {
 				r.Info.Tag += " #2"
 			}
 			d.Runs = append(d.Runs, r)
-			for _, code := range []string{results.MarkSharedHost, results.MarkGap, results.MarkExpected} {
+			for _, code := range []string{mark.SharedHost, mark.Gap, mark.Expected} {
 				d.Marks = append(d.Marks, run.Mark{Tag: r.Info.Tag, Mark: results.Mark{Code: code, Text: "text"}})
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/plaintext"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Figures returns all figures, first the main ones in the order of the report's pages: those
@@ -86,12 +86,12 @@ func (d *Data) MarkNotes() (lines []string) {
 		switch {
 		case m.Invalid:
 			invalid.Add(name(m.Tag), run.Mark{Mark: m.Mark}.String())
-		case m.Code != results.MarkGap && m.Code != results.MarkNotUploaded && m.Code != results.MarkExpected: // no word on the numbers
+		case m.Code != mark.Gap && m.Code != mark.NotUploaded && m.Code != mark.Expected: // no word on the numbers
 			notes.Add(name(m.Tag), m.Code)
 		}
 	}
 	for _, r := range d.Runs {
-		marked := slices.ContainsFunc(d.Marks, func(m run.Mark) bool { return m.Code == results.MarkSharedHost && (m.Tag == r.Info.Tag || m.Tag == "") })
+		marked := slices.ContainsFunc(d.Marks, func(m run.Mark) bool { return m.Code == mark.SharedHost && (m.Tag == r.Info.Tag || m.Tag == "") })
 		if text, _ := r.SharedHost(); text != "" && !marked {
 			notes.Add(name(r.Info.Tag), "host "+text)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -104,7 +105,7 @@ func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
 // the stages in which it was, and any other is of the whole load.
 func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	for _, m := range marks {
-		if m.Tag != r.Info.Tag || !slices.Contains([]string{results.MarkLate, results.MarkSaturated, results.MarkStopped}, m.Code) {
+		if m.Tag != r.Info.Tag || !slices.Contains([]string{mark.Late, mark.Saturated, mark.Stopped}, m.Code) {
 			continue
 		}
 		step := 0
@@ -113,7 +114,7 @@ func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 			if slices.Contains(g.Steps, step-1) {
 				return m.Code
 			}
-		case m.Code != results.MarkStopped || stoppedIn(r, g):
+		case m.Code != mark.Stopped || stoppedIn(r, g):
 			return m.Code
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -87,13 +88,13 @@ func TestClientLimit(t *testing.T) {
 		stops *results.Stops
 		want  [3]bool
 	}{
-		{"late", results.Mark{Code: results.MarkLate, Text: "step 2, 5 clients: 3 % were late"}, "etcd", nil, [3]bool{1: true}},
-		{"saturated in a step", results.Mark{Code: results.MarkSaturated, Text: "step 3, 1 client: 30 % of the response times"}, "etcd", nil, [3]bool{2: true}},
-		{"saturated", results.Mark{Code: results.MarkSaturated, Text: "this client used over 85 % of its 2 processors in 9 of 30 seconds"}, "etcd", nil, [3]bool{true, true, true}},
-		{"stopped", results.Mark{Code: results.MarkStopped, Text: "this client was stopped or starved 1 time for 3s of 30s in all"}, "etcd", stopped, [3]bool{1: true}},
-		{"stopped for short times", results.Mark{Code: results.MarkStopped, Text: "this client was stopped or starved 90 times for 3s of 30s in all"}, "etcd", &results.Stops{N: 90}, [3]bool{true, true, true}},
-		{"another run", results.Mark{Code: results.MarkSaturated, Text: "this client used over 85 % of its 2 processors"}, "consul", nil, [3]bool{}},
-		{"another mark", results.Mark{Code: results.MarkRate, Text: "step 1, 5 clients: 50 % of the offered requests"}, "etcd", nil, [3]bool{}},
+		{"late", results.Mark{Code: mark.Late, Text: "step 2, 5 clients: 3 % were late"}, "etcd", nil, [3]bool{1: true}},
+		{"saturated in a step", results.Mark{Code: mark.Saturated, Text: "step 3, 1 client: 30 % of the response times"}, "etcd", nil, [3]bool{2: true}},
+		{"saturated", results.Mark{Code: mark.Saturated, Text: "this client used over 85 % of its 2 processors in 9 of 30 seconds"}, "etcd", nil, [3]bool{true, true, true}},
+		{"stopped", results.Mark{Code: mark.Stopped, Text: "this client was stopped or starved 1 time for 3s of 30s in all"}, "etcd", stopped, [3]bool{1: true}},
+		{"stopped for short times", results.Mark{Code: mark.Stopped, Text: "this client was stopped or starved 90 times for 3s of 30s in all"}, "etcd", &results.Stops{N: 90}, [3]bool{true, true, true}},
+		{"another run", results.Mark{Code: mark.Saturated, Text: "this client used over 85 % of its 2 processors"}, "consul", nil, [3]bool{}},
+		{"another mark", results.Mark{Code: mark.Rate, Text: "step 1, 5 clients: 50 % of the offered requests"}, "etcd", nil, [3]bool{}},
 	} {
 		record.Stops = tt.stops
 		for i, g := range stages {

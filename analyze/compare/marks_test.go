@@ -16,12 +16,12 @@ func TestMarks(t *testing.T) {
 		record := s.Runs[i].Run.Info.Record
 		record.Validity = append(record.Validity, results.Mark{Code: code, Text: text})
 	}
-	add(a, 1, results.MarkOtherLoad, "others used 14 % of the processors")
-	add(b, 0, results.MarkOtherLoad, "others used 37 % of the processors")
-	add(b, 2, results.MarkNotDurable, "member 1: tmpfs")
-	add(b, 2, results.MarkOtherLoad, "others used 15.5 % of the processors")
+	add(a, 1, mark.OtherLoad, "others used 14 % of the processors")
+	add(b, 0, mark.OtherLoad, "others used 37 % of the processors")
+	add(b, 2, mark.NotDurable, "member 1: tmpfs")
+	add(b, 2, mark.OtherLoad, "others used 15.5 % of the processors")
 	r := compared(t, a, b)
-	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == results.MarkOtherLoad })
+	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == mark.OtherLoad })
 	if at < 0 {
 		t.Fatalf("no mark of other load among %q", r.Marks)
 	}
@@ -50,12 +50,12 @@ func TestWorstByValues(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001), side("B", 60, 1, 1000, 1001)
 	moved := func(s Side, seconds float64) {
 		record := s.Runs[0].Run.Info.Record
-		record.Validity = append(record.Validity, results.NewMark(results.MarkClock, false, mark.Values{"member": 1, "moved_seconds": seconds, "bound_seconds": .1}, nil))
+		record.Validity = append(record.Validity, results.NewMark(mark.Clock, false, mark.Values{"member": 1, "moved_seconds": seconds, "bound_seconds": .1}, nil))
 	}
 	moved(a, .9)
 	moved(b, 70)
 	r := compared(t, a, b)
-	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == results.MarkClock })
+	at := slices.IndexFunc(r.Marks, func(m Marked) bool { return m.Code == mark.Clock })
 	if at < 0 || r.Marks[at].Worst != "B1" || !strings.Contains(r.Marks[at].Text, "1.2 min") {
 		t.Errorf("the worst is of B1 with 1.2 min, got %q", r.Marks)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Doubt is a mark of the report, by whether it can change the order of the databases.
@@ -22,7 +21,7 @@ func doubtsOf(a *answers.Answer, points Points, reasons []Reason) []Doubt {
 	doubts := []Doubt{}
 	gap := smallestGap(a, points)
 	for _, r := range reasons {
-		doubts = append(doubts, Doubt{Reason: r, Could: r.Invalid || r.Weakens && r.Code != results.MarkSharedHost && r.could(gap, a.Kind)})
+		doubts = append(doubts, Doubt{Reason: r, Could: r.Invalid || r.Weakens && r.Code != mark.SharedHost && r.could(gap, a.Kind)})
 	}
 	slices.SortStableFunc(doubts, func(x, y Doubt) int {
 		switch {

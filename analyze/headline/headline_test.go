@@ -79,7 +79,7 @@ func TestGrade(t *testing.T) {
 		}
 		return e
 	}
-	late := run.Mark{Tag: "etcd", Mark: results.Mark{Code: results.MarkUnsteady, Text: "the level changed"}}
+	late := run.Mark{Tag: "etcd", Mark: results.Mark{Code: mark.Unsteady, Text: "the level changed"}}
 	for _, tt := range []struct {
 		name   string
 		e      experiment
@@ -96,7 +96,7 @@ func TestGrade(t *testing.T) {
 	} {
 		runs := tt.e.runs()
 		if tt.shared {
-			runs[0].Info.Record.Validity = []results.Mark{{Code: results.MarkSharedHost}}
+			runs[0].Info.Record.Validity = []results.Mark{{Code: mark.SharedHost}}
 		}
 		if got := Of(runs, tt.marks).Grade.String(); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -110,7 +110,7 @@ func TestScreenFits(t *testing.T) {
 	var marks []run.Mark
 	for i, tag := range e.order {
 		e.trials[0][tag] = [2]float64{1000 * float64(i+1), 5}
-		for _, code := range []string{results.MarkUnsteady, results.MarkOtherLoad, results.MarkLate} {
+		for _, code := range []string{mark.Unsteady, mark.OtherLoad, mark.Late} {
 			marks = append(marks, run.Mark{Tag: tag, Mark: results.Mark{Code: code, Text: strings.Repeat("many words ", 30)}})
 		}
 	}
@@ -159,7 +159,7 @@ type values = map[string]float64
 
 // own is the mark of a client's own delay in a step, of 100 s.
 func own(tag string, step, clients int, percent float64) run.Mark {
-	return run.Mark{Tag: tag, Mark: results.NewMark(results.MarkSaturated, false, values{
+	return run.Mark{Tag: tag, Mark: results.NewMark(mark.Saturated, false, values{
 		"step": float64(step), "clients": float64(clients), "share_percent": percent, "own_seconds": percent, "of_seconds": 100, "mark_percent": 5,
 	}, nil)}
 }
@@ -167,7 +167,7 @@ func own(tag string, step, clients int, percent float64) run.Mark {
 // Marks of many runs that say the same are one reason, with the text of the worst.
 func TestTrust(t *testing.T) {
 	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
-	mark := func(tag, code, text string, invalid bool) run.Mark {
+	marked := func(tag, code, text string, invalid bool) run.Mark {
 		return run.Mark{Tag: tag, Mark: results.Mark{Code: code, Text: text, Invalid: invalid}}
 	}
 	for _, tt := range []struct {
@@ -178,10 +178,10 @@ func TestTrust(t *testing.T) {
 		lines []string
 	}{
 		{"none", nil, Sound, "nothing was found that weakens these numbers.", nil},
-		{"harmless", []run.Mark{mark("etcd", results.MarkExpected, "as expected", false)}, Sound, "nothing was found that weakens these numbers.", []string{"etcd: expected: as expected"}},
+		{"harmless", []run.Mark{marked("etcd", mark.Expected, "as expected", false)}, Sound, "nothing was found that weakens these numbers.", []string{"etcd: expected: as expected"}},
 		{"without values, as older records have them", []run.Mark{
-			mark("etcd", "other load", "others used 12.5 % of 2 processors", false), mark("etcd #2", "other load", "others used 9 % of 2 processors", false),
-			mark("", "insecure", "agents let in anyone", false), mark("etcd", "shared host", "they share", false), mark("etcd #2", "shared host", "they share", false),
+			marked("etcd", "other load", "others used 12.5 % of 2 processors", false), marked("etcd #2", "other load", "others used 9 % of 2 processors", false),
+			marked("", "insecure", "agents let in anyone", false), marked("etcd", "shared host", "they share", false), marked("etcd #2", "shared host", "they share", false),
 		}, Weakened, "valid, but weakened: other load, insecure, shared host; the reasons follow.", []string{
 			"etcd: other load: others used 12.5 % of 2 processors; and 1 more", "insecure: agents let in anyone", "etcd: shared host: they share"}},
 		{"the worst of several", []run.Mark{
@@ -189,11 +189,11 @@ func TestTrust(t *testing.T) {
 		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
 			"etcd: client saturated: step 4, 10 clients: 12 % of the response times is the client's own delay: 12 s of 1.7 min (mark above 5 %); the worst of 3"}},
 		{"other sentences of one code", []run.Mark{
-			own("etcd", 1, 1, 6), {Tag: "etcd", Mark: results.NewMark(results.MarkSaturated, false, values{"used_percent": 85, "processors": 2, "busy": 3, "sampled": 9}, nil)},
+			own("etcd", 1, 1, 6), {Tag: "etcd", Mark: results.NewMark(mark.Saturated, false, values{"used_percent": 85, "processors": 2, "busy": 3, "sampled": 9}, nil)},
 		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
 			"etcd: client saturated: step 1, 1 client: 6 % of the response times is the client's own delay: 6 s of 1.7 min (mark above 5 %)",
 			"etcd: client saturated: this client used over 85 % of its 2 processors in 3 of 9 seconds"}},
-		{"invalid", []run.Mark{mark("etcd", "late", "x", false), mark("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
+		{"invalid", []run.Mark{marked("etcd", "late", "x", false), marked("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {
 		h := Of(runs, tt.marks)
@@ -222,12 +222,12 @@ func TestEffects(t *testing.T) {
 	}
 	old := own("etcd", 1, 1, 6)
 	old.Values = nil
-	expected := run.Mark{Tag: "etcd", Mark: results.NewMark(results.MarkExpected, false, values{"member": 1, "expected_servers": 1}, map[string]string{"why": "killed"})}
+	expected := run.Mark{Tag: "etcd", Mark: results.NewMark(mark.Expected, false, values{"member": 1, "expected_servers": 1}, map[string]string{"why": "killed"})}
 	for want, got := range map[string]string{
 		"client saturated latency 0.124 2":   text(own("etcd", 1, 1, 5.5), own("etcd #2", 2, 1, 12.4)),
 		"client saturated latency unknown 1": text(old),
 		"expected none 0.000 1":              text(expected),
-		"shared host both unknown 1":         text(run.Mark{Tag: "etcd", Mark: results.NewMark(results.MarkSharedHost, false, nil, map[string]string{"who": "the client"})}),
+		"shared host both unknown 1":         text(run.Mark{Tag: "etcd", Mark: results.NewMark(mark.SharedHost, false, nil, map[string]string{"who": "the client"})}),
 		"a code of later both unknown 1":     text(run.Mark{Tag: "etcd", Mark: results.Mark{Code: "a code of later", Text: "something"}}),
 	} {
 		if got != want {

@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -35,7 +36,7 @@ func TestSharedHost(t *testing.T) {
 			r.Info.Record.Generators = append(r.Info.Record.Generators, results.Generator{Host: on(boot)})
 		}
 		if tc.mark {
-			r.Info.Record.Validity = []results.Mark{{Code: results.MarkSharedHost, Text: "two generators share a machine"}}
+			r.Info.Record.Validity = []results.Mark{{Code: mark.SharedHost, Text: "two generators share a machine"}}
 		}
 		text, known := r.SharedHost()
 		if text != tc.want || !known || r.ClientShares() != tc.shares {

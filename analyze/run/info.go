@@ -122,6 +122,6 @@ func (i *Info) incompleteMark() *results.Mark {
 	default:
 		words = mark.Words{"state": string(i.Record.State)}
 	}
-	m := results.NewMark(results.MarkIncomplete, true, nil, words)
+	m := results.NewMark(mark.Incomplete, true, nil, words)
 	return &m
 }

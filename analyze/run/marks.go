@@ -29,7 +29,7 @@ func (r *Run) Marks() (marks []Mark) {
 		marks = append(marks, Mark{r.Info.Tag, m})
 	}
 	for _, g := range r.Gaps.List {
-		marks = append(marks, Mark{r.Info.Tag, results.NewMark(results.MarkGap, false, nil, mark.Words{"what": g})})
+		marks = append(marks, Mark{r.Info.Tag, results.NewMark(mark.Gap, false, nil, mark.Words{"what": g})})
 	}
 	return marks
 }
@@ -49,7 +49,7 @@ func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mar
 
 // IsSharedHost reports whether the mark is of a client or generator that shares a machine
 // with a member, or with another generator.
-func IsSharedHost(m results.Mark) bool { return m.Code == results.MarkSharedHost }
+func IsSharedHost(m results.Mark) bool { return m.Code == mark.SharedHost }
 
 // ClientShares reports whether the client shares a machine with a member. With generators
 // they are the client.
@@ -75,7 +75,7 @@ func (r *Run) sharedHostMark() *results.Mark {
 	if len(r.Info.Record.Generators) > 0 {
 		who = "a generator"
 	}
-	m := results.NewMark(results.MarkSharedHost, false, nil, mark.Words{"who": who})
+	m := results.NewMark(mark.SharedHost, false, nil, mark.Words{"who": who})
 	return &m
 }
 
@@ -83,7 +83,7 @@ func (r *Run) sharedHostMark() *results.Mark {
 // when few of them had no mark. It is nil otherwise.
 func (r *Run) wrongValueMark() *results.Mark {
 	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == results.ClassWrongValue && e.Count > 0 })
-	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == results.MarkWrongValue }) {
+	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == mark.WrongValue }) {
 		return nil
 	}
 	wrong := r.Load.Errors[at].Count
@@ -91,7 +91,7 @@ func (r *Run) wrongValueMark() *results.Mark {
 	if t := r.Info.Record.Totals; t != nil {
 		values["answers"] = float64(t.OK + wrong)
 	}
-	m := results.NewMark(results.MarkWrongValue, true, values, nil)
+	m := results.NewMark(mark.WrongValue, true, values, nil)
 	return &m
 }
 
@@ -118,6 +118,6 @@ func (i *Info) rateMark() *results.Mark {
 	if s.HighestRate > 0 {
 		values["most_per_second"] = s.HighestRate
 	}
-	m := results.NewMark(results.MarkSelfCheck, false, values, nil)
+	m := results.NewMark(mark.SelfCheck, false, values, nil)
 	return &m
 }

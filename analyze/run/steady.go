@@ -30,7 +30,7 @@ func (r *Run) setSteadiness() {
 				if g.Label != "" {
 					words = mark.Words{"stage": g.Label}
 				}
-				r.Unsteady = append(r.Unsteady, results.NewMark(results.MarkUnsteady, false, values, words))
+				r.Unsteady = append(r.Unsteady, results.NewMark(mark.Unsteady, false, values, words))
 			}
 		}
 		if !found {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -42,7 +43,7 @@ func TestUnsteadyLoadsAreMarked(t *testing.T) {
 	} {
 		r := climbing(tt.rate)
 		r.setSteadiness()
-		if len(r.Unsteady) != 1 || r.Unsteady[0].Text != tt.want || r.Unsteady[0].Code != results.MarkUnsteady || r.Unsteady[0].Invalid {
+		if len(r.Unsteady) != 1 || r.Unsteady[0].Text != tt.want || r.Unsteady[0].Code != mark.Unsteady || r.Unsteady[0].Invalid {
 			t.Errorf("marks %+v, want %q", r.Unsteady, tt.want)
 		}
 		if !r.Stages[0].Throughput.Average.Marked(UnsteadyMark) {

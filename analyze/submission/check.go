@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -76,7 +77,7 @@ func (c *checked) checkRun(r *run.Run) (problems []error) {
 		}
 	}
 	for _, m := range r.Marks() {
-		if m.Code != results.MarkGap {
+		if m.Code != mark.Gap {
 			c.mark(m)
 		}
 	}

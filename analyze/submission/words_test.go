@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -63,7 +64,7 @@ func TestNamesThatAreWords(t *testing.T) {
 	n := newNames()
 	for _, text := range []string{string(results.PhaseWarmUp), string(results.PhaseMeasure), string(results.PhaseCoolDown), results.EventLeader, results.EventConnectionLost,
 		results.EventReconnected, results.EventStopped, results.EventGeneratorLost, results.EventMemoryLimit, results.EventLogCut, results.ClassUnrecorded,
-		string(results.StateComplete), string(results.StateInterrupted), results.MarkSaturated, results.MarkOtherLoad, results.MarkUnsteady, results.DirGenerators} {
+		string(results.StateComplete), string(results.StateInterrupted), mark.Saturated, mark.OtherLoad, mark.Unsteady, results.DirGenerators} {
 		for _, word := range strings.Fields(text) {
 			if !n.ordinary[word] {
 				t.Errorf("%q of %q would be replaced if a machine had this name", word, text)

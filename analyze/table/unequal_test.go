@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -41,7 +42,7 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 		"record formats: a: 2":                                  func(m *results.Manifest, _ *results.DatabaseRun) { m.Format = 1 },
 		"load.expect.failed: a: not set; b: 5 %":                func(_ *results.Manifest, r *results.DatabaseRun) { r.Load.Expect.Failed = 5 },
 		"placements of the client: a: on a machine of its own; b: on a member's machine": func(_ *results.Manifest, r *results.DatabaseRun) {
-			r.Validity = []results.Mark{{Code: results.MarkSharedHost}}
+			r.Validity = []results.Mark{{Code: mark.SharedHost}}
 		},
 	} {
 		got := Unequal([]*run.Run{same, of("b", change)}, nil)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -284,7 +285,7 @@ func (s *issuers) wantLost(db *results.DatabaseRun, n int, why string) {
 		t.Errorf("generator %d is lost by %q, want %q", n+1, g.Lost, why)
 	}
 	if !slices.ContainsFunc(db.Validity, func(m results.Mark) bool {
-		return m.Code == results.MarkGeneratorLost && m.Invalid && strings.Contains(m.Text, s.addrs[n])
+		return m.Code == mark.GeneratorLost && m.Invalid && strings.Contains(m.Text, s.addrs[n])
 	}) {
 		t.Errorf("marks %+v, want one that names generator %s", db.Validity, s.addrs[n])
 	}
@@ -331,7 +332,7 @@ func TestGeneratorFaults(t *testing.T) {
 		t.Logf("mark %s (invalid %v): %s", m.Code, m.Invalid, m.Text)
 	}
 	if !slices.ContainsFunc(db.Validity, func(m results.Mark) bool {
-		return m.Code != results.MarkGeneratorLost && m.Code != results.MarkSharedHost && strings.HasPrefix(m.Text, "generator "+s.addrs[3])
+		return m.Code != mark.GeneratorLost && m.Code != mark.SharedHost && strings.HasPrefix(m.Text, "generator "+s.addrs[3])
 	}) {
 		t.Errorf("no mark names the slow generator %s\n%s", s.addrs[3], c.err)
 	}

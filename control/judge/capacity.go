@@ -18,7 +18,7 @@ func (v *verdict) capacity() {
 	}
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
 	add := func(invalid bool, values mark.Values, words mark.Words) {
-		v.mark(results.MarkCapacity, invalid, values, words)
+		v.mark(mark.Capacity, invalid, values, words)
 	}
 	ended := mark.Values{"ended_per_second": c.EndedAt}
 	switch c.Reason {
@@ -43,7 +43,7 @@ func (v *verdict) capacity() {
 		add(true, nil, nil)
 	}
 	if d := c.Drift; d != nil && !d.Agrees() {
-		v.mark(results.MarkDrift, false, mark.Values{"rate_per_second": d.Rate, "first_percent": 100 * (1 - d.First), "last_percent": 100 * (1 - d.Last)}, nil)
+		v.mark(mark.Drift, false, mark.Values{"rate_per_second": d.Rate, "first_percent": 100 * (1 - d.First), "last_percent": 100 * (1 - d.Last)}, nil)
 	}
 	hold := mark.Values{"hold_seconds": c.Hold.Seconds(), "ended_per_second": c.EndedAt}
 	switch {

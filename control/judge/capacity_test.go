@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -37,11 +38,11 @@ func TestCapacityMarks(t *testing.T) {
 		e.Run.Capacity = &tt.c
 		var got []results.Mark
 		for _, m := range plainMarks(e) {
-			if m.Code == results.MarkCapacity {
+			if m.Code == mark.Capacity {
 				got = append(got, m)
 			}
 		}
-		want := []results.Mark{{Code: results.MarkCapacity, Invalid: tt.invalid, Text: tt.text}}
+		want := []results.Mark{{Code: mark.Capacity, Invalid: tt.invalid, Text: tt.text}}
 		if tt.text == "" {
 			want = nil
 		}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // The clocks of members are compared with the client's, into which their samples and
@@ -29,15 +28,15 @@ func (v *verdict) clocks() {
 			continue
 		}
 		if c.Error > maxClockError {
-			v.mark(results.MarkClock, false, mark.Values{"member": member(m.Index), "error_seconds": c.Error.Seconds()}, nil)
+			v.mark(mark.Clock, false, mark.Values{"member": member(m.Index), "error_seconds": c.Error.Seconds()}, nil)
 		}
 		if off := max(c.Offset.Abs(), c.Furthest); off > maxClockOffset {
-			v.mark(results.MarkClock, false, mark.Values{
+			v.mark(mark.Clock, false, mark.Values{
 				"member": member(m.Index), "off_seconds": off.Seconds(), "error_seconds": c.Error.Seconds(), "bound_seconds": maxClockOffset.Seconds(),
 			}, nil)
 		}
 		if c.Moved > maxClockMove {
-			v.mark(results.MarkClock, false, mark.Values{"member": member(m.Index), "moved_seconds": c.Moved.Seconds(), "bound_seconds": maxClockMove.Seconds()}, nil)
+			v.mark(mark.Clock, false, mark.Values{"member": member(m.Index), "moved_seconds": c.Moved.Seconds(), "bound_seconds": maxClockMove.Seconds()}, nil)
 		}
 	}
 }

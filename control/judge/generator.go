@@ -47,7 +47,7 @@ func (v *verdict) generators() {
 			if g.Pending > 0 {
 				values["pending"] = float64(g.Pending)
 			}
-			v.mark(results.MarkGeneratorLost, true, values, mark.Words{"generator": g.Name, "why": inOneLine(g.Lost)})
+			v.mark(mark.GeneratorLost, true, values, mark.Words{"generator": g.Name, "why": inOneLine(g.Lost)})
 		}
 		if v.e.Run.Totals == nil {
 			continue
@@ -89,13 +89,13 @@ func (v *verdict) generatorClock(g Generator) {
 	}
 	words := mark.Words{"generator": g.Name}
 	if known > maxClockError {
-		v.mark(results.MarkClock, false, mark.Values{"error_seconds": known.Seconds()}, words)
+		v.mark(mark.Clock, false, mark.Values{"error_seconds": known.Seconds()}, words)
 	}
 	if moved.Moved > 0 {
-		v.mark(results.MarkClock, false, mark.Values{"moved_seconds": moved.Moved.Seconds(), "step": float64(moved.Index + 1), "error_seconds": moved.Error.Seconds()}, words)
+		v.mark(mark.Clock, false, mark.Values{"moved_seconds": moved.Moved.Seconds(), "step": float64(moved.Index + 1), "error_seconds": moved.Error.Seconds()}, words)
 	}
 	if g.ClockSet.Abs() > max(known, leastClockMove) {
-		v.mark(results.MarkClock, false, mark.Values{"set_seconds": g.ClockSet.Seconds()}, words)
+		v.mark(mark.Clock, false, mark.Values{"set_seconds": g.ClockSet.Seconds()}, words)
 	}
 }
 
@@ -113,7 +113,7 @@ func (v *verdict) sharedGenerators() {
 			continue
 		}
 		if v.of(g).sharedHost() {
-			v.mark(results.MarkSharedHost, false, nil, mark.Words{"generator": g.Name})
+			v.mark(mark.SharedHost, false, nil, mark.Words{"generator": g.Name})
 		}
 		var others []string
 		for _, o := range v.e.Generators[i+1:] {
@@ -123,7 +123,7 @@ func (v *verdict) sharedGenerators() {
 		}
 		before := slices.ContainsFunc(v.e.Generators[:i], func(o Generator) bool { return o.Host.BootID == g.Host.BootID })
 		if len(others) > 0 && !before {
-			v.mark(results.MarkSharedHost, false, nil, mark.Words{"generator": g.Name, "others": strings.Join(others, ", ")})
+			v.mark(mark.SharedHost, false, nil, mark.Words{"generator": g.Name, "others": strings.Join(others, ", ")})
 		}
 	}
 }

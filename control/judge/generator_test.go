@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -37,22 +38,22 @@ func TestGenerators(t *testing.T) {
 		want   results.Mark // Text is how it begins
 	}{
 		{name: "nothing to say"},
-		{"lost", func(g *Generator) { g.Lost = "its stream broke" }, results.Mark{Code: results.MarkGeneratorLost, Invalid: true, Text: "generator b:1: its stream broke"}},
-		{"lost with requests in flight", func(g *Generator) { g.Lost, g.Pending = "its stream broke", 3 }, results.Mark{Code: results.MarkGeneratorLost, Invalid: true, Text: "generator b:1: its stream broke; its requests from then on are missing, and the outcomes of 3 before"}},
-		{"late", func(g *Generator) { g.Steps[0].Late = 20 }, results.Mark{Code: results.MarkLate, Text: "generator b:1: step 1, 2 clients: 4 % of the requests were sent over 1 ms late"}},
-		{"saturated", func(g *Generator) { g.Samples = samples(goodRun().Run.LoadStart, []float64{390, 390, 390}) }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: this client used over 85 % of its 4 processors in 3 of 3 seconds"}},
-		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: results.MarkSaturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
+		{"lost", func(g *Generator) { g.Lost = "its stream broke" }, results.Mark{Code: mark.GeneratorLost, Invalid: true, Text: "generator b:1: its stream broke"}},
+		{"lost with requests in flight", func(g *Generator) { g.Lost, g.Pending = "its stream broke", 3 }, results.Mark{Code: mark.GeneratorLost, Invalid: true, Text: "generator b:1: its stream broke; its requests from then on are missing, and the outcomes of 3 before"}},
+		{"late", func(g *Generator) { g.Steps[0].Late = 20 }, results.Mark{Code: mark.Late, Text: "generator b:1: step 1, 2 clients: 4 % of the requests were sent over 1 ms late"}},
+		{"saturated", func(g *Generator) { g.Samples = samples(goodRun().Run.LoadStart, []float64{390, 390, 390}) }, results.Mark{Code: mark.Saturated, Invalid: true, Text: "generator b:1: this client used over 85 % of its 4 processors in 3 of 3 seconds"}},
+		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: mark.Saturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
 		{"stopped", func(g *Generator) {
 			g.Stops = &results.Stops{N: 1, TotalNS: 2e9, Longest: results.Stretch{Length: 2 * time.Second}}
-		}, results.Mark{Code: results.MarkStopped, Text: "generator b:1: this client was stopped or starved 1 time for 2 s"}},
-		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1 s only"}},
-		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock is known to 1 s only"}},
+		}, results.Mark{Code: mark.Stopped, Text: "generator b:1: this client was stopped or starved 1 time for 2 s"}},
+		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known to 1 s only"}},
+		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known to 1 s only"}},
 		{"clock that moves", func(g *Generator) {
 			g.StepClocks = []StepClock{{Error: 9 * time.Millisecond, Moved: 9 * time.Millisecond}, {Index: 1, Error: 2 * time.Millisecond, Moved: 4 * time.Millisecond}, {Index: 2, Moved: time.Millisecond}}
-		}, results.Mark{Code: results.MarkClock, Text: "generator b:1: its clock moved by at least 4 ms against control's during step 2, and was known to 2 ms when the step began"}},
-		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: results.MarkClock, Text: "generator b:1: its wall clock was set by -1 min during the run"}},
-		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: results.MarkSharedHost, Text: "generator b:1 and at least one member share a machine"}},
-		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: results.MarkSharedHost, Text: "generators a:1 and b:1 share a machine"}},
+		}, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock moved by at least 4 ms against control's during step 2, and was known to 2 ms when the step began"}},
+		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: mark.Clock, Text: "generator b:1: its wall clock was set by -1 min during the run"}},
+		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: mark.SharedHost, Text: "generator b:1 and at least one member share a machine"}},
+		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: mark.SharedHost, Text: "generators a:1 and b:1 share a machine"}},
 	} {
 		marks := plainMarks(two(tc.change))
 		if tc.want.Code == "" {
@@ -67,7 +68,7 @@ func TestGenerators(t *testing.T) {
 	}
 	e := two(func(g *Generator) { g.Lost = "it died" })
 	counted := func() bool {
-		return !slices.ContainsFunc(plainMarks(e), func(m results.Mark) bool { return m.Code == results.MarkCounts })
+		return !slices.ContainsFunc(plainMarks(e), func(m results.Mark) bool { return m.Code == mark.Counts })
 	}
 	if e.Run.Totals.OK -= 3; !counted() {
 		t.Error("requests in flight on a lost generator: counts are marked, want that they need no outcome")
@@ -77,7 +78,7 @@ func TestGenerators(t *testing.T) {
 	}
 	e = two(func(g *Generator) { g.Lost = "it died before the load" })
 	e.Run.Totals, e.Steps = nil, nil
-	if marks := plainMarks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkGeneratorLost }) {
+	if marks := plainMarks(e); !slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == mark.GeneratorLost }) {
 		t.Errorf("a run without a load: %+v, want the lost generator", marks)
 	}
 }

@@ -87,7 +87,7 @@ func Marks(e Evidence) []results.Mark {
 func (v *verdict) memoryLimit() {
 	for _, m := range v.e.Run.Members {
 		if limits := v.e.Run.Resources; limits != nil && m.Use != nil && m.Use.OOMKills > 0 {
-			v.mark(results.MarkMemoryLimit, true, mark.Values{"member": member(m.Index), "killed": float64(m.Use.OOMKills)}, mark.Words{"limit": limits.MemoryText()})
+			v.mark(mark.MemoryLimit, true, mark.Values{"member": member(m.Index), "killed": float64(m.Use.OOMKills)}, mark.Words{"limit": limits.MemoryText()})
 		}
 	}
 }
@@ -100,9 +100,9 @@ func (v *verdict) lost() {
 		switch {
 		case why == "":
 		case v.lostAsExpected():
-			v.mark(results.MarkExpected, false, mark.Values{"member": member(i), "expected_servers": float64(most)}, mark.Words{"why": inOneLine(why)})
+			v.mark(mark.Expected, false, mark.Values{"member": member(i), "expected_servers": float64(most)}, mark.Words{"why": inOneLine(why)})
 		default:
-			v.mark(results.MarkLost, true, mark.Values{"member": member(i)}, mark.Words{"why": inOneLine(why)})
+			v.mark(mark.Lost, true, mark.Values{"member": member(i)}, mark.Words{"why": inOneLine(why)})
 		}
 	}
 }
@@ -130,7 +130,7 @@ func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
 		return nil
 	}
 	if elsewhere := s.Elsewhere(client); elsewhere != "" {
-		return []results.Mark{results.NewMark(results.MarkSelfCheck, false, nil, mark.Words{"elsewhere": elsewhere})}
+		return []results.Mark{results.NewMark(mark.SelfCheck, false, nil, mark.Words{"elsewhere": elsewhere})}
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (v *verdict) counts() {
 	lost := slices.ContainsFunc(v.e.Generators, func(g Generator) bool { return g.Lost != "" })
 	explained := lost && t.Pending() >= 0 && t.Sent >= t.OK+t.Failed+t.Unknown
 	if !t.Reconcile() && !explained {
-		v.mark(results.MarkCounts, true, mark.Values{
+		v.mark(mark.Counts, true, mark.Values{
 			"offered": float64(t.Offered), "ok": float64(t.OK), "failed": float64(t.Failed), "unknown": float64(t.Unknown), "shed": float64(t.Shed), "unsent": float64(t.Unsent),
 		}, nil)
 	}
@@ -174,9 +174,9 @@ func (v *verdict) keys() {
 	switch {
 	case k == nil:
 	case k.Error != "":
-		v.mark(results.MarkKeysUnknown, false, nil, mark.Words{"why": k.Error})
+		v.mark(mark.KeysUnknown, false, nil, mark.Words{"why": k.Error})
 	case k.Found() < k.MinAdded || k.Found() > k.MaxAdded:
-		v.mark(results.MarkKeys, true, mark.Values{"added": float64(k.Found()), "least_added": float64(k.MinAdded), "most_added": float64(k.MaxAdded)}, nil)
+		v.mark(mark.Keys, true, mark.Values{"added": float64(k.Found()), "least_added": float64(k.MinAdded), "most_added": float64(k.MaxAdded)}, nil)
 	}
 }
 
@@ -184,7 +184,7 @@ func (v *verdict) keys() {
 // the client or what lies between them mixes up data, and its speed is that of no store.
 func (v *verdict) wrongValues() {
 	if v.e.Wrong > 0 {
-		v.mark(results.MarkWrongValue, true, mark.Values{"wrong": float64(v.e.Wrong), "answers": float64(v.e.Run.Totals.OK + v.e.Wrong)}, nil)
+		v.mark(mark.WrongValue, true, mark.Values{"wrong": float64(v.e.Wrong), "answers": float64(v.e.Run.Totals.OK + v.e.Wrong)}, nil)
 	}
 }
 
@@ -199,10 +199,10 @@ func (v *verdict) access() {
 		how = append(how, "clients show credentials")
 	}
 	if len(how) > 0 {
-		v.mark(results.MarkSecured, false, nil, mark.Words{"how": strings.Join(how, ", ")})
+		v.mark(mark.Secured, false, nil, mark.Words{"how": strings.Join(how, ", ")})
 	}
 	if v.e.Unmeasured {
-		v.mark(results.MarkUnmeasured, false, nil, nil)
+		v.mark(mark.Unmeasured, false, nil, nil)
 	}
 }
 
@@ -242,13 +242,13 @@ func (v *verdict) usedUp() bool {
 
 func (v *verdict) client() {
 	if v.e.Unsampled {
-		v.mark(results.MarkUnsampled, false, nil, nil)
+		v.mark(mark.Unsampled, false, nil, nil)
 	}
 	if !v.usedUp() {
 		return
 	}
 	busy, n := v.busySeconds()
-	v.mark(results.MarkSaturated, !v.sharedHost(), mark.Values{
+	v.mark(mark.Saturated, !v.sharedHost(), mark.Values{
 		"used_percent": 100 * saturatedCPU, "processors": v.e.Client.AllowedCPUs(), "busy": float64(busy), "sampled": float64(n),
 	}, nil)
 }
@@ -276,14 +276,14 @@ func (v *verdict) ofClient(addr string) bool {
 func (v *verdict) hosts() {
 	// Beside generators control is no client, wherever it runs: sharedGenerators marks them.
 	if len(v.e.Generators) == 0 && v.sharedHost() {
-		v.mark(results.MarkSharedHost, false, nil, mark.Words{"who": "the client"})
+		v.mark(mark.SharedHost, false, nil, mark.Words{"who": "the client"})
 	}
 	for _, m := range v.e.Run.Members {
 		switch d := v.e.Disks[m.Index]; {
 		case d.LosesPower():
-			v.mark(results.MarkNotDurable, false, mark.Values{"member": member(m.Index)}, mark.Words{"filesystem": d.Filesystem})
+			v.mark(mark.NotDurable, false, mark.Values{"member": member(m.Index)}, mark.Words{"filesystem": d.Filesystem})
 		case d.SyncsTooFast():
-			v.mark(results.MarkNotDurable, false, mark.Values{"member": member(m.Index), "fsync_seconds": d.FsyncP50.Seconds()}, nil)
+			v.mark(mark.NotDurable, false, mark.Values{"member": member(m.Index), "fsync_seconds": d.FsyncP50.Seconds()}, nil)
 		}
 	}
 }

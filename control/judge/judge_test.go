@@ -26,14 +26,14 @@ func TestJudge(t *testing.T) {
 		{
 			name:   "counts",
 			change: func(e *Evidence) { e.Run.Totals.OK-- },
-			want: []results.Mark{{Code: results.MarkCounts, Invalid: true,
+			want: []results.Mark{{Code: mark.Counts, Invalid: true,
 				Text: "offered 1,000 is not ok 999 + failed 0 + unknown 0 + shed 0 + unsent 0"}},
 		},
 		{
 			name:   "lost members",
 			change: func(e *Evidence) { e.Lost[2] = "z"; e.Lost[0] = "a" },
 			want: []results.Mark{
-				{Code: results.MarkLost, Invalid: true, Text: "member 1: a"}, {Code: results.MarkLost, Invalid: true, Text: "member 3: z"},
+				{Code: mark.Lost, Invalid: true, Text: "member 1: a"}, {Code: mark.Lost, Invalid: true, Text: "member 3: z"},
 			},
 		},
 		{
@@ -43,8 +43,8 @@ func TestJudge(t *testing.T) {
 				e.Steps = []Step{{Clients: 2, OK: 1000, Waiting: &Part{30 * time.Second, 100 * time.Second}}}
 			},
 			want: []results.Mark{
-				{Code: results.MarkExpected, Text: "member 2 was lost: killed; the load expects to lose 1"},
-				{Code: results.MarkWaiting, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30 s of 1.7 min (mark above 0.1 %)"},
+				{Code: mark.Expected, Text: "member 2 was lost: killed; the load expects to lose 1"},
+				{Code: mark.Waiting, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30 s of 1.7 min (mark above 0.1 %)"},
 			},
 		},
 		{
@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 				e.Steps = []Step{{Clients: 2, OK: 1000, Waiting: &Part{30 * time.Second, 100 * time.Second}}}
 			},
 			want: []results.Mark{
-				{Code: results.MarkWaiting, Invalid: true, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30 s of 1.7 min (invalid above 5 %)"},
+				{Code: mark.Waiting, Invalid: true, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30 s of 1.7 min (invalid above 5 %)"},
 			},
 		},
 		{
@@ -63,19 +63,19 @@ func TestJudge(t *testing.T) {
 				e.Lost[2], e.Lost[0], e.Run.Load.Expect.LostServers = "z", "a", 1
 			},
 			want: []results.Mark{
-				{Code: results.MarkLost, Invalid: true, Text: "member 1: a"}, {Code: results.MarkLost, Invalid: true, Text: "member 3: z"},
+				{Code: mark.Lost, Invalid: true, Text: "member 1: a"}, {Code: mark.Lost, Invalid: true, Text: "member 3: z"},
 			},
 		},
 		{
 			name:   "one wrong value",
 			change: func(e *Evidence) { e.Wrong = 1 },
-			want: []results.Mark{{Code: results.MarkWrongValue, Invalid: true,
+			want: []results.Mark{{Code: mark.WrongValue, Invalid: true,
 				Text: "1 of 1,001 answers had a value that this load never wrote under the key"}},
 		},
 		{
 			name:   "a library without a self-check",
 			change: func(e *Evidence) { e.Library = "standard" },
-			want: []results.Mark{{Code: results.MarkLibrary,
+			want: []results.Mark{{Code: mark.Library,
 				Text: "requests may queue in the client's library (standard), where no timer sees them: how long is not known, and control --selfcheck auto measures it"}},
 		},
 		{
@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 				e.Library, e.Run.SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_400_000, True: 2_000_000}, P99: results.Compared{N: 9, Measured: 4_000_000, True: 3_000_000}}
 				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
 			},
-			want: []results.Mark{{Code: results.MarkLibrary,
+			want: []results.Mark{{Code: mark.Library,
 				Text: "requests may queue in the client's library (standard), where no timer sees them: in the self-check this client added 400 µs at p50 and 1 ms at p99, beside a mean response time of 2 ms in this load"}},
 		},
 		{
@@ -97,30 +97,30 @@ func TestJudge(t *testing.T) {
 		{
 			name:   "too few keys",
 			change: func(e *Evidence) { e.Run.Keys.After-- },
-			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,
+			want: []results.Mark{{Code: mark.Keys, Invalid: true,
 				Text: "999 keys were added by the database's own count, but ok 1,000 <= added <= ok + unknown 1,003 does not hold"}},
 		},
 		{
 			name:   "too many keys",
 			change: func(e *Evidence) { e.Run.Keys.After += 4 },
-			want: []results.Mark{{Code: results.MarkKeys, Invalid: true,
+			want: []results.Mark{{Code: mark.Keys, Invalid: true,
 				Text: "1,004 keys were added by the database's own count, but ok 1,000 <= added <= ok + unknown 1,003 does not hold"}},
 		},
 		{name: "keys that may have been added", change: func(e *Evidence) { e.Run.Keys.After += 3 }},
 		{
 			name:   "keys not counted",
 			change: func(e *Evidence) { e.Run.Keys.Error = "no answer" },
-			want:   []results.Mark{{Code: results.MarkKeysUnknown, Text: "the keys could not be counted after the load: no answer"}},
+			want:   []results.Mark{{Code: mark.KeysUnknown, Text: "the keys could not be counted after the load: no answer"}},
 		},
 		{name: "no count of keys", change: func(e *Evidence) { e.Run.Keys = nil }},
 		{
 			name: "saturated client", cpu: []float64{390, 100, 350, 100, 100},
-			want: []results.Mark{{Code: results.MarkSaturated, Invalid: true, Text: "this client used over 85 % of its 4 processors in 2 of 5 seconds"}},
+			want: []results.Mark{{Code: mark.Saturated, Invalid: true, Text: "this client used over 85 % of its 4 processors in 2 of 5 seconds"}},
 		},
 		{
 			name: "a saturated client that may use a part of its processors", cpu: []float64{130, 120, 130},
 			change: func(e *Evidence) { e.Client.CPUQuota = 1.5 },
-			want:   []results.Mark{{Code: results.MarkSaturated, Invalid: true, Text: "this client used over 85 % of its 1.5 processors in 2 of 3 seconds"}},
+			want:   []results.Mark{{Code: mark.Saturated, Invalid: true, Text: "this client used over 85 % of its 1.5 processors in 2 of 3 seconds"}},
 		},
 		{name: "busy for one second of ten", cpu: []float64{390, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 		{name: "busy outside the load", cpu: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 400, 400}},
@@ -132,8 +132,8 @@ func TestJudge(t *testing.T) {
 			name: "saturated client on a shared host", cpu: []float64{390, 390},
 			change: func(e *Evidence) { e.Run.Members[1].Host.BootID = "client" },
 			want: []results.Mark{
-				{Code: results.MarkSaturated, Text: "this client used over 85 % of its 4 processors in 2 of 2 seconds"},
-				{Code: results.MarkSharedHost, Text: "the client and at least one member share a machine: they compete for its processors, disk and network"},
+				{Code: mark.Saturated, Text: "this client used over 85 % of its 4 processors in 2 of 2 seconds"},
+				{Code: mark.SharedHost, Text: "the client and at least one member share a machine: they compete for its processors, disk and network"},
 			},
 		},
 		{
@@ -142,16 +142,16 @@ func TestJudge(t *testing.T) {
 				e.Disks[0].Filesystem, e.Disks[1].Filesystem, e.Disks[2].FsyncP50 = "ramfs", "overlay", 19*time.Microsecond
 			},
 			want: []results.Mark{
-				{Code: results.MarkNotDurable, Text: "member 1 keeps its data on ramfs"},
-				{Code: results.MarkNotDurable, Text: "member 2 keeps its data on overlay"},
-				{Code: results.MarkNotDurable, Text: "member 3: an fdatasync takes 19 µs, less than any disk needs"},
+				{Code: mark.NotDurable, Text: "member 1 keeps its data on ramfs"},
+				{Code: mark.NotDurable, Text: "member 2 keeps its data on overlay"},
+				{Code: mark.NotDurable, Text: "member 3: an fdatasync takes 19 µs, less than any disk needs"},
 			},
 		},
 		{name: "a disk not probed", change: func(e *Evidence) { e.Disks[0].FsyncP50 = 0 }},
 		{
 			name:   "clock",
 			change: func(e *Evidence) { e.Run.Members[1].Clock.Error = 101 * time.Millisecond },
-			want:   []results.Mark{{Code: results.MarkClock, Text: "member 2: its clock is known to 100 ms only"}},
+			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock is known to 100 ms only"}},
 		},
 		{
 			name: "a clock that is off",
@@ -160,14 +160,14 @@ func TestJudge(t *testing.T) {
 				e.Run.Members[2].Clock.Furthest = 60 * time.Millisecond
 			},
 			want: []results.Mark{
-				{Code: results.MarkClock, Text: "member 1: its clock was off by 51 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
-				{Code: results.MarkClock, Text: "member 3: its clock was off by 60 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
+				{Code: mark.Clock, Text: "member 1: its clock was off by 51 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
+				{Code: mark.Clock, Text: "member 3: its clock was off by 60 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
 			},
 		},
 		{
 			name:   "a clock that moves",
 			change: func(e *Evidence) { e.Run.Members[1].Clock.Moved = 11 * time.Millisecond },
-			want:   []results.Mark{{Code: results.MarkClock, Text: "member 2: its clock moved by at least 11 ms against the client's during the run (mark above 10 ms)"}},
+			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock moved by at least 11 ms against the client's during the run (mark above 10 ms)"}},
 		},
 		{
 			name: "clocks just within the bounds",
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 				e.Lost[1] = "gone"
 			},
 			want: []results.Mark{
-				{Code: results.MarkLost, Invalid: true, Text: "member 2: gone"}, {Code: results.MarkClock, Text: "member 2: its clock is known to 1 s only"},
+				{Code: mark.Lost, Invalid: true, Text: "member 2: gone"}, {Code: mark.Clock, Text: "member 2: its clock is known to 1 s only"},
 			},
 		},
 		{
@@ -197,7 +197,7 @@ func TestJudge(t *testing.T) {
 		{
 			name:   "the client has no /proc",
 			change: func(e *Evidence) { e.ClientSamples, e.Unsampled = nil, true },
-			want:   []results.Mark{{Code: results.MarkUnsampled, Text: "the client's machine has no /proc: whether it used up its processors is not known"}},
+			want:   []results.Mark{{Code: mark.Unsampled, Text: "the client's machine has no /proc: whether it used up its processors is not known"}},
 		},
 		{
 			name: "invalid marks first",
@@ -206,8 +206,8 @@ func TestJudge(t *testing.T) {
 				e.Run.Totals.Failed++
 			},
 			want: []results.Mark{
-				{Code: results.MarkCounts, Invalid: true, Text: "offered 1,000 is not ok 1,000 + failed 1 + unknown 0 + shed 0 + unsent 0"},
-				{Code: results.MarkKeysUnknown, Text: "the keys could not be counted after the load: no answer"},
+				{Code: mark.Counts, Invalid: true, Text: "offered 1,000 is not ok 1,000 + failed 1 + unknown 0 + shed 0 + unsent 0"},
+				{Code: mark.KeysUnknown, Text: "the keys could not be counted after the load: no answer"},
 			},
 		},
 	} {
@@ -278,12 +278,12 @@ func samples(start time.Time, percent []float64) []results.Sample {
 func TestMarksKeepsEvidence(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
-	e.Run.Validity = []results.Mark{{Code: results.MarkProfiled, Text: "one"}, {Code: "x", Invalid: true}}
-	want := []results.Mark{{Code: "x", Invalid: true}, {Code: results.MarkProfiled, Text: "one"}}
+	e.Run.Validity = []results.Mark{{Code: mark.Profiled, Text: "one"}, {Code: "x", Invalid: true}}
+	want := []results.Mark{{Code: "x", Invalid: true}, {Code: mark.Profiled, Text: "one"}}
 	if diff := cmp.Diff(want, plainMarks(e)); diff != "" {
 		t.Errorf("marks (-want +got):\n%s", diff)
 	}
-	if e.Run.Validity[0].Code != results.MarkProfiled {
+	if e.Run.Validity[0].Code != mark.Profiled {
 		t.Errorf("the evidence now begins with %+v: Marks changed it", e.Run.Validity[0])
 	}
 }

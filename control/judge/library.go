@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // library marks a client that is a library. Requests and answers queue inside it where no
@@ -17,7 +16,7 @@ func (v *verdict) library() {
 	words := mark.Words{"library": v.e.Library}
 	c := v.e.Run.SelfCheck
 	if c == nil || c.Unavailable != "" {
-		v.mark(results.MarkLibrary, false, nil, words)
+		v.mark(mark.Library, false, nil, words)
 		return
 	}
 	added, mean := time.Duration(c.P50.Added()), v.fastest()
@@ -32,7 +31,7 @@ func (v *verdict) library() {
 		}
 		values["mean_seconds"], values["added_percent"] = mean.Seconds(), percent
 	}
-	v.mark(results.MarkLibrary, false, values, words)
+	v.mark(mark.Library, false, values, words)
 }
 
 // fastest is the least mean response time of a step; 0 if nothing ended ok.

@@ -19,7 +19,7 @@ func (v *verdict) otherLoad() {
 		if share <= otherShare {
 			continue
 		}
-		v.mark(results.MarkOtherLoad, false, mark.Values{"share_percent": 100 * share, "processors": float64(o.CPUs), "mark_percent": 100 * otherShare},
+		v.mark(mark.OtherLoad, false, mark.Values{"share_percent": 100 * share, "processors": float64(o.CPUs), "mark_percent": 100 * otherShare},
 			mark.Words{"host": o.Host, "parts": whoIsOn(o)})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -18,7 +19,7 @@ func TestOtherLoad(t *testing.T) {
 		run := &results.DatabaseRun{Totals: &results.Totals{}, OtherLoad: []results.OtherLoad{o}}
 		got := ""
 		for _, m := range plainMarks(Evidence{Run: run}) {
-			if m.Code == results.MarkOtherLoad && !m.Invalid {
+			if m.Code == mark.OtherLoad && !m.Invalid {
 				got = m.Text
 			}
 		}

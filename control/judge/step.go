@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -133,8 +132,8 @@ func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate
 // outcomes judges the requests that did not end ok.
 func (j *stepJudge) outcomes() {
 	s := j.step
-	j.outcome(results.MarkFailed, s.Failed-s.Excused, "failed", j.bounds.Failed, j.expect.Failed)
-	j.outcome(results.MarkUnknown, s.Unknown, "unknown", j.bounds.Unknown, j.expect.Unknown)
+	j.outcome(mark.Failed, s.Failed-s.Excused, "failed", j.bounds.Failed, j.expect.Failed)
+	j.outcome(mark.Outcomes, s.Unknown, "unknown", j.bounds.Unknown, j.expect.Unknown)
 }
 
 // outcome judges one outcome. Up to the share that the load expects it is stated.
@@ -146,7 +145,7 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 	s := share{float64(n), float64(due), mark.Values{name: float64(n), "due": float64(due)}}
 	if expect > 0 && s.percent() <= float64(expect)+slack {
 		j.expected += n
-		j.mark(results.MarkExpected, false, j.against(s, boundExpected, expect), nil)
+		j.mark(mark.Expected, false, j.against(s, boundExpected, expect), nil)
 		return
 	}
 	j.above(code, s, b, !j.isResult())
@@ -172,7 +171,7 @@ func (j *stepJudge) unsent() {
 		return
 	}
 	left := share{float64(s.Unsent), float64(s.due()), mark.Values{"unsent": float64(s.Unsent), "due": float64(s.due()), "drain_seconds": j.e.Drain.Seconds()}}
-	j.above(results.MarkUnsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
+	j.above(mark.Unsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
 }
 
 // achieved judges whether a rate was sustained. Failures that the load expects are
@@ -189,12 +188,12 @@ func (j *stepJudge) achieved() {
 	case s.Overloads:
 		values := j.at(got.values)
 		values["share_percent"] = got.percent()
-		j.mark(results.MarkRate, false, values, mark.Words{"because": "the step overloads on purpose, so this is its result"})
+		j.mark(mark.Rate, false, values, mark.Words{"because": "the step overloads on purpose, so this is its result"})
 	case p < float64(b.Invalid)-slack && !j.isResult():
 		j.invalid = true
-		j.mark(results.MarkRate, true, j.against(got, boundInvalid, b.Invalid), nil)
+		j.mark(mark.Rate, true, j.against(got, boundInvalid, b.Invalid), nil)
 	default:
-		j.mark(results.MarkRate, false, j.against(got, boundMark, b.Mark), nil)
+		j.mark(mark.Rate, false, j.against(got, boundMark, b.Mark), nil)
 	}
 }
 
@@ -212,7 +211,7 @@ func (j *stepJudge) queueing() {
 		queued = "queued_own"
 	}
 	waited := share{float64(n), float64(s.due()), mark.Values{queued: float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
-	j.above(results.MarkQueueing, waited, workload.Bounds{Mark: busyShare}, false)
+	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
 // lateFrom is how late a request must be sent to be late.
@@ -228,14 +227,14 @@ func (j *stepJudge) late() {
 	if s.ClientOwn != nil && s.ClientOwn.Of > 0 {
 		late.values["own_percent"] = s.ClientOwn.percent()
 	}
-	j.above(results.MarkLate, late, workload.Bounds{Mark: busyShare}, false)
+	j.above(mark.Late, late, workload.Bounds{Mark: busyShare}, false)
 }
 
 // waiting judges the clients' time without a server. Where the load expects to lose one,
 // it is a result.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
-		j.above(results.MarkWaiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
+		j.above(mark.Waiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 
@@ -250,7 +249,7 @@ func (j *stepJudge) clientDelay() {
 		return
 	}
 	recorded := own != nil && own.Of > 0 && own.percent() > float64(j.bounds.ClientDelay.Invalid)+slack
-	j.above(results.MarkSaturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
+	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
 }
 
 // share is the part, with its length under a name.
@@ -267,10 +266,10 @@ func (j *stepJudge) answered() {
 	switch {
 	case j.invalid || s.OK > 0:
 	case s.due() == 0:
-		j.mark(results.MarkNothing, true, j.at(nil), nil)
+		j.mark(mark.Nothing, true, j.at(nil), nil)
 	case s.due() > j.expected+s.Excused:
 		// The curve of a sweep may end so, but one that never began is none.
 		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
-		j.mark(results.MarkNothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
+		j.mark(mark.Nothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
 	}
 }

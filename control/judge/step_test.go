@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -38,61 +39,61 @@ func TestSteps(t *testing.T) {
 	}{
 		"no failure":                {step: outcome(0, 0)},
 		"failed at the mark":        {step: outcome(100, 0)},
-		"failed above the mark":     {outcome(101, 0), nil, results.MarkFailed, "step 2, 20 clients: 0.101 % of the requests failed: 101 of 100,000 (mark above 0.1 %)", false},
-		"failed at invalid":         {outcome(1000, 0), nil, results.MarkFailed, "step 2, 20 clients: 1 % of the requests failed: 1,000 of 100,000 (mark above 0.1 %)", false},
-		"failed above invalid":      {outcome(1001, 0), nil, results.MarkFailed, "step 2, 20 clients: 1.001 % of the requests failed: 1,001 of 100,000 (invalid above 1 %)", true},
-		"failed hardly above it":    {Step{Clients: 1, OK: 2969, Failed: 30}, nil, results.MarkFailed, "step 1, 1 client: 1.0003 % of the requests failed: 30 of 2,999 (invalid above 1 %)", true},
-		"all failed":                {outcome(n, 0), nil, results.MarkFailed, "step 2, 20 clients: 100 % of the requests failed: 100,000 of 100,000 (invalid above 1 %)", true},
+		"failed above the mark":     {outcome(101, 0), nil, mark.Failed, "step 2, 20 clients: 0.101 % of the requests failed: 101 of 100,000 (mark above 0.1 %)", false},
+		"failed at invalid":         {outcome(1000, 0), nil, mark.Failed, "step 2, 20 clients: 1 % of the requests failed: 1,000 of 100,000 (mark above 0.1 %)", false},
+		"failed above invalid":      {outcome(1001, 0), nil, mark.Failed, "step 2, 20 clients: 1.001 % of the requests failed: 1,001 of 100,000 (invalid above 1 %)", true},
+		"failed hardly above it":    {Step{Clients: 1, OK: 2969, Failed: 30}, nil, mark.Failed, "step 1, 1 client: 1.0003 % of the requests failed: 30 of 2,999 (invalid above 1 %)", true},
+		"all failed":                {outcome(n, 0), nil, mark.Failed, "step 2, 20 clients: 100 % of the requests failed: 100,000 of 100,000 (invalid above 1 %)", true},
 		"unknown at the mark":       {step: outcome(0, 100)},
-		"unknown above the mark":    {outcome(0, 101), nil, results.MarkUnknown, "step 2, 20 clients: 0.101 % of the requests have an unknown outcome: 101 of 100,000 (mark above 0.1 %)", false},
-		"unknown above invalid":     {outcome(0, 1001), nil, results.MarkUnknown, "step 2, 20 clients: 1.001 % of the requests have an unknown outcome: 1,001 of 100,000 (invalid above 1 %)", true},
+		"unknown above the mark":    {outcome(0, 101), nil, mark.Outcomes, "step 2, 20 clients: 0.101 % of the requests have an unknown outcome: 101 of 100,000 (mark above 0.1 %)", false},
+		"unknown above invalid":     {outcome(0, 1001), nil, mark.Outcomes, "step 2, 20 clients: 1.001 % of the requests have an unknown outcome: 1,001 of 100,000 (invalid above 1 %)", true},
 		"achieved at the mark":      {step: answered(99_000)},
-		"achieved below the mark":   {answered(98_999), nil, results.MarkRate, "step 1, 5 clients: 98.999 % of the offered requests ended ok in the window: 98,999 of 100,000 (mark below 99 %)", false},
-		"achieved at invalid":       {answered(95_000), nil, results.MarkRate, "step 1, 5 clients: 95 % of the offered requests ended ok in the window: 95,000 of 100,000 (mark below 99 %)", false},
-		"achieved below invalid":    {answered(94_999), nil, results.MarkRate, "step 1, 5 clients: 94.999 % of the offered requests ended ok in the window: 94,999 of 100,000 (invalid below 95 %)", true},
+		"achieved below the mark":   {answered(98_999), nil, mark.Rate, "step 1, 5 clients: 98.999 % of the offered requests ended ok in the window: 98,999 of 100,000 (mark below 99 %)", false},
+		"achieved at invalid":       {answered(95_000), nil, mark.Rate, "step 1, 5 clients: 95 % of the offered requests ended ok in the window: 95,000 of 100,000 (mark below 99 %)", false},
+		"achieved below invalid":    {answered(94_999), nil, mark.Rate, "step 1, 5 clients: 94.999 % of the offered requests ended ok in the window: 94,999 of 100,000 (invalid below 95 %)", true},
 		"no rate to achieve":        {step: Step{OK: n, Answered: 1, Offered: n}},
 		"waiting at the mark":       {step: waited(time.Second)},
-		"waiting above the mark":    {waited(1100 * time.Millisecond), nil, results.MarkWaiting, "step 1, 5 clients: clients had no server for 0.11 % of their time: 1.1 s of 17 min (mark above 0.1 %)", false},
-		"waiting at invalid":        {waited(50 * time.Second), nil, results.MarkWaiting, "step 1, 5 clients: clients had no server for 5 % of their time: 50 s of 17 min (mark above 0.1 %)", false},
-		"waiting above invalid":     {waited(51 * time.Second), nil, results.MarkWaiting, "step 1, 5 clients: clients had no server for 5.1 % of their time: 51 s of 17 min (invalid above 5 %)", true},
+		"waiting above the mark":    {waited(1100 * time.Millisecond), nil, mark.Waiting, "step 1, 5 clients: clients had no server for 0.11 % of their time: 1.1 s of 17 min (mark above 0.1 %)", false},
+		"waiting at invalid":        {waited(50 * time.Second), nil, mark.Waiting, "step 1, 5 clients: clients had no server for 5 % of their time: 50 s of 17 min (mark above 0.1 %)", false},
+		"waiting above invalid":     {waited(51 * time.Second), nil, mark.Waiting, "step 1, 5 clients: clients had no server for 5.1 % of their time: 51 s of 17 min (invalid above 5 %)", true},
 		"client delay at the mark":  {step: delayed(50 * time.Second)},
-		"client delay above it":     {delayed(51 * time.Second), nil, results.MarkSaturated, "step 1, 5 clients: 5.1 % of the response times is the client's own delay: 51 s of 17 min (mark above 5 %)", false},
-		"client delay at invalid":   {delayed(250 * time.Second), nil, results.MarkSaturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
-		"client delay invalid":      {delayed(251 * time.Second), nil, results.MarkSaturated, "step 1, 5 clients: 25.1 % of the response times is the client's own delay: 4.2 min of 17 min (invalid above 25 %)", true},
-		"delay on a shared machine": {delayed(251 * time.Second), shared, results.MarkSaturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
-		"the rate is the result": {Step{Clients: 5, OK: 450, Shed: 550, Rated: true, Overloads: true, Answered: 450, Offered: 1000}, nil, results.MarkRate,
+		"client delay above it":     {delayed(51 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 5.1 % of the response times is the client's own delay: 51 s of 17 min (mark above 5 %)", false},
+		"client delay at invalid":   {delayed(250 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
+		"client delay invalid":      {delayed(251 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25.1 % of the response times is the client's own delay: 4.2 min of 17 min (invalid above 25 %)", true},
+		"delay on a shared machine": {delayed(251 * time.Second), shared, mark.Saturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
+		"the rate is the result": {Step{Clients: 5, OK: 450, Shed: 550, Rated: true, Overloads: true, Answered: 450, Offered: 1000}, nil, mark.Rate,
 			"step 1, 5 clients: 45 % of the offered requests ended ok in the window: 450 of 1,000; the step overloads on purpose, so this is its result", false},
 		"queueing at the mark": {step: Step{OK: 1000, Queued: 10, Rated: true, Answered: 1000, Offered: 1000}},
-		"queueing at 100 % achieved": {Step{Clients: 5, OK: 1000, Queued: 11, Waits: 7, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkQueueing,
+		"queueing at 100 % achieved": {Step{Clients: 5, OK: 1000, Queued: 11, Waits: 7, Rated: true, Answered: 1000, Offered: 1000}, nil, mark.Queueing,
 			"step 1, 5 clients: 1.1 % of the requests found every client busy when they were due: 11 of 1,000, and 7 waited when the window ended (mark above 1 %)", false},
-		"queueing of users": {Step{Clients: 5, OK: 1000, Queued: 11, Rated: true, Answered: 1000, Offered: 1000}, bound, results.MarkQueueing,
+		"queueing of users": {Step{Clients: 5, OK: 1000, Queued: 11, Rated: true, Answered: 1000, Offered: 1000}, bound, mark.Queueing,
 			"step 1, 5 clients: 1.1 % of the requests found their own client busy when they were due: 11 of 1,000, and 0 waited when the window ended (mark above 1 %)", false},
 		"queueing on purpose":       {step: Step{OK: 1000, Queued: 500, Rated: true, Overloads: true, Answered: 1000, Offered: 1000}},
 		"queueing in a closed loop": {step: Step{OK: 1000, Queued: 500}},
-		"one request is unsent": {Step{Clients: 5, OK: n - 1, Unsent: 1, Rated: true, Answered: n, Offered: n}, nil, results.MarkUnsent,
+		"one request is unsent": {Step{Clients: 5, OK: n - 1, Unsent: 1, Rated: true, Answered: n, Offered: n}, nil, mark.Unsent,
 			"step 1, 5 clients: 0.001 % of the requests were due and not sent: 1 of 100,000 within 2 s after the end (mark above 0 %)", false},
-		"unsent at invalid": {Step{Clients: 5, OK: 99, Unsent: 1, Rated: true, Answered: 100, Offered: 100}, nil, results.MarkUnsent,
+		"unsent at invalid": {Step{Clients: 5, OK: 99, Unsent: 1, Rated: true, Answered: 100, Offered: 100}, nil, mark.Unsent,
 			"step 1, 5 clients: 1 % of the requests were due and not sent: 1 of 100 within 2 s after the end (mark above 0 %)", false},
 		"unsent of a load that accepts any share of its rate": {Step{Clients: 5, OK: 1, Unsent: 99, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
 			e.Run.Load.Judge.Achieved.Invalid = 0
-		}, results.MarkUnsent, "step 1, 5 clients: 99 % of the requests were due and not sent: 99 of 100 within 2 s after the end (mark above 0 %)", false},
+		}, mark.Unsent, "step 1, 5 clients: 99 % of the requests were due and not sent: 99 of 100 within 2 s after the end (mark above 0 %)", false},
 		"unsent within the file's bounds": {Step{Clients: 5, OK: 98, Unsent: 2, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
 			e.Run.Load.Judge.Unsent = workload.Bounds{Mark: 2, Invalid: 100}
 		}, "", "", false},
 		"late at the mark": {step: Step{OK: 1000, Late: 10, Rated: true, Answered: 1000, Offered: 1000}},
-		"late above it": {Step{Clients: 5, OK: 1000, Late: 11, Rated: true, Answered: 1000, Offered: 1000}, nil, results.MarkLate,
+		"late above it": {Step{Clients: 5, OK: 1000, Late: 11, Rated: true, Answered: 1000, Offered: 1000}, nil, mark.Late,
 			"step 1, 5 clients: 1.1 % of the requests were sent over 1 ms late though a client was free: 11 of 1,000 (mark above 1 %)", false},
 		"swaps that lost a race": {step: Step{OK: 500, Failed: 500, Excused: 500, Rated: true, Answered: 500, Offered: 1000}},
 		"only swaps that lost":   {step: Step{Failed: 500, Excused: 500}},
-		"expected failures": {outcome(n, 0), expects(workload.Expect{Failed: 100}), results.MarkExpected,
+		"expected failures": {outcome(n, 0), expects(workload.Expect{Failed: 100}), mark.Expected,
 			"step 2, 20 clients: 100 % of the requests failed: 100,000 of 100,000; the load expects failed requests up to 100 %", false},
-		"expected with a rate": {Step{Clients: 5, Failed: 10, Rated: true, Offered: 10}, expects(workload.Expect{Failed: 100}), results.MarkExpected,
+		"expected with a rate": {Step{Clients: 5, Failed: 10, Rated: true, Offered: 10}, expects(workload.Expect{Failed: 100}), mark.Expected,
 			"step 1, 5 clients: 100 % of the requests failed: 10 of 10; the load expects failed requests up to 100 %", false},
-		"at the expected share": {outcome(0, 16_000), expects(workload.Expect{Unknown: 16}), results.MarkExpected,
+		"at the expected share": {outcome(0, 16_000), expects(workload.Expect{Unknown: 16}), mark.Expected,
 			"step 2, 20 clients: 16 % of the requests have an unknown outcome: 16,000 of 100,000; the load expects unknown outcomes up to 16 %", false},
-		"above the expected share": {outcome(0, 16_001), expects(workload.Expect{Unknown: 16}), results.MarkUnknown,
+		"above the expected share": {outcome(0, 16_001), expects(workload.Expect{Unknown: 16}), mark.Outcomes,
 			"step 2, 20 clients: 16 % of the requests have an unknown outcome: 16,001 of 100,000 (invalid above 1 %)", true},
 		"bounds of the file": {outcome(2000, 0), func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
@@ -101,10 +102,10 @@ func TestSteps(t *testing.T) {
 		"bounds that allow all failures": {outcome(n, 0), func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
 			e.Run.Load.Judge.Failed = workload.Bounds{Mark: 100, Invalid: 100}
-		}, results.MarkNothing, "step 2, 20 clients: none of 100,000 requests ended ok", true},
-		"all shed on purpose": {Step{Clients: 5, Shed: 7, Rated: true, Overloads: true, Offered: 7, Answered: 0}, nil, results.MarkNothing,
+		}, mark.Nothing, "step 2, 20 clients: none of 100,000 requests ended ok", true},
+		"all shed on purpose": {Step{Clients: 5, Shed: 7, Rated: true, Overloads: true, Offered: 7, Answered: 0}, nil, mark.Nothing,
 			"step 1, 5 clients: none of 7 requests ended ok", true},
-		"nothing was due": {Step{Clients: 5}, nil, results.MarkNothing, "step 1, 5 clients: no request was due in the measured window", true},
+		"nothing was due": {Step{Clients: 5}, nil, mark.Nothing, "step 1, 5 clients: no request was due in the measured window", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +115,7 @@ func TestSteps(t *testing.T) {
 				tc.change(&e)
 			}
 			got := slices.DeleteFunc(plainMarks(e), func(m results.Mark) bool {
-				return m.Code == results.MarkSharedHost || (m.Code == results.MarkRate || m.Code == results.MarkQueueing) && tc.code == results.MarkNothing
+				return m.Code == mark.SharedHost || (m.Code == mark.Rate || m.Code == mark.Queueing) && tc.code == mark.Nothing
 			})
 			var want []results.Mark
 			if tc.text != "" {
@@ -141,7 +142,7 @@ func TestSweepMayEndInNothing(t *testing.T) {
 		e := goodRun()
 		e.Steps = steps
 		marks := plainMarks(e)
-		at := slices.IndexFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkNothing })
+		at := slices.IndexFunc(marks, func(m results.Mark) bool { return m.Code == mark.Nothing })
 		if at < 0 || marks[at].Invalid != (name == "invalid") {
 			t.Errorf("%s: %+v", name, marks)
 		}
@@ -174,7 +175,7 @@ func TestSweptFailures(t *testing.T) {
 		e.Steps, e.Run.Capacity = tt.steps, tt.capacity
 		failed := false
 		for _, m := range plainMarks(e) {
-			failed = failed || m.Code == results.MarkFailed
+			failed = failed || m.Code == mark.Failed
 		}
 		if invalid := plainMarks(e)[0].Invalid; !failed || invalid != tt.invalid {
 			t.Errorf("%s: %+v, want invalid %v", name, plainMarks(e), tt.invalid)
@@ -194,7 +195,7 @@ func TestMarksHideNoOther(t *testing.T) {
 	for _, m := range plainMarks(e) {
 		got = append(got, m.Code)
 	}
-	if want := []string{results.MarkRate, results.MarkQueueing, results.MarkLate, results.MarkSaturated}; !slices.Equal(got, want) {
+	if want := []string{mark.Rate, mark.Queueing, mark.Late, mark.Saturated}; !slices.Equal(got, want) {
 		t.Errorf("marks: want %q, got %q", want, got)
 	}
 }
@@ -208,7 +209,7 @@ func TestUnsentIsInvalid(t *testing.T) {
 		{Clients: 5, OK: 1000, Rated: true, Answered: 1000, Offered: 1000},
 		{Index: 1, Clients: 5, OK: 989, Unsent: 11, Rated: true, Answered: 995, Offered: 1000},
 	}
-	want := results.Mark{Code: results.MarkUnsent, Invalid: true,
+	want := results.Mark{Code: mark.Unsent, Invalid: true,
 		Text: "step 2, 5 clients: 1.1 % of the requests were due and not sent: 11 of 1,000 within 2 s after the end (invalid above 1 %)"}
 	if m := plainMarks(e)[0]; !cmp.Equal(m, want) {
 		t.Errorf("first mark: want %+v, got %+v", want, m)
@@ -222,8 +223,8 @@ func TestUsedUp(t *testing.T) {
 	e.Run.Members[1].Host.BootID = "client"
 	e.ClientSamples = samples(e.Run.LoadStart, []float64{390, 390})
 	e.Steps = []Step{{OK: 1000, ClientDelay: &Part{30, 100}}}
-	if m := plainMarks(e)[0]; m.Code != results.MarkSaturated || !m.Invalid {
-		t.Errorf("first mark: want an invalid %q, got %+v", results.MarkSaturated, m)
+	if m := plainMarks(e)[0]; m.Code != mark.Saturated || !m.Invalid {
+		t.Errorf("first mark: want an invalid %q, got %+v", mark.Saturated, m)
 	}
 }
 
@@ -235,8 +236,8 @@ func TestOwnDelayOnSharedHost(t *testing.T) {
 		e := goodRun()
 		e.Run.Members[1].Host.BootID = "client"
 		e.Steps = []Step{{OK: 1000, ClientDelay: &Part{90, 100}, ClientOwn: &Part{own, 100}}}
-		if m := plainMarks(e)[0]; m.Code != results.MarkSaturated || m.Invalid != invalid {
-			t.Errorf("%d %% recorded: want %q, invalid %v, got %+v", own, results.MarkSaturated, invalid, m)
+		if m := plainMarks(e)[0]; m.Code != mark.Saturated || m.Invalid != invalid {
+			t.Errorf("%d %% recorded: want %q, invalid %v, got %+v", own, mark.Saturated, invalid, m)
 		}
 	}
 }
@@ -262,7 +263,7 @@ func TestNothingAnswered(t *testing.T) {
 		e.Run.Load.Expect = workload.Expect{Failed: percent("expected failed"), Unknown: percent("expected unknown")}
 		marks := plainMarks(e)
 		invalid := slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Invalid })
-		expected := slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == results.MarkExpected })
+		expected := slices.ContainsFunc(marks, func(m results.Mark) bool { return m.Code == mark.Expected })
 		if !invalid && !expected {
 			t.Fatalf("no request of %+v ended ok: want an invalid mark, got %+v", s, marks)
 		}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // A client whose process did not run for longStop at once, or for more than
@@ -33,7 +32,7 @@ func (v *verdict) stops() {
 	if own, known := v.largestOwn(); known {
 		values["own_percent"] = own
 	}
-	v.mark(results.MarkStopped, false, values, mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")})
+	v.mark(mark.Stopped, false, values, mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")})
 }
 
 // largestOwn is the largest share in percent of a step's response times by which the client

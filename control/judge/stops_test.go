@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -26,7 +27,7 @@ func TestStops(t *testing.T) {
 		run := &results.DatabaseRun{Totals: &results.Totals{}, LoadStart: start, LoadEnd: start.Add(10 * time.Second), Stops: c.stops}
 		got := ""
 		for _, m := range plainMarks(Evidence{Run: run}) {
-			if m.Code == results.MarkStopped {
+			if m.Code == mark.Stopped {
 				got = m.Text
 			}
 			if m.Invalid {

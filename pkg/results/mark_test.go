@@ -13,7 +13,7 @@ import (
 // A mark comes back from a manifest as it was written, and says what this release says of
 // its values. One without values keeps its text, and so does one of a later release.
 func TestMarkTold(t *testing.T) {
-	written := NewMark(MarkLost, true, mark.Values{"member": 2, "nothing": math.NaN()}, mark.Words{"why": "killed"})
+	written := NewMark(mark.Lost, true, mark.Values{"member": 2, "nothing": math.NaN()}, mark.Words{"why": "killed"})
 	data, err := json.Marshal(written)
 	if err != nil {
 		t.Fatalf("encode: %v", err)
@@ -30,10 +30,10 @@ func TestMarkTold(t *testing.T) {
 		want string
 	}{
 		{read, "member 2: killed"},
-		{Mark{Code: MarkLost, Text: "as it was said before", Values: read.Values, Words: read.Words}, "member 2: killed"},
-		{Mark{Code: MarkLost, Text: "of an older release"}, "of an older release"},
+		{Mark{Code: mark.Lost, Text: "as it was said before", Values: read.Values, Words: read.Words}, "member 2: killed"},
+		{Mark{Code: mark.Lost, Text: "of an older release"}, "of an older release"},
 		{Mark{Code: "of later", Text: "of a later release", Values: mark.Values{"n": 1}}, "of a later release"},
-		{Mark{Code: MarkLost, Text: "with other names", Values: mark.Values{"n": 1}}, "with other names"},
+		{Mark{Code: mark.Lost, Text: "with other names", Values: mark.Values{"n": 1}}, "with other names"},
 	} {
 		if got := tt.m.Told().Text; got != tt.want {
 			t.Errorf("%+v: want %q, got %q", tt.m, tt.want, got)
