@@ -38,73 +38,109 @@ func (s Screen) Power(shift, spread float64) float64 {
 	if s.Columns < 2 || s.Trials < s.Least() {
 		return 0
 	}
-	found, mass := 0, signMass(upTo(s.Trials))
+	found, d := 0, s.drawing()
 	rng := rand.New(rand.NewPCG(uint64(s.Columns), uint64(s.Trials)))
-	values := make([][][]float64, s.Columns) // by column and metric
 	for range draws {
-		for c := range values {
-			values[c] = make([][]float64, max(s.Metrics, 1))
-			for m := range values[c] {
-				by := 0.0
-				if c == 0 && m < max(s.Moved, 1) {
-					by = shift
-				}
-				for range s.Trials {
-					values[c][m] = append(values[c][m], rng.NormFloat64()*spread+by)
-				}
-			}
-		}
-		found += s.named(values, mass)
+		d.draw(rng, shift, spread)
+		found += d.named()
 	}
 	return float64(found) / draws / float64(s.Columns-1)
 }
 
-// named counts the columns from which the first one is told apart.
-func (s Screen) named(values [][][]float64, mass []float64) (n int) {
-	var ps, within []float64 // of the first metric, and adjusted over the metrics
-	for a := range values {
-		for b := a + 1; b < len(values); b++ {
-			var all []float64
-			for m := range values[a] {
-				if m > 0 && a > 0 {
-					break // only pairs of the first column are counted
-				}
-				d := make([]float64, s.Trials)
-				for i := range d {
-					d[i] = values[b][m][i] - values[a][m][i]
-				}
-				all = append(all, untiedP(d, mass))
-			}
-			ps, within = append(ps, all[0]), append(within, Holm(all)[0])
+// drawing is a screen of drawn runs. The next draw uses its memory again.
+type drawing struct {
+	Screen
+	values [][][]float64 // by column, metric and trial
+	// twoSided are p-values by the sum of the ranks of the differences above 0.
+	twoSided []float64
+	// ps are of all pairs of columns in the first metric, first those with the first column;
+	// metrics are of one pair.
+	ps, metrics []float64
+	sizes       []uint64
+}
+
+func (s Screen) drawing() *drawing {
+	d := &drawing{
+		Screen:  s,
+		values:  make([][][]float64, s.Columns),
+		ps:      make([]float64, s.pairs()),
+		metrics: make([]float64, max(s.Metrics, 1)),
+		sizes:   make([]uint64, s.Trials),
+	}
+	for c := range d.values {
+		for range d.metrics {
+			d.values[c] = append(d.values[c], make([]float64, s.Trials))
 		}
 	}
-	for len(ps) < s.pairs() {
-		ps = append(ps, 1)
+	mass := signMass(upTo(s.Trials))
+	for sum := range mass {
+		below, above := tails(mass, sum)
+		d.twoSided = append(d.twoSided, min(1, 2*below, 2*above))
 	}
-	for i, p := range Holm(ps)[:len(values)-1] {
-		if max(p, within[i]) <= s.Alpha {
+	return d
+}
+
+// draw draws the runs of all columns, of which the first one differs by the shift.
+func (d *drawing) draw(rng *rand.Rand, shift, spread float64) {
+	for c, column := range d.values {
+		for m, trials := range column {
+			by := 0.0
+			if c == 0 && m < max(d.Moved, 1) {
+				by = shift
+			}
+			for i := range trials {
+				trials[i] = rng.NormFloat64()*spread + by
+			}
+		}
+	}
+}
+
+// named counts the columns from which the first one is told apart.
+func (d *drawing) named() (n int) {
+	at := 0
+	for a := range d.values {
+		for b := a + 1; b < len(d.values); b++ {
+			d.ps[at] = d.untiedP(d.values[a][0], d.values[b][0])
+			at++
+		}
+	}
+	for ; at < len(d.ps); at++ {
+		d.ps[at] = 1
+	}
+	for i, p := range Holm(d.ps)[:len(d.values)-1] {
+		if p <= d.Alpha && d.within(i+1) <= d.Alpha {
 			n++
 		}
 	}
 	return n
 }
 
-// untiedP is the two-sided p-value of differences without ties.
-func untiedP(d []float64, mass []float64) float64 {
-	slices.SortFunc(d, func(a, b float64) int {
-		if math.Abs(a) < math.Abs(b) {
-			return -1
-		}
-		return 1
-	})
-	sum := 0
-	for i, v := range d {
+// within is the p-value of the first column and column b in the first metric, adjusted over
+// the metrics.
+func (d *drawing) within(b int) float64 {
+	for m := range d.metrics {
+		d.metrics[m] = d.untiedP(d.values[0][m], d.values[b][m])
+	}
+	return Holm(d.metrics)[0]
+}
+
+// untiedP is the two-sided p-value of the differences y - x, which have no ties.
+func (d *drawing) untiedP(x, y []float64) float64 {
+	for i := range x {
+		// The bits of sizes have the order of the sizes. The bit of the sign is shifted out,
+		// and the lowest one says whether the difference is above 0.
+		v := y[i] - x[i]
+		d.sizes[i] = math.Float64bits(v) << 1
 		if v > 0 {
-			sum += i + 1
+			d.sizes[i]++
 		}
 	}
-	below, above := tails(mass, sum)
-	return min(1, 2*below, 2*above)
+	slices.Sort(d.sizes)
+	sum := 0
+	for i, size := range d.sizes {
+		sum += int(size&1) * (i + 1)
+	}
+	return d.twoSided[sum]
 }
 
 // upTo returns the ranks 1 to n.

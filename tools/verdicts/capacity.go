@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/coreos/dbtester/pkg/capacity"
 )
@@ -70,35 +68,31 @@ type scored struct {
 	intervals                bool
 }
 
+// searched is an answer and the capacity in the middle of the search.
+type searched struct {
+	answer
+	middle float64
+}
+
 // score runs a method on n servers. Truth is that of a server without drift; that of a
 // drifting one is its capacity in the middle of the search.
 func score(m method, kind serverKind, o capacity.Options, truth float64, n, row int) scored {
-	answers := make([]answer, n)
-	middles := make([]float64, n)
-	var wg sync.WaitGroup
-	for part := range runtime.GOMAXPROCS(0) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := part; i < n; i += runtime.GOMAXPROCS(0) {
-				s := newServer(kind, seedOf(i+1, row))
-				answers[i] = m.search(s, o)
-				middles[i] = truth * math.Exp(s.drifted(s.spent/2))
-			}
-		}()
-	}
-	wg.Wait()
+	searches := inParallel(n, func(i int) searched {
+		s := newServer(kind, seedOf(i+1, row))
+		a := m.search(s, o)
+		return searched{a, truth * math.Exp(s.drifted(s.spent/2))}
+	})
 	out := scored{n: n}
 	const resolution = 1.002 // of the truth itself
-	for i, a := range answers {
+	for _, a := range searches {
 		if a.low > 0 {
 			out.intervals = true
-			out.width += (a.high - a.low) / middles[i] / float64(n)
+			out.width += (a.high - a.low) / a.middle / float64(n)
 		}
-		if a.low <= middles[i]*resolution && middles[i]/resolution <= a.high {
+		if a.low <= a.middle*resolution && a.middle/resolution <= a.high {
 			out.inside++
 		}
-		if math.Abs(a.rate/middles[i]-1) <= .05 {
+		if math.Abs(a.rate/a.middle-1) <= .05 {
 			out.close++
 		}
 		if a.stalls {

@@ -60,13 +60,13 @@ type outcome struct {
 // others are not. Each metric of a run has a host of its own: the least favourable case
 // for the adjustment over metrics.
 func compareOften(d design, kind hostKind, change float64, n, row int) *compared {
+	compare := compareOnce
+	if d.apart {
+		compare = compareApart
+	}
+	outcomes := inParallel(n, func(i int) outcome { return compare(d, kind, math.Log1p(change), seedOf(i+1, row)) })
 	c := &compared{n: n, verdicts: map[abtest.Verdict]int{}}
-	for seed := 1; seed <= n; seed++ {
-		compare := compareOnce
-		if d.apart {
-			compare = compareApart
-		}
-		o := compare(d, kind, math.Log1p(change), seedOf(seed, row))
+	for _, o := range outcomes {
 		c.verdicts[o.last.Verdict]++
 		c.pairs += o.pairs
 		if o.first.Verdict != o.last.Verdict {

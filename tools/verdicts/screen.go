@@ -71,12 +71,14 @@ func percentOf(n, of int) float64 { return 100 * float64(n) / float64(of) }
 // simulate returns in how many screens a winner was named, and how often the first database
 // was named as ahead of another.
 func (c screenCase) simulate(screens int, row uint64) (winners, named int) {
-	for i := range screens {
-		a := answers.Of(c.draw(rand.New(rand.NewPCG(uint64(i), 1000+row))))
-		if len(a.Claims) > 0 {
+	claims := inParallel(screens, func(i int) []answers.Claim {
+		return answers.Of(c.draw(rand.New(rand.NewPCG(uint64(i), 1000+row)))).Claims
+	})
+	for _, of := range claims {
+		if len(of) > 0 {
 			winners++
 		}
-		for _, claim := range a.Claims {
+		for _, claim := range of {
 			if claim.Ahead == "db1" {
 				named++
 			}
