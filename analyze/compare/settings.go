@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,8 +80,15 @@ func format(r *run.Run) int {
 // differingParameters names the parameters of the load that must be equal and are not,
 // with the values of the first pair of runs that differs.
 func differingParameters(first Recorded, others []Recorded) (list []string) {
+	// Most loads are equal as a whole. Without searches no parameter of them is looked at.
+	unlike := slices.DeleteFunc(slices.Clone(others), func(r Recorded) bool {
+		return first.Run.Capacity == nil && r.Run.Capacity == nil && reflect.DeepEqual(first.Run.Info.Record.Load.Load, r.Run.Info.Record.Load.Load)
+	})
+	if len(unlike) == 0 {
+		return nil
+	}
 	want := parameters(first.Run)
-	for _, r := range others {
+	for _, r := range unlike {
 		got := parameters(r.Run)
 		names := maps.Clone(want)
 		maps.Copy(names, got)
