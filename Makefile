@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -60,6 +60,9 @@ capacity: ## search for the capacity of a server on loopback whose capacity is k
 
 verdicts-real: build ## compare real etcd with itself and with a planted delay, 25 times: results/verdicts-real; resumes; hours, on an idle machine
 	scripts/verdicts-real.sh
+
+screens-real: build ## make first screens of real etcd beside itself, 20 times: results/screens-real; resumes; 20 minutes
+	scripts/screens-real.sh
 
 results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than five hours
 	scripts/publish-results.sh $(NAMES)

@@ -28,6 +28,7 @@ func TestReasons(t *testing.T) {
 		want string
 	}{
 		{[]string{"NULLS=101"}, "verdicts-real.sh", []string{"out"}, 2, "NULLS must be at most 100"},
+		{[]string{"SETS=251"}, "screens-real.sh", []string{"out"}, 2, "SETS must be at most 250"},
 		{[]string{"PATH=" + tools}, "vulnerabilities.sh", nil, 1, "vulnerabilities: curl is needed"},
 		{nil, "publish-results.sh", []string{"--reports", "versions"}, 0, "versions is a comparison, of which no records are kept"},
 	} {

@@ -117,7 +117,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Two labels of one release are said to be one program.
+// Two labels of one release are said to be one program. That changes no decision: a difference
+// of theirs is named as that of any others.
 func TestOneProgram(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd-new", "etcd-old", "other"}, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}, "other": {900, 9}})
@@ -133,6 +134,13 @@ func TestOneProgram(t *testing.T) {
 	}
 	if a := Of(m.make()); !strings.HasSuffix(a.Basis, "etcd-new and etcd-old ran one program.") || strings.Contains(a.Basis, "other") {
 		t.Errorf("the basis is %q", a.Basis)
+	}
+	often := one([]string{"etcd-new", "etcd-old"}, repeated(10, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}})...)
+	plain := Of(often.make())
+	often.record = m.record
+	twins := Of(often.make())
+	if len(twins.Claims) != 1 || twins.Sentence != plain.Sentence || !strings.Contains(twins.Basis, "ran one program") {
+		t.Errorf("got %q with %d claims, want a winner and %q; the basis is %q", twins.Sentence, len(twins.Claims), plain.Sentence, twins.Basis)
 	}
 }
 

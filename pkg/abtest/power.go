@@ -108,20 +108,24 @@ func (d *drawing) named() (n int) {
 		d.ps[at] = 1
 	}
 	for i, p := range Holm(d.ps)[:len(d.values)-1] {
-		if p <= d.Alpha && d.within(i+1) <= d.Alpha {
+		if p <= d.Alpha && d.within(i+1) {
 			n++
 		}
 	}
 	return n
 }
 
-// within is the p-value of the first column and column b in the first metric, adjusted over
-// the metrics.
-func (d *drawing) within(b int) float64 {
+// within reports whether the first column and column b are told apart in the first metric
+// among all metrics.
+func (d *drawing) within(b int) bool {
+	n := float64(len(d.metrics))
+	if n*d.ps[b-1] <= d.Alpha {
+		return true // whatever the other metrics are: no factor of Holm is larger
+	}
 	for m := range d.metrics {
 		d.metrics[m] = d.untiedP(d.values[0][m], d.values[b][m])
 	}
-	return Holm(d.metrics)[0]
+	return Holm(d.metrics)[0] <= d.Alpha
 }
 
 // untiedP is the two-sided p-value of the differences y - x, which have no ties.

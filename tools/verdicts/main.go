@@ -27,8 +27,16 @@ func run(args []string, out io.Writer) error {
 	rivals := flags.Int("rivals", 200, "simulated searches by other methods per row, at least 1")
 	screens := flags.Int("screens", 2000, "simulated first screens per row, at least 1")
 	only := flags.String("only", "", "compare, capacity or screen; empty for all; bucket for a search in real time, on this machine")
+	reports := flags.String("reports", "", "in place of simulations: print what first screens in this folder of scripts/screens-real.sh say")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *reports != "" {
+		list, err := realScreens(*reports)
+		if err != nil {
+			return err
+		}
+		return realScreenTable(out, list)
 	}
 	if min(*comparisons, *searches, *rivals, *screens) < 1 {
 		return fmt.Errorf("comparisons, searches, rivals and screens must be at least 1, got %d, %d, %d and %d", *comparisons, *searches, *rivals, *screens)

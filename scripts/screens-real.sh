@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# First screens of real databases that are equal: scripts/screens-real.sh [FOLDER].
+#
+# Twenty sets of runs of one release of etcd under two tags, in the turns of control: 8 trials
+# of 3,000 writes each, three members, about a quarter of an hour. The first screen of a set
+# names no winner if it is right; by chance fewer than one of 20 do, and more than two fail the script.
+# FOLDER (results/screens-real) has a folder for each set. Those that are done are skipped, so
+# that the script may be interrupted and started again. Sets with a run that was not valid are
+# made again then. Environment: SETS=20 TRIALS=8 REQUESTS=3000 CLIENTS=4 VERSION=3.6.16.
+#
+# Both tags run one executable, which a screen notes. The note changes no decision, so that
+# nothing has to be hidden from it here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+sets=${SETS:-20} trials=${TRIALS:-8} requests=${REQUESTS:-3000} clients=${CLIENTS:-4} version=${VERSION:-3.6.16}
+# Members of set N are at 127.0.N.
+test "$sets" -le 250 || { echo "screens-real: SETS must be at most 250, got $sets" >&2; exit 2; }
+folder=$(mkdir -p "${1:-results/screens-real}" && cd "${1:-results/screens-real}" && pwd)
+
+# experiment NUMBER prints the file of a set. Every second one has the tags in the other order.
+experiment() {
+	local order=(one two)
+	test $(($1 % 2)) = 1 || order=(two one)
+	printf 'title: equal databases\nseed: %d\ntrials: %d\nsettle: 0s\nhosts: [127.0.%d.1, 127.0.%d.2, 127.0.%d.3]\n' "$1" "$trials" "$1" "$1" "$1"
+	printf 'load: {operation: write, requests: %d, clients: %d, key_size: 8, value_size: 256}\n' "$requests" "$clients"
+	printf 'databases:\n'
+	printf '  etcd__%s: {tag: %s, version: %s, install: true}\n' "${order[0]}" "${order[0]}" "$version" "${order[1]}" "${order[1]}" "$version"
+}
+
+for ((i = 1; i <= sets; i++)); do
+	out=$folder/set-$(printf '%02d' "$i") status=0
+	if test -e "$out/exit-code" && test "$(cat "$out/exit-code")" = 0; then continue; fi
+	rm -rf "$out" "$out.part"
+	mkdir -p "$out.part"
+	experiment "$i" >"$out.part/experiment.yaml"
+	echo "screens-real: $(basename "$out")" >&2
+	bin/dbtester control --local --config "$out.part/experiment.yaml" --results "$out.part/runs" >"$out.part/log" 2>&1 || status=$?
+	case $status in
+	0 | 3) ;;
+	*)
+		tail -20 "$out.part/log" >&2
+		exit "$status"
+		;;
+	esac
+	bin/dbtester analyze --out "$out.part/report" "$out.part/runs" >/dev/null
+	cp "$out.part/report/all-aggregated.json" "$out.part/report.json"
+	rm -rf "$out.part/runs" "$out.part/report"
+	echo "$status" >"$out.part/exit-code"
+	mv "$out.part" "$out"
+done
+go run ./tools/verdicts -reports "$folder" | tee "$folder/summary.md"
