@@ -27,7 +27,7 @@ var layers = map[string][]string{
 	"analyze/page":              {"pkg/plaintext", "analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {"pkg/rank"},
 	"analyze/packed":            {"pkg/metric", "pkg/results"},
-	"analyze/run":               {"pkg/mark", "analyze/packed", "analyze/stationary", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
+	"analyze/run":               {"pkg/mark", "analyze/packed", "analyze/stationary", "pkg/logrule", "pkg/clocks", "pkg/histogram", "pkg/metric", "pkg/pattern", "pkg/regularfile", "pkg/results", "pkg/results/sidecar", "pkg/workload"},
 	"analyze/index":             {"pkg/plaintext", "pkg/regularfile", "pkg/wholefile"},
 	"analyze/submission":        {"analyze/run", "pkg/linefile", "pkg/logfile", "pkg/logrule", "pkg/mark", "pkg/pattern", "pkg/regularfile", "pkg/results", "pkg/wholefile"},
 	"analyze/setting":           {"analyze/run", "pkg/resources", "pkg/results", "pkg/workload"},

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
@@ -63,7 +62,10 @@ func noCapacity(d *results.DatabaseRun) string {
 		return ""
 	}
 	for _, m := range d.Validity {
-		if _, why, is := strings.Cut(m.Text, judge.NoCapacity); is && m.Code == mark.Capacity {
+		if m.Code != mark.Capacity {
+			continue
+		}
+		if why := mark.NoCapacity(m.Values, m.Words); why != "" {
 			return why
 		}
 	}

@@ -3,7 +3,6 @@ package control
 import (
 	"testing"
 
-	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -29,7 +28,7 @@ func TestVerdict(t *testing.T) {
 // The reason of a search without a capacity is that of its mark, or else that of the search.
 func TestNoCapacity(t *testing.T) {
 	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
-	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, {Code: mark.Capacity, Text: judge.NoCapacity + "it lies below 12 requests/s"}}
+	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, results.NewMark(mark.Capacity, false, mark.Values{"below_per_second": 12}, nil)}
 	for _, tt := range []struct {
 		run  results.DatabaseRun
 		want string

@@ -101,16 +101,15 @@ func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
 }
 
 // clientLimit returns the mark by which the client was the limit of a stage, "" if none
-// does. A mark of one step begins with its number, from 1. One of a stopped client is of
-// the stages in which it was, and any other is of the whole load.
+// does. A mark of one step is of the stage that has it. One of a stopped client is of the
+// stages in which it was, and any other is of the whole load.
 func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	for _, m := range marks {
 		if m.Tag != r.Info.Tag || !slices.Contains([]string{mark.Late, mark.Saturated, mark.Stopped}, m.Code) {
 			continue
 		}
-		step := 0
-		switch n, _ := fmt.Sscanf(m.Mark.Text, "step %d,", &step); {
-		case n == 1:
+		switch step := m.Step(); {
+		case step > 0:
 			if slices.Contains(g.Steps, step-1) {
 				return m.Code
 			}

@@ -90,6 +90,9 @@ func TestClientLimit(t *testing.T) {
 	}{
 		{"late", results.Mark{Code: mark.Late, Text: "step 2, 5 clients: 3 % were late"}, "etcd", nil, [3]bool{1: true}},
 		{"saturated in a step", results.Mark{Code: mark.Saturated, Text: "step 3, 1 client: 30 % of the response times"}, "etcd", nil, [3]bool{2: true}},
+		{"a generator in a step, by values", results.NewMark(mark.Late, false, mark.Values{
+			"step": 2, "clients": 5, "share_percent": 3, "late_seconds": .001, "late": 3, "due": 100,
+		}, mark.Words{"generator": "10.0.0.9"}), "etcd", nil, [3]bool{1: true}},
 		{"saturated", results.Mark{Code: mark.Saturated, Text: "this client used over 85 % of its 2 processors in 9 of 30 seconds"}, "etcd", nil, [3]bool{true, true, true}},
 		{"stopped", results.Mark{Code: mark.Stopped, Text: "this client was stopped or starved 1 time for 3s of 30s in all"}, "etcd", stopped, [3]bool{1: true}},
 		{"stopped for short times", results.Mark{Code: mark.Stopped, Text: "this client was stopped or starved 90 times for 3s of 30s in all"}, "etcd", &results.Stops{N: 90}, [3]bool{true, true, true}},

@@ -2,12 +2,9 @@ package compare
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -20,35 +17,11 @@ type Marked struct {
 	// Worst is the run whose mark is the worst, which Text is of.
 	Worst string `json:"worst"`
 	Text  string `json:"text"`
-
-	worst results.Mark
 }
 
 // String is the mark in one line.
 func (m Marked) String() string {
 	return fmt.Sprintf("%s: %d of %d runs (%s), the worst %s: %s", m.Code, len(m.Runs), m.All, strings.Join(m.Runs, ", "), m.Worst, m.Text)
-}
-
-// worse reports whether the second of two marks of a code is worse than the first: by their
-// values, or of older records, which have none, by the first percentage of their texts.
-func worse(a, b results.Mark) bool {
-	form := mark.Form(b.Code, b.Values, b.Words)
-	if mark.Ranked(b.Code, form) && form == mark.Form(a.Code, a.Values, a.Words) {
-		return mark.Worse(b.Code, form, a.Values, b.Values)
-	}
-	return shareIn(b.Text) > shareIn(a.Text)
-}
-
-// share finds the first percentage of a mark's text.
-var share = regexp.MustCompile(`([0-9.]+) ?%`)
-
-func shareIn(text string) float64 {
-	if m := share.FindStringSubmatch(text); m != nil {
-		if v, err := strconv.ParseFloat(m[1], 64); err == nil {
-			return v
-		}
-	}
-	return 0
 }
 
 // marksOf returns the marks of a run and of its folder.
@@ -66,26 +39,20 @@ func marksOf(r *run.Run) (marks []results.Mark) {
 
 // marked merges the marks of runs that do not make them invalid, by code in their order.
 func marked(runs []Recorded) (list []Marked) {
-	at := map[string]int{}
+	var marks []run.Mark
 	for _, r := range runs {
-		tag := r.Run.Info.Tag
 		for _, m := range marksOf(r.Run) {
-			if m.Invalid {
-				continue
-			}
-			i, known := at[m.Code]
-			if !known {
-				i, at[m.Code] = len(list), len(list)
-				list = append(list, Marked{Code: m.Code, All: len(runs), Worst: tag, Text: m.Text, worst: m})
-			}
-			one := &list[i]
-			if n := len(one.Runs); n == 0 || one.Runs[n-1] != tag {
-				one.Runs = append(one.Runs, tag)
-			}
-			if worse(one.worst, m) {
-				one.Worst, one.Text, one.worst = tag, m.Text, m
+			if !m.Invalid {
+				marks = append(marks, run.Mark{Tag: r.Run.Info.Tag, Mark: m})
 			}
 		}
+	}
+	for _, j := range run.JoinMarks(marks, func(m run.Mark) string { return m.Code }) {
+		var tags []string
+		for _, m := range j.Marks {
+			tags = append(tags, m.Tag)
+		}
+		list = append(list, Marked{Code: j.By, Runs: run.Distinct(tags), All: len(runs), Worst: j.Worst.Tag, Text: j.Worst.Mark.Text})
 	}
 	return list
 }

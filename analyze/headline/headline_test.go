@@ -182,19 +182,19 @@ func TestTrust(t *testing.T) {
 		{"without values, as older records have them", []run.Mark{
 			marked("etcd", "other load", "others used 12.5 % of 2 processors", false), marked("etcd #2", "other load", "others used 9 % of 2 processors", false),
 			marked("", "insecure", "agents let in anyone", false), marked("etcd", "shared host", "they share", false), marked("etcd #2", "shared host", "they share", false),
-		}, Weakened, "valid, but weakened: other load, insecure, shared host; the reasons follow.", []string{
+		}, Weakened, "valid, but weakened: other load, insecure, shared host.", []string{
 			"etcd: other load: others used 12.5 % of 2 processors; and 1 more", "insecure: agents let in anyone", "etcd: shared host: they share"}},
 		{"the worst of several", []run.Mark{
 			own("etcd", 1, 1, 5.52), own("etcd #2", 4, 10, 12.4), own("etcd", 8, 1000, 7),
-		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
+		}, Weakened, "valid, but weakened: client saturated.", []string{
 			"etcd: client saturated: step 4, 10 clients: 12 % of the response times is the client's own delay: 12 s of 1.7 min (mark above 5 %); the worst of 3"}},
 		{"other sentences of one code", []run.Mark{
 			own("etcd", 1, 1, 6), {Tag: "etcd", Mark: results.NewMark(mark.Saturated, false, values{"used_percent": 85, "processors": 2, "busy": 3, "sampled": 9}, nil)},
-		}, Weakened, "valid, but weakened: client saturated; the reasons follow.", []string{
+		}, Weakened, "valid, but weakened: client saturated.", []string{
 			"etcd: client saturated: step 1, 1 client: 6 % of the response times is the client's own delay: 6 s of 1.7 min (mark above 5 %)",
 			"etcd: client saturated: this client used over 85 % of its 2 processors in 3 of 9 seconds"}},
 		{"invalid", []run.Mark{marked("etcd", "late", "x", false), marked("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
-			"NOT VALID: do not use the numbers of etcd; the lines marked INVALID say why.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
+			"NOT VALID: do not use the numbers of etcd.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},
 	} {
 		h := Of(runs, tt.marks)
 		if h.Trust.Level != tt.level || h.Trust.Text != tt.text {

@@ -25,7 +25,7 @@ const (
 // Trust is how far to trust a report, and why no further.
 type Trust struct {
 	Level Level `json:"level"`
-	// Text is the level in one sentence.
+	// Text is the level in one sentence, with the codes of the reasons.
 	Text string `json:"text"`
 	// Reasons are the marks of the report, those that make numbers invalid first.
 	Reasons []Reason `json:"reasons"`
@@ -79,10 +79,10 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	switch {
 	case len(invalid) > 0:
 		t.Level = NotValid
-		t.Text = "NOT VALID: do not use the numbers of " + strings.Join(run.Distinct(invalid), ", ") + "; the lines marked INVALID say why."
+		t.Text = "NOT VALID: do not use the numbers of " + strings.Join(run.Distinct(invalid), ", ") + "."
 	case len(codes) > 0:
 		t.Level = Weakened
-		t.Text = "valid, but weakened: " + strings.Join(run.Distinct(codes), ", ") + "; the reasons follow."
+		t.Text = "valid, but weakened: " + strings.Join(run.Distinct(codes), ", ") + "."
 	}
 	return t
 }
@@ -116,33 +116,22 @@ func saidBy(m run.Mark) said {
 
 // merged joins marks that are alike.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
-	var order []said
-	groups := map[said][]run.Mark{}
-	for _, m := range marks {
-		a := saidBy(m)
-		if groups[a] == nil {
-			order = append(order, a)
-		}
-		groups[a] = append(groups[a], m)
-	}
-	for _, a := range order {
-		reasons = append(reasons, reasonOf(a, groups[a], names))
+	for _, j := range run.JoinMarks(marks, saidBy) {
+		reasons = append(reasons, reasonOf(j, names))
 	}
 	slices.SortStableFunc(reasons, func(a, b Reason) int { return rank(a) - rank(b) })
 	return reasons
 }
 
-// reasonOf joins marks that are alike. Runs are named by the names of their columns.
-func reasonOf(a said, marks []run.Mark, names map[string]string) Reason {
+// reasonOf is the reason that marks give which are alike. Runs are named by the names of
+// their columns.
+func reasonOf(j run.Joined[said], names map[string]string) Reason {
+	a := j.By
 	declared, _ := mark.Of(a.code)
-	worst := marks[0]
-	r := Reason{Code: a.code, Of: []string{}, Invalid: a.invalid, Weakens: declared.Weight != mark.Harmless, Marks: len(marks)}
+	r := Reason{Code: a.code, Of: []string{}, Invalid: a.invalid, Weakens: declared.Weight != mark.Harmless, Marks: len(j.Marks)}
 	name := func(tag string) string { return cmp.Or(names[tag], tag) }
 	var tags, texts []string
-	for i, m := range marks {
-		if mark.Worse(a.code, a.form, worst.Values, m.Values) {
-			worst = m
-		}
+	for i, m := range j.Marks {
 		tags, texts = append(tags, m.Tag), append(texts, m.Mark.Text)
 		if of := name(m.Tag); of != "" && !slices.Contains(r.Of, of) {
 			r.Of = append(r.Of, of)
@@ -154,16 +143,16 @@ func reasonOf(a said, marks []run.Mark, names map[string]string) Reason {
 			r.Effect = r.Effect.Wider(effect)
 		}
 	}
-	r.Runs, r.Text = len(run.Distinct(tags)), worst.Mark.Text
+	r.Runs, r.Text = len(run.Distinct(tags)), texts[0]
 	switch {
 	case len(run.Distinct(texts)) == 1:
 	case mark.Ranked(a.code, a.form):
-		r.Text += fmt.Sprintf("; the worst of %d", len(marks))
+		r.Text = fmt.Sprintf("%s; the worst of %d", j.Worst.Mark.Text, len(j.Marks))
 		if len(r.Of) > 1 {
-			r.Text += ", of " + name(worst.Tag)
+			r.Text += ", of " + name(j.Worst.Tag)
 		}
 	default:
-		r.Text += fmt.Sprintf("; and %d more", len(marks)-1)
+		r.Text += fmt.Sprintf("; and %d more", len(j.Marks)-1)
 	}
 	return r
 }

@@ -5,10 +5,6 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// NoCapacity begins the text of the mark of a search that found no capacity, as package
-// mark declares it. The reason follows.
-const NoCapacity = "a capacity was not found: "
-
 // capacity marks a search that ended without a capacity, and one during which the cluster
 // changed.
 func (v *verdict) capacity() {

@@ -1,5 +1,7 @@
 package mark
 
+import "strings"
+
 // The marks of levels that change and of rates that are searched for.
 const (
 	Unsteady = "not steady"
@@ -44,9 +46,22 @@ func unsteadyMark() Kind {
 	}
 }
 
+// noCapacity begins the sentences of searches that found no capacity. The reason follows.
+const noCapacity = "a capacity was not found: "
+
+// NoCapacity returns why a search found no capacity, by the values and words of its mark; ""
+// for a mark that says something else.
+func NoCapacity(v Values, w Words) string {
+	s, _ := capacityMark().sentence(v, w)
+	why, is := strings.CutPrefix(s.Text, noCapacity)
+	if !is {
+		return ""
+	}
+	return Sentence{Text: why}.fill(v, w)
+}
+
 func capacityMark() Kind {
 	const (
-		none = "a capacity was not found: "
 		held = "the capacity was not held for {hold_seconds}, because "
 		at   = "at {ended_per_second} requests/s {limit}"
 	)
@@ -55,14 +70,14 @@ func capacityMark() Kind {
 		Code: Capacity, Weight: Weakens,
 		Sentences: []Sentence{
 			{Text: "after {windows|window} the interval of the capacity is wider than {tolerance_percent}[: {least_per_second} to {most_per_second} requests/s]", Worst: "interval_percent", Effect: upTo(Throughput, "interval_percent")},
-			search(none + "too many of {windows|window} failed whatever the rate, {stalled} of them by pauses of the servers"),
-			search(none + "too many of {windows|window} failed whatever the rate, none of them by a pause of the servers"),
-			search(none + "it lies below {below_per_second} requests/s"),
-			search(none + "it lies above {above_per_second} requests/s"),
+			search(noCapacity + "too many of {windows|window} failed whatever the rate, {stalled} of them by pauses of the servers"),
+			search(noCapacity + "too many of {windows|window} failed whatever the rate, none of them by a pause of the servers"),
+			search(noCapacity + "it lies below {below_per_second} requests/s"),
+			search(noCapacity + "it lies above {above_per_second} requests/s"),
 			search(held + at),
 			search("none of {holds|rate} from the capacity downwards was held for {hold_seconds}"),
-			search(none + at),
-			search(none + "the search did not end"),
+			search(noCapacity + at),
+			search(noCapacity + "the search did not end"),
 		},
 		Help:   "a search found no capacity, a wide interval, or a rate that was not held",
 		Remedy: "[Capacity](capacity.md): more windows, another range of rates, a client machine of its own",
