@@ -110,20 +110,18 @@ func (d *document) numbersPart(b *strings.Builder, most int) {
 		all += len(part.Defined())
 	}
 	var rows []table.Line
-	var lines strings.Builder
-	lines.WriteString(markdownRow("", d.Shown.Columns, table.Header.Lines))
-	lines.WriteString("|---|" + strings.Repeat("---:|", len(d.Shown.Columns)) + "\n")
 	for _, part := range sections[:min(len(sections), summarySections)] {
 		rows = append(rows, part.Rows...)
-		for _, row := range part.Rows {
-			lines.WriteString(markdownRow(row.Name, row.Cells, table.Cell.Lines))
-		}
+	}
+	var cells [][]string
+	for _, row := range rows {
+		cells = append(cells, rowOf(row.Name, row.Cells, table.Cell.Lines))
 	}
 	fmt.Fprintf(b, "\n## Numbers\n\n%d of %d rows; [report.html](%s#numbers) has all rows and [what each means](%s#meaning), [%s](%s) has all as text, [%s](%s) one number to a line.\n\n",
 		len(rows), all, fileHTML, fileHTML, fileTable+".txt", fileTable+".txt", fileTidy, fileTidy)
-	b.WriteString(shortened(lines.String(), most))
+	b.WriteString(shortened(plaintext.Table(rowOf("", d.Shown.Columns, table.Header.Lines), cells, 1), most))
 	if notes := d.Shown.NotesOn(rows); len(notes) > 0 {
-		lines.Reset()
+		var lines strings.Builder
 		for _, note := range notes {
 			lines.WriteString("- " + plaintext.Markdown(plaintext.Line(note)) + "\n")
 		}
@@ -131,17 +129,13 @@ func (d *document) numbersPart(b *strings.Builder, most int) {
 	}
 }
 
-// markdownRow is a row of a Markdown table, with a cell of several lines for each of list.
-func markdownRow[T any](name string, list []T, linesOf func(T) []string) string {
-	row := "| " + plaintext.Cell(name) + " |"
+// rowOf is a row of a table, with a cell of several lines for each of list.
+func rowOf[T any](name string, list []T, linesOf func(T) []string) []string {
+	row := []string{name}
 	for _, one := range list {
-		var texts []string
-		for _, line := range linesOf(one) {
-			texts = append(texts, plaintext.Cell(line))
-		}
-		row += " " + strings.Join(texts, "<br>") + " |"
+		row = append(row, strings.Join(linesOf(one), "\n"))
 	}
-	return row + "\n"
+	return row
 }
 
 // accountsPart lists facts about runs and databases while there is room.

@@ -54,19 +54,12 @@ func (c *Choice) Text() string {
 // Markdown returns the answers in Markdown.
 func (c *Choice) Markdown() string {
 	clean := func(text string) string { return strings.ReplaceAll(plaintext.Markdown(text), "|", "\\|") }
-	row := func(cells []string) string {
-		var clear []string
-		for _, cell := range cells {
-			clear = append(clear, clean(cell))
-		}
-		return "| " + strings.Join(clear, " | ") + " |\n"
+	var rows [][]string
+	for _, a := range c.Answers {
+		rows = append(rows, a.Cells())
 	}
 	var b strings.Builder
-	b.WriteString("\n## " + clean(c.Title()) + "\n\n**" + clean(c.Verdict) + "**\n\n" + row(c.Header()) + "|---|---|" + strings.Repeat("---:|", len(c.Header())-2) + "\n")
-	for _, a := range c.Answers {
-		b.WriteString(row(a.Cells()))
-	}
-	b.WriteString("\n")
+	b.WriteString("\n## " + clean(c.Title()) + "\n\n**" + clean(c.Verdict) + "**\n\n" + plaintext.Table(c.Header(), rows, 2) + "\n")
 	for _, line := range c.Reasons() {
 		b.WriteString("- " + clean(line) + "\n")
 	}

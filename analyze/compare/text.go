@@ -200,10 +200,10 @@ func (r *Report) Markdown() string {
 	for _, d := range r.differenceLines() {
 		fmt.Fprintf(&b, "- differing: %s\n", plaintext.Markdown(d))
 	}
-	markdownTable(&b, header(), r.lines())
+	b.WriteString("\n" + plaintext.Table(header(), r.lines(), len(header())))
 	fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.legend()))
 	if r.profiles != nil {
-		markdownTable(&b, r.profiles.header(), r.profiles.lines())
+		b.WriteString("\n" + plaintext.Table(r.profiles.header(), r.profiles.lines(), len(r.profiles.header())))
 		fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.profiles.legend()))
 	}
 	for _, m := range r.Invalid {
@@ -216,16 +216,4 @@ func (r *Report) Markdown() string {
 		fmt.Fprintf(&b, "- %s\n", plaintext.Markdown(n))
 	}
 	return b.String()
-}
-
-// markdownTable writes a table after an empty line.
-func markdownTable(b *strings.Builder, header []string, lines [][]string) {
-	fmt.Fprintf(b, "\n| %s |\n|%s\n", strings.Join(header, " | "), strings.Repeat("---|", len(header)))
-	for _, line := range lines {
-		cells := make([]string, len(line))
-		for i := range line {
-			cells[i] = plaintext.Markdown(line[i])
-		}
-		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
-	}
 }

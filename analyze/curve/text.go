@@ -41,6 +41,15 @@ func (c Cell) Lines() []string {
 	return []string{c.Text, c.Spread}
 }
 
+// row is the point's name and its cells, as a row of a table.
+func (p Point) row() []string {
+	row := []string{p.Name()}
+	for _, c := range p.Cells {
+		row = append(row, strings.Join(c.Lines(), "\n"))
+	}
+	return row
+}
+
 // Text returns the sweep as tables for a terminal, one for each database.
 func (s *Sweep) Text() string {
 	var b strings.Builder
@@ -51,11 +60,7 @@ func (s *Sweep) Text() string {
 			if i > 0 && p.Down && !c.Points[i-1].Down {
 				parts = append(parts, nil)
 			}
-			line := []string{p.Name()}
-			for _, cell := range p.Cells {
-				line = append(line, strings.Join(cell.Lines(), "\n"))
-			}
-			parts[len(parts)-1] = append(parts[len(parts)-1], line)
+			parts[len(parts)-1] = append(parts[len(parts)-1], p.row())
 		}
 		b.WriteString(table.Frame(s.Header(), parts))
 	}
@@ -68,18 +73,11 @@ func (s *Sweep) Markdown() string {
 	var b strings.Builder
 	b.WriteString("\n## " + s.Title() + "\n")
 	for _, c := range s.Curves {
-		b.WriteString("\n" + clean(c.Name) + ":\n\n| " + strings.Join(s.Header(), " | ") + " |\n|---|" + strings.Repeat("---:|", len(s.Columns)) + "\n")
+		var rows [][]string
 		for _, p := range c.Points {
-			b.WriteString("| " + clean(p.Name()) + " |")
-			for _, cell := range p.Cells {
-				var lines []string
-				for _, line := range cell.Lines() {
-					lines = append(lines, clean(line))
-				}
-				b.WriteString(" " + strings.Join(lines, "<br>") + " |")
-			}
-			b.WriteString("\n")
+			rows = append(rows, p.row())
 		}
+		b.WriteString("\n" + clean(c.Name) + ":\n\n" + plaintext.Table(s.Header(), rows, 1))
 	}
 	return b.String()
 }

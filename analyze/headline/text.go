@@ -228,24 +228,10 @@ func (v PointValue) spread() string {
 	return fmt.Sprintf("%s (%s .. %s, n %d)", v.Text, table.Significant(*v.Low), table.Significant(*v.High), v.N)
 }
 
+// markdownTable draws rows below the first one.
+func markdownTable(rows [][]string) string { return plaintext.Table(rows[0], rows[1:], 1) }
+
 // markdown is the table of the facts, a row for each database.
 func (f *Facts) markdown() string {
 	return markdownTable(f.table(func(row Fact) string { return row.Name }))
-}
-
-// markdownTable draws rows below the first one, all but the first column to the right.
-func markdownTable(rows [][]string) string {
-	var b strings.Builder
-	line := func(cells []string) {
-		for _, c := range cells {
-			b.WriteString("| " + plaintext.Cell(c) + " ")
-		}
-		b.WriteString("|\n")
-	}
-	line(rows[0])
-	b.WriteString("|---|" + strings.Repeat("---:|", len(rows[0])-1) + "\n")
-	for _, row := range rows[1:] {
-		line(row)
-	}
-	return b.String()
 }

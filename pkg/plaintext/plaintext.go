@@ -68,6 +68,29 @@ func Line(text string) string {
 // Cell returns text for a cell of a Markdown table, which it cannot end.
 func Cell(text string) string { return strings.ReplaceAll(Markdown(Line(text)), "|", `\|`) }
 
+// Table returns a table in Markdown. The first left columns stand to the left, the others to
+// the right, and a line break in a cell is one in the table.
+func Table(header []string, rows [][]string, left int) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		b.WriteString("|")
+		for _, cell := range cells {
+			lines := strings.Split(cell, "\n")
+			for i := range lines {
+				lines[i] = Cell(lines[i])
+			}
+			b.WriteString(" " + strings.Join(lines, "<br>") + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(header)
+	b.WriteString("|" + strings.Repeat("---|", left) + strings.Repeat("---:|", len(header)-left) + "\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
 // Field returns a field of a CSV file as [Visible], and so that a spreadsheet takes no
 // text for a formula: one that begins like a formula gets an apostrophe. Numbers stay as
 // they are.

@@ -58,3 +58,11 @@ func TestCellAndLink(t *testing.T) {
 		t.Errorf("Link gives %q, want %q", got, want)
 	}
 }
+
+// A table keeps its rows and columns whatever its cells hold.
+func TestTable(t *testing.T) {
+	want := "| a |  |\n|---|---:|\n| x\\|y | 1<br>2 &lt;b&gt; |\n"
+	if got := plaintext.Table([]string{"a", ""}, [][]string{{"x|y", "1\n2 <b>"}}, 1); got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
