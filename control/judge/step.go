@@ -44,6 +44,9 @@ type Step struct {
 	// of it that was recorded request by request: how late they were sent, and how long the
 	// client was stopped. Nil is not recorded.
 	Waiting, ClientDelay, ClientOwn *Part
+
+	// Members are what each member had of the step, by member; nil is not known.
+	Members []MemberShare
 }
 
 // Part is a time within another.
@@ -62,6 +65,7 @@ func (v *verdict) steps() {
 		j.achieved()
 		j.queueing()
 		j.waiting()
+		j.memberShares()
 		if len(v.e.Generators) == 0 { // else each is judged by itself
 			j.late()
 			j.clientDelay()
@@ -205,13 +209,21 @@ func (j *stepJudge) queueing() {
 	if !s.Rated || s.due() == 0 || s.Overloads {
 		return
 	}
-	n := s.Queued + s.Shed + s.Unsent
+	n := s.waited()
 	queued := "queued"
 	if j.e.Run.Load.Bind == workload.BindClient {
 		queued = "queued_own"
 	}
 	waited := share{float64(n), float64(s.due()), mark.Values{queued: float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
 	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
+}
+
+// waited counts the requests that found no free client when they were due.
+func (s Step) waited() int64 { return s.Queued + s.Shed + s.Unsent }
+
+// queued reports whether so many requests found no free client as to be a mark.
+func (s Step) queued() bool {
+	return 100*float64(s.waited()) > (busyShare+slack)*float64(s.due())
 }
 
 // lateFrom is how late a request must be sent to be late.
@@ -236,6 +248,12 @@ func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
 		j.above(mark.Waiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
+}
+
+// withoutServer reports whether clients had no server for so long as to be a mark.
+func (j *stepJudge) withoutServer() bool {
+	w := j.step.Waiting
+	return w != nil && w.Of > 0 && w.percent() > float64(j.bounds.Waiting.Mark)+slack
 }
 
 // clientDelay judges the delay that the client caused itself. How late it read answers is

@@ -1,0 +1,68 @@
+package judge
+
+import (
+	"math"
+
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// MemberShare is what one member had of a step.
+type MemberShare struct {
+	// Clients is its share of the requests if every client sends as many as the others,
+	// from 0 to 1.
+	Clients float64
+	// Answered is how many requests it answered: those that ended ok, and those that failed.
+	Answered int64
+}
+
+const (
+	// leastMemberShare is the part of its share in percent that a member must answer. With
+	// a rate that leaves clients free, healthy members answer within 2 % of theirs. Where all
+	// clients are busy, followers answer up to 20 % less than theirs: clients of the leader
+	// have their answers sooner.
+	leastMemberShare = 85
+	// turns is how many requests a step needs for each client. With fewer, a client more or
+	// less that had its turn could be the whole difference.
+	turns = 10
+	// beyondChance is by how many standard deviations a member must miss its share. It is of
+	// requests that go to a client drawn at random. Clients that take turns differ less.
+	beyondChance = 5
+)
+
+// memberShares marks each member that answered far less than its share of a step with a
+// rate: clients of other members sent what its own clients could not, so the response times
+// of the step are mostly those of the faster members. In a closed loop, or with requests
+// that wait for their own client, no work moves. Where clients queue it moves to whatever
+// member is faster, and the mark of the queue says that the response times are not those of
+// the rate. Lost members, and clients without a server, have marks of their own.
+func (j *stepJudge) memberShares() {
+	s := j.step
+	if !s.Rated || j.e.Run.Load.Bind == workload.BindClient || s.queued() || j.withoutServer() {
+		return
+	}
+	var all int64
+	for _, m := range s.Members {
+		all += m.Answered
+	}
+	if all < turns*int64(s.Clients) {
+		return
+	}
+	for i, m := range s.Members {
+		if (i >= len(j.e.Lost) || j.e.Lost[i] == "") && m.below(all) {
+			got := share{float64(m.Answered), m.Clients * float64(all), mark.Values{
+				"member": member(i), "answered": float64(m.Answered), "answers": float64(all),
+				"answered_percent": 100 * float64(m.Answered) / float64(all), "clients_percent": 100 * m.Clients,
+			}}
+			j.mark(mark.MemberShare, false, j.against(got, boundMark, leastMemberShare), nil)
+		}
+	}
+}
+
+// below reports whether a member answered too little of all requests, and less than by
+// chance.
+func (m MemberShare) below(all int64) bool {
+	due := m.Clients * float64(all)
+	missing := due - float64(m.Answered)
+	return 100*float64(m.Answered) < leastMemberShare*due*(1-slack) && missing > beyondChance*math.Sqrt(due*(1-m.Clients))
+}
