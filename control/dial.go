@@ -164,7 +164,7 @@ func (d *dialer) reconnect(members []int) *load.Reconnect {
 // targets returns the indexes of the members that connections go to.
 func (d *dialer) targets() ([]int, error) {
 	var living []int
-	members := d.targeted()
+	members := targeted(d.run.record, d.run.db.Load.Target)
 	for _, i := range members {
 		if !d.run.losses.Has(i) {
 			living = append(living, i)
@@ -179,19 +179,19 @@ func (d *dialer) targets() ([]int, error) {
 	return living, nil
 }
 
-// targeted returns the members that the load targets, lost or not.
-func (d *dialer) targeted() []int {
+// targeted returns the members of a run that a load targets, lost or not.
+func targeted(run *results.DatabaseRun, target string) []int {
 	var members []int
-	for i, m := range d.run.record.Members {
-		switch d.run.db.Load.Target {
+	for i, m := range run.Members {
+		switch target {
 		case "all", "":
 			members = append(members, i)
 		case "leader":
-			if i == d.run.record.Leader {
+			if i == run.Leader {
 				members = append(members, i)
 			}
 		case "follower":
-			if d.run.record.Leader >= 0 && i != d.run.record.Leader {
+			if run.Leader >= 0 && i != run.Leader {
 				members = append(members, i)
 			}
 		case m.Addr, m.Endpoint:

@@ -77,11 +77,15 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	answers, err := memberAnswers(dir, len(run.Members))
+	if err != nil {
+		return nil, err
+	}
 	var steps []judge.Step
 	swept := run.Swept != nil && run.Swept.Key == workload.SweepRate // past what is served, on purpose
 	for _, r := range run.Steps {
 		s := judge.Step{Index: r.Index, Clients: r.Clients, Rated: r.Rate > 0, Overloads: r.RateEnd > 0 || swept, Swept: swept,
-			Excused: excused[r.Index], Waiting: waiting(run, r)}
+			Excused: excused[r.Index], Waiting: waiting(run, r), Members: memberShares(run, r, answers[r.Index])}
 		if i := slices.IndexFunc(sum.Steps, func(s results.StepSummary) bool { return s.Step == r.Index }); i >= 0 {
 			m := sum.Steps[i]
 			s.OK, s.Failed, s.Unknown, s.Shed, s.Unsent = m.OK, m.Failed, m.Unknown, m.Shed, m.Unsent

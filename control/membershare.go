@@ -1,0 +1,69 @@
+package control
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// memberAnswers counts the measured requests that each member answered, by step. A step of
+// which the member of a request is not known is left out.
+func memberAnswers(dir string, members int) (map[int][]int64, error) {
+	answers, unknown := map[int][]int64{}, map[int]bool{}
+	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), func(m *results.MemberSecond) {
+		switch {
+		case m.Phase != results.PhaseMeasure:
+			return
+		case m.Member < 0 || m.Member >= members:
+			unknown[m.Step] = true
+			return
+		case answers[m.Step] == nil:
+			answers[m.Step] = make([]int64, members)
+		}
+		answers[m.Step][m.Member] += m.OK + m.Failed
+	})
+	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for step := range unknown {
+		delete(answers, step)
+	}
+	return answers, nil
+}
+
+// memberShares joins what the members answered in a step with their shares of its clients.
+// It is nil if that is not recorded, if a part of the load is missing, or if requests have
+// connections of their own, which go to the members in turn.
+func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {
+	incomplete := slices.ContainsFunc(run.Generators, func(g results.Generator) bool { return g.Lost != "" })
+	if answered == nil || incomplete || slices.Contains(run.Load.Operations(), workload.OpReadOneshot) {
+		return nil
+	}
+	shares := make([]judge.MemberShare, len(answered))
+	for member, n := range answered {
+		shares[member].Answered = n
+	}
+	targets := targeted(run, run.Load.Target)
+	parts := max(len(run.Generators), 1)
+	for part := range parts {
+		clients, connections := partOf(s.Clients, part, parts), partOf(s.Connections, part, parts)
+		if clients == 0 || connections == 0 || len(targets) == 0 {
+			return nil
+		}
+		for client := range clients {
+			connection := client%connections*parts + part // its number among those of all parts
+			// Each part sends as many requests as the others.
+			shares[targets[connection%len(targets)]].Clients += 1 / float64(clients*parts)
+		}
+	}
+	return shares
+}
+
+// partOf is how many of n things are those of one of several generators, which have them in
+// turn.
+func partOf(n, part, parts int) int { return (n - part + parts - 1) / parts }
