@@ -92,15 +92,20 @@ func (m *Machine) Growth(w Span, get Counter) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)
 	}
-	known, ok := m.growths[grownOver{w, get}]
-	if !ok {
-		known = m.growth(w, get)
-		if m.growths == nil {
-			m.growths = map[grownOver]Measure{}
-		}
-		m.growths[grownOver{w, get}] = known
+	return computedOnce(&m.growths, grownOver{w, get}, func() Measure { return m.growth(w, get) })
+}
+
+// computedOnce returns the measure that is known by a key, or computes it and keeps it.
+func computedOnce[K comparable](known *map[K]Measure, key K, compute func() Measure) Measure {
+	if one, is := (*known)[key]; is {
+		return one
 	}
-	return known
+	one := compute()
+	if *known == nil {
+		*known = map[K]Measure{}
+	}
+	(*known)[key] = one
+	return one
 }
 
 func (m *Machine) growth(w Span, get Counter) (grown Measure) {
@@ -201,24 +206,7 @@ func (m *Machine) PageCache(w Span) Measure {
 
 // Trough is the smallest value of a gauge in the window.
 func (m *Machine) Trough(w Span, get Gauge) Measure {
-	if m.Missing != "" {
-		return Missing("%s", m.Missing)
-	}
-	least, n := 0.0, int64(0)
-	first, end := m.within(w)
-	m.each(get, first, end, func(v float64) bool {
-		if v >= 0 {
-			if n == 0 || v < least {
-				least = v
-			}
-			n++
-		}
-		return true
-	})
-	if n == 0 {
-		return Missing("%s: not recorded during the load", m.Name)
-	}
-	return Measured(least, n)
+	return m.extreme(w, get, func(a, b float64) float64 { return min(a, b) })
 }
 
 // GrowthWithin is how much a counter grew in exactly the window: at its ends the counter
@@ -251,19 +239,27 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 
 // Peak is the largest value of a gauge in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
+	return m.extreme(w, get, func(a, b float64) float64 { return max(a, b) })
+}
+
+// extreme is the value of a gauge in the window that is left when of each two one is kept.
+func (m *Machine) extreme(w Span, get Gauge, keep func(a, b float64) float64) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)
 	}
-	most, n := 0.0, int64(0)
+	kept, n := 0.0, int64(0)
 	first, end := m.within(w)
 	m.each(get, first, end, func(v float64) bool {
 		if v >= 0 {
-			most, n = max(most, v), n+1
+			if n == 0 {
+				kept = v
+			}
+			kept, n = keep(kept, v), n+1
 		}
 		return true
 	})
 	if n == 0 {
 		return Missing("%s: not recorded during the load", m.Name)
 	}
-	return Measured(most, n)
+	return Measured(kept, n)
 }

@@ -76,15 +76,7 @@ func (m *Machines) MeanPeak(load Span, get Gauge) Measure {
 			return Missing("%s", server.Missing)
 		}
 	}
-	known, ok := m.peaks[peak{load, get}]
-	if !ok {
-		known = m.meanPeak(load, get)
-		if m.peaks == nil {
-			m.peaks = map[peak]Measure{}
-		}
-		m.peaks[peak{load, get}] = known
-	}
-	return known
+	return computedOnce(&m.peaks, peak{load, get}, func() Measure { return m.meanPeak(load, get) })
 }
 
 func (m *Machines) meanPeak(load Span, get Gauge) Measure {
