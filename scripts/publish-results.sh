@@ -159,7 +159,7 @@ kill_leaders() {
 			began=$(sed -nE '/"kind":"client step"/{s/^\{"time":"([^"]*)".*/\1/p;q}' "$events" 2>/dev/null || true)
 			test -n "$began" || continue
 			killed+="$tag "
-			sleep "$(awk -v began="$(date -d "$began" +%s.%N)" -v now="$(date +%s.%N)" 'BEGIN { print began + 10 > now ? began + 10 - now : 0 }')"
+			sleep "$(awk -v began="$(date -d "$began" +%s.%N)" -v now="$(date +%s.%N)" 'BEGIN { left = began + 10 - now; print (left > 0) ? left : 0 }')"
 			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$(dirname "$events")/client-control.log" | tail -1)
 			pkill -9 -f -- "$1/.*agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
 		done
