@@ -2,14 +2,14 @@
 # First screens of real databases that are equal: scripts/screens-real.sh [FOLDER].
 #
 # Twenty sets of runs of one release of etcd under two tags, in the turns of control: 8 trials
-# of 3,000 writes each, three members, about a quarter of an hour. The first screen of a set
-# names no winner if it is right; by chance fewer than one of 20 do, and more than two fail the script.
+# of 3,000 writes each, three members, 20 minutes on an idle machine. A first screen that names
+# a winner is wrong; fewer than one of 20 do by chance, and more than a tenth fail the script.
 # FOLDER (results/screens-real) has a folder for each set. Those that are done are skipped, so
 # that the script may be interrupted and started again. Sets with a run that was not valid are
-# made again then. Environment: SETS=20 TRIALS=8 REQUESTS=3000 CLIENTS=4 VERSION=3.6.16.
+# made again then. Environment: SETS=20 TRIALS=8 REQUESTS=3000 CLIENTS=4 VERSION=3.6.16, and
+# WORKERS=1: how many sets are made at once, each with members on addresses of its own.
 #
-# Both tags run one executable, which a screen notes. The note changes no decision, so that
-# nothing has to be hidden from it here.
+# Both tags run one executable. A screen notes that, and decides as for any other databases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sets=${SETS:-20} trials=${TRIALS:-8} requests=${REQUESTS:-3000} clients=${CLIENTS:-4} version=${VERSION:-3.6.16}
@@ -27,19 +27,21 @@ experiment() {
 	printf '  etcd__%s: {tag: %s, version: %s, install: true}\n' "${order[0]}" "${order[0]}" "$version" "${order[1]}" "${order[1]}" "$version"
 }
 
-for ((i = 1; i <= sets; i++)); do
-	out=$folder/set-$(printf '%02d' "$i") status=0
-	if test -e "$out/exit-code" && test "$(cat "$out/exit-code")" = 0; then continue; fi
+# screen NUMBER makes a set, unless it was made. Its folder appears when it is whole; the records
+# of its runs are removed, and the report of all remains.
+screen() {
+	local out=$folder/set-$(printf '%02d' "$1") status=0
+	if test -e "$out/exit-code" && test "$(cat "$out/exit-code")" = 0; then return; fi
 	rm -rf "$out" "$out.part"
 	mkdir -p "$out.part"
-	experiment "$i" >"$out.part/experiment.yaml"
+	experiment "$1" >"$out.part/experiment.yaml"
 	echo "screens-real: $(basename "$out")" >&2
 	bin/dbtester control --local --config "$out.part/experiment.yaml" --results "$out.part/runs" >"$out.part/log" 2>&1 || status=$?
 	case $status in
 	0 | 3) ;;
 	*)
 		tail -20 "$out.part/log" >&2
-		exit "$status"
+		exit 255 # ends xargs
 		;;
 	esac
 	bin/dbtester analyze --out "$out.part/report" "$out.part/runs" >/dev/null
@@ -47,5 +49,11 @@ for ((i = 1; i <= sets; i++)); do
 	rm -rf "$out.part/runs" "$out.part/report"
 	echo "$status" >"$out.part/exit-code"
 	mv "$out.part" "$out"
-done
+}
+export -f experiment screen
+export folder trials requests clients version
+
+seq "$sets" | xargs -n 1 -P "${WORKERS:-1}" bash -euc 'screen "$1"' _
+invalid=$(grep -Lx 0 "$folder"/set-*/exit-code || true)
+test -z "$invalid" || { echo "screens-real: sets with runs that were not valid: start again to repeat them: $invalid" >&2; exit 1; }
 go run ./tools/verdicts -reports "$folder" | tee "$folder/summary.md"
