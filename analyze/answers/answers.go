@@ -99,7 +99,7 @@ func (s *screen) twins() string {
 		}
 		for _, p := range slices.Sorted(maps.Keys(programs)) {
 			if of := run.Distinct(programs[p]); len(of) > 1 {
-				parts = append(parts, names(of)+" ran one program.")
+				parts = append(parts, names(of)+" ran the same program.")
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func (s *screen) basis() string {
 	case len(s.columns) == 1:
 		return fmt.Sprintf("The median of %d trials.", most)
 	case most == 1:
-		return "One run of each names no winner."
+		return "One run of each is too few to name a winner."
 	}
 	count := fmt.Sprintf("%d trials", least)
 	if least < most {
@@ -244,7 +244,7 @@ func (s *screen) basis() string {
 	case f.Columns < 2:
 		return "Medians of " + count + " of each."
 	case least < f.Least():
-		return fmt.Sprintf("Medians of %s of each; at least %d are needed before a winner is named.", count, f.Least())
+		return fmt.Sprintf("Medians of %s of each; at least %d are needed to name a winner.", count, f.Least())
 	}
 	return "Medians of " + count + " of each; " + s.reach(least) + "."
 }

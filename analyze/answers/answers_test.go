@@ -49,7 +49,7 @@ func TestSentences(t *testing.T) {
 		return one(tags, values)
 	}
 	with := func(m maker, load func(tag string, l *workload.Load)) maker { m.load = load; return m }
-	const look = "One run of each names no winner."
+	const look = "One run of each is too few to name a winner."
 	paced := func(m maker, rate float64) maker {
 		for _, trial := range m.trials {
 			for tag := range trial {
@@ -96,8 +96,8 @@ func TestSentences(t *testing.T) {
 		{"rate kept", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {998, 9}}), 1000), "All kept 1,000/s; 99 % of the requests to etcd took at most 4.95 ms and to consul 8.91 ms.", look},
 		{"rate that nobody keeps", paced(once(map[string][2]float64{"etcd": {970, 5}, "consul": {960, 9}}), 1000), "The rate was not kept: etcd answered 970 of 1,000/s and consul answered 960 of 1,000/s.", look},
 		{"rate that one keeps", paced(once(map[string][2]float64{"etcd": {1000, 5}, "consul": {500, 9}}), 1000), "", look},
-		{"steps", many(1, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,000 writes a second and consul 4,000; consul had its most at 100 clients, 9,800/s.", look},
-		{"steps with a winner", many(14, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,020 writes a second: 2.2 times as many as consul (4,010); etcd leads consul at 2 of 3 points and is behind at 1; consul had its most at 100 clients, 9,820/s.", ""},
+		{"steps", many(1, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,000 writes a second and consul 4,000; consul peaked at 100 clients, with 9,800/s.", look},
+		{"steps with a winner", many(14, map[string][]point{"etcd": steps(2000, 6000, 9000), "consul": steps(1000, 9800, 4000)}, "etcd", "consul"), "With 1,000 clients etcd answered 9,020 writes a second: 2.2 times as many as consul (4,010); etcd leads consul at 2 of 3 points and is behind at 1; consul peaked at 100 clients, with 9,820/s.", ""},
 	} {
 		a := Of(tt.m.make())
 		if tt.sentence != "" && a.Sentence != tt.sentence {
@@ -132,7 +132,7 @@ func TestOneProgram(t *testing.T) {
 			r.Info.Record.Members[i].Release = &results.Release{SHA256: map[string]string{"etcd": hash}}
 		}
 	}
-	if a := Of(m.make()); !strings.HasSuffix(a.Basis, "etcd-new and etcd-old ran one program.") || strings.Contains(a.Basis, "other") {
+	if a := Of(m.make()); !strings.HasSuffix(a.Basis, "etcd-new and etcd-old ran the same program.") || strings.Contains(a.Basis, "other") {
 		t.Errorf("the basis is %q", a.Basis)
 	}
 	often := one([]string{"etcd-new", "etcd-old"}, repeated(10, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}})...)
@@ -188,7 +188,7 @@ func TestRefused(t *testing.T) {
 		}
 		r.Load.Errors = []run.ErrorCount{{Class: "space exceeded", Count: 2400}}
 	}
-	if a, want := Of(m.make()), "etcd answered 400 writes a second for 4.00 s, then none to the end (space exceeded): 60.0 % of 4,000 were not answered."; a.Sentence != want {
+	if a, want := Of(m.make()), "etcd answered 400 writes a second for 4.00 s, then none until the end (space exceeded): 60.0 % of 4,000 were not answered."; a.Sentence != want {
 		t.Errorf("got  %s\nwant %s", a.Sentence, want)
 	}
 }

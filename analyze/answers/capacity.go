@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -30,7 +31,7 @@ func limitsOf(r *run.Run) limits {
 func (s *screen) sayCapacity() string {
 	first := s.columns[0].Runs[0]
 	if !s.every(func(r *run.Run) bool { return limitsOf(r) == limitsOf(first) }) {
-		return "The capacities are of different limits, and are not compared"
+		return "The searches had different limits, so the capacities are not compared"
 	}
 	var parts []string
 	for _, c := range s.columns {
@@ -38,7 +39,7 @@ func (s *screen) sayCapacity() string {
 	}
 	text := "With " + first.Capacity.SLO() + " " + names(parts)
 	order := s.told(s.all(), func(c Claim) string {
-		return fmt.Sprintf("%s has %s %s", c.Ahead, times(c.Ratio, "much as"), c.Behind)
+		return fmt.Sprintf("%s has %s times the capacity of %s", c.Ahead, table.Ratio(c.Ratio), c.Behind)
 	})
 	if order != "" {
 		text += "; " + order
@@ -51,7 +52,7 @@ func (s *screen) sayCapacity() string {
 func (c Column) capacityText(requests string) string {
 	spread, first := c.Measure((*run.Run).CapacityRate)
 	if spread.N == 0 {
-		return fmt.Sprintf("no capacity of %s was found (%s)", c.Name, first.Words)
+		return fmt.Sprintf("no capacity was found for %s (%s)", c.Name, first.Words)
 	}
 	low, high := spread.Low, spread.High
 	if spread.N == 1 {
@@ -66,7 +67,7 @@ func (c Column) capacityText(requests string) string {
 	case held.N > 0 && held.N == len(c.Runs):
 		return fmt.Sprintf("%s sustained %s %s a second (%s)", c.Name, run.RateNumber(held.Low), requests, text)
 	case one.Inapplicable:
-		return fmt.Sprintf("%s passed at %s %s a second, which it was not asked to hold (%s)", c.Name, run.RateNumber(spread.Median), requests, text)
+		return fmt.Sprintf("%s passed at %s %s a second and was not asked to hold that rate (%s)", c.Name, run.RateNumber(spread.Median), requests, text)
 	}
 	return fmt.Sprintf("%s held no rate in %d of %d trials (%s)", c.Name, len(c.Runs)-held.N, len(c.Runs), text)
 }

@@ -82,7 +82,7 @@ func (s *screen) ordered(first int, behind, alike []int, p phrases, point string
 	}
 	text := begin(c.Name, s.textOf(c)) + ": " + names(parts)
 	if len(alike) > 0 {
-		text += "; it is not told apart from " + s.list(alike)
+		text += "; it cannot be told apart from " + s.list(alike)
 	}
 	return text
 }
@@ -105,9 +105,9 @@ func (s *screen) unordered(columns, known, equal []int, p phrases, point string)
 		return s.values(columns, p)
 	}
 	if len(pairs) > 0 {
-		return fmt.Sprintf("%s: %s; the others are not told apart", s.values(columns, p), names(pairs))
+		return fmt.Sprintf("%s: %s; the others cannot be told apart", s.values(columns, p), names(pairs))
 	}
-	return fmt.Sprintf("%s are not told apart: %s", p.what, s.list(columns))
+	return fmt.Sprintf("%s cannot be told apart: %s", p.what, s.list(columns))
 }
 
 // values states the value of each column, in their order.
@@ -162,12 +162,12 @@ func latencyPhrases() phrases {
 			return fmt.Sprintf("99 %% of the requests to %s took at most %s", name, value)
 		},
 		further: func(name, value string) string { return fmt.Sprintf("to %s %s", name, value) },
-		ahead:   func(name, value string) string { return fmt.Sprintf("the p99 latency of %s was %s", name, value) },
+		ahead:   func(name, value string) string { return fmt.Sprintf("%s had a p99 latency of %s", name, value) },
 		most: func(name, value string) string {
 			return fmt.Sprintf("%s had the shortest p99 latency, %s", name, value)
 		},
 		behind: func(ratio float64, name, value string) string {
-			return fmt.Sprintf("that of %s was %s (%s)", name, times(ratio, "long"), value)
+			return fmt.Sprintf("%s's was %s (%s)", name, times(ratio, "long"), value)
 		},
 		what: "the p99 latencies",
 	}

@@ -122,7 +122,7 @@ func (s *screen) sayRefused() string {
 		spread, _ := c.Measure(func(r *run.Run) run.Measure {
 			w, found := wallOf(r)
 			if !found {
-				return run.Missing("the store did not refuse to the end")
+				return run.Missing("the store did not refuse until the end")
 			}
 			return run.Measured(of(w), w.due)
 		})
@@ -134,7 +134,7 @@ func (s *screen) sayRefused() string {
 		if errors := c.Runs[0].Load.Errors; len(errors) > 0 {
 			why = fmt.Sprintf(" (%s)", errors[0].Class)
 		}
-		parts = append(parts, fmt.Sprintf("%s answered %s %s a second for %s s, then none to the end%s: %s %% of %s were not answered",
+		parts = append(parts, fmt.Sprintf("%s answered %s %s a second for %s s, then none until the end%s: %s %% of %s were not answered",
 			c.Name, table.Significant(median(c, func(w wall) float64 { return w.rate })), s.requests(),
 			table.Significant(median(c, func(w wall) float64 { return w.after })), why,
 			table.Significant(100*median(c, func(w wall) float64 { return w.refused })), table.Count(int64(median(c, func(w wall) float64 { return float64(w.due) })))))

@@ -125,7 +125,7 @@ func (s *screen) reach(trials int) string {
 		}
 	}
 	if len(spreads) == 0 {
-		return "a winner is named where the difference exceeds chance"
+		return "a winner is named only if the difference exceeds chance"
 	}
 	slices.Sort(spreads)
 	spread := spreads[len(spreads)/2]
@@ -136,7 +136,7 @@ func (s *screen) reach(trials int) string {
 	if power > .985 {
 		cases = "nearly all cases"
 	}
-	return fmt.Sprintf("a difference of %.0f %% is named in %s, since trials of one database deviate by %s %%",
+	return fmt.Sprintf("a difference of %.0f %% would be found in %s, because trials of one database vary by %s %%",
 		100*planned, cases, table.Significant(compare.Percent(spread)))
 }
 

@@ -56,7 +56,7 @@ func (s *screen) peaks(like *run.Stage) string {
 			}
 		}
 		if best != nil && here.Median < fell*most {
-			parts = append(parts, fmt.Sprintf("%s had its most at %s, %s/s", c.Name, pointText(best), table.Significant(most)))
+			parts = append(parts, fmt.Sprintf("%s peaked at %s, with %s/s", c.Name, pointText(best), table.Significant(most)))
 		}
 	}
 	if len(parts) == 0 {
@@ -90,7 +90,7 @@ func (s *screen) leads(first *run.Run) string {
 			part += fmt.Sprintf(" and is behind at %d", behind)
 		}
 		if untold > 0 {
-			part += fmt.Sprintf(" (%d not told apart)", untold)
+			part += fmt.Sprintf(" (%d undecided)", untold)
 		}
 		parts = append(parts, part)
 	}
@@ -140,7 +140,7 @@ func (s *screen) sayRates(first *run.Run, largest *run.Stage) string {
 		case best == "":
 			parts = append(parts, c.Name+" kept no rate")
 		default:
-			parts = append(parts, fmt.Sprintf("%s kept up to %s and answered %s a second at %s", c.Name, best, table.Significant(got), rateOf(largest)))
+			parts = append(parts, fmt.Sprintf("%s kept rates up to %s and answered %s a second at %s", c.Name, best, table.Significant(got), rateOf(largest)))
 		}
 		all = all && ok
 	}
@@ -170,7 +170,7 @@ func (s *screen) sayParts() string {
 			case ok:
 				parts = append(parts, fmt.Sprintf("%s kept %s%s", c.Name, rateOf(g), s.within(c, g)))
 			default:
-				parts = append(parts, fmt.Sprintf("%s answered %s a second of %s", c.Name, table.Significant(got), rateOf(g)))
+				parts = append(parts, fmt.Sprintf("%s answered %s of %s", c.Name, table.Significant(got), rateOf(g)))
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (e experiment) runs() (runs []*run.Run) {
 // The verdict is the answer with what it rests on; who is not valid is said.
 func TestVerdict(t *testing.T) {
 	e := experiment{order: []string{"etcd", "consul"}, trials: []map[string][2]float64{{"etcd": {1600, 5}, "consul": {1000, 9}}}}
-	if got, want := Of(e.runs(), nil).Verdict, "etcd answered 1,600 writes a second and consul 1,000. One run of each names no winner."; got != want {
+	if got, want := Of(e.runs(), nil).Verdict, "etcd answered 1,600 writes a second and consul 1,000. One run of each is too few to name a winner."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	h := Of(e.runs(), []run.Mark{{Tag: "etcd", Mark: results.Mark{Code: "keys found", Invalid: true, Text: "3 keys are missing"}}})
