@@ -63,17 +63,17 @@ func TestKilledRun(t *testing.T) {
 	wantCells(t, r, 0, map[string]string{
 		"OK": "5,941", "SHARED-HOST": "2 members + client",
 		"KEYS-FOUND":           "not measured: the database's own count of its keys was not recorded",
-		"DURABLE":              "not measured: what the data directories lie on was not recorded",
+		"DURABLE":              "not measured: the file systems of the data directories were not recorded",
 		"SERVER-CPU-SECONDS":   "not measured: member 1: no samples",
 		"MEMBER-MAX-MEMORY":    "not measured: member 1: no samples",
 		"DISK-SPACE-ALLOCATED": "not measured: 0 of 2 data directories were measured",
 		"INSIDE-SHARE":         "not measured: the time inside calls was not recorded",
-		"CLAMPED":              "not measured: only the totals at the end of a run have it",
+		"CLAMPED":              "not measured: only the totals at the end of a run include it",
 		"OTHER-CPU-SHARE":      "not measured: no machine was sampled twice during the load",
 		"OTHER-WRITTEN-MB":     "not measured: no machine was sampled twice during the load",
 	})
 	text := strings.Join(strings.Fields(r.Text()), " ")
-	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "INVALID incomplete: the manifest says that the run is running"} {
+	for _, want := range []string{"etcd-v3.6: shared host: the client and", "not measured: KEYS-FOUND: the database", "INVALID incomplete: according to the manifest the run has not ended"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no word of %q in\n%s", want, r.Text())
 		}
@@ -92,7 +92,7 @@ func TestLostMember(t *testing.T) {
 	r := tabulate(t, f.Write())
 	wantCells(t, r, 0, map[string]string{
 		"SHARED-HOST":        "2 members + client",
-		"DURABLE":            "yes: ext4, fdatasync p50 400 us; not recorded of 1 of 2 members",
+		"DURABLE":            "yes: ext4, fdatasync p50 400 us; not recorded for 1 of 2 members",
 		"KEYS-FOUND":         "not measured: context deadline exceeded",
 		"SERVER-CPU-SECONDS": "not measured: member 1: no samples",
 	})

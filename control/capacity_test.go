@@ -49,7 +49,7 @@ databases: {fake: {options: {delay: 1ms}}}
 	rec := r.read(out.Folders[0], 0)
 	c := rec.run.Capacity
 	if c == nil || c.Reason == "" || c.Reason == "searching" {
-		t.Fatalf("the search did not end: %+v", c)
+		t.Fatalf("the search did not finish: %+v", c)
 	}
 	rows, err := results.ReadCapacity(filepath.Join(rec.dir, results.FileCapacity))
 	if err != nil || len(rows) < 3 {

@@ -155,7 +155,7 @@ func (r *run) members() []results.Member {
 // ran already may have others.
 func (r *run) fsync() string {
 	if len(r.db.Endpoints) > 0 {
-		return "not known: the cluster ran already"
+		return "not known: the cluster was already running"
 	}
 	if f, ok := r.driver.(database.Fsyncer); ok {
 		return f.Fsync()

@@ -461,7 +461,7 @@ func TestEndpoints(t *testing.T) {
 		t.Errorf("events %s", diff)
 	}
 	wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Unmeasured)
-	if rec.run.Fsync != "not known: the cluster ran already" {
+	if rec.run.Fsync != "not known: the cluster was already running" {
 		t.Errorf("fsync %q of a cluster that was not started here", rec.run.Fsync)
 	}
 	checkFiles(t, rec.dir, 0)

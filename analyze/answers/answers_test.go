@@ -139,7 +139,7 @@ func TestOneProgram(t *testing.T) {
 	plain := Of(often.make())
 	often.record = m.record
 	twins := Of(often.make())
-	if len(twins.Claims) != 1 || twins.Sentence != plain.Sentence || !strings.Contains(twins.Basis, "ran one program") {
+	if len(twins.Claims) != 1 || twins.Sentence != plain.Sentence || !strings.Contains(twins.Basis, "ran the same program") {
 		t.Errorf("got %q with %d claims, want a winner and %q; the basis is %q", twins.Sentence, len(twins.Claims), plain.Sentence, twins.Basis)
 	}
 }

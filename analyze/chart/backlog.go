@@ -8,7 +8,7 @@ import (
 // a rate.
 func backlogFigures(d *Data) []figure.Figure {
 	f := d.overTime("BACKLOG", "Requests waiting and in flight", figure.Axis{Label: "Requests"})
-	f.Subtitle = "At the end of each second: due and not sent; sent and not ended"
+	f.Subtitle = "At the end of each second: due but not sent; sent but not ended"
 	d.add(&f, d.sameSecond, func(i int, s figure.Series) []figure.Series {
 		r := d.Runs[i]
 		if !r.Rated() || len(r.Load.Gauges) == 0 {

@@ -64,7 +64,7 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Fi
 		return lines
 	})
 	if len(rated) > 0 {
-		f.Notes = append(f.Notes, "left out, because requests were due at rates that the steps set: "+strings.Join(rated, ", "))
+		f.Notes = append(f.Notes, "left out, because the steps set the rate of requests: "+strings.Join(rated, ", "))
 	}
 	return f
 }

@@ -89,7 +89,7 @@ func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow
 			delete(lost, s.Unix[i]) // a second of several rows is marked at the first
 		}
 		if n > 0 {
-			f.Events = append(f.Events, figure.Event{X: row.keys, Kind: "requests failed or of unknown outcome", Key: key, N: n, Panel: d.place(r)})
+			f.Events = append(f.Events, figure.Event{X: row.keys, Kind: "requests failed or with an unknown outcome", Key: key, N: n, Panel: d.place(r)})
 		}
 	}
 }

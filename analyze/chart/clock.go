@@ -57,7 +57,7 @@ func inside(r *run.Run, unix int64) bool {
 }
 
 // partialNote explains pale lines.
-const partialNote = "pale: seconds that lie only partly inside the steps of the load, and so have less to count"
+const partialNote = "pale: seconds that lie only partly inside the load's steps and therefore count fewer requests"
 
 // notePartial explains pale lines, if there are any.
 func notePartial(f *figure.Figure) {
@@ -79,7 +79,7 @@ func phases(r *run.Run) (out []figure.Stretch) {
 }
 
 // greyNote explains grey.
-const greyNote = "grey: warm-up and cool-down, which count in no number of the table"
+const greyNote = "grey: warm-up and cool-down, which no number in the table includes"
 
 // phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median
 // of their starts to that of their ends; same is false if the trials' differ in number.
@@ -124,6 +124,6 @@ func (d *Data) markPhases(f *figure.Figure) {
 		f.Grey = first
 		f.Notes = append(f.Notes, greyNote)
 	case some:
-		f.Notes = append(f.Notes, "the lines have the warm-ups and cool-downs, which count in no number of the table and differ between the databases")
+		f.Notes = append(f.Notes, "the lines include warm-ups and cool-downs, which no number in the table includes and which differ between the databases")
 	}
 }

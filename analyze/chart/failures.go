@@ -12,7 +12,7 @@ import (
 // if any did.
 func failureFigures(d *Data) []figure.Figure {
 	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Failures", Unit: "requests/s"})
-	f.Subtitle = "Requests of each second that failed, and those whose outcome is not known"
+	f.Subtitle = "Requests in each second that failed or have an unknown outcome"
 	kinds := []struct {
 		name string
 		of   func(run.Second) float64

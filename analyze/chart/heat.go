@@ -44,7 +44,7 @@ func heatFigures(d *Data) (out []figure.Figure) {
 		f.Subtitle = fmt.Sprintf("The requests answered ok in every %s, by their latency", every)
 		if n := len(g.Runs); n > 1 {
 			f.Short += fmt.Sprintf(", %d trials", n)
-			f.Subtitle += fmt.Sprintf(": of %d trials together, each from its start", n)
+			f.Subtitle += fmt.Sprintf(": %d trials together, each from its start", n)
 		}
 		if slices.ContainsFunc(f.Series[1].Y, math.IsNaN) {
 			f.Notes = append(f.Notes, fmt.Sprintf("%s has gaps where fewer than ten requests lie above it", f.Series[1].Name))

@@ -181,7 +181,7 @@ func withDoubts(f figure.Figure) figure.Figure {
 }
 
 // cutNote explains lines that end below the highest percentile.
-const cutNote = "a line ends where the percentiles are those of requests that were not answered"
+const cutNote = "a line ends where the percentiles fall on requests that were not answered"
 
 // addSpectrum adds the percentiles of a distribution up to the last with a request
 // above it, or that of the slowest request that ended ok.

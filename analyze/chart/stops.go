@@ -46,7 +46,7 @@ func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 		}
 	}
 	slices.SortStableFunc(f.Steps, func(a, b figure.Boundary) int { return cmp.Compare(a.X, b.X) })
-	note := "what was measured while the client was stopped says nothing about the database"
+	note := "measurements taken while the client was stopped say nothing about the database"
 	if more := len(all) - mostStops; more > 0 {
 		note += fmt.Sprintf("; the %d longest of %d stops are marked", mostStops, len(all))
 	}

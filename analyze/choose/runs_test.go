@@ -47,7 +47,7 @@ func TestCapacity(t *testing.T) {
 		{"a trial stalls", []*run.Run{trial("found", 1200, 1300), trial("found", 1250, 1350), trial("stalls", 0, 0)}, Unknown, 0, 0, "not every trial found a capacity: stalls in 9 of 20 windows"},
 		{"the first trial stalls", []*run.Run{trial("stalls", 0, 0), trial("found", 1250, 1350)}, Unknown, 0, 0, "not every trial found a capacity: stalls in 9 of 20 windows"},
 		{"below a bound", []*run.Run{trial("below the least rate", 0, 0)}, Unknown, 0, 0, "its search found no capacity: below 13/s"},
-		{"interrupted", []*run.Run{trial("searching", 900, 1000)}, Unknown, 0, 0, "its search found no capacity: the search did not end"},
+		{"interrupted", []*run.Run{trial("searching", 900, 1000)}, Unknown, 0, 0, "its search found no capacity: the search did not finish"},
 		{"another limit", []*run.Run{limited(trial("found", 1100, 1300), 10*time.Millisecond)}, Unknown, 0, 0, "its search had other limits than the need: p99 <= 10 ms and at most 0.1% errors"},
 		{"held", []*run.Run{holding(trial("found", 1100, 1300), 1200)}, Met, 1100, 1300, "it sustained 1,100/s"},
 		{"held at less", []*run.Run{holding(trial("found", 1100, 1300), 1050)}, Met, 1050, 1300, "it sustained 1,050/s"},

@@ -81,18 +81,18 @@ func definitions() []definition {
 	percentile := func(q float64) func(*run.Run, *run.Stage) run.Measure {
 		return func(_ *run.Run, g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) }
 	}
-	const measured = " of the point's measured part"
+	const measured = " in the measured part of the point"
 	return []definition{
 		{Column{"throughput", "requests/s", "requests that ended ok per second" + measured},
 			func(_ *run.Run, g *run.Stage) run.Measure { return g.Throughput.Average }, unit(" /s")},
 		{Column{"p50 latency", "ms", "latency that half of the requests did not exceed"}, percentile(.50), unit(" ms")},
 		{Column{"p99 latency", "ms", "latency that 99 % of the requests did not exceed"}, percentile(.99), unit(" ms")},
-		{Column{"success", "%", "requests that ended ok, of those that were due (closed loop: sent)"},
+		{Column{"success", "%", "share of the requests that ended ok, out of all that were due (closed loop: sent)"},
 			func(_ *run.Run, g *run.Stage) run.Measure { return g.Availability.Success }, table.PercentOf},
-		{Column{"CPU per 1,000 requests", "s", "CPU time of all members' processes / thousands of requests that ended ok," + measured},
+		{Column{"CPU per 1,000 requests", "s", "CPU time of all members' processes, divided by thousands of requests that ended ok," + measured},
 			(*run.Run).CPUPer1000, unit(" s")},
-		{Column{"memory", "bytes", "largest mean over the servers of a second's resident memory," + measured}, (*run.Run).ServerMemory, table.HumanSize},
-		{Column{"size", "bytes", "mean of the members' data directories after the run; a step has none of its own"}, sizeOf, table.HumanSize},
+		{Column{"memory", "bytes", "resident memory per server, averaged over the servers in each second; the highest second" + measured}, (*run.Run).ServerMemory, table.HumanSize},
+		{Column{"size", "bytes", "size of the data directory after the run, mean over the members; single steps have none of their own"}, sizeOf, table.HumanSize},
 	}
 }
 

@@ -148,7 +148,7 @@ func (p *page) leftOut() []string {
 	var notes []string
 	if p.Kind == Heat {
 		if n := p.Grid.unplaced(&p.plot); n > 0 {
-			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scales: %s of the %s.", valueText(n, ""), p.Grid.Of))
+			notes = append(notes, fmt.Sprintf("Not drawn, because they lie outside the scales: %s of the %s.", valueText(n, ""), p.Grid.Of))
 		}
 	}
 	for _, axis := range []struct {
@@ -156,7 +156,7 @@ func (p *page) leftOut() []string {
 		name  string
 	}{{x, p.X.title()}, {y, p.Y.title()}} {
 		if axis.count > 0 {
-			notes = append(notes, fmt.Sprintf("Not drawn, having no place on the scale of %s: %d of the points.", axis.name, axis.count))
+			notes = append(notes, fmt.Sprintf("Not drawn, because they lie outside the scale of %s: %d of the points.", axis.name, axis.count))
 		}
 	}
 	return notes

@@ -324,7 +324,7 @@ func TestLegendMarksSeriesWithoutData(t *testing.T) {
 func TestValuesWithoutAPlaceAreCounted(t *testing.T) {
 	f := unnamed([]float64{1, 2, 3}, []float64{0, 5, -3})
 	f.Y = Axis{Label: "Latency", Unit: "ms", Log: true}
-	want := "Not drawn, having no place on the scale of Latency (ms): 2 of the points."
+	want := "Not drawn, because they lie outside the scale of Latency (ms): 2 of the points."
 	if got := texts(drawn(t, f)); !slices.Contains(got, want) {
 		t.Errorf("texts %q, want %q", got, want)
 	}

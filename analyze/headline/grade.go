@@ -61,7 +61,7 @@ func gradeOf(a *answers.Answer, columns []answers.Column, doubts []Doubt) Grade 
 	case could:
 		return Grade{GradeB, "a hint", "a doubt below could change the order."}
 	case len(columns) > 1 && len(a.Claims) == 0:
-		return Grade{GradeB, "a hint", "the trials tell no two databases apart."}
+		return Grade{GradeB, "a hint", "the trials show no difference between any two databases."}
 	}
 	return Grade{GradeA, "to decide by", "the client had a machine of its own, and no doubt could change the order."}
 }
@@ -81,7 +81,7 @@ func sharedHost(columns []answers.Column) string {
 				continue
 			}
 			if m := r.Info.Manifest; m != nil && m.Client.AllowedCPUs() > 0 {
-				return fmt.Sprintf("clients and members share a machine of %g processors", float64(max(m.Client.OnlineCPUs, m.Client.CPUs)))
+				return fmt.Sprintf("clients and members share a machine with %g processors", float64(max(m.Client.OnlineCPUs, m.Client.CPUs)))
 			}
 			return "clients and members share a machine"
 		}

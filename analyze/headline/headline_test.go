@@ -187,11 +187,11 @@ func TestTrust(t *testing.T) {
 		{"the worst of several", []run.Mark{
 			own("etcd", 1, 1, 5.52), own("etcd #2", 4, 10, 12.4), own("etcd", 8, 1000, 7),
 		}, Weakened, "valid, but weakened: client saturated.", []string{
-			"etcd: client saturated: step 4, 10 clients: 12 % of the response times is the client's own delay: 12 s of 1.7 min (mark above 5 %); the worst of 3"}},
+			"etcd: client saturated: step 4, 10 clients: 12 % of the response times is delay in the client itself: 12 s of 1.7 min (mark above 5 %); the worst of 3"}},
 		{"other sentences of one code", []run.Mark{
 			own("etcd", 1, 1, 6), {Tag: "etcd", Mark: results.NewMark(mark.Saturated, false, values{"used_percent": 85, "processors": 2, "busy": 3, "sampled": 9}, nil)},
 		}, Weakened, "valid, but weakened: client saturated.", []string{
-			"etcd: client saturated: step 1, 1 client: 6 % of the response times is the client's own delay: 6 s of 1.7 min (mark above 5 %)",
+			"etcd: client saturated: step 1, 1 client: 6 % of the response times is delay in the client itself: 6 s of 1.7 min (mark above 5 %)",
 			"etcd: client saturated: this client used over 85 % of its 2 processors in 3 of 9 seconds"}},
 		{"invalid", []run.Mark{marked("etcd", "late", "x", false), marked("etcd #2", "keys found", "1,003 keys are missing", true)}, NotValid,
 			"NOT VALID: do not use the numbers of etcd.", []string{"etcd: INVALID keys found: 1,003 keys are missing", "etcd: late: x"}},

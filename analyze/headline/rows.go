@@ -30,7 +30,7 @@ const (
 
 // definitions are the rows in order. To add one, add it here.
 func definitions() []definition {
-	const best = "; of a load in steps, of the largest one"
+	const best = "; for a load in steps, its largest step"
 	staged := func(get func(*run.Stage) run.Measure) func(*run.Run) run.Measure {
 		return func(r *run.Run) run.Measure { return get(r.Stages[run.Largest(r.Stages)]) }
 	}
@@ -38,7 +38,7 @@ func definitions() []definition {
 		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
 	}
 	return []definition{
-		{name: capacityRow, unit: "requests/s", better: More, definition: "rate at which the asked share of windows keeps the asked limit on latency; the rows below are of its last window, at a rate that it held",
+		{name: capacityRow, unit: "requests/s", better: More, definition: "rate at which the required share of windows meets the latency limit; the rows below describe the last window of the search, at a rate that held",
 			of: (*run.Run).CapacityRate, text: func(v float64) string { return run.RateNumber(v) + " /s" }, bounded: true},
 		{name: throughputRow, unit: "requests/s", better: More, definition: "requests that ended ok per second of the measured part" + best,
 			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit(" /s"), ofStage: true},
@@ -46,13 +46,13 @@ func definitions() []definition {
 			of: percentile(.50), text: withUnit(" ms"), ofStage: true},
 		{name: p99Row, unit: "ms", better: Less, definition: "latency that 99 % of the measured requests did not exceed; * fewer than ten requests lie above it" + best,
 			of: percentile(.99), text: withUnit(" ms"), ofStage: true},
-		{name: "success", unit: "%", definition: "measured requests that ended ok, of those that were due (closed loop: sent)" + best,
+		{name: "success", unit: "%", definition: "share of the measured requests that ended ok, out of all that were due (closed loop: sent)" + best,
 			of: staged(func(g *run.Stage) run.Measure { return g.Availability.Success }), text: table.PercentOf, ofStage: true},
-		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load / thousands of its requests that ended ok",
+		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load, divided by thousands of requests that ended ok",
 			of: serverCPU, text: withUnit(" s")},
-		{name: "server memory", unit: "bytes", better: Less, definition: "largest mean over the servers of a second's resident memory, whole load",
+		{name: "server memory", unit: "bytes", better: Less, definition: "resident memory per server, averaged over the servers in each second; the highest second of the whole load",
 			of: serverMemory, text: table.HumanSize},
-		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, by the kernel's count / bytes of the keys and values of its writes that ended ok; each member writes its own copy",
+		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, as counted by the kernel, divided by the bytes of keys and values in writes that ended ok; each member writes its own copy",
 			of: diskBytes, text: table.Significant},
 	}
 }
@@ -69,7 +69,7 @@ func serverCPU(r *run.Run) run.Measure {
 	ok := r.Load.Counts.OK
 	switch {
 	case r.Info.Limited:
-		return run.Inapplicable("classic files do not hold CPU times")
+		return run.Inapplicable("classic files do not record CPU times")
 	case !ok.Known():
 		return ok
 	case ok.Value == 0:
@@ -90,7 +90,7 @@ func diskBytes(r *run.Run) run.Measure {
 		return run.Missing(run.NoAgents)
 	}
 	if r.Info.Limited {
-		return run.Inapplicable("classic files do not hold the bytes that processes wrote")
+		return run.Inapplicable("classic files do not record the bytes that processes wrote")
 	}
 	payload := payloadOf(r)
 	if !payload.Known() {

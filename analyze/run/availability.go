@@ -33,7 +33,7 @@ type Availability struct {
 
 // notThen is a number that the records of format 1 do not have.
 func notThen() Measure {
-	return Measure{Words: string(results.NotRecorded), Missing: "the records are of an older format, which does not have it"}
+	return Measure{Words: string(results.NotRecorded), Missing: "the records have an older format without this number"}
 }
 
 // older reports whether the records are of format 1.
@@ -136,7 +136,7 @@ func (a *Availability) setGap(record *results.DatabaseRun, step results.Step) {
 	a.GapAt = fmt.Sprintf("from %.1f s", at.Seconds())
 	switch {
 	case gap.FromStart && gap.ToEnd:
-		a.GapAt += ", no ok answer at all"
+		a.GapAt += ", no ok answer in the whole window"
 	case gap.FromStart:
 		a.GapAt += ", before the first ok answer"
 	case gap.ToEnd:

@@ -46,7 +46,7 @@ func (r *Run) CapacityRate() Measure {
 			m.Words = "fails at any rate"
 		}
 	default:
-		m.Words = "the search did not end"
+		m.Words = "the search did not finish"
 	}
 	return m
 }
@@ -56,7 +56,7 @@ func (r *Run) CapacityHeld() Measure {
 	c := r.Capacity
 	switch {
 	case c == nil || c.Hold == 0:
-		return Inapplicable("no hold was asked for")
+		return Inapplicable("no hold was requested")
 	case c.Held > 0:
 		return Measured(c.Held, int64(c.Holds))
 	case c.Unheld != "":
@@ -66,7 +66,7 @@ func (r *Run) CapacityHeld() Measure {
 	case c.Holds == 0:
 		return Missing("the search ended without a capacity to hold")
 	}
-	m := Missing("none of %d rates from the capacity downwards was held", c.Holds)
+	m := Missing("none of %d rates tried at or below the capacity was held", c.Holds)
 	m.Words = fmt.Sprintf("none of %d rates", c.Holds)
 	return m
 }

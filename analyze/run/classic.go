@@ -15,7 +15,7 @@ import (
 )
 
 // unheld is why a number of a classic run cannot have a value.
-const unheld = "classic files have no place for it"
+const unheld = "classic files cannot record it"
 
 // FromClassic reads the classic files of one run. They hold sums per second and of the
 // whole load, and no requests. A number that the classic tool is known to have got
@@ -244,9 +244,9 @@ func (c *classicReader) readMachines() {
 		original = original || one.Samples.Classic()
 	}
 	if original {
-		c.gap("the classic tool recorded numbers of threads in place of context switches, and no identity of machines: servers count as one machine each")
+		c.gap("the classic tool recorded numbers of threads instead of context switches, and did not identify machines: each server counts as one machine")
 		if c.run.Info.Record.Load.Rate > 0 {
-			c.gap("the classic tool timed requests from when a client sent them: at a rate, waiting for a free client is not in its latencies")
+			c.gap("the classic tool timed requests from when a client sent them: in a load with a rate, its latencies leave out waiting for a free client")
 		}
 	}
 	m.setDisks(&c.run.Info, c.diskSizes())
@@ -275,7 +275,7 @@ func (c *classicReader) machine(path, name string) Machine {
 		m.Samples.Append(s)
 	}
 	if backwards(samples) {
-		c.gap("%s: its samples go back in time: the file holds several runs", name)
+		c.gap("%s: the times of its samples go backwards: the file holds several runs", name)
 	}
 	m.Samples.Shift(clocks.Track{}.Client)
 	if m.Samples.Len() > 0 {

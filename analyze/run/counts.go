@@ -65,8 +65,8 @@ func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gap
 		gaps.Add("the manifest has no totals; requests are counted from %s", results.FileIntervals)
 	}
 	if record.Totals == nil {
-		c.Clamped = Missing("only the totals at the end of a run have it")
-		c.BytesRead = Missing("only the totals at the end of a run have the bytes that were read")
+		c.Clamped = Missing("only the totals at the end of a run include it")
+		c.BytesRead = Missing("only the totals at the end of a run include the bytes that were read")
 	}
 	c.Reads = readsOf(intervals, c.BytesRead, gaps.why(results.FileIntervals, "the number of reads was not recorded"))
 	return c

@@ -51,7 +51,7 @@ func (i *Info) Settings() string {
 		return ""
 	}
 	if len(s.Changed) == 0 {
-		return "none differs from the defaults of the release"
+		return "none differs from the release's defaults"
 	}
 	var parts []string
 	for _, one := range s.Changed {

@@ -26,7 +26,7 @@ type Info struct {
 }
 
 // NoAgents is the reason why some numbers of an unattended cluster are missing.
-const NoAgents = "the cluster ran already, without agents"
+const NoAgents = "the cluster was already running, without agents"
 
 // Unattended reports whether no agent ran the cluster.
 func (i *Info) Unattended() bool {

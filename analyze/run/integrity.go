@@ -111,9 +111,9 @@ func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps
 	switch {
 	case record.Totals == nil:
 	case !requests.Served && recorded:
-		gaps.Add("%s is missing: throughput is that of whole seconds", results.FileProgress)
+		gaps.Add("%s is missing: throughput is computed from whole seconds", results.FileProgress)
 	case requests.Served && requests.ServedOK != record.Totals.OK:
-		gaps.Add("%s has %d requests answered ok, the manifest %d: rows were lost, repeated or changed, and throughput is of those that are left",
+		gaps.Add("%s has %d requests answered ok, the manifest %d: rows were lost, repeated or changed, and throughput is computed from the remaining ones",
 			results.FileProgress, requests.ServedOK, record.Totals.OK)
 	}
 }

@@ -65,7 +65,7 @@ func latencyOf(clock Clock, s *results.Summary, service *Distribution) Latency {
 		}
 	}
 	if service == nil {
-		service = unknownDistribution(Inapplicable("only a load with a rate has it"))
+		service = unknownDistribution(Inapplicable("only loads with a rate have it"))
 	}
 	return Latency{Clock: clock, Due: DueDistribution(s), OK: ok, Service: service, Histogram: s.Histogram}
 }
@@ -73,15 +73,15 @@ func latencyOf(clock Clock, s *results.Summary, service *Distribution) Latency {
 // The marks of percentiles.
 const (
 	// FewMark: with so few requests above it, the percentile is left to chance.
-	FewMark = "* fewer than ten of n lie above this percentile (n < 10/(1-q)): chance decides it"
+	FewMark = "* fewer than ten of the n requests lie above this percentile (n < 10/(1-q)), so its value depends on chance"
 	// AtLeastMark: the percentile has only a lower bound.
-	AtLeastMark = ">= the rank is that of a request that was not answered in time (unknown, unsent): the value is the least that the percentile can have been, had each of them been answered right after it was given up"
+	AtLeastMark = ">= the request at this rank was not answered in time (unknown, unsent): the value is a lower bound, as if each such request had been answered right after it was given up"
 	// OKOnlyMark: the number leaves out requests that have no response time.
-	OKOnlyMark = "of the requests that ended ok alone: others have no response time"
+	OKOnlyMark = "only requests that ended ok: others have no response time"
 	// ClassicOKMark: classic files have no place for the other requests.
-	ClassicOKMark = "of the requests that ended ok alone: the classic files hold no others"
+	ClassicOKMark = "only requests that ended ok: the classic files hold no others"
 	// PooledMark: classic files do not separate the steps.
-	PooledMark = "of all steps together: the classic files do not separate the numbers of clients"
+	PooledMark = "all steps together: the classic files do not separate the numbers of clients"
 )
 
 // Distribution holds the latencies of a load's measured requests, in ms.
@@ -146,7 +146,7 @@ func (d *Distribution) known() bool {
 // notAnswered is a rank of the requests that have no response time.
 var notAnswered = Measure{
 	Words:   "not answered",
-	Missing: "the rank is that of a request that failed, was refused or was shed: it has no response time and ranks above every other one",
+	Missing: "the request at this rank failed, was refused or was shed: it has no response time and ranks above all others",
 }
 
 // DueDistribution returns the distribution of all requests of a summary that were due.

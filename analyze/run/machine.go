@@ -140,7 +140,7 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 	case lost >= w.To-w.From:
 		return Missing("%s: its processes ended before a sample of the load's end", m.Name)
 	case lost > closeEnough(w):
-		grown.Marks = []string{fmt.Sprintf("a lower bound: %s's processes ended %.2g s after the last sample of them, which no sample counts", m.Name, float64(lost)/1e9)}
+		grown.Marks = []string{fmt.Sprintf("a lower bound: %s's processes ran for %.2g s after their last sample, and no sample covers that time", m.Name, float64(lost)/1e9)}
 	}
 	return grown
 }

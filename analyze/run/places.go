@@ -41,7 +41,7 @@ func (p *Places) Of(name string) *Place {
 }
 
 // rolesP99 is why roles have no percentile.
-var rolesP99 = Inapplicable("a histogram is of a member; the leader may change")
+var rolesP99 = Inapplicable("histograms are recorded for each member, and the leader may change")
 
 // placeRecords are the records of where all requests of a load went.
 type placeRecords struct {

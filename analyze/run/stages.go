@@ -127,7 +127,7 @@ func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	case r.Info.Unattended():
 		return Missing(NoAgents)
 	case r.Info.Limited:
-		return Inapplicable("classic files do not hold this counter")
+		return Inapplicable("classic files do not record this counter")
 	case len(r.Machines.Servers) == 0:
 		return noServer
 	}

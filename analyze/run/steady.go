@@ -17,7 +17,7 @@ const (
 )
 
 // UnsteadyMark is the footnote of a throughput or a latency whose level changed.
-const UnsteadyMark = "not steady: the level changed inside the measured part, so that one number does not describe it; the mark names the part that is steady"
+const UnsteadyMark = "not steady: the level changed within the measured part, so one number does not describe it; the mark names the steady part"
 
 // setSteadiness marks the stages whose level changes inside a measured window.
 func (r *Run) setSteadiness() {

@@ -33,9 +33,9 @@ func reasoned(missing results.Reason, v float64, n int64) Measure {
 	m := Measure{Words: string(missing), Missing: string(missing)}
 	switch missing {
 	case results.NotRecorded:
-		m.Missing = "the records are of an older format, which does not show what ended in the measured window"
+		m.Missing = "the records have an older format, which does not show which requests ended in the measured window"
 	case results.TooFewSeconds:
-		m.Missing = fmt.Sprintf("the extremes need %d whole seconds of the measured window", results.MinSeconds)
+		m.Missing = fmt.Sprintf("the extremes need at least %d whole seconds in the measured window", results.MinSeconds)
 	case results.NoWindow:
 		m.Missing = "the load ended before its measured window began"
 	}

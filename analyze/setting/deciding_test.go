@@ -69,7 +69,7 @@ func TestNotDeciding(t *testing.T) {
 	for name, change := range map[string]func(*run.Run){
 		"connections":         func(r *run.Run) { r.Info.Record.Steps[1].Connections = 1000 },
 		"the words of fsync":  func(r *run.Run) { r.Info.Record.Fsync, r.Info.Record.Durability = "another text", results.EveryWrite },
-		"an unknown fsync":    func(r *run.Run) { r.Info.Record.Fsync = "not known: the cluster ran already" },
+		"an unknown fsync":    func(r *run.Run) { r.Info.Record.Fsync = "not known: the cluster was already running" },
 		"a database":          func(r *run.Run) { r.Info.Record.Database = "another" },
 		"a time-out":          func(r *run.Run) { r.Info.Record.Load.Timeout = time.Second },
 		"what is expected":    func(r *run.Run) { r.Info.Record.Load.Expect.Failed = 5 },

@@ -20,22 +20,22 @@ func capacityRows(runs []*run.Run) (rows []Row) {
 		of := func(cell func(*run.Run) Cell) func(*run.Run) Cell {
 			return func(r *run.Run) Cell {
 				if r.Capacity == nil || r.Capacity.SLO() != slo {
-					return inapplicable("it was not searched for")
+					return inapplicable("no capacity was searched for")
 				}
 				return cell(r)
 			}
 		}
 		rows = append(rows,
 			Row{Name: "CAPACITY (" + slo + ")", Unit: "requests/s", Ours: true, Cell: of(capacityCell),
-				Definition: "rate at which the asked share of windows passes: at least that part of all requests that were due answered within the limit, counted from due, and few enough failed. Below it an interval that holds it with 95 % probability: of a single search by the model's posterior, of trials by their order"},
+				Definition: "rate at which the required share of windows passes. In a window that passes, enough of the requests that were due were answered within the limit, counted from due, and few enough failed. The interval below the value contains the capacity with 95 % probability: it comes from the model's posterior for a single search, from the order of the trials for several"},
 			Row{Name: "LATENCY AT CAPACITY (" + slo + ")", Unit: "ms", Ours: true, Cell: of(func(r *run.Run) Cell { return cellOf(r.AtCapacity(), millisText) }),
-				Definition: "that percentile of the latency in the last window, of which all other rows are: the hold, at HELD AT"},
+				Definition: "latency at that percentile in the last window, the hold at HELD AT, which all other rows describe"},
 			Row{Name: "HELD AT (" + slo + ")", Unit: "requests/s", Ours: true, Cell: of(heldCell),
 				Definition: "highest rate, from the capacity downwards, at which one long window passed too"},
 			Row{Name: "CAPACITY-WINDOWS", Unit: "windows", Ours: true, Cell: of(windowsCell),
-				Definition: "windows that the search took, how many of them failed by a pause of the servers, and how many more were void because the client was late"},
+				Definition: "windows in the search, how many of them failed because the servers paused, and how many more were void because the client was late"},
 			Row{Name: "CAPACITY-STORE", Unit: "bytes", Ours: true, Cell: of(storeCell),
-				Definition: "size of the largest member's store after the first and the last window"},
+				Definition: "size of the largest member's store after the first window and after the last"},
 		)
 	}
 	return rows

@@ -34,7 +34,7 @@ func TestCapacityRows(t *testing.T) {
 		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 1, Counted: 20}, "fails at any rate"},
 		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 12.5}, "below 12.50/s"},
 		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 13}, "below 13/s"},
-		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not end"},
+		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not finish"},
 	} {
 		runs[1].Capacity = &run.Capacity{Capacity: &tt.c}
 		rows := capacityRows(runs)

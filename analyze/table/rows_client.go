@@ -14,29 +14,29 @@ func clientRows() []Row {
 	timed := func(name, definition string, cell func(*run.Run) Cell) Row {
 		return Row{Name: name, Unit: "ms", Definition: definition, Ours: true, Cell: cell}
 	}
-	const late = " time by which the client itself sent a request after it was due (rate only), over all requests that were sent: all of the time if a client waited for it, else at most the time in which the client was stopped since a client was last free. It is part of the response times"
+	const late = " delay that the client itself added between the due time and the sending of a request (rate only), over all requests that were sent: the whole delay if a client was waiting for the request, otherwise at most the time for which the client was stopped since a client was last free. It is part of the response times"
 	return []Row{
-		{Name: "INSIDE-SHARE", Unit: "%", Definition: "share of the clients' time that lay inside calls, over all closed steps: of the time in which they had a server, and without the time in which the client was stopped; below 98 % the client machine set the pace", Ours: true,
+		{Name: "INSIDE-SHARE", Unit: "%", Definition: "share of the clients' time that was spent inside calls, over all closed steps; time without a server and time in which the client was stopped do not count; below 98 % the client machine set the pace", Ours: true,
 			Cell: insideShare},
-		{Name: "INSIDE-SHARE-WORST-STEP", Unit: "%", Definition: "INSIDE-SHARE of the closed step where it is least", Ours: true,
+		{Name: "INSIDE-SHARE-WORST-STEP", Unit: "%", Definition: "lowest INSIDE-SHARE of any closed step", Ours: true,
 			Cell: insideShareWorst},
 		timed("LATENESS p50", "median"+late, lateness(.50, func(s *results.Spread) int64 { return s.P50 })),
 		timed("LATENESS p99", "99th percentile of the"+late, lateness(.99, func(s *results.Spread) int64 { return s.P99 })),
 		timed("LATENESS max", "longest"+late, lateness(1, func(s *results.Spread) int64 { return s.Max })),
-		timed("SCHEDULING-LAG p99", "99th percentile of how late a timer fired in the client's process, sampled every 10 ms of the load: with processors to spare it is far below 1 ms",
+		timed("SCHEDULING-LAG p99", "99th percentile of timer delays in the client's process, sampled every 10 ms during the load: far below 1 ms if processors are free",
 			schedulingLag),
-		{Name: "CLIENT-STOPPED-SHARE", Unit: "%", Definition: "share of the load's time in which the client's process did not run for over 10 ms at once: it was stopped, or waited for a processor", Ours: true,
+		{Name: "CLIENT-STOPPED-SHARE", Unit: "%", Definition: "share of the load's time in gaps of more than 10 ms in which the client's process did not run: it was stopped, or waited for a processor", Ours: true,
 			Cell: stoppedShare},
-		{Name: "CLIENT-STOPPED-LONGEST", Unit: "ms", Definition: "longest time for which the client's process did not run during the load, n times in all", Ours: true,
+		{Name: "CLIENT-STOPPED-LONGEST", Unit: "ms", Definition: "longest time for which the client's process did not run during the load; n is the number of such times", Ours: true,
 			Cell: stoppedLongest},
 		timed("SELF-CHECK-ADDED p50", "median"+selfCheckAdded, selfCheckCell(.50, func(c *results.LoadCheck) results.Compared { return c.P50 })),
 		timed("SELF-CHECK-ADDED p99", "99th percentile"+selfCheckAdded, selfCheckCell(.99, func(c *results.LoadCheck) results.Compared { return c.P99 })),
 		timed("SELF-CHECK-LATENESS p99", "LATENESS p99 in the same check (rate only)", selfCheckLateness),
-		{Name: "SELF-CHECK-THROUGHPUT", Unit: "req/s", Definition: "requests per second that ended ok in the same check: the rate of the load's heaviest step, or as many as its clients send in a closed loop to a server with that delay", Ours: true,
+		{Name: "SELF-CHECK-THROUGHPUT", Unit: "req/s", Definition: "requests per second that ended ok in the same check: the rate of the load's heaviest step, or the throughput of its clients in a closed loop against a server with that delay", Ours: true,
 			Cell: selfCheckThroughput},
-		{Name: "OTHER-CPU-SHARE", Unit: "%", Definition: "share of a machine's processors that was used during the load by processes other than the client and the members (agents of their own are others too), on the machine where it is largest", Ours: true,
+		{Name: "OTHER-CPU-SHARE", Unit: "%", Definition: "share of a machine's processors used during the load by processes other than the client and the members (separate agents count as others), on the machine with the largest share", Ours: true,
 			Cell: otherCPUShare},
-		{Name: "OTHER-WRITTEN-MB", Unit: "MB", Definition: "what the members' devices wrote during the load besides the bytes that members wrote: other processes' writes and the file systems' journals, over all machines", Ours: true,
+		{Name: "OTHER-WRITTEN-MB", Unit: "MB", Definition: "bytes that the members' devices wrote during the load beyond those that the members wrote: writes of other processes and file system journals, over all machines", Ours: true,
 			Cell: otherWritten},
 	}
 }
@@ -47,11 +47,11 @@ func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		switch s := r.Info.Record.Lateness; {
 		case !r.Rated():
-			return inapplicable("only a load with a rate has it")
+			return inapplicable("only loads with a rate have it")
 		case len(r.Info.Record.Generators) > 0:
 			return missing(ofGenerators)
 		case s == nil || s.N == 0:
-			return missing("not recorded, or no client ever waited for a due time")
+			return missing("not recorded, or no client ever waited for a request to become due")
 		default:
 			return spreadCell(q, get(s), s.N)
 		}
@@ -144,7 +144,7 @@ func spreadCell(q float64, ns, n int64) Cell {
 
 func insideShare(r *run.Run) Cell {
 	if !r.Closed() {
-		return inapplicable("only a closed loop has it")
+		return inapplicable("only closed loops have it")
 	}
 	share := r.Windows.InsidePercent()
 	cell := cellOf(share, insideText)
@@ -160,13 +160,13 @@ func insideText(v float64) string { return fmt.Sprintf("%.1f %%", v) }
 // the database set the pace of a closed loop.
 const (
 	enoughInside = 98
-	overheadMark = "client overhead: while they had a server, the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"
+	overheadMark = "client overhead: with a server available, the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"
 )
 
 func insideShareWorst(r *run.Run) Cell {
 	steps := r.Windows.Closed()
 	if len(steps) < 2 {
-		return inapplicable("only a stepped closed loop has it")
+		return inapplicable("only stepped closed loops have it")
 	}
 	worst := steps[0]
 	for _, step := range steps {

@@ -13,9 +13,9 @@ import (
 // clockRows show how well the members' times are known.
 func clockRows() []Row {
 	return []Row{
-		{Name: "CLOCK-OFFSET", Unit: "ms", Definition: "how far each member's clock was ahead of the client's, give or take half the shortest round trip of a heartbeat; samples and logs are converted by the offsets over time; moved is what the errors do not explain", Ours: true,
+		{Name: "CLOCK-OFFSET", Unit: "ms", Definition: "how far each member's clock was ahead of the client's clock, within half the shortest round trip of a heartbeat; samples and logs are converted with the offsets over time; moved is the change that these errors do not explain", Ours: true,
 			Cell: attended(clockOffset)},
-		{Name: "TIME-SERVICE", Definition: "whether a time service keeps the clocks, by the kernel's account, and the largest error that it states", Ours: true,
+		{Name: "TIME-SERVICE", Definition: "whether a time service synchronizes the clocks according to the kernel, and the largest error that the kernel reports", Ours: true,
 			Cell: attended(timeService)},
 	}
 }

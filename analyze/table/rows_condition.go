@@ -17,41 +17,41 @@ import (
 // conditionRows describe the conditions of the run.
 func conditionRows() []Row {
 	return []Row{
-		{Name: "VERSION", Definition: "what the running members reported", Cell: func(r *run.Run) Cell {
+		{Name: "VERSION", Definition: "the version that the running members reported", Cell: func(r *run.Run) Cell {
 			return words(JoinDistinct(r.Info.Versions()), "the members were not asked")
 		}},
 		{Name: "RELEASE", Definition: "how the members' binaries were obtained", Ours: true, Cell: attended(release)},
 		{Name: "MEMBERS", Definition: "members of the cluster", Ours: true, Cell: members},
-		{Name: "WORKLOAD", Definition: "the named mix that was asked for", Ours: true, Cell: func(r *run.Run) Cell {
+		{Name: "WORKLOAD", Definition: "the named mix that the experiment requests", Ours: true, Cell: func(r *run.Run) Cell {
 			if r.Info.Record.Load.Workload == "" {
 				return inapplicable("the load has no name")
 			}
 			return words(r.Info.Record.Load.Workload, "")
 		}},
-		{Name: "OPERATION", Definition: "what the requests did, by their shares, and what a read promised", Cell: operation},
+		{Name: "OPERATION", Definition: "the operations with their shares, and the guarantee of a read", Cell: operation},
 		{Name: "KEYS", Unit: "keys", Definition: "keys that existed before the load", Ours: true, Cell: keysBefore},
-		{Name: "KEY-LAW", Definition: "which of the existing keys an operation took", Ours: true, Cell: func(r *run.Run) Cell {
+		{Name: "KEY-LAW", Definition: "which of the existing keys an operation used", Ours: true, Cell: func(r *run.Run) Cell {
 			if r.Info.Record.Load.KeyLaw == "" {
-				return inapplicable("no operation takes existing keys")
+				return inapplicable("no operation uses existing keys")
 			}
 			return words(string(r.Info.Record.Load.KeyLaw), "")
 		}},
-		{Name: "RATE", Unit: "requests/s", Definition: "requests due per second over all clients, whatever the servers do, step by step, A..B where it changed evenly; in a closed loop a client sends the next request when the last one ended", Cell: rate},
-		{Name: "TIMED-FROM", Definition: "what the latencies above are counted from: due is response time, sent is service time", Cell: timedFrom},
-		{Name: "LOAD", Definition: "how much was asked for, and what was cut from the measured part", Ours: true, Cell: func(r *run.Run) Cell {
-			return words(setting.Lengths(r), "a classic input does not say")
+		{Name: "RATE", Unit: "requests/s", Definition: "requests due per second over all clients, regardless of how the servers respond, step by step; A..B if it changed evenly; in a closed loop a client sends its next request when the last one ends", Cell: rate},
+		{Name: "TIMED-FROM", Definition: "the start of the latencies above: due gives response time, sent gives service time", Cell: timedFrom},
+		{Name: "LOAD", Definition: "the requested length of the load, and the time cut from the measured part", Ours: true, Cell: func(r *run.Run) Cell {
+			return words(setting.Lengths(r), "classic inputs do not record it")
 		}},
 		{Name: "CLIENTS", Unit: "clients", Definition: "concurrent clients on connections, step by step", Cell: clientsCell},
 		{Name: "PAYLOAD", Unit: "bytes", Definition: "key size + value size", Cell: payload},
-		{Name: "RANGE-LIMIT", Unit: "keys", Definition: "most keys that a range reads", Ours: true, Cell: func(r *run.Run) Cell {
+		{Name: "RANGE-LIMIT", Unit: "keys", Definition: "largest number of keys that a range reads", Ours: true, Cell: func(r *run.Run) Cell {
 			if r.Info.Record.Load.RangeLimit == 0 {
 				return inapplicable("no operation reads a range")
 			}
 			return count(int64(r.Info.Record.Load.RangeLimit))
 		}},
-		{Name: "LEADER", Definition: "the member that led when the load began, and those that were found to lead later in it", Ours: true, Cell: leader},
+		{Name: "LEADER", Definition: "the leader when the load began, and later leaders that were seen during the load", Ours: true, Cell: leader},
 		{Name: "TRANSPORT", Definition: "implementation of the clients: lean is dbtester's own, for less client CPU; standard is the library that other programs use", Ours: true, Cell: transport},
-		{Name: "FSYNC", Definition: "when a write is on disk, as the driver states it", Ours: true, Cell: func(r *run.Run) Cell {
+		{Name: "FSYNC", Definition: "when a write is on disk, according to the driver", Ours: true, Cell: func(r *run.Run) Cell {
 			return words(r.Info.Record.Fsync, "the driver does not state it")
 		}},
 		{Name: "DURABLE", Definition: "whether an answered write survives a power cut: NO if the database does not sync, or keeps its data on a memory file system, or a short fdatasync probe there before the load took less than 20 us (median shown, least..most of the members)", Ours: true, Cell: attended(durable)},
@@ -65,7 +65,7 @@ func conditionRows() []Row {
 func transport(r *run.Run) Cell {
 	name := r.Info.Transport()
 	if name == "" {
-		return inapplicable("the database has one implementation alone")
+		return inapplicable("the database has only one implementation")
 	}
 	var resent int64
 	for _, step := range r.Info.Record.Steps {
@@ -83,9 +83,9 @@ func release(r *run.Run) Cell {
 	case len(r.Info.Releases()) > 0:
 		return words(JoinDistinct(r.Info.Releases()), "")
 	case slices.ContainsFunc(r.Info.Record.Members, started):
-		return Cell{Text: "an executable that the agent was told of"}
+		return Cell{Text: "an executable that the agent was given"}
 	case !r.Info.Record.Ready.IsZero():
-		return missing("not known: the cluster ran already")
+		return missing("not known: the cluster was already running")
 	}
 	return missing("not recorded")
 }
@@ -109,7 +109,7 @@ func operation(r *run.Run) Cell {
 	if l.SameKey {
 		text += ", same key"
 	}
-	return words(text, "a classic input does not say")
+	return words(text, "classic inputs do not record it")
 }
 
 // mixText prints a mix by its shares.
@@ -128,7 +128,7 @@ func mixText(mix []workload.Share) string {
 func keysBefore(r *run.Run) Cell {
 	n := max(r.Info.Record.Load.Keys, r.Info.Record.Load.Preload)
 	if n == 0 {
-		return inapplicable("no operation takes existing keys")
+		return inapplicable("no operation uses existing keys")
 	}
 	return count(n)
 }
@@ -209,7 +209,7 @@ func clientsCell(r *run.Run) Cell {
 func payload(r *run.Run) Cell {
 	l := r.Info.Record.Load
 	if l.KeySize == 0 && l.ValueSize == 0 {
-		return missing("a classic input does not say")
+		return missing("classic inputs do not record it")
 	}
 	if l.ValueSizeMax > 0 {
 		text := fmt.Sprintf("%d + %d..%d", l.KeySize, l.ValueSize, l.ValueSizeMax)
@@ -290,9 +290,9 @@ func durable(r *run.Run) Cell {
 		}
 	}
 	if unknown > 0 && len(order) > 0 {
-		order = append(order, fmt.Sprintf("not recorded of %d of %d members", unknown, len(r.Info.Record.Members)))
+		order = append(order, fmt.Sprintf("not recorded for %d of %d members", unknown, len(r.Info.Record.Members)))
 	}
-	return words(strings.Join(order, "; "), "what the data directories lie on was not recorded")
+	return words(strings.Join(order, "; "), "the file systems of the data directories were not recorded")
 }
 
 // durability returns whether a member's data survives a power cut. unsynced means

@@ -47,7 +47,7 @@ const (
 	ofDue = " of all requests that were due (closed loop: sent) in the measured window"
 	ofOK  = " of the measured requests that ended ok"
 	timed = "; timed from due with a rate, else from sent"
-	ranks = timed + "; requests that were not answered rank above all others: >= x for an unknown or unsent one, x is the value at that rank among the latencies of all answered requests and the times after which those were given up; not answered for a failed or shed one"
+	ranks = timed + "; requests that were not answered rank above all others. At the rank of an unknown or unsent request, the row has >= x, where x is the value at that rank among the latencies of answered requests and the waiting times of requests that were given up. At the rank of a failed or shed request, it says not answered"
 )
 
 func latencyRows() []Row {
@@ -94,7 +94,7 @@ func percentile(m run.Measure) Cell {
 // okOnly is the distribution of the requests that ended ok, where others were due too.
 func okOnly(l *run.Latency) *run.Distribution {
 	if l.OK.N.Known() && l.OK.N.Value == l.Due.N.Value {
-		return run.Unmeasured("every request ended ok: see Latency")
+		return run.Unmeasured("every request ended ok: see the Latency rows")
 	}
 	return l.OK
 }
@@ -103,7 +103,7 @@ func okOnly(l *run.Latency) *run.Distribution {
 func timingRows() []Row {
 	out := []Row{
 		{Name: "STDDEV-LATENCY", Unit: "ms", Definition: "standard deviation of the latencies" + ofOK + timed, Cell: latency(deviation)},
-		{Name: "AVG-SERVICE", Unit: "ms", Ours: true, Definition: "mean time from sent to answered, without the wait for a free client, of the measured requests that ended ok (rate only); AVG-LATENCY is from due",
+		{Name: "AVG-SERVICE", Unit: "ms", Ours: true, Definition: "mean time from sent to answered for the measured requests that ended ok, without the wait for a free client (rate only); AVG-LATENCY is counted from due",
 			Cell: latency(func(l *run.Latency) run.Measure { return l.Service.Mean })},
 	}
 	for _, p := range percentiles[2:] {
@@ -113,7 +113,7 @@ func timingRows() []Row {
 		share := p.name[1:] + " %"
 		out = append(out,
 			Row{Name: "Latency " + p.name + ", ok only", Unit: "ms", Ours: true,
-				Definition: "latency that " + share + ofOK + " did not exceed" + timed + "; - if every request ended ok, so that it is Latency " + p.name,
+				Definition: "latency that " + share + ofOK + " did not exceed" + timed + "; - if every request ended ok, because it then equals Latency " + p.name,
 				Cell:       quantile(p.q, okOnly)},
 			Row{Name: "Service " + p.name, Unit: "ms", Ours: true,
 				Definition: "time from sent to answered that " + share + " of the measured requests that ended ok did not exceed (rate only)",

@@ -32,7 +32,7 @@ func clientPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 }
 
 func trafficRows() []Row {
-	const load = "over the load: last counter less first; an interface that several machines share is counted once"
+	const load = "over the load: last counter minus first; an interface that several members share is counted once"
 	var out []Row
 	for _, d := range []struct {
 		name, what string
@@ -40,15 +40,15 @@ func trafficRows() []Row {
 	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
 		out = append(out,
 			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-SUM", Unit: "bytes", Definition: "bytes the servers' interfaces " + d.what + " " + load, Cell: serverSum(run.Network, d.get, HumanSize)},
-			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same in full digits", Cell: serverSum(run.Network, d.get, rawText)})
+			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same number with all digits", Cell: serverSum(run.Network, d.get, rawText)})
 	}
 	for _, d := range []struct {
 		name, what string
 		get        run.Counter
 	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
 		out = append(out,
-			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-SUM", Unit: "bytes", Definition: "bytes the client's interface " + d.what + " over the load: last counter less first", Cell: clientSum(d.get, HumanSize)},
-			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same in full digits", Cell: clientSum(d.get, rawText)})
+			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-SUM", Unit: "bytes", Definition: "bytes the client's interface " + d.what + " over the load: last counter minus first", Cell: clientSum(d.get, HumanSize)},
+			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same number with all digits", Cell: clientSum(d.get, rawText)})
 	}
 	return out
 }
@@ -56,24 +56,24 @@ func trafficRows() []Row {
 // peakRows hold the classic maxima and the errors.
 func peakRows() []Row {
 	return []Row{
-		{Name: "SERVER-MAX-CPU-USAGE", Unit: "%", Definition: "largest mean over the servers of a second's CPU use; 100 % is one core; see MEMBER-MAX-CPU for the busiest one", Cell: meanPeak(run.Of(metric.CPUPercent), percentText)},
-		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest mean over the servers of a second's resident memory", Cell: meanPeak(run.Of(metric.RSSBytes), HumanSize)},
-		{Name: "CLIENT-MAX-CPU-USAGE", Unit: "%", Definition: "largest CPU use of the client in a second of the load; 100 % is one core", Cell: clientPeak(run.Of(metric.CPUPercent), percentText)},
+		{Name: "SERVER-MAX-CPU-USAGE", Unit: "%", Definition: "CPU use per server, averaged over the servers in each second; the highest second of the load; 100 % is one core; see MEMBER-MAX-CPU for the busiest member", Cell: meanPeak(run.Of(metric.CPUPercent), percentText)},
+		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "resident memory per server, averaged over the servers in each second; the highest second of the load", Cell: meanPeak(run.Of(metric.RSSBytes), HumanSize)},
+		{Name: "CLIENT-MAX-CPU-USAGE", Unit: "%", Definition: "highest CPU use of the client in any second of the load; 100 % is one core", Cell: clientPeak(run.Of(metric.CPUPercent), percentText)},
 		{Name: "CLIENT-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest resident memory of the client during the load", Cell: clientPeak(run.Of(metric.RSSBytes), HumanSize)},
-		{section: sectionOutcomes, Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests of the whole load that failed or are unknown", Cell: countOf(failures)},
+		{section: sectionOutcomes, Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests of the whole load that failed or have an unknown outcome", Cell: countOf(failures)},
 	}
 }
 
 // diskRows hold the classic sums of the disks, and the data directories.
 func diskRows() []Row {
-	const load = " over the load, summed over the servers (the name says AVG): last counter less first; a disk that several members share is counted once"
+	const load = " over the load, summed over the servers (the name says AVG): last counter minus first; a disk that several members share is counted once"
 	return []Row{
 		{Name: "SERVER-AVG-READS-COMPLETED-DELTA-SUM", Unit: "reads", Definition: "reads the disks completed" + load, Cell: serverSum(run.Disk, run.Of(metric.ReadsCompleted), commaText)},
 		{Name: "SERVER-AVG-SECTORS-READS-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks read" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsRead), commaText)},
 		{Name: "SERVER-AVG-WRITES-COMPLETED-DELTA-SUM", Unit: "writes", Definition: "writes the disks completed" + load, Cell: serverSum(run.Disk, run.Of(metric.WritesCompleted), commaText)},
 		{Name: "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM", Unit: "512-byte sectors", Definition: "sectors the disks wrote" + load, Cell: serverSum(run.Disk, run.Of(metric.SectorsWritten), commaText)},
-		{section: sectionData, Name: "SERVER-AVG-DISK-SPACE-USAGE", Unit: "bytes", Definition: "mean over the members of the sizes of the files in the data directory after the stop, apparent", Cell: diskSpace(func(m *run.Machines) run.Measure { return m.Apparent })},
-		{section: sectionData, Name: "DISK-SPACE-ALLOCATED", Unit: "bytes", Definition: "mean over the members of the blocks allocated to the data directory after the stop", Ours: true, Cell: attended(diskSpace(func(m *run.Machines) run.Measure { return m.Allocated }))},
+		{section: sectionData, Name: "SERVER-AVG-DISK-SPACE-USAGE", Unit: "bytes", Definition: "apparent size of the files in the data directory after the stop, mean over the members", Cell: diskSpace(func(m *run.Machines) run.Measure { return m.Apparent })},
+		{section: sectionData, Name: "DISK-SPACE-ALLOCATED", Unit: "bytes", Definition: "blocks allocated to the data directory after the stop, mean over the members", Ours: true, Cell: attended(diskSpace(func(m *run.Machines) run.Measure { return m.Allocated }))},
 	}
 }
 

@@ -22,19 +22,19 @@ func attended(cell func(*run.Run) Cell) func(*run.Run) Cell {
 // memberRows show single members, which the classic means hide.
 func memberRows() []Row {
 	top := func(name, unit, definition string, get run.Gauge, text func(float64) string) Row {
-		return Row{Name: name, Unit: unit, Definition: definition + "; the member with the most, and which", Ours: true, Cell: attended(memberPeak(get, text))}
+		return Row{Name: name, Unit: unit, Definition: definition + "; the member with the highest value, by name", Ours: true, Cell: attended(memberPeak(get, text))}
 	}
 	return []Row{
 		{Name: "CLIENT-CPU-SECONDS", Unit: "s", Definition: "CPU time of the client over the load", Ours: true, Cell: clientSum(run.Of(metric.CPUSeconds), secondText)},
 		{Name: "SERVER-CPU-SECONDS", Unit: "s", Definition: "CPU time of all members' processes over the load", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.CPUSeconds), secondText))},
-		top("MEMBER-MAX-CPU", "%", "largest CPU use of one member in a second of the load; 100 % is one core", run.Of(metric.CPUPercent), percentText),
+		top("MEMBER-MAX-CPU", "%", "highest CPU use of any member in any second of the load; 100 % is one core", run.Of(metric.CPUPercent), percentText),
 		top("MEMBER-MAX-MEMORY", "bytes", "largest resident memory of one member during the load", run.Of(metric.RSSBytes), HumanSize),
 		top("MEMBER-MAX-RSS-ANON", "bytes", "largest anonymous memory of one member during the load: what it allocated, without file pages", run.Of(metric.RSSAnonBytes), HumanSize),
-		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, by the kernel's own mark", run.Of(metric.PeakRSSBytes), HumanSize),
-		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), HumanSize))},
-		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, by the kernel's count per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), HumanSize))},
-		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "SERVER-OWN-DISK-WRITTEN of the member with the most, and which", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), HumanSize))},
-		{Name: "MEMBER-LEAST-DISK-FREE", Unit: "bytes", Definition: "least free space during the load of the file system with a member's data; the member with the least, and which", Ours: true, Cell: attended(leastDiskFree)},
+		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, as recorded by the kernel", run.Of(metric.PeakRSSBytes), HumanSize),
+		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), HumanSize))},
+		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), HumanSize))},
+		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "highest SERVER-OWN-DISK-WRITTEN of any member, with the member's name", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), HumanSize))},
+		{Name: "MEMBER-LEAST-DISK-FREE", Unit: "bytes", Definition: "least free space during the load on the file system with a member's data; the member with the least, by name", Ours: true, Cell: attended(leastDiskFree)},
 		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
 		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
 	}
@@ -47,7 +47,7 @@ func limited(has func(resources.Limits) bool, cell func(r *run.Run, l resources.
 		if l := r.Info.Record.Resources; l != nil && has(*l) {
 			return cell(r, *l)
 		}
-		return inapplicable("the experiment does not limit it")
+		return inapplicable("the experiment sets no limit")
 	})
 }
 
@@ -56,23 +56,23 @@ func limitRows() []Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
 	return []Row{
-		{Name: "CPU-LIMIT", Unit: "processors", Definition: "processor time that each member might use, and the GOMAXPROCS of its Go programs", Ours: true,
+		{Name: "CPU-LIMIT", Unit: "processors", Definition: "processor time that each member was allowed to use, and the GOMAXPROCS of its Go programs", Ours: true,
 			Cell: limited(cpus, func(_ *run.Run, l resources.Limits) Cell {
 				return number(l.CPUs, 0, "%s, GOMAXPROCS %d", l.CPUText(), l.GoMaxProcs())
 			})},
-		{Name: "THROTTLED", Unit: "%", Definition: "share of the periods of the CPU limit, over the load, in which a member stood still because it had used its processor time up; the member with the most, and which", Ours: true,
+		{Name: "THROTTLED", Unit: "%", Definition: "share of the CPU limit's periods, over the load, in which a member was stopped because it had used up its processor time; the member with the highest value, by name", Ours: true,
 			Cell: limited(cpus, func(r *run.Run, l resources.Limits) Cell {
 				return largest(percentText, func(r *run.Run, m *run.Machine) run.Measure { return m.Throttled(r.Windows.Load, l.Period) })(r)
 			})},
-		{Name: "MEMORY-LIMIT", Unit: "bytes", Definition: "memory that each member might use, the page cache of its files included, and the GOMEMLIMIT of its Go programs", Ours: true,
+		{Name: "MEMORY-LIMIT", Unit: "bytes", Definition: "memory that each member was allowed to use, including the page cache of its files, and the GOMEMLIMIT of its Go programs", Ours: true,
 			Cell: limited(memory, func(_ *run.Run, l resources.Limits) Cell {
 				return number(float64(l.MemoryBytes), 0, "%s, GOMEMLIMIT %s", l.MemoryText(), HumanSize(float64(l.GoMemLimit())))
 			})},
-		{Name: "MEMORY-PEAK", Unit: "bytes", Definition: "most memory that a member used of its limit during the load; the member with the most, and which", Ours: true,
+		{Name: "MEMORY-PEAK", Unit: "bytes", Definition: "largest part of its memory limit that a member used during the load; the member with the highest value, by name", Ours: true,
 			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell {
 				return memberPeak(run.Of(metric.GroupMemoryBytes), HumanSize)(r)
 			})},
-		{Name: "MEMORY-PEAK-PAGE-CACHE", Unit: "bytes", Definition: "how much of MEMORY-PEAK was page cache, which the kernel takes back when the limit is reached", Ours: true,
+		{Name: "MEMORY-PEAK-PAGE-CACHE", Unit: "bytes", Definition: "the part of MEMORY-PEAK that was page cache, which the kernel reclaims when the limit is reached", Ours: true,
 			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell { return pageCache(r) })},
 	}
 }

@@ -23,13 +23,13 @@ func metricRow(m metric.Metric) Row {
 	if m.Kind == metric.Counter {
 		return Row{
 			Name: "SERVER-" + m.Column, Unit: m.Unit, Ours: true,
-			Definition: m.Help + "; of all members, over the load: last counter less first",
+			Definition: m.Help + "; of all members, over the load: last counter minus first",
 			Cell:       attended(since(run.Of(m.Name), wherePresent(m, serverSum(run.SourceOf(m), run.Of(m.Name), metricText(m))))),
 		}
 	}
 	return Row{
 		Name: "MEMBER-MAX-" + m.Column, Unit: m.Unit, Ours: true,
-		Definition: m.Help + ", the largest during the load; the member with the most, and which",
+		Definition: m.Help + ", the largest during the load; the member with the highest value, by name",
 		Cell:       attended(since(run.Of(m.Name), wherePresent(m, memberPeak(run.Of(m.Name), metricText(m))))),
 	}
 }
@@ -43,7 +43,7 @@ func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell
 		if r.Machines.Have(run.Of(m.Name)) {
 			return cell(r)
 		}
-		return inapplicable("no member's machine has it")
+		return inapplicable("no member's machine reports it")
 	}
 }
 

@@ -36,7 +36,7 @@ func rowsOfOperation(name string) []Row {
 					return get(g, &g.Operations[i])
 				}
 			}
-			return inapplicable("no %s was part of its load", name)
+			return inapplicable("its load had no %s", name)
 		})
 	}
 	quantile := func(q float64) func(*run.Run) Cell {
@@ -59,7 +59,7 @@ func rowsOfOperation(name string) []Row {
 		{Name: at + "Latency p50", Unit: "ms", Definition: "Latency p50 of the " + name + " requests", Cell: quantile(.50)},
 		{Name: at + "Latency p99", Unit: "ms", Definition: "Latency p99 of the " + name + " requests", Cell: quantile(.99)},
 		{Name: at + "Latency p99.9", Unit: "ms", Definition: "Latency p99.9 of the " + name + " requests", Cell: quantile(.999)},
-		{Name: at + "ERRORS", Unit: "requests", Definition: "measured " + name + " requests that failed or are unknown, by class",
+		{Name: at + "ERRORS", Unit: "requests", Definition: "measured " + name + " requests that failed or have an unknown outcome, by class",
 			Cell: of(func(_ *run.Stage, o *results.OperationSummary) Cell { return classesCell(o.Errors) })},
 	}
 	for i := range rows {

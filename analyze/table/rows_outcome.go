@@ -26,30 +26,30 @@ func outcomeRows() []Row {
 			Cell: countOf(get)}
 	}
 	return []Row{
-		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys the load added by the database's own count / least and most it may have added, by the answers; outside these bounds the run is invalid", Ours: true,
+		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys that the load added by the database's own count / the fewest and the most that it can have added according to the answers; outside these bounds the run is invalid", Ours: true,
 			Cell: keysFound},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
 		of("SENT", "requests whose driver call began, whole load", func(c *run.Counts) run.Measure { return c.Sent }),
 		of("OK", "requests answered with success, whole load; SUCCESS is of the measured part", func(c *run.Counts) run.Measure { return c.OK }),
-		{Name: "BYTES-PER-RESPONSE", Unit: "B", Definition: "bytes of all values that reads, swaps and ranges returned / those answered ok, whole load", Ours: true, Cell: bytesPerResponse},
-		of("FAILED", "requests surely not applied, whole load", func(c *run.Counts) run.Measure { return c.Failed }),
+		{Name: "BYTES-PER-RESPONSE", Unit: "B", Definition: "bytes of all values that reads, swaps and ranges returned, divided by the number of them answered ok, whole load", Ours: true, Cell: bytesPerResponse},
+		of("FAILED", "requests that were certainly not applied, whole load", func(c *run.Counts) run.Measure { return c.Failed }),
 		of("UNKNOWN", "requests that may have been applied: time-out, connection lost; whole load", func(c *run.Counts) run.Measure { return c.Unknown }),
-		of("SHED", "requests dropped at their due time because every client was busy, or with bind: client their own", func(c *run.Counts) run.Measure { return c.Shed }),
-		{Name: "MAX-BACKLOG", Unit: "requests", Definition: "most requests that were due and not sent at the end of a second (rate only)", Ours: true, Cell: maxBacklog},
-		of("UNSENT", "requests that were due and could not be sent before the drain ended", func(c *run.Counts) run.Measure { return c.Unsent }),
-		of("QUEUED", "requests sent after their due time because every client was busy, or with bind: client their own", func(c *run.Counts) run.Measure { return c.Queued }),
+		of("SHED", "requests dropped at their due time because every client was busy, or their own client with bind: client", func(c *run.Counts) run.Measure { return c.Shed }),
+		{Name: "MAX-BACKLOG", Unit: "requests", Definition: "largest number of requests that were due but not sent at the end of a second (rate only)", Ours: true, Cell: maxBacklog},
+		of("UNSENT", "requests that were due but could not be sent before the drain ended", func(c *run.Counts) run.Measure { return c.Unsent }),
+		of("QUEUED", "requests sent after their due time because every client was busy, or their own client with bind: client", func(c *run.Counts) run.Measure { return c.Queued }),
 		of("LATE", "requests sent more than 1 ms after their due time by a free client: the client machine was slow", func(c *run.Counts) run.Measure { return c.Late }),
-		{section: sectionLoad, Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened in place of those that broke or were refused, and how many they lost, in the measured window", Cell: reconnects},
-		of("CLAMPED", "latencies above the histogram's maximum, recorded as that", func(c *run.Counts) run.Measure { return c.Clamped }),
-		{Name: "ERRORS", Unit: "requests", Definition: "requests of the whole load that failed or are unknown, by class", Cell: errorClasses},
-		{section: sectionLogs, Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that the driver's rules match, whole run; events that did not occur are left out; longest is of the lines that give a time", Ours: true, Cell: logEvents},
-		{section: sectionLogs, Name: "UPKEEP", Unit: "times", Definition: "upkeep of the cluster that control did during the load, the longest of each kind, and the p99 of the measured seconds that it touched beside that of the seconds without upkeep, requests that ended ok", Ours: true, Cell: upkeep},
+		{section: sectionLoad, Name: "RECONNECTS", Unit: "connections", Ours: true, Definition: "connections that clients opened to replace broken or refused ones, and how many connections they lost, in the measured window", Cell: reconnects},
+		of("CLAMPED", "latencies above the histogram's maximum, recorded as the maximum", func(c *run.Counts) run.Measure { return c.Clamped }),
+		{Name: "ERRORS", Unit: "requests", Definition: "requests of the whole load that failed or have an unknown outcome, by class", Cell: errorClasses},
+		{section: sectionLogs, Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that match the driver's rules, whole run; events that did not occur are left out; longest is the longest time that a line reports", Ours: true, Cell: logEvents},
+		{section: sectionLogs, Name: "UPKEEP", Unit: "times", Definition: "upkeep of the cluster by control during the load with the longest of each kind, and the p99 of requests that ended ok in measured seconds with upkeep, compared with the p99 in seconds without", Ours: true, Cell: upkeep},
 	}
 }
 
 func maxBacklog(r *run.Run) Cell {
 	if !r.Rated() {
-		return inapplicable("only a load with a rate has it")
+		return inapplicable("only loads with a rate have it")
 	}
 	return cellOf(r.Load.MaxBacklog, commaText)
 }

@@ -16,7 +16,7 @@ func ownRows() []Row {
 		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: attended(reported(of, cell))}
 	}
 	most := func(name, unit, definition string, of metric.Name, text func(float64) string, value func(*run.Run, *run.Machine) run.Measure) Row {
-		return row(name, unit, definition+"; the member with the most, and which", of, largest(text, value))
+		return row(name, unit, definition+"; the member with the highest value, by name", of, largest(text, value))
 	}
 	growth := func(n metric.Name) func(*run.Run, *run.Machine) run.Measure {
 		return func(r *run.Run, m *run.Machine) run.Measure { return m.Own.Growth(r.Windows.MeasuredSpans(), n) }
@@ -28,8 +28,8 @@ func ownRows() []Row {
 		return func(_ *run.Run, m *run.Machine) run.Measure { return m.Own.Last(n) }
 	}
 	return []Row{
-		most("MEMBER-FSYNCS", "times", "times that a member made its log durable"+inWindow, metric.Fsyncs, commaText, growth(metric.Fsyncs)),
-		most("MEMBER-FSYNC-AVG", "s", "mean time of these", metric.FsyncSeconds, millisOfSeconds, meanOf(metric.FsyncSeconds, metric.Fsyncs)),
+		most("MEMBER-FSYNCS", "times", "number of times that a member made its log durable"+inWindow, metric.Fsyncs, commaText, growth(metric.Fsyncs)),
+		most("MEMBER-FSYNC-AVG", "s", "mean time of those syncs", metric.FsyncSeconds, millisOfSeconds, meanOf(metric.FsyncSeconds, metric.Fsyncs)),
 		row("MEMBER-FSYNC-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.FsyncHistogram, bucketCell(metric.FsyncHistogram)),
 		most("MEMBER-COMMIT-AVG", "s", "mean time of a commit of the store's file"+inWindow, metric.CommitSeconds, millisOfSeconds, meanOf(metric.CommitSeconds, metric.Commits)),
 		row("MEMBER-COMMIT-p99", "s", "99th percentile of these, between two bounds of the database's histogram; the member with the highest, and which", metric.CommitHistogram, bucketCell(metric.CommitHistogram)),
@@ -37,14 +37,14 @@ func ownRows() []Row {
 		most("MEMBER-PROPOSALS-APPLIED", "entries", "entries of the log that a member applied"+inWindow, metric.ProposalsApplied, commaText, growth(metric.ProposalsApplied)),
 		most("MEMBER-PROPOSALS-FAILED", "proposals", "proposals that failed"+inWindow, metric.ProposalsFailed, commaText, growth(metric.ProposalsFailed)),
 		most("MEMBER-MAX-PROPOSALS-PENDING", "proposals", "proposals that waited for their commit, once a second", metric.ProposalsPending, commaText, peak(metric.ProposalsPending)),
-		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were taken and not answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
+		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were accepted but not yet answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
 		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw"+inWindow, metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
 		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
 		most("MEMBER-DB-USED", "bytes", "part of the store's file that is in use at the end", metric.DBUsedBytes, HumanSize, last(metric.DBUsedBytes)),
 		most("MEMBER-MAX-HEAP", "bytes", "memory that a member's runtime had allocated, once a second", metric.HeapBytes, HumanSize, peak(metric.HeapBytes)),
-		most("MEMBER-PAUSES", "s", "time in which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
+		most("MEMBER-PAUSES", "s", "time for which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
 		{section: sectionMembers, Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
-			Definition: "mean time of an answer with a member's own metrics, one each second, and its size; of the member with the longest, and which; questions without an answer are counted",
+			Definition: "mean time of fetching a member's own metrics, once a second, and the size of the answer, for the slowest member, by name; fetches without an answer are counted",
 			Cell:       attended(metricsCost)},
 	}
 }
@@ -62,7 +62,7 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 }
 
 // inWindow says between which answers a counter grew.
-const inWindow = " in the measured window, from the member's last answer before it to its first one after it"
+const inWindow = " in the measured window, from the member's last answer before the window to its first answer after it"
 
 // meanOf is a sum over its count.
 func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {

@@ -20,11 +20,11 @@ func availabilityRows() []Row {
 					return fmt.Sprintf("%s of %s", PercentOf(v), humanize.Comma(a.Success.N))
 				}).verbatim()
 			})},
-		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "of those that were due in the measured window and did not end ok: a swap or txn that lost its race, or a request to a key that the load deleted; the database answered it, so it has a latency; counted in FAILED too",
+		{Name: "DECLINED", Unit: "requests", Ours: true, Definition: "requests due in the measured window that did not end ok because a swap or txn lost its race, or the load had deleted the key; the database answered them, so they have a latency; they are also counted in FAILED",
 			Cell: of(func(a *run.Availability) Cell { return cellOf(a.Declined, commaText) })},
-		{Name: "WITHOUT-SERVER-SHARE", Unit: "%", Ours: true, Definition: "time in which clients had no server to send to, because their connection was refused or broken / clients x measured window; a client waits before it connects again, and sends nothing meanwhile",
+		{Name: "WITHOUT-SERVER-SHARE", Unit: "%", Ours: true, Definition: "time for which clients had no server because their connection was refused or broken, divided by clients x measured window; a client waits before it reconnects, and sends nothing while it waits",
 			Cell: of(func(a *run.Availability) Cell { return cellOf(a.WithoutServer, percentText) })},
-		{Name: "LARGEST-GAP", Unit: "ms", Ours: true, Definition: "longest time without an ok answer in the measured window, whose start and end count as answers, and when it began after the load's start; <= 100 ms: no gap was longer",
+		{Name: "LARGEST-GAP", Unit: "ms", Ours: true, Definition: "longest time without an ok answer in the measured window, and its start after the load began; the window's start and end count as answers; <= 100 ms: no gap was longer",
 			Cell: of(func(a *run.Availability) Cell {
 				return cellOf(a.Gap, func(v float64) string {
 					if a.Gap.High > 0 {
@@ -33,7 +33,7 @@ func availabilityRows() []Row {
 					return fmt.Sprintf("%.1f ms (%s)", v, a.GapAt)
 				}).verbatim()
 			})},
-		{section: sectionConditions, Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests, and lost servers, that the experiment file expects: up to them, failures do not weaken the verdict", Cell: expectation},
+		{section: sectionConditions, Name: "EXPECT", Ours: true, Definition: "shares of failed and unknown requests, and the number of lost servers, that the experiment file expects: up to these, failures do not weaken the verdict", Cell: expectation},
 	}
 }
 
@@ -85,7 +85,7 @@ func placeRows(runs []*run.Run) (out []Row) {
 		}
 	}
 	if len(names) == 0 && recorded {
-		return []Row{{Name: "REQUESTS-BY-MEMBER", Unit: "requests", Ours: true, Definition: "measured requests by the member that they were sent to",
+		return []Row{{Name: "REQUESTS-BY-MEMBER", Unit: "requests", Ours: true, Definition: "measured requests, by the member they were sent to",
 			Cell: byStage(func(g *run.Stage) Cell { return cellOf(g.Places.Missing, commaText) })}}
 	}
 	for _, name := range run.Distinct(names) {
@@ -103,7 +103,7 @@ func rowsOfPlace(name string) []Row {
 			if g.Places.Missing.Missing != "" {
 				return cellOf(g.Places.Missing, commaText)
 			}
-			return inapplicable("its cluster had none")
+			return inapplicable("its cluster had no such member")
 		})
 	}
 	at := name + ": "

@@ -34,7 +34,7 @@ func stepRows(runs []*run.Run) (out []Row) {
 						return get(g)
 					}
 				}
-				return inapplicable("it had no step of %s", stage.Label)
+				return inapplicable("the run had no step with %s", stage.Label)
 			}
 		}
 		out = append(out, rowsOfStage(stage.Label, of)...)
@@ -49,7 +49,7 @@ func separated(r *run.Run) (out []*run.Stage) {
 		return r.Stages
 	}
 	for _, g := range r.ByClients() {
-		p99 := run.Missing("a classic run does not record it by step")
+		p99 := run.Missing("classic runs do not record it by step")
 		latency := &run.Distribution{N: p99, Mean: g.Latency, Quantile: func(float64) run.Measure { return p99 }}
 		out = append(out, &run.Stage{
 			Label: run.ClientsText(g.Clients), Clients: g.Clients,

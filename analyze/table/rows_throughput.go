@@ -7,17 +7,17 @@ import (
 )
 
 func throughputRows() []Row {
-	const whole = ", whenever they were due, in one whole second of the measured window; seconds are counted from the window's start, and the remainder belongs to the last one; too few whole seconds: fewer than three"
+	const whole = ", regardless of when they were due, in one whole second of the measured window; seconds are counted from the window's start, and the remainder belongs to the last one; too few whole seconds: fewer than three"
 	return []Row{
 		{Name: "TOTAL-SECONDS", Unit: "s", Definition: "length of the measured window, summed over steps: from the end of the warm-up until issuing ended or the cool-down began (a step bounded by requests alone: until its last answer); connecting and closing are not in it",
 			Cell: elapsed},
-		{section: sectionOutcomes, Name: "TOTAL-REQUEST-NUMBER", Unit: "requests", Definition: "requests that were sent in the whole load, warm-up and cool-down included, whatever became of them",
+		{section: sectionOutcomes, Name: "TOTAL-REQUEST-NUMBER", Unit: "requests", Definition: "requests that were sent in the whole load, including warm-up and cool-down, with any outcome",
 			Cell: func(r *run.Run) Cell { return cellOf(r.Load.Counts.Sent, commaText) }},
-		{Name: "MAX-THROUGHPUT", Unit: "requests/s", Definition: "most requests per second that ended ok" + whole,
+		{Name: "MAX-THROUGHPUT", Unit: "requests/s", Definition: "largest number of requests per second that ended ok" + whole,
 			Cell: throughput(func(t *run.Throughput) run.Measure { return t.Most })},
-		{Name: "AVG-THROUGHPUT", Unit: "requests/s", Definition: "requests that ended ok in the measured window, whenever they were due / its length",
+		{Name: "AVG-THROUGHPUT", Unit: "requests/s", Definition: "requests that ended ok in the measured window, regardless of when they were due, divided by its length",
 			Cell: besideServers(throughput(average))},
-		{Name: "MIN-THROUGHPUT", Unit: "requests/s", Definition: "fewest requests per second that ended ok" + whole,
+		{Name: "MIN-THROUGHPUT", Unit: "requests/s", Definition: "smallest number of requests per second that ended ok" + whole,
 			Cell: throughput(func(t *run.Throughput) run.Measure { return t.Least })},
 	}
 }
@@ -29,7 +29,7 @@ func elapsed(r *run.Run) Cell {
 func average(t *run.Throughput) run.Measure { return t.Average }
 
 // leanMark is a footnote on the throughput of a client on a member's machine.
-const leanMark = "the client shares a machine with the servers, so a client that needs less CPU leaves them more: compare with runs of the same TRANSPORT alone, or give the client a machine of its own"
+const leanMark = "the client shares a machine with the servers, so a client that needs less CPU leaves them more: compare only with runs of the same TRANSPORT, or give the client a machine of its own"
 
 // besideServers adds leanMark where the client has several implementations.
 func besideServers(cell func(*run.Run) Cell) func(*run.Run) Cell {

@@ -33,7 +33,7 @@ func selfCheckNotes(runs []*run.Run) (notes []string) {
 func selfCheckText(s *results.SelfCheck) string {
 	paces := fmt.Sprintf("paces up to %s/s accurately", run.RateNumber(s.HighestRate))
 	if s.HighestRate == 0 {
-		paces = "paces no rate that was tried accurately"
+		paces = "paced none of the rates that were tried accurately"
 	}
 	var missed []string
 	for _, rate := range s.MissedRates {
@@ -85,14 +85,14 @@ func SelfCheckFact(m *results.Manifest) string {
 func msText(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 
 // selfCheckAdded continues the definition of a percentile.
-const selfCheckAdded = " of service times minus that of the server's true delays, n requests: the load's heaviest step was applied for a few seconds, before the load, to a loopback server of the database's own protocol whose delay is known. It is what this client on this machine adds at this rate, with the loopback connection and the protocol on both sides"
+const selfCheckAdded = " of service times minus the same percentile of the server's true delays, n requests: before the load, its heaviest step ran for a few seconds against a loopback server that speaks the database's own protocol with a known delay. The difference is the time that this client on this machine adds at this rate, including the loopback connection and the protocol on both sides"
 
 // checked returns a cell of the check of a run's load. It does not apply to runs without
 // a check.
 func checked(r *run.Run, cell func(*results.LoadCheck) Cell) Cell {
 	switch c := r.Info.Record.SelfCheck; {
 	case c == nil:
-		return inapplicable("only a run with control --selfcheck auto has it")
+		return inapplicable("only runs with control --selfcheck auto have it")
 	case c.Unavailable != "":
 		return missing("%s", c.Unavailable)
 	default:
@@ -113,7 +113,7 @@ func selfCheckCell(q float64, get func(*results.LoadCheck) results.Compared) fun
 func selfCheckLateness(r *run.Run) Cell {
 	return checked(r, func(c *results.LoadCheck) Cell {
 		if c.Lateness == nil {
-			return inapplicable("only a load with a rate has it")
+			return inapplicable("only loads with a rate have it")
 		}
 		return spreadCell(.99, c.Lateness.P99, c.Lateness.N)
 	})

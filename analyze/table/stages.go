@@ -70,7 +70,7 @@ func joinedText(parts []Part) string {
 // kindsNote explains cells with several numbers.
 func kindsNote(runs []*run.Run) (notes []string) {
 	if slices.ContainsFunc(runs, (*run.Run).Staged) {
-		notes = append(notes, "a load whose steps differ in clients or rate has a number for each kind of step: a number over different kinds would describe none of them")
+		notes = append(notes, "a load whose steps differ in clients or rate has a number for each kind of step: one number over different kinds would describe none of them")
 	}
 	return notes
 }

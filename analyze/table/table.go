@@ -282,10 +282,10 @@ func clockNotes(runs []*run.Run) (notes []string) {
 		return " of " + strings.Join(tags, ", ")
 	}
 	if len(rated) > 0 {
-		notes = append(notes, "latencies"+of(rated)+" are response times: from when a request was due, so that waiting for a free client counts; the Service rows are from when it was sent")
+		notes = append(notes, "latencies"+of(rated)+" are response times, counted from when a request was due, so they include waiting for a free client; the Service rows count from when it was sent")
 	}
 	if len(closed) > 0 {
-		notes = append(notes, "latencies"+of(closed)+" are service times of a closed loop, from when a request was sent: a client that waits for an answer sends nothing, so a stall is seen by few requests and its waiting is in no percentile; only a load with a rate measures that")
+		notes = append(notes, "latencies"+of(closed)+" are service times of a closed loop, counted from when a request was sent: a client that waits for an answer sends nothing, so few requests see a stall and no percentile includes the wait; only a load with a rate measures it")
 	}
 	return notes
 }

@@ -22,16 +22,16 @@ func TestCapacityMarks(t *testing.T) {
 		invalid bool
 	}{
 		{results.Capacity{Reason: "found", Held: 900, Holds: 2}, "", false},
-		{results.Capacity{Reason: "found", Holds: 6}, "none of 6 rates from the capacity downwards was held for 1 min", false},
+		{results.Capacity{Reason: "found", Holds: 6}, "none of 6 rates tried at or below the capacity was held for 1 min", false},
 		{results.Capacity{Reason: "found", Unheld: "client-limited", EndedAt: 900, Holds: 1}, "the capacity was not held for 1 min, because at 900 requests/s " + late, false},
 		{results.Capacity{Reason: "found", Unheld: "store full", EndedAt: 900.04}, "the capacity was not held for 1 min, because at 900 requests/s " + full, false},
-		{results.Capacity{Reason: "client-limited", EndedAt: 25_000}, "a capacity was not found: at 25,000 requests/s " + late, true},
-		{results.Capacity{Reason: "store full", EndedAt: 25_000}, "a capacity was not found: at 25,000 requests/s " + full, true},
-		{results.Capacity{Reason: "stalls", Stalled: 9, Counted: 20}, "a capacity was not found: too many of 20 windows failed whatever the rate, 9 of them by pauses of the servers", false},
-		{results.Capacity{Reason: "stalls", Counted: 40}, "a capacity was not found: too many of 40 windows failed whatever the rate, none of them by a pause of the servers", false},
-		{results.Capacity{Reason: "below the least rate", EndedAt: 12.5}, "a capacity was not found: it lies below 12.5 requests/s", false},
-		{results.Capacity{Reason: "below the least rate", EndedAt: 10_000}, "a capacity was not found: it lies below 10,000 requests/s", false},
-		{results.Capacity{Reason: "searching"}, "a capacity was not found: the search did not end", true},
+		{results.Capacity{Reason: "client-limited", EndedAt: 25_000}, "no capacity was found: at 25,000 requests/s " + late, true},
+		{results.Capacity{Reason: "store full", EndedAt: 25_000}, "no capacity was found: at 25,000 requests/s " + full, true},
+		{results.Capacity{Reason: "stalls", Stalled: 9, Counted: 20}, "no capacity was found: too many of 20 windows failed at every rate, 9 of them because the servers paused", false},
+		{results.Capacity{Reason: "stalls", Counted: 40}, "no capacity was found: too many of 40 windows failed at every rate, none of them because the servers paused", false},
+		{results.Capacity{Reason: "below the least rate", EndedAt: 12.5}, "no capacity was found: it lies below 12.5 requests/s", false},
+		{results.Capacity{Reason: "below the least rate", EndedAt: 10_000}, "no capacity was found: it lies below 10,000 requests/s", false},
+		{results.Capacity{Reason: "searching"}, "no capacity was found: the search did not finish", true},
 	} {
 		tt.c.Capacity = workload.Capacity{Hold: time.Minute}
 		e := goodRun()

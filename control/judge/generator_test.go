@@ -39,19 +39,19 @@ func TestGenerators(t *testing.T) {
 	}{
 		{name: "nothing to say"},
 		{"lost", func(g *Generator) { g.Lost = "its stream broke" }, results.Mark{Code: mark.GeneratorLost, Invalid: true, Text: "generator b:1: its stream broke"}},
-		{"lost with requests in flight", func(g *Generator) { g.Lost, g.Pending = "its stream broke", 3 }, results.Mark{Code: mark.GeneratorLost, Invalid: true, Text: "generator b:1: its stream broke; its requests from then on are missing, and the outcomes of 3 before"}},
+		{"lost with requests in flight", func(g *Generator) { g.Lost, g.Pending = "its stream broke", 3 }, results.Mark{Code: mark.GeneratorLost, Invalid: true, Text: "generator b:1: its stream broke; its later requests are missing, and so are the outcomes of 3 earlier ones"}},
 		{"late", func(g *Generator) { g.Steps[0].Late = 20 }, results.Mark{Code: mark.Late, Text: "generator b:1: step 1, 2 clients: 4 % of the requests were sent over 1 ms late"}},
 		{"saturated", func(g *Generator) { g.Samples = samples(goodRun().Run.LoadStart, []float64{390, 390, 390}) }, results.Mark{Code: mark.Saturated, Invalid: true, Text: "generator b:1: this client used over 85 % of its 4 processors in 3 of 3 seconds"}},
-		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: mark.Saturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is the client's own delay"}},
+		{"its own delay", func(g *Generator) { g.Steps[0].ClientDelay.Is = 900 * time.Millisecond }, results.Mark{Code: mark.Saturated, Invalid: true, Text: "generator b:1: step 1, 2 clients: 90 % of the response times is delay in the client itself"}},
 		{"stopped", func(g *Generator) {
 			g.Stops = &results.Stops{N: 1, TotalNS: 2e9, Longest: results.Stretch{Length: 2 * time.Second}}
 		}, results.Mark{Code: mark.Stopped, Text: "generator b:1: this client was stopped or starved 1 time for 2 s"}},
-		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known to 1 s only"}},
-		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known to 1 s only"}},
+		{"clock", func(g *Generator) { g.Clock.Error = time.Second }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known only to within 1 s"}},
+		{"clock before a step", func(g *Generator) { g.StepClocks = []StepClock{{Error: time.Second}, {Index: 1}} }, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock is known only to within 1 s"}},
 		{"clock that moves", func(g *Generator) {
 			g.StepClocks = []StepClock{{Error: 9 * time.Millisecond, Moved: 9 * time.Millisecond}, {Index: 1, Error: 2 * time.Millisecond, Moved: 4 * time.Millisecond}, {Index: 2, Moved: time.Millisecond}}
-		}, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock moved by at least 4 ms against control's during step 2, and was known to 2 ms when the step began"}},
-		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: mark.Clock, Text: "generator b:1: its wall clock was set by -1 min during the run"}},
+		}, results.Mark{Code: mark.Clock, Text: "generator b:1: its clock moved by at least 4 ms relative to control's clock during step 2, and was known to within 2 ms when the step began"}},
+		{"clock that is set", func(g *Generator) { g.ClockSet = -time.Minute }, results.Mark{Code: mark.Clock, Text: "generator b:1: its wall clock was changed by -1 min during the run"}},
 		{"on a member's machine", func(g *Generator) { g.Host.BootID = "server" }, results.Mark{Code: mark.SharedHost, Text: "generator b:1 and at least one member share a machine"}},
 		{"on one machine", func(g *Generator) { g.Host.BootID = "a:1" }, results.Mark{Code: mark.SharedHost, Text: "generators a:1 and b:1 share a machine"}},
 	} {

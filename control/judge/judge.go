@@ -196,7 +196,7 @@ func (v *verdict) access() {
 		how = append(how, "connections are encrypted (TLS)")
 	}
 	if v.e.Auth {
-		how = append(how, "clients show credentials")
+		how = append(how, "clients authenticate")
 	}
 	if len(how) > 0 {
 		v.mark(mark.Secured, false, nil, mark.Words{"how": strings.Join(how, ", ")})

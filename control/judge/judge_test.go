@@ -27,7 +27,7 @@ func TestJudge(t *testing.T) {
 			name:   "counts",
 			change: func(e *Evidence) { e.Run.Totals.OK-- },
 			want: []results.Mark{{Code: mark.Counts, Invalid: true,
-				Text: "offered 1,000 is not ok 999 + failed 0 + unknown 0 + shed 0 + unsent 0"}},
+				Text: "offered 1,000 does not equal ok 999 + failed 0 + unknown 0 + shed 0 + unsent 0"}},
 		},
 		{
 			name:   "lost members",
@@ -43,7 +43,7 @@ func TestJudge(t *testing.T) {
 				e.Steps = []Step{{Clients: 2, OK: 1000, Waiting: &Part{30 * time.Second, 100 * time.Second}}}
 			},
 			want: []results.Mark{
-				{Code: mark.Expected, Text: "member 2 was lost: killed; the load expects to lose 1"},
+				{Code: mark.Expected, Text: "member 2 was lost: killed; the experiment expects to lose 1"},
 				{Code: mark.Waiting, Text: "step 1, 2 clients: clients had no server for 30 % of their time: 30 s of 1.7 min (mark above 0.1 %)"},
 			},
 		},
@@ -70,13 +70,13 @@ func TestJudge(t *testing.T) {
 			name:   "one wrong value",
 			change: func(e *Evidence) { e.Wrong = 1 },
 			want: []results.Mark{{Code: mark.WrongValue, Invalid: true,
-				Text: "1 of 1,001 answers had a value that this load never wrote under the key"}},
+				Text: "1 of 1,001 answers had a value that this load never wrote to the key"}},
 		},
 		{
 			name:   "a library without a self-check",
 			change: func(e *Evidence) { e.Library = "standard" },
 			want: []results.Mark{{Code: mark.Library,
-				Text: "requests may queue in the client's library (standard), where no timer sees them: how long is not known, and control --selfcheck auto measures it"}},
+				Text: "requests may wait in queues of the client's library (standard), which no timer covers: for how long is not known; control --selfcheck auto measures it"}},
 		},
 		{
 			name: "a library that adds a fifth",
@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
 			},
 			want: []results.Mark{{Code: mark.Library,
-				Text: "requests may queue in the client's library (standard), where no timer sees them: in the self-check this client added 400 µs at p50 and 1 ms at p99, beside a mean response time of 2 ms in this load"}},
+				Text: "requests may wait in queues of the client's library (standard), which no timer covers: in the self-check this client added 400 µs at p50 and 1 ms at p99, while the mean response time in this load is 2 ms"}},
 		},
 		{
 			name: "a library that adds a fortieth",
@@ -98,13 +98,13 @@ func TestJudge(t *testing.T) {
 			name:   "too few keys",
 			change: func(e *Evidence) { e.Run.Keys.After-- },
 			want: []results.Mark{{Code: mark.Keys, Invalid: true,
-				Text: "999 keys were added by the database's own count, but ok 1,000 <= added <= ok + unknown 1,003 does not hold"}},
+				Text: "by the database's own count 999 keys were added, but the answers allow only 1,000 to 1,003"}},
 		},
 		{
 			name:   "too many keys",
 			change: func(e *Evidence) { e.Run.Keys.After += 4 },
 			want: []results.Mark{{Code: mark.Keys, Invalid: true,
-				Text: "1,004 keys were added by the database's own count, but ok 1,000 <= added <= ok + unknown 1,003 does not hold"}},
+				Text: "by the database's own count 1,004 keys were added, but the answers allow only 1,000 to 1,003"}},
 		},
 		{name: "keys that may have been added", change: func(e *Evidence) { e.Run.Keys.After += 3 }},
 		{
@@ -144,14 +144,14 @@ func TestJudge(t *testing.T) {
 			want: []results.Mark{
 				{Code: mark.NotDurable, Text: "member 1 keeps its data on ramfs"},
 				{Code: mark.NotDurable, Text: "member 2 keeps its data on overlay"},
-				{Code: mark.NotDurable, Text: "member 3: an fdatasync takes 19 µs, less than any disk needs"},
+				{Code: mark.NotDurable, Text: "member 3: an fdatasync takes 19 µs, which is faster than any real disk"},
 			},
 		},
 		{name: "a disk not probed", change: func(e *Evidence) { e.Disks[0].FsyncP50 = 0 }},
 		{
 			name:   "clock",
 			change: func(e *Evidence) { e.Run.Members[1].Clock.Error = 101 * time.Millisecond },
-			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock is known to 100 ms only"}},
+			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock is known only to within 100 ms"}},
 		},
 		{
 			name: "a clock that is off",
@@ -160,14 +160,14 @@ func TestJudge(t *testing.T) {
 				e.Run.Members[2].Clock.Furthest = 60 * time.Millisecond
 			},
 			want: []results.Mark{
-				{Code: mark.Clock, Text: "member 1: its clock was off by 51 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
-				{Code: mark.Clock, Text: "member 3: its clock was off by 60 ms, give or take 1 ms (mark above 50 ms): its samples and logs are converted, its own records are not"},
+				{Code: mark.Clock, Text: "member 1: its clock was off by 51 ms, give or take 1 ms (mark above 50 ms): the times of its samples and logs are corrected, its own records are not"},
+				{Code: mark.Clock, Text: "member 3: its clock was off by 60 ms, give or take 1 ms (mark above 50 ms): the times of its samples and logs are corrected, its own records are not"},
 			},
 		},
 		{
 			name:   "a clock that moves",
 			change: func(e *Evidence) { e.Run.Members[1].Clock.Moved = 11 * time.Millisecond },
-			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock moved by at least 11 ms against the client's during the run (mark above 10 ms)"}},
+			want:   []results.Mark{{Code: mark.Clock, Text: "member 2: its clock moved by at least 11 ms relative to the client's clock during the run (mark above 10 ms)"}},
 		},
 		{
 			name: "clocks just within the bounds",
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 				e.Lost[1] = "gone"
 			},
 			want: []results.Mark{
-				{Code: mark.Lost, Invalid: true, Text: "member 2: gone"}, {Code: mark.Clock, Text: "member 2: its clock is known to 1 s only"},
+				{Code: mark.Lost, Invalid: true, Text: "member 2: gone"}, {Code: mark.Clock, Text: "member 2: its clock is known only to within 1 s"},
 			},
 		},
 		{
@@ -206,7 +206,7 @@ func TestJudge(t *testing.T) {
 				e.Run.Totals.Failed++
 			},
 			want: []results.Mark{
-				{Code: mark.Counts, Invalid: true, Text: "offered 1,000 is not ok 1,000 + failed 1 + unknown 0 + shed 0 + unsent 0"},
+				{Code: mark.Counts, Invalid: true, Text: "offered 1,000 does not equal ok 1,000 + failed 1 + unknown 0 + shed 0 + unsent 0"},
 				{Code: mark.KeysUnknown, Text: "the keys could not be counted after the load: no answer"},
 			},
 		},

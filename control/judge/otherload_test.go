@@ -11,7 +11,7 @@ import (
 // TestOtherLoad marks a machine that others used for more than a tenth.
 func TestOtherLoad(t *testing.T) {
 	for own, want := range map[float64]string{
-		12: "45 % of the 4 processors of one, which has the client, member 1, member 3, were used by others during the load (mark above 10 %)",
+		12: "45 % of the 4 processors of one, which runs the client, member 1, member 3, were used by other programs during the load (mark above 10 %)",
 		26: "", // 4 of 40 s
 		31: "", // the client and the members were sampled a little later than the machine
 	} {

@@ -57,10 +57,10 @@ func TestSteps(t *testing.T) {
 		"waiting at invalid":        {waited(50 * time.Second), nil, mark.Waiting, "step 1, 5 clients: clients had no server for 5 % of their time: 50 s of 17 min (mark above 0.1 %)", false},
 		"waiting above invalid":     {waited(51 * time.Second), nil, mark.Waiting, "step 1, 5 clients: clients had no server for 5.1 % of their time: 51 s of 17 min (invalid above 5 %)", true},
 		"client delay at the mark":  {step: delayed(50 * time.Second)},
-		"client delay above it":     {delayed(51 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 5.1 % of the response times is the client's own delay: 51 s of 17 min (mark above 5 %)", false},
-		"client delay at invalid":   {delayed(250 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
-		"client delay invalid":      {delayed(251 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25.1 % of the response times is the client's own delay: 4.2 min of 17 min (invalid above 25 %)", true},
-		"delay on a shared machine": {delayed(251 * time.Second), shared, mark.Saturated, "step 1, 5 clients: 25 % of the response times is the client's own delay: 4.2 min of 17 min (mark above 5 %)", false},
+		"client delay above it":     {delayed(51 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 5.1 % of the response times is delay in the client itself: 51 s of 17 min (mark above 5 %)", false},
+		"client delay at invalid":   {delayed(250 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25 % of the response times is delay in the client itself: 4.2 min of 17 min (mark above 5 %)", false},
+		"client delay invalid":      {delayed(251 * time.Second), nil, mark.Saturated, "step 1, 5 clients: 25.1 % of the response times is delay in the client itself: 4.2 min of 17 min (invalid above 25 %)", true},
+		"delay on a shared machine": {delayed(251 * time.Second), shared, mark.Saturated, "step 1, 5 clients: 25 % of the response times is delay in the client itself: 4.2 min of 17 min (mark above 5 %)", false},
 		"the rate is the result": {Step{Clients: 5, OK: 450, Shed: 550, Rated: true, Overloads: true, Answered: 450, Offered: 1000}, nil, mark.Rate,
 			"step 1, 5 clients: 45 % of the offered requests ended ok in the window: 450 of 1,000; the step overloads on purpose, so this is its result", false},
 		"queueing at the mark": {step: Step{OK: 1000, Queued: 10, Rated: true, Answered: 1000, Offered: 1000}},
@@ -71,13 +71,13 @@ func TestSteps(t *testing.T) {
 		"queueing on purpose":       {step: Step{OK: 1000, Queued: 500, Rated: true, Overloads: true, Answered: 1000, Offered: 1000}},
 		"queueing in a closed loop": {step: Step{OK: 1000, Queued: 500}},
 		"one request is unsent": {Step{Clients: 5, OK: n - 1, Unsent: 1, Rated: true, Answered: n, Offered: n}, nil, mark.Unsent,
-			"step 1, 5 clients: 0.001 % of the requests were due and not sent: 1 of 100,000 within 2 s after the end (mark above 0 %)", false},
+			"step 1, 5 clients: 0.001 % of the requests were due but not sent: 1 of 100,000 within 2 s after the end (mark above 0 %)", false},
 		"unsent at invalid": {Step{Clients: 5, OK: 99, Unsent: 1, Rated: true, Answered: 100, Offered: 100}, nil, mark.Unsent,
-			"step 1, 5 clients: 1 % of the requests were due and not sent: 1 of 100 within 2 s after the end (mark above 0 %)", false},
+			"step 1, 5 clients: 1 % of the requests were due but not sent: 1 of 100 within 2 s after the end (mark above 0 %)", false},
 		"unsent of a load that accepts any share of its rate": {Step{Clients: 5, OK: 1, Unsent: 99, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
 			e.Run.Load.Judge.Achieved.Invalid = 0
-		}, mark.Unsent, "step 1, 5 clients: 99 % of the requests were due and not sent: 99 of 100 within 2 s after the end (mark above 0 %)", false},
+		}, mark.Unsent, "step 1, 5 clients: 99 % of the requests were due but not sent: 99 of 100 within 2 s after the end (mark above 0 %)", false},
 		"unsent within the file's bounds": {Step{Clients: 5, OK: 98, Unsent: 2, Rated: true, Overloads: true, Answered: 100, Offered: 100}, func(e *Evidence) {
 			e.Run.Load.Judge = workload.DefaultJudge()
 			e.Run.Load.Judge.Unsent = workload.Bounds{Mark: 2, Invalid: 100}
@@ -88,11 +88,11 @@ func TestSteps(t *testing.T) {
 		"swaps that lost a race": {step: Step{OK: 500, Failed: 500, Excused: 500, Rated: true, Answered: 500, Offered: 1000}},
 		"only swaps that lost":   {step: Step{Failed: 500, Excused: 500}},
 		"expected failures": {outcome(n, 0), expects(workload.Expect{Failed: 100}), mark.Expected,
-			"step 2, 20 clients: 100 % of the requests failed: 100,000 of 100,000; the load expects failed requests up to 100 %", false},
+			"step 2, 20 clients: 100 % of the requests failed: 100,000 of 100,000; the experiment expects up to 100 %", false},
 		"expected with a rate": {Step{Clients: 5, Failed: 10, Rated: true, Offered: 10}, expects(workload.Expect{Failed: 100}), mark.Expected,
-			"step 1, 5 clients: 100 % of the requests failed: 10 of 10; the load expects failed requests up to 100 %", false},
+			"step 1, 5 clients: 100 % of the requests failed: 10 of 10; the experiment expects up to 100 %", false},
 		"at the expected share": {outcome(0, 16_000), expects(workload.Expect{Unknown: 16}), mark.Expected,
-			"step 2, 20 clients: 16 % of the requests have an unknown outcome: 16,000 of 100,000; the load expects unknown outcomes up to 16 %", false},
+			"step 2, 20 clients: 16 % of the requests have an unknown outcome: 16,000 of 100,000; the experiment expects up to 16 %", false},
 		"above the expected share": {outcome(0, 16_001), expects(workload.Expect{Unknown: 16}), mark.Outcomes,
 			"step 2, 20 clients: 16 % of the requests have an unknown outcome: 16,001 of 100,000 (invalid above 1 %)", true},
 		"bounds of the file": {outcome(2000, 0), func(e *Evidence) {
@@ -210,7 +210,7 @@ func TestUnsentIsInvalid(t *testing.T) {
 		{Index: 1, Clients: 5, OK: 989, Unsent: 11, Rated: true, Answered: 995, Offered: 1000},
 	}
 	want := results.Mark{Code: mark.Unsent, Invalid: true,
-		Text: "step 2, 5 clients: 1.1 % of the requests were due and not sent: 11 of 1,000 within 2 s after the end (invalid above 1 %)"}
+		Text: "step 2, 5 clients: 1.1 % of the requests were due but not sent: 11 of 1,000 within 2 s after the end (invalid above 1 %)"}
 	if m := plainMarks(e)[0]; !cmp.Equal(m, want) {
 		t.Errorf("first mark: want %+v, got %+v", want, m)
 	}

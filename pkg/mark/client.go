@@ -17,17 +17,17 @@ const (
 	above = "[ (mark above {mark_percent})][ (invalid above {invalid_percent})]"
 )
 
-const smallClient = "a larger client machine, fewer clients, `transport: lean`; `dbtester control --selfcheck auto` measures the client"
+const smallClient = "use a larger client machine, fewer clients, or `transport: lean`; `dbtester control --selfcheck auto` measures the client"
 
 func clientMarks() []Kind {
 	return []Kind{
 		{
 			Code: Saturated, Weight: Weakens,
 			Sentences: []Sentence{
-				{Text: of + "{share_percent} of the response times is the client's own delay: {own_seconds} of {of_seconds}" + above, Worst: "share_percent", Effect: upTo(Latency, "share_percent")},
+				{Text: of + "{share_percent} of the response times is delay in the client itself: {own_seconds} of {of_seconds}" + above, Worst: "share_percent", Effect: upTo(Latency, "share_percent")},
 				{Text: of + "this client used over {used_percent} of its {processors} processors in {busy} of {sampled|second}", Worst: "busy"},
 			},
-			Help:   "the client itself is a part of the response times: it sent late, was stopped or read answers late; or it used up its processors",
+			Help:   "the client itself added to the response times: it sent late, was stopped or read answers late; or it used up its processors",
 			Remedy: smallClient,
 		},
 		{
@@ -46,29 +46,29 @@ func clientMarks() []Kind {
 		{
 			Code: Library, Weight: Weakens,
 			Sentences: []Sentence{
-				{Text: inLibrary + ": in the self-check this client added {added_p50_seconds} at p50 and {added_p99_seconds} at p99[, beside a mean response time of {mean_seconds} in this load]", Worst: "added_percent", Effect: upTo(Latency, "added_percent")},
-				{Text: inLibrary + ": how long is not known, and control --selfcheck auto measures it", Effect: unknown(Latency)},
+				{Text: inLibrary + ": in the self-check this client added {added_p50_seconds} at p50 and {added_p99_seconds} at p99[, while the mean response time in this load is {mean_seconds}]", Worst: "added_percent", Effect: upTo(Latency, "added_percent")},
+				{Text: inLibrary + ": for how long is not known; control --selfcheck auto measures it", Effect: unknown(Latency)},
 			},
-			Help:   "the client is a library in which requests and answers queue where no timer sees them",
-			Remedy: "`transport: lean`, or `dbtester control --selfcheck auto`, which measures what the client adds",
+			Help:   "the client is a library whose queues of requests and answers no timer covers",
+			Remedy: "use `transport: lean`, or `dbtester control --selfcheck auto`, which measures the delay that the client adds",
 		},
 		{
 			Code: Unsampled, Weight: Weakens,
 			Sentences: []Sentence{{Text: of + "the client's machine has no /proc: whether it used up its processors is not known"}},
-			Help:      "the client's machine does not tell what it uses",
-			Remedy:    "a client machine with Linux",
+			Help:      "the client's machine does not report its processor use",
+			Remedy:    "use a client machine with Linux",
 		},
 		{
 			Code: SelfCheck, Weight: Weakens,
 			Sentences: []Sentence{
-				{Text: "the self-check is {elsewhere}: it is no evidence about this client", Effect: unknown(Latency)},
-				{Text: "{due_per_second} requests/s were due, and the self-check found that this client paces at most {most_per_second}/s accurately: see LATE and LATENESS", Worst: "due_per_second", Effect: unknown(Latency)},
-				{Text: "{due_per_second} requests/s were due, and the self-check found that this client paces no rate accurately: see LATE and LATENESS", Worst: "due_per_second", Effect: unknown(Latency)},
+				{Text: "the self-check is {elsewhere}, so it says nothing about this client", Effect: unknown(Latency)},
+				{Text: "{due_per_second} requests/s were due, but in the self-check this client paced at most {most_per_second}/s accurately: see LATE and LATENESS", Worst: "due_per_second", Effect: unknown(Latency)},
+				{Text: "{due_per_second} requests/s were due, but in the self-check this client paced no rate accurately: see LATE and LATENESS", Worst: "due_per_second", Effect: unknown(Latency)},
 			},
-			Help:   "the self-check that was given is of another machine, or found that the client can't pace this rate",
-			Remedy: "`dbtester selfcheck` on the client machine; a lower rate",
+			Help:   "the self-check was made on another machine, or found that the client cannot pace this rate",
+			Remedy: "run `dbtester selfcheck` on the client machine; use a lower rate",
 		},
 	}
 }
 
-const inLibrary = "requests may queue in the client's library ({library}), where no timer sees them"
+const inLibrary = "requests may wait in queues of the client's library ({library}), which no timer covers"

@@ -13,29 +13,29 @@ func integrityMarks() []Kind {
 		{
 			Code: WrongValue, Weight: Invalid,
 			Sentences: []Sentence{
-				{Text: "{wrong} of {answers|answer} had a value that this load never wrote under the key", Worst: "wrong"},
-				{Text: "{wrong|answer} had a value that this load never wrote under the key", Worst: "wrong"},
+				{Text: "{wrong} of {answers|answer} had a value that this load never wrote to the key", Worst: "wrong"},
+				{Text: "{wrong|answer} had a value that this load never wrote to the key", Worst: "wrong"},
 			},
-			Help:   "an answer had another key's value or an altered one: the store, the client or what lies between mixes up data",
-			Remedy: "nobody else on the cluster, no values of an earlier load; else report it to the project of the database, or of this client",
+			Help:   "an answer had another key's value or an altered one: the store, the client or the network between them mixes up data",
+			Remedy: "use a cluster that nobody else uses, without values of an earlier load; otherwise report it to the database's or this client's project",
 		},
 		{
 			Code: Keys, Weight: Invalid,
-			Sentences: []Sentence{{Text: "{added|key} were added by the database's own count, but ok {least_added} <= added <= ok + unknown {most_added} does not hold"}},
-			Help:      "the database has fewer or more keys than were acknowledged: lost writes, or others wrote",
-			Remedy:    "nobody else on the cluster; else report it to the database's project",
+			Sentences: []Sentence{{Text: "by the database's own count {added|key} were added, but the answers allow only {least_added} to {most_added}"}},
+			Help:      "the database has fewer or more keys than it acknowledged: it lost writes, or other clients wrote",
+			Remedy:    "use a cluster that nobody else uses; otherwise report it to the database's project",
 		},
 		{
 			Code: KeysUnknown, Weight: Weakens,
 			Sentences: []Sentence{{Text: "the keys could not be counted after the load: {why}"}},
-			Help:      "whether every acknowledged write is there is not known",
-			Remedy:    "the reason beside the mark; a healthy cluster at the end of the load",
+			Help:      "it is not known whether every acknowledged write was kept",
+			Remedy:    "see the reason next to the mark; the cluster must be healthy at the end of the load",
 		},
 		{
 			Code: Counts, Weight: Invalid,
-			Sentences: []Sentence{{Text: "offered {offered} is not ok {ok} + failed {failed} + unknown {unknown} + shed {shed} + unsent {unsent}"}},
+			Sentences: []Sentence{{Text: "offered {offered} does not equal ok {ok} + failed {failed} + unknown {unknown} + shed {shed} + unsent {unsent}"}},
 			Help:      "the counts of a load do not add up: an error of this program",
-			Remedy:    "report it with the run's folder",
+			Remedy:    "report it, with the run's folder",
 		},
 	}
 }

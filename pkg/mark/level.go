@@ -12,9 +12,9 @@ const (
 func levelMarks() []Kind {
 	return []Kind{unsteadyMark(), capacityMark(), {
 		Code: Drift, Weight: Weakens,
-		Sentences: []Sentence{{Text: "at {rate_per_second} requests/s {first_percent} of the requests missed the limit at the beginning of the search and {last_percent} at its end", Worst: "last_percent", Effect: unknown(Throughput)}},
-		Help:      "the cluster changed while its capacity was searched for",
-		Remedy:    "a warm cluster, nothing else on its machines; a longer `window`",
+		Sentences: []Sentence{{Text: "at {rate_per_second} requests/s {first_percent} of the requests missed the limit at the beginning of the search, and {last_percent} at its end", Worst: "last_percent", Effect: unknown(Throughput)}},
+		Help:      "the cluster changed during the search for its capacity",
+		Remedy:    "warm up the cluster, run nothing else on its machines, or use a longer `window`",
 	}}
 }
 
@@ -24,7 +24,7 @@ func unsteadyMark() Kind {
 		latency    = "[{stage}: ]the mean response time "
 		test       = " (Pettitt's test, p < {p}); "
 		steady     = test + "steady from second {from} to {to} with "
-		unsteady   = test + "no quarter of it is steady"
+		unsteady   = test + "no quarter of the window is steady"
 	)
 	changes := func(n Number, texts ...string) (list []Sentence) {
 		for _, text := range texts {
@@ -41,13 +41,13 @@ func unsteadyMark() Kind {
 				throughput+steps+unsteady, throughput+drifts+unsteady),
 			changes(Latency, latency+slower+steady+"{median_seconds}", latency+slows+steady+"{median_seconds}",
 				latency+slower+unsteady, latency+slows+unsteady)...),
-		Help:   "the throughput or the response time changed its level inside the measured window: caches fill, compactions begin, a disk is throttled",
-		Remedy: "`warm_up`, more time, more data before the load",
+		Help:   "the level of the throughput or of the response time changed within the measured window: caches filled, compactions began, or a disk was throttled",
+		Remedy: "use a `warm_up`, a longer load, or more data before the load",
 	}
 }
 
 // noCapacity begins the sentences of searches that found no capacity. The reason follows.
-const noCapacity = "a capacity was not found: "
+const noCapacity = "no capacity was found: "
 
 // NoCapacity returns why a search found no capacity, by the values and words of its mark; ""
 // for a mark that says something else.
@@ -69,17 +69,17 @@ func capacityMark() Kind {
 	return Kind{
 		Code: Capacity, Weight: Weakens,
 		Sentences: []Sentence{
-			{Text: "after {windows|window} the interval of the capacity is wider than {tolerance_percent}[: {least_per_second} to {most_per_second} requests/s]", Worst: "interval_percent", Effect: upTo(Throughput, "interval_percent")},
-			search(noCapacity + "too many of {windows|window} failed whatever the rate, {stalled} of them by pauses of the servers"),
-			search(noCapacity + "too many of {windows|window} failed whatever the rate, none of them by a pause of the servers"),
+			{Text: "after {windows|window} the capacity's interval is still wider than {tolerance_percent}[: {least_per_second} to {most_per_second} requests/s]", Worst: "interval_percent", Effect: upTo(Throughput, "interval_percent")},
+			search(noCapacity + "too many of {windows|window} failed at every rate, {stalled} of them because the servers paused"),
+			search(noCapacity + "too many of {windows|window} failed at every rate, none of them because the servers paused"),
 			search(noCapacity + "it lies below {below_per_second} requests/s"),
 			search(noCapacity + "it lies above {above_per_second} requests/s"),
 			search(held + at),
-			search("none of {holds|rate} from the capacity downwards was held for {hold_seconds}"),
+			search("none of {holds|rate} tried at or below the capacity was held for {hold_seconds}"),
 			search(noCapacity + at),
-			search(noCapacity + "the search did not end"),
+			search(noCapacity + "the search did not finish"),
 		},
-		Help:   "a search found no capacity, a wide interval, or a rate that was not held",
-		Remedy: "[Capacity](capacity.md): more windows, another range of rates, a client machine of its own",
+		Help:   "a search found no capacity, only a wide interval for it, or a rate that was not held",
+		Remedy: "see [Capacity](capacity.md): allow more windows, another range of rates, or give the client a machine of its own",
 	}
 }

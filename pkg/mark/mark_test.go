@@ -86,14 +86,14 @@ func TestText(t *testing.T) {
 		return mark.Values{"step": 2, "clients": 1000, "share_percent": percent, "own_seconds": 403, "of_seconds": 4255, "mark_percent": bound}
 	}
 	for want, got := range map[string]string{
-		"step 2, 1,000 clients: 6.7 % of the response times is the client's own delay: 6.7 min of 1.2 h (mark above 5 %)":  mark.Text(mark.Saturated, share(6.72, 5), nil),
-		"step 2, 1,000 clients: 5.02 % of the response times is the client's own delay: 6.7 min of 1.2 h (mark above 5 %)": mark.Text(mark.Saturated, share(5.021, 5), nil),
-		"step 1, 1 client: no request was due in the measured window":                                                      mark.Text(mark.Nothing, mark.Values{"step": 1, "clients": 1}, nil),
-		"1 of 1,901 answers had a value that this load never wrote under the key":                                          mark.Text(mark.WrongValue, mark.Values{"wrong": 1, "answers": 1901}, nil),
-		"1 answer had a value that this load never wrote under the key":                                                    mark.Text(mark.WrongValue, mark.Values{"wrong": 1}, nil),
+		"step 2, 1,000 clients: 6.7 % of the response times is delay in the client itself: 6.7 min of 1.2 h (mark above 5 %)":  mark.Text(mark.Saturated, share(6.72, 5), nil),
+		"step 2, 1,000 clients: 5.02 % of the response times is delay in the client itself: 6.7 min of 1.2 h (mark above 5 %)": mark.Text(mark.Saturated, share(5.021, 5), nil),
+		"step 1, 1 client: no request was due in the measured window":                                                          mark.Text(mark.Nothing, mark.Values{"step": 1, "clients": 1}, nil),
+		"1 of 1,901 answers had a value that this load never wrote to the key":                                                 mark.Text(mark.WrongValue, mark.Values{"wrong": 1, "answers": 1901}, nil),
+		"1 answer had a value that this load never wrote to the key":                                                           mark.Text(mark.WrongValue, mark.Values{"wrong": 1}, nil),
 		"member 1: {why} [x]": mark.Text(mark.Lost, mark.Values{"member": 1}, mark.Words{"why": "{why} [x]"}),
-		"member 3: an fdatasync takes 19 µs, less than any disk needs": mark.Text(mark.NotDurable, mark.Values{"member": 3, "fsync_seconds": 19.2e-6}, nil),
-		"a capacity was not found: it lies below 12.5 requests/s":      mark.Text(mark.Capacity, mark.Values{"below_per_second": 12.5}, nil),
+		"member 3: an fdatasync takes 19 µs, which is faster than any real disk": mark.Text(mark.NotDurable, mark.Values{"member": 3, "fsync_seconds": 19.2e-6}, nil),
+		"no capacity was found: it lies below 12.5 requests/s":                   mark.Text(mark.Capacity, mark.Values{"below_per_second": 12.5}, nil),
 		"": mark.Text("a code of later", mark.Values{"n": 1}, nil),
 	} {
 		if got != want {

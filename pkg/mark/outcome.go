@@ -14,14 +14,14 @@ const (
 	Guard       = "guard"
 )
 
-const tooFast = "a lower rate; [`dbtester capacity`](capacity.md) finds one"
+const tooFast = "use a lower rate; [`dbtester capacity`](capacity.md) finds one"
 
 func outcomeMarks() []Kind {
 	return []Kind{
 		{
 			Code: Rate, Weight: Weakens,
 			Sentences: []Sentence{{Text: of + "{share_percent} of the offered requests ended ok in the window: {ok} of {offered}[ (mark below {mark_percent})][ (invalid below {invalid_percent})][; {because}]", Worst: "share_percent", Least: true}},
-			Help:      "the database answered fewer requests than were due, so latencies depend on how long the load was",
+			Help:      "the database answered fewer requests than were due, so latencies depend on the length of the load",
 			Remedy:    tooFast,
 		},
 		{
@@ -30,32 +30,32 @@ func outcomeMarks() []Kind {
 				{Text: of + "{share_percent} of the requests found every client busy when they were due: {queued} of {due}, and {waits} waited when the window ended" + above, Worst: "share_percent", Effect: unknown(Latency)},
 				{Text: of + "{share_percent} of the requests found their own client busy when they were due: {queued_own} of {due}, and {waits} waited when the window ended" + above, Worst: "share_percent", Effect: unknown(Latency)},
 			},
-			Help:   "requests waited for a free client, so their response times are partly those of the queue",
-			Remedy: tooFast + "; more clients",
+			Help:   "requests waited for a free client, so their response times include waiting in the queue",
+			Remedy: tooFast + "; or use more clients",
 		},
 		{
 			Code: Failed, Weight: Weakens,
 			Sentences: []Sentence{{Text: of + "{share_percent} of the requests failed: {failed} of {due}" + above, Worst: "share_percent"}},
-			Help:      "requests that failed have no response time: elections, a full store, refusals",
-			Remedy:    "`errors.csv`, `events.jsonl`; [`expect`](workloads.md#keys-of-expect) where failures are part of the test",
+			Help:      "failed requests have no response time: there were elections, a full store, or refusals",
+			Remedy:    "see `errors.csv` and `events.jsonl`; use [`expect`](workloads.md#keys-of-expect) if failures are part of the test",
 		},
 		{
 			Code: Outcomes, Weight: Weakens,
 			Sentences: []Sentence{{Text: of + "{share_percent} of the requests have an unknown outcome: {unknown} of {due}" + above, Worst: "share_percent"}},
 			Help:      "requests timed out or lost their connection, and may have been applied",
-			Remedy:    "`errors.csv`, `events.jsonl`; a longer `timeout` does not make a database faster",
+			Remedy:    "see `errors.csv` and `events.jsonl`; a longer `timeout` does not make a database faster",
 		},
 		{
 			Code: Unsent, Weight: Weakens,
-			Sentences: []Sentence{{Text: of + "{share_percent} of the requests were due and not sent: {unsent} of {due} within {drain_seconds} after the end" + above, Worst: "share_percent"}},
-			Help:      "requests were given up: no client was free to send them before the `drain` ended",
+			Sentences: []Sentence{{Text: of + "{share_percent} of the requests were due but not sent: {unsent} of {due} within {drain_seconds} after the end" + above, Worst: "share_percent"}},
+			Help:      "requests were never sent: no client was free before the `drain` ended",
 			Remedy:    tooFast,
 		},
 		{
 			Code: Waiting, Weight: Weakens,
 			Sentences: []Sentence{{Text: of + "clients had no server for {share_percent} of their time: {waited_seconds} of {of_seconds}" + above, Worst: "share_percent", Effect: upTo(Both, "share_percent")}},
-			Help:      "the load had fewer clients than the file gives: their member was down, or refused them",
-			Remedy:    "`events.jsonl`; `expect: {lost_servers: 1}` where the loss is part of the test",
+			Help:      "the load had fewer clients than the file specifies: their member was down, or refused them",
+			Remedy:    "see `events.jsonl`; use `expect: {lost_servers: 1}` if the loss is part of the test",
 		},
 		{
 			Code: MemberShare, Weight: Weakens,
@@ -70,24 +70,24 @@ func outcomeMarks() []Kind {
 				{Text: of + "none of {due|request} ended ok", Worst: "due"},
 				{Text: "step {step}, {clients|client}: no request was due in the measured window"},
 			},
-			Help:   "a step without a single request that ended ok",
-			Remedy: "`errors.csv`; a longer load, a shorter `warm_up`",
+			Help:   "no request of a step ended ok",
+			Remedy: "see `errors.csv`; use a longer load or a shorter `warm_up`",
 		},
 		{
 			Code: Expected, Weight: Harmless,
 			Sentences: []Sentence{
-				{Text: of + "{share_percent} of the requests failed: {failed} of {due}; the load expects failed requests up to {expected_percent}", Worst: "share_percent", Effect: nothing},
-				{Text: of + "{share_percent} of the requests have an unknown outcome: {unknown} of {due}; the load expects unknown outcomes up to {expected_percent}", Worst: "share_percent", Effect: nothing},
-				{Text: "member {member} was lost: {why}; the load expects to lose {expected_servers}", Effect: nothing},
+				{Text: of + "{share_percent} of the requests failed: {failed} of {due}; the experiment expects up to {expected_percent}", Worst: "share_percent", Effect: nothing},
+				{Text: of + "{share_percent} of the requests have an unknown outcome: {unknown} of {due}; the experiment expects up to {expected_percent}", Worst: "share_percent", Effect: nothing},
+				{Text: "member {member} was lost: {why}; the experiment expects to lose {expected_servers}", Effect: nothing},
 			},
-			Help:   "what went wrong is what [`expect`](workloads.md#keys-of-expect) of the file announces",
-			Remedy: "nothing to do",
+			Help:   "the failures are within the limits that the file sets in [`expect`](workloads.md#keys-of-expect)",
+			Remedy: "none needed",
 		},
 		{
 			Code: Guard, Weight: Invalid,
 			Sentences: []Sentence{{Text: "the load ended early: {reason}"}},
-			Help:      "the load passed a bound of its [`guard`](shared.md#the-guard)",
-			Remedy:    "a lower rate, or another bound",
+			Help:      "the load exceeded a bound of its [`guard`](shared.md#the-guard)",
+			Remedy:    "use a lower rate, or another bound",
 		},
 	}
 }
