@@ -21,8 +21,8 @@ const module = "github.com/coreos/dbtester"
 var layers = map[string][]string{
 	".":                         {"analyze", "control", "dbtesterpb", "pkg/config", "pkg/config/classic", "pkg/database", "pkg/database/all", "pkg/remotestorage", "pkg/results", "pkg/wholefile", "pkg/workload"},
 	"agent":                     {"pkg/cgroup", "pkg/environment", "pkg/resources", "dbtesterpb", "pkg/address", "pkg/database", "pkg/install", "pkg/logfile", "pkg/member", "pkg/process", "pkg/results", "pkg/runlog", "pkg/scrape", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile"},
-	"agent/generator":           {"dbtesterpb", "pkg/database", "pkg/load", "pkg/loadwire", "pkg/results", "pkg/schedule", "pkg/secret", "pkg/selfcheck", "pkg/sysmetrics", "pkg/workload"},
-	"control":                   {"pkg/mark", "pkg/garbage", "pkg/secret", "pkg/environment", "pkg/resources", "control/fleet", "control/forecast", "control/generators", "control/judge", "control/lognotes", "control/lookup", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
+	"agent/generator":           {"dbtesterpb", "pkg/database", "pkg/load", "pkg/load/connect", "pkg/loadwire", "pkg/results", "pkg/schedule", "pkg/secret", "pkg/selfcheck", "pkg/sysmetrics", "pkg/workload"},
+	"control":                   {"pkg/mark", "pkg/garbage", "pkg/secret", "pkg/environment", "pkg/resources", "control/fleet", "control/forecast", "control/generators", "control/judge", "control/lognotes", "control/lookup", "control/salvage", "control/search", "control/shared", "control/upkeep", "dbtesterpb", "pkg/clocks", "pkg/config", "pkg/database", "pkg/install", "pkg/load", "pkg/load/backoff", "pkg/load/connect", "pkg/results", "pkg/results/sidecar", "pkg/selfcheck", "pkg/sysmetrics", "pkg/toolbox", "pkg/wholefile", "pkg/workload"},
 	"analyze":                   {"pkg/mark", "pkg/pattern", "pkg/plaintext", "pkg/regularfile", "analyze/chart", "analyze/choose", "analyze/curve", "analyze/figure", "analyze/headline", "analyze/page", "analyze/run", "analyze/table", "analyze/trials", "pkg/results", "pkg/workload"},
 	"analyze/page":              {"pkg/plaintext", "analyze/figure", "analyze/headline", "analyze/table"},
 	"analyze/stationary":        {"pkg/rank"},
@@ -66,6 +66,7 @@ var layers = map[string][]string{
 	"pkg/kube":                  {"pkg/config", "pkg/pattern"},
 	"pkg/load":                  {"pkg/database", "pkg/fiber", "pkg/garbage", "pkg/generator", "pkg/histogram", "pkg/load/backoff", "pkg/load/clock", "pkg/load/message", "pkg/load/stops", "pkg/load/versions", "pkg/load/wakeup", "pkg/results", "pkg/schedule", "pkg/workload"},
 	"pkg/load/backoff":          {},
+	"pkg/load/connect":          {"pkg/database", "pkg/schedule", "pkg/workload"},
 	"pkg/load/clock":            {},
 	"pkg/load/message":          {},
 	"pkg/load/stops":            {"pkg/load/clock", "pkg/results"},

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -24,8 +25,9 @@ type searcher struct {
 	beside during
 	// conns are open connections to members; nil before the first window, and after one
 	// was lost and not replaced.
-	conns   []database.Client
-	members []int
+	conns []database.Client
+	// to opens more connections to the same members.
+	to      *connect.Dialer
 	windows int
 }
 
@@ -81,14 +83,14 @@ func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepR
 		}
 	}
 	if s.conns == nil {
-		conns, members, err := s.dialer.dial(ctx, step.Connections)
+		conns, to, err := s.dialer.dial(ctx, step.Connections)
 		if err != nil {
 			return load.StepResult{}, err
 		}
-		s.conns, s.members = conns, members
+		s.conns, s.to = conns, to
 		s.fleet.SetClients(step.Clients)
 	}
-	step.Dial, step.Reconnect = s.dialer.single(s.members), s.dialer.reconnect(s.members)
+	step.Dial, step.Reconnect = s.to.Single, s.dialer.reconnect(s.to)
 	s.beside.start(ctx)
 	s.windows++
 	return s.engine.Step(window, step, s.conns)

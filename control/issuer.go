@@ -58,12 +58,12 @@ func newEngine(l *loader, spec load.Spec, out load.Sink) *engine {
 
 func (e *engine) step(ctx context.Context, s load.Step, begin func()) (load.StepResult, error) {
 	d := e.loader.dialer
-	conns, members, err := d.dial(ctx, s.Connections)
+	conns, to, err := d.dial(ctx, s.Connections)
 	if err != nil {
 		return load.StepResult{}, err
 	}
 	e.loader.announce(s)
-	s.Dial, s.Reconnect = d.single(members), d.reconnect(members)
+	s.Dial, s.Reconnect = to.Single, d.reconnect(to)
 	begin()
 	res, err := e.engine.Step(ctx, s, conns)
 	return res, errors.Join(err, database.CloseAll(conns))

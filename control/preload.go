@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -40,7 +41,7 @@ func (l *loader) preload(ctx context.Context) error {
 	bulker, bulk := l.run.driver.(database.Bulker)
 	if bulk = bulk && n >= manyKeys && l.guard == nil; bulk {
 		perRequest = bulker.BulkSize(spec.KeySize, spec.LargestValue())
-		connections = min(connections, dialers)
+		connections = min(connections, connect.AtOnce)
 		last = connections * perRequest
 	}
 	switch {
@@ -81,25 +82,17 @@ func (l *loader) preloadEach(ctx context.Context, spec load.Spec, clients, conne
 
 // preloadBulk writes keys many at a time, over connections to the targeted members in
 // turn, and reports each tenth.
-func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec load.Spec, perRequest, connections int) (err error) {
-	members, err := l.dialer.targets()
+func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec load.Spec, perRequest, connections int) error {
+	to, err := l.dialer.living()
 	if err != nil {
 		return err
 	}
-	conns := make([]database.Bulk, 0, connections)
-	defer func() { err = errors.Join(err, database.CloseAll(conns)) }()
-	for i := range connections {
-		t := l.run.target
-		t.Prefer = members[i%len(members)]
-		own, cancel := fleet.Within(ctx, prepareTimeout)
-		conn, err := bulker.DialBulk(own, t)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("open a connection for keys before the load: %w", err)
-		}
-		conns = append(conns, conn)
+	conns, err := to.Bulk(ctx, bulker, connections)
+	if err != nil {
+		return err
 	}
-	return load.PreloadBulk(ctx, spec, perRequest, conns, l.run.sayTenths(spec.Existing()))
+	err = load.PreloadBulk(ctx, spec, perRequest, conns, l.run.sayTenths(spec.Existing()))
+	return errors.Join(err, database.CloseAll(conns))
 }
 
 // sayTenths returns a function that reports each tenth of a number of keys, by any
@@ -112,10 +105,6 @@ func (r *run) sayTenths(total int64) func(keys int64) {
 		}
 	}
 }
-
-// prepareTimeout bounds the opening of a connection that may make the parents of all
-// keys.
-const prepareTimeout = time.Minute
 
 // countPreload counts the keys of the database if data before the load is asked for, else
 // it returns -1.

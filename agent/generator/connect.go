@@ -10,6 +10,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/loadwire"
 )
 
@@ -33,8 +34,8 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	conns, err := d.dial(ctx, min(s.part.share(req.GetStep().GetConnections()), clients))
-	var refused *refusedError
+	conns, err := d.Open(ctx, min(s.part.share(req.GetStep().GetConnections()), clients))
+	var refused *connect.RefusedError
 	switch {
 	case ctx.Err() != nil:
 		if err := database.CloseAll(conns); err != nil {
@@ -43,7 +44,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 		return nil, status.Errorf(codes.Aborted, "open connections: %v", context.Cause(ctx))
 	case errors.As(err, &refused):
 		return &pb.ConnectResponse{Clients: int32(clients), Refused: &pb.RefusedConnection{
-			Member: int32(refused.member), Text: refused.Error(), Lost: d.gone(ctx, refused.member),
+			Member: int32(refused.Member), Text: refused.Error(), Lost: d.Gone(ctx, refused.Member),
 		}}, nil
 	case err != nil:
 		return nil, status.Error(codes.Unavailable, err.Error())
@@ -56,7 +57,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 
 // clientsOf checks a step and returns who opens its connections, and how many clients of it
 // this part has.
-func (p *part) clientsOf(req *pb.ConnectRequest) (*dialer, int, error) {
+func (p *part) clientsOf(req *pb.ConnectRequest) (*connect.Dialer, int, error) {
 	step := loadwire.StepOf(req.GetStep())
 	own := p.spec.Part.Count(int64(step.Clients))
 	d, err := newDialer(p, req.GetMembers())

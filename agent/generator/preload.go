@@ -13,6 +13,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
 )
 
 // Preload writes this part of the keys that exist before the load.
@@ -49,13 +50,13 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 }
 
 // preload writes the keys of the session's part.
-func (s *session) preload(d *dialer, req *pb.PreloadRequest, progress *written) (err error) {
+func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	defer recoveredIn(s.log, "Preload", &err)
 	return s.part.preload(s.issuing, d, req, progress)
 }
 
 // preload writes the keys of a part, one or many in a request.
-func (p *part) preload(ctx context.Context, d *dialer, req *pb.PreloadRequest, progress *written) (err error) {
+func (p *part) preload(ctx context.Context, d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	n := p.spec.Existing()
 	if n == 0 {
 		return nil
@@ -65,14 +66,14 @@ func (p *part) preload(ctx context.Context, d *dialer, req *pb.PreloadRequest, p
 		if !ok {
 			return errors.New("clients of " + p.database + " can't write many keys in a request")
 		}
-		conns, err := d.bulk(ctx, bulker, p.share(req.GetConnections()))
+		conns, err := d.Bulk(ctx, bulker, p.share(req.GetConnections()))
 		if err != nil {
 			return err
 		}
 		return errors.Join(load.PreloadBulk(ctx, p.spec, int(req.GetPerRequest()), conns, progress.reach), database.CloseAll(conns))
 	}
 	clients := int(req.GetClients())
-	conns, err := d.dial(ctx, min(p.share(req.GetConnections()), p.share(req.GetClients())))
+	conns, err := d.Open(ctx, min(p.share(req.GetConnections()), p.share(req.GetClients())))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -57,7 +58,7 @@ type issuer struct {
 	clients atomic.Int64 // of this part in the last step
 	// What Connect left for Run; nil before and after.
 	conns  []database.Client
-	dialer *dialer
+	dialer *connect.Dialer
 	next   load.Step
 	// records, recorder and engine are those of all steps; nil before the first. The
 	// session's clock is ahead of the recorder's.
@@ -105,7 +106,7 @@ func (i *issuer) close() error {
 // step runs a step, puts out its records, and closes its connections.
 func (s *session) step(step load.Step, out *outbox[pb.RunResponse]) loadwire.End {
 	i := &s.issuer
-	step.Dial, step.Reconnect = i.dialer.single, s.reconnect(i.dialer, out)
+	step.Dial, step.Reconnect = i.dialer.Single, s.reconnect(i.dialer, out)
 	i.records.out = out
 	sampling, sampled := context.WithCancel(context.WithoutCancel(s.issuing))
 	var sampler sync.WaitGroup
@@ -137,7 +138,7 @@ func (s *session) step(step load.Step, out *outbox[pb.RunResponse]) loadwire.End
 
 // reconnect returns how a step's connections are replaced. The first loss and the first
 // replacement are events.
-func (s *session) reconnect(d *dialer, out *outbox[pb.RunResponse]) *load.Reconnect {
+func (s *session) reconnect(d *connect.Dialer, out *outbox[pb.RunResponse]) *load.Reconnect {
 	var lost, opened sync.Once
 	event := func(kind string, member int, text string) {
 		now := s.clock.now().Add(-s.issuer.ahead)
@@ -146,13 +147,13 @@ func (s *session) reconnect(d *dialer, out *outbox[pb.RunResponse]) *load.Reconn
 		}}})
 	}
 	return &load.Reconnect{
-		Members: d.members,
-		Dial:    d.dialMember,
+		Members: d.Members,
+		Dial:    d.Member,
 		Lost: func(member int, err error) {
 			lost.Do(func() { event(results.EventConnectionLost, member, err.Error()) })
 		},
 		Opened: func(member int) { opened.Do(func() { event(results.EventReconnected, member, "") }) },
-		Gone:   func() bool { return s.allLost(d.members) },
+		Gone:   func() bool { return s.allLost(d.Members) },
 	}
 }
 

@@ -301,7 +301,7 @@ func TestSpread(t *testing.T) {
 					if err != nil {
 						t.Fatalf("make a dialer: %v", err)
 					}
-					conns, err := d.dial(t.Context(), p.share(int32(connections)))
+					conns, err := d.Open(t.Context(), p.share(int32(connections)))
 					if err != nil {
 						t.Fatalf("dial: %v", err)
 					}
@@ -309,7 +309,7 @@ func TestSpread(t *testing.T) {
 						byNumber[g+n*of] = c.(*storeClient).member
 					}
 					for n := range conns { // as many single ones
-						c, err := d.single(t.Context())
+						c, err := d.Single(t.Context())
 						if err != nil {
 							t.Fatalf("dial: %v", err)
 						}
