@@ -95,6 +95,7 @@ var layers = map[string][]string{
 	"pkg/database/cetcd":        {"pkg/logrule", "pkg/database", "pkg/database/consul", "pkg/database/etcd", "pkg/install", "pkg/process", "pkg/results", "pkg/workload"},
 	"pkg/config":                {"pkg/resources", "pkg/regularfile", "pkg/address", "pkg/config/classic", "pkg/metric", "pkg/workload", "pkg/yamlfile"},
 	"pkg/config/classic":        {"pkg/yamlfile"},
+	"pkg/chromium":              {},
 	"pkg/clocks":                {"pkg/linefile"},
 	"pkg/logfile":               {},
 	"pkg/logrule":               {"pkg/logfile"},
