@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/scrape|pkg/selfcheck|pkg/sysmetrics|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -95,6 +95,9 @@ classic: ## every classic file from control to a README with remote images, with
 
 house: ## types, structs, files, their order and the words of comments, as tables: make house TREE=/path
 	@$(GO) run ./tools/house $(HOUSEFLAGS) $(or $(TREE),.)
+
+screens: build ## pictures of published reports and of the end of the quickstart, by Chromium: test-results/screens
+	GO='$(GO)' scripts/screens.sh
 
 picture: ## draw docs/architecture.svg again
 	$(GO) run ./tools/picture

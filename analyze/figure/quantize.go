@@ -122,3 +122,9 @@ func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 	}
 	return small
 }
+
+// Paletted returns a picture with at most so many colours, up to 256, which makes its file
+// several times smaller. Other colours become the nearest of these.
+func Paletted(picture *image.RGBA, colors int) *image.Paletted {
+	return newShades(picture).paletted(picture, colors)
+}
