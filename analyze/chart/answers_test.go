@@ -41,7 +41,7 @@ func named(t *testing.T, all []figure.Figure, name string) figure.Figure {
 // logarithmic axis.
 func TestChartsByClients(t *testing.T) {
 	all := clientFigures(stepped(t))
-	for name, lines := range map[string]int{"AVG-THROUGHPUT-BY-CLIENTS": 2, "AVG-LATENCY-MS-BY-CLIENTS": 2, "AVG-CPU-BY-CLIENTS": 4, "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS": 2} {
+	for name, lines := range map[string]int{"AVG-THROUGHPUT-BY-CLIENTS": 2, "AVG-LATENCY-MS-BY-CLIENTS": 2, "P99-BY-CLIENTS": 2, "AVG-CPU-BY-CLIENTS": 4, "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS": 2} {
 		f := named(t, all, name)
 		if !f.X.Log || len(f.Series) != lines {
 			t.Errorf("%s: logarithmic %v, %d lines, want %d", name, f.X.Log, len(f.Series), lines)

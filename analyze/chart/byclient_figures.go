@@ -24,7 +24,34 @@ func clientFigures(d *Data) []figure.Figure {
 		d.clientFigure("AVG-CPU", figure.Axis{Label: "CPU", Unit: "%"}, of{"AVG-CPU", plain}, of{"MAX-CPU", largest}),
 		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk writes", Unit: "bytes/s"}, of{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
 	}
+	all = append(all, d.percentileByClients())
 	return slices.DeleteFunc(all, func(f figure.Figure) bool { return len(f.Series) == 0 })
+}
+
+// percentileByClients is the 99th percentile of latency by the number of clients: of the
+// histograms of all requests of a run with that number.
+func (d *Data) percentileByClients() figure.Figure {
+	f := figure.Figure{
+		Name: "P99-BY-CLIENTS", Short: "99th percentile of latency by clients", Kind: figure.Points,
+		X: figure.Axis{Label: "Concurrent Clients", Log: true}, Y: figure.Axis{Label: "Latency, 99th percentile", Unit: "ms", Log: true},
+	}
+	d.add(&f, sameX, func(i int, s figure.Series) []figure.Series {
+		r := d.Runs[i]
+		if r.Rated() || r.PooledStages {
+			return nil
+		}
+		known := false
+		for _, g := range r.ByClients() {
+			p99 := tailOf(r.Stages, g.Clients)
+			known = known || !math.IsNaN(p99)
+			s.X, s.Y = append(s.X, float64(g.Clients)), append(s.Y, p99)
+		}
+		if !known {
+			return nil
+		}
+		return []figure.Series{s}
+	})
+	return f
 }
 
 // of is a column of the series, and how its line differs from that of the run.
@@ -67,6 +94,33 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Fi
 		f.Notes = append(f.Notes, "left out, because the steps set the rate of requests: "+strings.Join(rated, ", "))
 	}
 	return f
+}
+
+// tailOf is the 99th percentile of the stages with a number of clients, without those of
+// the way back, NaN if it is not known.
+func tailOf(stages []*run.Stage, clients int) float64 {
+	var all []*run.Distribution
+	for _, g := range stages {
+		if g.Clients == clients && !g.Down && g.Latency.Due != nil {
+			all = append(all, g.Latency.Due)
+		}
+	}
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	of := all[0]
+	if len(all) > 1 {
+		of = run.Pooled(all)
+	}
+	return pointOf(of.Quantile(.99))
+}
+
+// pointOf is a value that a picture has a place for: NaN for bounds and words.
+func pointOf(m run.Measure) float64 {
+	if !m.Known() || m.AtLeast() || m.Words != "" {
+		return math.NaN()
+	}
+	return m.Value
 }
 
 // kneeFigures show the 99th percentile of latency over throughput, a point for each part

@@ -23,6 +23,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 		sweepFigures,
 		clientFigures,
 		kneeFigures,
+		databaseFigures,
 		boxFigures,
 		percentileFigures,
 		requestFigures,

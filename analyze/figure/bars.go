@@ -20,6 +20,7 @@ var categoryType = typeface{size: 13, color: ink}
 type bars struct {
 	Figure
 	plot  plane
+	dots  []Series
 	empty bool // no bar has a value
 }
 
@@ -79,7 +80,10 @@ func (b *bars) draw(d pen) {
 			if s.Boxes != nil {
 				b.drawBox(d, s, i, y-barGap/2)
 			} else {
-				b.drawBar(d, s, s.Y[i], y-barGap/2)
+				if s.Hues != nil {
+					s.Key, s.Variant = s.Hues[i].Key, s.Hues[i].Variant
+				}
+				b.drawBar(d, s, i, y-barGap/2)
 			}
 			y -= barHeight + barGap
 		}
@@ -92,8 +96,9 @@ func (b *bars) draw(d pen) {
 // zero returns the value at which bars begin: 0, or the end of the scale next to it.
 func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
-// drawBar draws one bar with its top at y, and its value.
-func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
+// drawBar draws the bar of a category with its top at y, and its value.
+func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
+	v := s.Y[category]
 	value := typeface{size: 12.5, color: dark(s.look().color)}
 	baseline := y - barHeight/2 - value.size*0.36
 	start := b.across(b.zero())
@@ -110,7 +115,14 @@ func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
 	end := b.across(min(max(v, b.plot.y.min), b.plot.y.max))
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
 	d.rectangle(s.look().color, bar)
-	if bar.width() > barHeight {
+	if s.Hues != nil && len(b.dots) > 0 {
+		// In a column of their own the values stand beside no dot that they are not of.
+		b.drawDots(d, s, category, (bar.bottom+bar.top)/2)
+		text := valueText(v, b.Y.Unit)
+		d.backed(value, b.plot.right-value.width(text), baseline, text)
+		return
+	}
+	if s.Hues == nil && bar.width() > barHeight {
 		barMarker(d, s.look(), bar)
 	}
 	text, x := valueText(v, b.Y.Unit), bar.right+tickGap
@@ -118,6 +130,18 @@ func (b *bars) drawBar(d pen, s Series, v float64, y vg.Length) {
 		x = bar.left - tickGap - value.width(text)
 	}
 	d.backed(value, x, baseline, text)
+}
+
+// drawDots draws the details of a category on its bar.
+func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
+	for _, dot := range b.dots {
+		if v := dot.Y[category]; b.plot.y.has(v) {
+			at := b.across(min(max(v, b.plot.y.min), b.plot.y.max))
+			l := s.look()
+			l.shape, l.color = 1, dark(l.color)
+			d.marker(l, looseRadius, true, vg.Point{X: at, Y: middle})
+		}
+	}
 }
 
 // barMarker draws the marker in white inside the left end of a bar.

@@ -43,6 +43,12 @@ func (p *page) drawEvents(d pen) {
 	names := p.eventKinds
 	type lane struct{ kind, key int }
 	free := map[lane]vg.Length{}
+	type mark struct {
+		kind int
+		key  int
+		at   vg.Length
+	}
+	var marks []mark
 	for _, e := range p.Events {
 		kind := slices.Index(names, e.Kind)
 		if kind < 0 || !p.plot.x.inside(e.X) {
@@ -53,10 +59,16 @@ func (p *page) drawEvents(d pen) {
 			continue
 		}
 		free[of] = at + 1.2*eventRadius
-		c := eventColor(e.Key)
-		d.line(stroke{color: mixed(c, paper, 0.45), width: 0.7}, vg.Point{X: at, Y: p.plot.bottom}, vg.Point{X: at, Y: p.plot.top})
+		marks = append(marks, mark{kind, e.Key, at})
+	}
+	// Those of one look follow each other, which makes files small.
+	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Or(a.key-b.key, a.kind-b.kind) })
+	for _, m := range marks {
+		d.line(stroke{color: mixed(eventColor(m.key), paper, 0.45), width: 0.7}, vg.Point{X: m.at, Y: p.plot.bottom}, vg.Point{X: m.at, Y: p.plot.top})
+	}
+	for _, m := range marks {
 		// Each kind has a height of its own, so that symbols of one moment are all seen.
-		d.symbol(kind+1, c, vg.Point{X: at, Y: p.plot.top - eventRadius - vg.Length(kind)*2.4*eventRadius})
+		d.symbol(m.kind+1, eventColor(m.key), vg.Point{X: m.at, Y: p.plot.top - eventRadius - vg.Length(m.kind)*2.4*eventRadius})
 	}
 }
 

@@ -156,6 +156,9 @@ type Series struct {
 	// Boxes, when not nil, are drawn in place of the bars of Bars: one for each category,
 	// of which Y is the median.
 	Boxes []Box
+	// Hues, when not nil, give each of the Bars of the series the colour of its category,
+	// which then needs no legend. The details of such a figure are dots on its bars.
+	Hues []Hue
 	// Partial, when not nil, marks points whose value is of a part of their place, such
 	// as the second in which a load ended: they are drawn pale.
 	Partial []bool
@@ -164,6 +167,9 @@ type Series struct {
 // Box holds the bounds of a distribution, its quartiles below and above the median, and
 // its 99th percentile. Only the bounds may be unknown, and are NaN then.
 type Box struct{ Least, Low, High, P99, Most float64 }
+
+// Hue is the colour of a bar, by [Series.Key] and [Series.Variant].
+type Hue struct{ Key, Variant int }
 
 // Boundary marks where the load changed.
 type Boundary struct {
@@ -199,6 +205,11 @@ type Stretch struct {
 
 // Heading is the short title, or the title of a figure without one.
 func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
+
+// details returns the series that stand behind others.
+func (f Figure) details() []Series {
+	return slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return !s.Detail })
+}
 
 // withoutDetails returns what pictures show of f.
 func (f Figure) withoutDetails() Figure {
@@ -274,6 +285,9 @@ func (f Figure) check() error {
 		}
 		if s.Boxes != nil && (len(s.Boxes) != points || f.Kind != Bars) {
 			wrong("series %q has %d boxes for %d %s", s.Name, len(s.Boxes), points, what)
+		}
+		if s.Hues != nil && (len(s.Hues) != points || f.Kind != Bars) {
+			wrong("series %q has %d hues for %d %s", s.Name, len(s.Hues), points, what)
 		}
 		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
 			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)

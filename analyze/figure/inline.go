@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -17,11 +18,26 @@ func Inline(w io.Writer, f Figure) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, `<svg viewBox="0 0 %s %s" role="img"><title>%s</title>%s%s</svg>`,
-		tenths(c.width), tenths(c.height), escaped(f.Title), joined(c.paths, ""), joined(c.texts, ""))
+		tenths(c.width), tenths(c.height), escaped(f.Title), joined(merged(c.paths), ""), joined(c.texts, ""))
 	if err != nil {
 		return fmt.Errorf("write figure %s as svg: %w", f.Name, err)
 	}
 	return nil
+}
+
+// merged makes paths of one look that follow each other one path. Areas that can be seen through
+// stay apart: where they overlap they are darker.
+func merged(paths []styled) (out []styled) {
+	for _, p := range paths {
+		n := len(out) - 1
+		if n < 0 || out[n].look != p.look || strings.Contains(p.look, "opacity") || strings.Contains(p.look, "dasharray") {
+			out = append(out, p)
+			continue
+		}
+		before, after := strings.TrimSuffix(out[n].place, `"`), strings.TrimPrefix(p.place, `d="m`)
+		out[n].place = before + "M" + after
+	}
+	return out
 }
 
 // Color is the colour of a key from 1 as #rrggbb: that of its family's first series.

@@ -77,8 +77,8 @@ func TestMarkerAndColor(t *testing.T) {
 	}
 }
 
-// A marker is one element: its path is there once, its rim below it, and markers of one
-// look have it from their group.
+// A marker has its path once, with its rim below it, and markers of one look that follow each
+// other are one path.
 func TestInlineMarkers(t *testing.T) {
 	f := Figure{Name: "MANY", Title: "Many", Kind: Points, X: Axis{Label: "Clients"}, Y: Axis{Label: "Rate"}}
 	for key := range 5 {
@@ -97,13 +97,23 @@ func TestInlineMarkers(t *testing.T) {
 		t.Error("a rim is an element of its own, want it below the marker in one")
 	}
 	for key := range 5 {
-		look := `<g fill="` + Color(key+1) + `" stroke="#ffffff" stroke-width="2" paint-order="stroke"><path d="`
-		if n := strings.Count(text, look); n != 2 {
-			t.Errorf("the markers of key %d are in %d groups, want those before and after the hollow one", key+1, n)
+		look := `" fill="` + Color(key+1) + `" stroke="#ffffff" stroke-width="2" paint-order="stroke"/>`
+		if n := strings.Count(text, look); n != 3 {
+			t.Errorf("the markers of key %d are %d paths, want that of the legend, and those before and after the hollow one", key+1, n)
 		}
 	}
 	if len(text) > 14_000 {
 		t.Errorf("100 markers take %d bytes", len(text))
+	}
+}
+
+// Areas that can be seen through and dashed lines stay apart.
+func TestMerged(t *testing.T) {
+	line, veil := `fill="none" stroke="#000000"`, `fill="#0072b2" fill-opacity="0.2"`
+	got := joined(merged([]styled{{"path", `d="m0 0h1"`, line, ""}, {"path", `d="m2 2h1"`, line, ""}, {"path", `d="m0 0h1v1z"`, veil, ""}, {"path", `d="m0 0h2v1z"`, veil, ""}}), "")
+	want := `<path d="m0 0h1M2 2h1" ` + line + `/><g ` + veil + `><path d="m0 0h1v1z"/><path d="m0 0h2v1z"/></g>`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

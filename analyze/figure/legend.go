@@ -42,7 +42,7 @@ func (p *page) newLegend(width vg.Length) legend {
 			continue // its panel names it
 		}
 		again := func(o Series) bool { return p.PanelY != nil && o.Name == s.Name }
-		if name == "" || slices.ContainsFunc(p.Series[:i], again) {
+		if name == "" || s.Hues != nil || slices.ContainsFunc(p.Series[:i], again) {
 			continue
 		}
 		if !p.empty && !p.plot.drawable(p.Kind, s) {

@@ -53,14 +53,24 @@ type page struct {
 	panels []page
 	// inline: the titles of the panels name their series.
 	inline bool
+	// dots are the details of bars.
+	dots []Series
 	// eventKinds are the kinds of events that the legend has.
 	eventKinds []string
 }
 
 // layout places every block on the page. The figure must have been checked.
 func layout(f Figure) page {
-	f = keyed(f).withoutDetails()
-	p := page{Figure: f, width: pageWidth, plot: newPlane(f)}
+	f = keyed(f)
+	p := page{width: pageWidth}
+	if f.Kind == Bars {
+		p.dots = f.details()
+		p.plot = newPlane(f)
+	}
+	if f = f.withoutDetails(); f.Kind != Bars {
+		p.plot = newPlane(f)
+	}
+	p.Figure = f
 	p.empty = !slices.ContainsFunc(p.Series, func(s Series) bool { return p.plot.drawable(p.Kind, s) })
 	if p.Kind == Heat {
 		_, _, some := p.Grid.extent()
@@ -220,7 +230,7 @@ func (p *page) draw(canvas vg.Canvas) {
 	y = d.lines(subtitleType, margin, y, fromLeft, p.subtitle)
 	p.legend.draw(d, margin, y-gap)
 	if p.Kind == Bars {
-		b := bars{Figure: p.Figure, plot: p.plot, empty: p.empty}
+		b := bars{Figure: p.Figure, plot: p.plot, dots: p.dots, empty: p.empty}
 		b.draw(d)
 	} else if len(p.panels) > 0 {
 		p.drawPanels(d)

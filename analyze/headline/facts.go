@@ -66,6 +66,9 @@ func (f *Facts) text() string {
 	return table.Fold(strings.Join(parts, " · "), screenWidth, "")
 }
 
+// ByDatabase has a row for each database, and the short names of the facts above them.
+func (f Facts) ByDatabase() [][]string { return f.table(func(row Fact) string { return row.Short }) }
+
 // table has a row for each database below the names of the facts.
 func (f *Facts) table(name func(Fact) string) [][]string {
 	rows := [][]string{{""}}

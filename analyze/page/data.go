@@ -28,7 +28,7 @@ type data struct {
 	PanelY []axis   `json:"panelY,omitempty"`
 	Steps  []step   `json:"steps,omitempty"`
 	// Events are thin marks; their labels show on hover.
-	Events []step `json:"events,omitempty"`
+	Events []events `json:"events,omitempty"`
 	// Grey are stretches of the x axis with a grey background: from, to, and the panel.
 	Grey       []numbers `json:"grey,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
@@ -57,8 +57,17 @@ type step struct {
 	X     float64 `json:"x"`
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`
-	N     float64 `json:"n,omitempty"` // how many an event stands for, 1 if it is 0
 	Panel int     `json:"panel,omitempty"`
+}
+
+// events are those of one label, colour and panel.
+type events struct {
+	Label string  `json:"label"`
+	Color string  `json:"color,omitempty"`
+	Panel int     `json:"panel,omitempty"`
+	Xs    numbers `json:"xs"`
+	// Ns, unless all are 0, is how many each stands for, 1 if it is 0.
+	Ns numbers `json:"ns,omitempty"`
 }
 
 type series struct {
@@ -78,6 +87,9 @@ type series struct {
 	Y         numbers `json:"y"`
 	Low       numbers `json:"low,omitempty"`
 	High      numbers `json:"high,omitempty"`
+	// Colors and Inks are those of each bar.
+	Colors []string `json:"colors,omitempty"`
+	Inks   []string `json:"inks,omitempty"`
 	// Doubt are the places of the points that too few samples support, Partial of those
 	// whose value is of a part of their place.
 	Doubt   []int    `json:"doubt,omitzero"`
@@ -118,11 +130,23 @@ func dataOf(f figure.Figure) *data {
 	for _, a := range f.PanelY {
 		d.PanelY = append(d.PanelY, axisOf(a))
 	}
+	panel := func(n int) int { return min(n, max(len(f.Panels)-1, 0)) }
 	for _, s := range f.Steps {
-		d.Steps = append(d.Steps, step{X: s.X, Label: s.Label, Color: colorOf(s.Key), Panel: s.Panel})
+		d.Steps = append(d.Steps, step{X: s.X, Label: s.Label, Color: colorOf(s.Key), Panel: panel(s.Panel)})
 	}
 	for _, e := range f.Events {
-		d.Events = append(d.Events, step{X: e.X, Label: e.Kind, Color: colorOf(e.Key), N: e.N, Panel: e.Panel})
+		of := events{Label: e.Kind, Color: colorOf(e.Key), Panel: panel(e.Panel)}
+		at := slices.IndexFunc(d.Events, func(o events) bool { return o.Label == of.Label && o.Color == of.Color && o.Panel == of.Panel })
+		if at < 0 {
+			at = len(d.Events)
+			d.Events = append(d.Events, of)
+		}
+		d.Events[at].Xs, d.Events[at].Ns = append(d.Events[at].Xs, e.X), append(d.Events[at].Ns, e.N)
+	}
+	for i, e := range d.Events {
+		if !slices.ContainsFunc(e.Ns, func(n float64) bool { return n != 0 }) {
+			d.Events[i].Ns = nil
+		}
 	}
 	for _, g := range f.Grey {
 		d.Grey = append(d.Grey, numbers{g.From, g.To, float64(g.Panel)})
@@ -174,6 +198,11 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 			one.At = len(d.Xs)
 			d.Xs = append(d.Xs, x)
 		}
+	}
+	for _, h := range s.Hues {
+		bar := figure.Series{Key: h.Key, Variant: h.Variant}
+		color, _ := bar.Look()
+		one.Colors, one.Inks = append(one.Colors, color), append(one.Inks, bar.TextColor())
 	}
 	for _, b := range s.Boxes {
 		one.Boxes = append(one.Boxes, numbers{b.Least, b.Low, b.High, b.P99, b.Most})

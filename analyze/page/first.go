@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/coreos/dbtester/analyze/headline"
 )
@@ -17,14 +18,19 @@ type first struct {
 	// Could are the first doubts that could change the order, Other all other doubts.
 	Could, Other []headline.Doubt
 	several      bool
-	other, more  int // of Other, that could change the order, and that cannot
+	byDatabase   bool // the points are those of databases
+	letters      int  // of the answer
+	other, more  int  // of Other, that could change the order, and that cannot
 }
 
 func firstOf(h *headline.Headline) first {
 	if h == nil {
 		return first{}
 	}
-	f := first{Points: pointsOf(h.Points), several: len(h.Columns) > 1}
+	f := first{Points: pointsOf(h.Points), several: len(h.Columns) > 1, byDatabase: len(h.Points.Columns) == 1}
+	if h.Answer != nil {
+		f.letters = utf8.RuneCountInString(h.Answer.Sentence)
+	}
 	for _, d := range h.Doubts {
 		switch {
 		case d.Could && len(f.Could) < mostDoubts:
@@ -43,8 +49,21 @@ func firstOf(h *headline.Headline) first {
 // fewPoints is the height of a table that leaves room for another one below it.
 const fewPoints = 5
 
+// fewDatabases is how many columns of the whole load have room below the points.
+const fewDatabases = 3
+
 // FactsBelow: the numbers of the whole load stand below those at equal points.
-func (f first) FactsBelow() bool { return len(f.Points.Rows) <= fewPoints }
+func (f first) FactsBelow() bool { return !f.FactsBeside() && len(f.Points.Rows) <= fewPoints }
+
+// FactsBeside: they continue the rows of the points, which are databases, and all doubts stand
+// below both.
+func (f first) FactsBeside() bool { return f.byDatabase && len(f.Points.Rows) > fewDatabases }
+
+// longAnswer is the number of letters from which the answer is set smaller.
+const longAnswer = 170
+
+// Long: the answer is set smaller, to leave room for what is below it.
+func (f first) Long() bool { return f.letters > longAnswer }
 
 // what is what a doubt could change.
 func (f first) what() string {

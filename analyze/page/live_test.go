@@ -33,16 +33,16 @@ func TestInBrowser(t *testing.T) {
 		use  func(live)
 	}{
 		{"hover", live.hover}, {"toggle", live.toggle}, {"zoom", live.zoom}, {"scales", live.scales}, {"keys", live.keys},
-		{"panels", live.panels}, {"boxes", live.boxes}, {"labels", live.labels}, {"units", live.units}, {"save", live.save},
+		{"panels", live.panels}, {"boxes", live.boxes}, {"dots", live.dots}, {"labels", live.labels}, {"units", live.units}, {"save", live.save},
 		{"sort", live.sort}, {"search", live.search}, {"search texts", live.searchTexts}, {"touch", live.touch}, {"links", live.links}, {"dark", live.darkness}, {"widths", live.widths}, {"print", live.paper},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.use(live{t, b}) })
 	}
-	if len(b.console) > 0 {
-		t.Errorf("the page must not report anything on the console, got %q", b.console)
+	if len(b.Console) > 0 {
+		t.Errorf("the page must not report anything on the console, got %q", b.Console)
 	}
-	if want := []string{"file://" + path}; !slices.Equal(b.requests, want) {
-		t.Errorf("the page must ask for itself alone, got %q", b.requests)
+	if want := []string{"file://" + path}; !slices.Equal(b.Requests, want) {
+		t.Errorf("the page must ask for itself alone, got %q", b.Requests)
 	}
 	l.want("elements made of hostile texts", `document.querySelectorAll('img, [onerror], [onload]').length`, 0.0)
 }
@@ -216,6 +216,17 @@ func (l live) boxes() {
 	l.b.eval(`document.activeElement.blur()`)
 }
 
+// dots are trials on the bars of databases, of which each has its colour.
+func (l live) dots() {
+	l.want("dots", `document.querySelectorAll('#figure-dots .live circle').length`, 3.0)
+	l.want("colours of bars", `new Set([...document.querySelectorAll('#figure-dots rect[data-series]')].map(r => r.getAttribute('fill'))).size`, 2.0)
+	l.want("keys in the legend", `document.querySelectorAll('#figure-dots .legend button').length`, 0.0)
+	l.b.eval(`document.querySelector('#figure-dots .live > svg').focus()`)
+	l.b.key("ArrowDown")
+	l.want("the values of a bar", `document.querySelector('#figure-dots .tip').innerText.replace(/\s+/g, ' ')`, "etcd Throughput 300 requests/s trial 1 300 requests/s trial 2 400 requests/s")
+	l.b.eval(`document.activeElement.blur()`)
+}
+
 // labels of points, ticks and titles are not poorer than those of the picture.
 func (l live) labels() {
 	texts := `[...document.querySelectorAll('#figure-clients .live > svg > text')].map(t => t.textContent).join()`
@@ -281,7 +292,7 @@ func (l live) search() {
 	l.b.eval(`document.activeElement.blur()`)
 	l.b.key("/")
 	l.want("the search has the focus", `document.activeElement.id`, "search")
-	l.b.call("Input.insertText", map[string]any{"text": "disk"}, nil)
+	l.b.call("Input.insertText", map[string]any{"text": "disk"})
 	l.want("what was found", `document.getElementById('found').textContent`, "4 rows")
 	l.want("a folded section opens", `document.getElementById('section-third').open`, true)
 	l.want("others go", `document.getElementById('row-latency').hidden`, true)
@@ -393,7 +404,7 @@ func TestLook(t *testing.T) {
 	keep(t, "dark.png", b.picture(true))
 	b.dark(false)
 	keep(t, "paper.pdf", b.print())
-	if len(b.console) > 0 {
-		t.Errorf("the page reported %q", b.console)
+	if len(b.Console) > 0 {
+		t.Errorf("the page reported %q", b.Console)
 	}
 }

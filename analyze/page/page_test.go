@@ -97,6 +97,10 @@ func figures() []figure.Figure {
 		{Name: "CLIENTS", Title: "By clients", Kind: figure.Points, X: figure.Axis{Label: "Clients", Log: true}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: one, Y: []float64{900, 8000, 20000}, Uncertain: []bool{false, true, false}, Labels: []string{"one", "ten", "=many"}}}},
 		panels,
 		{Name: "BOXES", Title: "Boxes", Short: "Spread", Kind: figure.Bars, Y: figure.Axis{Label: "Latency", Unit: "ms", Log: true}, Categories: []string{"all requests"}, Series: []figure.Series{{Name: "etcd", Key: 1, Y: []float64{4}, Boxes: boxes}}},
+		{Name: "DOTS", Title: "Dots", Kind: figure.Bars, Y: figure.Axis{Label: "Throughput", Unit: "requests/s"}, Categories: []string{"etcd", hostile}, Series: []figure.Series{
+			{Name: "Throughput", Statistic: "median", Hues: []figure.Hue{{Key: 1}, {Key: 2, Variant: 1}}, Y: []float64{300, 200}},
+			{Name: "trial 1", Detail: true, Trial: 1, Y: []float64{300, math.NaN()}}, {Name: "trial 2", Detail: true, Trial: 2, Y: []float64{400, 200}},
+		}},
 		{Name: "STAIRS", Title: "Stairs", Kind: figure.Stairs, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Clients"}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 20, 40}, Y: one}}},
 		{Name: "EMPTY", Title: "Empty", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Nothing"}, Series: []figure.Series{{Name: "etcd"}}},
 		{Name: "MORE", Title: "More", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: seconds, Y: slow}}},

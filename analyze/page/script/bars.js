@@ -18,16 +18,19 @@ class Bars {
     this.rows = []; // the top and height of each category
   }
 
+  // dots are the series that stand behind the bars.
+  dots() { return this.data.series.filter(s => s.detail); }
+
   boxed() { return this.data.series.some(s => s.boxes); }
 
   // draw returns the height.
   draw(root) {
-    const d = this.data, c = this.chart, shown = c.visible(), row = 20;
+    const d = this.data, c = this.chart, shown = c.visible().filter(s => !s.detail), row = 20, gap = shown.some(s => s.colors) ? 5 : 18;
     this.root = root;
     const room = Math.min(c.width * .3, 230), names = d.categories.map(n => folded(n, Math.floor(room / 6.4)));
     const left = 12 + Math.min(room, Math.max(...names.flat().map(n => n.length), 1) * 6.6);
     const groups = names.map(lines => Math.max(shown.length * row, lines.length * 14));
-    const bottom = 6 + groups.reduce((a, g) => a + g + 18, 0), height = bottom + 38;
+    const bottom = 6 + groups.reduce((a, g) => a + g + gap, 0), height = bottom + 38;
     this.scale(shown, left);
     const marks = ticks(this.x, d.y, Math.max(2, c.width / 130)), fit = fitting(marks, this.x.place, c.width);
     marks.forEach((t, i) => {
@@ -35,21 +38,21 @@ class Bars {
       root.append(svg('path', {'class': t.fine ? 'fine' : 'grid', d: 'M' + x.toFixed(1) + ' 4V' + bottom}));
       if (fit.has(i)) root.append(svg('text', {x: fit.get(i), y: bottom + 16, 'text-anchor': 'middle'}, t.text));
     });
-    let y = 10;
+    let y = 4 + gap / 3;
     this.rows = [];
     names.forEach((lines, n) => {
       lines.forEach((line, i) => root.append(svg('text', {x: left - 6, y: y + groups[n] / 2 + 4 + 14 * (i - (lines.length - 1) / 2), 'text-anchor': 'end'}, line)));
       const top = y + (groups[n] - shown.length * row) / 2;
       shown.forEach((s, i) => s.boxes ? this.box(s, n, top + i * row) : this.bar(s, n, top + i * row));
-      this.rows.push({top: y - 9, height: groups[n] + 18});
-      y += groups[n] + 18;
+      this.rows.push({top: y - gap / 2, height: groups[n] + gap});
+      y += groups[n] + gap;
     });
     root.append(svg('path', {'class': 'axis', d: 'M' + left + ' 4V' + bottom}), svg('text', {x: (left + c.width) / 2, y: height - 5, 'text-anchor': 'middle'}, titleOf(d.y)));
     return height;
   }
 
   scale(shown, left) {
-    const c = this.chart, values = shown.flatMap(s => [...s.y, ...(s.boxes || []).flat()]).filter(v => v !== null && (!c.logY || v > 0));
+    const c = this.chart, values = [...shown, ...this.dots()].flatMap(s => [...s.y, ...(s.boxes || []).flat()]).filter(v => v !== null && (!c.logY || v > 0));
     let low = c.logY ? Math.min(...values) / (this.boxed() ? 1.2 : 2) : Math.min(0, ...values), high = Math.max(c.logY ? 0 : 1e-9, ...values);
     if (!values.length) [low, high] = [c.logY ? 1 : 0, 10];
     this.x = scale(c.logY ? 'log' : 'linear', low, high, left, c.width - (this.boxed() ? 112 : 72));
@@ -62,8 +65,18 @@ class Bars {
       return;
     }
     const zero = this.x.place(this.chart.logY ? this.x.low : 0), end = this.x.place(v);
-    this.root.append(svg('rect', {x: Math.min(zero, end), y, width: Math.abs(end - zero), height: 17, fill: s.color, 'data-series': s.name}));
-    this.root.append(svg('text', {x: Math.max(zero, end) + 5, y: y + 13}, text(v, d.y.unit, 3)));
+    this.root.append(svg('rect', {x: Math.min(zero, end), y, width: Math.abs(end - zero), height: 17, fill: s.colors ? s.colors[n] : s.color, 'data-series': s.name}));
+    if (!s.colors || !this.dots().length) {
+      this.root.append(svg('text', {x: Math.max(zero, end) + 5, y: y + 13}, text(v, d.y.unit, 3)));
+      return;
+    }
+    for (const dot of this.dots()) {
+      if (!this.x.has(dot.y[n])) continue;
+      const at = this.x.place(dot.y[n]);
+      this.root.append(svg('circle', {cx: at.toFixed(1), cy: y + 8.5, r: 2.7, fill: '#ffffff', stroke: s.inks[n], 'stroke-width': 1.2}));
+    }
+    // In a column of their own the values stand beside no dot that they are not of.
+    this.root.append(svg('text', {x: this.chart.width - 12, y: y + 13, 'text-anchor': 'end'}, text(v, d.y.unit, 3)));
   }
 
   // box draws a whisker from bound to bound, a box from quartile to quartile, the median
@@ -93,11 +106,13 @@ class Bars {
   // values are what a category shows of each series.
   values(n) {
     const unit = this.data.y.unit;
-    return this.chart.visible().map(s => {
+    const own = s => s.colors ? {...s, color: s.colors[n]} : s;
+    const dots = this.dots().filter(s => s.y[n] !== null).map(s => [{...s, marker: 'M0 0', name: 'trial ' + s.trial, trial: 0}, withUnit(s.y[n], unit)]);
+    return [...this.chart.visible().filter(s => !s.detail).map(own).map(s => {
       if (s.y[n] === null) return [s, 'no data'];
       if (!s.boxes) return [s, withUnit(s.y[n], unit)];
       const [least, low, high, p99, most] = s.boxes[n].map(v => text(v, unit, 4));
       return [s, 'median ' + withUnit(s.y[n], unit) + ', half ' + low + ' to ' + high + ', p99 ' + p99 + ', all ' + least + ' to ' + most];
-    });
+    }), ...dots];
   }
 }

@@ -2,10 +2,15 @@
 
 const charts = [];
 
+// The plots of the first screen are so high, if its texts leave the room.
+const mostLead = 176, leastLead = 104;
+let leadHeight = mostLead;
+
 class Chart {
   constructor(figure, data) {
     this.figure = figure;
     this.data = data;
+    data.events = (data.events || []).flatMap(e => e.xs.map((x, i) => ({x, label: e.label, color: e.color, panel: e.panel, n: e.ns ? e.ns[i] : 0})));
     this.canvas = figure.querySelector('.canvas');
     this.leads = !!figure.closest('.lead'); // stands on the first screen
     this.hidden = new Set(); // names of series
@@ -18,7 +23,7 @@ class Chart {
     // Figures with the same axis move together.
     this.group = ['lines', 'stairs', 'heat'].includes(data.kind) ? titleOf(data.x) : null;
     // The series of one name are one in the legend: panels repeat them.
-    this.names = [...new Set(data.series.filter(s => !s.detail).map(s => s.name))];
+    this.names = [...new Set(data.series.filter(s => !s.detail && !s.colors).map(s => s.name))];
   }
 
   // visible are the series that are drawn. One behind another goes with that.
@@ -84,7 +89,7 @@ class Chart {
 
   plotHeight(many) {
     const within = (least, share, most) => Math.round(Math.min(most, Math.max(least, this.width * share)));
-    if (this.leads) return many ? Math.round(Math.max(40, 200 / many)) : within(150, .34, 176);
+    if (this.leads) return many ? Math.round(Math.max(30, leadHeight / many)) : within(150, .34, Math.max(150, leadHeight)) + Math.min(0, leadHeight - 150);
     return many ? within(96, .2, 150) : within(184, .5, 354);
   }
 
@@ -120,7 +125,7 @@ class Chart {
       this.logXButton = html('button', {type: 'button', onclick: () => { this.logX = !this.logX; this.draw(); }}, 'log x');
       this.switches.append(this.logXButton);
     }
-    if (d.series.some(s => s.detail)) {
+    if (d.series.some(s => s.detail) && !this.isBars()) {
       this.detailButton = html('button', {type: 'button', onclick: () => { this.details = !this.details; this.draw(); }}, 'each trial');
       this.switches.append(this.detailButton);
     }
@@ -137,7 +142,7 @@ class Chart {
     }
     this.head = html('div', {}, this.switches, html('h4', {}, d.short));
     if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
-    this.head.append(this.legend);
+    if (this.legend.childNodes.length) this.head.append(this.legend);
     this.canvas.before(this.head);
     this.showNotes();
     this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});

@@ -60,7 +60,7 @@ document.addEventListener('keydown', e => {
 
 document.addEventListener('toggle', drawAll, true);
 let width = innerWidth;
-addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; drawAll(); } });
+addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; drawAll(); fitFirst(); } });
 
 // Paper has all sections but the figures that are shown on demand, which it has if they are
 // open. Texts of figures as wide as its columns are not smaller than 7 points.
@@ -80,5 +80,6 @@ addEventListener('afterprint', () => {
 document.querySelector('.tools').hidden = false;
 showTheme();
 drawAll();
+fitFirst();
 if (location.hash) toHash();
 document.documentElement.dataset.ready = 'true';

@@ -171,3 +171,17 @@ for (const figure of document.querySelectorAll('.figure')) {
   charts.push(new Saved(figure, JSON.parse(figure.querySelector('script[type="application/json"]').textContent)));
 }
 const drawAll = () => { for (const c of charts) if (c.canvas.clientWidth && Math.round(c.canvas.clientWidth) !== c.width) c.draw(); };
+
+// fitFirst makes the plots of the first screen as high as leaves room for the tables below
+// them, where both stand side by side.
+function fitFirst() {
+  const low = document.querySelector('.low'), all = charts.filter(c => c.leads && c.root && !c.isBars());
+  if (!low || !all.length) return;
+  const redraw = () => { for (const c of all) c.draw(); };
+  leadHeight = mostLead;
+  redraw();
+  const over = low.getBoundingClientRect().bottom + scrollY + 8 - Math.max(innerHeight, 700);
+  if (over <= 0 || !matchMedia('(min-width: 64.01rem)').matches) return;
+  leadHeight = Math.max(leastLead, mostLead - Math.ceil(over));
+  redraw();
+}

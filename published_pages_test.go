@@ -1,0 +1,91 @@
+package dbtester_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/chromium"
+)
+
+// TestPublishedPages looks at the first screen of each published page: at 1440 x 800 all of it
+// is in the window, and at 390 nothing is wider than the window.
+func TestPublishedPages(t *testing.T) {
+	b := startChromium(t)
+	all, err := filepath.Glob("test-results/*/report.html")
+	if err != nil || len(all) < 10 {
+		t.Fatalf("%d published pages, %v", len(all), err)
+	}
+	for _, path := range all {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			page, err := filepath.Abs(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(data, []byte("function fitFirst")) {
+				t.Log("written before pages fitted their first screen: make reports")
+				return
+			}
+			look := func(width, height int) {
+				t.Helper()
+				if err := b.Size(width, height); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.Open(page); err != nil {
+					t.Fatal(err)
+				}
+			}
+			look(1440, 800)
+			wantNumber(t, b, "the end of the first screen at 1440 pixels", `Math.round(document.querySelector('.low').getBoundingClientRect().bottom)`, 800)
+			wantNumber(t, b, "pictures of the first screen that are not drawn", `[...document.querySelectorAll('.lead .figure')].filter(f => !f.querySelector('.live path, .live rect')).length`, 0)
+			wantNumber(t, b, "tables of the first screen that must be scrolled", `[...document.querySelectorAll('.low .wide')].filter(w => w.scrollWidth > w.clientWidth + 1).length`, 0)
+			look(390, 844)
+			wantNumber(t, b, "the width of the page at 390 pixels", `document.documentElement.scrollWidth`, 390)
+		})
+	}
+	if len(b.Console) > 0 {
+		t.Errorf("the pages must report nothing, got %q", b.Console)
+	}
+}
+
+// wantNumber wants the value of an expression to be no larger than a bound.
+func wantNumber(t *testing.T, b *chromium.Browser, what, expression string, most float64) {
+	t.Helper()
+	value, err := b.Eval(expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := value.(float64); !ok || got > most {
+		t.Errorf("%s: want at most %v, got %v", what, most, value)
+	}
+}
+
+func startChromium(t *testing.T) *chromium.Browser {
+	t.Helper()
+	path, err := chromium.Find()
+	switch {
+	case err != nil && os.Getenv("CI") == "true":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	t.Cleanup(cancel)
+	b, err := chromium.Start(ctx, path, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Logf("Chromium ended: %v", err)
+		}
+	})
+	return b
+}
