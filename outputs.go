@@ -12,9 +12,9 @@ import (
 
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
 // DiskSpaceUsageSummaryColumns are the columns of [Config.SaveDiskSpaceUsageSummary], in

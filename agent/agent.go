@@ -22,10 +22,10 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/runlog"
 	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/runlog"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // recordFormat rises when an older agent would misread a record.

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/pattern"
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/pattern"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
 // mostEarlier bounds what is read of a file of an earlier report.

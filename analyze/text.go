@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // Text returns the whole report for a terminal: the first screen, then everything else.

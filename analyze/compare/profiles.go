@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/analyze/cpuprofile"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/abtest"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // Invalid is the word for a comparison without a verdict.

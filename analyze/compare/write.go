@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // Formats returns the formats of a report by their names.

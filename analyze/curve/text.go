@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

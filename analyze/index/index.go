@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/plaintext"
-	"github.com/coreos/dbtester/pkg/regularfile"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // The files that are written, and the one that makes a folder a report.

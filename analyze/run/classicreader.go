@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/histogram"
-	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

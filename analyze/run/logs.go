@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/logrule"
-	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

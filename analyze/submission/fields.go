@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // treatment makes a text of the records one that may be published.

@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/logrule"
-	"github.com/coreos/dbtester/pkg/pattern"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

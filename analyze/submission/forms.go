@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // hostForms are the forms of host names that no record names otherwise. The second group

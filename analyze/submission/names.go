@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // removed stands in place of what must not be published.

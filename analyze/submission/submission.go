@@ -19,10 +19,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/linefile"
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
 // mostBytes bounds a file of a record. Files are treated one by one, in memory.

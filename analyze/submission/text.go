@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // credentialWords are those in the names of settings and flags whose values are credentials.

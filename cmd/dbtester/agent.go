@@ -20,8 +20,8 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
+	"github.com/coreos/dbtester/pkg/files/runlog"
 	"github.com/coreos/dbtester/pkg/process"
-	"github.com/coreos/dbtester/pkg/runlog"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/control/versus"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/plaintext"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

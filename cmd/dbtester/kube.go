@@ -8,8 +8,8 @@ import (
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/kube"
-	"github.com/coreos/dbtester/pkg/regularfile"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/usertoken"
 )
 

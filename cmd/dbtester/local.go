@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/runlog"
+	"github.com/coreos/dbtester/pkg/files/runlog"
 )
 
 // localAgents are agents inside this process, one for each address that control

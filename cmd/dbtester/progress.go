@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // progress shows a run's progress: on a terminal one line that is rewritten, and a line for

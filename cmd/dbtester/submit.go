@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze/submission"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 type submitFlags struct {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/headline"
-	"github.com/coreos/dbtester/pkg/plaintext"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

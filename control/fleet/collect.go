@@ -13,8 +13,8 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/wholefile"
 )
 
 // collect fetches the files of one session and returns the names of those that

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/address"
 	"github.com/coreos/dbtester/pkg/clocks"
+	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // fileNote is the name of the note in a tag's folder. Only its owner can read it, and

@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 )
 
 // Role is what a certificate is good for.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
 // maxFile bounds a file of certificates or a key, in bytes.

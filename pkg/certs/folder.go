@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // The names of files. A folder of a CA holds FileCA, its key, and a folder for each

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
 const (

@@ -5,7 +5,7 @@ package clocks
 import (
 	"time"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
 // Exchange is one exchange of four time stamps with the agent of a member, as NTP does

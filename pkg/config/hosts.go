@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 

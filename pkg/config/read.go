@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/config/classic"
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 

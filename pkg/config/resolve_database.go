@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
 // writeOther appends a histogram of any shape, encoded by the library.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // needs are what an experiment names besides itself.

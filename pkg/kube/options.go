@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/pattern"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // Options are what an experiment does not say of the pods that run it.

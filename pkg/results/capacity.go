@@ -3,8 +3,8 @@ package results
 import (
 	"time"
 
-	"github.com/coreos/dbtester/pkg/linefile"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

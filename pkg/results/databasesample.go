@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 

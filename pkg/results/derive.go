@@ -14,8 +14,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/histogram"
-	"github.com/coreos/dbtester/pkg/linefile"
 )
 
 // Derive writes the classic CSV files of one database into its tag folder dir.

@@ -1,6 +1,6 @@
 package results
 
-import "github.com/coreos/dbtester/pkg/linefile"
+import "github.com/coreos/dbtester/pkg/files/linefile"
 
 import "time"
 

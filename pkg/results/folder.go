@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/linefile"
-	"github.com/coreos/dbtester/pkg/regularfile"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 const (

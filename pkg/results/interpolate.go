@@ -3,7 +3,7 @@ package results
 import (
 	"time"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 

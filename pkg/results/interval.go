@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/linefile"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
 // Phase is the part of a step in which a request was due; only requests of the phase

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/histogram"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
 // maxBytes bounds a password. A longer file is no password file.

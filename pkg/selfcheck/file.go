@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
 // Write writes the report as JSON, as [Read] reads it.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // ServeMirror runs the mirror of a database until ctx ends, then writes a log of the

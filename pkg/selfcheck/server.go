@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // Serve runs the server until ctx ends, then writes its log. Its arguments are

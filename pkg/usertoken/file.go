@@ -22,8 +22,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
-	"github.com/coreos/dbtester/pkg/wholefile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
 // size is the length of a token in bytes.

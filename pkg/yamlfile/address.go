@@ -4,7 +4,7 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 )
 
 // Address reads the address of one machine: an IP address or a host name.

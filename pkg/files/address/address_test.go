@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/address"
+	"github.com/coreos/dbtester/pkg/files/address"
 )
 
 func TestCheck(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/regularfile"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
 // Line is one line of a file, without its line break.
