@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/etcd"
-	"github.com/coreos/dbtester/pkg/fileinspect"
+	"github.com/coreos/dbtester/pkg/process/fileinspect"
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -94,8 +94,8 @@ func oldNames() []oldName {
 		{"`dbtesterpb.Flag_Etcd_V3_3` and other flags", "`etcd.Options` and others", etcd.Options{}},
 		{"`agent.NewServer`", "`agent.New`", agent.New},
 		{"`agent.Command`, `analyze.Command`, `control.Command`", "dropped", nil},
-		{"`pkg/fileinspect.Size`", "`fileinspect.Size`", fileinspect.Size},
-		{"`pkg/fileinspect.Walk`", "dropped", nil},
+		{"`pkg/process/fileinspect.Size`", "`fileinspect.Size`", fileinspect.Size},
+		{"`pkg/process/fileinspect.Walk`", "dropped", nil},
 		{"`pkg/ntp.DefaultSync`", "dropped", nil},
 		{"`pkg/remotestorage.Uploader`", "`remotestorage.Store`", (*remotestorage.Store)(nil)},
 		{"`pkg/remotestorage.NewGoogleCloudStorage`", "`remotestorage.Open`", remotestorage.Open},

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/files/runlog"
-	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

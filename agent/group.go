@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // grouping is the control group of a planned member with limits.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

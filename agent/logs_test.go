@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/agent"
-	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
 // A member that floods its log keeps the beginning and the end, on the agent's disk and

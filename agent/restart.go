@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

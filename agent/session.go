@@ -16,7 +16,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // reason is why a session ended. It is the cause its context is cancelled with:

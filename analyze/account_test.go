@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/environment"
+	"github.com/coreos/dbtester/pkg/process/environment"
 )
 
 // What members ran in is named once where they agree.

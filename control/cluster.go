@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/environment"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/environment"
+	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

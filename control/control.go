@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/garbage"
+	"github.com/coreos/dbtester/pkg/process/garbage"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 

@@ -10,7 +10,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )

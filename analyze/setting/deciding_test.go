@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )

@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/files/pattern"
-	"github.com/coreos/dbtester/pkg/logfile"
 	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

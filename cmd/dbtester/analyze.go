@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/analyze/index"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
-	"github.com/coreos/dbtester/pkg/garbage"
+	"github.com/coreos/dbtester/pkg/process/garbage"
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"

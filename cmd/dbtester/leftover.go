@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/diskcheck"
-	"github.com/coreos/dbtester/pkg/fileinspect"
+	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
 // removeLimit bounds the removal of a file by an exit that waits for nothing else.

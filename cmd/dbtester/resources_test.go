@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/cgroup"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // TestResources limits the member of an etcd: its group has the limit while it runs, and is

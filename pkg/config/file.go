@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )

@@ -13,10 +13,10 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fiber"
-	"github.com/coreos/dbtester/pkg/garbage"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
+	"github.com/coreos/dbtester/pkg/process/garbage"
 	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
 // rules are of three databases' forms of lines.

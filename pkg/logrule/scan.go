@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/logfile"
+	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
 // maxLine is how much of a line is matched, in bytes: no event needs so much.

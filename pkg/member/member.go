@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/fileinspect"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
 // Options are the inputs of a member.

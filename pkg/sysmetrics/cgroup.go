@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/cgroup"
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 // cpuQuota returns the processors that the control groups of this process, of

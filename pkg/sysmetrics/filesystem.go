@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 // Filesystem returns the type of the file system that dir lies on, such as

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/coreos/dbtester/pkg/cgroup"
 	"github.com/coreos/dbtester/pkg/metric"
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 // groupOf is the process whose control group is sampled, and the group's name.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coreos/dbtester/pkg/mounts"
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/mounts"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // Group is a control group with limits. It is safe for concurrent use.

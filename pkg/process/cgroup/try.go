@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // Try makes a group with such limits and removes it. It returns in words where, or why this

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 func TestParse(t *testing.T) {

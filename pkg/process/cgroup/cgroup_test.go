@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/resources"
+	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // both limits processor time and memory.

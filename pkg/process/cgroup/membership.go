@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 // Membership is a group that a process is in: one of the unified hierarchy, which is

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/mounts"
+	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
 // fake is a kernel of groups in a temporary directory, whose files behave as those of

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/fileinspect"
+	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
 func write(t *testing.T, path string, size int) {
