@@ -9,8 +9,8 @@ import (
 
 	"github.com/coreos/dbtester/analyze/compare"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/abtest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

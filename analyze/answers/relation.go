@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/compare"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // relation is what the runs of two columns of one set show of a number at a stage.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // Margin is the largest difference that does not matter unless another one is asked for,

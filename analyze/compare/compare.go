@@ -1,6 +1,6 @@
 // Package compare decides from recorded runs whether B is better than A, worse,
 // equivalent, or whether the runs are too few to decide. The unit is the run: each
-// recorded run gives one value of each metric, and pkg/abtest compares the values.
+// recorded run gives one value of each metric, and pkg/stats/abtest compares the values.
 package compare
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // Options are fixed before any number is looked at.

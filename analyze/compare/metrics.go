@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // definition is one metric, of a stage of a run or of the whole.

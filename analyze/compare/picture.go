@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // The keys of the picture's colours.

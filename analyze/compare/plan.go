@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // AssumedSpread is the standard deviation of the differences within pairs that plans

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // block is the number of pairs that are made at a time, A B B A or B A A B, and that

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/abtest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // factory makes runs in memory, whose throughput follows a law.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/abtest"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // Invalid is the word for a comparison without a verdict.

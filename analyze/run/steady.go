@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/stationary"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/stationary"
 )
 
 // The least changes of level, as shares, that count as one: of throughput in a closed

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/compare"
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 type compareFlags struct {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/coreos/dbtester/pkg/capacity"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

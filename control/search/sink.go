@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
 // Sink takes the records of all windows. Those of the search go to a folder of their own,

@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/coreos/dbtester/pkg/capacity"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
 // answer is what a method says of one server.

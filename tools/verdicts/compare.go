@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // design is how a comparison is made.

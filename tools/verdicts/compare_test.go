@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/abtest"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
 // simulated is an eighth of what `make verdicts` simulates. Seeds are fixed, so that

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/capacity"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
 // searchIsotonic fits a falling curve to the windows that dbtester's search chose, and

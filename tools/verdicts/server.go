@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/capacity"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
 // serverKind describes a simulated server: 8 workers that serve one request after the

@@ -14,7 +14,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/rank"
+	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
 // Level is the probability, by Pettitt's test, below which a change is not by chance.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/rank"
+	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
 // Groups are ln A and ln B of runs that were not made side by side. Whatever changed on

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/rank"
+	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
 func TestDoubled(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/rank"
+	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
 // Sample is the evidence of one metric: [Pairs] or [Groups].
