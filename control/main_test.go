@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
-	"github.com/coreos/dbtester/pkg/poller"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 // The test binary is a member's server when it is started as one.

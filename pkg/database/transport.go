@@ -40,7 +40,7 @@ func Resent(c Client) int64 {
 }
 
 // Continuer is optional on a [Client] whose calls wait as fibers, if their context is a
-// [github.com/coreos/dbtester/pkg/fiber.Context]. Such a call no longer needs key and
+// [github.com/coreos/dbtester/pkg/wire/fiber.Context]. Such a call no longer needs key and
 // value once it waits.
 type Continuer interface {
 	// Continues reports whether they do.

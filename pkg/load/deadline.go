@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
 var _ fiber.Context = (*callContext)(nil)

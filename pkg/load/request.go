@@ -1,8 +1,8 @@
 package load
 
 import (
-	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/fiber"
 	"github.com/coreos/dbtester/pkg/generator"
 	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

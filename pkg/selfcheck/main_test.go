@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database/all"
-	"github.com/coreos/dbtester/pkg/poller"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 // serveArg makes this test binary the server, mirrorArg the mirror of a database.

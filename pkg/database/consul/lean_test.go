@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // leanConn carries one HTTP/1.1 exchange at a time over a connection that it keeps

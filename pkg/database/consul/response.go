@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // errMalformed is wrapped by every error about the form of an answer.

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/poller"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 // readyCase: every member is ready, and a target where no server listens is not.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // lean is a session whose caller writes packets and reads answers; between requests

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // network makes the connections of one go-zookeeper session. When the session is

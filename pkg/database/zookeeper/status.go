@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/exchange"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // status is a member's answer to "srvr".

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/pkg/buffer"
-	"github.com/coreos/dbtester/pkg/fiber"
-	"github.com/coreos/dbtester/pkg/poller"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 // conn is one HTTP/2 connection. Callers append requests to its writer. A poller hands it what

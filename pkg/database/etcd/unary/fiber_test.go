@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/coreos/dbtester/pkg/fiber"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
 // fiberContext is the context of a fiber's calls.

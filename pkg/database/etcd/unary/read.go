@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/pkg/buffer"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
 // usualRead is what is read at once, in bytes, unless a frame is larger.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/pkg/poller"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 func newConn(timing timing, heads *requestHeads) *conn {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/pkg/fiber"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
 // Config configures a client.

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/coreos/dbtester/pkg/buffer"
-	"github.com/coreos/dbtester/pkg/poller"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
 // writer writes one buffer to which many callers append. The first caller that

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/coreos/dbtester/pkg/socket"
+	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
 // shared is a socket that the goroutine of a set reads.

@@ -12,7 +12,7 @@ import (
 
 // Forever is the function whose goroutine serves connections as long as the process runs, for
 // tests that look for goroutines left behind.
-const Forever = "github.com/coreos/dbtester/pkg/poller.(*set).run"
+const Forever = "github.com/coreos/dbtester/pkg/wire/poller.(*set).run"
 
 // Reader receives what arrives on a connection. Its methods are called by one goroutine at a
 // time, which many connections may share, so they must not wait for anything else to arrive.

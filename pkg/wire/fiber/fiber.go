@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/buffer"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
 // Fiber is a running function. Its methods but [Fiber.Continue] and [Fiber.Interrupt] must

@@ -4,7 +4,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/buffer"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
 // keepBytes is the first size of a buffer.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/coreos/dbtester/pkg/buffer"
-	"github.com/coreos/dbtester/pkg/socket"
+	"github.com/coreos/dbtester/pkg/wire/buffer"
+	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
 // roundTrip writes a request and waits for the first bytes of its answer in one

@@ -1,6 +1,6 @@
 package exchange
 
-import "github.com/coreos/dbtester/pkg/buffer"
+import "github.com/coreos/dbtester/pkg/wire/buffer"
 
 // Draft is the memory in which a client makes its next request. The zero Draft has none.
 type Draft struct{ memory *buffer.Buffer }
