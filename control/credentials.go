@@ -6,7 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/secret"
+	"github.com/coreos/dbtester/pkg/trust/secret"
 )
 
 // credentials reads the TLS files and the password that clients of a database need.

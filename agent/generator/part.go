@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/schedule"
-	"github.com/coreos/dbtester/pkg/secret"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
+	"github.com/coreos/dbtester/pkg/trust/secret"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

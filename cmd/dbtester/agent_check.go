@@ -22,14 +22,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/agent"
-	"github.com/coreos/dbtester/pkg/certs"
 	"github.com/coreos/dbtester/pkg/diskcheck"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/process/cgroup"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/roundtrip"
 	"github.com/coreos/dbtester/pkg/sysmetrics"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 const (

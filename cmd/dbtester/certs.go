@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/coreos/dbtester/pkg/certs"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
 // defaultCerts is the folder of a CA unless another is named.

@@ -17,9 +17,9 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
 func newCleanup(a *app) *cobra.Command {

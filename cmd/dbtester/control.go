@@ -19,12 +19,12 @@ import (
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
-	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
 type controlFlags struct {

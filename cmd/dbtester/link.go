@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/agent"
-	"github.com/coreos/dbtester/pkg/agentlink"
-	"github.com/coreos/dbtester/pkg/certs"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 // linkFlags name how control and agents know each other. Both commands have them.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/agentlink"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
 // remoteAgents connects to agents over TCP. Without certificates, other machines are

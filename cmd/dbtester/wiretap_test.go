@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/agentlink"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
 // wiretap passes the calls for a generator on to its agent, and writes to a file what each

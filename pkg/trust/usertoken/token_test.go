@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 func ensure(t *testing.T, path string) usertoken.Token {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/agentlink"
-	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 // script is the agent's end of a connection on which the caller has sent some bytes and

@@ -22,9 +22,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/agentlink"
-	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/agentlink"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
 // folder makes a CA with certificates for two agents.

@@ -1,9 +1,9 @@
 // Package agentlink decides who may call an agent, and makes sure that control calls
 // the right one. There are three kinds of links over TCP:
 //
-//   - with certificates, both sides speak TLS 1.3 and check the other's (pkg/certs);
+//   - with certificates, both sides speak TLS 1.3 and check the other's (pkg/trust/certs);
 //   - without, on loopback addresses, both sides prove that they are of one user
-//     (pkg/usertoken);
+//     (pkg/trust/usertoken);
 //   - an open agent serves anyone who reaches it.
 //
 // A connection is either let in or closed before any message of it is read.
@@ -25,8 +25,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 // Server is an agent's side: whom it lets in. One of Certs, Token and Open is set; with
@@ -155,7 +155,7 @@ func (s *serverCredentials) withNothing(conn net.Conn, first []byte) (net.Conn, 
 func (s *serverCredentials) withToken(conn net.Conn, first string) (net.Conn, credentials.AuthInfo, error) {
 	if first != usertoken.Hello {
 		if first == http2Preface {
-			answerPlaintext(conn, "this agent demands a proof of its user's token (pkg/agentlink)")
+			answerPlaintext(conn, "this agent demands a proof of its user's token (pkg/trust/agentlink)")
 		}
 		return nil, nil, s.refused(conn, "it offers no proof of this user's token")
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/certs"
+	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
 // handshake is one connection between an agent and a control: the errors of both

@@ -13,8 +13,8 @@ import (
 
 	"google.golang.org/grpc/credentials"
 
-	"github.com/coreos/dbtester/pkg/certs"
-	"github.com/coreos/dbtester/pkg/usertoken"
+	"github.com/coreos/dbtester/pkg/trust/certs"
+	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
 // Client is control's side: which agents it calls, and how. It does not change after
