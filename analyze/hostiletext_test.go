@@ -21,8 +21,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // hostile is markup, an end of what it stands in, or an order to a terminal, a

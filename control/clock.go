@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // heartbeats is the activity that keeps the agents' leases and records their

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/files/regularfile"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // ClassicFiles names the files of a run of the classic tool, or of a run in its format.

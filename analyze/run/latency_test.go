@@ -6,8 +6,8 @@ import (
 	"time"
 	"weak"
 
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // TestStagesKeepLittle: a stage lives as long as the report, and keeps neither the summary

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/regularfile"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // Logs counts the lines of the members' logs that the driver's rules match.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // Events are counted with the times that their lines give; a rule that is broken and a

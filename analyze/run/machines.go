@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/packed"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Machines holds the samples of the machines, and the members' disks, logs and

@@ -5,9 +5,9 @@ import (
 	"sort"
 
 	"github.com/coreos/dbtester/analyze/packed"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Own is what a member reported of itself, in the client's clock.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/packed"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // ownOf is a member that had these many fsyncs in seconds from 0; each took 5 ms. A

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Pooled returns the distribution of the requests of several distributions together, from

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // The percentiles of trials together are those of all their requests, never a mean of

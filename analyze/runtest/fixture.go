@@ -1,7 +1,7 @@
 // Package runtest makes synthetic result folders for the tests of analyze.
 package runtest
 
-import "github.com/coreos/dbtester/pkg/histogram"
+import "github.com/coreos/dbtester/pkg/results/histogram"
 
 import (
 	"encoding/json"

@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/files/pattern"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // rule is what happens to a file of a database: treat makes the file that is packed; nil

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // The planted names: none of them may be in an archive, in any case of letters.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // What docs/submit.md promises of each kind of text: one that is replaced or removed, and

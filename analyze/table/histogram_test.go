@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // TestBuckets: every value is in one bucket, edges grow, and the tail has a

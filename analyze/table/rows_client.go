@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 	humanize "github.com/dustin/go-humanize"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -7,8 +7,8 @@ import (
 	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // selfCheckNotes print how exactly the clients pace, each text once.

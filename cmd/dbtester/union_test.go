@@ -11,10 +11,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // union is what generators streamed in a step with one phase, added up by this file alone.

@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Options are the inputs of a fleet. They do not change after [New].

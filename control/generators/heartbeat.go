@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/clocks"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/clocks"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // maxLogEvents is how many events of one kind and member are written. The report counts

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/clocks"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // notedIn writes logs of two members, the second of which has a clock an hour ahead, and

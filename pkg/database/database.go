@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // The pattern of the writes. Sizes are drawn evenly from [MinAppend, MaxAppend] with one

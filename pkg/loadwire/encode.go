@@ -6,9 +6,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Encoder makes messages of records. Messages keep nothing of what they are made of. It is

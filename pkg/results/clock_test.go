@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Members' samples are compared and derived in the client's clock, by clock.csv if there

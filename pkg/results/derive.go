@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
-	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Derive writes the classic CSV files of one database into its tag folder dir.

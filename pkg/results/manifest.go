@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/process/resources"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

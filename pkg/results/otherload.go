@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // OtherLoad is what a machine did during the load besides the client and the members.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/clocks"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Sample is one reading of a machine and of one process tree on it: one row of a

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/address"
-	"github.com/coreos/dbtester/pkg/histogram"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Count is how many connections are measured for each address, Timeout how long one may

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/histogram"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Comparison compares the latencies of one load, by one clock, with the truth.

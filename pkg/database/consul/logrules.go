@@ -1,6 +1,6 @@
 package consul
 
-import "github.com/coreos/dbtester/pkg/logrule"
+import "github.com/coreos/dbtester/pkg/results/logrule"
 
 // logTimes find the time of a line: before 1.7 as YYYY/MM/DD, from then on with its zone.
 func logTimes() []logrule.Time {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/logrule"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
 // logLines compares what a driver's rules find in the logs that its servers wrote,

@@ -1,6 +1,6 @@
 package etcd
 
-import "github.com/coreos/dbtester/pkg/logrule"
+import "github.com/coreos/dbtester/pkg/results/logrule"
 
 // logTimes find the time of a line of etcd 3.4 to 3.7, which is JSON.
 func logTimes() []logrule.Time {

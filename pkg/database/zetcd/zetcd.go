@@ -40,8 +40,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/logrule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/logrule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

@@ -1,6 +1,6 @@
 package zookeeper
 
-import "github.com/coreos/dbtester/pkg/logrule"
+import "github.com/coreos/dbtester/pkg/results/logrule"
 
 // logTimes find the time of a line, by the formats in conf. The JVM's zone is UTC.
 func logTimes() []logrule.Time {
