@@ -23,10 +23,10 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/runlog"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // DefaultLease is how long a session lives without a sign of its control.

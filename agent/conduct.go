@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // tailLines is how much a child that died unasked is quoted.

@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/control/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process/garbage"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // Run conducts all trials of all databases of an experiment, one after the other.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // clientSampler is the activity that samples this process, where the system has /proc.

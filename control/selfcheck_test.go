@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // TestSelfCheck looks at the manifest of a run that was given a self-check.

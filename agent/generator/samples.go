@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // samples samples this process and its machine while steps run, and sends the lines of the

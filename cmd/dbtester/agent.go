@@ -21,8 +21,8 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/pkg/files/runlog"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // agentFlags are the agent's flags. Flags of the classic agent keep their names.

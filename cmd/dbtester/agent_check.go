@@ -22,12 +22,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/agent"
-	"github.com/coreos/dbtester/pkg/diskcheck"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/machine/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/roundtrip"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process/cgroup"
 	"github.com/coreos/dbtester/pkg/process/resources"
-	"github.com/coreos/dbtester/pkg/roundtrip"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 	"github.com/coreos/dbtester/pkg/trust/certs"
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )

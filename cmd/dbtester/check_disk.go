@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/pkg/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/roundtrip"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/roundtrip"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 // agentPort is the port that agents listen on by default.

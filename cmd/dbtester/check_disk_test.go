@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/roundtrip"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/roundtrip"
 )
 
 // diskReport is a report on a disk with a p99.

@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
-	"github.com/coreos/dbtester/pkg/diskcheck"
+	"github.com/coreos/dbtester/pkg/machine/diskcheck"
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/selfcheck"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
 )
 
 func newSelfcheck(a *app) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/sysmetrics"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 )
 
 // Machine is the part of this machine that data can fill. A fact that is 0 is not known.
