@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/load/selfcheck"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/selfcheck"
 )
 
 // loadCheck measures what the client adds to the latencies of the run's load.

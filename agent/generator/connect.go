@@ -11,7 +11,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
-	"github.com/coreos/dbtester/pkg/loadwire"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
 // Connect opens the connections of this part for a step.

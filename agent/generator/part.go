@@ -16,8 +16,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
-	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/trust/secret"
 	"github.com/coreos/dbtester/pkg/workload"
 )

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/selfcheck"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/selfcheck"
 )
 
 // Prepare opens a session. It is refused while another run has one.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/coreos/dbtester/pkg/load/selfcheck"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/selfcheck"
 )
 
 func newSelfcheck(a *app) *cobra.Command {

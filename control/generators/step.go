@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/loadwire"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
 // drainMargin is how long after the last request may end the generators' streams must end,

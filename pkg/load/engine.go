@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/generator"
+	"github.com/coreos/dbtester/pkg/load/requests"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
 	"github.com/coreos/dbtester/pkg/process/garbage"
-	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 	"github.com/coreos/dbtester/pkg/workload"
 )

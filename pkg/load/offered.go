@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/load/clock"
-	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 )
 
 // offered counts the requests that a step offered, from the schedule's numbers

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -198,7 +198,7 @@ func TestPartsSendWhatOneWould(t *testing.T) {
 			}
 			for of := 2; of <= 4; of++ {
 				if of != 3 && !slices.Contains([]string{"write", "update", "read", "mix", "a step after a time", "txn"}, c.name) {
-					continue // the schedules of all parts: pkg/schedule
+					continue // the schedules of all parts: pkg/load/schedule
 				}
 				got := issue(t, c.spec, c.steps, c.holds, of)
 				for n := range got.Calls {

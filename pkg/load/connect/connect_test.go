@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
-	"github.com/coreos/dbtester/pkg/schedule"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
