@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/member/scrape"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/scrape"
 )
 
 // metricsOf returns where the member reports numbers of itself, nil if it does not or

@@ -10,7 +10,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/toolbox"
+	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
 // tools are the executables that a plan may run in addition to this binary.

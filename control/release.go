@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/toolbox"
+	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
 // release returns the version that agents are asked to run, "" for any.

@@ -18,7 +18,7 @@ import (
 	tlscredentials "google.golang.org/grpc/credentials"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
 )
 

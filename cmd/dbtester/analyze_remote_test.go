@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/remotestorage"
+	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/storagetest"
 )
 
 // program runs one command line in this process and returns its exit code and outputs.

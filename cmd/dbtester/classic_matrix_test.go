@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database/consul"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
-	"github.com/coreos/dbtester/pkg/storagetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
 // classicCase is one classic file, made small, with one kind of store.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/storagetest"
+	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
 // classicTwo writes a file of two databases in the layout of the classic files: control

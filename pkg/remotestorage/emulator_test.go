@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/storagetest"
+	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
 // newGCS starts an emulator of Google Cloud Storage for this process.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/pkg/storagetest"
+	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
 // stores are the stores that every test of the contract runs on.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database/consul"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // The requests below are made of Consul and of the proxy, which must answer the

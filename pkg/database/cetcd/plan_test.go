@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
 	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 func members(addrs ...string) database.Member {

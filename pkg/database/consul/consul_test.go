@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 func TestMirror(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/databasetest"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/toolbox"
+	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
 func TestChoose(t *testing.T) {
