@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium"
 )
 
 // TestPublishedPages looks at the first screen of each published page: at 1440 x 800 all of it

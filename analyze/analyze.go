@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/answers/choose"
+	"github.com/coreos/dbtester/analyze/answers/curve"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/chart"
-	"github.com/coreos/dbtester/analyze/choose"
-	"github.com/coreos/dbtester/analyze/curve"
-	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Run analyzes and writes. A missing or broken record is a mark of the report

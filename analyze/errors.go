@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 type columnErrors struct {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/chart"
-	"github.com/coreos/dbtester/analyze/page"
+	"github.com/coreos/dbtester/analyze/publish/page"
 )
 
 // writeHTML writes the report as one page that needs nothing else.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/results"

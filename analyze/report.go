@@ -1,7 +1,7 @@
 package analyze
 
 import (
-	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/files/plaintext"

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

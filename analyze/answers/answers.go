@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/setting"
-	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Column is one database of a report, all of its trials together.

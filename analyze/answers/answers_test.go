@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/abtest"

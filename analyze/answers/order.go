@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/table"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/stats/abtest"

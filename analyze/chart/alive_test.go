@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
 )

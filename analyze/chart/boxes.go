@@ -6,7 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // boxFigures show the latencies of each part of the load as boxes, of the histograms of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // Time axes count seconds since the load of each run began, by the client's clock.

@@ -3,9 +3,9 @@ package chart
 import (
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/curve"
+	"github.com/coreos/dbtester/analyze/answers/curve"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )

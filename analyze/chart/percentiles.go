@@ -9,7 +9,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // mostLines bounds the lines of a figure: more would look alike.

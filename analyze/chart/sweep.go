@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/analyze/curve"
+	"github.com/coreos/dbtester/analyze/answers/curve"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/pkg/workload"
 )

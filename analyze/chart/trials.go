@@ -10,7 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // Figures show the trials of a database as one line: their median at each place, with a band

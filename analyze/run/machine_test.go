@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )

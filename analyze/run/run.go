@@ -6,7 +6,7 @@ package run
 import (
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/packed"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/results"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // Merged makes the table with one column for all trials of a database: the median, and

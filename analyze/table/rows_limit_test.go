@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/process/resources"

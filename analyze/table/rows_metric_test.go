@@ -3,8 +3,8 @@ package table
 import (
 	"testing"
 
-	"github.com/coreos/dbtester/analyze/packed"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/results"
 	humanize "github.com/dustin/go-humanize"
 )

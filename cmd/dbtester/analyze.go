@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
-	"github.com/coreos/dbtester/analyze/choose"
-	"github.com/coreos/dbtester/analyze/headline"
-	"github.com/coreos/dbtester/analyze/index"
+	"github.com/coreos/dbtester/analyze/answers/choose"
+	"github.com/coreos/dbtester/analyze/answers/headline"
+	"github.com/coreos/dbtester/analyze/publish/index"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/process/garbage"

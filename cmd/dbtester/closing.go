@@ -10,7 +10,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze"
-	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/control"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 

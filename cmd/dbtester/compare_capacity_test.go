@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/control/versus"
 	"github.com/coreos/dbtester/pkg/database/all"

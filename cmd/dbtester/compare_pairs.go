@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/control/versus"

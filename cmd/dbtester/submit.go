@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/analyze/submission"
+	"github.com/coreos/dbtester/analyze/publish/submission"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/answers"
-	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )

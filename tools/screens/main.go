@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/pkg/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium"
 )
 
 func main() {

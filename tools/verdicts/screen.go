@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/answers"
-	"github.com/coreos/dbtester/analyze/compare"
+	"github.com/coreos/dbtester/analyze/answers/compare"
 	recorded "github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/abtest"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium"
 )
 
 // browser is a headless Chromium that ends with the test, and whose errors end it.

@@ -17,8 +17,8 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/answers"
-	"github.com/coreos/dbtester/analyze/choose"
-	"github.com/coreos/dbtester/analyze/curve"
+	"github.com/coreos/dbtester/analyze/answers/choose"
+	"github.com/coreos/dbtester/analyze/answers/curve"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 )
 
 // Headline is the first screen of a report.

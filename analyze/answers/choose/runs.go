@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"

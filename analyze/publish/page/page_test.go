@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/figure"
-	"github.com/coreos/dbtester/analyze/headline"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/analyze/trials"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 

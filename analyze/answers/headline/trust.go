@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/analyze/trials"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/mark"
 )
 

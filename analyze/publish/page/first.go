@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/coreos/dbtester/analyze/headline"
+	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
 // mostDoubts is how many doubts the first screen has room for.
