@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/control/forecast"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"

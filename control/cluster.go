@@ -10,8 +10,8 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/control/lognotes"
-	"github.com/coreos/dbtester/control/salvage"
+	"github.com/coreos/dbtester/control/fleet/lognotes"
+	"github.com/coreos/dbtester/control/fleet/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"

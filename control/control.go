@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/lookup"
+	"github.com/coreos/dbtester/control/before/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"

@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"

@@ -19,7 +19,7 @@ import (
 	reading "github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/control/salvage"
+	"github.com/coreos/dbtester/control/fleet/salvage"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/control/lookup"
+	"github.com/coreos/dbtester/control/before/lookup"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"

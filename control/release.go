@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/control/salvage"
+	"github.com/coreos/dbtester/control/fleet/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"

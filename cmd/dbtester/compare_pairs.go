@@ -13,8 +13,8 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/control/forecast"
-	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/control/before/forecast"
+	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"github.com/coreos/dbtester/control/lookup"
+	"github.com/coreos/dbtester/control/before/lookup"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/workload"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 )
 
 // TestCheckAgents: a load that some agent's machine has no room for is refused at its

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
-	"github.com/coreos/dbtester/control/lognotes"
+	"github.com/coreos/dbtester/control/fleet/lognotes"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/control/forecast"
+	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/control"
-	"github.com/coreos/dbtester/control/versus"
+	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/install"
 )
