@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
 # the machine to itself. The others are tested two at a time: their clusters mostly wait.
-ALONE   := agent|cmd/dbtester|control|pkg/process/cgroup|pkg/database/(exchange|zetcd)|pkg/load(/.*)?|pkg/member|pkg/process|pkg/member/scrape|pkg/load/selfcheck|pkg/machine/sysmetrics|tools/audit
+ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
 .PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
@@ -128,10 +128,10 @@ kube: tools-kube build images images-java ## run manifests in a Kubernetes of tw
 vet: ## go vet, of what build compiles
 	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...
 
-lint: ## staticcheck
+lint: ## staticcheck, as .golangci.yml lists with more linters for editors
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
-verify: verify-format vet verify-generate verify-darwin ## everything that must hold before a commit, but for tests
+verify: verify-format vet lint verify-generate verify-darwin ## everything that must hold before a commit, but for tests
 
 verify-format: ## gofmt has nothing to say
 	@files=$$(git ls-files '*.go'); test -n "$$files" || { echo "verify-format: git lists no files here"; exit 1; }; \

@@ -3,6 +3,13 @@
 //
 // An agent keeps no state outside its [Agent] value and its work directory, so
 // several can live in one process.
+//
+// A session is idle, open, starting, running, stopping or stopped. Every verb carries
+// the run id; the same request again gets the same answer; Stop is allowed in every
+// state. A member can be down on purpose: then its death does not end the session, and
+// it comes up again on its own data. An agent that hears nothing for its lease (15 s)
+// stops by itself, and one that restarts ends only children whose pid and start ticks
+// match its record.
 package agent
 
 import (

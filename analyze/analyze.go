@@ -50,7 +50,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 	d := &document{
 		Report: &Report{
 			Dir: out.dir, Headline: screenOf(in.runs, in.marks, o), Table: table.New(in.runs), Shown: table.Merged(in.runs), Marks: in.marks, Unread: in.unread,
-			errors: errorsOf(in.runs), failures: failuresOf(trials.Groups(in.runs)), said: saidOf(in.runs), summary: table.Summaries(in.runs),
+			errors: errorsOf(in.runs), failures: failuresOf(trials.Groups(in.runs)), logEvents: logEventsOf(in.runs), summary: table.Summaries(in.runs),
 		},
 		runs: in.runs, folders: in.folders, out: out,
 	}

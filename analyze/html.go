@@ -26,7 +26,7 @@ func (d *document) writeHTML() error {
 		}
 		p.Errors = append(p.Errors, one)
 	}
-	for _, s := range d.said {
+	for _, s := range d.logEvents {
 		one := page.Said{Of: s.Of}
 		for _, l := range s.Lines {
 			one.Lines = append(one.Lines, page.LogLine(l))

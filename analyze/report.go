@@ -28,9 +28,9 @@ type Report struct {
 
 	errors []columnErrors
 	// failures are the errors of all trials of a database together.
-	failures []columnErrors
-	said     []said
-	summary  string
+	failures  []columnErrors
+	logEvents []logEvents
+	summary   string
 }
 
 // Valid reports whether no mark makes the numbers invalid.

@@ -32,7 +32,7 @@ func (r *Report) details() string {
 		}
 		section(lines)
 	}
-	for _, one := range r.said {
+	for _, one := range r.logEvents {
 		lines := []string{"what the logs of " + one.Of + " say, in seconds of the load:"}
 		for _, l := range one.Lines {
 			lines = append(lines, l.String())

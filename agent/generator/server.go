@@ -4,6 +4,24 @@
 //
 // A generator keeps no state outside its [Server] value, so several can live in one
 // process.
+//
+// A generator is a service beside the agent, with the agent's credentials and a session,
+// lease and single owner of its own. Its verbs:
+//
+//	Prepare             the load, seed, first key, part and number of parts, endpoints, paths
+//	                    of secrets on the generator -> its machine, version and self-check,
+//	                    and whether the agent has a member
+//	GeneratorHeartbeat  which members are lost -> time stamps
+//	Preload             clients, or keys in a request -> a stream of how many keys are written
+//	Connect             a step of the whole load and the members to connect to -> how many
+//	                    connections are open, or which member took none
+//	Run                 the start, and how far the generator's clock is ahead -> a stream of
+//	                    seconds, totals of members, events, samples, and one StepEnd
+//	StopLoad            nothing more is issued, and the stream of Run completes
+//	CloseLoad           the generator is free
+//
+// An agent may have a member and a part of a load at once, as on one machine for a test:
+// both then share the machine, and the answer of Prepare says so.
 package generator
 
 import (

@@ -1,5 +1,17 @@
 // Package generators has several machines issue one load: it prepares the generators of
 // their agents, has them issue each step together, and merges their records into one.
+//
+// Control prepares all generators in the order of their addresses, exchanges 16 time
+// stamps with each, again before each step, and has them write their parts of the keys.
+// For each step they open their connections, hear of the start 2 s before it, and stream
+// their seconds, which pkg/load/merge writes to the run's records when all have sent
+// theirs. A generator's recorder numbers its seconds in control's clock by the offset of
+// the first step; later offsets move only the start of their step.
+//
+// A generator whose stream breaks, that answers no heartbeats, or that is not ready at a
+// start is lost: the others complete, and the run has the mark `generator lost`.
+// Lateness, scheduling lag, processor time and stops of the machines are never merged:
+// the manifest keeps them for each, and judge looks at each as the client of its part.
 package generators
 
 import (

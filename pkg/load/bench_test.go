@@ -85,7 +85,7 @@ func fill(rec *Recorder, st *step, flights []*flight, sec int64) {
 		o := st.work.Op(i)
 		f := flights[i%int64(len(flights))]
 		due := from + i*1e9/int64(st.Rate)
-		wait, tail := int64(generator.Mix64(uint64(i))%100_000), float64(generator.Mix64(uint64(sec+i))%1e6+1)/1e6
+		wait, tail := int64(requests.Mix64(uint64(i))%100_000), float64(requests.Mix64(uint64(sec+i))%1e6+1)/1e6
 		d := &done{due: due, sent: due + wait, phase: measure, op: o, member: int(i % 3)}
 		d.end = min(d.sent+int64(1e6-1e6*math.Log(tail)), rec.clock.SecondStart(sec+1)-1)
 		f.word.Store(packFlight(d.sent, measure, o, 0))
@@ -101,9 +101,9 @@ func steady(tb testing.TB, rec *Recorder, spec Spec, rate float64) (*step, []*fl
 	for i := range flights {
 		flights[i] = &flight{}
 	}
-	work, err := spec.generator(len(flights))
+	work, err := spec.sequence(len(flights))
 	if err != nil {
-		tb.Fatalf("make a generator: %v", err)
+		tb.Fatalf("make a sequence: %v", err)
 	}
 	st := &step{Step: Step{Step: workload.Step{Clients: len(flights), Rate: rate, Requests: 1 << 40}}, work: work, start: rec.clock.Now()}
 	st.schedule = newSchedule(spec, st.Step)

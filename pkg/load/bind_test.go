@@ -109,9 +109,9 @@ func usersOf(bind workload.Bind, backlog workload.Backlog) Spec {
 	return s
 }
 
-const tenSeconds = 10 * time.Second
+const long = 10 * time.Second
 
-var hundred = workload.Step{Clients: 4, Rate: 100, Duration: tenSeconds}
+var hundred = workload.Step{Clients: 4, Rate: 100, Duration: long}
 
 // TestBoundRequestsWaitForTheirClient: when one of four members stalls for 3 s, the
 // requests of its client wait, those of others do not, and the percentiles show it. Without
@@ -184,7 +184,7 @@ func TestBoundAccounts(t *testing.T) {
 			results.Totals{Offered: 1000, Sent: 1000, OK: 999, Unknown: 1}},
 		// With 5 clients, 201 is client 1's too. The stall ends at 5.00 s, and 206, 211, ... 496 wait.
 		"other clients": {bound{spec: usersOf(client, keep), stall: stall, steps: []workload.Step{
-			{Clients: 5, Rate: 100, Duration: tenSeconds}, {Clients: 3, Rate: 100, Requests: 100}, {Clients: 7, Requests: 100}}},
+			{Clients: 5, Rate: 100, Duration: long}, {Clients: 3, Rate: 100, Requests: 100}, {Clients: 7, Requests: 100}}},
 			results.Totals{Offered: 1200, Sent: 1200, OK: 1200, Queued: 59}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bul
 // bulkPreload is shared by the connections.
 type bulkPreload struct {
 	spec     Spec // that of a load that writes the keys
-	work     *generator.Generator
+	work     *requests.Sequence
 	keys     int64 // of all parts
 	batch    int64
 	next     atomic.Int64 // the first batch of this part that no connection has taken
@@ -67,7 +67,7 @@ func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, e
 	spec.Operation, spec.Mix, spec.Keys, spec.Load.Preload, spec.FirstKey = workload.OpWrite, nil, 0, 0, p.keys
 	p.spec = spec
 	var err error
-	p.work, err = spec.generator(1)
+	p.work, err = spec.sequence(1)
 	return p, err
 }
 
@@ -95,7 +95,7 @@ func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
 		for i := range pairs {
 			// Requests -keys to -1 write keys 0 to keys-1, as in Preload.
 			r := p.work.Request(first + int64(i) - p.keys)
-			pairs[i].Key = generator.AppendKey(pairs[i].Key[:0], &p.spec.Load, r.Key)
+			pairs[i].Key = requests.AppendKey(pairs[i].Key[:0], &p.spec.Load, r.Key)
 			pairs[i].Value = p.work.AppendValue(pairs[i].Value[:0], r)
 		}
 		if err := p.put(ctx, conn, pairs); err != nil {

@@ -121,7 +121,7 @@ func (w *worker) expire(sentBefore int64) {
 
 // attempt applies the operation. If the database's client panics, that is its error, and
 // the step ends with it: nobody knows what the client still holds.
-func (w *worker) attempt(ctx context.Context, req generator.Request) (err error) {
+func (w *worker) attempt(ctx context.Context, req requests.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = database.Panicked(p)

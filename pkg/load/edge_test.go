@@ -120,7 +120,7 @@ func TestEndFoundLate(t *testing.T) {
 		spec.Arrival = workload.ArrivalPoisson
 		st := &step{Step: Step{Step: workload.Step{Clients: 1, Requests: 1000, Rate: 100, Duration: time.Minute}}, spec: spec, rec: rec, stop: newStopTime(), start: rec.clock.Now()}
 		st.schedule = newSchedule(spec, st.Step)
-		st.work, _ = spec.generator(1)
+		st.work, _ = spec.sequence(1)
 		st.phases()
 		rec.begin(st, nil)
 		time.Sleep(20 * time.Second)

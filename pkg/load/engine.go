@@ -28,7 +28,7 @@ type Engine struct {
 	next int64 // the number of the next step's first request
 	used int64 // how many numbers the last step used up, as far as this part knows
 	open bool  // other parts may have used up more
-	last *generator.Generator
+	last *requests.Sequence
 	// versions are of the keys that transactions write; nil in a load without any, and
 	// before the first step.
 	versions *versions.Table
@@ -46,7 +46,7 @@ type step struct {
 	rec      *Recorder
 	schedule schedule.Schedule
 	dealer   *schedule.Dealer // of schedule, nil if requests are not bound to clients
-	work     *generator.Generator
+	work     *requests.Sequence
 	first    int64 // number of this step's request 0
 	others   int64 // how many requests of other parts lie between two of this step
 	start    int64
@@ -98,7 +98,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
 	}
-	work, err := e.spec.generator(s.Clients)
+	work, err := e.spec.sequence(s.Clients)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -113,7 +113,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
 	st.first, st.others = e.next+spec.Part.Number(0), spec.Part.Number(1)-spec.Part.Number(0)-1
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
-	if st.versions, err = e.learn(ctx, st, conns); err != nil {
+	if st.versions, err = e.readVersions(ctx, st, conns); err != nil {
 		return StepResult{}, errors.Join(err, wake.Close())
 	}
 	if spec.Bind == workload.BindClient && st.rated() {
@@ -166,13 +166,13 @@ func firstSent(workers []*worker) (first int64) {
 	return first
 }
 
-// learn returns the versions of the load's keys, which the first step reads. They are of
+// readVersions returns the versions of the load's keys, which the first step reads. They are of
 // no use to a load without transactions.
-func (e *Engine) learn(ctx context.Context, st *step, conns []database.Client) (*versions.Table, error) {
+func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Client) (*versions.Table, error) {
 	if e.versions != nil || !slices.ContainsFunc(e.rec.accounts.ops, workload.Op.Guarded) {
 		return e.versions, nil
 	}
-	table, err := learn(ctx, st, conns)
+	table, err := readVersions(ctx, st, conns)
 	if err != nil {
 		return nil, fmt.Errorf("read the versions of %d keys before the load: %w", table.Keys(), err)
 	}
@@ -193,7 +193,7 @@ func (s *step) connect(conns []database.Client) {
 func newSchedule(spec Spec, s Step) schedule.Schedule {
 	return schedule.New(schedule.Options{
 		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
-		Poisson: spec.Arrival == workload.ArrivalPoisson, Seed: generator.Mix64(spec.Seed + uint64(s.Index)),
+		Poisson: spec.Arrival == workload.ArrivalPoisson, Seed: requests.Mix64(spec.Seed + uint64(s.Index)),
 		Wave: schedule.Wave{Period: spec.Period, Peak: spec.Peak, Burst: spec.Burst}, Part: spec.Part,
 	})
 }

@@ -225,9 +225,9 @@ func TestFirstRequestIsNotQueued(t *testing.T) {
 // flushes of the second in which its client read the clock.
 func TestSentIsCountedOnce(t *testing.T) {
 	spec := writes()
-	work, err := spec.generator(1)
+	work, err := spec.sequence(1)
 	if err != nil {
-		t.Fatalf("make the generator: %v", err)
+		t.Fatalf("make the sequence: %v", err)
 	}
 	for name, script := range map[string][]string{
 		"ended before":                       {"send", "end", "flush"},

@@ -39,7 +39,7 @@ func newGuarded(s *step) *guarded {
 
 // prepare lists the keys of a transaction. key and value are those of the request. It
 // returns the bytes of the other keys and their values.
-func (g *guarded) prepare(req generator.Request, key, value []byte) (more int64) {
+func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
 	if g.step.work.Operation(req) != workload.OpTxn {
@@ -49,7 +49,7 @@ func (g *guarded) prepare(req generator.Request, key, value []byte) (more int64)
 	for n := 1; n < g.step.spec.TxnKeys; n++ {
 		other := g.step.work.Neighbor(req, n)
 		from := len(g.data)
-		g.data = generator.AppendKey(g.data, &g.step.spec.Load, other.Key)
+		g.data = requests.AppendKey(g.data, &g.step.spec.Load, other.Key)
 		to := len(g.data)
 		g.data = g.step.work.AppendValue(g.data, other)
 		// A buffer that grows leaves the earlier parts where they were.
@@ -59,9 +59,9 @@ func (g *guarded) prepare(req generator.Request, key, value []byte) (more int64)
 	return int64(len(g.data))
 }
 
-// look sets the versions that a transaction expects. It returns for how long it read
+// expect sets the versions that a transaction expects. It returns for how long it read
 // those that were not known, in nanoseconds.
-func (g *guarded) look(w *worker, op workload.Op) (took int64) {
+func (g *guarded) expect(w *worker, op workload.Op) (took int64) {
 	g.err = nil
 	if op == workload.OpCreate {
 		return 0 // the key must not exist
@@ -123,19 +123,19 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 // transaction with such a key reads again.
 func (g *guarded) refresh(w *worker) {
 	for _, number := range g.stale {
-		w.kept.key = generator.AppendKey(w.kept.key[:0], &g.step.spec.Load, number)
+		w.kept.key = requests.AppendKey(w.kept.key[:0], &g.step.spec.Load, number)
 		_, _ = g.read(w, w.kept.key, number)
 	}
 	g.stale = g.stale[:0]
 }
 
-// learnAtOnce is how many versions one call reads: numbers that differ in their last
+// versionsAtOnce is how many versions one call reads: numbers that differ in their last
 // digits only.
-const learnAtOnce = 1000
+const versionsAtOnce = 1000
 
-// learn reads the versions of all keys that transactions of the load take, by as many
+// readVersions reads the versions of all keys that transactions of the load take, by as many
 // callers as the step has clients. It is no part of the load.
-func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
+func readVersions(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
 	keys := s.spec.Keys
 	switch {
 	case !slices.Contains(s.rec.accounts.ops, workload.OpTxn):
@@ -152,7 +152,7 @@ func learn(ctx context.Context, s *step, conns []database.Client) (*versions.Tab
 		l := learner{spec: &s.spec, table: table, client: conns[n%int64(len(conns))].(database.Transactor)}
 		each := int64(1)
 		if l.many, _ = l.client.(database.ManyVersions); l.many != nil {
-			each = learnAtOnce
+			each = versionsAtOnce
 		}
 		wg.Go(func() {
 			for from := next.Add(each) - each; from < table.Keys() && ctx.Err() == nil; from = next.Add(each) - each {
@@ -183,7 +183,7 @@ func (l *learner) read(ctx context.Context, from, to int64) (err error) {
 	}
 	names, found := l.names[:to-from], l.found[:to-from]
 	for i := range names {
-		names[i] = generator.AppendKey(names[i][:0], &l.spec.Load, from+int64(i))
+		names[i] = requests.AppendKey(names[i][:0], &l.spec.Load, from+int64(i))
 	}
 	timeout := l.spec.Timeout
 	if l.many != nil {

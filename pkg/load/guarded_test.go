@@ -123,9 +123,9 @@ func TestTxnNeedsOneRoundTrip(t *testing.T) {
 		if want := spec.Keys + int64(2000*keys); written != want {
 			t.Errorf("%d keys: %d writes of keys, want %d", keys, written, want)
 		}
-		work, err := spec.generator(1)
+		work, err := spec.sequence(1)
 		if err != nil {
-			t.Fatalf("make a generator: %v", err)
+			t.Fatalf("make a sequence: %v", err)
 		}
 		for key, value := range v.m {
 			number, _ := workload.KeyNumber([]byte(key), spec.KeySize)

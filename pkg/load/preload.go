@@ -72,7 +72,7 @@ func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Cli
 	if first >= end {
 		return nil
 	}
-	work, err := spec.generator(clients)
+	work, err := spec.sequence(clients)
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,10 @@ func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Cli
 }
 
 // awaitKey reads a key until it has a value of this load.
-func awaitKey(ctx context.Context, conn database.Client, spec *Spec, work *generator.Generator, number int64) error {
+func awaitKey(ctx context.Context, conn database.Client, spec *Spec, work *requests.Sequence, number int64) error {
 	again := time.NewTicker(awaitEvery)
 	defer again.Stop()
-	key := generator.AppendKey(nil, &spec.Load, number)
+	key := requests.AppendKey(nil, &spec.Load, number)
 	for {
 		value, err := conn.Get(ctx, key, spec.Read)
 		if err == nil {

@@ -12,7 +12,7 @@ type keyValue struct{ key, value []byte }
 // prepare computes a request and fills w.key and w.payload, and w.value if the operation
 // sends one. Key and value of a fiber's plain write are not the client's any more once it has
 // waited: see [database.Continuer].
-func (w *worker) prepare(number int64) generator.Request {
+func (w *worker) prepare(number int64) requests.Request {
 	work := w.step.work
 	req := work.Request(number)
 	if op := work.Operation(req); w.room > 0 && (op == workload.OpWrite || op == workload.OpUpdate) {
@@ -29,15 +29,15 @@ func (w *worker) prepare(number int64) generator.Request {
 }
 
 // briefly computes key and value of a request in borrowed memory.
-func briefly(memory []byte, s *step, req generator.Request) (key, value []byte) {
-	b := generator.AppendKey(memory, &s.spec.Load, req.Key)
+func briefly(memory []byte, s *step, req requests.Request) (key, value []byte) {
+	b := requests.AppendKey(memory, &s.spec.Load, req.Key)
 	n := len(b)
 	b = s.work.AppendValue(b, req)
 	return b[:n:n], b[n:]
 }
 
 // fill computes key and value of a request where those of the last one were.
-func (k *keyValue) fill(s *step, req generator.Request) {
+func (k *keyValue) fill(s *step, req requests.Request) {
 	load := &s.spec.Load
 	if k.key == nil {
 		k.key = make([]byte, 0, keyRoom(load))
@@ -45,7 +45,7 @@ func (k *keyValue) fill(s *step, req generator.Request) {
 	if k.value == nil && s.work.Sends(req) {
 		k.value = make([]byte, 0, load.LargestValue())
 	}
-	k.key = generator.AppendKey(k.key[:0], load, req.Key)
+	k.key = requests.AppendKey(k.key[:0], load, req.Key)
 	k.value = s.work.AppendValue(k.value[:0], req)
 }
 

@@ -59,9 +59,9 @@ func (s Spec) checkClients(step Step, conns []database.Client) error {
 	return nil
 }
 
-// generator returns the generator of a step's requests.
-func (s Spec) generator(clients int) (*generator.Generator, error) {
-	return generator.New(s.Load, s.Seed, s.FirstKey, clients)
+// sequence returns the sequence of a step's requests.
+func (s Spec) sequence(clients int) (*requests.Sequence, error) {
+	return requests.New(s.Load, s.Seed, s.FirstKey, clients)
 }
 
 // Step is one stretch of a load. The engine is given its connections; Connections

@@ -248,7 +248,7 @@ func (w *worker) apply(i, due, flags int64) {
 	} else {
 		s.rec.fails.record(&d)
 	}
-	w.heed(&d, req)
+	w.watchConnection(&d, req)
 	if w.guarded != nil {
 		w.guarded.refresh(w)
 	}
@@ -256,18 +256,18 @@ func (w *worker) apply(i, due, flags int64) {
 
 // guard prepares a transaction, and returns how long it took to read the versions of its
 // keys that were not known.
-func (w *worker) guard(req generator.Request) int64 {
+func (w *worker) guard(req requests.Request) int64 {
 	op := w.step.work.Operation(req)
 	if !op.Guarded() {
 		return 0
 	}
 	w.payload += w.guarded.prepare(req, w.key, w.value)
-	return w.guarded.look(w, op)
+	return w.guarded.expect(w, op)
 }
 
-// heed has the client's connection replaced after a request that found no server. A
+// watchConnection has the client's connection replaced after a request that found no server. A
 // request with a connection of its own does not concern it.
-func (w *worker) heed(d *done, req generator.Request) {
+func (w *worker) watchConnection(d *done, req requests.Request) {
 	switch {
 	case w.step.work.Operation(req) == workload.OpReadOneshot:
 	case d.severed():
@@ -280,7 +280,7 @@ func (w *worker) heed(d *done, req generator.Request) {
 
 // call applies the operation. It leaves the reply in w.got, to be checked after the
 // clock was read.
-func (w *worker) call(ctx context.Context, req generator.Request) error {
+func (w *worker) call(ctx context.Context, req requests.Request) error {
 	op := w.step.work.Operation(req)
 	if op == workload.OpWrite || op == workload.OpUpdate {
 		return w.put(ctx, op)
@@ -290,7 +290,7 @@ func (w *worker) call(ctx context.Context, req generator.Request) error {
 
 // callOther applies an operation that is no plain write. Its frame would be on the stacks of all
 // clients that write.
-func (w *worker) callOther(ctx context.Context, op workload.Op, req generator.Request) (err error) {
+func (w *worker) callOther(ctx context.Context, op workload.Op, req requests.Request) (err error) {
 	spec := &w.step.spec
 	switch op {
 	case workload.OpRead:
@@ -323,7 +323,7 @@ func (w *worker) keep(value []byte, err error) error {
 }
 
 // swap reads a value, checks it and replaces it. A wrong value is never replaced.
-func (w *worker) swap(ctx context.Context, req generator.Request) error {
+func (w *worker) swap(ctx context.Context, req requests.Request) error {
 	old, err := w.client.Get(ctx, w.key, w.step.spec.Read)
 	w.returned()
 	if err := w.keep(old, err); err != nil {
@@ -336,7 +336,7 @@ func (w *worker) swap(ctx context.Context, req generator.Request) error {
 }
 
 // check returns an error if the reply is wrong.
-func (w *worker) check(req generator.Request) (err error) {
+func (w *worker) check(req requests.Request) (err error) {
 	work := w.step.work
 	switch work.Operation(req) {
 	case workload.OpRange:

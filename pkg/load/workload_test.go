@@ -186,7 +186,7 @@ func TestMergedRecordersEqualOne(t *testing.T) {
 	parts := []*summary{{}, {}, {}}
 	var merged summary
 	for i := range int64(10_000) {
-		ns := int64(generator.Mix64(uint64(i)) % 5e9)
+		ns := int64(requests.Mix64(uint64(i)) % 5e9)
 		union.RecordValue(ns)
 		parts[i%3].add(ns)
 	}

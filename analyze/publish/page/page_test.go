@@ -138,7 +138,8 @@ func TestHostileTexts(t *testing.T) {
 }
 
 func TestSameBytesTwice(t *testing.T) {
-	if written(t, pageOf()) != written(t, pageOf()) {
+	first, second := written(t, pageOf()), written(t, pageOf())
+	if first != second {
 		t.Error("a page must have the same bytes when it is written again")
 	}
 }

@@ -62,6 +62,7 @@ func (c *Column) flush() {
 // appendEntry appends v as the successor of last.
 func appendEntry(b []byte, last, v float64) []byte {
 	if whole := int64(v); math.Abs(v) < wholeBelow && math.Float64bits(float64(whole)) == math.Float64bits(v) {
+		//lint:ignore SA4016 the two low bits are the kind of an entry, which is 0 here
 		return binary.AppendUvarint(b, zigzag(whole-wholeOf(last))<<2|entryWhole)
 	}
 	if parts := millionthsOf(v); math.Float64bits(float64(parts)/millionths) == math.Float64bits(v) {

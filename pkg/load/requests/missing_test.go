@@ -1,4 +1,4 @@
-package generator
+package requests
 
 import (
 	"math/rand/v2"

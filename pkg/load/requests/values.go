@@ -1,4 +1,4 @@
-package generator
+package requests
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // AppendValue appends the value that a request writes, nothing if it writes none.
-func (g *Generator) AppendValue(dst []byte, r Request) []byte {
+func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 	if !g.sends[r.Op] {
 		return dst
 	}
@@ -42,25 +42,25 @@ func (g *Generator) AppendValue(dst []byte, r Request) []byte {
 // It checks the length and the content of every value, by checksum if the value has
 // one, and compares one in a thousand byte by byte. Scratch is a buffer to compute in;
 // it is returned grown.
-func (g *Generator) Check(scratch, value []byte, r Request) ([]byte, error) {
+func (g *Sequence) Check(scratch, value []byte, r Request) ([]byte, error) {
 	return g.verify(scratch, value, r.Key, g.verifies(r.Number))
 }
 
 // CheckKey returns an error if a value was not written to a key by a load of this seed
 // and these sizes.
-func (g *Generator) CheckKey(value []byte, key int64) error {
+func (g *Sequence) CheckKey(value []byte, key int64) error {
 	_, err := g.verify(nil, value, key, true)
 	return err
 }
 
 // CheckRange returns an error if a range read a wrong number of keys, or of bytes in
 // their values.
-func (g *Generator) CheckRange(r Request, keys int, size int64) error {
+func (g *Sequence) CheckRange(r Request, keys int, size int64) error {
 	return g.verifyRange(r.Key, keys, size)
 }
 
 // appendValue appends the value that request number writes to key.
-func (g *Generator) appendValue(dst []byte, key, number int64) []byte {
+func (g *Sequence) appendValue(dst []byte, key, number int64) []byte {
 	size := g.valueSize(number)
 	if size < minChecked {
 		return appendRandom(dst, g.seed^Mix64(uint64(key)), 0, size)
@@ -73,13 +73,13 @@ func (g *Generator) appendValue(dst []byte, key, number int64) []byte {
 
 // checksum returns the checksum of a value's other bytes. Equal bytes under two keys
 // below 1<<32 always have different checksums: CRC maps its start value one to one.
-func (g *Generator) checksum(value []byte, key int64) uint32 {
+func (g *Sequence) checksum(value []byte, key int64) uint32 {
 	start := uint32(Mix64(g.seed)) ^ uint32(key) ^ uint32(Mix64(uint64(key)>>32))
 	return crc32.Update(start, castagnoli, value)
 }
 
 // valueSize returns the bytes of the value that a request writes.
-func (g *Generator) valueSize(number int64) int {
+func (g *Sequence) valueSize(number int64) int {
 	if g.load.ValueSizeMax <= g.load.ValueSize {
 		return g.load.ValueSize
 	}
@@ -89,7 +89,7 @@ func (g *Generator) valueSize(number int64) int {
 // verify checks a value that was read from key: its length, and its content by its
 // checksum, or byte by byte if whole is set or it has no checksum. Scratch is a buffer
 // to compute in; it is returned grown.
-func (g *Generator) verify(scratch, value []byte, key int64, whole bool) ([]byte, error) {
+func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) ([]byte, error) {
 	var number int64
 	checked := len(value) >= minChecked
 	if checked {
@@ -123,14 +123,14 @@ const verifyEvery = 1000
 // verifies reports whether a request compares the value it reads byte by byte. It
 // draws: every thousandth request would read the same key each time if keys are
 // taken in turn and their number divides a thousand.
-func (g *Generator) verifies(number int64) bool {
+func (g *Sequence) verifies(number int64) bool {
 	return Mix64(g.seed^Mix64(uint64(number)+3))%verifyEvery == 0
 }
 
 // verifyRange checks how many keys a range from key on read, and the bytes of
 // their values. Keys that existed before the load are all there unless it
 // deletes; others may have been created behind them.
-func (g *Generator) verifyRange(key int64, keys int, size int64) error {
+func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	exist := g.load.Keys
 	if g.load.SameKey {
 		exist = 1

@@ -1,4 +1,4 @@
-package generator
+package requests
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 )
 
 // valuesOf draws a load of reads with values of any size, or of a range of sizes.
-func valuesOf(t *rapid.T) *Generator {
+func valuesOf(t *rapid.T) *Sequence {
 	load := workload.Load{Operation: workload.OpRead, Keys: 10, ValueSize: rapid.IntRange(0, 300).Draw(t, "value_size")}
 	if load.ValueSize >= minChecked && rapid.Bool().Draw(t, "range") {
 		load.ValueSizeMax = load.ValueSize + rapid.IntRange(1, 100).Draw(t, "wider by")
 	}
 	g, err := New(load, rapid.Uint64().Draw(t, "seed"), 0, 1)
 	if err != nil {
-		t.Fatalf("make a generator: %v", err)
+		t.Fatalf("make a sequence: %v", err)
 	}
 	return g
 }
@@ -85,7 +85,7 @@ func TestEarlierRunsValues(t *testing.T) {
 // BenchmarkCheck measures what a read pays for the check of its value.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 16 << 10} {
-		g := &Generator{layout: layout{seed: 1}, load: workload.Load{ValueSize: size}}
+		g := &Sequence{layout: layout{seed: 1}, load: workload.Load{ValueSize: size}}
 		value := g.appendValue(nil, 7, 9)
 		scratch := make([]byte, 0, size)
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {

@@ -7,6 +7,21 @@
 //   - an open agent serves anyone who reaches it.
 //
 // A connection is either let in or closed before any message of it is read.
+//
+// A connection is let in or closed before any byte of gRPC is read, so there is no verb
+// without a credential, and a run id alone opens nothing. Beyond loopback it is TLS 1.3
+// with certificates of pkg/trust/certs: the role (agent or control) is a URI and the
+// usage server or client, and both are checked at both ends; each call is checked again,
+// since files change and certificates expire while a connection lasts.
+//
+// On loopback without certificates both ends prove by HMAC-SHA256 that they know a
+// token, over numbers that both have drawn and the address that one dialed and the other
+// listens on. A socket in a private folder would do too, but agents keep the addresses
+// that experiment files name: three agents on 127.0.0.1 to 127.0.0.3 are told apart as
+// three machines are. One proof for each connection is enough: other users can neither
+// read nor continue a TCP connection on loopback. The agent proves first, and its proof
+// is bound to its address, so a process that listens elsewhere cannot pass it on. Agents
+// of --local and quickstart are reached through memory.
 package agentlink
 
 import (

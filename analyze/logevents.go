@@ -15,14 +15,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// said is what the logs of one run's members say of the time of the load.
-type said struct {
+// logEvents is what the logs of one run's members say of the time of the load.
+type logEvents struct {
 	Of    string
-	Lines []saidLine
+	Lines []logEvent
 }
 
-// saidLine is one kind of event of all members.
-type saidLine struct {
+// logEvent is one kind of event of all members.
+type logEvent struct {
 	At      string // seconds into the load, of the first and the last line
 	Event   string
 	Members string // from 1
@@ -41,17 +41,17 @@ const (
 // name those of the machine.
 var folders = regexp.MustCompile(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
 
-// saidOf returns what the logs say of each run whose logs say anything.
-func saidOf(runs []*run.Run) (out []said) {
+// logEventsOf returns what the logs say of each run whose logs say anything.
+func logEventsOf(runs []*run.Run) (out []logEvents) {
 	for _, r := range runs {
-		if lines := saidLines(r); len(lines) > 0 {
-			out = append(out, said{r.Info.Name(), lines})
+		if lines := logEventLines(r); len(lines) > 0 {
+			out = append(out, logEvents{r.Info.Name(), lines})
 		}
 	}
 	return out
 }
 
-func saidLines(r *run.Run) (lines []saidLine) {
+func logEventLines(r *run.Run) (lines []logEvent) {
 	kinds := map[string][]results.Event{}
 	var order []string
 	for _, e := range r.Machines.Events {
@@ -64,19 +64,19 @@ func saidLines(r *run.Run) (lines []saidLine) {
 		kinds[e.Kind] = append(kinds[e.Kind], e)
 	}
 	for _, kind := range order[:min(len(order), mostKinds)] {
-		lines = append(lines, saidLineOf(kinds[kind], r.Origin()))
+		lines = append(lines, logEventOf(kinds[kind], r.Origin()))
 	}
 	return lines
 }
 
-// saidLineOf sums up events of one kind, in the order of their times, of a load that
+// logEventOf sums up events of one kind, in the order of their times, of a load that
 // began at from in unix nanoseconds.
-func saidLineOf(events []results.Event, from int64) saidLine {
+func logEventOf(events []results.Event, from int64) logEvent {
 	seconds := func(e results.Event) string {
 		return strconv.FormatFloat(float64(e.Time.UnixNano()-from)/1e9, 'f', 1, 64)
 	}
 	first, last := seconds(events[0]), seconds(events[len(events)-1])
-	one := saidLine{At: first, Event: plaintext.Line(events[0].Kind), Times: int64(len(events))}
+	one := logEvent{At: first, Event: plaintext.Line(events[0].Kind), Times: int64(len(events))}
 	if first != last {
 		one.At += " .. " + last
 	}
@@ -110,7 +110,7 @@ func saidLineOf(events []results.Event, from int64) saidLine {
 }
 
 // String is the line for a terminal.
-func (l saidLine) String() string {
+func (l logEvent) String() string {
 	text := fmt.Sprintf("%s s: %s, member %s", l.At, l.Event, l.Members)
 	if l.Times > 1 {
 		text += ", " + humanize.Comma(l.Times) + " times"

@@ -31,8 +31,8 @@ func TestWhatTheLogsSay(t *testing.T) {
 		{Time: at(2.5), Kind: "leader lost", Member: 0, Log: "logs/1-etcd.log", Text: strings.Repeat("x", 300)},
 		{Time: at(4), Kind: "slow fsync", Member: 0, Took: 1500 * time.Millisecond, Log: "logs/1-etcd.log", Text: `took 1500ms at "/home/me/data/db" and /x/y.z, 1/2 of /a` + "\nmore"},
 	}
-	got := saidOf([]*run.Run{r, {Info: run.Info{Tag: "silent", Record: &results.DatabaseRun{}}}})
-	want := []said{{"etcd", []saidLine{
+	got := logEventsOf([]*run.Run{r, {Info: run.Info{Tag: "silent", Record: &results.DatabaseRun{}}}})
+	want := []logEvents{{"etcd", []logEvent{
 		{"2.0 .. 4.0", "slow fsync", "1, 3", 2, "1.5s", `took 1500ms at ".../db" and .../y.z, 1/2 of /a`},
 		{"2.5", "leader lost", "1", 1, "", strings.Repeat("x", 200) + "..."},
 	}}}

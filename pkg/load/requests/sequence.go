@@ -1,4 +1,4 @@
-package generator
+package requests
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 // behind the latest that is created: time for the write to end.
 const latestLag = 10
 
-// Generator maps request numbers to operations, keys and values. Only its
+// Sequence maps request numbers to operations, keys and values. Only its
 // record of missing keys changes after it is made. It is safe for concurrent use.
-type Generator struct {
+type Sequence struct {
 	layout
 	load     workload.Load
 	firstKey int64 // the first key that is created has this number or load.Keys
@@ -29,12 +29,12 @@ type Generator struct {
 // New checks a load and computes the constant parts of its requests. The seed makes keys and
 // values. Created keys are numbered from firstKey, or from load.Keys if that is
 // greater. Clients is the largest number of concurrent clients.
-func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Generator, error) {
+func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequence, error) {
 	mix, err := newLayout(load.Shares(), seed)
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag, sizes: workload.NewSizer(&load)}
+	g := &Sequence{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag, sizes: workload.NewSizer(&load)}
 	g.deletes = g.any(workload.Op.Deletes)
 	if g.any(workload.Op.NeedsKey) && !load.SameKey {
 		if load.Keys < 1 {
@@ -58,7 +58,7 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Generat
 
 // Carry takes over the missing keys of an earlier step of the same load, which may
 // be nil.
-func (g *Generator) Carry(earlier *Generator) {
+func (g *Sequence) Carry(earlier *Sequence) {
 	if g.absent != nil && earlier != nil {
 		earlier.absent.reach = max(earlier.absent.reach, g.absent.reach)
 		g.absent = earlier.absent
@@ -73,7 +73,7 @@ type Request struct {
 }
 
 // Request returns the request of a number.
-func (g *Generator) Request(number int64) Request {
+func (g *Sequence) Request(number int64) Request {
 	o, rank := g.op(number)
 	r := Request{Number: number, Op: o}
 	if !g.load.SameKey {
@@ -84,7 +84,7 @@ func (g *Generator) Request(number int64) Request {
 
 // Neighbor returns the part of a txn with several keys that writes the n-th key below its
 // own, and after the lowest the highest that existed before the load.
-func (g *Generator) Neighbor(r Request, n int) Request {
+func (g *Sequence) Neighbor(r Request, n int) Request {
 	if r.Key -= int64(n); r.Key < 0 {
 		r.Key += g.load.Keys
 	}
@@ -92,20 +92,20 @@ func (g *Generator) Neighbor(r Request, n int) Request {
 }
 
 // Operation returns the operation of a request.
-func (g *Generator) Operation(r Request) workload.Op { return g.ops[r.Op] }
+func (g *Sequence) Operation(r Request) workload.Op { return g.ops[r.Op] }
 
 // Sends reports whether a request writes a value.
-func (g *Generator) Sends(r Request) bool { return g.sends[r.Op] }
+func (g *Sequence) Sends(r Request) bool { return g.sends[r.Op] }
 
 // Skip must be called for every number whose request is not sent.
-func (g *Generator) Skip(number int64) {
+func (g *Sequence) Skip(number int64) {
 	if g.absent != nil {
 		g.Sending(g.Request(number))
 	}
 }
 
 // SkipAll is Skip for every number of the half-open range [from, to).
-func (g *Generator) SkipAll(from, to int64) {
+func (g *Sequence) SkipAll(from, to int64) {
 	for i := from; i < to && g.absent != nil; i++ {
 		g.Skip(i)
 	}
@@ -113,21 +113,21 @@ func (g *Generator) SkipAll(from, to int64) {
 
 // Sending must be called before a request is sent: a key that it creates is missing
 // until Written is called.
-func (g *Generator) Sending(r Request) {
+func (g *Sequence) Sending(r Request) {
 	if g.absent != nil && r.Op == g.creates {
 		g.absent.add(r.Key)
 	}
 }
 
 // Written must be called after a request ended ok.
-func (g *Generator) Written(r Request) {
+func (g *Sequence) Written(r Request) {
 	if g.absent != nil && r.Op == g.creates {
 		g.absent.remove(r.Key)
 	}
 }
 
 // keyOf returns the number of the key that request i uses for operation o.
-func (g *Generator) keyOf(i int64, o int, rank int64) int64 {
+func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	load := &g.load
 	if o == g.creates {
 		first := max(g.firstKey, load.Keys)
@@ -154,7 +154,7 @@ func (g *Generator) keyOf(i int64, o int, rank int64) int64 {
 // latest returns the key of a rank counted back from the latest that request i
 // can expect to find: created ones first except those that are missing, then
 // those that existed before.
-func (g *Generator) latest(i, rank int64) int64 {
+func (g *Sequence) latest(i, rank int64) int64 {
 	created := max(0, i/block-g.lag) * g.perBlock
 	if rank < created {
 		first := max(g.firstKey, g.load.Keys)
@@ -168,7 +168,7 @@ func (g *Generator) latest(i, rank int64) int64 {
 
 // hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks
 // are next to each other and move on by their number.
-func (g *Generator) hotset(i int64, draw uint64) int64 {
+func (g *Sequence) hotset(i int64, draw uint64) int64 {
 	load := &g.load
 	hot := min(max(load.HotKeys, 1), load.Keys)
 	from := int64(0)

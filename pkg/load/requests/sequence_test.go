@@ -1,4 +1,4 @@
-package generator
+package requests
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-func mustGenerator(t testing.TB, load workload.Load, seed uint64, clients int) *Generator {
+func mustGenerator(t testing.TB, load workload.Load, seed uint64, clients int) *Sequence {
 	t.Helper()
 	g, err := New(load, seed, 0, clients)
 	if err != nil {
-		t.Fatalf("make a generator: %v", err)
+		t.Fatalf("make a sequence: %v", err)
 	}
 	return g
 }
@@ -161,7 +161,7 @@ func TestBadLoads(t *testing.T) {
 }
 
 func TestValuesAreUniqueAndExact(t *testing.T) {
-	w := &Generator{layout: layout{seed: 7}, load: workload.Load{ValueSize: 37}}
+	w := &Sequence{layout: layout{seed: 7}, load: workload.Load{ValueSize: 37}}
 	seen := map[string]bool{}
 	for i := range int64(10_000) {
 		v := w.appendValue(nil, i, i)
@@ -212,7 +212,7 @@ func BenchmarkOp1KiB(b *testing.B) {
 		}
 	})
 	b.Run("value", func(b *testing.B) {
-		w := &Generator{layout: layout{seed: 1}, load: workload.Load{ValueSize: 1024}}
+		w := &Sequence{layout: layout{seed: 1}, load: workload.Load{ValueSize: 1024}}
 		buf := make([]byte, 0, 1024)
 		for i := range int64(b.N) {
 			buf = w.appendValue(buf[:0], i, i)
