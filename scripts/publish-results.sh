@@ -148,10 +148,18 @@ check_tree() {
 	test "$version" = "$commit" || fail "bin/dbtester is $version and the tree is $commit: run make build"
 }
 
+# address MANIFEST TAG NUMBER prints the address of a member of a database, of its record.
+# Trials take the hosts in turn, so the number of a member is not that of its host.
+address() {
+	awk -v tag="\"$2\"," -v wanted="$3" '
+		/^      "tag":/ { here = $2 == tag; n = 0 }
+		here && /^          "addr":/ && ++n == wanted { gsub(/[",]/, "", $2); print $2; exit }' "$1"
+}
+
 # kill_leaders FOLDER SUFFIX kills the leader of each database of a trial, ten seconds into its
 # load. The members' folders lie below that of the results.
 kill_leaders() {
-	local killed=" " events tag began leader
+	local killed=" " events tag began leader at
 	while sleep 1; do
 		for events in "$1"/*/*"$2"/*/events.jsonl; do
 			tag=$(basename "$(dirname "$events")")
@@ -161,7 +169,8 @@ kill_leaders() {
 			killed+="$tag "
 			sleep "$(awk -v began="$(date -d "$began" +%s.%N)" -v now="$(date +%s.%N)" 'BEGIN { left = began + 10 - now; print (left > 0) ? left : 0 }')"
 			leader=$(sed -nE 's/.*member ([0-9]+) leads.*/\1/p' "$(dirname "$events")/client-control.log" | tail -1)
-			pkill -9 -f -- "$1/.*agent-127.0.0.$leader:3500/$tag" || echo "publish-results: $tag had no leader to kill" >&2
+			at=$(address "$(dirname "$events")/../manifest.json" "$tag" "$leader")
+			pkill -9 -f -- "$1/.*agent-$at:3500/$tag-" || echo "publish-results: $tag had no leader to kill" >&2
 		done
 	done
 }
