@@ -15,7 +15,7 @@ func (d *document) writeHTML() error {
 		// The page has the marks at its top.
 		f.Notes = slices.DeleteFunc(slices.Clone(f.Notes), func(note string) bool { return slices.Contains(marks, note) })
 		if !d.Valid() {
-			f.Notes = append(f.Notes, "not valid: see what weakens the numbers")
+			f.Notes = append(f.Notes, "not valid: see the reasons that weaken the numbers")
 		}
 		p.Figures = append(p.Figures, page.Figure{Figure: f, Alt: chart.Describe(f), CSV: d.out.link(d.out.table(f)), Picture: d.out.link(d.out.picture(f))})
 	}

@@ -34,7 +34,7 @@ type reportJSON struct {
 // runJSON is one database of one run: what ran, when, where and how.
 type runJSON struct {
 	Column    string       `json:"column" doc:"the tag of the table's column"`
-	Label     string       `json:"label,omitempty" doc:"the name that a reader gave to the run"`
+	Label     string       `json:"label,omitempty" doc:"the name given to the run with --label"`
 	RunID     string       `json:"run_id" doc:"empty for classic files"`
 	Title     string       `json:"title"`
 	Started   string       `json:"started" doc:"UTC, RFC 3339; empty for classic files"`
@@ -48,7 +48,7 @@ type runJSON struct {
 	Tag       string       `json:"tag" doc:"the database's folder in the run"`
 	Versions  []string     `json:"versions" doc:"what the running members reported, each once"`
 	Members   []memberJSON `json:"members"`
-	Generator []memberJSON `json:"generators,omitempty" doc:"the machines that issued the load; absent if the client did"`
+	Generator []memberJSON `json:"generators,omitempty" doc:"the machines that issued the load; absent if the client issued it"`
 	Load      results.Load `json:"load" doc:"the load as manifest.json has it"`
 	Steps     []stepJSON   `json:"steps"`
 	Operation []string     `json:"operations" doc:"the operations of the load"`
@@ -61,7 +61,7 @@ type memberJSON struct {
 
 type stepJSON struct {
 	Index       int     `json:"index"`
-	Label       string  `json:"label" doc:"what by_step and step name it, empty if the steps are alike"`
+	Label       string  `json:"label" doc:"the name in by_step and step, empty if the steps are alike"`
 	Clients     int     `json:"clients"`
 	Connections int     `json:"connections"`
 	Rate        float64 `json:"rate" doc:"requests due per second, 0 in a closed loop"`
@@ -74,10 +74,10 @@ type stepJSON struct {
 type seriesJSON struct {
 	Column     string     `json:"column"`
 	StartUnix  int64      `json:"start_unix" doc:"the unix second of the first value"`
-	BinSeconds int64      `json:"bin_seconds" doc:"seconds that a value is of: more than 1 in long runs"`
+	BinSeconds int64      `json:"bin_seconds" doc:"seconds that a value covers: more than 1 in long runs"`
 	Clients    []int      `json:"clients"`
 	Throughput []*float64 `json:"throughput" doc:"requests that ended ok per second, all phases; null in seconds without a record"`
-	Latency    []*float64 `json:"mean_latency_ms" doc:"mean latency of these; null without any"`
+	Latency    []*float64 `json:"mean_latency_ms" doc:"mean latency of these requests; null if there are none"`
 }
 
 // json is the report for programs: values, units, numbers of samples, definitions and

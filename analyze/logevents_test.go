@@ -110,7 +110,7 @@ func linksLeadSomewhere(t *testing.T, r *Report) {
 func marksStandOnce(t *testing.T, r *Report) {
 	const mark = "3 keys are missing"
 	page := string(readFile(t, filepath.Join(r.Dir, "report.html")))
-	if n := strings.Count(page, mark); n != 1 || !strings.Contains(page, "not valid: see what weakens the numbers") {
+	if n := strings.Count(page, mark); n != 1 || !strings.Contains(page, "not valid: see the reasons that weaken the numbers") {
 		t.Errorf("the page has the mark %d times", n)
 	}
 	if picture := string(readFile(t, filepath.Join(r.Dir, "figures", "AVG-CPU.svg"))); !strings.Contains(picture, mark) {

@@ -69,7 +69,7 @@ func newOutput(o Options) (*output, error) {
 	case len(o.Folders) > 1:
 		parent := holderOf(out.folders)
 		if filepath.Dir(parent) == parent {
-			return nil, errors.New("no folder holds all the result folders: name the folder of the report")
+			return nil, errors.New("the result folders have no common parent folder: name the folder of the report")
 		}
 		out.dir = filepath.Join(parent, results.DirReport)
 	default:

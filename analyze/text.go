@@ -33,7 +33,7 @@ func (r *Report) details() string {
 		section(lines)
 	}
 	for _, one := range r.logEvents {
-		lines := []string{"what the logs of " + one.Of + " say, in seconds of the load:"}
+		lines := []string{"events in the logs of " + one.Of + ", in seconds of the load:"}
 		for _, l := range one.Lines {
 			lines = append(lines, l.String())
 		}

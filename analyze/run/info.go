@@ -11,7 +11,7 @@ import (
 // Info identifies a run and holds its manifest.
 type Info struct {
 	Tag string // unique in a report
-	// Label is the name that a reader gave to the run's folder, "" if none.
+	// Label is the name given to the run with --label's folder, "" if none.
 	Label string
 	// Key numbers the databases of a report from 1: all runs of one have its colour.
 	Key int

@@ -116,7 +116,7 @@ func Decide(n workload.Need, all []Database, limits []string) *Choice {
 	for _, d := range all {
 		for _, s := range d.Steps {
 			if s.Latency.Marked(run.FewMark) {
-				c.Limits = append(c.Limits, fmt.Sprintf("%s: at %s/s so few requests ran that chance decides the %s", d.Name, run.RateNumber(s.Rate), n.At))
+				c.Limits = append(c.Limits, fmt.Sprintf("%s: at %s/s too few requests ran, so the %s depends on chance", d.Name, run.RateNumber(s.Rate), n.At))
 				break
 			}
 		}
@@ -236,7 +236,7 @@ func answer(n workload.Need, d Database) Answer {
 // unsure explains why a capacity neither meets the need nor fails it.
 func unsure(c *Bounds) string {
 	if c.Unheld {
-		return fmt.Sprintf("its capacity is about %s/s, but neither that nor a lower rate that was tried was held", run.RateNumber(c.Rate))
+		return fmt.Sprintf("its capacity is about %s/s, but neither that rate nor any lower rate that was tried was held", run.RateNumber(c.Rate))
 	}
 	return fmt.Sprintf("the need lies between the bounds of its capacity, %s/s and %s/s", run.RateNumber(c.Low), run.RateNumber(c.High))
 }
@@ -249,7 +249,7 @@ func nothing(d Database) string {
 		}
 	}
 	if d.Closed > 0 {
-		return fmt.Sprintf("its clients sent as fast as they were answered (%s/s), which shows no latency at a rate: give a rate or a sweep", run.RateNumber(d.Closed))
+		return fmt.Sprintf("its clients sent as fast as they were answered (%s/s), which does not show the latency at a given rate: give a rate or a sweep", run.RateNumber(d.Closed))
 	}
 	return "no step had a rate"
 }
@@ -264,7 +264,7 @@ func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low
 	case at < 0 && voidAt(n, steps) > 0:
 		return fmt.Sprintf("it sustained %s/s, and at %s/s the client was the limit", run.RateNumber(low), run.RateNumber(voidAt(n, steps)))
 	case at < 0:
-		return fmt.Sprintf("no step was at %s/s or above; it sustained %s/s", run.RateNumber(n.Rate), run.RateNumber(low))
+		return fmt.Sprintf("no step ran at %s/s or above; it sustained %s/s", run.RateNumber(n.Rate), run.RateNumber(low))
 	case a.Outcome == NotMet:
 		at = slices.IndexFunc(rates, func(r rateState) bool { return r.rate == high })
 		return fmt.Sprintf("at %s/s %s", run.RateNumber(rates[at].rate), rates[at].why)
@@ -276,9 +276,9 @@ func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low
 	case voidAt(n, steps) > low && voidAt(n, steps) < rates[at].rate:
 		return fmt.Sprintf("at %s/s %s, and at %s/s the client was the limit", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(voidAt(n, steps)))
 	case low == 0:
-		return fmt.Sprintf("at %s/s %s, and no step was at %s/s or below", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(n.Rate))
+		return fmt.Sprintf("at %s/s %s, and no step ran at %s/s or below", run.RateNumber(rates[at].rate), rates[at].why, run.RateNumber(n.Rate))
 	}
-	return fmt.Sprintf("it sustained %s/s and not %s/s; no step was between", run.RateNumber(low), run.RateNumber(rates[at].rate))
+	return fmt.Sprintf("it sustained %s/s but not %s/s; no step ran between them", run.RateNumber(low), run.RateNumber(rates[at].rate))
 }
 
 // voidAt is the lowest rate at which a step failed because of the client, 0 without one.

@@ -50,9 +50,9 @@ func TestAnswer(t *testing.T) {
 		{"too many errors", Database{Steps: []Step{failing(at(1000, 2), 0.2)}}, NotMet, "below 1.00 x", "at 1,000/s 0.200 % of the requests were not answered ok", ""},
 		{"not answered", Database{Steps: []Step{stalled}}, NotMet, "below 1.00 x", "p99 is not known: the rank is that of a request that failed", ""},
 		{"only a lower bound", Database{Steps: []Step{least}}, NotMet, "below 1.00 x", "at 1,000/s p99 was at least 3.00 ms", ""},
-		{"between two steps", Database{Steps: []Step{at(500, 5), at(2000, 50)}}, Unknown, "0.50 .. 2.0 x", "it sustained 500/s and not 2,000/s; no step was between", ""},
-		{"all below", Database{Steps: []Step{at(500, 5), at(800, 6)}}, Unknown, "at least 0.80 x", "no step was at 1,000/s or above; it sustained 800/s", ""},
-		{"all above fail", Database{Steps: []Step{at(1500, 50)}}, Unknown, "below 1.5 x", "at 1,500/s p99 was 50.0 ms, and no step was at 1,000/s or below", ""},
+		{"between two steps", Database{Steps: []Step{at(500, 5), at(2000, 50)}}, Unknown, "0.50 .. 2.0 x", "it sustained 500/s but not 2,000/s; no step ran between them", ""},
+		{"all below", Database{Steps: []Step{at(500, 5), at(800, 6)}}, Unknown, "at least 0.80 x", "no step ran at 1,000/s or above; it sustained 800/s", ""},
+		{"all above fail", Database{Steps: []Step{at(1500, 50)}}, Unknown, "below 1.5 x", "at 1,500/s p99 was 50.0 ms, and no step ran at 1,000/s or below", ""},
 		{"trials disagree", Database{Steps: []Step{at(500, 5), at(1000, 15), at(500, 5), at(1000, 30)}}, Unknown, "at least 0.50 x", "at 1,000/s 1 of 2 steps passed; in the others p99 was 30.0 ms", ""},
 		{"the way back fails", Database{Steps: []Step{at(500, 5), at(1000, 15), at(2000, 90), down(at(1000, 30)), down(at(500, 5))}}, Unknown, "0.50 .. 2.0 x",
 			"at 1,000/s 1 of 2 steps passed; in the others p99 was 30.0 ms on the way back", ""},
@@ -60,12 +60,12 @@ func TestAnswer(t *testing.T) {
 		{"the client was the limit between", Database{Steps: []Step{at(500, 5), void(at(1000, 50), "client stopped"), at(2000, 90)}}, Unknown, "0.50 .. 2.0 x", "at 2,000/s p99 was 90.0 ms, and at 1,000/s the client was the limit", ""},
 		{"the client was the limit of every step", Database{Steps: []Step{void(at(1000, 50), "client late")}}, Unknown, "-", "the client was the limit: client late", ""},
 		{"a late client and a step that passes", Database{Steps: []Step{void(at(1000, 5), "client late")}}, Met, "at least 1.00 x", "it sustained 1,000/s", "1,000/s"},
-		{"a closed loop", Database{Closed: 9000}, Unknown, "-", "its clients sent as fast as they were answered (9,000/s), which shows no latency at a rate: give a rate or a sweep", ""},
+		{"a closed loop", Database{Closed: 9000}, Unknown, "-", "its clients sent as fast as they were answered (9,000/s), which does not show the latency at a given rate: give a rate or a sweep", ""},
 		{"nothing", Database{}, Unknown, "-", "no step had a rate", ""},
 		{"a capacity above", Database{Capacity: &Bounds{Rate: 1300, Low: 1200, High: 1400}}, Met, "1.2 .. 1.4 x", "it sustained 1,200/s", ""},
 		{"a capacity below", Database{Capacity: &Bounds{Rate: 800, Low: 700, High: 900}}, NotMet, "0.70 .. 0.90 x", "it did not sustain 900/s", ""},
 		{"a capacity around", Database{Capacity: &Bounds{Rate: 1000, Low: 900, High: 1100}}, Unknown, "0.90 .. 1.1 x", "the need lies between the bounds of its capacity, 900/s and 1,100/s", ""},
-		{"a capacity that was not held", Database{Capacity: &Bounds{Rate: 1200, High: 1300, Unheld: true}}, Unknown, "below 1.3 x", "its capacity is about 1,200/s, but neither that nor a lower rate that was tried was held", ""},
+		{"a capacity that was not held", Database{Capacity: &Bounds{Rate: 1200, High: 1300, Unheld: true}}, Unknown, "below 1.3 x", "its capacity is about 1,200/s, but neither that rate nor any lower rate that was tried was held", ""},
 		{"a search without a capacity", Database{Capacity: &Bounds{Rate: 1200, Low: 1100, High: 1300}, Open: "not every trial found a capacity: stalls"}, Unknown, "-", "not every trial found a capacity: stalls", ""},
 		{"a low rate fails, the need passes", Database{Steps: []Step{at(300, 5), at(500, 90), at(1000, 5), at(2000, 6)}}, Unknown, "at least 0.30 x", "at 500/s p99 was 90.0 ms, although steps at 1,000/s passed", "1,000/s"},
 		{"the lowest rate fails, a higher one passes", Database{Steps: []Step{at(500, 90), at(700, 5), at(1500, 5), at(2000, 90)}}, Unknown, "below 2.0 x", "at 500/s p99 was 90.0 ms, although steps at 700/s passed", "1,500/s"},
@@ -118,7 +118,7 @@ func TestDecide(t *testing.T) {
 	}
 	few := at(1000, 5)
 	few.Latency.Marks = []string{run.FewMark}
-	if got := Decide(need, []Database{{Name: "a", Steps: []Step{few}}}, nil); !slices.ContainsFunc(got.Limits, func(l string) bool { return strings.Contains(l, "chance decides") }) {
+	if got := Decide(need, []Database{{Name: "a", Steps: []Step{few}}}, nil); !slices.ContainsFunc(got.Limits, func(l string) bool { return strings.Contains(l, "depends on chance") }) {
 		t.Errorf("too few requests are no limit of %q", got.Limits)
 	}
 }

@@ -70,7 +70,7 @@ func (d *Database) add(r *run.Run, n workload.Need) {
 	c, rate := r.Capacity.Capacity, r.CapacityRate()
 	switch {
 	case c.Latency != n.Latency || workload.Percentile(c.Quantile()) != n.At || c.Errors != n.Errors:
-		d.Open = cmp.Or(d.Open, fmt.Sprintf("its search had other limits than the need: %s and at most %s errors", c.SLO(), c.Errors))
+		d.Open = cmp.Or(d.Open, fmt.Sprintf("the limits of its search differ from the need: %s and at most %s errors", c.SLO(), c.Errors))
 		return
 	case !rate.Known():
 		text := "its search found no capacity: " + cmp.Or(rate.Words, rate.Missing)
@@ -132,25 +132,25 @@ func stoppedIn(r *run.Run, g *run.Stage) bool {
 // limits are what runs cannot show, whatever they measured.
 func limits(runs []*run.Run) (list []string) {
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
-		list = append(list, "the client ran on a machine of the members: both took each other's processors")
+		list = append(list, "the client ran on a member's machine: they competed for its processors")
 	}
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { text, _ := r.SharedHost(); return text != "" && len(r.Info.Record.Members) > 1 }) {
-		list = append(list, "members shared a machine: its processors and its disk served several of them, and no network lay between")
+		list = append(list, "members shared a machine: several of them used its processors and disk, with no network between them")
 	}
 	if !slices.ContainsFunc(trials.Groups(runs), func(g trials.Group) bool { return len(g.Runs) > 1 }) {
-		list = append(list, "each ran once: how far a repetition would differ is not known")
+		list = append(list, "each ran once: the spread between repetitions is not known")
 	}
 	if shortest := shortestStep(runs); shortest > 0 {
-		list = append(list, fmt.Sprintf("steps were measured for %v: what builds up over hours, such as compactions and the size of the store, is not in them", shortest))
+		list = append(list, fmt.Sprintf("steps were measured for %v: they do not show effects that build up over hours, such as compactions and the growth of the store", shortest))
 	}
 	var loads []string
 	for _, r := range runs {
 		loads = append(loads, table.LoadText(r))
 	}
 	if loads = run.Distinct(loads); len(loads) == 1 {
-		list = append(list, "it holds for this load alone: "+loads[0])
+		list = append(list, "this holds only for this load: "+loads[0])
 	} else {
-		list = append(list, "it holds for these loads alone: "+strings.Join(loads, "; "))
+		list = append(list, "this holds only for these loads: "+strings.Join(loads, "; "))
 	}
 	return list
 }

@@ -48,12 +48,12 @@ func TestCapacity(t *testing.T) {
 		{"the first trial stalls", []*run.Run{trial("stalls", 0, 0), trial("found", 1250, 1350)}, Unknown, 0, 0, "not every trial found a capacity: stalls in 9 of 20 windows"},
 		{"below a bound", []*run.Run{trial("below the least rate", 0, 0)}, Unknown, 0, 0, "its search found no capacity: below 13/s"},
 		{"interrupted", []*run.Run{trial("searching", 900, 1000)}, Unknown, 0, 0, "its search found no capacity: the search did not finish"},
-		{"another limit", []*run.Run{limited(trial("found", 1100, 1300), 10*time.Millisecond)}, Unknown, 0, 0, "its search had other limits than the need: p99 <= 10 ms and at most 0.1% errors"},
+		{"another limit", []*run.Run{limited(trial("found", 1100, 1300), 10*time.Millisecond)}, Unknown, 0, 0, "the limits of its search differ from the need: p99 <= 10 ms and at most 0.1% errors"},
 		{"held", []*run.Run{holding(trial("found", 1100, 1300), 1200)}, Met, 1100, 1300, "it sustained 1,100/s"},
 		{"held at less", []*run.Run{holding(trial("found", 1100, 1300), 1050)}, Met, 1050, 1300, "it sustained 1,050/s"},
 		{"held below the need", []*run.Run{holding(trial("found", 1100, 1300), 950)}, Unknown, 950, 1300, "the need lies between the bounds of its capacity, 950/s and 1,300/s"},
-		{"not held", []*run.Run{holding(trial("found", 1100, 1300), 0)}, Unknown, 0, 1300, "its capacity is about 1,200/s, but neither that nor a lower rate that was tried was held"},
-		{"a trial was not held", []*run.Run{holding(trial("found", 1100, 1300), 1200), holding(trial("found", 1150, 1250), 0)}, Unknown, 0, 1300, "neither that nor a lower rate"},
+		{"not held", []*run.Run{holding(trial("found", 1100, 1300), 0)}, Unknown, 0, 1300, "its capacity is about 1,200/s, but neither that rate nor any lower rate that was tried was held"},
+		{"a trial was not held", []*run.Run{holding(trial("found", 1100, 1300), 1200), holding(trial("found", 1150, 1250), 0)}, Unknown, 0, 1300, "neither that rate nor any lower rate"},
 		{"not held, and below", []*run.Run{holding(trial("found", 800, 900), 0)}, NotMet, 0, 900, "it did not sustain 900/s"},
 	} {
 		d := Database{Name: "etcd", Trials: len(tt.trials)}

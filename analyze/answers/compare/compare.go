@@ -140,7 +140,7 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	pairs := pairsOf(a.Runs, b.Runs)
 	onePair := o.turns && len(a.Runs) == 1 && len(b.Runs) == 1 // which its times can't show
 	if r.Interleaved = pairs != nil; !r.Interleaved && !onePair {
-		r.Notes = append(r.Notes, "not interleaved: the runs of A and B were not made in turns, so that anything that changed on the machines in between looks like a difference between A and B")
+		r.Notes = append(r.Notes, "not interleaved: the runs of A and B did not alternate, so any change on the machines in between looks like a difference between A and B")
 	}
 	unknown, err := r.judge(o, pairs)
 	if err != nil {
@@ -220,7 +220,7 @@ func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 		if missing := slices.Concat(one.a.missing, one.b.missing); len(missing) > 0 {
 			if decides {
 				undecided = true
-				unknown = append(unknown, fmt.Sprintf("%s is not known of %s", one.name(), strings.Join(missing, "; ")))
+				unknown = append(unknown, fmt.Sprintf("%s is not known for %s", one.name(), strings.Join(missing, "; ")))
 			}
 			continue
 		}

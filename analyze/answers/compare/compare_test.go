@@ -61,8 +61,8 @@ func TestVerdict(t *testing.T) {
 		{"one side after the other", side("A", 0, 1, fast...), side("B", 60, 1, slow...), abtest.Worse, false, "p99 +5.3 % ["},
 		{"faster", side("A", 0, 1, slow...), side("B", 60, 1, fast...), abtest.Better, false, "B is better than A: throughput +5.3 %"},
 		{"equal", side("A", 0, 1, fast...), side("B", 60, 1, fast[1:]...), abtest.Equivalent, false, "B is equivalent to A within 3 %: throughput"},
-		{"three runs that differ a lot", side("A", 0, 1, 974, 1002, 608), side("B", 60, 1, 990, 700, 1010), abtest.Inconclusive, false, "at least 5 runs of each are needed to plan how many would decide."},
-		{"six noisy runs", side("A", 0, 1, 974, 1302, 608, 1000, 700, 1200), side("B", 60, 1, 990, 700, 1010, 1300, 600, 1205), abtest.Inconclusive, false, "the machine is too noisy for a margin of 3 %, which more than 60 runs of each would decide: these 6 can decide one of "},
+		{"three runs that differ a lot", side("A", 0, 1, 974, 1002, 608), side("B", 60, 1, 990, 700, 1010), abtest.Inconclusive, false, "at least 5 runs of each are needed to estimate how many would be enough."},
+		{"six noisy runs", side("A", 0, 1, 974, 1302, 608, 1000, 700, 1200), side("B", 60, 1, 990, 700, 1010, 1300, 600, 1205), abtest.Inconclusive, false, "the machine is too noisy for a margin of 3 %, which would take more than 60 runs of each to decide: these 6 can decide a margin of "},
 		{"A always first", side("A", 0, 2, fast...), side("B", 1, 2, slow...), abtest.Worse, false, ""},
 	} {
 		r := compared(t, tt.a, tt.b)
@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 		{"another load inside a side", func(a, _ *Side) { a.Runs[1].Run.Info.Record.Load.Requests = 5 }, "requests: 1000 in A1, 5 in A2"},
 		{"other resources", func(_, b *Side) {
 			b.Runs[1].Run.Info.Record.Resources = &resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
-		}, "the members had other resources: no limits in A1, "},
+		}, "the members had different resources: no limits in A1, "},
 		{"other bounds", func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.Judge.Failed.Mark = 7 }, "judge: "},
 		{"the same run twice", func(a, b *Side) { b.Runs[0] = a.Runs[0] }, "A1 is the same run as A1"},
 		{"another format", func(_, b *Side) { b.Runs[0].Run.Info.Manifest.Format = 3 }, "format 3"},
@@ -175,7 +175,7 @@ func TestUnknown(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002, 1003, 1004), side("B", 60, 1, 1000, 1001, 1002, 1003, 1004)
 	b.Runs[1].Run.Stages[0].Latency.Due = run.Unmeasured("nothing was answered")
 	r := compared(t, a, b)
-	if r.Verdict != abtest.Inconclusive || !strings.Contains(strings.Join(r.Notes, "\n"), "p99 is not known of B2 (nothing was answered)") {
+	if r.Verdict != abtest.Inconclusive || !strings.Contains(strings.Join(r.Notes, "\n"), "p99 is not known for B2 (nothing was answered)") {
 		t.Errorf("%s %q, want inconclusive and the run without a p99", r.Verdict, r.Notes)
 	}
 	for i := range b.Runs {

@@ -25,14 +25,14 @@ func (r *Report) Figure() figure.Figure {
 	f := figure.Figure{
 		Name: "compare", Kind: figure.Lines,
 		Title:    fmt.Sprintf("B against A: %s", r.Word()),
-		Subtitle: fmt.Sprintf("%s The grey band is the margin of %s: what lies inside is equivalent.", r.Sentence(), percentText(100*r.Margin)),
+		Subtitle: fmt.Sprintf("%s The grey band is the margin of %s: changes inside it count as equivalent.", r.Sentence(), percentText(100*r.Margin)),
 		X:        figure.Axis{Label: "change of B against A", Unit: "%"},
 		Y:        figure.Axis{Label: "pair (0: the estimate)"},
 		Notes:    []string{"differing: " + strings.Join(r.differenceLines(), "; ")},
 	}
 	if !r.Interleaved {
 		f.Y.Label = "run (0: the estimate)"
-		f.Notes = append(f.Notes, "The runs were not made in turns: each dot is a run against the median of A.")
+		f.Notes = append(f.Notes, "The runs did not alternate: each dot compares a run with the median of A.")
 	}
 	low, high := r.extent()
 	f.X.Min, f.X.Max = &low, &high
@@ -44,7 +44,7 @@ func (r *Report) Figure() figure.Figure {
 		outside += r.panel(&f, &r.Findings[i], &r.rows[i])
 	}
 	if outside > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d dot%s of metrics that are shown only lie outside the picture.", outside, plural(outside)))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d dot%s of metrics that do not decide lie outside the picture.", outside, plural(outside)))
 	}
 	last := 1.0
 	for _, s := range f.Series {

@@ -68,14 +68,14 @@ func (s *Session) begin() {
 		s.began = s.Budget.Elapsed()
 		s.Pairs, s.Until = block, 0
 		if s.Budget.Pair <= 0 {
-			s.Say(fmt.Sprintf("The first %d pairs show how many fit into %v.", block, s.Budget.Time))
+			s.Say(fmt.Sprintf("The first %d pairs will show how many fit into %v.", block, s.Budget.Time))
 			return
 		}
 		s.Pairs = Fit(s.Budget.Time, s.Budget.Pair)
 		s.Say(fmt.Sprintf("%d pairs of about %v each, and %d more if B seems worse, fit into %v.", s.Pairs, s.Budget.Pair.Round(time.Second), block, s.Budget.Time))
 	}
 	s.Until = max(s.Until, s.Pairs)
-	s.Say(s.reach(AssumedSpread, s.deciding(), "as is assumed"))
+	s.Say(s.reach(AssumedSpread, s.deciding(), "as assumed"))
 }
 
 // replan plans with the time that the first block took, never with its values.
@@ -92,11 +92,11 @@ func (s *Session) replan(first *Report) {
 		s.Until = s.Pairs
 		s.Say(fmt.Sprintf("A pair takes %v: %d pairs, and %d more if B seems worse, fit into %v.", pair.Round(time.Second), s.Pairs, block, s.Budget.Time))
 		if n := least(metrics); s.Pairs < n {
-			s.Say(fmt.Sprintf("%d pairs find no difference of any size: %d are needed, about %v.", s.Pairs, n, (time.Duration(n+block) * pair).Round(time.Second)))
+			s.Say(fmt.Sprintf("%d pairs cannot show a difference of any size: %d are needed, about %v.", s.Pairs, n, (time.Duration(n+block) * pair).Round(time.Second)))
 		}
 	}
 	if s.Until > block {
-		s.Say(fmt.Sprintf("The spread of %d pairs is no basis for a plan: at least %d pairs are needed.", block, abtest.MinPlan))
+		s.Say(fmt.Sprintf("%d pairs are too few to plan from their spread: at least %d are needed.", block, abtest.MinPlan))
 	}
 }
 
@@ -131,9 +131,9 @@ func (s *Session) reach(spread float64, metrics int, why string) string {
 	level := abtest.Level(s.looks(), Alpha/float64(max(metrics, 1)))
 	shift := abtest.Detectable(abtest.Pairs(nil), s.Until, spread, level, 1)
 	if math.IsInf(shift, 0) {
-		return fmt.Sprintf("%s find no change of any size: at least %d are needed.", n, max(least(metrics), s.Until+block))
+		return fmt.Sprintf("%s cannot show a change of any size: at least %d are needed.", n, max(least(metrics), s.Until+block))
 	}
-	return fmt.Sprintf("%s find a change of %s with %s if they deviate by %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
+	return fmt.Sprintf("%s show a change of %s with %s if their spread is %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
 }
 
 // round keeps two significant digits, and whole numbers.

@@ -38,10 +38,10 @@ func TestBudget(t *testing.T) {
 		pairs           int
 		planned, stated string
 	}{
-		{"as known", 2 * time.Minute, 2 * time.Minute, 12, "12 pairs of about 2m0s each", "12 pairs find a change of"},
+		{"as known", 2 * time.Minute, 2 * time.Minute, 12, "12 pairs of about 2m0s each", "12 pairs show a change of"},
 		{"slower", 2 * time.Minute, 3 * time.Minute, 8, "12 pairs of about 2m0s each", "A pair takes 3m0s: 8 pairs"},
-		{"not known", 0, 3 * time.Minute, 8, "The first 2 pairs show how many fit into 30m0s.", "A pair takes 3m0s: 8 pairs"},
-		{"much slower", 2 * time.Minute, 6 * time.Minute, 2, "12 pairs of", "2 pairs find no difference of any size: 6 are needed, about 48m0s."},
+		{"not known", 0, 3 * time.Minute, 8, "The first 2 pairs will show how many fit into 30m0s.", "A pair takes 3m0s: 8 pairs"},
+		{"much slower", 2 * time.Minute, 6 * time.Minute, 2, "12 pairs of", "2 pairs cannot show a difference of any size: 6 are needed, about 48m0s."},
 	} {
 		f := &factory{law: func(side string, n int) float64 { return 1000 + 3*float64(n*len(side)) + float64(side[0]*side[0]%7) }}
 		s := session(f)
@@ -90,15 +90,15 @@ func TestReach(t *testing.T) {
 		metrics  int
 		want     string
 	}{
-		{8, 8, .034, 1, "8 pairs find a change of 3.5 % with a chance of 80 % if they deviate by 3.4 %, as is assumed."},
-		{8, 8, .02, 2, "8 pairs find a change of 2.3 % with"},
-		{4, 4, .02, 1, "4 pairs find no change of any size: at least 6 are needed."},
-		{12, 12, .034, 1, "12 pairs find a change of 2.9 % with"},
-		{8, 12, .034, 1, "Up to 12 pairs find a change of 3.1 % with"},
-		{2, 4, .034, 1, "Up to 4 pairs find no change of any size: at least 6 are needed."},
+		{8, 8, .034, 1, "8 pairs show a change of 3.5 % with a chance of 80 % if their spread is 3.4 %, as assumed."},
+		{8, 8, .02, 2, "8 pairs show a change of 2.3 % with"},
+		{4, 4, .02, 1, "4 pairs cannot show a change of any size: at least 6 are needed."},
+		{12, 12, .034, 1, "12 pairs show a change of 2.9 % with"},
+		{8, 12, .034, 1, "Up to 12 pairs show a change of 3.1 % with"},
+		{2, 4, .034, 1, "Up to 4 pairs cannot show a change of any size: at least 6 are needed."},
 	} {
 		s := &Session{Pairs: tt.n, Until: tt.until}
-		if got := s.reach(tt.spread, tt.metrics, "as is assumed"); !strings.HasPrefix(got, tt.want) {
+		if got := s.reach(tt.spread, tt.metrics, "as assumed"); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}

@@ -75,7 +75,7 @@ func profilesOf(s Side) (sum *spent, problems []string) {
 	sum = &spent{self: map[string]time.Duration{}}
 	for _, r := range s.Runs {
 		if err := sum.add(r); err != nil {
-			problems = append(problems, fmt.Sprintf("the profiles of %s are left out: %v", r.Run.Info.Tag, err))
+			problems = append(problems, fmt.Sprintf("the profiles of %s are not used: %v", r.Run.Info.Tag, err))
 		}
 	}
 	return sum, problems
@@ -104,11 +104,11 @@ func (s *spent) add(r Recorded) error {
 	}
 	switch {
 	case len(all) != len(members):
-		return fmt.Errorf("there must be one of each of the %d members, got %d", len(members), len(all))
+		return fmt.Errorf("there must be one profile for each of the %d members, got %d", len(members), len(all))
 	case r.Run.Capacity != nil:
-		return errors.New("a search for a capacity has records of its last window alone")
+		return errors.New("a search for a capacity keeps only the records of its last window")
 	case requests <= 0:
-		return errors.New("no request is recorded that was answered meanwhile")
+		return errors.New("no request was recorded as answered during the profile")
 	}
 	s.requests += requests / float64(len(all)) // each profile is of nearly the same time
 	for _, read := range all {
@@ -156,7 +156,7 @@ func (p *profiles) lines() (out [][]string) {
 
 // legend explains lines.
 func (p *profiles) legend() string {
-	return fmt.Sprintf("Processor time in functions themselves, in all members, in microseconds for each request; those that differ most come first. %d profiles of A sampled %s, %d of B %s: a sample is 10 ms. Profiles never decide.",
+	return fmt.Sprintf("Processor time spent in each function itself, over all members, in microseconds per request; the largest differences come first. %d profiles of A sampled %s, %d of B %s; one sample is 10 ms. Profiles do not affect the verdict.",
 		p.a.profiles, seconds(p.a.total), p.b.profiles, seconds(p.b.total))
 }
 

@@ -108,7 +108,7 @@ func TestProfilesOfSteps(t *testing.T) {
 	if err != nil {
 		t.Fatalf("compare the searches: %v", err)
 	}
-	if r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are left out: a search") {
+	if r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are not used: a search") {
 		t.Errorf("the profiles of a search are %+v with the notes %q, want them left out with a note", r.profiles, r.Notes)
 	}
 }
@@ -138,7 +138,7 @@ func TestSomeProfiles(t *testing.T) {
 	for i := range a.Runs {
 		a.Runs[i].Run.Load.Seconds = nil
 	}
-	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of A2 are left out: no request") {
+	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of A2 are not used: no request") {
 		t.Errorf("the notes %q, want those on profiles that are not shown", r.Notes)
 	}
 	profiled(t, a, profileOf("raft.Step", 100))
@@ -150,7 +150,7 @@ func TestSomeProfiles(t *testing.T) {
 	if r.profiles == nil || r.profiles.a.profiles != 2 || r.profiles.b.profiles != 2 {
 		t.Fatalf("the profiles are %+v, want those of one run of each side", r.profiles)
 	}
-	for _, want := range []string{"the profiles of A1 are left out", "the profiles of B2 are left out: there must be one of each of the 2 members, got 1"} {
+	for _, want := range []string{"the profiles of A1 are not used", "the profiles of B2 are not used: there must be one profile for each of the 2 members, got 1"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("notes lack %q:\n%s", want, notes)
 		}

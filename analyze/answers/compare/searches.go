@@ -28,7 +28,7 @@ func CheckMetrics(metrics []string) error {
 		}
 	}
 	if len(metrics) > 1 && slices.Contains(metrics, Capacity) {
-		return fmt.Errorf("metric %s must be the only one, got %s: other numbers of a search are of its last window, at a rate of its own", Capacity, strings.Join(metrics, ", "))
+		return fmt.Errorf("metric %s must be the only one, got %s: the other numbers of a search describe its last window, at its own rate", Capacity, strings.Join(metrics, ", "))
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func searchRefusals(metrics []string, runs []Recorded) []string {
 	case byCapacity && len(others) > 0:
 		return []string{"no capacity was searched for in " + strings.Join(others, ", ")}
 	case !byCapacity && len(searched) > 0:
-		return []string{fmt.Sprintf("a capacity was searched for in %s, so that each of these runs ended at a rate of its own: --metric %s compares what they found", strings.Join(searched, ", "), Capacity)}
+		return []string{fmt.Sprintf("%s searched for a capacity, so each of these runs ended at its own rate: --metric %s compares the capacities", strings.Join(searched, ", "), Capacity)}
 	}
 	return nil
 }
@@ -87,5 +87,5 @@ func intervalNote(runs []Recorded, margin float64) []string {
 	if of == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("a single search knows its capacity to within %s (%s, 95 %%), less well than the margin of %s: that is part of how much the runs of a side differ", percentText(round(100*widest)), of, percentText(100*margin))}
+	return []string{fmt.Sprintf("a single search knows its capacity to within %s (%s, 95 %%), less precisely than the margin of %s: this adds to the spread of the runs of a side", percentText(round(100*widest)), of, percentText(100*margin))}
 }

@@ -54,18 +54,18 @@ func TestCapacity(t *testing.T) {
 		if text := r.Text(); len(r.Findings) != 1 || strings.Contains(text, "throughput") || strings.Contains(text, "rates") {
 			t.Errorf("%s: %d metrics, want the capacity alone and no rate that differs:\n%s", tt.name, len(r.Findings), text)
 		}
-		if text := strings.Join(r.Notes, "\n"); strings.Contains(text, "less well than the margin") {
+		if text := strings.Join(r.Notes, "\n"); strings.Contains(text, "less precisely than the margin") {
 			t.Errorf("%s: intervals of 2 %% are noted beside a margin of 3 %%:\n%s", tt.name, text)
 		}
 	}
 }
 
-// TestCapacityIntervals: a search that knows its capacity less well than the margin is named.
+// TestCapacityIntervals: a search that knows its capacity less precisely than the margin is named.
 func TestCapacityIntervals(t *testing.T) {
 	a, b := searched(side("A", 0, 1, 1000, 1001, 1002)), searched(side("B", 60, 1, 1000, 1001, 1002))
 	b.Runs[1].Run.Capacity.Low, b.Runs[1].Run.Capacity.High = 900, 1100
 	r, err := compareSides(byCapacity(), a, b)
-	if want := "a single search knows its capacity to within 11 % (B2, 95 %), less well than the margin of 3 %"; err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), want) {
+	if want := "a single search knows its capacity to within 11 % (B2, 95 %), less precisely than the margin of 3 %"; err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), want) {
 		t.Errorf("%v %+v, want a note %q", err, r, want)
 	}
 }
@@ -75,7 +75,7 @@ func TestCapacityUnknown(t *testing.T) {
 	a, b := searched(side("A", 0, 1, 1000, 1001, 1002, 1003, 1004)), searched(side("B", 60, 1, 500, 501, 502, 503, 504))
 	b.Runs[2].Run.Capacity.Reason = "below the least rate"
 	r, err := compareSides(byCapacity(), a, b)
-	if want := "capacity is not known of B3 (the search ended without a capacity: below the least rate)"; err != nil || r.Verdict != abtest.Inconclusive || !strings.Contains(strings.Join(r.Notes, "\n"), want) {
+	if want := "capacity is not known for B3 (the search ended without a capacity: below the least rate)"; err != nil || r.Verdict != abtest.Inconclusive || !strings.Contains(strings.Join(r.Notes, "\n"), want) {
 		t.Errorf("%v %+v, want inconclusive and a note %q", err, r, want)
 	}
 }
@@ -89,9 +89,9 @@ func TestCapacityRefusals(t *testing.T) {
 		change  func(a, b *Side)
 		want    string // "" is a comparison
 	}{
-		{"throughput of searches", options(), nil, "a capacity was searched for in A1, A2, A3, B1, B2, B3, so that each of these runs ended at a rate of its own: --metric capacity"},
+		{"throughput of searches", options(), nil, "A1, A2, A3, B1, B2, B3 searched for a capacity, so each of these runs ended at its own rate: --metric capacity"},
 		{"one side did not search", byCapacity(), func(_, b *Side) { *b = side("B", 60, 1, 1000, 1001, 1002) }, "no capacity was searched for in B1, B2, B3"},
-		{"one side searched", options(), func(_, b *Side) { *b = side("B", 60, 1, 1000, 1001, 1002) }, "a capacity was searched for in A1, A2, A3, so"},
+		{"one side searched", options(), func(_, b *Side) { *b = side("B", 60, 1, 1000, 1001, 1002) }, "A1, A2, A3 searched for a capacity, so"},
 		{"another limit", byCapacity(), func(_, b *Side) { b.Runs[1].Run.Capacity.Latency = time.Second }, "capacity.latency_ns: 20000000 in A1, 1000000000 in B2"},
 		{"other windows", byCapacity(), func(a, _ *Side) { a.Runs[2].Run.Capacity.Window = time.Second }, "capacity.window_ns: 8000000000 in A1, 1000000000 in A3"},
 		{"another load", byCapacity(), func(_, b *Side) { b.Runs[0].Run.Info.Record.Load.ValueSize = 7 }, "value_size"},

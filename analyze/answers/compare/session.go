@@ -74,12 +74,12 @@ func (s *Session) Conduct(ctx context.Context) (*Report, error) {
 		report, err = s.add(ctx, &o, block)
 	}
 	if err == nil && report.Word() == string(abtest.Worse) {
-		s.Say(report.Sentence() + " One more block confirms that or not.")
+		s.Say(report.Sentence() + " One more block will confirm or refute that.")
 		o.Block = block
 		report, err = s.add(ctx, &o, block)
 	}
 	if err == nil && len(report.Invalid) == 0 && !report.Interleaved {
-		err = errors.New("the runs were made in turns, but their times do not show it: was the clock set meanwhile?")
+		err = errors.New("the runs alternated, but their times do not show it: was the clock changed in between?")
 	}
 	return report, err
 }

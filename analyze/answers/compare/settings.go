@@ -41,12 +41,12 @@ func refusals(metrics []string, a, b Side) (reasons []string) {
 		}
 		seen[id] = r.Run.Info.Tag
 		if x, y := format(first.Run), format(r.Run); x != y {
-			reasons = append(reasons, fmt.Sprintf("the records of %s have format %d, those of %s format %d: definitions of numbers changed in between", first.Run.Info.Tag, x, r.Run.Info.Tag, y))
+			reasons = append(reasons, fmt.Sprintf("the records of %s have format %d and the records of %s format %d: definitions of numbers changed in between", first.Run.Info.Tag, x, r.Run.Info.Tag, y))
 		}
 	}
 	for _, r := range slices.Concat(a.Runs[1:], b.Runs) {
 		if x, y := limitsOf(first.Run), limitsOf(r.Run); x != y && x != "" && y != "" {
-			reasons = append(reasons, fmt.Sprintf("the members had other resources: %s in %s, %s in %s", x, first.Run.Info.Tag, y, r.Run.Info.Tag))
+			reasons = append(reasons, fmt.Sprintf("the members had different resources: %s in %s, %s in %s", x, first.Run.Info.Tag, y, r.Run.Info.Tag))
 			break
 		}
 	}

@@ -62,11 +62,11 @@ func (r *Report) moreText() string {
 	}
 	switch {
 	case reach > 0:
-		return fmt.Sprintf("; the machine is too noisy for a margin of %s, which more than %d %s would decide: these %d can decide one of %s", percentText(100*r.Margin), abtest.MaxGroup, kind, size, percentText(round(100*reach)))
+		return fmt.Sprintf("; the machine is too noisy for a margin of %s, which would take more than %d %s to decide: these %d can decide a margin of %s", percentText(100*r.Margin), abtest.MaxGroup, kind, size, percentText(round(100*reach)))
 	case more > 0:
-		return fmt.Sprintf("; about %d more %s would decide", more, kind)
+		return fmt.Sprintf("; about %d more %s would be enough to decide", more, kind)
 	case few:
-		return fmt.Sprintf("; at least %d %s are needed to plan how many would decide", abtest.MinPlan, kind)
+		return fmt.Sprintf("; at least %d %s are needed to estimate how many would be enough", abtest.MinPlan, kind)
 	}
 	return ""
 }
@@ -132,7 +132,7 @@ func (r *Report) legend() string {
 	if r.Interleaved {
 		how = "within pairs: exact signed ranks"
 	}
-	return fmt.Sprintf("A and B are medians of runs; change is the Hodges-Lehmann estimate of B/A - 1 from logarithms %s. p (Holm) is the chance of such a difference between equal sides, over all metrics that decide; p (margin) that of so small a one if the sides differed by %s. Each counts at most at %g.", how, percentText(100*r.Margin), Alpha)
+	return fmt.Sprintf("A and B are medians of runs; change is the Hodges-Lehmann estimate of B/A - 1 from logarithms %s. p (Holm) is the chance of such a difference between equal sides, over all deciding metrics; p (margin) is the chance of such a small difference if the sides differed by %s. Each counts if it is at most %g.", how, percentText(100*r.Margin), Alpha)
 }
 
 // sides lists the runs of both sides.

@@ -265,9 +265,9 @@ func (e Entry) Name() string {
 func (e Entry) Summary() string {
 	switch {
 	case e.Verdict == "" && e.Valid:
-		return "made by an older version, which gave no verdict"
+		return "made by an older version, without a verdict"
 	case e.Verdict == "":
-		return "NOT VALID; made by an older version, which gave no verdict"
+		return "NOT VALID; made by an older version, without a verdict"
 	}
 	return e.Verdict + " " + e.Trust
 }
@@ -324,7 +324,7 @@ func readmeOf(path, title, list string) ([]byte, error) {
 	before, rest, found := strings.Cut(string(old), begin+"\n")
 	_, after, ended := strings.Cut(rest, end+"\n")
 	if !found || !ended {
-		return nil, fmt.Errorf("%s has no place for the list: write the lines %q and %q where it belongs", path, begin, end)
+		return nil, fmt.Errorf("%s has no place for the list: add the lines %q and %q where it belongs", path, begin, end)
 	}
 	return []byte(before + part + after), nil
 }

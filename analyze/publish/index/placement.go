@@ -49,8 +49,8 @@ func listsOf(entries []Entry) (lists []list) {
 		list list
 	}{
 		{Separate, list{Title: "Separate machines", Text: "The client and each member had a machine of its own."}},
-		{Shared, list{Title: "One shared machine", Text: "Members shared a machine with one another or with the client: they competed for its processors, disk and network. Never compare these numbers with those of separate machines."}},
-		{Unknown, list{Title: "Machines not known", Text: "The records do not show whether members and client shared a machine. Compare these numbers with no others."}},
+		{Shared, list{Title: "One shared machine", Text: "Members shared a machine with one another or with the client: they competed for its processors, disk and network. Never compare these numbers with results from separate machines."}},
+		{Unknown, list{Title: "Machines not known", Text: "The records do not show whether members and client shared a machine. Do not compare these numbers with any others."}},
 	} {
 		for _, e := range entries {
 			if e.Placement == l.of {

@@ -52,7 +52,7 @@ func thinned(f figure.Figure, bins int) figure.Figure {
 	}
 	if most > 0 {
 		f.Series = all
-		f.Notes = append(slices.Clip(f.Notes), "On this page each line shows the lowest and the highest point of every part of the axis; the data has all points.")
+		f.Notes = append(slices.Clip(f.Notes), "On this page, each line shows the lowest and the highest point of every part of the axis; the data files have all points.")
 	}
 	return f
 }
