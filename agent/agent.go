@@ -119,13 +119,13 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	if _, err := process.StartTicks(os.Getpid()); err != nil {
-		return nil, fmt.Errorf("agents need Linux and its /proc, which names the processes that they start: %w", err)
+		return nil, fmt.Errorf("agents need Linux with /proc, to identify the processes that they start: %w", err)
 	}
 	var runs *runlog.Handler
 	opts.Log, runs = runlog.Wrap(opts.Log)
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
-		opts.Log.Warn("some facts of this machine can't be read", "error", err)
+		opts.Log.Warn("some facts about this machine cannot be read", "error", err)
 	}
 	root, hold, err := holdWorkDir(opts.WorkDir)
 	if err != nil {

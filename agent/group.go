@@ -75,7 +75,7 @@ func (g *grouping) find() error {
 		err = parent.Check(g.run, g.name, g.limits)
 	}
 	if err != nil {
-		return status.Errorf(codes.FailedPrecondition, "the member can't be limited to %s on this machine: %v", g.limits, err)
+		return status.Errorf(codes.FailedPrecondition, "the member cannot be limited to %s on this machine: %v", g.limits, err)
 	}
 	g.parent = parent
 	return nil

@@ -168,7 +168,7 @@ func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]str
 	argv := make([][]string, len(plan.Commands))
 	for i, c := range plan.Commands {
 		if c.Self && len(a.opts.Self) == 0 {
-			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, and this agent has no command line for it", c.Name)
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, but this agent has no command line for it", c.Name)
 		}
 		if c.Self {
 			argv[i] = slices.Concat(a.opts.Self, c.Args)
@@ -262,7 +262,7 @@ func checkDistinct(hosts []database.Host) error {
 		for _, role := range slices.Sorted(maps.Keys(h.Ports)) {
 			listen := net.JoinHostPort(address.Canonical(h.Addr), strconv.Itoa(h.Ports[role]))
 			if other, ok := taken[listen]; ok {
-				problems = append(problems, fmt.Errorf("host %d: port %q must not be another's, got %s, which host %d has", i, role, listen, other))
+				problems = append(problems, fmt.Errorf("host %d: port %q must be unused by other hosts, got %s, which host %d uses", i, role, listen, other))
 				continue
 			}
 			taken[listen] = i

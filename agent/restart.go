@@ -102,7 +102,7 @@ func (a *Agent) endLeftover(l leftover) error {
 		}
 	}
 	if err := cgroup.Remove(a.ctx, l.record.Group); err != nil {
-		a.opts.Log.Warn("a control group of an earlier agent is left", "dirs", l.record.Group, "error", err)
+		a.opts.Log.Warn("a control group of an earlier agent was left behind", "dirs", l.record.Group, "error", err)
 	}
 	return nil
 }

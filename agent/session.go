@@ -312,7 +312,7 @@ func (s *session) takeOver(req *pb.OpenRequest) error {
 	case !s.now.detached, !s.now.left && time.Since(s.now.alive) < s.agent.opts.Lease:
 		return s.now.refusal(codes.FailedPrecondition)
 	case !sameMember(s.now.attempt.req, want):
-		return status.Errorf(codes.FailedPrecondition, "the detached session of %q on this agent was started with other hosts, options or versions than this run describes", want.GetTag())
+		return status.Errorf(codes.FailedPrecondition, "the detached session of %q on this agent was started with hosts, options or versions that differ from this run's", want.GetTag())
 	}
 	s.log.Info("session taken over", "by", pb.RunHash(req.GetRunId()), "owner", req.GetOwner())
 	s.now.run, s.now.owner, s.now.alive = req.GetRunId(), req.GetOwner(), time.Now()

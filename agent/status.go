@@ -170,7 +170,7 @@ func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
 		case n.exits[c.Name] != "":
 			messages[i].Exit = n.exits[c.Name]
 		default:
-			messages[i].Exit = "ended, its exit unseen"
+			messages[i].Exit = "ended, its exit status was not seen"
 		}
 	}
 	return messages

@@ -79,7 +79,7 @@ func TestTakeOverIsRefused(t *testing.T) {
 		want := proto.CloneOf(req)
 		change(want)
 		t.Log(name)
-		wantCode(t, h.takeOver("run2", want), codes.FailedPrecondition, "was started with other hosts, options or versions")
+		wantCode(t, h.takeOver("run2", want), codes.FailedPrecondition, "was started with hosts, options or versions")
 	}
 	wantCode(t, h.takeOver("run2", &pb.StartRequest{Tag: "other"}), codes.FailedPrecondition, `no detached session of "other"`)
 	if err := h.takeOver("run2", req); err != nil {

@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	o.Experiment = named
 	client, err := sysmetrics.HostFacts()
 	if err != nil {
-		o.Log.Warn("some facts of this machine can't be read", "error", err)
+		o.Log.Warn("some facts about this machine cannot be read", "error", err)
 	}
 	out := &Outcome{}
 	if err := withCause(ctx, errors.Join(CheckUpload(o), shared.CheckSpeed(o.Experiment, o.FullSpeed), Check(ctx, o))); err != nil {

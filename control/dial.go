@@ -55,7 +55,7 @@ func (d *dialer) gone(ctx context.Context, to *connect.Dialer, refused *connect.
 	}
 	// Its agent may know how it ended before the next heartbeat is due.
 	d.fleet.Beat(ctx, refused.Member)
-	d.run.losses.Add(refused.Member, fmt.Sprintf("it takes no connection: %v", refused))
+	d.run.losses.Add(refused.Member, fmt.Sprintf("it accepts no connections: %v", refused))
 	return true
 }
 
@@ -91,7 +91,7 @@ func (d *dialer) targets() ([]int, error) {
 	case len(members) == 0:
 		return nil, fmt.Errorf("no member is %q (leader known: %v)", d.run.db.Load.Target, d.run.record.Leader >= 0)
 	case len(living) == 0:
-		return nil, fmt.Errorf("open connections: every member that the load goes to (%q) is lost", d.run.db.Load.Target)
+		return nil, fmt.Errorf("open connections: every target member of the load (%q) is lost", d.run.db.Load.Target)
 	}
 	return living, nil
 }

@@ -46,7 +46,7 @@ func TestMemberDiesBetweenSteps(t *testing.T) {
 	r := newRig(t)
 	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), once(loading, func() { r.kill(2) }))
 	r.mustBeIdle()
-	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it was killed from outside, or by the kernel for want of memory, fake: killed by SIGKILL")
+	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL")
 	for _, i := range rec.intervals {
 		if i.Step > 0 && i.Failed+i.Unknown > 0 {
 			t.Errorf("step %d, after the loss, has %d failed and %d unknown requests, want none", i.Step, i.Failed, i.Unknown)
@@ -75,7 +75,7 @@ func TestMemberDiesUnnoticed(t *testing.T) {
 		}
 	}))
 	r.mustBeIdle()
-	rec := r.mustLose(out, err, 1, "fake: server lost: member 2: it was killed from outside, or by the kernel for want of memory, fake: killed by SIGKILL")
+	rec := r.mustLose(out, err, 1, "fake: server lost: member 2: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL")
 	if rec.run.Totals.OK != 300 {
 		t.Errorf("totals %+v", rec.run.Totals)
 	}
@@ -88,7 +88,7 @@ func TestEndpointDiesBetweenSteps(t *testing.T) {
 	dies := (r.leader + 1) % rigSize
 	e := r.parse(r.file("key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1s}, {clients: 6, connections: 6, requests: 60}]"))
 	out, err := r.run(e, once(loading, func() { r.Kill(dies) }))
-	want := fmt.Sprintf("etcd: server lost: member %d: it takes no connection: dial etcd: unavailable: ", dies+1)
+	want := fmt.Sprintf("etcd: server lost: member %d: it accepts no connections: dial etcd: unavailable: ", dies+1)
 	rec := r.mustLose(out, err, 2, want)
 	if k := rec.run.Keys; k.Error != "" || k.Found() < k.MinAdded || k.Found() > k.MaxAdded {
 		t.Errorf("keys %+v", k)

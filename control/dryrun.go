@@ -120,7 +120,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	}
 	fmt.Fprintf(w, "  steps: %s\n", strings.Join(names, ", "))
 	if db.UseVersion != "" {
-		fmt.Fprintf(w, "  release: %s, in place of that of the file\n", db.UseVersion)
+		fmt.Fprintf(w, "  release: %s, instead of the file's release\n", db.UseVersion)
 	}
 	for _, note := range newExports(r).notes {
 		fmt.Fprintf(w, "  %s\n", note)
@@ -140,12 +140,12 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		fmt.Fprintf(w, "  %s\n", line)
 	}
 	if len(db.Endpoints) > 0 {
-		fmt.Fprintf(w, "  the cluster is running already; all keys lie below %s/\n", r.target.Prefix)
+		fmt.Fprintf(w, "  the cluster is already running; all keys are below %s/\n", r.target.Prefix)
 		return nil
 	}
 	refused := known.refuses(db)
 	if !db.Steps.Start {
-		fmt.Fprintf(w, "  the cluster is running already, started by the same agents\n")
+		fmt.Fprintf(w, "  the cluster is already running, started by the same agents\n")
 		return refused
 	}
 	return errors.Join(refused, dryRunMembers(w, r, known))
@@ -203,7 +203,7 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 
 // dryRunSearch writes the search for a capacity under a load.
 func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
-	fmt.Fprintf(w, "  load: %s, %s on %s, at rates that are searched for from %v requests/s on%s\n", l.Describe(),
+	fmt.Fprintf(w, "  load: %s, %s on %s, at rates that a search finds, starting at %v requests/s%s\n", l.Describe(),
 		english.Plural(l.Clients, "client", ""), english.Plural(l.Connections, "connection", ""), math.Round(10*max(l.Rate, c.Least()))/10, l.DescribeArrival())
 	hold := "no hold"
 	if c.Hold > 0 {

@@ -76,7 +76,7 @@ func (x *exports) inputs(r *run, client map[string]string) (copies []fileCopy) {
 	}
 	summary := in.Files[results.FileClassicSummary]
 	if summary != "" && exists(summary) && !exists(sidecar.Path(summary)) {
-		x.notes = append(x.notes, fmt.Sprintf("%s and its like stay as they are: another program made them; move them away for analyze --config to read this run", summary))
+		x.notes = append(x.notes, fmt.Sprintf("%s and similar files were made by another program and are left unchanged; move them away so that analyze --config reads this run", summary))
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Files)) {

@@ -121,7 +121,7 @@ func newGenerated(o Options, r *run, agents *fleet.Fleet, d *dialer) *generated 
 }
 
 // errNoGenerators refuses an experiment with generators where none can be reached.
-var errNoGenerators = errors.New("generators: they are agents on machines of their own, and this program runs all agents itself (--local)")
+var errNoGenerators = errors.New("generators must be agents on machines of their own, but with --local this program runs all agents itself")
 
 // prepare reserves the generators for the load.
 func (g *generated) prepare(ctx context.Context, spec load.Spec) error {
@@ -197,7 +197,7 @@ func (g *generated) end() (issued, error) {
 	c := issued{totals: counts.Totals, surely: counts.Surely, perhaps: counts.Perhaps}
 	for n, lost := range counts.Lost {
 		if lost != nil {
-			c.uncounted = fmt.Sprintf("generator %s was lost, and nobody knows which keys it wrote last", g.run.record.Generators[n].Addr)
+			c.uncounted = fmt.Sprintf("generator %s was lost, so the last keys it wrote are not known", g.run.record.Generators[n].Addr)
 		}
 	}
 	return c, err
@@ -267,7 +267,7 @@ func dryRunGenerators(w io.Writer, o Options, known Agents) error {
 	if len(addrs) == 0 {
 		return nil
 	}
-	fmt.Fprintf(w, "generators: %s, each with every %s request, client and connection; control issues none\n", strings.Join(addrs, ", "), humanize.Ordinal(len(addrs)))
+	fmt.Fprintf(w, "generators: %s, each takes every %s request, client and connection; control issues none\n", strings.Join(addrs, ", "), humanize.Ordinal(len(addrs)))
 	if o.Local {
 		return errNoGenerators
 	}

@@ -91,7 +91,7 @@ func Cleanup(ctx context.Context, folder *results.Folder, registry *database.Reg
 		}
 	}
 	if !found {
-		say("the run wrote to no cluster that others use: there is nothing to remove")
+		say("the run did not write to a shared cluster: there is nothing to remove")
 		return nil
 	}
 	return errors.Join(append(errs, folder.WriteManifest(m))...)
@@ -188,7 +188,7 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	}
 	finder, ok := r.driver.(database.KeyFinder)
 	if !ok {
-		return fmt.Errorf("a load that creates keys on a running cluster needs to know the keys in use, and the driver of %s can't find the highest", r.db.Name)
+		return fmt.Errorf("a load that creates keys on a running cluster needs the highest key in use, and the driver of %s cannot find it", r.db.Name)
 	}
 	ctx, cancel := fleet.Within(ctx, countWithin(&r.db.Load))
 	defer cancel()
@@ -207,7 +207,7 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 // of its keys must have the size that the load asks for.
 func firstKey(l *workload.Load, highest int64) (int64, error) {
 	if highest == math.MaxInt64 {
-		return 0, fmt.Errorf("the cluster has the key %d, and there is no higher number: delete it", highest)
+		return 0, fmt.Errorf("the cluster has key %d, the highest possible number: delete it", highest)
 	}
 	first := max(l.Keys, l.Preload, highest+1)
 	if !l.Any(workload.Op.Creates) {

@@ -73,7 +73,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 	if got := rec.run.Members[0].Exit; !slices.Equal(got, []string{"fake: exit 0 after interrupt"}) {
 		t.Errorf("the leader ended with %q, want exit 0 after interrupt", got)
 	}
-	want := "member 3: it was killed from outside, or by the kernel for want of memory, fake: killed by SIGKILL"
+	want := "member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL"
 	// What its clients lost of the load is judged too.
 	if len(out.Invalid) < 2 || out.Invalid[0] != "fake: server lost: "+want || !strings.Contains(out.Invalid[1], "step 1, 6 clients: ") {
 		t.Errorf("invalid: want %q first, then a verdict on step 1, got %q", want, out.Invalid)
@@ -103,7 +103,7 @@ func TestMemberDiesBeforeReady(t *testing.T) {
 		},
 		{
 			name: "killed", rest: small + "databases: {fake: {options: {ready_after: 1m}}}", kill: func(r *rig) { r.kill(0) },
-			want: []string{"fake: wait for a quorum: member 1 on ", " is gone: it was killed from outside, or by the kernel for want of memory\nfake: killed by SIGKILL"},
+			want: []string{"fake: wait for a quorum: member 1 on ", " is gone: it was killed by another process, or by the kernel because memory ran out\nfake: killed by SIGKILL"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 					return real.Collect(ctx, req)
 				}
 			},
-			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of the file that arrived is not the agent's"},
+			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of the received file differs from the agent's"},
 			files: memberFiles - 1,
 		},
 		{

@@ -47,8 +47,8 @@ func TestAbsentAgents(t *testing.T) {
 	hosts := e.Databases[0].Hosts
 	hosts[1].AgentPort, hosts[2].AgentPort = freePort(t, hosts[1].Addr), freePort(t, hosts[2].Addr)
 	r.mustRefuse(r.options(e, nil),
-		fmt.Sprintf("fake: agent %s is not reached: dial tcp %[1]s: connect: connection refused", hosts[1].Agent()),
-		fmt.Sprintf("agent %s is not reached", hosts[2].Agent()))
+		fmt.Sprintf("fake: agent %s cannot be reached: dial tcp %[1]s: connect: connection refused", hosts[1].Agent()),
+		fmt.Sprintf("agent %s cannot be reached", hosts[2].Agent()))
 	r.mustBeIdle()
 }
 

@@ -83,7 +83,7 @@ func releaseFinding(e *config.Experiment, entry database.Database, db *config.Da
 	case choice.Origin == toolbox.Given:
 		text = givenText(entry, db, choice, stated)
 	case choice.Origin == toolbox.Unversioned && !strings.HasPrefix(entry.Info.Embedded+".", stated+"."): // a label may be 3.7
-		text = fmt.Sprintf("%s %s is a label: the server built into dbtester (%s) runs in its place%s; --use-version %[1]s=VERSION runs a release",
+		text = fmt.Sprintf("%s %s is only a label: the server built into dbtester (%s) runs instead%s; --use-version %[1]s=VERSION runs a release",
 			entry.Name, stated, entry.Info.Embedded, orGiven(entry, known))
 	case choice.Origin == toolbox.Absent:
 		text, f.Refused = absentText(e, entry, db, known, stated)
@@ -109,7 +109,7 @@ func givenText(entry database.Database, db *config.Database, choice toolbox.Choi
 	if db.Binary != "" {
 		without = "binary"
 	}
-	text := fmt.Sprintf("the executable %s runs in place of %s %s, whatever its own version", choice.Given[tool], entry.Name, version)
+	text := fmt.Sprintf("the executable %s runs instead of %s %s, whatever its version", choice.Given[tool], entry.Name, version)
 	if _, err := entry.Recipes(version); err == nil {
 		text += fmt.Sprintf(" (without %s the release runs)", without)
 	}
@@ -168,7 +168,7 @@ func anyVersion(entry database.Database) string {
 	if len(entry.Info.Tools) == 0 {
 		return ""
 	}
-	return "; with binary: PATH an executable runs under any version"
+	return "; with binary: PATH, an executable runs whatever its version"
 }
 
 // orGiven is what may run in place of the built-in server of agents that are not known.

@@ -44,7 +44,7 @@ func TestReleases(t *testing.T) {
 		Cached: func(string) []string { return []string{"3.6.16"} },
 	}
 	given := Agents{Tools: map[string]string{"etcd": "/opt/etcd"}}
-	const executable = "; with binary: PATH an executable runs under any version"
+	const executable = "; with binary: PATH, an executable runs whatever its version"
 	inBinary := "; without version the server built into dbtester (" + built + ") runs"
 	for _, tt := range []struct {
 		name, databases string
@@ -68,10 +68,10 @@ func TestReleases(t *testing.T) {
 		{"another machine's cache", "etcd: {version: v3.6.1, hosts: [10.0.0.1]}", false, cache, "", ""},
 		{"a build from a checkout", "etcd: {version: source-0123456789ab-go1.26.8}", false, Agents{}, "", ""},
 		{"a build of a database without a recipe for it", "consul: {version: source-0123456789ab-go1.26.8}", false, Agents{}, "x.yaml:3:31: version: the version of consul must be", executable},
-		{"an agent's executable", "etcd: {version: v3.6.16}", false, given, "x.yaml:3:29: warning: version: the executable /opt/etcd runs in place of etcd 3.6.16, whatever its own version (without --etcd-exec the release runs)", ""},
-		{"an executable of the file", "etcd: {version: tip, binary: /opt/tip}", false, Agents{}, "x.yaml:3:29: warning: version: the executable /opt/tip runs in place of etcd tip, whatever its own version", "version"},
+		{"an agent's executable", "etcd: {version: v3.6.16}", false, given, "x.yaml:3:29: warning: version: the executable /opt/etcd runs instead of etcd 3.6.16, whatever its version (without --etcd-exec the release runs)", ""},
+		{"an executable of the file", "etcd: {version: tip, binary: /opt/tip}", false, Agents{}, "x.yaml:3:29: warning: version: the executable /opt/tip runs instead of etcd tip, whatever its version", "version"},
 		{"a label", "etcd: {version: v3.1.0}", true, given, "x.yaml:3:29: warning: version: the executable /opt/etcd runs", ""},
-		{"a label of what is built in", "etcd: {version: v3.1.0}", true, Agents{}, "x.yaml:3:29: warning: version: etcd 3.1.0 is a label: the server built into dbtester (" + built + ") runs in its place, or what agents were given by --etcd-exec; --use-version etcd=VERSION", ""},
+		{"a label of what is built in", "etcd: {version: v3.1.0}", true, Agents{}, "x.yaml:3:29: warning: version: etcd 3.1.0 is only a label: the server built into dbtester (" + built + ") runs instead, or what agents were given by --etcd-exec; --use-version etcd=VERSION", ""},
 		{"a label that agrees", "etcd: {version: v" + built[:strings.LastIndexByte(built, '.')] + "}", true, Agents{}, "", ""},
 		{"a label that is too old", "consul: {version: v0.7.4}", true, Agents{}, "x.yaml:3:31: warning: version: consul 0.7.4 is too old", "(--use-version consul=VERSION runs another release, agents with --consul-exec their executable)"},
 		{"a cluster that runs", "etcd: {version: latest, endpoints: ['127.0.0.1:2379']}", false, cache, "", ""},

@@ -28,7 +28,7 @@ func TestSelfCheck(t *testing.T) {
 	}{
 		"here":          {func(*results.Host) {}, ""},
 		"elsewhere":     {func(h *results.Host) { h.Name = "other" }, "the self-check is of another machine (other, "},
-		"started again": {func(h *results.Host) { h.BootID = "boot-0" }, "from before this one was started again: it is no evidence about this client"},
+		"started again": {func(h *results.Host) { h.BootID = "boot-0" }, "from before this one was started again, so it says nothing about this client"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func CheckUpload(o Options) error {
 	to := o.Experiment.Upload
 	var missing []string
 	if o.Upload == nil {
-		missing = append(missing, "this program has no uploader")
+		missing = append(missing, "this program cannot upload")
 	}
 	if to.KeyFile != "" {
 		if _, err := os.Stat(to.KeyFile); errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func CheckUpload(o Options) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("an upload to %s is asked for, but %s", to.URL, strings.Join(missing, " and "))
+	return fmt.Errorf("the experiment requests an upload to %s, but %s", to.URL, strings.Join(missing, " and "))
 }
 
 // leftOut is a line about an upload that the experiment asks for and that is not

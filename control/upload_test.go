@@ -49,14 +49,14 @@ func TestUploadRefused(t *testing.T) {
 		upload     func(context.Context, string, config.Upload, func(string)) error
 		want       string // "" is no refusal
 	}{
-		{"no uploader", uploading, nil, "an upload to file:///nowhere is asked for, but this program has no uploader"},
+		{"no uploader", uploading, nil, "the experiment requests an upload to file:///nowhere, but this program cannot upload"},
 		{
 			"no key", strings.Replace(uploading, "{url:", "{key_file: "+key+", url:", 1), upload,
-			"an upload to file:///nowhere is asked for, but its key file " + key + " does not exist",
+			"the experiment requests an upload to file:///nowhere, but its key file " + key + " does not exist",
 		},
 		{
 			"neither", strings.Replace(uploading, "{url:", "{key_file: "+key+", url:", 1), nil,
-			"an upload to file:///nowhere is asked for, but this program has no uploader and its key file " + key + " does not exist",
+			"the experiment requests an upload to file:///nowhere, but this program cannot upload and its key file " + key + " does not exist",
 		},
 		{"not by this database", strings.Replace(uploading, "fake: {}", "fake: {steps: {upload: false}}", 1), nil, ""},
 		{"not at all", strings.Replace(uploading, "{upload: true}", "{upload: false}", 1), nil, ""},

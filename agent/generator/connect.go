@@ -39,7 +39,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	switch {
 	case ctx.Err() != nil:
 		if err := database.CloseAll(conns); err != nil {
-			s.log.Warn("close connections that came too late", "error", err)
+			s.log.Warn("close connections that were opened too late", "error", err)
 		}
 		return nil, status.Errorf(codes.Aborted, "open connections: %v", context.Cause(ctx))
 	case errors.As(err, &refused):

@@ -11,7 +11,7 @@ import (
 // newDialer returns a dialer of the members with some indexes.
 func newDialer(p *part, indexes []int32) (*connect.Dialer, error) {
 	if len(indexes) == 0 {
-		return nil, errors.New("connections must go to some members, got none")
+		return nil, errors.New("connections must go to at least one member, got none")
 	}
 	d := &connect.Dialer{Driver: p.driver, Target: p.target, Part: p.spec.Part, Failover: p.spec.Failover}
 	for _, index := range indexes {

@@ -64,7 +64,7 @@ func (p *part) preload(ctx context.Context, d *connect.Dialer, req *pb.PreloadRe
 	if req.GetPerRequest() > 1 {
 		bulker, ok := p.driver.(database.Bulker)
 		if !ok {
-			return errors.New("clients of " + p.database + " can't write many keys in a request")
+			return errors.New("clients of " + p.database + " cannot write many keys in a request")
 		}
 		conns, err := d.Bulk(ctx, bulker, p.share(req.GetConnections()))
 		if err != nil {

@@ -20,7 +20,7 @@ func (v service) Prepare(ctx context.Context, req *pb.PrepareRequest) (*pb.Prepa
 		return nil, errNotAllowed
 	}
 	if req.GetVersion() != s.opts.Version {
-		return nil, status.Errorf(codes.FailedPrecondition, "this generator is dbtester %s, control is %s: all parts of a load must be of one version", s.opts.Version, req.GetVersion())
+		return nil, status.Errorf(codes.FailedPrecondition, "this generator is dbtester %s and control is %s: all parts of a load must have the same version", s.opts.Version, req.GetVersion())
 	}
 	p, err := planned(s.opts.Registry, req)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 func (s *session) selfCheck(ctx context.Context) ([]byte, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	check := &results.LoadCheck{Unavailable: "this generator has no server to check itself against"}
+	check := &results.LoadCheck{Unavailable: "this generator has no server for its self-check"}
 	if len(s.server.opts.Mirror) > 0 {
 		var err error
 		check, err = selfcheck.CheckLoad(ctx, selfcheck.LoadOptions{

@@ -121,7 +121,7 @@ func (s *session) step(step load.Step, out *outbox[pb.RunResponse]) loadwire.End
 	sampled()
 	sampler.Wait()
 	if sampleErr != nil {
-		s.log.Warn("some samples of this machine are missing or not whole", "error", sampleErr)
+		s.log.Warn("some samples of this machine are missing or incomplete", "error", sampleErr)
 	}
 	err = errors.Join(without(without(err, errStopped), load.ErrMembersGone), i.disconnect())
 	if err != nil {

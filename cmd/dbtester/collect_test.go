@@ -40,7 +40,7 @@ func (p place) mustBeCollected(file string) {
 	wantText(p.t, "table", c.out.String(), `INVALID incomplete: the run was interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
 	c = p.start("control", "--collect", run.Dir())
 	c.exits(exitDone, patience)
-	wantText(p.t, "a second collection", c.err.String(), `the run left nothing with its agents: it is interrupted`)
+	wantText(p.t, "a second collection", c.err.String(), `the run left nothing on its agents: it is interrupted`)
 }
 
 // TestCollect kills control in a load and fetches what the agents have.

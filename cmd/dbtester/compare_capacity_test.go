@@ -64,7 +64,7 @@ func TestCompareCapacity(t *testing.T) {
 		{"by throughput", "throughput,p99", sides(a, b), exitUsage, "", "--metric capacity compares what they found"},
 		{"by more", "capacity,p99", sides(a, b), exitUsage, "", "metric capacity must be the only one"},
 		{"a file without a search", "capacity", []string{"--config", load, "--b-version", "3.6.16"}, exitUsage, "", "load.yaml must search for a capacity"},
-		{"a file with a search", "p99", []string{"--config", search, "--b-version", "3.6.16"}, exitUsage, "", "can be compared by the metric capacity alone"},
+		{"a file with a search", "p99", []string{"--config", search, "--b-version", "3.6.16"}, exitUsage, "", "can be compared only by the metric capacity"},
 	} {
 		code, out, errs := program(t, append([]string{"compare", "--metric", tt.metric}, tt.args...)...)
 		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {

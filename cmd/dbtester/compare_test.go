@@ -170,7 +170,7 @@ func TestCompareExecutables(t *testing.T) {
 	c := p.start("compare", "--local", "--config", file, "--b-exec", program, "--pairs", "2", "--results", p.path("out"), "--format", "json")
 	c.exits(exitInconclusive, 5*time.Minute) // two pairs show nothing
 	wantText(t, "report", c.out.String(), `"server: A: as in alike.yaml; B: etcd `+program+`, sha256 [0-9a-f]{12}"`, `"interleaved": true`, `at least 7 pairs`)
-	wantText(t, "progress", c.err.String(), `2 pairs find no change of any size: at least 8 are needed`, `pair 2, side B`)
+	wantText(t, "progress", c.err.String(), `2 pairs cannot show a change of any size: at least 8 are needed`, `pair 2, side B`)
 	for _, name := range []string{"compare.md", "compare.png"} {
 		if _, err := os.Stat(p.path("out", name)); err != nil {
 			t.Errorf("the report's folder: %v", err)

@@ -166,7 +166,7 @@ func TestSecondUser(t *testing.T) {
 			}
 		}
 		out, err := asNobody(t, house, filepath.Join(house, "dbtester"), append([]string{"control", "--config", file}, flags...)...)
-		if err == nil || !strings.Contains(out, "agent "+addr+" is not reached: ") {
+		if err == nil || !strings.Contains(out, "agent "+addr+" cannot be reached: ") {
 			t.Errorf("control of another user %s: %v\n%s", what, err, out)
 		}
 	}
@@ -195,8 +195,8 @@ func TestCertificates(t *testing.T) {
 		flags []string
 		code  int
 	}{
-		{"agent " + hosts[0] + `:3500 is not reached: it demands TLS \(control --certs\)`, nil, exitFailed},
-		{"agent " + hosts[0] + `:3500 is not reached: it demands TLS`, []string{"--insecure"}, exitFailed},
+		{"agent " + hosts[0] + `:3500 cannot be reached: it demands TLS \(control --certs\)`, nil, exitFailed},
+		{"agent " + hosts[0] + `:3500 cannot be reached: it demands TLS`, []string{"--insecure"}, exitFailed},
 		{"cert.pem is for an agent, not for control", []string{"--certs", "certs/agent-" + hosts[0]}, exitUsage},
 		{"--insecure goes without certificates", []string{"--insecure", "--certs", "certs/control"}, exitUsage},
 		{"the file of the key is missing", []string{"--tls-ca", "certs/ca.pem", "--tls-cert", "certs/control/cert.pem"}, exitUsage},
@@ -216,7 +216,7 @@ func TestCertificates(t *testing.T) {
 	p.start("certs", "init", "--hosts", strings.Join(hosts, ","), "--dir", "new").exits(exitDone, patience)
 	c = p.start("control", "--config", file, "--certs", "new/control")
 	c.exits(exitFailed, patience)
-	wantText(t, "control", c.err.String(), "agent "+hosts[2]+`:3500 is not reached: its certificate is not signed by dbtester CA [a-z0-9]+ of new/control/ca.pem`)
+	wantText(t, "control", c.err.String(), "agent "+hosts[2]+`:3500 cannot be reached: its certificate is not signed by dbtester CA [a-z0-9]+ of new/control/ca.pem`)
 	for _, host := range hosts {
 		for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 			if err := os.Rename(p.path("new", "agent-"+host, name), p.path("certs", "agent-"+host, name)); err != nil {
@@ -245,7 +245,7 @@ func TestInsecure(t *testing.T) {
 	file := p.experiment("open", hosts, "{requests: 200, clients: 4}")
 	c := p.start("control", "--config", file)
 	c.exits(exitFailed, patience)
-	wantText(t, "control", c.err.String(), "agent "+hosts[0]+`:3500 is not reached: it was started with --insecure and lets in anyone; pass --insecure`)
+	wantText(t, "control", c.err.String(), "agent "+hosts[0]+`:3500 cannot be reached: it was started with --insecure and lets in anyone; pass --insecure`)
 	c = p.start("control", "--config", file, "--insecure")
 	c.exits(exitDone, patience)
 	wantText(t, "control", c.err.String(), `warning: --insecure: agents without TLS or token are called too`)

@@ -84,8 +84,8 @@ func TestUseVersion(t *testing.T) {
 		use, want string
 		code      int
 	}{
-		{"consul=1.16.0", "  release: 1.16.0, in place of that of the file\n", exitDone},
-		{"consul__v1_0_2=v1.16.0", "  release: 1.16.0, in place of that of the file\n", exitDone},
+		{"consul=1.16.0", "  release: 1.16.0, instead of the file's release\n", exitDone},
+		{"consul__v1_0_2=v1.16.0", "  release: 1.16.0, instead of the file's release\n", exitDone},
 		{"consul=1.0.2", "consul 1.0.2 is too old: dbtester runs consul from 1.14.0 on", exitUsage},
 		{"consol=1.16.0", `the file has no database "consol" (did you mean "consul"?)`, exitUsage},
 		{"consul", `--use-version must be NAME=VERSION, got "consul"`, exitUsage},

@@ -142,7 +142,7 @@ func TestThreeMachines(t *testing.T) {
 	wantText(t, "control in plaintext", c.err.String(), `agent 10\.77\.0\.2:3500: it is on another machine and would be contacted without TLS; pass --certs`)
 	c = n.start(n.client, "control", "--config", file, "--insecure")
 	c.exits(exitFailed, patience)
-	wantText(t, "control in plaintext that is meant", c.err.String(), `agent 10\.77\.0\.4:3500 is not reached: it demands TLS \(control --certs\)`)
+	wantText(t, "control in plaintext that is meant", c.err.String(), `agent 10\.77\.0\.4:3500 cannot be reached: it demands TLS \(control --certs\)`)
 
 	c = n.start(n.client, "control", "--config", file, "--certs", "certs/control")
 	c.exits(exitDone, patience)

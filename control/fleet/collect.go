@@ -69,7 +69,7 @@ func (s *session) belongs(reply *pb.StatusResponse) error {
 	case reply.Owner == nil:
 		return &GoneError{fmt.Sprintf("agent %s: %s", s.addr, gone)}
 	case reply.Owner.GetRunHash() != pb.RunHash(s.runID):
-		return &GoneError{fmt.Sprintf("agent %s belongs to %s by now", s.addr, reply.Owner.GetName())}
+		return &GoneError{fmt.Sprintf("agent %s now belongs to %s", s.addr, reply.Owner.GetName())}
 	default:
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name st
 		sum := sha256.New()
 		want, err := s.receive(ctx, index, io.MultiWriter(w, sum))
 		if err == nil && !bytes.Equal(want, sum.Sum(nil)) {
-			err = errors.New("the checksum of the file that arrived is not the agent's")
+			err = errors.New("the checksum of the received file differs from the agent's")
 		}
 		return err
 	})
@@ -107,7 +107,7 @@ func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name st
 func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("nothing came for %v", stallTimeout)) })
+	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("nothing arrived for %v", stallTimeout)) })
 	defer stall.Stop()
 	stream, err := s.client.Collect(ctx, &pb.CollectRequest{RunId: s.runID, Index: index})
 	if err != nil {

@@ -69,7 +69,7 @@ func TestCollectOfAnother(t *testing.T) {
 		Owner: &pb.Owner{RunHash: pb.RunHash("hers"), Name: "ann"}, Files: []*pb.FileInfo{{Name: "logs/db.log"}},
 	})
 	_, err := scripted(tap).Collect(t.Context(), t.TempDir())
-	if want := "list files of member 1: agent agent-1 belongs to ann by now"; err == nil || err.Error() != want {
+	if want := "list files of member 1: agent agent-1 now belongs to ann"; err == nil || err.Error() != want {
 		t.Errorf("collecting the files of another run returned %v, want %s", err, want)
 	}
 }

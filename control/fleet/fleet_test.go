@@ -86,7 +86,7 @@ func TestHungAgent(t *testing.T) {
 					return &stuck{ctx: ctx, left: 3}, nil
 				}
 			},
-			"collect logs/db.log of member 2: agent agent-2: nothing came for 15s", 3*time.Second + stallTimeout,
+			"collect logs/db.log of member 2: agent agent-2: nothing arrived for 15s", 3*time.Second + stallTimeout,
 		},
 		{"close", func(c *fleettest.Agent) { c.OnClose = hung }, "agent agent-2: no answer within 10s", CallTimeout},
 	} {
@@ -178,11 +178,11 @@ func TestFailed(t *testing.T) {
 		{t.Context(), status.Error(codes.FailedPrecondition, " the agent belongs to ann\n"), "agent 10.0.0.2:3500: the agent belongs to ann"},
 		{
 			t.Context(), status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 10.0.0.2:3500: connect: connection refused"`),
-			"agent 10.0.0.2:3500 is not reached: dial tcp 10.0.0.2:3500: connect: connection refused",
+			"agent 10.0.0.2:3500 cannot be reached: dial tcp 10.0.0.2:3500: connect: connection refused",
 		},
 		{
 			t.Context(), status.Error(codes.Unavailable, `connection error: desc = "error reading server preface: EOF"`),
-			"agent 10.0.0.2:3500 is not reached: error reading server preface: EOF",
+			"agent 10.0.0.2:3500 cannot be reached: error reading server preface: EOF",
 		},
 		{t.Context(), status.Error(codes.DeadlineExceeded, "context deadline exceeded"), "agent 10.0.0.2:3500: no answer in time"},
 		{t.Context(), io.ErrUnexpectedEOF, "agent 10.0.0.2:3500: unexpected EOF"},

@@ -62,7 +62,7 @@ func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartReq
 const reasonAsked = "asked"
 
 // gone is why a session is over that its agent does not know.
-const gone = "its agent knows nothing of this run any more"
+const gone = "its agent no longer knows this run"
 
 // Stopped is how a member ended.
 type Stopped struct {

@@ -17,13 +17,13 @@ func endOf(reason string, children []*pb.Child) string {
 	case "child died":
 		for _, child := range children {
 			if signal, killed := strings.CutPrefix(child.Exit, "killed by "); killed && slices.Contains(foreign, signal) {
-				return "it was killed from outside, or by the kernel for want of memory"
+				return "it was killed by another process, or by the kernel because memory ran out"
 			}
 		}
 		return "it ended by itself"
 	default:
 		if strings.HasPrefix(reason, pb.ReasonMemoryLimit) {
-			return "it was " + reason + ", which the experiment gave it"
+			return "it was " + reason + ", which the experiment set"
 		}
 		return "its agent stopped it: " + reason
 	}

@@ -132,7 +132,7 @@ func Explain(ctx context.Context, who string, err error) error {
 		text = "no answer in time"
 	}
 	if reason, ok := unreached(text); ok {
-		return fmt.Errorf("%s is not reached: %s", who, reason)
+		return fmt.Errorf("%s cannot be reached: %s", who, reason)
 	}
 	return fmt.Errorf("%s: %s", who, text)
 }

@@ -386,7 +386,7 @@ func TestRefusedMember(t *testing.T) {
 		}
 		b.mu.Unlock()
 		a.refuses = &pb.RefusedConnection{Member: 0, Text: "wrong password"}
-		if _, _, err := f.step(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "generator g0:1: member 1 takes no connection: wrong password") {
+		if _, _, err := f.step(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "generator g0:1: member 1 accepts no connections: wrong password") {
 			t.Errorf("error %v, want who refused whom", err)
 		}
 	})

@@ -97,7 +97,7 @@ func TestRefusedStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{refuses: &pb.RefusedConnection{Member: 7, Text: "no answer", Lost: true}}, &scripted{})
 		defer f.close(t)
-		if _, _, err := f.step(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "generator g0:1: it names member 8") || len(f.losses) > 0 {
+		if _, _, err := f.step(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "generator g0:1: it reported member 8") || len(f.losses) > 0 {
 			t.Errorf("error %v, lost members %v; want that it names a member that is none", err, f.losses)
 		}
 	})

@@ -106,12 +106,12 @@ func (s *Set) connect(ctx context.Context, step load.Step, members func() ([]int
 			switch {
 			case r == nil:
 			case !slices.Contains(targets, int(r.GetMember())):
-				err = errors.Join(err, fmt.Errorf("generator %s: it names member %d, which its connections do not go to: %s", s.opts.Addrs[i], r.GetMember()+1, r.GetText()))
+				err = errors.Join(err, fmt.Errorf("generator %s: it reported member %d, to which it has no connections: %s", s.opts.Addrs[i], r.GetMember()+1, r.GetText()))
 			case r.GetLost() && s.opts.LoseMember != nil && len(targets) > 1:
-				s.opts.LoseMember(int(r.GetMember()), fmt.Sprintf("it takes no connection of generator %s: %s", s.opts.Addrs[i], r.GetText()))
+				s.opts.LoseMember(int(r.GetMember()), fmt.Sprintf("it accepts no connection from generator %s: %s", s.opts.Addrs[i], r.GetText()))
 				again = true
 			default:
-				err = errors.Join(err, fmt.Errorf("generator %s: member %d takes no connection: %s", s.opts.Addrs[i], r.GetMember()+1, r.GetText()))
+				err = errors.Join(err, fmt.Errorf("generator %s: member %d accepts no connections: %s", s.opts.Addrs[i], r.GetMember()+1, r.GetText()))
 			}
 		}
 		if err != nil || !again {
@@ -149,7 +149,7 @@ var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondi
 // abandoned.
 func (s *Set) stop(ctx context.Context, gens []*generator, abandon context.CancelCauseFunc) {
 	s.stopping.Store(true)
-	late := time.AfterFunc(s.spec.Timeout+s.spec.Drain+drainMargin, func() { abandon(errors.New("it did not end its step after it was stopped")) })
+	late := time.AfterFunc(s.spec.Timeout+s.spec.Drain+drainMargin, func() { abandon(errors.New("it did not end its step after being stopped")) })
 	context.AfterFunc(ctx, func() { late.Stop() })
 	_ = each(gens, func(g *generator) error {
 		own, cancel := fleet.Within(ctx, fleet.CallTimeout)

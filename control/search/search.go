@@ -52,7 +52,7 @@ type Outcome struct {
 }
 
 // errDecided ends a window early, which cannot pass any more.
-var errDecided = errors.New("the window cannot pass any more")
+var errDecided = errors.New("the window can no longer pass")
 
 // search is a search that runs.
 type search struct {

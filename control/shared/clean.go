@@ -46,7 +46,7 @@ const sayEvery = 5 * time.Second
 func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, say func(int64)) (n int64, err error) {
 	cleaner, ok := driver.(database.Cleaner)
 	if !ok {
-		return 0, errors.New("the driver can't remove keys")
+		return 0, errors.New("the driver cannot remove keys")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -18,7 +18,7 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 			if place != "" {
 				place += ": "
 			}
-			errs = append(errs, fmt.Errorf("%s%s: a load without a rate takes all that a cluster can do, and others may use these endpoints: give a rate, or --full-speed", place, db.ID))
+			errs = append(errs, fmt.Errorf("%s%s: a load without a rate uses all the capacity of a cluster, and others may use these endpoints: give a rate, or pass --full-speed", place, db.ID))
 		}
 	}
 	return errors.Join(errs...)

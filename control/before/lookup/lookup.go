@@ -138,7 +138,7 @@ func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]net
 		case err != nil || len(all) < n:
 			missing = append(missing, &missingError{name: name, have: all, want: n, err: err})
 		case n == 1 && len(all) > 1:
-			wrong = append(wrong, fmt.Errorf("hosts: %s has %d addresses (%s) and is one host: give members, or the name of one machine", name, len(all), texts(all)))
+			wrong = append(wrong, fmt.Errorf("hosts: %s has %d addresses (%s) but stands for one host: give members, or the name of one machine", name, len(all), texts(all)))
 		}
 		found[name] = all
 	}

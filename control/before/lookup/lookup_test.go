@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 		want  string
 	}{
 		{[]string{"agent", "agent", "agent"}, "hosts: agent has too few addresses: 2 of 3 (10.0.0.4, 10.0.0.30)"},
-		{[]string{"agent"}, "hosts: agent has 2 addresses (10.0.0.4, 10.0.0.30) and is one host: give members, or the name of one machine"},
+		{[]string{"agent"}, "hosts: agent has 2 addresses (10.0.0.4, 10.0.0.30) but stands for one host: give members, or the name of one machine"},
 		{[]string{"b", "a"}, "hosts: look up a: lookup a: no such host\nhosts: look up b: lookup b: no such host"},
 	} {
 		if _, err := lookup.Hosts(t.Context(), experiment(test.hosts), lookup.Options{Resolver: r}); err == nil || err.Error() != test.want {

@@ -82,7 +82,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	db := &e.Databases[0]
 	entry, err := p.Registry.Get(db.Name)
 	if err == nil && (len(db.Endpoints) > 0 || !db.Steps.Start) {
-		err = fmt.Errorf("%s: %s is a cluster that runs already: no version, executable or checkout can take its place", s.Name, db.ID)
+		err = fmt.Errorf("%s: %s is a cluster that is already running: it cannot be replaced by a version, executable or checkout", s.Name, db.ID)
 	}
 	if err == nil && s.Version != "" {
 		err = p.release(s, entry)
@@ -102,7 +102,7 @@ func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	case e.Trials > 1:
 		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
 	case e.Capacity != nil && !p.Capacity:
-		return fmt.Errorf("%s searches for a capacity, and each search ends at another rate: it can be compared by the metric capacity alone", path)
+		return fmt.Errorf("%s searches for a capacity, and each search ends at a different rate: it can be compared only by the metric capacity", path)
 	case e.Capacity == nil && p.Capacity:
 		return fmt.Errorf("%s must search for a capacity (capacity: {latency: 20ms}) to be compared by it", path)
 	}
@@ -137,7 +137,7 @@ func (p *Preparer) executable(ctx context.Context, s *Side, entry database.Datab
 		return nil
 	}
 	if len(entry.Info.Tools) == 0 {
-		return MistakeError{fmt.Errorf("%s has no executable that another one can take the place of", entry.Name)}
+		return MistakeError{fmt.Errorf("%s has no executable that can be replaced", entry.Name)}
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -103,13 +103,13 @@ func TestMistakes(t *testing.T) {
 		side versus.Side
 		want string
 	}{
-		{"a search for a capacity", versus.Side{File: search}, "can be compared by the metric capacity alone"},
+		{"a search for a capacity", versus.Side{File: search}, "can be compared only by the metric capacity"},
 		{"a folder", versus.Side{File: t.TempDir()}, "must be a regular file, got a directory"},
 		{"no file", versus.Side{File: "/nowhere.yaml"}, "/nowhere.yaml"},
 		{"no checkout", versus.Side{File: plain, Source: "/nowhere/etcd"}, "/nowhere/etcd"},
 		{"several databases", versus.Side{File: several}, "must have one database to be compared, got 2"},
 		{"trials", versus.Side{File: trials}, "must have one trial, got 3"},
-		{"a running cluster", versus.Side{File: running, Version: "3.6.16"}, "runs already"},
+		{"a running cluster", versus.Side{File: running, Version: "3.6.16"}, "already running"},
 		{"no release", versus.Side{File: plain, Version: "newest"}, "must be one such as 3.6.16"},
 		{"no executable", versus.Side{File: plain, Exec: plain}, "must be an executable file"},
 		{"an absent executable", versus.Side{File: plain, Exec: "/nowhere/etcd"}, "/nowhere/etcd"},

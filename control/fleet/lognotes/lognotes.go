@@ -80,7 +80,7 @@ func (n *logNotes) read(dir, name string) error {
 			n.add(results.Event{Kind: l.Event, Took: l.Duration, Amount: l.Amount, Unit: l.Unit, Text: l.Text()}, name, l)
 		case seen == maxLogEvents:
 			n.add(results.Event{Kind: l.Event, Took: l.Duration, Amount: l.Amount, Unit: l.Unit,
-				Text: fmt.Sprintf("later events of this kind and member are in its logs only; %s", l.Text())}, name, l)
+				Text: fmt.Sprintf("later events of this kind are only in the member's logs; %s", l.Text())}, name, l)
 		}
 		return nil
 	})

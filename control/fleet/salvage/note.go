@@ -82,7 +82,7 @@ func Read(dir string) (Note, error) {
 }
 
 // errHeld is that another process has the folder.
-var errHeld = errors.New("another dbtester works in this folder: is the run still going on?")
+var errHeld = errors.New("another dbtester is using this folder: is the run still in progress?")
 
 // hold locks a folder until the file is closed or this process ends.
 func hold(dir string) (*os.File, error) {

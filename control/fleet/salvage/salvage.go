@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) error {
 		}
 	}
 	if !found && m.State != results.StateRunning {
-		o.Report(fmt.Sprintf("the run left nothing with its agents: it is %s", m.State))
+		o.Report(fmt.Sprintf("the run left nothing on its agents: it is %s", m.State))
 		return nil
 	}
 	if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, errHeld) }) {
