@@ -16,7 +16,7 @@ import (
 // TestDryRunSearch: a first rate below the least one is not sent.
 func TestDryRunSearch(t *testing.T) {
 	t.Parallel()
-	for at, want := range map[workload.Percent]string{99: "from 250 requests/s on", 99.99: "from 10000 requests/s on"} {
+	for at, want := range map[workload.Percent]string{99: "starting at 250 requests/s", 99.99: "starting at 10000 requests/s"} {
 		var text strings.Builder
 		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Clients: 500, Connections: 1, Rate: 250})
 		if at == 99 && !strings.Contains(text.String(), "windows of 1s (below 500 requests/s longer, 4s at most) after") {

@@ -383,7 +383,7 @@ func TestPrepareRefuses(t *testing.T) {
 			code   codes.Code
 			text   string
 		}{
-			"another version":    {func(r *pb.PrepareRequest) { r.Version = "v2" }, codes.FailedPrecondition, "this generator is dbtester v1, control is v2"},
+			"another version":    {func(r *pb.PrepareRequest) { r.Version = "v2" }, codes.FailedPrecondition, "this generator is dbtester v1 and control is v2"},
 			"an unknown store":   {func(r *pb.PrepareRequest) { r.Database = "other" }, codes.InvalidArgument, `unknown database "other"`},
 			"a newer load":       {func(r *pb.PrepareRequest) { r.Load = []byte(`{"operation": "write", "newer": 1}`) }, codes.InvalidArgument, "newer"},
 			"no such part":       {func(r *pb.PrepareRequest) { r.Part = 2 }, codes.InvalidArgument, "part"},

@@ -33,7 +33,7 @@ func newCerts(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certs",
 		Short: "Make certificates for agents and control: a private CA (init), more of its certificates (issue), their hosts and ends (show)",
-		Long: `Make certificates with which agents and control know each other.
+		Long: `Make certificates with which agents and control recognize each other.
 
 A private certificate authority (CA) signs one certificate for control and one for
 each agent. An agent serves only callers with a certificate for control, and control
@@ -112,7 +112,7 @@ func (f certsFlags) init(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "made a CA in %s; its key, %s, needs to be nowhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
+	fmt.Fprintf(out, "made a CA in %s; its key, %s, must not be copied anywhere else\n", f.dir, filepath.Join(f.dir, certs.FileCAKey))
 	for i, host := range f.hosts {
 		printAgentFolder(out, dirs[1+i], host)
 	}

@@ -92,7 +92,7 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*diskcheck.Report, error) {
 	facts, err := sysmetrics.DiskFacts(dir)
 	if err != nil {
-		fmt.Fprintf(a.err, "dbtester: some facts of the disk cannot be read: %v\n", err)
+		fmt.Fprintf(a.err, "dbtester: some facts about the disk cannot be read: %v\n", err)
 		facts = results.Disk{}
 	}
 	result, err := diskcheck.Check(ctx, dir, o, a.last.temporary)

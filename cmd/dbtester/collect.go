@@ -138,7 +138,7 @@ func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) stri
 
 // nothingLeft stands for the agents of a local run that left no work directory.
 func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
-	return nil, nil, &fleet.GoneError{Text: "no work directory holds anything of this run (--work-dir names its parent if it is not beside the results)"}
+	return nil, nil, &fleet.GoneError{Text: "no work directory has records of this run (--work-dir names its parent if it is not beside the results)"}
 }
 
 // closeCollected ends the agents and removes the work directory that they took over; after

@@ -75,17 +75,17 @@ func newCompare(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.to.flags = flags
-	flags.Var(&f.to, "to", "the runs after it are B, those before it A")
+	flags.Var(&f.to, "to", "the runs after it are B, the runs before it A")
 	flags.Lookup("to").NoOptDefVal = here
 	f.made.register(a, flags)
 	flags.StringVar(&f.tag, "tag", "", "folder of the database in A's runs (default: the only one)")
-	flags.StringVar(&f.toTag, "to-tag", "", "the same of B's runs (default: as --tag)")
+	flags.StringVar(&f.toTag, "to-tag", "", "the same for B's runs (default: as --tag)")
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
 	flags.StringVar(&f.format, "format", "text", "text, json, csv, markdown or benchstat")
-	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, else that of --results)")
-	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128 ends it after a wrong flag or file")
-	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials of runs at a URL (default: those of the environment)")
+	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")
+	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials for runs at a URL (default: credentials from the environment)")
 	return cmd
 }
 

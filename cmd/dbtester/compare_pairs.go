@@ -36,20 +36,20 @@ func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.StringVarP(&f.config, "config", "c", "", "instead of recorded runs: experiment file of both A and B, with one database, to compare two versions or executables of it")
 	for name, s := range map[string]*versus.Side{"a": &f.a, "b": &f.b} {
 		flags.StringVar(&s.File, name, "", "instead of recorded runs: experiment file of "+s.Name+", with one database")
-		flags.StringVar(&s.Version, name+"-version", "", "release that "+s.Name+" runs in place of its file's; with an executable, the release whose defaults it has")
-		flags.StringVar(&s.Exec, name+"-exec", "", "executable that "+s.Name+" runs in place of its file's server")
+		flags.StringVar(&s.Version, name+"-version", "", "release that "+s.Name+" runs instead of the file's release; with an executable, the release whose defaults it has")
+		flags.StringVar(&s.Exec, name+"-exec", "", "executable that "+s.Name+" runs instead of the file's server")
 		flags.StringVar(&s.Source, name+"-source", "", "git checkout that "+s.Name+"'s executable is built from, into the cache (etcd)")
 	}
 	flags.IntVar(&f.pairs, "pairs", 8, "pairs of runs to make, in blocks of A B B A or B A A B, each on a fresh cluster")
 	flags.IntVar(&f.until, "until", 0, "make two more pairs at a time up to this number while the result is inconclusive (default: as --pairs)")
-	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned in place of --pairs and --until")
+	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned, instead of --pairs and --until")
 	c := &f.control
-	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results); of recorded runs: where LAST finds the newest (default: results)")
+	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results); for recorded runs: where LAST finds the newest (default: results)")
 	flags.BoolVar(&c.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&c.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&c.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
 	registerCache(flags, &c.cache, "directory of releases for --local, and of builds")
-	c.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
+	c.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
 	c.tools.register(flags, a.registry)
 	c.noUpload = true
 }
@@ -66,7 +66,7 @@ func (f *makeFlags) files() error {
 			return errors.New("--config is the file of both sides: give it, or --a and --b")
 		}
 		if !f.a.Given() && !f.b.Given() {
-			return errors.New("--config needs what A or B runs: --a-version, --a-exec, --a-source, --b-version, --b-exec or --b-source")
+			return errors.New("--config needs a version, executable or checkout for A or B: --a-version, --a-exec, --a-source, --b-version, --b-exec or --b-source")
 		}
 		f.a.File, f.b.File = f.config, f.config
 	}

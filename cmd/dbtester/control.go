@@ -69,7 +69,7 @@ func newControl(a *app) *cobra.Command {
 		},
 	}
 	f.register(cmd, a.registry)
-	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch what the agents of an interrupted run hold into its result folder, and give the agents back; LAST is the newest run below --results")
+	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch the records that the agents of an interrupted run still hold into its result folder, and release the agents; LAST is the newest run below --results")
 	// An error would mean that the flag is not declared.
 	_ = cmd.RegisterFlagCompletionFunc("collect", completeNewest)
 	return cmd
@@ -81,24 +81,24 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
-	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file")
-	flags.IntSliceVar(&f.trials, "trial", nil, "run only this trial of the file's, such as one that an interrupted run lacks (repeatable)")
+	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file's number")
+	flags.IntSliceVar(&f.trials, "trial", nil, "run only this trial of the file, such as one missing from an interrupted run (repeatable)")
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
-	flags.BoolVar(&f.all, "all", false, "make the report as well, and print every row of it")
+	flags.BoolVar(&f.all, "all", false, "also make the report, and print every row of it")
 	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
-	flags.DurationVar(&f.wait, "wait", 0, "how long the addresses of hosts given as dns:NAME may be missing, such as of pods that start")
+	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for addresses of hosts given as dns:NAME, for example of starting pods")
 	registerCreate(flags, &f.create)
-	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that let in anyone")
+	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
 	registerCache(flags, &f.cache, "directory of releases for --local")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
-	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto measures before each load what this client adds to its latencies, on a loopback server; else FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
+	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto: before each load, measure on a loopback server the latency that this client adds; otherwise FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
 	f.tools.register(flags, registry)
 }
 
@@ -228,7 +228,7 @@ func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Ex
 }
 
 // verboseHelp is the help of --verbose.
-const verboseHelp = "print a line for each step of the run at a terminal too, where one line that is rewritten shows the progress"
+const verboseHelp = "print a line for each step of the run also at a terminal, instead of one updated progress line"
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {

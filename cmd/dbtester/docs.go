@@ -13,7 +13,7 @@ import (
 func newDocs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs",
-		Short: "Write documentation that is made from the program",
+		Short: "Write documentation generated from the program",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -41,9 +41,9 @@ func runDocsMan(out io.Writer, root *cobra.Command, dir string) error {
 func exits() []manpage.Exit {
 	return []manpage.Exit{
 		{Code: exitDone, Meaning: "done"},
-		{Code: exitFailed, Meaning: "failed; also if measurements were lost with an agent, analyze could not read a run, or check-disk could not measure"},
+		{Code: exitFailed, Meaning: "failed; also if measurements were lost with an agent, analyze could not read a run, or check-disk could not measure the disk"},
 		{Code: exitUsage, Meaning: "wrong usage or configuration, found before anything started"},
-		{Code: exitInvalid, Meaning: "recorded, but not valid; each reason is named, with its step"},
+		{Code: exitInvalid, Meaning: "recorded, but not valid; each reason is printed with its step"},
 		{Code: exitWorse, Meaning: "compare: B is worse than A; control and analyze: no database meets the need; check-disk: the disk does not meet the guidance"},
 		{Code: exitInconclusive, Meaning: "compare: the runs are too few to decide; control and analyze: whether a database meets the need is not known"},
 		{Code: exitInterrupted, Meaning: "interrupted; the records are complete up to then"},

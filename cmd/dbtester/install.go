@@ -32,8 +32,8 @@ func newInstall(a *app) *cobra.Command {
 		Long: `Obtain releases of databases into the cache, verified.
 
 The ways to get a release are tried in turn: upstream's archive with its
-published checksum, then a build from source with pinned hashes. What worked is
-recorded beside the release and in every result that runs it.`,
+published checksum, then a build from source with pinned hashes. The way that worked is
+recorded with the release and in every result that runs it.`,
 		Example: "  dbtester install etcd@v3.6.16\n  dbtester install etcd@v3.4.23 --from /usr/bin/etcd",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.runInstall(cmd.Context(), f, args) },
 	}

@@ -27,10 +27,10 @@ type linkFlags struct {
 // register adds the flags. dir is what --certs names, insecure what --insecure does.
 func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
 	flags.StringVar(&f.certs, "certs", "", "folder of "+dir+" that dbtester certs made: "+certs.FileCA+", "+certs.FileCert+" and "+certs.FileKey+"; they are read again when they change")
-	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, in place of the one in --certs")
-	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM file of the certificate, in place of the one in --certs")
-	flags.StringVar(&f.files.Key, "tls-key", "", "PEM file of its key, in place of the one in --certs")
-	flags.StringVar(&f.token, "token", "", "file of the secret by which processes of one user know each other on loopback addresses without TLS (default: dbtester/token in the user's configuration directory)")
+	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, instead of the one in --certs")
+	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM file of the certificate, instead of the one in --certs")
+	flags.StringVar(&f.files.Key, "tls-key", "", "PEM file of its key, instead of the one in --certs")
+	flags.StringVar(&f.token, "token", "", "file with the secret by which processes of one user recognize each other on loopback addresses without TLS (default: dbtester/token in the user's configuration directory)")
 	flags.BoolVar(&f.insecure, "insecure", false, insecure)
 }
 
@@ -54,7 +54,7 @@ func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Sourc
 		return nil, nil
 	}
 	if f.insecure {
-		return nil, usageError{errors.New("--insecure goes without certificates: leave out either")}
+		return nil, usageError{errors.New("--insecure does not use certificates: leave out one of the two")}
 	}
 	source, err := certs.Open(files, role, log)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 		return agentlink.Server{Certs: source, Log: log}, fmt.Sprintf("control with a certificate of its CA (TLS as %s until %s)",
 			strings.Join(i.Hosts, ", "), i.Until.UTC().Format("2006-01-02 15:04 UTC")), nil
 	case f.insecure:
-		a.warn("--insecure: anyone who reaches %s can run databases here, and read, stop and change those of others", listen)
+		a.warn("--insecure: anyone who reaches %s can run databases here, and read, stop and change other users' runs", listen)
 		return agentlink.Server{Open: true, Log: log}, "anyone who reaches it (--insecure)", nil
 	}
 	if err := agent.CheckListen(listen, false); err != nil {

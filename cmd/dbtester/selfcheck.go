@@ -20,7 +20,7 @@ func newSelfcheck(a *app) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "selfcheck",
-		Short: "Check what this machine measures against a server whose delays are known",
+		Short: "Check this machine's measurements against a server with known delays",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < time.Second {
@@ -30,10 +30,10 @@ func newSelfcheck(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().DurationVar(&duration, "duration", selfcheck.DefaultDuration, "how long each of the two loads lasts")
-	cmd.Flags().StringVar(&file, "json", "", "file to write the report to as JSON, for control --selfcheck; - prints that instead of the table")
+	cmd.Flags().StringVar(&file, "json", "", "file to write the report to as JSON, for control --selfcheck; - prints the JSON instead of the table")
 	cmd.AddCommand(
-		hidden("serve [ARGS...]", "Run the server whose delays are known", selfcheck.Serve),
-		hidden("mirror [ARGS...]", "Run a server of a database's protocol whose delay is known", func(ctx context.Context, args []string) error {
+		hidden("serve [ARGS...]", "Run the server with known delays", selfcheck.Serve),
+		hidden("mirror [ARGS...]", "Run a server with a known delay that speaks a database's protocol", func(ctx context.Context, args []string) error {
 			return selfcheck.ServeMirror(ctx, a.registry, args)
 		}),
 	)
@@ -63,7 +63,7 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	}
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
-		fmt.Fprintf(a.err, "dbtester: some facts of this machine cannot be read: %v\n", err)
+		fmt.Fprintf(a.err, "dbtester: some facts about this machine cannot be read: %v\n", err)
 	}
 	report, err := selfcheck.Run(ctx, selfcheck.Options{
 		Server:   []string{a.self[0], "selfcheck", "serve"},

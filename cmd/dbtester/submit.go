@@ -40,7 +40,7 @@ is not valid is packed with its marks: exit code 3.`,
 	}
 	registerNewest(cmd.Flags(), &f.results)
 	cmd.Flags().StringVar(&f.to, "to", "", "archive to write, which must not exist (default: run-ID.tar.gz in the current folder)")
-	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace wherever it stands, such as the name of a project: at least three characters, no number and no word of every record; repeatable")
+	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "another word to replace everywhere, such as the name of a project: at least three characters, not a number and not a word that every record contains; repeatable")
 	return cmd
 }
 
@@ -70,13 +70,13 @@ func (a *app) runSubmit(f submitFlags, args []string) error {
 	}
 	fmt.Fprint(a.out, packed.Account)
 	if len(packed.Pseudonyms) > 0 {
-		fmt.Fprint(a.out, "\nWhat stands for what, which is not in the archive:\n")
+		fmt.Fprint(a.out, "\nReplaced names, which are not in the archive:\n")
 		for _, p := range packed.Pseudonyms {
 			fmt.Fprintf(a.out, "  %s = %s\n", p.Alias, p.Name)
 		}
 	}
 	if len(packed.Unnamed) > 0 {
-		fmt.Fprint(a.out, "\nWhat was left out and is not named in the archive:\n")
+		fmt.Fprint(a.out, "\nFiles left out and not named in the archive:\n")
 		for _, one := range packed.Unnamed {
 			fmt.Fprintf(a.out, "  %s\n", plaintext.Visible(one))
 		}

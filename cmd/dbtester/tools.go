@@ -27,7 +27,7 @@ func (t *toolFlags) register(flags *pflag.FlagSet, r *database.Registry) {
 	for _, d := range r.All() {
 		for _, name := range d.Info.Tools {
 			if t.values[name] == nil {
-				t.values[name] = flags.String(name+"-exec", "", fmt.Sprintf("path of %s for %s (default: what %s finds by itself)", name, d.Name, d.Name))
+				t.values[name] = flags.String(name+"-exec", "", fmt.Sprintf("path of %s for %s (default: found by %s itself)", name, d.Name, d.Name))
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func findTool(value string) (string, error) {
 }
 
 // useVersionHelp describes --use-version.
-const useVersionHelp = "run another release than the file names, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
+const useVersionHelp = "run a release other than the file's, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
 
 // useVersions makes databases of an experiment run other releases than its file names.
 // Reports write which version ran.
@@ -86,7 +86,7 @@ func useVersions(e *config.Experiment, registry *database.Registry, list []strin
 				continue
 			}
 			if matched = true; len(db.Endpoints) > 0 || !db.Steps.Start {
-				return usageError{fmt.Errorf("--use-version %s: %s is a cluster that runs already", text, db.ID)}
+				return usageError{fmt.Errorf("--use-version %s: %s is a cluster that is already running", text, db.ID)}
 			}
 			if err := errors.Join(obtainable(registry, db.Name, version), snapshots(db, version)); err != nil {
 				return usageError{fmt.Errorf("--use-version %s: %w", text, err)}

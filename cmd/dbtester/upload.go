@@ -31,7 +31,7 @@ func newUpload(a *app) *cobra.Command {
 	var f uploadFlags
 	cmd := &cobra.Command{
 		Use:   "upload RUN... URL",
-		Short: "Copy result folders to gs://, s3:// or file://, sending only what is missing there",
+		Short: "Copy result folders to gs://, s3:// or file://, sending only missing files",
 		Args:  cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runUpload(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
@@ -41,7 +41,7 @@ func newUpload(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	registerNewest(flags, &f.results)
-	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials: a service account's key for gs://, a shared credentials file for s3:// (default: those of the environment)")
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials: a service account's key for gs://, a shared credentials file for s3:// (default: credentials from the environment)")
 	registerCreate(flags, &f.create)
 	registerProject(flags, &f.project)
 	return cmd

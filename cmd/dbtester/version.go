@@ -69,7 +69,7 @@ func tool() results.Tool {
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of dbtester and of what is built into it",
+		Short: "Print the version of dbtester and of its built-in databases",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s := builtFrom()

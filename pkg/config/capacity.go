@@ -43,20 +43,20 @@ func capacitySection() section[workload.Capacity] {
 			Kind: yamlfile.ShortDurationKind(), At: func(c *workload.Capacity) *time.Duration { return &c.Latency },
 		}.Field(),
 		capacityKey[workload.Percent]{
-			Row:  row{Name: "at", Preset: "p99", Meaning: "which part of all offered requests must keep the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
+			Row:  row{Name: "at", Preset: "p99", Meaning: "percentile of all offered requests that must stay within the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
 			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
 		}.Field(),
 		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
-		length("window", "8s", "length of what is measured at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *workload.Capacity) *time.Duration { return &c.Window }),
-		length("settle", "2s", "time at the same rate before it that is not measured", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
+		length("window", "8s", "length of the measurement at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *workload.Capacity) *time.Duration { return &c.Window }),
+		length("settle", "2s", "unmeasured time at the same rate before each window", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
 		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *workload.Capacity) *time.Duration { return &c.WarmUp }),
 		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
-		share("tolerance", "6%", "width of the interval at which the search ends, of its rate, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
+		share("tolerance", "6%", "width of the interval, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
 		capacityKey[int]{
-			Row:  row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "the most windows that a search takes, from 12 to 1,000"},
+			Row:  row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "largest number of windows in a search, from 12 to 1,000"},
 			Kind: yamlfile.SmallKind(), At: func(c *workload.Capacity) *int { return &c.Windows },
 		}.Field(),
-		length("hold", "60s", "length of a last window at the rate that was found, or at a lower one that lasts so long; `0s` is none", func(c *workload.Capacity) *time.Duration { return &c.Hold }),
+		length("hold", "60s", "length of a last window at the rate that was found, or at a lower rate that holds for this long; `0s` is none", func(c *workload.Capacity) *time.Duration { return &c.Hold }),
 	}}
 }
 
@@ -95,7 +95,7 @@ func quantileKind() kind[workload.Percent] {
 // capacityField is the key of a search.
 func capacityField() field[fileSpec] {
 	return part[fileSpec, workload.Capacity]{
-		Row:     row{Name: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, in place of one load: the [keys of capacity](#keys-of-capacity)"},
+		Row:     row{Name: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)"},
 		Section: capacitySection(), At: func(f *fileSpec) *written[workload.Capacity] { return &f.capacity },
 		Node: func(f *fileSpec) *yamlfile.Node {
 			if f.Capacity == nil {

@@ -307,7 +307,7 @@ func TestClassicProblems(t *testing.T) {
 			`9:27: image: path is missing`,
 			`9:34: type: unknown value "svg" (known: local, remote)`}},
 		{"both schemas", "title: x\n" + classic.ControlKey + ":\n", []string{
-			`2:1: "datatbase_id_to_config_client_machine_agent_control" is of the classic schema, but "title" (line 1) of the compact one; a file keeps to one of them`}},
+			`2:1: "datatbase_id_to_config_client_machine_agent_control" belongs to the classic schema, but "title" (line 1) to the compact schema; a file must use one of them`}},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantProblems(t, test.file, test.want) })
 	}

@@ -35,8 +35,8 @@ type Auth struct {
 func tlsSection() section[TLS] {
 	return section[TLS]{
 		Fields: []field[TLS]{
-			optionalText("ca", "PEM file that members' certificates are checked with; without it, the system's", yamlfile.FilledKind(), func(t *TLS) *string { return &t.CA }),
-			optionalText("cert", "PEM file that clients show", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Cert }),
+			optionalText("ca", "PEM file to check members' certificates with; the system's certificates by default", yamlfile.FilledKind(), func(t *TLS) *string { return &t.CA }),
+			optionalText("cert", "PEM file that clients present", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Cert }),
 			optionalText("key", "key of `cert`", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Key }),
 		},
 		Check: func(r *yamlfile.Reader, w *written[TLS]) {
@@ -57,7 +57,7 @@ func authSection() section[Auth] {
 			{
 				Row: row{Name: "password"}, Hidden: true, Copy: func(_, _ *Auth) {},
 				Read: func(r *yamlfile.Reader, _, _ string, node *yamlfile.Node, _ *written[Auth]) bool {
-					r.Errorf(node, "password: this file is shown, recorded and shared; name a file (password_file) or a variable of the environment (password_env)")
+					r.Errorf(node, "password: this file is shown, recorded and shared; name a file (password_file) or an environment variable (password_env)")
 					return false
 				},
 			},
@@ -137,9 +137,9 @@ func (r *databaseResolver) auth() *Auth {
 	}
 	switch {
 	case !r.spec.entry.Auth:
-		r.Errorf(a.Node, "auth: clients of %s show no credentials here%s", r.spec.entry.Name, r.undo("auth", own))
+		r.Errorf(a.Node, "auth: clients of %s do not authenticate here%s", r.spec.entry.Name, r.undo("auth", own))
 	case !r.db.Has("endpoints"):
-		r.Errorf(a.Node, "auth: agents start %s without users; auth is for a cluster that already runs, given by endpoints%s",
+		r.Errorf(a.Node, "auth: agents start %s without users; auth is for a cluster that is already running, given by endpoints%s",
 			r.spec.ID, r.undo("auth", own))
 	}
 	is := a.Is

@@ -78,7 +78,7 @@ func TestCredentialsProblems(t *testing.T) {
 			`2:42: tls: cert and key belong together; give both`, `3:52: cert: is empty`}},
 		// The value is not repeated: somebody's password is in it.
 		"a password": {"auth: {user: a, password: hunter2}\ndatabases: {etcd: {" + ends + "}}\n", []string{
-			`1:27: password: this file is shown, recorded and shared; name a file (password_file) or a variable of the environment (password_env)`}},
+			`1:27: password: this file is shown, recorded and shared; name a file (password_file) or an environment variable (password_env)`}},
 		"a password for a variable": {"auth: {user: a, password_env: hunter 2!}\ndatabases: {etcd: {" + ends + "}}\n", []string{
 			`1:31: password_env: want the name of a variable, such as ETCD_PASSWORD`}},
 		"no password": {"auth: {user: a}\ndatabases: {etcd: {" + ends + "}}\n", []string{
@@ -86,13 +86,13 @@ func TestCredentialsProblems(t *testing.T) {
 		"two passwords": {"auth:\n  password_file: f\n  password_env: E\ndatabases: {etcd: {" + ends + "}}\n", []string{
 			`3:17: password_env: password_file (line 2) gives the password; give one of the two`}},
 		"started by agents": {"hosts: [a]\nauth: {password_env: E}\ntls: {ca: /ca, cert: c, key: ./k}\ndatabases: {etcd: , consul: {tls: {ca: /ca}, auth: {}}}\n", []string{
-			`2:7: auth: agents start etcd without users; auth is for a cluster that already runs, given by endpoints (auth: {} under etcd leaves it out there)`,
+			`2:7: auth: agents start etcd without users; auth is for a cluster that is already running, given by endpoints (auth: {} under etcd leaves it out there)`,
 			`3:22: cert: "c" must be absolute: agents read it on their own machines`,
 			`3:30: key: "./k" must be absolute: agents read it on their own machines`,
 			`4:35: tls: the members of consul, which agents start, need ca, cert and key`}},
 		"not for this database": {"tls: {ca: /ca}\ndatabases:\n  etcd: {" + ends + "}\n  zetcd: {" + ends + ", auth: {password_env: E}}\n", []string{
 			`1:6: tls: zetcd does not support TLS (tls: {} under zetcd leaves it out there)`,
-			`4:37: auth: clients of zetcd show no credentials here`}},
+			`4:37: auth: clients of zetcd do not authenticate here`}},
 	} {
 		t.Run(name, func(t *testing.T) { wantProblems(t, test.file, test.want) })
 	}

@@ -53,7 +53,7 @@ func releaseFields() []field[databaseSpec] {
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Install },
 			Shown: func(d *databaseSpec) bool { return d.Binary == "" },
 		}.Field(),
-		optionalText("binary", "executable to run in place of the driver's", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Binary }),
+		optionalText("binary", "executable to run instead of the driver's", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Binary }),
 	}
 }
 
@@ -65,20 +65,20 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
 		}.Field(),
 		databaseKey[string]{
-			Row:  row{Name: "defaults", Usually: "the file's", Meaning: "options that are not given: `dbtester` or `upstream`"},
+			Row:  row{Name: "defaults", Usually: "the file's", Meaning: "options that are not set: `dbtester` or `upstream`"},
 			Kind: yamlfile.WordKind(DefaultsOwn, DefaultsUpstream), At: func(d *databaseSpec) *string { return &d.Defaults },
 			Shown: func(d *databaseSpec) bool { return d.Defaults == DefaultsUpstream },
 		}.Field(),
 		databaseKey[int]{
-			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "how many members its cluster has: the first of its hosts"},
+			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "number of members of its cluster, on the first of its hosts"},
 			Kind: yamlfile.SmallKind(), At: func(d *databaseSpec) *int { return &d.members }, Node: leftOut[databaseSpec],
 		}.Field(),
 		databaseKey[[]string]{
-			Row:  row{Name: "endpoints", Meaning: "client addresses (`host:port`) of a cluster that already runs"},
+			Row:  row{Name: "endpoints", Meaning: "client addresses (`host:port`) of a cluster that is already running"},
 			Kind: yamlfile.ListKind(endpoint(), true), At: func(d *databaseSpec) *[]string { return &d.Endpoints },
 			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
 		}.Field(),
-		optionalText("prefix", "name below which all keys lie, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
+		optionalText("prefix", "prefix of all keys, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
 			prefixKind(), func(d *databaseSpec) *string { return &d.Prefix }),
 		databaseKey[bool]{
 			Row:  row{Name: "cleanup", Usually: "the file's", Meaning: "the keys below the prefix are removed after the load, also after an interrupt"},
@@ -199,7 +199,7 @@ func validTag(tag string) string {
 	case len(tag) > 128:
 		return "a tag has at most 128 characters"
 	case tag == "report":
-		return "the report has that name"
+		return "the report uses that name"
 	}
 	return ""
 }

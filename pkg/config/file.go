@@ -63,12 +63,12 @@ func runFields() []field[fileSpec] {
 			Shown: func(f *fileSpec) bool { return f.Description != "" },
 		}.Field(),
 		fileKey[uint64]{
-			Row:  row{Name: "seed", Preset: "1", Meaning: "keys, values and their order follow from it; 0 is the default"},
+			Row:  row{Name: "seed", Preset: "1", Meaning: "seed of the keys, values and their order; 0 is the default"},
 			Kind: yamlfile.UnsignedKind(), At: func(f *fileSpec) *uint64 { return &f.Seed },
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "trials", Preset: "1",
-				Meaning: "how often the experiment runs, on fresh data directories and with the databases in turns, so that of any two each is first in half of the trials"},
+				Meaning: "number of times that the experiment runs, on fresh data directories and with the databases in alternating order, so that of any two databases each is first in half of the trials"},
 			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.Trials },
 		}.Field(),
 		fileKey[time.Duration]{
@@ -111,7 +111,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "members", Unit: "members", Usually: "the hosts",
-				Meaning: "how many members a cluster has, such as 1, 3 or 5: the first of the hosts"},
+				Meaning: "number of members of a cluster, such as 1, 3 or 5, on the first of the hosts"},
 			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.members }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[int]{
@@ -139,11 +139,11 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
 		part[fileSpec, Maintain]{
-			Row:     row{Name: "maintain", Meaning: "upkeep of the cluster during the load, of databases that have it: the [keys of maintain](#keys-of-maintain)"},
+			Row:     row{Name: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)"},
 			Section: maintainSection(), At: func(f *fileSpec) *written[Maintain] { return &f.maintain },
 		}.Field(),
 		part[fileSpec, resources.Limits]{
-			Row:     row{Name: "resources", Meaning: "what each member that agents start may use, by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
+			Row:     row{Name: "resources", Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
 			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
 		}.Field(),
 		part[fileSpec, loadSpec]{
@@ -157,7 +157,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		}.Field(),
 		needField(),
 		part[fileSpec, Steps]{
-			Row:     row{Name: "steps", Meaning: "parts of a run that are carried out: the [keys of steps](#keys-of-steps)"},
+			Row:     row{Name: "steps", Meaning: "steps of a run that are carried out: the [keys of steps](#keys-of-steps)"},
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },
 			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
 		}.Field(),

@@ -37,22 +37,22 @@ type verdict struct {
 // verdicts lists the shares that a load is judged by.
 func verdicts() []verdict {
 	return []verdict{
-		{"achieved", "answered requests of those that a rate made due; lower is worse", true,
+		{"achieved", "share of the requests due at the rate that were answered; lower is worse", true,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.achieved },
 			func(j *workload.Judge) *workload.Bounds { return &j.Achieved }},
-		{"failed", "requests that failed, of all that were due", false,
+		{"failed", "share of the due requests that failed", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.failed },
 			func(j *workload.Judge) *workload.Bounds { return &j.Failed }},
-		{"unknown", "requests with an unknown outcome, of all that were due", false,
+		{"unknown", "share of the due requests with an unknown outcome", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.unknown },
 			func(j *workload.Judge) *workload.Bounds { return &j.Unknown }},
-		{"unsent", "requests that were not sent by the end of the `drain`, of all that were due", false,
+		{"unsent", "share of the due requests that were not sent by the end of the `drain`", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.unsent },
 			func(j *workload.Judge) *workload.Bounds { return &j.Unsent }},
-		{"waiting", "time that clients had no server, of all their time", false,
+		{"waiting", "share of the clients' time without a server", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.waiting },
 			func(j *workload.Judge) *workload.Bounds { return &j.Waiting }},
-		{"client_delay", "delay that the client caused itself, of the response times", false,
+		{"client_delay", "share of the response times that the client itself caused", false,
 			func(j *judgeSpec) *written[workload.Bounds] { return &j.clientDelay },
 			func(j *workload.Judge) *workload.Bounds { return &j.ClientDelay }},
 	}
@@ -105,8 +105,8 @@ func boundsSection(v verdict, preset workload.Bounds) section[workload.Bounds] {
 		}.Field()
 	}
 	return section[workload.Bounds]{Fields: []field[workload.Bounds]{
-		bound("mark", "past it, the numbers are marked", preset.Mark, func(b *workload.Bounds) *workload.Percent { return &b.Mark }),
-		bound("invalid", "past it, the run is invalid", preset.Invalid, func(b *workload.Bounds) *workload.Percent { return &b.Invalid }),
+		bound("mark", "beyond it, the numbers are marked", preset.Mark, func(b *workload.Bounds) *workload.Percent { return &b.Mark }),
+		bound("invalid", "beyond it, the run is invalid", preset.Invalid, func(b *workload.Bounds) *workload.Percent { return &b.Invalid }),
 	}}
 }
 

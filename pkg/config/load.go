@@ -65,7 +65,7 @@ func operationFields(c Catalog) []field[loadSpec] {
 		preloadField(),
 		loadKey[workload.KeyLaw]{
 			Row: row{Name: "key_law", Preset: "uniform",
-				Meaning: "which of them an operation takes ([key laws](#key-laws)); a workload brings its own"},
+				Meaning: "which of these keys an operation uses ([key laws](#key-laws)); a workload brings its own"},
 			Kind: yamlfile.WordKind(workload.KeyLaws()...), At: func(l *loadSpec) *workload.KeyLaw { return &l.KeyLaw },
 			Shown: func(l *loadSpec) bool { return l.KeyLaw != "" }, Drops: onMany,
 		}.Field(),
@@ -195,7 +195,7 @@ func paceFields() []field[loadSpec] {
 		}.Field(),
 		loadKey[workload.Bind]{
 			Row: row{Name: "bind", Preset: "any",
-				Meaning: "who sends a request: `any` client that is free, or the `client` whose turn it is, for which it waits ([below](#users-who-stay-with-their-client)); needs a `rate`"},
+				Meaning: "who sends a request: `any` free client, or the `client` whose turn it is, for which the request waits ([below](#users-who-stay-with-their-client)); needs a `rate`"},
 			Kind: yamlfile.WordKind(workload.Binds()...), At: func(l *loadSpec) *workload.Bind { return &l.Bind },
 			Shown: func(l *loadSpec) bool { return l.Bind == workload.BindClient },
 		}.Field(),
@@ -213,7 +213,7 @@ func dataFields(c Catalog) []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[int]{
 			Row: row{Name: "key_size", Preset: "256",
-				Meaning: "exact length of a key: a decimal number with zeros in front"},
+				Meaning: "exact length of a key, a decimal number with leading zeros"},
 			Kind: yamlfile.SizeKind(), At: func(l *loadSpec) *int { return &l.KeySize },
 		}.Field(),
 		loadKey[int]{
@@ -272,7 +272,7 @@ func limitFields() []field[loadSpec] {
 		}.Field(),
 		loadKey[workload.Failover]{
 			Row: row{Name: "failover", Usually: "the database's",
-				Meaning: "where a client reconnects whose member is lost: at the `next` member, or (`none`) at the same one ([clients without a server](#clients-without-a-server))"},
+				Meaning: "where a client reconnects after its member is lost: to the `next` member, or to the same one (`none`) ([clients without a server](#clients-without-a-server))"},
 			Kind: yamlfile.WordKind(workload.Failovers()...), At: func(l *loadSpec) *workload.Failover { return &l.Failover },
 			Shown: func(l *loadSpec) bool { return l.Failover != "" },
 		}.Field(),

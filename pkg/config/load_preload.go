@@ -37,7 +37,7 @@ func preloadSection() section[preloadSpec] {
 				Shown: func(p *preloadSpec) bool { return p.keys > 0 },
 			}.Field(),
 			key[preloadSpec, int64]{
-				Row:  row{Name: "bytes", Meaning: "as many keys as have this size with their values, by `key_size` and the mean of `value_size`"},
+				Row:  row{Name: "bytes", Meaning: "as many keys as reach this size with their values, computed from `key_size` and the mean of `value_size`"},
 				Kind: yamlfile.LargeSizeKind(), At: func(p *preloadSpec) *int64 { return &p.bytes },
 				Shown: func(p *preloadSpec) bool { return p.bytes > 0 },
 			}.Field(),

@@ -67,7 +67,7 @@ func (r *databaseResolver) maintain(d *Database) {
 			continue
 		}
 		if *every = 0; own.Given() && own.Has(u.name) {
-			r.Errorf(own.NodeOf(u.name), "%s: control can't do that for %s", u.name, r.spec.entry.Name)
+			r.Errorf(own.NodeOf(u.name), "%s: control cannot do this for %s", u.name, r.spec.entry.Name)
 		}
 	}
 	runs := len(d.Endpoints) > 0

@@ -93,7 +93,7 @@ databases:
 			`8:29: preload must be positive, got 0`,
 			`9:45: preload: same_key (line 9) sends every request to one key; give one of the two`,
 			`9:67: members must be positive, got 0`,
-			`10:53: members: endpoints (line 10) are of a cluster that already runs; give one of the two`,
+			`10:53: members: endpoints (line 10) are of a cluster that is already running; give one of the two`,
 		}},
 		{"impossible values", `title: ""
 trials: 0
@@ -166,8 +166,8 @@ databases: {etcd: , etcd__again: , consul: }
 			`5:3: "etcd__a/b": the label after __ is one or more of a-z A-Z 0-9 _ . + -`}},
 		{"tags", "hosts: [a]\ndatabases:\n  etcd: {tag: ../x}\n  etcd__a: {tag: report}\n  etcd__b: {version: 1.0}\n  etcd__c: {version: 1.0}\n", []string{
 			`3:15: tag "../x": a tag is made of a-z A-Z 0-9 _ . + , = @ - and starts with a letter, digit or _`,
-			`4:18: tag "report": the report has that name`,
-			`6:3: etcd__c: its tag "etcd-1.0" is that of etcd__b too; tags must differ (give a version, a label or a tag)`}},
+			`4:18: tag "report": the report uses that name`,
+			`6:3: etcd__c: its tag "etcd-1.0" is also the tag of etcd__b; tags must differ (give a version, a label or a tag)`}},
 		{"no databases", "hosts: [a]\n", []string{`1:1: no database: name at least one under databases`}},
 		{"empty databases", "hosts: [a]\ndatabases: {}\n", []string{`2:12: no database: name at least one under databases`}},
 		{"no hosts", "databases:\n  etcd: {}\n  consul: {hosts: []}\n", []string{
@@ -184,10 +184,10 @@ databases: {etcd: , etcd__again: , consul: }
 		{"hosts that are no list", "hosts: 10.0.0.1\ndatabases: {etcd: }\n", []string{`1:8: hosts: want a list, got "10.0.0.1"`}},
 		{"one machine twice", "hosts: [10.0.0.1, 10.0.0.1, '10.0.0.1:3501']\ndatabases: {etcd: }\n", []string{
 			`1:19: 10.0.0.1 is listed twice (also as host 1); members on one machine need different agent_port and ports`,
-			`1:29: 10.0.0.1: port 2379 (client) is that of host 1 (client) too`,
-			`1:29: 10.0.0.1: port 2380 (peer) is that of host 1 (peer) too`,
-			`1:29: 10.0.0.1: port 2379 (client) is that of host 2 (client) too`,
-			`1:29: 10.0.0.1: port 2380 (peer) is that of host 2 (peer) too`}},
+			`1:29: 10.0.0.1: port 2379 (client) is also used by host 1 (client)`,
+			`1:29: 10.0.0.1: port 2380 (peer) is also used by host 1 (peer)`,
+			`1:29: 10.0.0.1: port 2379 (client) is also used by host 2 (client)`,
+			`1:29: 10.0.0.1: port 2380 (peer) is also used by host 2 (peer)`}},
 		{"one machine by two names", "hosts: [localhost, 127.0.0.1]\ndatabases: {etcd: }\n", []string{
 			`1:20: 127.0.0.1 is listed twice (also as host 1); members on one machine need different agent_port and ports`}},
 		{"one machine by two spellings", "hosts: ['::1', '0:0:0:0:0:0:0:1']\ndatabases: {etcd: }\n", []string{
@@ -202,7 +202,7 @@ databases: {etcd: , etcd__again: , consul: }
 		{"endpoints", "databases:\n  etcd: {endpoints: ['10.0.0.1:2379', 10.0.0.2, 'b:http'], steps: {start: true}}\n", []string{
 			`2:39: endpoints: want host:port, got "10.0.0.2"`,
 			`2:49: endpoints: want host:port, got "b:http"`,
-			`2:75: etcd: endpoints (line 2) are of a cluster that already runs; it is not started or stopped`}},
+			`2:75: etcd: endpoints (line 2) are of a cluster that is already running; it is not started or stopped`}},
 		{"install and binary", "hosts: [a]\ndatabases: {etcd: {install: true, binary: /x}}\n", []string{
 			`2:43: binary: install (line 2) fetches the release; give one of the two`}},
 		{"clients and steps", body + "load: {clients: 3, steps: [{clients: 1}]}\n", []string{
@@ -260,7 +260,7 @@ databases:
 		{"a merge of itself", "databases: &a\n  <<: *a\nhosts: [a]\n", []string{
 			`1:12: databases: too many merge keys (<<), or one that merges itself`}},
 		{"both schemas", "test_title: x\nhosts: [a]\ndatabases: {etcd: }\nall_database_id_list: []\n", []string{
-			`2:1: "hosts" is of the compact schema, but "test_title" (line 1) of the classic one; a file keeps to one of them`}},
+			`2:1: "hosts" belongs to the compact schema, but "test_title" (line 1) to the classic schema; a file must use one of them`}},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantProblems(t, test.file, test.want) })
 	}

@@ -87,7 +87,7 @@ func (r *reader) mixed(compact, classic *yamlfile.Node) {
 	if compact.Line < classic.Line {
 		later, is, earlier, was = classic, "classic", compact, "compact"
 	}
-	r.Errorf(later, "%q is of the %s schema, but %q (line %d) of the %s one; a file keeps to one of them",
+	r.Errorf(later, "%q belongs to the %s schema, but %q (line %d) to the %s schema; a file must use one of them",
 		later.Value, is, earlier.Value, earlier.Line, was)
 }
 

@@ -75,7 +75,7 @@ func (r *reader) distinctTags(f *fileSpec) {
 		first := slices.IndexFunc(f.Databases, func(other Database) bool { return other.Tag == d.Tag })
 		if first < i {
 			spec := f.databases[i]
-			r.Errorf(cmp.Or(spec.NodeOf("tag"), spec.Is.id), "%s: its tag %q is that of %s too; tags must differ (give a version, a label or a tag)",
+			r.Errorf(cmp.Or(spec.NodeOf("tag"), spec.Is.id), "%s: its tag %q is also the tag of %s; tags must differ (give a version, a label or a tag)",
 				d.ID, d.Tag, f.Databases[first].ID)
 		}
 	}

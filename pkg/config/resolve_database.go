@@ -62,7 +62,7 @@ func (r *databaseResolver) steps(steps Steps) Steps {
 		if steps.Start {
 			wrong = "start"
 		}
-		r.Errorf(r.spec.steps.NodeOf(wrong), "%s: endpoints (line %d) are of a cluster that already runs; it is not started or stopped",
+		r.Errorf(r.spec.steps.NodeOf(wrong), "%s: endpoints (line %d) are of a cluster that is already running; it is not started or stopped",
 			r.spec.ID, r.db.NodeOf("endpoints").Line)
 	}
 	return steps
@@ -110,7 +110,7 @@ func (r *databaseResolver) size(hosts int) int {
 	case !given || len(r.spec.Endpoints) > 0 && !r.db.Has("members"):
 		return hosts
 	case len(r.spec.Endpoints) > 0:
-		r.Errorf(at, "members: endpoints (line %d) are of a cluster that already runs; give one of the two", r.db.NodeOf("endpoints").Line)
+		r.Errorf(at, "members: endpoints (line %d) are of a cluster that is already running; give one of the two", r.db.NodeOf("endpoints").Line)
 	case n < 1:
 		r.Errorf(at, "members must be positive, got %d", n)
 	case n > hosts && hosts > 0:
@@ -184,7 +184,7 @@ func (r *databaseResolver) clash(at *yamlfile.Node, h, other Host, n int) {
 	for _, role := range slices.Sorted(maps.Keys(h.Ports)) {
 		for _, otherRole := range slices.Sorted(maps.Keys(other.Ports)) {
 			if h.Ports[role] == other.Ports[otherRole] {
-				r.Errorf(at, "%s: port %d (%s) is that of host %d (%s) too", h.Addr, h.Ports[role], role, n+1, otherRole)
+				r.Errorf(at, "%s: port %d (%s) is also used by host %d (%s)", h.Addr, h.Ports[role], role, n+1, otherRole)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (r *loadResolver) plain(l *workload.Load) {
 func (r *loadResolver) pace(l workload.Load) {
 	if !l.Rated() {
 		if l.Arrival != workload.ArrivalConstant {
-			r.Errorf(r.spec.NodeOf("arrival"), "arrival: %s needs a rate; without a rate, a client sends when its last request ended", l.Arrival)
+			r.Errorf(r.spec.NodeOf("arrival"), "arrival: %s needs a rate; without a rate, a client sends when its last request has ended", l.Arrival)
 		}
 		for _, p := range yamlfile.PlacesInOrder(r.spec.Place("backlog"), r.spec.Place("bind"), r.spec.Place("drain")) {
 			r.Errorf(p.At, "%s needs a rate: without one, no request waits for a client", p.Key)

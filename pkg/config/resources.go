@@ -19,13 +19,13 @@ func resourcesSection() section[resources.Limits] {
 				Kind: factor(), At: func(l *resources.Limits) *float64 { return &l.CPUs }, Shown: limited,
 			}.Field(),
 			key[resources.Limits, int64]{
-				Row:  row{Name: "memory", Meaning: "memory such as `2GiB`, the page cache of the member's files included; 0 is no limit"},
+				Row:  row{Name: "memory", Meaning: "memory such as `2GiB`, including the page cache of the member's files; 0 is no limit"},
 				Kind: yamlfile.LargeSizeKind(), At: func(l *resources.Limits) *int64 { return &l.MemoryBytes },
 				Shown: func(l *resources.Limits) bool { return l.MemoryBytes > 0 },
 			}.Field(),
 			key[resources.Limits, time.Duration]{
 				Row: row{Name: "period", Preset: resources.DefaultPeriod.String(),
-					Meaning: "time over which processor time is counted, from `1ms` to `1s`: a member that used its up stands still until the period ends"},
+					Meaning: "period over which processor time is counted, from `1ms` to `1s`: a member that has used up its time is stopped until the period ends"},
 				Kind: yamlfile.DurationKind(), At: func(l *resources.Limits) *time.Duration { return &l.Period }, Shown: limited,
 			}.Field(),
 		},
@@ -52,7 +52,7 @@ func (r *databaseResolver) resources(d *Database) {
 	own := r.spec.resources
 	if len(d.Endpoints) > 0 {
 		if own.Given() {
-			r.Errorf(own.Node, "resources: endpoints (line %d) are of a cluster that already runs; its members can't be limited", r.db.NodeOf("endpoints").Line)
+			r.Errorf(own.Node, "resources: endpoints (line %d) are of a cluster that is already running; its members cannot be limited", r.db.NodeOf("endpoints").Line)
 		}
 		return
 	}

@@ -47,7 +47,7 @@ func TestResources(t *testing.T) {
 		{"lifted", "resources: {cpus: 1, memory: 2GiB}\nhosts: [a]\ndatabases: {etcd: {resources: {cpus: 0, memory: 0}}}\n", resources.Limits{}, ""},
 		{"a cluster of others", "resources: {cpus: 1}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", resources.Limits{}, ""},
 		{"asked for there", "databases: {etcd: {endpoints: ['a:1'], resources: {cpus: 1}}}\n", resources.Limits{},
-			"test.yaml:1:51: resources: endpoints (line 1) are of a cluster that already runs"},
+			"test.yaml:1:51: resources: endpoints (line 1) are of a cluster that is already running"},
 		{"too little time", "resources: {cpus: 0.001}\nhosts: [a]\ndatabases: {etcd: }\n", resources.Limits{},
 			"test.yaml:1:19: resources: cpus must give at least 1ms of processor time in a period of 100ms, got 0.001"},
 		{"too long a period", "resources: {cpus: 1, period: 2s}\nhosts: [a]\ndatabases: {etcd: }\n", resources.Limits{}, "test.yaml:1:30: resources: period must be from 1ms to 1s"},

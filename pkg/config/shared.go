@@ -73,12 +73,12 @@ func guardSection() section[Guard] {
 	return section[Guard]{
 		Fields: []field[Guard]{
 			key[Guard, time.Duration]{
-				Row:  row{Name: "p99", Meaning: "largest 99th percentile of the requests of a second, or time for which no request is answered"},
+				Row:  row{Name: "p99", Meaning: "largest 99th percentile of the requests in a second, or longest time without an answer"},
 				Kind: yamlfile.DurationKind(), At: func(g *Guard) *time.Duration { return &g.P99 },
 				Shown: func(g *Guard) bool { return g.P99 > 0 },
 			}.Field(),
-			share("errors", "largest share of the requests of a second that fail or whose outcome is unknown", func(g *Guard) **workload.Percent { return &g.Errors }),
-			share("db_size", "largest size of any member's store, of its quota; only for databases with a quota (etcd)", func(g *Guard) **workload.Percent { return &g.DBSize }),
+			share("errors", "largest share of the requests in a second that fail or have an unknown outcome", func(g *Guard) **workload.Percent { return &g.Errors }),
+			share("db_size", "largest size of any member's store, as a share of its quota; only for databases with a quota (etcd)", func(g *Guard) **workload.Percent { return &g.DBSize }),
 		},
 		Check: func(r *yamlfile.Reader, w *written[Guard]) {
 			if w.Has("p99") && w.Is.P99 == 0 {
@@ -106,13 +106,13 @@ func (r *databaseResolver) shared(d *Database) {
 	if !runs {
 		for _, name := range []string{"prefix", "cleanup"} {
 			if p := r.db.Place(name); p.Set() {
-				r.Errorf(p.At, "%s: agents start %s for this run alone; it is for a cluster that already runs, given by endpoints", p.Key, r.spec.ID)
+				r.Errorf(p.At, "%s: agents start %s for this run alone; it is for a cluster that is already running, given by endpoints", p.Key, r.spec.ID)
 			}
 		}
 	}
 	if runs && !r.spec.entry.Prefix {
 		if p := r.db.Place("prefix"); p.Set() {
-			r.Errorf(p.At, "%s: the driver of %s can't keep to a prefix", p.Key, r.spec.entry.Name)
+			r.Errorf(p.At, "%s: the driver of %s cannot keep to a prefix", p.Key, r.spec.entry.Name)
 		}
 	}
 	d.Cleanup = runs && d.Cleanup
@@ -120,7 +120,7 @@ func (r *databaseResolver) shared(d *Database) {
 		d.Cleanup = r.file.cleanup
 	}
 	if d.Cleanup && !r.spec.entry.Prefix {
-		r.Errorf(r.spec.id, "cleanup: the driver of %s can't keep to a prefix", r.spec.entry.Name)
+		r.Errorf(r.spec.id, "cleanup: the driver of %s cannot keep to a prefix", r.spec.entry.Name)
 	}
 	guard := r.file.guard
 	if r.spec.guard.Given() {

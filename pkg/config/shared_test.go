@@ -74,7 +74,7 @@ func TestMaintain(t *testing.T) {
 		{"a cluster of others", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", Maintain{}, ""},
 		{"asked for there", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1'], maintain: {compact: 5m}}}\n", Maintain{Compact: 5 * time.Minute}, ""},
 		{"a database without it", "load: {operation: update}\nmaintain: {compact: 5m}\nhosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1}}\n", Maintain{}, ""},
-		{"asked of it", "hosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1, maintain: {defrag: 5m}}}\n", Maintain{}, "test.yaml:2:52: defrag: control can't do that for zetcd"},
+		{"asked of it", "hosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1, maintain: {defrag: 5m}}}\n", Maintain{}, "test.yaml:2:52: defrag: control cannot do this for zetcd"},
 		{"too often", "maintain: {compact: 10ms}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, "test.yaml:1:21: compact must be at least 1s"},
 		{"a typing error", "maintain: {compct: 1m}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, `did you mean "compact"?`},
 	} {

@@ -38,10 +38,10 @@ func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byt
 	other.Inputs, other.Report, other.Databases = nil, Report{}, slices.Clone(e.Databases)
 	top := []string{fmt.Sprintf("The experiment of %s in the compact form.", filepath.Base(e.Path))}
 	if len(e.Inputs) > 0 || !reflect.DeepEqual(e.Report, Report{}) {
-		top = append(top, "Inputs and outputs of analyze are not in it: dbtester analyze RUN reads a result folder and writes to its report folder.")
+		top = append(top, "It does not contain the inputs and outputs of analyze: dbtester analyze RUN reads a result folder and writes to its report folder.")
 	}
 	if e.Upload != nil {
-		top = append(top, "An upload has the result folder alone, as URL/TITLE/TIME: names such as TAG-1-FILE are those of classic files.")
+		top = append(top, "An upload has only the result folder, as URL/TITLE/TIME: names such as TAG-1-FILE belong to classic files.")
 	}
 	for _, w := range warnings {
 		top = append(top, "Then: "+w.Text)
@@ -57,7 +57,7 @@ func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byt
 			notes[d.ID] = []string{fmt.Sprintf("version was %s", was)}
 		case was != "" && embedded:
 			d.Version = ""
-			notes[d.ID] = []string{fmt.Sprintf("%s was a label: the built-in server ran, and does so here. For a release give version and install: true.", was)}
+			notes[d.ID] = []string{fmt.Sprintf("%s was only a label: the built-in server ran, and it runs here too. For a release, give version and install: true.", was)}
 		case was != "":
 			notes[d.ID] = []string{fmt.Sprintf("Agents must have the release %s; with install: true they fetch it first.", was)}
 		}

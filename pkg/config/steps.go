@@ -145,7 +145,7 @@ func stepSection() section[workload.Step] {
 			Kind: yamlfile.PerSecondKind(), At: func(s *workload.Step) *float64 { return &s.Rate },
 		}.Field(),
 		stepKey[float64]{
-			Row:  row{Name: "rate_end", Usually: "the load's", Meaning: "not taken from the load by a step with a `rate` of its own"},
+			Row:  row{Name: "rate_end", Usually: "the load's", Meaning: "a step with its own `rate` does not take it from the load"},
 			Kind: yamlfile.PerSecondKind(), At: func(s *workload.Step) *float64 { return &s.RateEnd },
 			Shown: func(s *workload.Step) bool { return s.RateEnd > 0 },
 		}.Field(),
@@ -155,7 +155,7 @@ func stepSection() section[workload.Step] {
 			Shown: func(s *workload.Step) bool { return s.Ramp > 0 },
 		}.Field(),
 		stepKey[bool]{
-			Row:  row{Name: "down", Preset: "false", Meaning: "the way back of a [sweep](sweep.md): reported apart from the same step on the way up"},
+			Row:  row{Name: "down", Preset: "false", Meaning: "the way back of a [sweep](sweep.md): reported separately from the same step on the way up"},
 			Kind: yamlfile.TruthKind(), At: func(s *workload.Step) *bool { return &s.Down },
 			Shown: func(s *workload.Step) bool { return s.Down },
 		}.Field(),

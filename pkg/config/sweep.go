@@ -49,7 +49,7 @@ func sweepSection() section[sweepSpec] {
 	return section[sweepSpec]{
 		Fields: []field[sweepSpec]{
 			key[sweepSpec, []yamlfile.Given[float64]]{
-				Row:  list("a step of one load for each rate; `duration` or `requests` of the load are those of each step", "rate", "requests/s"),
+				Row:  list("a step of one load for each rate; each step has the load's `duration` or `requests`", "rate", "requests/s"),
 				Kind: placedList(yamlfile.PerSecondKind()), At: func(s *sweepSpec) *[]yamlfile.Given[float64] { return &s.rate }, Node: leftOut[sweepSpec],
 			}.Field(),
 			key[sweepSpec, []yamlfile.Given[int]]{
@@ -61,11 +61,11 @@ func sweepSection() section[sweepSpec] {
 				Kind: placedList(amountKind()), At: func(s *sweepSpec) *[]yamlfile.Given[amount] { return &s.preload }, Node: leftOut[sweepSpec],
 			}.Field(),
 			key[sweepSpec, []yamlfile.Given[int]]{
-				Row:  list("a run on a fresh cluster for each number of members: the first of the hosts", "members", "members"),
+				Row:  list("a run on a fresh cluster for each number of members, on the first of the hosts", "members", "members"),
 				Kind: placedList(yamlfile.SmallKind()), At: func(s *sweepSpec) *[]yamlfile.Given[int] { return &s.members }, Node: leftOut[sweepSpec],
 			}.Field(),
 			key[sweepSpec, bool]{
-				Row:  row{Name: "down", Usually: "`true` with `rate`", Meaning: "steps are repeated from the last but one back to the first, so that a database that does not recover shows"},
+				Row:  row{Name: "down", Usually: "`true` with `rate`", Meaning: "steps are repeated from the last but one back to the first, to show whether the database recovers"},
 				Kind: yamlfile.TruthKind(), At: func(s *sweepSpec) *bool { return &s.down }, Node: leftOut[sweepSpec],
 			}.Field(),
 		},
@@ -177,15 +177,15 @@ func sweptSection() section[workload.Swept] {
 				Kind: yamlfile.WordKind(workload.SweepKeys()...), At: func(s *workload.Swept) *workload.SweepKey { return &s.Key },
 			}.Field(),
 			key[workload.Swept, string]{
-				Row:  row{Name: "of", Usually: "required", Meaning: "the database without the point: runs with the same `of` are points of one curve"},
+				Row:  row{Name: "of", Usually: "required", Meaning: "name of the database without the point: runs with the same `of` are points of one curve"},
 				Kind: yamlfile.FilledKind(), At: func(s *workload.Swept) *string { return &s.Of },
 			}.Field(),
 			key[workload.Swept, int64]{
-				Row:  row{Name: "value", Unit: "members, bytes or keys", Meaning: "the point of this run; none if the points are steps"},
+				Row:  row{Name: "value", Unit: "members, bytes or keys", Meaning: "the point of this run; missing if the points are steps"},
 				Kind: yamlfile.WholeKind(), At: func(s *workload.Swept) *int64 { return &s.Value }, Shown: point,
 			}.Field(),
 			key[workload.Swept, string]{
-				Row:  row{Name: "text", Meaning: "the point as people read it: `1GiB`"},
+				Row:  row{Name: "text", Meaning: "readable name of the point, such as `1GiB`"},
 				Kind: yamlfile.TextKind(), At: func(s *workload.Swept) *string { return &s.Text }, Shown: point,
 			}.Field(),
 		},

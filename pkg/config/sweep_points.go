@@ -55,7 +55,7 @@ func (r *reader) onePoint(f *fileSpec, d *written[databaseSpec]) {
 	name := string(f.sweep.Is.key())
 	line := f.sweep.NodeOf(name).Line
 	if p := d.Place("endpoints"); p.Set() {
-		r.Errorf(p.At, "endpoints: each point of sweep (line %d) needs a fresh cluster, and these are of one that already runs", line)
+		r.Errorf(p.At, "endpoints: each point of sweep (line %d) needs a fresh cluster, but these belong to one that is already running", line)
 	}
 	for _, step := range []string{"start", "stop"} {
 		for _, w := range []written[Steps]{d.Is.steps, f.steps} {

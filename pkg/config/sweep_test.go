@@ -109,7 +109,7 @@ func TestSweepProblems(t *testing.T) {
 		{"rate twice", body + "load: {rate: 5}\nsweep: {rate: [1, 3]}\n", []string{"3:14: rate: sweep (line 4) makes the steps of the load; give one of the two"}},
 		{"steps twice", body + "load: {clients: [1, 2]}\nsweep: {rate: [1, 3]}\n", []string{"3:17: clients: sweep (line 4) makes the steps of the load; give one of the two"}},
 		{"down of members", body + "sweep: {members: [1, 3], down: true}\n", []string{"3:32: down: each point of a sweep over members has a fresh cluster; only rate and clients go down again"}},
-		{"a cluster that runs", "databases: {etcd: {endpoints: ['a:1']}}\nsweep: {members: [1, 3]}\n", []string{"1:31: endpoints: each point of sweep (line 2) needs a fresh cluster, and these are of one that already runs"}},
+		{"a cluster that runs", "databases: {etcd: {endpoints: ['a:1']}}\nsweep: {members: [1, 3]}\n", []string{"1:31: endpoints: each point of sweep (line 2) needs a fresh cluster, but these belong to one that is already running"}},
 		{"not stopped", body + "steps: {stop: false}\nsweep: {preload: [1, 3]}\n", []string{"3:15: steps: stop: each point of sweep (line 4) needs a fresh cluster; members must be started and stopped"}},
 		{"more clients than requests", body + "load: {clients: 10, requests: 5}\nsweep: {rate: [1, 3], down: false}\n", []string{"3:17: clients: 10 are more than the 5 requests of a step, which they share"}},
 		{"a search for a capacity", body + "capacity: {latency: 5ms}\nsweep: {members: [1, 3]}\n", []string{"4:8: sweep: capacity (line 3) searches for one rate; give one of the two"}},

@@ -240,7 +240,7 @@ func TestWorkloadProblems(t *testing.T) {
 		{"a rate that changes at random", "{duration: 9s, rate: 1, rate_end: 5, arrival: poisson}", []string{
 			`3:41: rate_end: requests of a rate that changes are evenly spaced; arrival: poisson (line 3) needs a constant rate`}},
 		{"a closed loop with what belongs to a rate", "{arrival: poisson, backlog: keep, drain: 1s}", []string{
-			`3:17: arrival: poisson needs a rate; without a rate, a client sends when its last request ended`,
+			`3:17: arrival: poisson needs a rate; without a rate, a client sends when its last request has ended`,
 			`3:35: backlog needs a rate: without one, no request waits for a client`,
 			`3:48: drain needs a rate: without one, no request waits for a client`}},
 		{"steps without a rate", "{rate: 0, backlog: shed, steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 0}]}", []string{
@@ -263,7 +263,7 @@ func TestWorkloadProblems(t *testing.T) {
 		{"a misspelt hot share", "{operation: update, key_law: hotset, hot_shares: 9%}", []string{
 			`3:44: unknown key "hot_shares" (did you mean "hot_share"?)`}},
 		{"waves without a rate", "{arrival: sine}", []string{
-			`3:17: arrival: sine needs a rate; without a rate, a client sends when its last request ended`}},
+			`3:17: arrival: sine needs a rate; without a rate, a client sends when its last request has ended`}},
 		{"a wave that is none", "{rate: 5, arrival: sine, period: 0s}", []string{`3:40: period must be positive, got 0s`}},
 		{"a wave below nothing", "{rate: 5, arrival: sine, peak: 2.5}", []string{
 			`3:38: peak: a sine rises to between 1 and 2 times its mean, and falls as far below it, got 2.5`}},
