@@ -69,7 +69,7 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 		"fast enough":   {func(m *results.Manifest) { m.SelfCheck.HighestRate = 80 }, "", "paces up to 80/s accurately (not kept: 10/s, 120/s)"},
 		"all were kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRates = 1e6, nil }, "", "paces up to 1,000,000/s accurately; a timer"},
 		"none was kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRates = 0, []float64{1000} },
-			"80 requests/s were due, but in the self-check this client paced no rate accurately", "paced none of the rates that were tried accurately (not kept: 1,000/s)"},
+			"80 requests/s were due, but in the self-check this client paced no rate accurately", "paces none of the tried rates accurately (not kept: 1,000/s)"},
 		"a rate that grows": {func(m *results.Manifest) { m.Databases[0].Steps[1].RateEnd = 9000 }, "9,000 requests/s were due", "paces up to 60/s"},
 		"killed before a step ended": {func(m *results.Manifest) {
 			m.Databases[0].Steps, m.Databases[0].Load.RateEnd = nil, 70

@@ -64,7 +64,7 @@ func TestProfile(t *testing.T) {
 	rec := r.read(out.Folders[0], 0)
 	want := []string{
 		"member 2: no such page (the option pprof is off)",
-		"member 3: the load ended before a profile of 1 min",
+		"member 3: the load ended before its profile of 1 min",
 	}
 	if diff := cmp.Diff(want, rec.texts(mark.NotProfiled)); diff != "" {
 		t.Errorf("what is not profiled (-want +got):\n%s", diff)

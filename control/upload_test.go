@@ -93,7 +93,7 @@ func TestNoUpload(t *testing.T) {
 	if err != nil || len(ofRun(out.Invalid)) > 0 {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	const want = "the upload to file:///nowhere that the experiment asks for is left out"
+	const want = "the upload to file:///nowhere that the experiment requests was skipped"
 	if said[0] != want || slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "upload") }) {
 		t.Errorf("unexpected texts %q", said)
 	}

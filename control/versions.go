@@ -34,7 +34,7 @@ func versions(run *results.DatabaseRun) string {
 	case len(same) == 1 && len(each) == len(run.Members):
 		text = "members run " + same[0]
 		if denied != "" {
-			text += fmt.Sprintf(", but the label is %s (shown as %s)", run.Tag, denied)
+			text += fmt.Sprintf(", but the label says otherwise: %s (ran %s)", run.Tag, denied)
 		}
 	}
 	if run.Leader >= 0 {

@@ -33,7 +33,7 @@ func selfCheckNotes(runs []*run.Run) (notes []string) {
 func selfCheckText(s *results.SelfCheck) string {
 	paces := fmt.Sprintf("paces up to %s/s accurately", run.RateNumber(s.HighestRate))
 	if s.HighestRate == 0 {
-		paces = "paced none of the rates that were tried accurately"
+		paces = "paces none of the tried rates accurately"
 	}
 	var missed []string
 	for _, rate := range s.MissedRates {

@@ -59,9 +59,9 @@ func TestCompareCapacity(t *testing.T) {
 	}{
 		{"worse", "capacity", sides(a, b), exitWorse, "| capacity, requests/s", "B is worse than A: capacity -10"},
 		{"better", "capacity", sides(b, a), exitDone, "B is better than A: capacity +11", ""},
-		{"one found none", "capacity", sides(a, append(b[:3:3], none...)), exitInconclusive, "note: capacity is not known of B4 (the search ended without a capacity: below the least rate)", "It is not known"},
+		{"one found none", "capacity", sides(a, append(b[:3:3], none...)), exitInconclusive, "note: capacity is not known for B4 (the search ended without a capacity: below the least rate)", "It is not known"},
 		{"against a load", "capacity", sides(a, loads), exitUsage, "", "no capacity was searched for in B1, B2, B3, B4"},
-		{"by throughput", "throughput,p99", sides(a, b), exitUsage, "", "--metric capacity compares what they found"},
+		{"by throughput", "throughput,p99", sides(a, b), exitUsage, "", "--metric capacity compares the capacities"},
 		{"by more", "capacity,p99", sides(a, b), exitUsage, "", "metric capacity must be the only one"},
 		{"a file without a search", "capacity", []string{"--config", load, "--b-version", "3.6.16"}, exitUsage, "", "load.yaml must search for a capacity"},
 		{"a file with a search", "p99", []string{"--config", search, "--b-version", "3.6.16"}, exitUsage, "", "can be compared only by the metric capacity"},

@@ -39,9 +39,9 @@ func TestMigrate(t *testing.T) {
 			if diff := cmp.Diff(shownOf(t, file), shownOf(t, migrated)); diff != "" {
 				t.Errorf("the experiment differs (-classic +compact):\n%s", diff)
 			}
-			wantText(t, "comments", out, `(?m)^# The experiment of `+filepath.Base(file)+` in the compact form\.$`, `(?m)^# Inputs and outputs of analyze`)
+			wantText(t, "comments", out, `(?m)^# The experiment of `+filepath.Base(file)+` in the compact form\.$`, `(?m)^# It does not contain the inputs and outputs of analyze`)
 			if strings.Contains(out, "etcd__v3_3") {
-				wantText(t, "comments", out, `(?m)^  # v3\.3\.0 was a label: the built-in server ran.*\n  etcd__v3_3:$`)
+				wantText(t, "comments", out, `(?m)^  # v3\.3\.0 was only a label: the built-in server ran.*\n  etcd__v3_3:$`)
 			}
 			if strings.Contains(out, "consul__") {
 				wantText(t, "comments", out, `raft_multiplier is 5`, `(?m)^ +raft_multiplier: 5`)
