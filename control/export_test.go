@@ -99,13 +99,13 @@ func TestExportsLeftOut(t *testing.T) {
 		t.Errorf("beside another program's summary lie %v (%v), want nothing new", left, err)
 	}
 	all := strings.Join(said, "\n")
-	for _, want := range []string{"another program made them", "no files are copied to " + blocked + ", which cannot be written"} {
+	for _, want := range []string{"were made by another program", "no files are copied to " + blocked + ", which cannot be written"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("control must report %q, it reported:\n%s", want, all)
 		}
 	}
 	log, err := os.ReadFile(filepath.Join(out.Folders[0], "fake-a", results.FileControlLog))
-	if err != nil || !strings.Contains(string(log), "another program made them") || !strings.Contains(string(log), "the run is complete") {
+	if err != nil || !strings.Contains(string(log), "were made by another program") || !strings.Contains(string(log), "the run is complete") {
 		t.Errorf("control's log lacks what it reported (%v):\n%s", err, log)
 	}
 }

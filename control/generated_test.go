@@ -350,7 +350,7 @@ func TestGeneratorsRefused(t *testing.T) {
 		}
 		return nil
 	}})
-	const want = "\ngenerators: 127.0.61.1:3500, 127.0.61.2:3500, each with every 2nd request, client and connection; control issues none\n"
+	const want = "\ngenerators: 127.0.61.1:3500, 127.0.61.2:3500, each takes every 2nd request, client and connection; control issues none\n"
 	if !strings.Contains(b.String(), want) || err == nil || err.Error() != "generator 127.0.61.2:3500: permission denied" {
 		t.Errorf("error %v, plan:\n%s\nwant the line %q and the refusal", err, b.String(), want)
 	}
