@@ -64,7 +64,7 @@ func TestHostileStart(t *testing.T) {
 		"zone not here":    {func(r *pb.StartRequest) { r.Hosts[0].Addr = "::1%none0" }, codes.InvalidArgument, "an interface of this machine"},
 		"one host twice": {func(r *pb.StartRequest) {
 			r.Hosts = []*pb.MemberHost{{Addr: "localhost", Ports: r.Hosts[0].Ports}, {Addr: "127.0.0.1", Ports: r.Hosts[0].Ports}}
-		}, codes.InvalidArgument, "which host 0 has"},
+		}, codes.InvalidArgument, "which host 0 already uses"},
 		"port above":       {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 65536 }, codes.InvalidArgument, "65536"},
 		"port zero":        {func(r *pb.StartRequest) { r.Hosts[0].Ports["client"] = 0 }, codes.InvalidArgument, "is 0"},
 		"many ports":       {func(r *pb.StartRequest) { r.Hosts[0].Ports["back"] = 80 }, codes.InvalidArgument, "ports must be at most 1, got 2"},

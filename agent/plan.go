@@ -262,7 +262,7 @@ func checkDistinct(hosts []database.Host) error {
 		for _, role := range slices.Sorted(maps.Keys(h.Ports)) {
 			listen := net.JoinHostPort(address.Canonical(h.Addr), strconv.Itoa(h.Ports[role]))
 			if other, ok := taken[listen]; ok {
-				problems = append(problems, fmt.Errorf("host %d: port %q must be unused by other hosts, got %s, which host %d uses", i, role, listen, other))
+				problems = append(problems, fmt.Errorf("host %d: port %q must be used only once, got %s, which host %d already uses", i, role, listen, other))
 				continue
 			}
 			taken[listen] = i
