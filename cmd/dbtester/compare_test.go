@@ -75,7 +75,7 @@ func TestCompare(t *testing.T) {
 		{"margin", args("--margin", "0.03", a, "--to", b), exitUsage, "", `got "0.03"`},
 		{"A without B", args("--a", "../../test-configs/local-etcd-write-100k.yaml"), exitUsage, "", "needs both --a FILE and --b FILE"},
 		{"a version without a file", args("--b-version", "3.6.16"), exitUsage, "", "needs both --a FILE and --b FILE, or --config FILE"},
-		{"one file and no change", args("--config", "x.yaml"), exitUsage, "", "--config needs what A or B runs"},
+		{"one file and no change", args("--config", "x.yaml"), exitUsage, "", "--config needs a version, executable or checkout for A or B"},
 		{"three files", args("--config", "x.yaml", "--a", "y.yaml", "--b-version", "3.6.16"), exitUsage, "", "--config is the file of both sides"},
 		{"an absent executable", args("--config", "../../test-configs/local-etcd-write-100k.yaml", "--b-exec", "/nowhere/etcd"), exitUsage, "", "/nowhere/etcd"},
 		{"budget and pairs", args("--a", "x.yaml", "--b", "y.yaml", "--budget", "20m", "--pairs", "4"), exitUsage, "", "--budget plans the pairs"},
