@@ -54,7 +54,7 @@ func TestCollect(t *testing.T) {
 	folder := p.runs()[0].Dir()
 	c := p.start("control", "--collect", folder)
 	c.exits(exitFailed, patience)
-	wantText(t, "while the run goes on", c.err.String(), `is the run still going on\?`)
+	wantText(t, "while the run goes on", c.err.String(), `is the run still in progress\?`)
 	run.signal(syscall.SIGKILL)
 	<-run.ended
 	agents[0].says(`session stopped.*lease expired`)
