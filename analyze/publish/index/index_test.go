@@ -138,7 +138,7 @@ func put(t *testing.T, dir, name, text string) {
 // The list of published results names every one of them: dbtester index test-results
 // writes it anew.
 func TestPublishedResultsAreListed(t *testing.T) {
-	dir := filepath.Join("..", "..", "test-results")
+	dir := filepath.Join("..", "..", "..", "test-results")
 	entries, err := Find(dir)
 	if err != nil {
 		t.Fatal(err)

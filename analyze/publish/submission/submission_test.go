@@ -67,7 +67,7 @@ func unpack(t *testing.T, archive string) (dir string, files []string) {
 // published returns a copy of a record of test-results, unpacked.
 func published(t *testing.T, name string) string {
 	t.Helper()
-	from := filepath.Join("..", "..", "test-results", name, "records", "1")
+	from := filepath.Join("..", "..", "..", "test-results", name, "records", "1")
 	manifest, err := os.ReadFile(filepath.Join(from, results.FileManifest))
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestAllTextsAreKnown(t *testing.T) {
 // nothing of a record is left out.
 func TestPublishedFieldsAreKnown(t *testing.T) {
 	t.Parallel()
-	manifests, err := filepath.Glob(filepath.Join("..", "..", "test-results", "*", "records", "*", results.FileManifest))
+	manifests, err := filepath.Glob(filepath.Join("..", "..", "..", "test-results", "*", "records", "*", results.FileManifest))
 	if err != nil || len(manifests) < 10 {
 		t.Fatalf("%d published manifests, %v", len(manifests), err)
 	}
