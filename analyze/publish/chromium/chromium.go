@@ -27,8 +27,8 @@ type Browser struct {
 	Console, Requests []string
 }
 
-// Missing is the error of [Find] without a browser.
-var Missing = errors.New("no Chromium, which shows the page (apt-get install -y chromium)")
+// ErrMissing is the error of [Find] without a browser.
+var ErrMissing = errors.New("no Chromium, which shows the page (apt-get install -y chromium)")
 
 // Find returns Chromium's path: DBTESTER_CHROMIUM, or the one in PATH.
 func Find() (string, error) {
@@ -40,7 +40,7 @@ func Find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", Missing
+	return "", ErrMissing
 }
 
 // Start starts the Chromium of a path with an empty profile in a folder. It is killed when

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,8 +10,12 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostDoubts is how many doubts the first screen has room for.
-const mostDoubts = 3
+// mostDoubts is how many doubts the first screen has room for, and lettersAboveFacts how many
+// letters of them if the numbers of the whole load stand below them. One is always shown.
+const (
+	mostDoubts        = 3
+	lettersAboveFacts = 280
+)
 
 // first is what the first screen shows of a headline.
 type first struct {
@@ -31,9 +36,13 @@ func firstOf(h *headline.Headline) first {
 	if h.Answer != nil {
 		f.letters = utf8.RuneCountInString(h.Answer.Sentence)
 	}
+	left := lettersAboveFacts
+	if f.FactsBelow() || f.FactsBeside() {
+		left = math.MaxInt
+	}
 	for _, d := range h.Doubts {
-		switch {
-		case d.Could && len(f.Could) < mostDoubts:
+		switch left -= utf8.RuneCountInString(d.String()); {
+		case d.Could && len(f.Could) < mostDoubts && (left >= 0 || len(f.Could) == 0):
 			f.Could = append(f.Could, d)
 			continue
 		case d.Could:
