@@ -102,7 +102,7 @@ func TestTargetDiesBetweenSteps(t *testing.T) {
 	rest := strings.Replace(threeSteps, "load: {", "load: {target: "+r.agents[1].host+", ", 1)
 	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), once(loading, func() { r.kill(1) }))
 	// A heartbeat tells, or the connection that it does not take.
-	if err == nil || !strings.Contains(err.Error(), `every member that the load goes to ("`+r.agents[1].host+`") is lost`) &&
+	if err == nil || !strings.Contains(err.Error(), `every target member of the load ("`+r.agents[1].host+`") is lost`) &&
 		!strings.Contains(err.Error(), "open 6 connections: dial fake: unavailable: ") {
 		t.Errorf("error %v", err)
 	}

@@ -81,7 +81,7 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	c = p.start("analyze", "--all", "--config", file, p.runs()[0].Dir())
 	c.exits(exitInvalid, patience)
-	wantText(t, "table", c.out.String(), `INVALID incomplete: the manifest says`)
+	wantText(t, "table", c.out.String(), `INVALID incomplete: according to the manifest`)
 }
 
 // TestInterruptStart interrupts while members start.
