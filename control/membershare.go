@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/control/judge"
+	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -50,20 +51,17 @@ func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []
 	}
 	targets := targeted(run, run.Load.Target)
 	parts := max(len(run.Generators), 1)
-	for part := range parts {
-		clients, connections := partOf(s.Clients, part, parts), partOf(s.Connections, part, parts)
+	for i := range parts {
+		part := schedule.Part{Index: i, Of: parts}
+		clients, connections := part.Count(int64(s.Clients)), part.Count(int64(s.Connections))
 		if clients == 0 || connections == 0 || len(targets) == 0 {
 			return nil
 		}
 		for client := range clients {
-			connection := client%connections*parts + part // its number among those of all parts
+			connection := part.Number(client % connections)
 			// Each part sends as many requests as the others.
-			shares[targets[connection%len(targets)]].Clients += 1 / float64(clients*parts)
+			shares[targets[connection%int64(len(targets))]].Clients += 1 / float64(clients*int64(parts))
 		}
 	}
 	return shares
 }
-
-// partOf is how many of n things are those of one of several generators, which have them in
-// turn.
-func partOf(n, part, parts int) int { return (n - part + parts - 1) / parts }
