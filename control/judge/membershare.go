@@ -38,7 +38,7 @@ const (
 // the rate. Lost members, and clients without a server, have marks of their own.
 func (j *stepJudge) memberShares() {
 	s := j.step
-	if !s.Rated || j.e.Run.Load.Bind == workload.BindClient || s.queued() || j.withoutServer() {
+	if !s.Rated || j.e.Run.Load.Bind == workload.BindClient || s.waited().exceeds(busyShare) || j.withoutServer() {
 		return
 	}
 	var all int64

@@ -101,6 +101,9 @@ type share struct {
 
 func (s share) percent() float64 { return 100 * s.is / s.of }
 
+// exceeds reports whether a share is above a bound.
+func (s share) exceeds(bound workload.Percent) bool { return s.percent() > float64(bound)+slack }
+
 // against are the values of a mark of a share and a bound, with the bound's name.
 func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
 	values := j.at(s.values)
@@ -121,11 +124,11 @@ const (
 // above judges a share that must not be above its bounds. It returns whether the
 // share is above the first.
 func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate bool) bool {
-	switch p := s.percent(); {
-	case p > float64(b.Invalid)+slack && mayInvalidate:
+	switch {
+	case s.exceeds(b.Invalid) && mayInvalidate:
 		j.invalid = true
 		j.mark(code, true, j.against(s, boundInvalid, b.Invalid), nil)
-	case p > float64(b.Mark)+slack:
+	case s.exceeds(b.Mark):
 		j.mark(code, false, j.against(s, boundMark, b.Mark), nil)
 	default:
 		return false
@@ -209,21 +212,18 @@ func (j *stepJudge) queueing() {
 	if !s.Rated || s.due() == 0 || s.Overloads {
 		return
 	}
-	n := s.waited()
 	queued := "queued"
 	if j.e.Run.Load.Bind == workload.BindClient {
 		queued = "queued_own"
 	}
-	waited := share{float64(n), float64(s.due()), mark.Values{queued: float64(n), "due": float64(s.due()), "waits": float64(s.Waits)}}
+	waited := s.waited()
+	waited.values = mark.Values{queued: waited.is, "due": waited.of, "waits": float64(s.Waits)}
 	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waited counts the requests that found no free client when they were due.
-func (s Step) waited() int64 { return s.Queued + s.Shed + s.Unsent }
-
-// queued reports whether so many requests found no free client as to be a mark.
-func (s Step) queued() bool {
-	return 100*float64(s.waited()) > (busyShare+slack)*float64(s.due())
+// waited is the share of the requests that found no free client when they were due.
+func (s Step) waited() share {
+	return share{is: float64(s.Queued + s.Shed + s.Unsent), of: float64(s.due())}
 }
 
 // lateFrom is how late a request must be sent to be late.
@@ -253,7 +253,7 @@ func (j *stepJudge) waiting() {
 // withoutServer reports whether clients had no server for so long as to be a mark.
 func (j *stepJudge) withoutServer() bool {
 	w := j.step.Waiting
-	return w != nil && w.Of > 0 && w.percent() > float64(j.bounds.Waiting.Mark)+slack
+	return w != nil && w.Of > 0 && w.share("waited_seconds").exceeds(j.bounds.Waiting.Mark)
 }
 
 // clientDelay judges the delay that the client caused itself. How late it read answers is
