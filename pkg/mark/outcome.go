@@ -2,16 +2,15 @@ package mark
 
 // The marks of what became of the requests.
 const (
-	Rate        = "rate not sustained"
-	Queueing    = "queueing"
-	Failed      = "failed requests"
-	Outcomes    = "unknown outcomes"
-	Unsent      = "unsent"
-	Waiting     = "clients without a server"
-	MemberShare = "member share"
-	Nothing     = "nothing measured"
-	Expected    = "expected"
-	Guard       = "guard"
+	Rate     = "rate not sustained"
+	Queueing = "queueing"
+	Failed   = "failed requests"
+	Outcomes = "unknown outcomes"
+	Unsent   = "unsent"
+	Waiting  = "clients without a server"
+	Nothing  = "nothing measured"
+	Expected = "expected"
+	Guard    = "guard"
 )
 
 const tooFast = "use a lower rate; [`dbtester capacity`](capacity.md) finds one"
@@ -56,13 +55,6 @@ func outcomeMarks() []Kind {
 			Sentences: []Sentence{{Text: of + "clients had no server for {share_percent} of their time: {waited_seconds} of {of_seconds}" + above, Worst: "share_percent", Effect: upTo(Both, "share_percent")}},
 			Help:      "the load had fewer clients than the file specifies: their member was down, or refused them",
 			Remedy:    "see `events.jsonl`; use `expect: {lost_servers: 1}` if the loss is part of the test",
-		},
-		{
-			Code: MemberShare, Weight: Weakens,
-			Sentences: []Sentence{{Text: of + "member {member} answered {share_percent} of its share of the requests (mark below {mark_percent}): {answered_percent} of all in place of {clients_percent}, {answered} of {answers}; clients of other members sent the rest",
-				Worst: "share_percent", Least: true, Effect: unknown(Latency)}},
-			Help:   "a member was slow or stopped, and free clients of other members sent what its clients could not: the response times have less of it than users would who stay with their member",
-			Remedy: "[`bind: client`](workloads.md#users-who-stay-with-their-client); the log and the samples of that member",
 		},
 		{
 			Code: Nothing, Weight: Weakens,

@@ -5,6 +5,7 @@ const (
 	Lost          = "server lost"
 	GeneratorLost = "generator lost"
 	MemoryLimit   = "memory limit"
+	MemberShare   = "member share"
 	NotDurable    = "not durable"
 	Unmeasured    = "servers not measured"
 	Upkeep        = "upkeep failed"
@@ -32,6 +33,13 @@ func serverMarks() []Kind {
 			Sentences: []Sentence{{Text: "member {member}: processes killed by the memory limit of {limit}: {killed}; the experiment set the limit, so this is not a fault of the database", Worst: "killed"}},
 			Help:      "a member needed more than `resources.memory`",
 			Remedy:    "use more memory or less data",
+		},
+		{
+			Code: MemberShare, Weight: Weakens,
+			Sentences: []Sentence{{Text: of + "member {member} answered {share_percent} of its share of the requests (mark below {mark_percent}): {answered_percent} of all in place of {clients_percent}, {answered} of {answers}; clients of other members sent the rest",
+				Worst: "share_percent", Least: true, Effect: unknown(Latency)}},
+			Help:   "a member was slow or stopped, and free clients of other members sent what its clients could not: the response times have less of it than users would who stay with their member",
+			Remedy: "[`bind: client`](workloads.md#users-who-stay-with-their-client); the log and the samples of that member",
 		},
 		{
 			Code: NotDurable, Weight: Weakens,
