@@ -258,40 +258,7 @@ func (f Figure) check() error {
 		}
 	}
 	for _, s := range f.Series {
-		points, what := len(s.X), "x values"
-		switch f.Kind {
-		case Bars:
-			points, what = len(f.Categories), "categories"
-		case Heat:
-			points, what = len(f.Grid.Counts), "columns"
-		}
-		if len(s.Y) != points {
-			wrong("series %q has %d y values for %d %s", s.Name, len(s.Y), points, what)
-		}
-		if len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != points {
-			wrong("series %q has a band of %d and %d values for %d %s", s.Name, len(s.Low), len(s.High), points, what)
-		}
-		if s.Uncertain != nil && len(s.Uncertain) != points {
-			wrong("series %q has %d marks of uncertainty for %d %s", s.Name, len(s.Uncertain), points, what)
-		}
-		if s.Partial != nil && len(s.Partial) != points {
-			wrong("series %q has %d marks of parts for %d %s", s.Name, len(s.Partial), points, what)
-		}
-		if s.Panel < 0 || len(f.Panels) > 0 && s.Panel >= len(f.Panels) {
-			wrong("series %q is in panel %d of %d", s.Name, s.Panel, len(f.Panels))
-		}
-		if s.Labels != nil && len(s.Labels) != points {
-			wrong("series %q has %d labels for %d %s", s.Name, len(s.Labels), points, what)
-		}
-		if s.Boxes != nil && (len(s.Boxes) != points || f.Kind != Bars) {
-			wrong("series %q has %d boxes for %d %s", s.Name, len(s.Boxes), points, what)
-		}
-		if s.Hues != nil && (len(s.Hues) != points || f.Kind != Bars) {
-			wrong("series %q has %d hues for %d %s", s.Name, len(s.Hues), points, what)
-		}
-		if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
-			wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
-		}
+		f.checkSeries(s, wrong)
 	}
 	if len(f.Panels) > 0 && (f.Kind == Bars || f.Kind == Heat) {
 		wrong("a figure of this kind has no panels")
@@ -315,6 +282,44 @@ func (f Figure) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkSeries calls wrong for every way in which a series is not one of f.
+func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
+	points, what := len(s.X), "x values"
+	switch f.Kind {
+	case Bars:
+		points, what = len(f.Categories), "categories"
+	case Heat:
+		points, what = len(f.Grid.Counts), "columns"
+	}
+	if len(s.Y) != points {
+		wrong("series %q has %d y values for %d %s", s.Name, len(s.Y), points, what)
+	}
+	if len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != points {
+		wrong("series %q has a band of %d and %d values for %d %s", s.Name, len(s.Low), len(s.High), points, what)
+	}
+	if s.Uncertain != nil && len(s.Uncertain) != points {
+		wrong("series %q has %d marks of uncertainty for %d %s", s.Name, len(s.Uncertain), points, what)
+	}
+	if s.Partial != nil && len(s.Partial) != points {
+		wrong("series %q has %d marks of parts for %d %s", s.Name, len(s.Partial), points, what)
+	}
+	if s.Panel < 0 || len(f.Panels) > 0 && s.Panel >= len(f.Panels) {
+		wrong("series %q is in panel %d of %d", s.Name, s.Panel, len(f.Panels))
+	}
+	if s.Labels != nil && len(s.Labels) != points {
+		wrong("series %q has %d labels for %d %s", s.Name, len(s.Labels), points, what)
+	}
+	if s.Boxes != nil && (len(s.Boxes) != points || f.Kind != Bars) {
+		wrong("series %q has %d boxes for %d %s", s.Name, len(s.Boxes), points, what)
+	}
+	if s.Hues != nil && (len(s.Hues) != points || f.Kind != Bars) {
+		wrong("series %q has %d hues for %d %s", s.Name, len(s.Hues), points, what)
+	}
+	if s.Key < 0 || s.Variant < 0 || s.Marker < 0 {
+		wrong("series %q has the key %d, the variant %d and the marker %d", s.Name, s.Key, s.Variant, s.Marker)
+	}
 }
 
 // check returns why the ends of an axis are impossible.
