@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
 // glanced is how many lines over time can be told apart at a glance.
@@ -48,20 +49,20 @@ func (d *Data) databaseFigure(name, short string, y figure.Axis, of func(*run.St
 	for _, g := range d.groups() {
 		l := d.together(g)
 		f.Categories, bars.Hues = append(f.Categories, l.Name), append(bars.Hues, figure.Hue{Key: l.Key, Variant: l.Variant})
-		known := []spot{}
+		var known []float64
 		for i := range dots {
 			v := math.NaN()
 			if i < len(g.Runs) {
 				v = pointOf(of(g.Runs[i].Stages[0]))
 			}
 			if !math.IsNaN(v) {
-				known = append(known, spot{y: v})
+				known = append(known, v)
 			}
 			dots[i].Y = append(dots[i].Y, v)
 		}
 		median := math.NaN()
 		if len(known) > 0 {
-			median = medianOf(known, func(p spot) float64 { return p.y })
+			median = trials.SpreadOf(known).Median
 		}
 		bars.Y = append(bars.Y, median)
 	}

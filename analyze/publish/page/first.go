@@ -2,7 +2,7 @@ package page
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,13 +36,9 @@ func firstOf(h *headline.Headline) first {
 	if h.Answer != nil {
 		f.letters = utf8.RuneCountInString(h.Answer.Sentence)
 	}
-	left := lettersAboveFacts
-	if f.FactsBelow() || f.FactsBeside() {
-		left = math.MaxInt
-	}
 	for _, d := range h.Doubts {
-		switch left -= utf8.RuneCountInString(d.String()); {
-		case d.Could && len(f.Could) < mostDoubts && (left >= 0 || len(f.Could) == 0):
+		switch {
+		case d.Could && f.hasRoom(d):
 			f.Could = append(f.Could, d)
 			continue
 		case d.Could:
@@ -53,6 +49,18 @@ func firstOf(h *headline.Headline) first {
 		f.Other = append(f.Other, d)
 	}
 	return f
+}
+
+// hasRoom reports whether a doubt can be shown besides those that are.
+func (f first) hasRoom(d headline.Doubt) bool {
+	if len(f.Could) == 0 || f.FactsBelow() || f.FactsBeside() {
+		return len(f.Could) < mostDoubts
+	}
+	letters := 0
+	for _, shown := range append(slices.Clone(f.Could), d) {
+		letters += utf8.RuneCountInString(shown.String())
+	}
+	return len(f.Could) < mostDoubts && letters <= lettersAboveFacts
 }
 
 // fewPoints is the height of a table that leaves room for another one below it.
