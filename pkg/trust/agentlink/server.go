@@ -6,8 +6,6 @@
 //     (pkg/trust/usertoken);
 //   - an open agent serves anyone who reaches it.
 //
-// A connection is either let in or closed before any message of it is read.
-//
 // A connection is let in or closed before any byte of gRPC is read, so there is no verb
 // without a credential, and a run id alone opens nothing. Beyond loopback it is TLS 1.3
 // with certificates of pkg/trust/certs: the role (agent or control) is a URI and the
