@@ -20,8 +20,10 @@ const module = "github.com/coreos/dbtester"
 var floors = [][]string{
 	{"dbtesterpb", "pkg/files", "pkg/manpage", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
 	{"pkg/install", "pkg/results", "pkg/trust", "pkg/wire", "pkg/yamlfile", "analyze/cpuprofile", "analyze/figure"},
-	{"pkg/config", "pkg/database", "pkg/machine", "analyze/run", "control/fleet", "control/judge"},
-	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/before", "control/upkeep"},
+	{"pkg/database", "pkg/machine", "analyze/run", "control/fleet", "control/judge"},
+	{"pkg/ability"},
+	{"pkg/config", "analyze/abilities"},
+	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/abilities", "control/before"},
 	{"pkg/databasetest", "analyze/table", "control/generators", "control/search", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/search"
-	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // searcher sends the windows of a search for a capacity.
@@ -106,23 +104,11 @@ func (s *searcher) last(rate float64) {
 	s.run.record.Steps = nil
 }
 
-// before compacts a cluster of the run's own after each window, so that the store stays as
-// small as it was, and returns its size. Failures are a mark.
+// before has abilities act after each window, and returns the size of the store.
 func (s *searcher) before(ctx context.Context) (size int64, err error) {
-	l := s.run.db.Load
-	compacter, ok := s.run.driver.(database.Compacter)
-	writes := l.Any(workload.Op.SendsValue) || l.Any(workload.Op.Deletes)
-	if ok && writes && s.windows > 0 && len(s.run.db.Endpoints) == 0 && s.run.db.Maintain.Compact == 0 {
-		e := results.Event{Time: time.Now().UTC(), Kind: results.EventCompact, Member: -1}
-		within, cancel := context.WithTimeout(ctx, upkeep.Timeout)
-		err := compacter.Compact(within, s.run.target)
-		cancel()
-		if e.Took = time.Since(e.Time); err != nil {
-			e.Text = err.Error()
-		}
-		s.run.journal.record(e)
-		if err != nil && ctx.Err() == nil && !s.run.marked(mark.Upkeep) {
-			s.run.mark(mark.Upkeep, nil, mark.Words{"when": "between two windows", "why": strings.Join(strings.Fields(err.Error()), " ")})
+	for _, half := range s.run.halves {
+		if b, ok := half.(abilities.Betweener); ok && s.windows > 0 {
+			b.Between(ctx)
 		}
 	}
 	sizer, ok := s.run.driver.(database.FillReporter)
@@ -139,8 +125,3 @@ func (s *searcher) before(ctx context.Context) (size int64, err error) {
 
 // sizeTimeout bounds the question for the size of a store.
 const sizeTimeout = 5 * time.Second
-
-// marked reports whether the run has a mark.
-func (r *run) marked(code string) bool {
-	return slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == code })
-}

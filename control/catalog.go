@@ -23,9 +23,6 @@ func Catalog(r *database.Registry) config.Catalog {
 		driver := d.New()
 		_, embedded := driver.(database.Embedded)
 		_, leader := driver.(database.Leader)
-		_, compacts := driver.(database.Compacter)
-		_, defrags := driver.(database.Defragmenter)
-		_, snapshots := driver.(database.Snapshotter)
 		_, prefix := driver.(database.Cleaner)
 		_, sizes := driver.(database.FillReporter)
 		var upstream func(any, string)
@@ -46,44 +43,25 @@ func Catalog(r *database.Registry) config.Catalog {
 			}
 		}
 		c = append(c, config.Entry{
-			Name:          d.Name,
-			Options:       func() any { return d.New() },
-			Validate:      validate,
-			Reads:         slices.Clone(d.Info.Reads),
-			Operations:    slices.Clone(d.Info.Operations),
-			Ports:         d.Info.Ports,
-			Failover:      d.Info.Failover,
-			SharedConn:    d.Info.SharedConn,
-			TLS:           d.Info.TLS,
-			Auth:          d.Info.Auth,
-			MaxValue:      d.Info.MaxValue,
-			Leader:        leader,
-			Compacts:      compacts,
-			Defrags:       defrags,
-			Snapshots:     snapshots,
-			Prefix:        prefix,
-			Sizes:         sizes,
-			FitMemory:     fit,
-			Embedded:      embedded,
-			Upstream:      upstream,
-			Classic:       classic,
-			PlanSnapshots: planSnapshots(driver),
-
-			CompactEvery: d.Info.CompactEvery,
+			Name:       d.Name,
+			Options:    func() any { return d.New() },
+			Validate:   validate,
+			Reads:      slices.Clone(d.Info.Reads),
+			Operations: slices.Clone(d.Info.Operations),
+			Ports:      d.Info.Ports,
+			Failover:   d.Info.Failover,
+			SharedConn: d.Info.SharedConn,
+			TLS:        d.Info.TLS,
+			Auth:       d.Info.Auth,
+			MaxValue:   d.Info.MaxValue,
+			Leader:     leader,
+			Prefix:     prefix,
+			Sizes:      sizes,
+			FitMemory:  fit,
+			Embedded:   embedded,
+			Upstream:   upstream,
+			Classic:    classic,
 		})
 	}
 	return c
-}
-
-// planSnapshots has the members of a driver started so that they can be asked for
-// snapshots. It is nil for drivers that need nothing for that.
-func planSnapshots(driver database.Driver) func(options any, version string, running, secret bool) error {
-	if _, must := driver.(database.SnapshotPlanner); !must {
-		return nil
-	}
-	return func(options any, version string, running, secret bool) error {
-		return options.(database.SnapshotPlanner).PlanSnapshots(database.SnapshotTarget{
-			Version: database.PlainVersion(version), Running: running, Secret: secret,
-		})
-	}
 }

@@ -20,7 +20,7 @@ type heartbeats struct {
 
 func (h *heartbeats) Name() string { return "send heartbeats" }
 
-func (h *heartbeats) prepare(context.Context) error {
+func (h *heartbeats) Prepare(context.Context) error {
 	return h.clock.open(filepath.Join(h.run.dir, results.FileClock))
 }
 
@@ -29,7 +29,7 @@ func (h *heartbeats) Run(ctx context.Context) error {
 	return h.clock.close()
 }
 
-func (h *heartbeats) record() {
+func (h *heartbeats) Record() {
 	for i, clock := range h.fleet.Clocks() {
 		if clock.N > 0 {
 			h.run.record.Members[i].Clock = &clock

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/control/abilities/all"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -32,6 +34,10 @@ type parts struct {
 // newParts returns the parts of a run before anything started. save writes the
 // manifest.
 func newParts(o Options, r *run, save func() error) *parts {
+	r.halves = all.Halves(&abilities.Run{
+		DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
+		Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
+	})
 	f := fleetOf(o, r.db)
 	clock := &clockFile{}
 	f.Clock = clock.write

@@ -12,13 +12,13 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/member/toolbox"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -133,8 +133,12 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	if l := db.Resources; l.Any() {
 		fmt.Fprintf(w, "  resources of each member: %s (%s)\n", l, strings.Join(l.Env(), " "))
 	}
-	if text := upkeepText(db.Maintain); text != "" {
-		fmt.Fprintf(w, "  upkeep: %s\n", text)
+	for _, half := range r.halves {
+		if d, ok := half.(abilities.Describer); ok {
+			for _, line := range d.Describe() {
+				fmt.Fprintf(w, "  %s\n", line)
+			}
+		}
 	}
 	for _, line := range f.Lines() {
 		fmt.Fprintf(w, "  %s\n", line)
@@ -149,20 +153,6 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 		return refused
 	}
 	return errors.Join(refused, dryRunMembers(w, r, known))
-}
-
-// upkeepText describes the upkeep of a cluster, "" without any.
-func upkeepText(m config.Maintain) string {
-	var parts []string
-	for _, u := range []struct {
-		kind  string
-		every time.Duration
-	}{{results.EventCompact, m.Compact}, {results.EventDefrag, m.Defrag}, {results.EventSnapshot, m.Snapshot}} {
-		if u.every > 0 {
-			parts = append(parts, fmt.Sprintf("%s every %v", u.kind, u.every))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // dryRunMembers writes the plan of each agent.

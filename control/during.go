@@ -5,31 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/coreos/dbtester/control/abilities"
 )
-
-// activity runs while steps do, or while the load does: heartbeats, samples, the
-// watch for changes of leader, profiles.
-//
-// One that also has something to do before it runs is a [preparer], and one that
-// leaves something in the run's record is a [recorder].
-type activity interface {
-	// Name is that of the step that starts it, and the prefix of its errors.
-	Name() string
-	// Run returns when the activity is complete, and soon after ctx ends. The cause of
-	// ctx is errOver if the run reached the end of the activity, else the cause of the
-	// interrupt. Run must not write to the run's record.
-	Run(ctx context.Context) error
-}
-
-// preparer is an activity that can fail before it runs. prepare is called once, by
-// the goroutine of the steps.
-type preparer interface {
-	prepare(ctx context.Context) error
-}
-
-// recorder is an activity that leaves something in the run's record. record is
-// called once, by the goroutine of the steps, after Run returned.
-type recorder interface{ record() }
 
 // errOver is the cause of the end of an activity that is not interrupted.
 var errOver = errors.New("the activity is over")
@@ -37,7 +15,7 @@ var errOver = errors.New("the activity is over")
 // during starts, ends and awaits some activities together. Its methods are called by one
 // goroutine.
 type during struct {
-	activities []activity
+	activities []abilities.Activity
 	cancel     context.CancelCauseFunc // nil before start
 	wg         sync.WaitGroup
 	errs       []error // by activity
@@ -45,8 +23,8 @@ type during struct {
 
 // beside returns the step that runs an activity from here to the end of the run,
 // also after an interrupt.
-func beside(a activity, skip bool, needs ...fact) step {
-	d := &during{activities: []activity{a}}
+func beside(a abilities.Activity, skip bool, needs ...fact) step {
+	d := &during{activities: []abilities.Activity{a}}
 	start := func(ctx context.Context) error {
 		if err := d.prepare(ctx); err != nil {
 			return err
@@ -60,8 +38,8 @@ func beside(a activity, skip bool, needs ...fact) step {
 // prepare prepares the activities and returns the first error.
 func (d *during) prepare(ctx context.Context) error {
 	for _, a := range d.activities {
-		if p, ok := a.(preparer); ok {
-			if err := p.prepare(ctx); err != nil {
+		if p, ok := a.(abilities.Preparer); ok {
+			if err := p.Prepare(ctx); err != nil {
 				return err
 			}
 		}
@@ -91,8 +69,8 @@ func (d *during) stop() error {
 	d.wg.Wait()
 	var errs []error
 	for i, a := range d.activities {
-		if r, ok := a.(recorder); ok {
-			r.record()
+		if r, ok := a.(abilities.Recorder); ok {
+			r.Record()
 		}
 		if d.errs[i] != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", a.Name(), d.errs[i]))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/control/abilities"
 )
 
 // noted is an activity that notes what becomes of it.
@@ -20,7 +22,7 @@ type noted struct {
 
 func (a *noted) Name() string { return a.name }
 
-func (a *noted) prepare(context.Context) error {
+func (a *noted) Prepare(context.Context) error {
 	*a.did = append(*a.did, "prepare "+a.name)
 	return a.refuses
 }
@@ -31,7 +33,7 @@ func (a *noted) Run(ctx context.Context) error {
 	return a.err
 }
 
-func (a *noted) record() {
+func (a *noted) Record() {
 	if !a.finished {
 		*a.did = append(*a.did, "too early")
 	}
@@ -42,7 +44,7 @@ func TestDuring(t *testing.T) {
 	t.Parallel()
 	var did []string
 	a, b := &noted{name: "a", did: &did, err: errors.New("broken")}, &noted{name: "b", did: &did}
-	d := &during{activities: []activity{a, b}}
+	d := &during{activities: []abilities.Activity{a, b}}
 	if err := d.prepare(t.Context()); err != nil {
 		t.Fatalf("prepare the activities: %v", err)
 	}
@@ -69,7 +71,7 @@ func TestDuringInterrupt(t *testing.T) {
 	if err := s.do(ctx); err != nil {
 		t.Fatalf("do the step: %v", err)
 	}
-	d := &during{activities: []activity{ends}}
+	d := &during{activities: []abilities.Activity{ends}}
 	d.start(ctx)
 	cancel(errSignal)
 	if err := errors.Join(d.stop(), s.undo(ctx)); err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/coreos/dbtester/control/upkeep"
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
@@ -171,13 +171,16 @@ func (r *run) derive() error {
 	return nil
 }
 
-// findUpkeep records what the upkeep of the cluster did to the latencies.
-func (r *run) findUpkeep() (err error) {
+// finishAbilities has abilities record what follows from the records of a load.
+func (r *run) finishAbilities() error {
 	if r.record.Totals == nil {
 		return nil
 	}
-	if r.record.Upkeep, err = upkeep.Effects(r.dir, r.record); err != nil {
-		return fmt.Errorf("compare latencies with the upkeep: %w", err)
+	var errs []error
+	for _, half := range r.halves {
+		if f, ok := half.(abilities.Finisher); ok {
+			errs = append(errs, f.Finish())
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

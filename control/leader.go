@@ -34,7 +34,7 @@ type leaderWatch struct {
 
 func (w *leaderWatch) Name() string { return "watch the leader" }
 
-func (w *leaderWatch) prepare(context.Context) error {
+func (w *leaderWatch) Prepare(context.Context) error {
 	_, asked, target := w.run.asked()
 	if driver, ok := asked.(database.Leader); ok && !w.run.mute {
 		w.driver, w.target = driver, target

@@ -247,7 +247,7 @@ func TestWatchNamesLeaderInTime(t *testing.T) {
 			w := &leaderWatch{run: &run{
 				db: &config.Database{}, driver: etcd.New(), journal: j, target: r.Target(), record: &results.DatabaseRun{Leader: r.leader},
 			}}
-			if err := w.prepare(t.Context()); err != nil {
+			if err := w.Prepare(t.Context()); err != nil {
 				t.Fatalf("prepare the watch: %v", err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())

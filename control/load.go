@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/shared"
-	"github.com/coreos/dbtester/control/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
@@ -35,12 +34,14 @@ type loader struct {
 
 // duringLoad are the activities that run while requests are sent: from the first
 // step's first request to the last one's last.
-func (l *loader) duringLoad() []activity {
-	return []activity{
-		&profiles{run: l.run},
-		&sizeWatch{run: l.run, guard: l.guard},
-		newUpkeeper(l.run),
+func (l *loader) duringLoad() []abilities.Activity {
+	list := []abilities.Activity{&profiles{run: l.run}, &sizeWatch{run: l.run, guard: l.guard}}
+	for _, half := range l.run.halves {
+		if a, ok := half.(abilities.Activity); ok {
+			list = append(list, a)
+		}
 	}
+	return list
 }
 
 // sizeWatch is the activity that compares the size of the store with a guard's bound.
@@ -56,27 +57,6 @@ func (s *sizeWatch) Run(ctx context.Context) error {
 		s.guard.WatchSize(ctx, func(ctx context.Context) (size, limit int64, err error) { return sizer.Fill(ctx, s.run.target) })
 	}
 	return nil
-}
-
-// upkeeper is the activity that keeps up the cluster. Failures are a mark.
-type upkeeper struct {
-	*upkeep.Runner
-	run *run
-}
-
-func newUpkeeper(r *run) *upkeeper {
-	return &upkeeper{run: r, Runner: upkeep.New(r.driver, r.target, r.db.Maintain, func(e results.Event) {
-		r.journal.record(e)
-		r.journal.step("%s", strings.TrimSuffix(fmt.Sprintf("%s took %v: %s", e.Kind, e.Took.Round(time.Millisecond), e.Text), ": "))
-	})}
-}
-
-func (u *upkeeper) Name() string { return "keep up the cluster" }
-
-func (u *upkeeper) record() {
-	if err := u.Failed(); err != nil {
-		u.run.mark(mark.Upkeep, nil, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")})
-	}
 }
 
 // do applies the load until it is over or passes a bound of its guard.

@@ -35,7 +35,7 @@ type profiles struct {
 
 func (p *profiles) Name() string { return "profile the members" }
 
-func (p *profiles) prepare(context.Context) error {
+func (p *profiles) Prepare(context.Context) error {
 	asked := p.run.experiment.Profile
 	if asked == nil {
 		return nil
@@ -127,8 +127,8 @@ func (p *profiles) member(ctx context.Context, i int) (*results.Profile, error) 
 	return got, nil
 }
 
-// record records the profiles that arrived, and marks those that did not.
-func (p *profiles) record() {
+// Record records the profiles that arrived, and marks those that did not.
+func (p *profiles) Record() {
 	arrived := 0
 	for i, err := range p.errs {
 		switch {

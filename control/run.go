@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -40,6 +41,8 @@ type run struct {
 	mute    bool
 	journal *journal
 	losses  *fleet.Losses
+	// halves are what abilities do during the run; nil before newParts.
+	halves []abilities.Half
 }
 
 // newRun returns the run of a database before anything started. j is its journal.

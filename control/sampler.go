@@ -24,7 +24,7 @@ type clientSampler struct {
 
 func (s *clientSampler) Name() string { return "sample the client" }
 
-func (s *clientSampler) prepare(context.Context) (err error) {
+func (s *clientSampler) Prepare(context.Context) (err error) {
 	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs: func() []int { return []int{os.Getpid()} }, Dir: s.run.dir, Device: s.device, Interface: s.network,
 		Addr: s.run.record.Members[0].Addr, Clients: s.clients, // the interface that leads there

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
@@ -143,8 +145,8 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	done := map[string]bool{}
 	out, err := r.runCtx(ctx, r.parse(r.sharedFile("operation: update, keys: 20, duration: 10m, clients: 2, connections: 2, key_size: 32, value_size: 64",
 		"cleanup: true, maintain: {compact: 1s, defrag: 1s, snapshot: 1s}")), func(u Update) {
-		for _, kind := range results.UpkeepEvents() {
-			if done[kind] = done[kind] || strings.HasPrefix(u.Text, kind+" took"); len(done) == 3 && done[results.EventCompact] && done[results.EventDefrag] && done[results.EventSnapshot] {
+		for _, kind := range upkeep.Events() {
+			if done[kind] = done[kind] || strings.HasPrefix(u.Text, kind+" took"); len(done) == 3 && !slices.Contains(slices.Collect(maps.Values(done)), false) {
 				interrupt(stop)
 			}
 		}
@@ -154,13 +156,17 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	}
 	rec := sharedRecord(t, out)
 	var kinds []string
-	for _, u := range rec.Upkeep {
+	effects, err := upkeep.Record().Of(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range effects {
 		kinds = append(kinds, u.Kind)
 		if u.Times < 1 || u.Longest <= 0 || u.Took < u.Longest {
 			t.Errorf("upkeep %+v", u)
 		}
 	}
-	for _, kind := range results.UpkeepEvents() {
+	for _, kind := range upkeep.Events() {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("no %s in %q", kind, kinds)
 		}

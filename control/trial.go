@@ -133,7 +133,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
-	err = withCause(ctx, errors.Join(err, r.derive(), r.findUpkeep(), search.AddState(r.dir, r.record)))
+	err = withCause(ctx, errors.Join(err, r.derive(), r.finishAbilities(), search.AddState(r.dir, r.record)))
 	facts, unread := evidence(r, t.client, p.cluster.disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/setting"
@@ -143,17 +145,23 @@ type kind struct {
 
 // kinds are the kinds of experiment, the special ones first.
 func kinds() []kind {
-	return []kind{
+	list := []kind{
 		{"capacity", (*screen).searched, capacityNumber(), (*screen).sayCapacity},
 		{"server lost", (*screen).lostServer, pauseNumber(), (*screen).sayPauses},
 		{"refused", (*screen).refused, throughputNumber(), (*screen).sayRefused},
 		{"parts", (*screen).mixedParts, throughputNumber(), (*screen).sayParts},
-		{"upkeep", (*screen).keptUp, throughputNumber(), (*screen).sayUpkeep},
+	}
+	for _, half := range all.Halves() {
+		if a, ok := half.(abilities.Actor); ok {
+			list = append(list, kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), (*screen).sayActed})
+		}
+	}
+	return append(list, []kind{
 		{"varied", (*screen).differs, throughputNumber(), (*screen).sayVaried},
 		{"steps", (*screen).staged, throughputNumber(), (*screen).saySteps},
 		{"rate", (*screen).rated, p99Number(), (*screen).sayRate},
 		{"closed loop", func(*screen) bool { return true }, throughputNumber(), (*screen).sayClosed},
-	}
+	}...)
 }
 
 // Kinds names the kinds of experiment that have a sentence of their own.

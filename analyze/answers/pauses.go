@@ -31,13 +31,9 @@ func (c Column) pauseText() string {
 	return PauseText(first, spread.Median)
 }
 
-// keptUp reports whether the cluster was kept up during the load.
-func (s *screen) keptUp() bool {
-	return s.any(func(r *run.Run) bool { return len(r.Info.Record.Upkeep) > 0 })
-}
-
-// sayUpkeep says what upkeep cost: the throughput beside it, and the longest pause.
-func (s *screen) sayUpkeep() string {
+// sayActed says what an ability that acted during the load cost: the throughput beside it, and
+// the longest pause.
+func (s *screen) sayActed() string {
 	var parts []string
 	for i, c := range s.columns {
 		throughput := c.median(s.measureOf, table.Significant)

@@ -8,7 +8,7 @@ import (
 )
 
 // DuringPause returns the kinds of events that lasted for at least half of the longest time
-// without an ok answer of a stage: upkeep, and what members reported in their logs, of which
+// without an ok answer of a stage: what control did, and what members reported in their logs, of which
 // a line's time is the end.
 func (r *Run) DuringPause(g *Stage) (kinds []string) {
 	var gap *results.Gap

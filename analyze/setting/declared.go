@@ -12,7 +12,7 @@ import (
 )
 
 // declared are the values of a run by the paths of their keys: "load.failover",
-// "maintain.compact". Values that are 0, false or empty may be absent.
+// "steps.stop". Values that are 0, false or empty may be absent.
 type declared struct {
 	values map[string]value
 	// load and experiment are set if the records hold the parameters of the load, and the

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -36,23 +38,23 @@ type rule struct {
 
 // rules are of the paths that start with theirs. Every other setting always acts.
 func rules() []rule {
-	upkeep := func(kind string) func(*run.Run) bool {
-		return func(r *run.Run) bool {
-			return slices.ContainsFunc(r.Info.Record.Upkeep, func(u results.Upkeep) bool { return u.Kind == kind && u.Times+u.Failed > 0 })
-		}
-	}
-	return []rule{
+	list := []rule{
 		{"load.failover", lostConnection},
 		{"load.drain", queued},
 		{"load.backlog", queued},
 		{"load.timeout", unanswered},
-		{"maintain.compact", upkeep(results.EventCompact)},
-		{"maintain.defrag", upkeep(results.EventDefrag)},
-		{"maintain.snapshot", upkeep(results.EventSnapshot)},
 		{"version", nameless},
 		{"use_version", nameless},
 		{"install", nameless},
 	}
+	for _, half := range all.Halves() {
+		if s, ok := half.(abilities.Setter); ok {
+			for path, acted := range s.Settings() {
+				list = append(list, rule{path, acted})
+			}
+		}
+	}
+	return list
 }
 
 // lostConnection reports whether a client lost a connection or was without a server.

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -27,10 +29,16 @@ func of(t *testing.T, e *config.Experiment) *run.Run {
 	record := &results.DatabaseRun{
 		ID: d.ID, Database: d.Name, Tag: d.Tag, Load: results.Load{Load: d.Load}, OptionTexts: map[string]string{"flag": fmt.Sprint(d.Options)},
 		Totals: &results.Totals{Queued: 1, Failed: 1},
-		Upkeep: []results.Upkeep{{Kind: results.EventCompact, Times: 1}, {Kind: results.EventDefrag, Times: 1}, {Kind: results.EventSnapshot, Times: 1}},
 	}
 	for i, s := range d.Load.Stretches() {
 		record.Steps = append(record.Steps, results.Step{Index: i, Step: s, ConnectionsLost: 1})
+	}
+	var done []effect.Effect
+	for _, kind := range upkeep.Events() {
+		done = append(done, effect.Effect{Kind: kind, Times: 1})
+	}
+	if err := upkeep.Record().Set(record, done); err != nil {
+		t.Fatal(err)
 	}
 	record.Resources = &d.Resources
 	record.Load.Steps = nil
@@ -206,21 +214,25 @@ func TestUnlistedExist(t *testing.T) {
 
 // The upkeep of two runs differs, whatever else is equal.
 func TestMaintain(t *testing.T) {
-	two := func(a, b config.Maintain, done int) []string {
+	two := func(a, b upkeep.Plan, done int) []string {
 		runs := make([]*run.Run, 2)
-		for i, m := range []config.Maintain{a, b} {
-			e := &config.Experiment{Databases: []config.Database{{ID: "etcd", Name: "etcd", Maintain: m}}}
+		for i, m := range []upkeep.Plan{a, b} {
+			e := &config.Experiment{Databases: []config.Database{{ID: "etcd", Name: "etcd", Abilities: upkeep.Keys().With(nil, m)}}}
 			runs[i] = named(of(t, e), string(rune('a'+i)))
-			if runs[i].Info.Record.Upkeep = nil; m.Compact > 0 && done > 0 {
-				runs[i].Info.Record.Upkeep = []results.Upkeep{{Kind: results.EventCompact, Times: done}}
+			var effects []effect.Effect
+			if m.Compact > 0 && done > 0 {
+				effects = []effect.Effect{{Kind: upkeep.EventCompact, Times: done}}
+			}
+			if err := upkeep.Record().Set(runs[i].Info.Record, effects); err != nil {
+				t.Fatal(err)
 			}
 		}
 		return Unequal(runs, nil)
 	}
-	if got := two(config.Maintain{}, config.Maintain{Compact: 2 * time.Second}, 5); !slices.Equal(got, []string{"maintain.compact: a: 0s; b: 2s"}) {
+	if got := two(upkeep.Plan{}, upkeep.Plan{Compact: 2 * time.Second}, 5); !slices.Equal(got, []string{"maintain.compact: a: 0s; b: 2s"}) {
 		t.Errorf("compactions every 2 s against none are reported as %q", got)
 	}
-	if got := two(config.Maintain{Compact: time.Minute}, config.Maintain{Compact: time.Hour}, 0); len(got) > 0 {
+	if got := two(upkeep.Plan{Compact: time.Minute}, upkeep.Plan{Compact: time.Hour}, 0); len(got) > 0 {
 		t.Errorf("compactions that were never due are reported: %q", got)
 	}
 }

@@ -43,7 +43,6 @@ func outcomeRows() []Row {
 		of("CLAMPED", "latencies above the histogram's maximum, recorded as the maximum", func(c *run.Counts) run.Measure { return c.Clamped }),
 		{Name: "ERRORS", Unit: "requests", Definition: "requests of the whole load that failed or have an unknown outcome, by class", Cell: errorClasses},
 		{section: sectionLogs, Name: "LOG-EVENTS", Unit: "lines", Definition: "lines of the members' logs that match the driver's rules, whole run; events that did not occur are left out; longest is the longest time that a line reports", Ours: true, Cell: logEvents},
-		{section: sectionLogs, Name: "UPKEEP", Unit: "times", Definition: "upkeep of the cluster by control during the load with the longest of each kind, and the p99 of requests that ended ok in measured seconds with upkeep, compared with the p99 in seconds without", Ours: true, Cell: upkeep},
 	}
 }
 
@@ -129,27 +128,6 @@ func logEvents(r *run.Run) Cell {
 		}
 		return strings.Join(parts, ", ")
 	}).verbatim()
-}
-
-// upkeep prints each kind of upkeep with what it did to latency.
-func upkeep(r *run.Run) Cell {
-	var parts []string
-	times := 0
-	for _, u := range r.Info.Record.Upkeep {
-		times += u.Times
-		text := fmt.Sprintf("%s %d (longest %s", u.Kind, u.Times, u.Longest.Round(time.Millisecond/10))
-		if u.Failed > 0 {
-			text += fmt.Sprintf(", %d not complete", u.Failed)
-		}
-		if u.Requests > 0 && u.RestRequests > 0 {
-			text += fmt.Sprintf("; p99 %s in its %d s, %s in the others", millisText(float64(u.P99)/1e6), u.Seconds, millisText(float64(u.RestP99)/1e6))
-		}
-		parts = append(parts, text+")")
-	}
-	if len(parts) == 0 {
-		return inapplicable("no upkeep was done")
-	}
-	return number(float64(times), 0, "%s", strings.Join(parts, ", ")).verbatim()
 }
 
 // longestOf prints the longest of the events whose lines give how long they took.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -113,11 +115,8 @@ func obtainable(registry *database.Registry, name, version string) error {
 // snapshots returns why members of another release than the file names can't be asked for
 // the snapshots of the file.
 func snapshots(db *config.Database, version string) error {
-	planner, must := db.Options.(database.SnapshotPlanner)
-	if !must || db.Maintain.Snapshot == 0 {
-		return nil
-	}
-	if err := planner.PlanSnapshots(database.SnapshotTarget{Version: version, Secret: db.TLS != nil && db.Auth != nil}); err != nil {
+	d := &ability.Database{Version: version, Options: db.Options, Secret: db.TLS != nil && db.Auth != nil}
+	if err := upkeep.CheckSnapshots(upkeep.Keys().Of(db.Abilities), d); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil

@@ -49,8 +49,8 @@ func TestCapacity(t *testing.T) {
 	}
 	l := e.Databases[0].Load
 	if l.Operation != workload.OpUpdate || l.Clients != searchClients || l.Rate != 1000 || l.Requests != 0 || l.Duration != 10*time.Second ||
-		l.WarmUp != 2*time.Second || l.Backlog != workload.BacklogShed || e.Databases[0].Maintain != (Maintain{}) {
-		t.Errorf("the load of a search is %+v, its upkeep %+v", l, e.Databases[0].Maintain)
+		l.WarmUp != 2*time.Second || l.Backlog != workload.BacklogShed || e.Databases[0].Abilities != nil {
+		t.Errorf("the load of a search is %+v, its upkeep %+v", l, e.Databases[0].Abilities)
 	}
 	if err := e.SetRequests(5); err == nil {
 		t.Error("a search takes a number of requests")

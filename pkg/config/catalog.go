@@ -3,7 +3,6 @@ package config
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -38,15 +37,6 @@ type Entry struct {
 	MaxValue int
 	// Leader allows connections to the leader or the followers: members report it.
 	Leader bool
-	// Compacts, Defrags and Snapshots are the upkeep that control can do. CompactEvery is
-	// how often loads that leave history behind compact by default; 0 is never.
-	Compacts, Defrags, Snapshots bool
-	CompactEvery                 time.Duration
-	// PlanSnapshots changes options so that members can be asked for snapshots, which is
-	// needed if it is not nil. version is "" if it is not known; running members take no
-	// change; secret is whether clients' credentials are sent over TLS only. The error is why
-	// they can't be asked.
-	PlanSnapshots func(options any, version string, running, secret bool) error
 	// Prefix allows keys below a prefix of a cluster that others use, Sizes a bound of the
 	// store's size: members report it with their quota.
 	Prefix, Sizes bool

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"context"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -23,6 +25,12 @@ func (*etcdOptions) MaxTxnValue(_, keys int) int {
 	}
 	return 1_000_000 / keys
 }
+
+// The upkeep of etcd is possible.
+func (*etcdOptions) Compact(context.Context, database.Target) error                { return nil }
+func (*etcdOptions) CompactEvery() time.Duration                                   { return time.Minute }
+func (*etcdOptions) Defragment(context.Context, database.Target, int) error        { return nil }
+func (*etcdOptions) Snapshot(context.Context, database.Target, int) (int64, error) { return 0, nil }
 
 type zooOptions struct {
 	Heap          heapOptions `yaml:",inline"`
@@ -71,12 +79,7 @@ func testCatalog() Catalog {
 			Leader:     true,
 			Prefix:     true,
 			Sizes:      true,
-			Compacts:   true,
-			Defrags:    true,
-			Snapshots:  true,
-
-			CompactEvery: time.Minute,
-			Embedded:     true,
+			Embedded:   true,
 		},
 		{
 			Name: "zookeeper",

@@ -19,7 +19,7 @@ type databaseSpec struct {
 	tls       written[TLS]
 	auth      written[Auth]
 	guard     written[Guard]
-	maintain  written[Maintain]
+	abilities given
 	resources written[resources.Limits]
 	load      written[loadSpec]
 	steps     written[Steps]
@@ -59,7 +59,7 @@ func releaseFields() []field[databaseSpec] {
 
 // memberFields declares a database's machines, its load and its options.
 func memberFields(c Catalog, options schema) []field[databaseSpec] {
-	return []field[databaseSpec]{
+	return slices.Concat([]field[databaseSpec]{
 		databaseKey[[]written[hostSpec]]{
 			Row:  row{Name: "hosts", Usually: "the file's", Meaning: "its machines"},
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
@@ -90,11 +90,7 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
 			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
 		}.Field(),
-		part[databaseSpec, Maintain]{
-			Row:     row{Name: "maintain", Usually: "the file's", Meaning: "replaces the file's key by key"},
-			Section: maintainSection(), At: func(d *databaseSpec) *written[Maintain] { return &d.maintain },
-			Node: showMaintain,
-		}.Field(),
+	}, abilityFields(true, func(d *databaseSpec) *given { return &d.abilities }, showAbility), []field[databaseSpec]{
 		part[databaseSpec, resources.Limits]{
 			Row:     row{Name: "resources", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: resourcesSection(), At: func(d *databaseSpec) *written[resources.Limits] { return &d.resources },
@@ -129,7 +125,7 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			},
 		}.Field(),
 		optionsField(options),
-	}
+	})
 }
 
 // optionsField declares the options of a driver. They are decoded over its

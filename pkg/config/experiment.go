@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -172,8 +173,9 @@ type Database struct {
 	Cleanup bool   `json:"cleanup,omitempty"`
 	// Guard is nil for a load without bounds.
 	Guard *Guard `json:"guard,omitempty"`
-	// Maintain is the upkeep of the cluster during the load.
-	Maintain Maintain `json:"maintain,omitzero"`
+	// Abilities are what the abilities of the program do for it. In JSON each is a key of
+	// the database.
+	Abilities ability.Values `json:"-"`
 	// Resources are what the processes of each member may use together; none for a cluster
 	// that already runs.
 	Resources resources.Limits `json:"resources,omitzero"`

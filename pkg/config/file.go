@@ -25,7 +25,7 @@ type fileSpec struct {
 	auth       written[Auth]
 	cleanup    bool
 	guard      written[Guard]
-	maintain   written[Maintain]
+	abilities  given
 	resources  written[resources.Limits]
 	load       written[loadSpec]
 	sweep      written[sweepSpec]
@@ -93,7 +93,7 @@ func runFields() []field[fileSpec] {
 
 // clusterFields declares machines, databases and the keys they share.
 func clusterFields(c Catalog) []field[fileSpec] {
-	return []field[fileSpec]{
+	return slices.Concat([]field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
 			Row: row{Name: "hosts",
 				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [keys of a host](#keys-of-a-host)"},
@@ -138,10 +138,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		part[fileSpec, Guard]{
 			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
-		part[fileSpec, Maintain]{
-			Row:     row{Name: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)"},
-			Section: maintainSection(), At: func(f *fileSpec) *written[Maintain] { return &f.maintain },
-		}.Field(),
+	}, abilityFields(false, func(f *fileSpec) *given { return &f.abilities }, nil), []field[fileSpec]{
 		part[fileSpec, resources.Limits]{
 			Row:     row{Name: "resources", Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
 			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
@@ -162,7 +159,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
 		}.Field(),
 		databasesField(c),
-	}
+	})
 }
 
 // leftOut is the value of a key that `config show` does not write.

@@ -39,7 +39,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	if spec.swept.Given() {
 		d.Swept = &spec.swept.Is
 	}
-	r.maintain(&d)
+	r.abilities(&d)
 	r.resources(&d)
 	r.options()
 	var err error

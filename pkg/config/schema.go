@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -39,7 +40,7 @@ func databasesSchema(c Catalog) schema {
 // Tables returns the keys of every mapping of an experiment file as tables in
 // Markdown, by the heading of each.
 func Tables(catalog Catalog) []Table {
-	return []Table{
+	return slices.Concat([]Table{
 		{"Keys of a file", fileSection(catalog).Table()},
 		{"Keys of a database", databaseSection(catalog, nil).Table()},
 		{"Keys of a host", hostSection().Table()},
@@ -54,7 +55,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},
 		{"Keys of guard", guardSection().Table()},
-		{"Keys of maintain", maintainSection().Table()},
+	}, abilityTables(), []Table{
 		{"Keys of resources", resourcesSection().Table()},
 		{"Keys of capacity", capacitySection().Table()},
 		{"Keys of tls", tlsSection().Table()},
@@ -65,7 +66,7 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of inputs", inputsSection().Table()},
 		{"Keys of report", reportSection().Table()},
 		{"Keys of an image", imageSection().Table()},
-	}
+	})
 }
 
 // Table documents the keys of one mapping in Markdown.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 )
 
 func TestSharedKeys(t *testing.T) {
@@ -62,21 +64,21 @@ func TestPrefixTakesRoom(t *testing.T) {
 func TestMaintain(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
-		want       Maintain
+		want       upkeep.Plan
 		problem    string
 	}{
-		{"updates compact", "load: {operation: update}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{Compact: time.Minute}, ""},
-		{"one key", "load: {same_key: true}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{Compact: time.Minute}, ""},
-		{"writes do not", "hosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, ""},
-		{"never", "load: {operation: update}\nmaintain: {compact: 0s}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, ""},
+		{"updates compact", "load: {operation: update}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{Compact: time.Minute}, ""},
+		{"one key", "load: {same_key: true}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{Compact: time.Minute}, ""},
+		{"writes do not", "hosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, ""},
+		{"never", "load: {operation: update}\nmaintain: {compact: 0s}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, ""},
 		{"key by key", "load: {operation: update}\nmaintain: {defrag: 30m, snapshot: 10m}\nhosts: [127.0.0.1]\ndatabases: {etcd: {maintain: {defrag: 5m}}}\n",
-			Maintain{Compact: time.Minute, Defrag: 5 * time.Minute, Snapshot: 10 * time.Minute}, ""},
-		{"a cluster of others", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", Maintain{}, ""},
-		{"asked for there", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1'], maintain: {compact: 5m}}}\n", Maintain{Compact: 5 * time.Minute}, ""},
-		{"a database without it", "load: {operation: update}\nmaintain: {compact: 5m}\nhosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1}}\n", Maintain{}, ""},
-		{"asked of it", "hosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1, maintain: {defrag: 5m}}}\n", Maintain{}, "test.yaml:2:52: defrag: control cannot do this for zetcd"},
-		{"too often", "maintain: {compact: 10ms}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, "test.yaml:1:21: compact must be at least 1s"},
-		{"a typing error", "maintain: {compct: 1m}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", Maintain{}, `did you mean "compact"?`},
+			upkeep.Plan{Compact: time.Minute, Defrag: 5 * time.Minute, Snapshot: 10 * time.Minute}, ""},
+		{"a cluster of others", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", upkeep.Plan{}, ""},
+		{"asked for there", "load: {operation: update}\ndatabases: {etcd: {endpoints: ['a:1'], maintain: {compact: 5m}}}\n", upkeep.Plan{Compact: 5 * time.Minute}, ""},
+		{"a database without it", "load: {operation: update}\nmaintain: {compact: 5m}\nhosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1}}\n", upkeep.Plan{}, ""},
+		{"asked of it", "hosts: [127.0.0.1]\ndatabases: {zetcd: {version: 1, maintain: {defrag: 5m}}}\n", upkeep.Plan{}, "test.yaml:2:52: defrag: control cannot do this for zetcd"},
+		{"too often", "maintain: {compact: 10ms}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, "test.yaml:1:21: compact must be at least 1s"},
+		{"a typing error", "maintain: {compct: 1m}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, `did you mean "compact"?`},
 	} {
 		e, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())
 		switch {
@@ -86,8 +88,8 @@ func TestMaintain(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", tc.name, err)
-		case e.Databases[0].Maintain != tc.want:
-			t.Errorf("%s: %+v, want %+v", tc.name, e.Databases[0].Maintain, tc.want)
+		case upkeep.Keys().Of(e.Databases[0].Abilities) != tc.want:
+			t.Errorf("%s: %+v, want %+v", tc.name, upkeep.Keys().Of(e.Databases[0].Abilities), tc.want)
 		}
 	}
 }

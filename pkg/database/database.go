@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/logrule"
@@ -58,10 +57,6 @@ type Info struct {
 	// MaxValue is the largest value in bytes with default options, under a key of 256
 	// bytes if that matters. A [Limiter] returns it for other options.
 	MaxValue int
-	// CompactEvery is how often loads that overwrite or delete keys compact the cluster
-	// unless their file says otherwise; 0 for databases that keep no history, or whose
-	// driver is no [Compacter].
-	CompactEvery time.Duration
 	// Fsync states in one line when a write is on disk, with default options, and
 	// Durability is its class.
 	Fsync      string

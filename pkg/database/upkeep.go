@@ -1,12 +1,18 @@
 package database
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Compacter is a driver of a database that keeps the history of its keys.
 type Compacter interface {
 	// Compact forgets all history up to now. It returns when the members have removed it,
 	// so that its space is used again.
 	Compact(ctx context.Context, t Target) error
+	// CompactEvery is how often loads that overwrite or delete keys compact the cluster
+	// unless their file says otherwise; 0 is never.
+	CompactEvery() time.Duration
 }
 
 // Defragmenter is a driver whose members give unused space of their store back.

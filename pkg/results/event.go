@@ -51,17 +51,6 @@ const EventStopped = "client stopped"
 // EventGeneratorLost is the kind of event that nothing more comes from a generator.
 const EventGeneratorLost = "generator lost"
 
-// The kinds of event that a piece of upkeep of the cluster has ended, which control did
-// during a load. Its time is when it began.
-const (
-	EventCompact  = "compact"
-	EventDefrag   = "defragment"
-	EventSnapshot = "take snapshot"
-)
-
-// UpkeepEvents returns the kinds of event of upkeep.
-func UpkeepEvents() []string { return []string{EventCompact, EventDefrag, EventSnapshot} }
-
 // EventMemoryLimit is the kind of event that the kernel killed processes of a member
 // because of the memory limit that the experiment gave it.
 const EventMemoryLimit = "memory limit"

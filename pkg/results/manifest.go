@@ -221,28 +221,9 @@ type DatabaseRun struct {
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// OtherLoad is what each sampled machine did besides the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
-	// Upkeep is what control did to keep up the cluster during the load, by kind.
-	Upkeep   []Upkeep `json:"upkeep,omitempty"`
-	Validity []Mark   `json:"validity"`
-}
-
-// Upkeep is a kind of upkeep of a cluster during a load, and what it did to latency.
-type Upkeep struct {
-	// Kind is one of [UpkeepEvents].
-	Kind string `json:"kind"`
-	// Times is how often it was done, in Took together; Failed of them did not succeed.
-	Times   int           `json:"times"`
-	Failed  int           `json:"failed,omitempty"`
-	Took    time.Duration `json:"took_ns"`
-	Longest time.Duration `json:"longest_ns"`
-	// Seconds are the measured seconds that it touched. Requests ended ok in them, with
-	// that 99th percentile. Rest is of the seconds without any upkeep. 0 requests have no
-	// percentile.
-	Seconds      int           `json:"seconds"`
-	Requests     int64         `json:"requests"`
-	P99          time.Duration `json:"p99_ns"`
-	RestRequests int64         `json:"rest_requests"`
-	RestP99      time.Duration `json:"rest_p99_ns"`
+	// Records are what the abilities of the program left, by their keys in the manifest.
+	Records  Records `json:"-"`
+	Validity []Mark  `json:"validity"`
 }
 
 // Keys is the database's own key count around a load of writes.

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -16,10 +18,22 @@ func newVocabulary() vocabulary {
 	seen := map[reflect.Type]bool{}
 	v.add(reflect.TypeFor[results.Manifest](), seen)
 	v.add(reflect.TypeFor[results.Event](), seen)
+	for _, a := range all.Abilities() {
+		v.addRecord(a, seen)
+	}
 	for _, name := range strings.Fields("first_key key_size_bytes value_size_bytes value_size_max_bytes read_mode") { // as results.Load writes them
 		v.fields[name] = true
 	}
 	return v
+}
+
+// addRecord adds the names of what an ability records.
+func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
+	if a.Record == nil {
+		return
+	}
+	v.fields[a.Record.Name()] = true
+	v.add(a.Record.Type(), seen)
 }
 
 // add adds the names of a type and of those that it holds.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -88,11 +89,12 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 // kept returns the data that upkeep leaves, and the part of it that depends on no guess:
 // without a known length neither the history nor the number of snapshots is sure.
 func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
-	all, sure = f.compacted(f.Data, db.Maintain.Compact), f.compacted(f.least, db.Maintain.Compact)
+	plan := upkeep.Keys().Of(db.Abilities)
+	all, sure = f.compacted(f.Data, plan.Compact), f.compacted(f.least, plan.Compact)
 	if all.Writes < f.Data.Writes && !f.Exact {
 		f.Guessed, sure.Writes = true, min(sure.Writes, sure.Keys)
 	}
-	if every := db.Maintain.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
+	if every := plan.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
 		all.Snapshots = int64((f.Length + every - 1) / every)
 		if f.Exact {
 			sure.Snapshots = all.Snapshots

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -35,7 +36,7 @@ func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) wo
 		l.Rate, l.Duration = rate, c.Longest(rate)
 		w := workOf(&l, pace)
 		_, compacts := db.Options.(database.Compacter)
-		if compacts && len(db.Endpoints) == 0 && db.Maintain.Compact == 0 {
+		if compacts && len(db.Endpoints) == 0 && upkeep.Keys().Of(db.Abilities).Compact == 0 {
 			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+max(c.LastWindow(rate), c.WindowAt(rate), c.WarmUp)) / float64(l.Duration)
 			w.data.Writes = w.data.Keys + whole(max(history, 0))
 		}

@@ -37,7 +37,6 @@ func Database() database.Database {
 			Fsync:      fsyncEach,
 			Durability: results.EveryWrite,
 			// Without it the store fills with revisions.
-			CompactEvery: compactEvery,
 		},
 		New: func() database.Driver { return New() },
 	}

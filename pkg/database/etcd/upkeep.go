@@ -21,9 +21,9 @@ var (
 	_ database.Snapshotter  = (*Options)(nil)
 )
 
-// compactEvery is how often loads that overwrite keys compact unless they say otherwise: a
+// CompactEvery is how often loads that overwrite keys compact unless they say otherwise: a
 // member that takes 10,000 updates of 1 KiB a second then holds 1 GiB of history.
-const compactEvery = time.Minute
+func (o *Options) CompactEvery() time.Duration { return time.Minute }
 
 // Compact compacts up to the newest revision, and waits until the member that answers has
 // removed what is older. etcd keeps every revision otherwise, also of deleted keys.

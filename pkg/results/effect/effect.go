@@ -1,4 +1,6 @@
-package upkeep
+// Package effect finds what events of a kind did to the latencies of a load: the seconds that
+// they touched beside all others.
+package effect
 
 import (
 	"path/filepath"
@@ -11,24 +13,43 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Effects returns for each kind of upkeep in the events of a tag's folder how long it took,
-// and the p99 of the seconds that it touched beside that of all seconds without upkeep.
-// Latencies are of ok requests of the measured phase: response times of steps with a rate,
-// else service times.
-func Effects(dir string, record *results.DatabaseRun) ([]results.Upkeep, error) {
+// Effect is a kind of event during a load, and what it did to latency.
+type Effect struct {
+	// Kind is the kind of event.
+	Kind string `json:"kind"`
+	// Times is how often it was, in Took together; Failed of them did not succeed.
+	Times   int           `json:"times"`
+	Failed  int           `json:"failed,omitempty"`
+	Took    time.Duration `json:"took_ns"`
+	Longest time.Duration `json:"longest_ns"`
+	// Seconds are the measured seconds that it touched. Requests ended ok in them, with
+	// that 99th percentile. Rest is of the seconds without any of the events. 0 requests
+	// have no percentile.
+	Seconds      int           `json:"seconds"`
+	Requests     int64         `json:"requests"`
+	P99          time.Duration `json:"p99_ns"`
+	RestRequests int64         `json:"rest_requests"`
+	RestP99      time.Duration `json:"rest_p99_ns"`
+}
+
+// Around returns for each of the kinds among the events of a tag's folder how long it took,
+// and the p99 of the seconds that it touched beside the p99 of all seconds without any of
+// them. Latencies are of ok requests of the measured phase: response times of steps with a
+// rate, else service times.
+func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect, error) {
 	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents))
 	if err != nil {
 		return nil, err
 	}
-	var effects []results.Upkeep
+	var effects []Effect
 	touched := map[int64][]int{} // by unix second, indexes of effects
 	for _, e := range events {
-		if !slices.Contains(results.UpkeepEvents(), e.Kind) {
+		if !slices.Contains(kinds, e.Kind) {
 			continue
 		}
-		i := slices.IndexFunc(effects, func(u results.Upkeep) bool { return u.Kind == e.Kind })
+		i := slices.IndexFunc(effects, func(u Effect) bool { return u.Kind == e.Kind })
 		if i < 0 {
-			i, effects = len(effects), append(effects, results.Upkeep{Kind: e.Kind})
+			i, effects = len(effects), append(effects, Effect{Kind: e.Kind})
 		}
 		u := &effects[i]
 		u.Times++
@@ -51,7 +72,7 @@ func Effects(dir string, record *results.DatabaseRun) ([]results.Upkeep, error) 
 
 // addLatencies adds the latencies of the seconds that each effect touched, and of the
 // others.
-func addLatencies(path string, record *results.DatabaseRun, effects []results.Upkeep, touched map[int64][]int) error {
+func addLatencies(path string, record *results.DatabaseRun, effects []Effect, touched map[int64][]int) error {
 	during := make([]*hdrhistogram.Histogram, len(effects))
 	seconds := make([]map[int64]bool, len(effects))
 	for i := range effects {

@@ -1,0 +1,53 @@
+package dbtester_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/ability/all"
+)
+
+// knowAbilities are the packages outside an ability's rooms that know its words, each with the
+// reason. Folders of databases have the facets.
+var knowAbilities = map[string]string{
+	"pkg/ability/all":            "lists what is declared",
+	"control/abilities/all":      "lists what abilities do during a run",
+	"analyze/abilities/all":      "lists what reports show",
+	"pkg/mark":                   "declares every mark",
+	"pkg/databasetest":           "tests the facets of drivers",
+	"analyze/publish/submission": "lists the words that every record may have",
+	"control/before/forecast":    "computes the data that is left when history is removed",
+	"cmd/dbtester":               "checks other releases than the file names",
+}
+
+// TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.
+func TestAbilitiesHaveRooms(t *testing.T) {
+	used := map[string]bool{}
+	tree := sources(t)
+	for _, a := range all.Abilities() {
+		words := regexp.MustCompile(`(?i)\b(` + strings.Join(append([]string{a.Name}, a.Words...), "|") + `)\b`)
+		for dir, files := range tree {
+			if strings.HasSuffix(dir, "/"+a.Name) || driverOf(dir) != "" || dir == "pkg/database" {
+				continue
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found := words.Find(text); found == nil {
+					continue
+				} else if used[dir] = true; knowAbilities[dir] == "" {
+					t.Errorf("%s has the word %q of the ability %s", file, found, a.Name)
+				}
+			}
+		}
+	}
+	for dir := range knowAbilities {
+		if !used[dir] {
+			t.Errorf("%s knows no ability: take it from the list", dir)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+// Package abilities is the frame of what reports show of abilities: a half of each lies in a
+// folder below, and package all lists them. A half shows something by the optional interfaces
+// of this package.
+package abilities
+
+import "github.com/coreos/dbtester/analyze/run"
+
+// Half is what reports show of an ability. It implements [Tabler], [Actor] or [Setter], or
+// several of them.
+type Half any
+
+// Row is a row of the table, in the section of another row and behind it.
+type Row struct {
+	Name, Unit, Definition string
+	// After is the name of the row before it.
+	After string
+	// Cell returns the number of a run and its text, which may hold more than the number.
+	Cell func(*run.Run) (m run.Measure, text string)
+}
+
+// Tabler has rows of the table.
+type Tabler interface{ Rows() []Row }
+
+// Actor is an ability that disturbs the load: where it acted, reports have a sentence about
+// the throughput and the longest pause.
+type Actor interface {
+	// Name is the kind of experiment.
+	Name() string
+	Acted(*run.Run) bool
+}
+
+// Setter knows when settings of the ability can have changed a number of a run.
+type Setter interface {
+	// Settings returns that by the paths of the settings.
+	Settings() map[string]func(*run.Run) bool
+}

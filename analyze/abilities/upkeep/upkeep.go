@@ -1,0 +1,71 @@
+// Package upkeep shows what the upkeep of a cluster did to a load.
+package upkeep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
+	"github.com/coreos/dbtester/pkg/results/effect"
+)
+
+// Half is the half of reports.
+type Half struct{}
+
+// Name is the kind of experiment.
+func (Half) Name() string { return "upkeep" }
+
+// Acted reports whether the cluster was kept up during the load.
+func (Half) Acted(r *run.Run) bool {
+	effects, err := upkeep.Record().Of(r.Info.Record)
+	return err == nil && len(effects) > 0
+}
+
+// Settings returns when each kind of upkeep was done.
+func (Half) Settings() map[string]func(*run.Run) bool {
+	acted := map[string]func(*run.Run) bool{}
+	for _, k := range upkeep.Kinds() {
+		acted["maintain."+k.Key] = func(r *run.Run) bool {
+			effects, err := upkeep.Record().Of(r.Info.Record)
+			return err != nil || slices.ContainsFunc(effects, func(e effect.Effect) bool { return e.Kind == k.Event && e.Times+e.Failed > 0 })
+		}
+	}
+	return acted
+}
+
+// Rows is the row of the table.
+func (Half) Rows() []abilities.Row {
+	return []abilities.Row{{
+		After: "LOG-EVENTS", Name: "UPKEEP", Unit: "times", Cell: cell,
+		Definition: "upkeep of the cluster by control during the load with the longest of each kind, and the p99 of requests that ended ok in measured seconds with upkeep, compared with the p99 in seconds without",
+	}}
+}
+
+// cell prints each kind of upkeep with what it did to latency.
+func cell(r *run.Run) (run.Measure, string) {
+	effects, err := upkeep.Record().Of(r.Info.Record)
+	switch {
+	case err != nil:
+		return run.Missing("%v", err), ""
+	case len(effects) == 0:
+		return run.Inapplicable("no upkeep was done"), ""
+	}
+	var parts []string
+	var times int64
+	for _, e := range effects {
+		times += int64(e.Times)
+		text := fmt.Sprintf("%s %d (longest %s", e.Kind, e.Times, e.Longest.Round(time.Millisecond/10))
+		if e.Failed > 0 {
+			text += fmt.Sprintf(", %d not complete", e.Failed)
+		}
+		if e.Requests > 0 && e.RestRequests > 0 {
+			text += fmt.Sprintf("; p99 %.4f ms in its %d s, %.4f ms in the others", float64(e.P99)/1e6, e.Seconds, float64(e.RestP99)/1e6)
+		}
+		parts = append(parts, text+")")
+	}
+	return run.Counted(times), strings.Join(parts, ", ")
+}

@@ -1,0 +1,68 @@
+// Package abilities is the frame of what abilities do during a run: a half of each lies in a
+// folder below, and package all lists them. A half does something by the optional interfaces
+// of this package.
+package abilities
+
+import (
+	"context"
+
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Half is what an ability does during one run. It implements [Activity], [Describer],
+// [Betweener] or [Finisher], or several of them.
+type Half any
+
+// Run is what a half may know of a run, and how it reports.
+type Run struct {
+	DB     *config.Database
+	Driver database.Driver
+	// Target is how clients reach the members, complete when the load begins.
+	Target *database.Target
+	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
+	// may write to the record.
+	Record *results.DatabaseRun
+	Dir    string
+	// Event records an event, and Step reports how far the run is. Both are safe for
+	// concurrent use.
+	Event func(results.Event)
+	Step  func(format string, args ...any)
+	// Mark marks the run. It may be called where the record may be written to.
+	Mark func(code string, values mark.Values, words mark.Words)
+}
+
+// Activity runs while steps do, or while the load does: heartbeats, samples, the watch for
+// changes of leader, profiles. A half that is one runs while requests are sent.
+//
+// One that also has something to do before it runs is a [Preparer], and one that leaves
+// something in the run's record is a [Recorder].
+type Activity interface {
+	// Name is that of the step that starts it, and the prefix of its errors.
+	Name() string
+	// Run returns when the activity is complete, and soon after ctx ends. Run must not write
+	// to the run's record.
+	Run(ctx context.Context) error
+}
+
+// Preparer is an activity that can fail before it runs. Prepare is called once, by the
+// goroutine of the steps.
+type Preparer interface {
+	Prepare(ctx context.Context) error
+}
+
+// Recorder is an activity that leaves something in the run's record. Record is called once,
+// by the goroutine of the steps, after Run returned.
+type Recorder interface{ Record() }
+
+// Describer describes in a dry run what a half will do, in lines; none if it will do nothing.
+type Describer interface{ Describe() []string }
+
+// Betweener does something between two windows of a search for a capacity.
+type Betweener interface{ Between(ctx context.Context) }
+
+// Finisher computes what a half leaves in the record of a load that was measured, from the
+// files in the run's folder.
+type Finisher interface{ Finish() error }

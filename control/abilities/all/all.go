@@ -1,0 +1,12 @@
+// Package all lists what abilities do during a run.
+package all
+
+import (
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/control/abilities/upkeep"
+)
+
+// Halves returns what each ability does during a run, in the order in which it is described.
+func Halves(r *abilities.Run) []abilities.Half {
+	return []abilities.Half{upkeep.New(r)}
+}

@@ -1,0 +1,191 @@
+// Package upkeep compacts, defragments and copies a cluster during a load, and finds what
+// that did to the latencies.
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// timeout bounds one piece of upkeep: a defragmentation of 8 GiB takes a minute or two.
+const timeout = 10 * time.Minute
+
+// Runner does the upkeep of a cluster, one piece after the other.
+type Runner struct {
+	run    *abilities.Run
+	plan   upkeep.Plan
+	failed error // the first that is not the load's end
+	counts map[string]int
+	// marked is set once a compaction between two windows of a search has failed.
+	marked bool
+}
+
+// New returns the upkeep of a run.
+func New(r *abilities.Run) *Runner {
+	return &Runner{run: r, plan: upkeep.Keys().Of(r.DB.Abilities), counts: map[string]int{}}
+}
+
+// Name is that of the activity.
+func (r *Runner) Name() string { return "keep up the cluster" }
+
+// Describe lists how often each kind is done.
+func (r *Runner) Describe() []string {
+	var parts []string
+	for _, k := range upkeep.Kinds() {
+		if every := *k.At(&r.plan); every > 0 {
+			parts = append(parts, fmt.Sprintf("%s every %v", k.Event, every))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"upkeep: " + strings.Join(parts, ", ")}
+}
+
+// job is one kind of upkeep.
+type job struct {
+	kind  string
+	every time.Duration
+	due   time.Time
+	// do does it once, with an event for each member.
+	do func(ctx context.Context)
+}
+
+// Run does what is due until ctx ends: each kind one interval after the start, and then one
+// interval after it was last due. What is due while another piece runs comes after it.
+func (r *Runner) Run(ctx context.Context) error {
+	jobs := r.jobs(time.Now())
+	for len(jobs) > 0 {
+		next := jobs[0]
+		for _, j := range jobs {
+			if j.due.Before(next.due) {
+				next = j
+			}
+		}
+		timer := time.NewTimer(time.Until(next.due))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		next.do(ctx)
+		for next.due = next.due.Add(next.every); next.due.Before(time.Now()); {
+			next.due = next.due.Add(next.every) // a piece that took longer than its interval
+		}
+	}
+	return nil
+}
+
+// Record marks a run with upkeep that failed.
+func (r *Runner) Record() {
+	if r.failed != nil {
+		r.run.Mark(mark.Upkeep, nil, mark.Words{"why": oneLine(r.failed)})
+	}
+}
+
+// Between compacts a cluster of the run's own after each window, so that the store stays as
+// small as it was. Failures are a mark.
+func (r *Runner) Between(ctx context.Context) {
+	compacter, ok := r.run.Driver.(database.Compacter)
+	l := r.run.DB.Load
+	writes := l.Any(workload.Op.SendsValue) || l.Any(workload.Op.Deletes)
+	if !ok || !writes || len(r.run.DB.Endpoints) > 0 || r.plan.Compact > 0 {
+		return
+	}
+	e, err := r.once(ctx, upkeep.EventCompact, -1, func(ctx context.Context) (int64, error) { return 0, compacter.Compact(ctx, *r.run.Target) })
+	if err != nil {
+		e.Text = err.Error()
+	}
+	r.run.Event(e)
+	if err != nil && ctx.Err() == nil && !r.marked {
+		r.marked = true
+		r.run.Mark(mark.Upkeep, nil, mark.Words{"when": "between two windows", "why": oneLine(err)})
+	}
+}
+
+// Finish records what the upkeep did to the latencies.
+func (r *Runner) Finish() error {
+	effects, err := effect.Around(r.run.Dir, r.run.Record, upkeep.Events()...)
+	if err != nil {
+		return fmt.Errorf("compare latencies with the upkeep: %w", err)
+	}
+	return upkeep.Record().Set(r.run.Record, effects)
+}
+
+// oneLine is the text of an error without line breaks.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// jobs returns the kinds of upkeep that the plan asks for and the driver can do.
+func (r *Runner) jobs(start time.Time) []*job {
+	var jobs []*job
+	add := func(kind string, every time.Duration, can bool, do func(context.Context)) {
+		if every > 0 && can {
+			jobs = append(jobs, &job{kind: kind, every: every, due: start.Add(every), do: do})
+		}
+	}
+	compacter, compacts := r.run.Driver.(database.Compacter)
+	defragmenter, defrags := r.run.Driver.(database.Defragmenter)
+	snapshotter, snapshots := r.run.Driver.(database.Snapshotter)
+	add(upkeep.EventCompact, r.plan.Compact, compacts, func(ctx context.Context) {
+		r.piece(ctx, upkeep.EventCompact, -1, func(ctx context.Context) (int64, error) { return 0, compacter.Compact(ctx, *r.run.Target) })
+	})
+	add(upkeep.EventDefrag, r.plan.Defrag, defrags, func(ctx context.Context) {
+		for member := range len(r.run.Target.Endpoints) { // one at a time: the others serve
+			r.piece(ctx, upkeep.EventDefrag, member, func(ctx context.Context) (int64, error) {
+				return 0, defragmenter.Defragment(ctx, *r.run.Target, member)
+			})
+		}
+	})
+	add(upkeep.EventSnapshot, r.plan.Snapshot, snapshots, func(ctx context.Context) {
+		member := r.counts[upkeep.EventSnapshot] % len(r.run.Target.Endpoints) // each in turn
+		r.piece(ctx, upkeep.EventSnapshot, member, func(ctx context.Context) (int64, error) {
+			return snapshotter.Snapshot(ctx, *r.run.Target, member)
+		})
+	})
+	return jobs
+}
+
+// piece does one piece of upkeep and reports it.
+func (r *Runner) piece(ctx context.Context, kind string, member int, do func(context.Context) (int64, error)) {
+	if ctx.Err() != nil {
+		return
+	}
+	r.counts[kind]++
+	e, err := r.once(ctx, kind, member, do)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		e.Text = "the load ended meanwhile"
+	default:
+		e.Text = err.Error()
+		if r.failed == nil {
+			r.failed = fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	r.run.Event(e)
+	r.run.Step("%s", strings.TrimSuffix(fmt.Sprintf("%s took %v: %s", e.Kind, e.Took.Round(time.Millisecond), e.Text), ": "))
+}
+
+// once does one piece of upkeep in its time, and returns its event.
+func (r *Runner) once(ctx context.Context, kind string, member int, do func(context.Context) (int64, error)) (e results.Event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	e = results.Event{Time: time.Now().UTC(), Kind: kind, Member: member}
+	size, err := do(ctx)
+	e.Took = time.Since(e.Time)
+	if size > 0 {
+		e.Amount, e.Unit = float64(size), "bytes"
+	}
+	return e, err
+}

@@ -1,0 +1,102 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// kept is a cluster whose upkeep takes a while.
+type kept struct {
+	database.Driver
+	fails bool
+}
+
+func (k kept) Compact(ctx context.Context, _ database.Target) error {
+	if k.fails {
+		return errors.New("no quorum")
+	}
+	return pause(ctx, 2*time.Second)
+}
+
+func (k kept) Defragment(ctx context.Context, _ database.Target, _ int) error {
+	return pause(ctx, 3*time.Second)
+}
+
+func (k kept) Snapshot(ctx context.Context, _ database.Target, member int) (int64, error) {
+	return int64(100 * (member + 1)), pause(ctx, time.Second)
+}
+
+// CompactEvery is never.
+func (kept) CompactEvery() time.Duration { return 0 }
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run returns the events of a runner whose load takes some time.
+func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Duration) (events []string, failed error) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), length)
+		defer cancel()
+		r := New(&abilities.Run{
+			DB:     &config.Database{Abilities: upkeep.Keys().With(nil, plan)},
+			Driver: d, Target: &database.Target{Endpoints: []string{"a", "b"}}, Step: func(string, ...any) {},
+			Mark: func(_ string, _ mark.Values, words mark.Words) { failed = errors.New(words["why"]) },
+			Event: func(e results.Event) {
+				events = append(events, fmt.Sprintf("%v %s %d took %v %v%s %s", e.Time.Sub(began), e.Kind, e.Member, e.Took, e.Amount, e.Unit, e.Text))
+			},
+		})
+		if err := r.Run(ctx); err != nil {
+			t.Errorf("run: %v", err)
+		}
+		r.Record()
+	})
+	return events, failed
+}
+
+func TestRunner(t *testing.T) {
+	got, failed := runFor(t, kept{}, upkeep.Plan{Compact: 10 * time.Second, Defrag: 25 * time.Second, Snapshot: 12 * time.Second}, 41*time.Second)
+	want := []string{
+		"10s compact -1 took 2s 0 ",
+		"12s take snapshot 0 took 1s 100bytes ",
+		"20s compact -1 took 2s 0 ",
+		"24s take snapshot 1 took 1s 200bytes ",
+		"25s defragment 0 took 3s 0 ",
+		"28s defragment 1 took 3s 0 ",
+		"31s compact -1 took 2s 0 ",
+		"36s take snapshot 0 took 1s 100bytes ",
+		"40s compact -1 took 1s 0 the load ended meanwhile",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || failed != nil {
+		t.Errorf("upkeep (-want +got), %v:\n%s", failed, diff)
+	}
+	if got, failed := runFor(t, kept{fails: true}, upkeep.Plan{Compact: 10 * time.Second}, 15*time.Second); len(got) != 1 || failed == nil {
+		t.Errorf("a failed compaction: %q, %v", got, failed)
+	}
+	// A driver that can do nothing, and a plan without upkeep.
+	if got, failed := runFor(t, struct{ database.Driver }{}, upkeep.Plan{Compact: time.Second, Defrag: time.Second, Snapshot: time.Second}, time.Minute); got != nil || failed != nil {
+		t.Errorf("upkeep of a driver without it: %q, %v", got, failed)
+	}
+	if got, _ := runFor(t, kept{}, upkeep.Plan{}, time.Minute); got != nil {
+		t.Errorf("upkeep that nobody asked for: %q", got)
+	}
+}

@@ -1,0 +1,190 @@
+// Package ability is the frame in which the program's abilities are declared: what it can do
+// during or around a load. An ability is declared in a folder of its own below
+// this one and in the list of package all; what it does during a run is its half below
+// control/abilities, and what reports show of it is its half below analyze/abilities.
+// Nothing else knows an ability by name.
+package ability
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Ability declares what the program can do during or around a load. What it needs of a driver
+// is a facet of it: an optional interface of package database.
+type Ability struct {
+	Name string
+	// Words are those that only the rooms of the ability know, besides its name.
+	Words []string
+	// Keys are its keys in an experiment file.
+	Keys Keys
+	// Record is what it leaves in the record of a run, nil for nothing.
+	Record Recorded
+}
+
+// Database is what an ability may know of a database when its keys are resolved.
+type Database struct {
+	ID, Name string
+	// Version is the release that the file names, "" for none.
+	Version string
+	// Options are those of the driver, which the ability may change; nil without any.
+	Options any
+	Load    workload.Load
+	// Running clusters are not started by agents, and others use them.
+	Running bool
+	// Secret means that the clients' credentials are sent over TLS only.
+	Secret bool
+	// Classic files have no keys of abilities. Searched is whether a capacity is searched
+	// for.
+	Classic, Searched bool
+}
+
+// Keys are the keys of an ability in an experiment file: a mapping at the top of the file and
+// one in each database, which goes over it key by key. [Section] is the implementation.
+type Keys interface {
+	// Row describes the key of the mapping, in a database or at the top of a file.
+	Row(database bool) yamlfile.Row
+	// Table is the documentation of the mapping.
+	Table() string
+	Schema() yamlfile.Schema
+	// Read returns the mapping as the file gives it, for Resolve.
+	Read(r *yamlfile.Reader, path, key string, node *yamlfile.Node) any
+	// Resolve sets the value of a database in v. own and all are what Read returned for the
+	// database and the whole file, nil for what the file does not give.
+	Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values
+	// Show returns a database's value as a file has it, nil to leave it out.
+	Show(v Values, l workload.Load) *yamlfile.Node
+}
+
+// Values are the resolved values of abilities by their keys in a file. Zero values are left
+// out.
+type Values map[string]any
+
+// Others encodes the values for [openjson.Marshal].
+func (v Values) Others() (map[string]json.RawMessage, error) {
+	others := map[string]json.RawMessage{}
+	for key, is := range v {
+		data, err := json.Marshal(is)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", key, err)
+		}
+		others[key] = data
+	}
+	return others, nil
+}
+
+// Section declares the keys of an ability with values of type T.
+type Section[T any] struct {
+	// Key is the name of the mapping, and Meaning describes it at the top of a file.
+	Key, Meaning string
+	Fields       func() yamlfile.Section[T]
+	Resolved     func(r *yamlfile.Reader, own, all yamlfile.Written[T], d *Database) T
+	Shown        func(is T, l workload.Load) *yamlfile.Node
+}
+
+// Of returns the value among those of a database.
+func (s Section[T]) Of(v Values) T {
+	is, _ := v[s.Key].(T)
+	return is
+}
+
+// With returns the values with another one in place of this ability's.
+func (s Section[T]) With(v Values, is T) Values {
+	with := Values{}
+	for key, other := range v {
+		with[key] = other
+	}
+	if delete(with, s.Key); !reflect.ValueOf(&is).Elem().IsZero() {
+		with[s.Key] = is
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	return with
+}
+
+// Row is the method of [Keys].
+func (s Section[T]) Row(database bool) yamlfile.Row {
+	row := yamlfile.Row{Name: s.Key, Unit: "mapping", Meaning: s.Meaning}
+	if database {
+		row.Usually, row.Meaning = "the file's", "replaces the file's key by key"
+	}
+	return row
+}
+
+// Table is the method of [Keys].
+func (s Section[T]) Table() string { return s.Fields().Table() }
+
+// Schema is the method of [Keys].
+func (s Section[T]) Schema() yamlfile.Schema { return s.Fields().Schema() }
+
+// Read is the method of [Keys].
+func (s Section[T]) Read(r *yamlfile.Reader, path, key string, node *yamlfile.Node) any {
+	return s.Fields().Read(r, path, key, node)
+}
+
+// Resolve is the method of [Keys].
+func (s Section[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values {
+	given := func(read any) yamlfile.Written[T] {
+		if w, ok := read.(yamlfile.Written[T]); ok {
+			return w
+		}
+		return s.Fields().None()
+	}
+	return s.With(v, s.Resolved(r, given(own), given(all), d))
+}
+
+// Show is the method of [Keys].
+func (s Section[T]) Show(v Values, l workload.Load) *yamlfile.Node { return s.Shown(s.Of(v), l) }
+
+// Recorded is what an ability leaves in the record of a run. [Record] is the implementation.
+type Recorded interface {
+	// Type is the type of the record, whose names in JSON those of the manifest are.
+	Type() reflect.Type
+	// Name is the key in the manifest, among the keys of the run.
+	Name() string
+}
+
+// Record declares what an ability leaves in the record of a run.
+type Record[T any] struct {
+	// Key is its name in the manifest, among the keys of the run.
+	Key string
+}
+
+// Type is the method of [Recorded].
+func (r Record[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
+
+// Name is the method of [Recorded].
+func (r Record[T]) Name() string { return r.Key }
+
+// Of returns what a run has, the zero value for nothing. The error is of a record that this
+// release cannot read.
+func (r Record[T]) Of(run *results.DatabaseRun) (is T, err error) {
+	if data := run.Records[r.Key]; data != nil {
+		if err := json.Unmarshal(data, &is); err != nil {
+			return is, fmt.Errorf("decode %s: %w", r.Key, err)
+		}
+	}
+	return is, nil
+}
+
+// Set records what the ability leaves. A zero value leaves nothing.
+func (r Record[T]) Set(run *results.DatabaseRun, is T) error {
+	if delete(run.Records, r.Key); reflect.ValueOf(&is).Elem().IsZero() {
+		return nil
+	}
+	data, err := json.Marshal(is)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", r.Key, err)
+	}
+	if run.Records == nil {
+		run.Records = results.Records{}
+	}
+	run.Records[r.Key] = data
+	return nil
+}

@@ -1,0 +1,12 @@
+// Package all lists the abilities of the program.
+package all
+
+import (
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/upkeep"
+)
+
+// Abilities returns all abilities, in the order in which files and schemas have their keys.
+func Abilities() []ability.Ability {
+	return []ability.Ability{upkeep.Ability()}
+}

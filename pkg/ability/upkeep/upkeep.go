@@ -1,0 +1,171 @@
+// Package upkeep declares compactions, defragmentations and snapshots of a cluster during a
+// load.
+package upkeep
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/effect"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// The kinds of event that a piece of upkeep of the cluster has ended, which control did
+// during a load. Its time is when it began.
+const (
+	EventCompact  = "compact"
+	EventDefrag   = "defragment"
+	EventSnapshot = "take snapshot"
+)
+
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record()}
+}
+
+// Record is what upkeep did to latency, by kind of event.
+func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
+
+// Keys are the keys in an experiment file.
+func Keys() ability.Section[Plan] {
+	return ability.Section[Plan]{
+		Key: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)",
+		Fields: section, Resolved: resolve, Shown: show,
+	}
+}
+
+// Plan is how often control keeps up a cluster during a load; 0 is never.
+type Plan struct {
+	// Compact forgets the history of keys, Defrag gives unused space of each member's store
+	// back, and Snapshot copies the data of one member, each in turn.
+	Compact  time.Duration `json:"compact_ns,omitempty"`
+	Defrag   time.Duration `json:"defrag_ns,omitempty"`
+	Snapshot time.Duration `json:"snapshot_ns,omitempty"`
+}
+
+// shortest bounds the cost of upkeep.
+const shortest = time.Second
+
+// Kind is one kind of upkeep.
+type Kind struct {
+	// Key is its key in a file, Event its kind of event.
+	Key, Event string
+	// At is its place in a plan.
+	At      func(*Plan) *time.Duration
+	meaning string
+	can     func(driver any) bool
+}
+
+// Kinds are the kinds of upkeep.
+func Kinds() []Kind {
+	return []Kind{
+		{"compact", EventCompact, func(p *Plan) *time.Duration { return &p.Compact },
+			"time between two compactions, which forget the history of keys (etcd). Loads on etcd that agents start compact every minute if they overwrite or delete keys, unless this says otherwise; `0s` is never",
+			is[database.Compacter]},
+		{"defrag", EventDefrag, func(p *Plan) *time.Duration { return &p.Defrag },
+			"time between two defragmentations of each member, one after the other (etcd); a member answers nothing meanwhile",
+			is[database.Defragmenter]},
+		{"snapshot", EventSnapshot, func(p *Plan) *time.Duration { return &p.Snapshot },
+			"time between two snapshots, of each member in turn (etcd, Consul, ZooKeeper from 3.9); those of etcd and Consul are read and not kept",
+			is[database.Snapshotter]},
+	}
+}
+
+// Events are the kinds of event.
+func Events() (kinds []string) {
+	for _, k := range Kinds() {
+		kinds = append(kinds, k.Event)
+	}
+	return kinds
+}
+
+// is reports whether a driver has a facet.
+func is[T any](driver any) bool {
+	_, ok := driver.(T)
+	return ok
+}
+
+// section declares the kinds of upkeep.
+func section() yamlfile.Section[Plan] {
+	s := yamlfile.Section[Plan]{Check: func(r *yamlfile.Reader, w *yamlfile.Written[Plan]) {
+		for _, k := range Kinds() {
+			if d := *k.At(&w.Is); d > 0 && d < shortest {
+				r.Errorf(w.NodeOf(k.Key), "%s must be at least %v, or 0s for never, got %v", k.Key, shortest, d)
+			}
+		}
+	}}
+	for _, k := range Kinds() {
+		s.Fields = append(s.Fields, yamlfile.Key[Plan, time.Duration]{
+			Row: yamlfile.Row{Name: k.Key, Meaning: k.meaning}, Kind: yamlfile.DurationKind(), At: k.At,
+			Shown: func(p *Plan) bool { return k.Key == "compact" || *k.At(p) > 0 },
+		}.Field())
+	}
+	return s
+}
+
+// resolve resolves the upkeep of a database under its load. What the whole file asks for holds
+// for the kinds of databases that can do it.
+func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
+	w := section().Over(own, all)
+	plan := w.Is
+	for _, k := range Kinds() {
+		every := k.At(&plan)
+		if *every == 0 || k.can(d.Options) {
+			continue
+		}
+		if *every = 0; own.Given() && own.Has(k.Key) {
+			r.Errorf(own.NodeOf(k.Key), "%s: control cannot do this for %s", k.Key, d.Name)
+		}
+	}
+	if !w.Has("compact") {
+		plan.Compact = 0
+		// A search for a capacity compacts between its windows.
+		if c, ok := d.Options.(database.Compacter); ok && !d.Running && !d.Classic && !d.Searched && overwrites(d.Load) {
+			plan.Compact = c.CompactEvery()
+		}
+	}
+	planSnapshots(r, plan, w, own.Given() && own.Has("snapshot"), d)
+	if at := cmp.Or(own.Node, all.Node); d.Running && plan != (Plan{}) && at != nil {
+		r.Warnf(at, "maintain: others use the cluster of endpoints: a compaction forgets the history of their keys too, and a member that is defragmented does not answer them")
+	}
+	return plan
+}
+
+// planSnapshots has members started so that they can be asked for snapshots, which is given in
+// w. A release or a cluster that can't be asked is refused, also where the whole file asks:
+// others of its kind can, so that the report would compare members with and without.
+func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own bool, d *ability.Database) {
+	undo := ""
+	if !own {
+		undo = " (maintain: {snapshot: 0s} under " + d.ID + " leaves them out there)"
+	}
+	if err := CheckSnapshots(plan, d); err != nil {
+		r.Errorf(w.NodeOf("snapshot"), "snapshot: %v%s", err, undo)
+	}
+}
+
+// CheckSnapshots changes the options of a database so that its members can be asked for the
+// snapshots of a plan. The error is why there can be none.
+func CheckSnapshots(plan Plan, d *ability.Database) error {
+	planner, must := d.Options.(database.SnapshotPlanner)
+	if plan.Snapshot == 0 || !must {
+		return nil
+	}
+	return planner.PlanSnapshots(database.SnapshotTarget{Version: database.PlainVersion(d.Version), Running: d.Running, Secret: d.Secret})
+}
+
+// show shows the upkeep, also that there is none where a default is possible.
+func show(plan Plan, l workload.Load) *yamlfile.Node {
+	if plan == (Plan{}) && !overwrites(l) {
+		return nil
+	}
+	return section().Show(&plan).Flow()
+}
+
+// overwrites reports whether a load leaves history of keys behind.
+func overwrites(l workload.Load) bool {
+	return l.Any(workload.Op.Deletes) || l.Any(func(op workload.Op) bool { return op.SendsValue() && (l.SameKey || !op.Creates()) })
+}

@@ -1,0 +1,65 @@
+// Package openjson encodes structs as JSON objects that also have keys of others, which the
+// struct does not declare.
+package openjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Marshal encodes a struct, and behind its keys the others in alphabetical order. The struct
+// must not encode itself by this function.
+func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil || len(others) == 0 {
+		return data, err
+	}
+	out := bytes.NewBuffer(bytes.TrimSuffix(data, []byte("}")))
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, fmt.Errorf("encode key: %w", err)
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(others[key])
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// Unmarshal decodes an object into the struct that v points to, and returns the keys that the
+// struct does not declare; nil if there are none.
+func Unmarshal(data []byte, v any) (others map[string]json.RawMessage, err error) {
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &others); err != nil {
+		return nil, err
+	}
+	declared := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		declared[strings.ToLower(name)] = true // as encoding/json finds them
+	}
+	maps.DeleteFunc(others, func(key string, _ json.RawMessage) bool { return declared[strings.ToLower(key)] })
+	if len(others) == 0 {
+		return nil, nil
+	}
+	for key, is := range others {
+		var plain bytes.Buffer
+		if err := json.Compact(&plain, is); err != nil {
+			return nil, err
+		}
+		others[key] = plain.Bytes()
+	}
+	return others, nil
+}
