@@ -35,7 +35,7 @@ type parts struct {
 // manifest.
 func newParts(o Options, r *run, save func() error) *parts {
 	r.halves = all.Halves(&abilities.Run{
-		DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
+		Experiment: r.experiment, DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
 		Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
 	})
 	f := fleetOf(o, r.db)

@@ -9,9 +9,6 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 )
 
-// errOver is the cause of the end of an activity that is not interrupted.
-var errOver = errors.New("the activity is over")
-
 // during starts, ends and awaits some activities together. Its methods are called by one
 // goroutine.
 type during struct {
@@ -65,7 +62,7 @@ func (d *during) stop() error {
 	if d.cancel == nil {
 		return nil
 	}
-	d.cancel(errOver)
+	d.cancel(abilities.ErrOver)
 	d.wg.Wait()
 	var errs []error
 	for i, a := range d.activities {

@@ -56,8 +56,8 @@ func TestDuring(t *testing.T) {
 	if want := []string{"prepare a", "prepare b", "record a", "record b"}; !slices.Equal(did, want) {
 		t.Errorf("the activities did %q, want %q", did, want)
 	}
-	if !errors.Is(a.cause, errOver) {
-		t.Errorf("the activity ended because of %v, want %v", a.cause, errOver)
+	if !errors.Is(a.cause, abilities.ErrOver) {
+		t.Errorf("the activity ended because of %v, want %v", a.cause, abilities.ErrOver)
 	}
 }
 
@@ -77,8 +77,8 @@ func TestDuringInterrupt(t *testing.T) {
 	if err := errors.Join(d.stop(), s.undo(ctx)); err != nil {
 		t.Errorf("stop the activities: %v", err)
 	}
-	if !errors.Is(outlives.cause, errOver) || !errors.Is(ends.cause, errSignal) {
-		t.Errorf("ended because of %v and %v, want %v and %v", outlives.cause, ends.cause, errOver, errSignal)
+	if !errors.Is(outlives.cause, abilities.ErrOver) || !errors.Is(ends.cause, errSignal) {
+		t.Errorf("ended because of %v and %v, want %v and %v", outlives.cause, ends.cause, abilities.ErrOver, errSignal)
 	}
 }
 

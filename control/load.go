@@ -35,7 +35,7 @@ type loader struct {
 // duringLoad are the activities that run while requests are sent: from the first
 // step's first request to the last one's last.
 func (l *loader) duringLoad() []abilities.Activity {
-	list := []abilities.Activity{&profiles{run: l.run}, &sizeWatch{run: l.run, guard: l.guard}}
+	list := []abilities.Activity{&sizeWatch{run: l.run, guard: l.guard}}
 	for _, half := range l.run.halves {
 		if a, ok := half.(abilities.Activity); ok {
 			list = append(list, a)

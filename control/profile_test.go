@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/control/abilities/profile"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -108,7 +109,7 @@ func TestProfileFits(t *testing.T) {
 		{"duration: 900ms", 0},
 	} {
 		e := r.experiment("load: {" + tt.load + "}\ndatabases: {profiled: }\n")
-		if got := profileLength(e.Databases[0].Load, 30*time.Second); got != tt.want {
+		if got := profile.Length(e.Databases[0].Load, 30*time.Second); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.load, got, tt.want)
 		}
 	}

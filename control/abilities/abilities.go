@@ -5,6 +5,7 @@ package abilities
 
 import (
 	"context"
+	"errors"
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -18,8 +19,9 @@ type Half any
 
 // Run is what a half may know of a run, and how it reports.
 type Run struct {
-	DB     *config.Database
-	Driver database.Driver
+	Experiment *config.Experiment
+	DB         *config.Database
+	Driver     database.Driver
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
@@ -34,6 +36,9 @@ type Run struct {
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
+// ErrOver is the cause of the end of an activity that is not interrupted.
+var ErrOver = errors.New("the activity is over")
+
 // Activity runs while steps do, or while the load does: heartbeats, samples, the watch for
 // changes of leader, profiles. A half that is one runs while requests are sent.
 //
@@ -42,8 +47,9 @@ type Run struct {
 type Activity interface {
 	// Name is that of the step that starts it, and the prefix of its errors.
 	Name() string
-	// Run returns when the activity is complete, and soon after ctx ends. Run must not write
-	// to the run's record.
+	// Run returns when the activity is complete, and soon after ctx ends. The cause of ctx is
+	// ErrOver if the run reached the end of the activity, else the cause of the interrupt. Run
+	// must not write to the run's record.
 	Run(ctx context.Context) error
 }
 

@@ -1,4 +1,5 @@
-package control
+// Package profile has every member profile itself during a load.
+package profile
 
 import (
 	"context"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -19,48 +21,53 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// profileGrace is how long after the load's end a profile that is nearly complete
+// grace is how long after the load's end a profile that is nearly complete
 // is awaited.
-const profileGrace = 2 * time.Second
+const grace = 2 * time.Second
 
-// profiles is the activity that has every member profile itself during a load.
-// Every failure is a mark and does not fail the run.
-type profiles struct {
-	run      *run
+// Profiles has every member profile itself during a load. Every failure is a mark and does
+// not fail the run.
+type Profiles struct {
+	run      *abilities.Run
 	profiler database.Profiler // nil if nothing is profiled
 	length   time.Duration
 	members  []*results.Profile // by member, as the errors
 	errs     []error
 }
 
-func (p *profiles) Name() string { return "profile the members" }
+// New returns the profiles of a run.
+func New(r *abilities.Run) *Profiles { return &Profiles{run: r} }
 
-func (p *profiles) Prepare(context.Context) error {
-	asked := p.run.experiment.Profile
+// Name is the name of the activity.
+func (p *Profiles) Name() string { return "profile the members" }
+
+// Prepare finds out how long the profiles can be.
+func (p *Profiles) Prepare(context.Context) error {
+	asked := p.run.Experiment.Profile
 	if asked == nil {
 		return nil
 	}
-	profiler, ok := p.run.driver.(database.Profiler)
+	profiler, ok := p.run.Driver.(database.Profiler)
 	if !ok {
-		p.run.mark(mark.NotProfiled, nil, mark.Words{"database": p.run.db.Name})
+		p.run.Mark(mark.NotProfiled, nil, mark.Words{"database": p.run.DB.Name})
 		return nil
 	}
-	p.length = profileLength(p.run.db.Load, asked.CPU)
+	p.length = Length(p.run.DB.Load, asked.CPU)
 	if p.length < asked.CPU {
-		p.run.mark(mark.NotProfiled, mark.Values{"asked_seconds": asked.CPU.Seconds(), "profile_seconds": p.length.Seconds()}, nil)
+		p.run.Mark(mark.NotProfiled, mark.Values{"asked_seconds": asked.CPU.Seconds(), "profile_seconds": p.length.Seconds()}, nil)
 	}
 	if p.length < time.Second {
 		return nil
 	}
-	n := len(p.run.record.Members)
+	n := len(p.run.Record.Members)
 	p.profiler, p.members, p.errs = profiler, make([]*results.Profile, n), make([]error, n)
 	return nil
 }
 
-// profileLength is how much of a profile fits into the load behind the first
+// Length is how much of a profile fits into the load behind the first
 // step's warm-up, in whole seconds. A load of a number of requests may take any
 // time.
-func profileLength(l workload.Load, asked time.Duration) time.Duration {
+func Length(l workload.Load, asked time.Duration) time.Duration {
 	var all time.Duration
 	for _, s := range l.Stretches() {
 		if s.Duration == 0 {
@@ -73,14 +80,14 @@ func profileLength(l workload.Load, asked time.Duration) time.Duration {
 
 // Run profiles every member behind the warm-up. When the load is over, profiles
 // that are nearly complete are awaited and the others cancelled.
-func (p *profiles) Run(ctx context.Context) error {
+func (p *Profiles) Run(ctx context.Context) error {
 	if p.profiler == nil {
 		return nil
 	}
-	warmUp := p.run.db.Load.WarmUp
+	warmUp := p.run.DB.Load.WarmUp
 	end := time.Now().Add(warmUp + p.length)
-	p.run.journal.event("profiles", -1, fmt.Sprintf("CPU, %v, after a warm-up of %v", p.length, warmUp))
-	if err := os.MkdirAll(filepath.Join(p.run.dir, results.DirProfiles), 0o755); err != nil {
+	p.run.Event(results.Event{Time: time.Now().UTC(), Kind: "profiles", Member: -1, Text: fmt.Sprintf("CPU, %v, after a warm-up of %v", p.length, warmUp)})
+	if err := os.MkdirAll(filepath.Join(p.run.Dir, results.DirProfiles), 0o755); err != nil {
 		for i := range p.errs {
 			p.errs[i] = fmt.Errorf("make directory: %w", err)
 		}
@@ -89,8 +96,8 @@ func (p *profiles) Run(ctx context.Context) error {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() {
-		if rest := time.Until(end); errors.Is(context.Cause(ctx), errOver) && rest <= profileGrace {
-			time.AfterFunc(rest+profileGrace, cancel)
+		if rest := time.Until(end); errors.Is(context.Cause(ctx), abilities.ErrOver) && rest <= grace {
+			time.AfterFunc(rest+grace, cancel)
 			return
 		}
 		cancel()
@@ -105,8 +112,8 @@ func (p *profiles) Run(ctx context.Context) error {
 }
 
 // member waits for the warm-up and fetches one member's profile.
-func (p *profiles) member(ctx context.Context, i int) (*results.Profile, error) {
-	warm := time.NewTimer(p.run.db.Load.WarmUp)
+func (p *Profiles) member(ctx context.Context, i int) (*results.Profile, error) {
+	warm := time.NewTimer(p.run.DB.Load.WarmUp)
 	defer warm.Stop()
 	select {
 	case <-warm.C:
@@ -115,8 +122,8 @@ func (p *profiles) member(ctx context.Context, i int) (*results.Profile, error) 
 	}
 	name := path.Join(results.DirProfiles, fmt.Sprintf("%d-cpu.pprof", i+1))
 	got := &results.Profile{Kind: "cpu", File: name, Start: time.Now().UTC(), Length: p.length}
-	err := wholefile.Write(filepath.Join(p.run.dir, name), func(w io.Writer) error {
-		return p.profiler.CPUProfile(ctx, p.run.target, i, p.length, w)
+	err := wholefile.Write(filepath.Join(p.run.Dir, name), func(w io.Writer) error {
+		return p.profiler.CPUProfile(ctx, *p.run.Target, i, p.length, w)
 	})
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -128,21 +135,21 @@ func (p *profiles) member(ctx context.Context, i int) (*results.Profile, error) 
 }
 
 // Record records the profiles that arrived, and marks those that did not.
-func (p *profiles) Record() {
+func (p *Profiles) Record() {
 	arrived := 0
 	for i, err := range p.errs {
 		switch {
 		case errors.Is(err, context.Canceled):
-			p.run.mark(mark.NotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
+			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
 		case err != nil:
-			p.run.mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
+			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
 		default:
-			m := &p.run.record.Members[i]
+			m := &p.run.Record.Members[i]
 			m.Profiles = append(m.Profiles, *p.members[i])
 			arrived++
 		}
 	}
 	if arrived > 0 {
-		p.run.mark(mark.Profiled, mark.Values{"profiled": float64(arrived), "members": float64(len(p.errs)), "profile_seconds": p.length.Seconds()}, nil)
+		p.run.Mark(mark.Profiled, mark.Values{"profiled": float64(arrived), "members": float64(len(p.errs)), "profile_seconds": p.length.Seconds()}, nil)
 	}
 }
