@@ -232,6 +232,16 @@ func TestMaintain(t *testing.T) {
 	if got := two(upkeep.Plan{}, upkeep.Plan{Compact: 2 * time.Second}, 5); !slices.Equal(got, []string{"maintain.compact: a: 0s; b: 2s"}) {
 		t.Errorf("compactions every 2 s against none are reported as %q", got)
 	}
+	for _, k := range upkeep.Kinds() {
+		a, b := filled()[0], filled()[0]
+		var plan upkeep.Plan
+		*k.At(&plan) = time.Minute
+		b.Databases[0].Abilities = upkeep.Keys().With(nil, plan)
+		want := []string{"maintain." + k.Key + ": a: 0s; b: 1m0s"}
+		if got := Unequal([]*run.Run{named(of(t, a), "a"), named(of(t, b), "b")}, nil); !slices.Equal(got, want) {
+			t.Errorf("%s every minute against none is reported as %q, want %q", k.Key, got, want)
+		}
+	}
 	if got := two(upkeep.Plan{Compact: time.Minute}, upkeep.Plan{Compact: time.Hour}, 0); len(got) > 0 {
 		t.Errorf("compactions that were never due are reported: %q", got)
 	}
