@@ -1,6 +1,7 @@
-// Command house measures the shape of a Go source tree and prints it as Markdown:
-// the largest types, the files of each package, the order of files inside a package,
-// and the words of comments. Run it by `make house`.
+// Command house measures the shape of a Go source tree and prints it as Markdown: its
+// packages and their imports, the places that speak of each ability, the largest types, the
+// files of each package and their order, the words of comments, and the way through the
+// packages from the top of a run. Run it by `make house`.
 package main
 
 import (
@@ -19,17 +20,34 @@ func main() {
 	if flag.NArg() > 0 {
 		dir = flag.Arg(0)
 	}
-	t, err := readTree(dir)
-	if err != nil {
+	if err := measure(os.Stdout, dir, *top, *sample, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(1)
 	}
-	report(os.Stdout, t, *top)
-	printSample(os.Stdout, t, *sample, *seed)
 }
 
-// report prints every table of t. Tests and generated files are in none of them.
-func report(w io.Writer, t *tree, top int) {
+// measure prints every table of the tree in dir, and a sample of its comments.
+func measure(w io.Writer, dir string, top, sample int, seed uint64) error {
+	module, err := moduleOf(dir)
+	if err != nil {
+		return err
+	}
+	t, err := readTree(dir)
+	if err != nil {
+		return err
+	}
+	report(w, t, module, top)
+	if err := printWalks(w, dir, module); err != nil {
+		return err
+	}
+	printSample(w, t, sample, seed)
+	return nil
+}
+
+// report prints the tables of t. Tests and generated files are in none of them.
+func report(w io.Writer, t *tree, module string, top int) {
+	printWhole(w, t, module)
+	printAbilities(w, t)
 	printTypes(w, t, top)
 	printStructs(w, t, top)
 	printPackages(w, t)

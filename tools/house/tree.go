@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type source struct {
 	path string // slash-separated, relative to the tree
 	dir  string
 	file *ast.File
+	text []byte
 }
 
 // tree is every source of one directory and those below it.
@@ -46,11 +48,15 @@ func readTree(root string) (*tree, error) {
 		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(t.fset, p, nil, parser.ParseComments|parser.SkipObjectResolution)
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(t.fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil || ast.IsGenerated(f) {
 			return err
 		}
-		t.sources = append(t.sources, &source{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), file: f})
+		t.sources = append(t.sources, &source{path: rel, dir: filepath.ToSlash(filepath.Dir(rel)), file: f, text: text})
 		return nil
 	})
 	return t, err
