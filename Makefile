@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart test test-fast race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -27,15 +27,28 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 test: export GORACE ?= atexit_sleep_ms=50
 test: tools-test vet ## every test, with the race detector; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
-	@mkdir -p bin && : >bin/skipped.txt && $(GO) build -o bin/testrun ./tools/testrun
+	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/testrun ./tools/testrun
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
-	test -z "$$shared" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -- -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
-	test -z "$$alone" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -- -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
+	test -z "$$shared" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
+	test -z "$$alone" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
 	(cd tools/kube && $(GO) test ./...) || status=1; \
+	bin/testrun -compare test-results/test-times.tsv -times bin/test-times.tsv; \
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
 
 test-fast: tools-build ## tests without the race detector and without databases to install
 	$(GO) test -short -timeout 10m $(PACKAGES)
+
+# What a change is compared with: the published branch, or else what is not committed.
+BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
+check: export GORACE ?= atexit_sleep_ms=50
+check: verify ## verify, and tests of the packages that changes since BASE reach, with the race detector, without databases to install
+	@mkdir -p bin && $(GO) build -o bin/reached ./tools/reached
+	packages=$$(bin/reached -go '$(GO)' -since $(BASE)) && { test -z "$$packages" || $(GO) test -race -short -vet=off -timeout 15m $$packages; }
+
+RUNS ?= 10
+flakes: ## RUNS runs of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
+	@mkdir -p bin
+	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(RUNS) $$packages >bin/flakes.md; status=$$?; mv bin/flakes.md test-results/flakes.md && exit $$status
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -1,25 +1,38 @@
 // Command testrun runs go test, prints what it prints, and keeps the names of the tests
-// that were skipped, with their reasons:
+// that were skipped, with their reasons, and the time that each package took:
 //
-//	testrun -skipped FILE -- ARGS...
+//	testrun -skipped FILE -times FILE -- ARGS...
+//	testrun -times FILE -compare FILE
 //
-// ARGS are those of go test. FILE is appended to, a line for each test. The exit code is
-// that of go test.
+// ARGS are those of go test. The files are appended to, a line for each skipped test and for
+// each package. The exit code is that of go test. The second form prints the packages whose
+// tests took much longer than in the file of an earlier run, and the sum of both.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 )
 
 func main() {
 	file := flag.String("skipped", "", "file to append the skipped tests to")
+	times := flag.String("times", "", "file to append the times of packages to")
+	before := flag.String("compare", "", "file of times to compare those of -times with")
 	goCommand := flag.String("go", "go", "the go command")
 	flag.Parse()
-	code, err := run(*goCommand, *file, flag.Args())
+	if *before != "" {
+		if err := compareFiles(os.Stdout, *before, *times); err != nil {
+			fmt.Fprintln(os.Stderr, "testrun:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	code, err := run(*goCommand, *file, *times, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
@@ -28,12 +41,17 @@ func main() {
 }
 
 // run returns the exit code of go test.
-func run(goCommand, file string, args []string) (code int, err error) {
-	skipped, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+func run(goCommand, skippedFile, timesFile string, args []string) (code int, err error) {
+	skipped, err := appendTo(skippedFile)
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, skipped.Close()) }()
+	times, err := appendTo(timesFile)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, times.Close()) }()
 	cmd := exec.Command(goCommand, append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -43,10 +61,15 @@ func run(goCommand, file string, args []string) (code int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	failed := show(events, os.Stdout, skipped)
+	failed := show(events, os.Stdout, skipped, times)
 	err = cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		err = nil
 	}
 	return max(cmd.ProcessState.ExitCode(), 0), errors.Join(err, failed)
+}
+
+// appendTo opens a file to append to. Without a name nothing is kept.
+func appendTo(name string) (io.WriteCloser, error) {
+	return os.OpenFile(cmp.Or(name, os.DevNull), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }

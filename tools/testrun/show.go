@@ -17,24 +17,25 @@ type event struct {
 	ImportPath string // in place of Package, of what was built
 	Test       string
 	Output     string
+	Elapsed    float64 // seconds, of what ended
 }
 
 // line is one of a package's output. Test is empty outside of tests.
 type line struct{ test, text string }
 
-// shower prints events as go test prints its output without -v, and the tests that were
-// skipped to another writer.
+// shower prints events as go test prints its output without -v, and to other writers the
+// tests that were skipped and the times of packages.
 type shower struct {
-	out, skipped io.Writer
-	lines        map[string][]line  // by package, or by what was built
-	fine         map[[2]string]bool // tests by package and name that passed or were skipped
+	out, skipped, times io.Writer
+	lines               map[string][]line  // by package, or by what was built
+	fine                map[[2]string]bool // tests by package and name that passed or were skipped
 }
 
 // show prints the events of go test -json: of a package that passes its last line, and of
 // one that fails what belongs to no test that passed. It writes the tests that were skipped
-// to skipped, each with its reason.
-func show(events io.Reader, out, skipped io.Writer) error {
-	s := &shower{out: out, skipped: skipped, lines: map[string][]line{}, fine: map[[2]string]bool{}}
+// to skipped, each with its reason, and the time that each package took to times.
+func show(events io.Reader, out, skipped, times io.Writer) error {
+	s := &shower{out: out, skipped: skipped, times: times, lines: map[string][]line{}, fine: map[[2]string]bool{}}
 	in := bufio.NewReader(events)
 	for {
 		text, err := in.ReadString('\n')
@@ -65,8 +66,17 @@ func (s *shower) take(e event) {
 		}
 	case e.Action == "pass" || e.Action == "skip":
 		s.passed(of)
+		s.took(e)
 	case e.Action == "fail" || e.Action == "build-fail":
 		s.failed(of)
+		s.took(e)
+	}
+}
+
+// took keeps the time of a package. One whose results were cached took none.
+func (s *shower) took(e event) {
+	if e.Package != "" && e.Elapsed > 0 {
+		fmt.Fprintf(s.times, "%.1f\t%s\n", e.Elapsed, e.Package)
 	}
 }
 

@@ -54,8 +54,8 @@ func TestShow(t *testing.T) {
 	cmd := exec.Command("go", "test", "-json", "./...")
 	cmd.Dir = testModule(t)
 	events, _ := cmd.Output() // two packages fail
-	var out, skipped strings.Builder
-	if err := show(strings.NewReader(string(events)), &out, &skipped); err != nil {
+	var out, skipped, times strings.Builder
+	if err := show(strings.NewReader(string(events)), &out, &skipped, &times); err != nil {
 		t.Fatalf("show the events: %v", err)
 	}
 	for _, want := range []string{
@@ -74,5 +74,10 @@ func TestShow(t *testing.T) {
 	const want = "example.org/m/bad TestFails/two: no two\nexample.org/m/good TestSkips: needs the moon: full\n"
 	if lines := strings.SplitAfter(skipped.String(), "\n"); len(lines) != 3 || !strings.Contains(want, lines[0]) || !strings.Contains(want, lines[1]) {
 		t.Errorf("skipped:\n%swant\n%s", skipped.String(), want)
+	}
+	for _, want := range []string{`(?m)^\d+\.\d\texample.org/m/good$`, `(?m)^\d+\.\d\texample.org/m/bad$`} {
+		if !regexp.MustCompile(want).MatchString(times.String()) {
+			t.Errorf("no %q in the times:\n%s", want, times.String())
+		}
 	}
 }
