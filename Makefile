@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens picture release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results reports stranger kill cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -111,9 +111,6 @@ house: ## types, structs, files, their order and the words of comments, as table
 
 screens: build ## pictures of published reports and of the end of the quickstart, by Chromium: test-results/screens
 	GO='$(GO)' scripts/screens.sh
-
-picture: ## draw docs/architecture.svg again
-	$(GO) run ./tools/picture
 
 release: tools-build vulnerabilities ## archives of binaries for Linux and macOS with bills of materials and checksums: bin/release
 	GO='$(GO)' TAGS='$(TAGS)' scripts/release.sh
