@@ -13,9 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/control/abilities/profile"
+	declared "github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // profiled is a fake whose first member profiles itself, whose second refuses to,
@@ -55,6 +57,16 @@ func (r record) texts(code string) (texts []string) {
 	return texts
 }
 
+// profilesOf are the recorded profiles of a member.
+func profilesOf(t *testing.T, m results.Member) []declared.Profile {
+	t.Helper()
+	profiles, err := declared.Record().Of(m.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles
+}
+
 // TestProfile: what came is in the folder and the manifest, what did not is a
 // mark, and nothing fails. Half a file stays nowhere.
 func TestProfile(t *testing.T) {
@@ -78,11 +90,11 @@ func TestProfile(t *testing.T) {
 		t.Errorf("files %v, %v", files, err)
 	}
 	for i, m := range rec.run.Members {
-		if i > 0 && len(m.Profiles) > 0 {
-			t.Errorf("member %d has %v", i+1, m.Profiles)
+		if i > 0 && len(profilesOf(t, m)) > 0 {
+			t.Errorf("member %d has %v", i+1, m.Records)
 		}
 	}
-	if got := rec.run.Members[0].Profiles; len(got) != 1 || got[0].Kind != "cpu" || got[0].File != "profiles/1-cpu.pprof" || got[0].Length != time.Minute ||
+	if got := profilesOf(t, rec.run.Members[0]); len(got) != 1 || got[0].Kind != "cpu" || got[0].File != "profiles/1-cpu.pprof" || got[0].Length != time.Minute ||
 		got[0].Start.Before(rec.run.Ready) || got[0].Start.After(rec.run.LoadEnd) {
 		t.Errorf("profiles of member 1: %+v", got)
 	} else if text, err := os.ReadFile(filepath.Join(rec.dir, got[0].File)); err != nil || string(text) != "a profile of 1m0s" {

@@ -156,7 +156,7 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	}
 	rec := sharedRecord(t, out)
 	var kinds []string
-	effects, err := upkeep.Record().Of(rec)
+	effects, err := upkeep.Record().Of(rec.Records)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ package abilities
 
 import "github.com/coreos/dbtester/analyze/run"
 
-// Half is what reports show of an ability. It implements [Tabler], [Actor] or [Setter], or
-// several of them.
+// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter] or
+// [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -33,4 +33,33 @@ type Actor interface {
 type Setter interface {
 	// Settings returns that by the paths of the settings.
 	Settings() map[string]func(*run.Run) bool
+}
+
+// Recorded is a run with its result folder.
+type Recorded struct {
+	Folder string
+	Run    *run.Run
+}
+
+// Comparer has a table of its own in a comparison of two sides, which does not affect the
+// verdict.
+type Comparer interface {
+	// Compare returns nil if there is nothing to compare. The notes name what is left out.
+	Compare(a, b []Recorded) (c *Comparison, notes []string)
+}
+
+// Comparison is a table of the values of two sides.
+type Comparison struct {
+	// Key is its name in the document for programs, and Document its value there.
+	Key      string
+	Document any
+	// Heading is over the names of the lines, and Legend explains them.
+	Heading, Legend string
+	Lines           []Line
+}
+
+// Line is a value of both sides.
+type Line struct {
+	Name string
+	A, B float64
 }

@@ -37,7 +37,7 @@ func of(t *testing.T, e *config.Experiment) *run.Run {
 	for _, kind := range upkeep.Events() {
 		done = append(done, effect.Effect{Kind: kind, Times: 1})
 	}
-	if err := upkeep.Record().Set(record, done); err != nil {
+	if err := upkeep.Record().Set(&record.Records, done); err != nil {
 		t.Fatal(err)
 	}
 	record.Resources = &d.Resources
@@ -223,7 +223,7 @@ func TestMaintain(t *testing.T) {
 			if m.Compact > 0 && done > 0 {
 				effects = []effect.Effect{{Kind: upkeep.EventCompact, Times: done}}
 			}
-			if err := upkeep.Record().Set(runs[i].Info.Record, effects); err != nil {
+			if err := upkeep.Record().Set(&runs[i].Info.Record.Records, effects); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -40,7 +40,7 @@ type Run struct {
 var ErrOver = errors.New("the activity is over")
 
 // Activity runs while steps do, or while the load does: heartbeats, samples, the watch for
-// changes of leader, profiles. A half that is one runs while requests are sent.
+// changes of leader. A half that is one runs while requests are sent.
 //
 // One that also has something to do before it runs is a [Preparer], and one that leaves
 // something in the run's record is a [Recorder].

@@ -23,8 +23,11 @@ type Ability struct {
 	Words []string
 	// Keys are its keys in an experiment file.
 	Keys Keys
-	// Record is what it leaves in the record of a run, nil for nothing.
-	Record Recorded
+	// Whole means that Keys are at the top of a file only: they hold for every database.
+	Whole bool
+	// Record is what it leaves in the record of a run, Member in the record of each member;
+	// nil for nothing.
+	Record, Member Recorded
 }
 
 // Database is what an ability may know of a database when its keys are resolved.
@@ -55,7 +58,8 @@ type Keys interface {
 	// Read returns the mapping as the file gives it, for Resolve.
 	Read(r *yamlfile.Reader, path, key string, node *yamlfile.Node) any
 	// Resolve sets the value of a database in v. own and all are what Read returned for the
-	// database and the whole file, nil for what the file does not give.
+	// database and the whole file, nil for what the file does not give. Without a database d
+	// is nil: the value is of keys of the whole file.
 	Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values
 	// Show returns a database's value as a file has it, nil to leave it out.
 	Show(v Values, l workload.Load) *yamlfile.Node
@@ -142,17 +146,18 @@ func (s Section[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Val
 // Show is the method of [Keys].
 func (s Section[T]) Show(v Values, l workload.Load) *yamlfile.Node { return s.Shown(s.Of(v), l) }
 
-// Recorded is what an ability leaves in the record of a run. [Record] is the implementation.
+// Recorded is what an ability leaves in the record of a run or of a member. [Record] is the
+// implementation.
 type Recorded interface {
 	// Type is the type of the record, whose names in JSON those of the manifest are.
 	Type() reflect.Type
-	// Name is the key in the manifest, among the keys of the run.
+	// Name is the key in the manifest, among the keys of the run or of the member.
 	Name() string
 }
 
-// Record declares what an ability leaves in the record of a run.
+// Record declares what an ability leaves in the record of a run or of a member.
 type Record[T any] struct {
-	// Key is its name in the manifest, among the keys of the run.
+	// Key is its name in the manifest, among the keys of the run or of the member.
 	Key string
 }
 
@@ -162,10 +167,10 @@ func (r Record[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 // Name is the method of [Recorded].
 func (r Record[T]) Name() string { return r.Key }
 
-// Of returns what a run has, the zero value for nothing. The error is of a record that this
-// release cannot read.
-func (r Record[T]) Of(run *results.DatabaseRun) (is T, err error) {
-	if data := run.Records[r.Key]; data != nil {
+// Of returns what the records of a run or of a member have, the zero value for nothing. The
+// error is of a record that this release cannot read.
+func (r Record[T]) Of(records results.Records) (is T, err error) {
+	if data := records[r.Key]; data != nil {
 		if err := json.Unmarshal(data, &is); err != nil {
 			return is, fmt.Errorf("decode %s: %w", r.Key, err)
 		}
@@ -174,17 +179,17 @@ func (r Record[T]) Of(run *results.DatabaseRun) (is T, err error) {
 }
 
 // Set records what the ability leaves. A zero value leaves nothing.
-func (r Record[T]) Set(run *results.DatabaseRun, is T) error {
-	if delete(run.Records, r.Key); reflect.ValueOf(&is).Elem().IsZero() {
+func (r Record[T]) Set(records *results.Records, is T) error {
+	if delete(*records, r.Key); reflect.ValueOf(&is).Elem().IsZero() {
 		return nil
 	}
 	data, err := json.Marshal(is)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", r.Key, err)
 	}
-	if run.Records == nil {
-		run.Records = results.Records{}
+	if *records == nil {
+		*records = results.Records{}
 	}
-	run.Records[r.Key] = data
+	(*records)[r.Key] = data
 	return nil
 }

@@ -1,18 +1,34 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/files/openjson"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // given are the keys of abilities that a mapping gives, as [ability.Keys] read them.
 type given map[string]any
 
+// eachAbilities are the abilities with keys in each database, wholeAbilities those with keys of
+// the whole file alone.
+func eachAbilities() []ability.Ability {
+	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Whole })
+}
+
+func wholeAbilities() []ability.Ability {
+	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole })
+}
+
+// abilitiesOfFile are the keys of abilities at the top of a file.
+func abilitiesOfFile(f *fileSpec) *given { return &f.given }
+
 // abilityFields declares the keys of abilities, in a database or at the top of a file.
-func abilityFields[S any](database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
-	for _, a := range all.Abilities() {
+func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
+	for _, a := range list {
 		keys := a.Keys
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
 		set := func(to *S, is any) {
@@ -42,6 +58,11 @@ func showAbility(keys ability.Keys, d *databaseSpec) *yamlfile.Node {
 	return keys.Show(d.Abilities, d.Load)
 }
 
+// showWhole shows what an ability does for every database.
+func showWhole(keys ability.Keys, f *fileSpec) *yamlfile.Node {
+	return keys.Show(f.Abilities, workload.Load{})
+}
+
 // abilityTables documents the keys of abilities.
 func abilityTables() (tables []Table) {
 	for _, a := range all.Abilities() {
@@ -56,9 +77,16 @@ func (r *databaseResolver) abilities(d *Database) {
 		ID: d.ID, Name: d.Name, Version: d.Version, Options: d.Options, Load: d.Load, Running: len(d.Endpoints) > 0,
 		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil,
 	}
-	for _, a := range all.Abilities() {
+	for _, a := range eachAbilities() {
 		name := a.Keys.Row(true).Name
-		d.Abilities = a.Keys.Resolve(r.Reader, r.spec.abilities[name], r.file.abilities[name], about, d.Abilities)
+		d.Abilities = a.Keys.Resolve(r.Reader, r.spec.given[name], r.file.given[name], about, d.Abilities)
+	}
+}
+
+// wholeAbilities resolves what abilities do for every database alike.
+func (r *reader) wholeAbilities(f *fileSpec) {
+	for _, a := range wholeAbilities() {
+		f.Abilities = a.Keys.Resolve(r.Reader, nil, f.given[a.Keys.Row(false).Name], nil, f.Abilities)
 	}
 }
 
@@ -70,4 +98,14 @@ func (d Database) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	return openjson.Marshal(plain(d), others)
+}
+
+// MarshalJSON encodes an experiment with the values of abilities that hold for every database.
+func (e Experiment) MarshalJSON() ([]byte, error) {
+	type plain Experiment
+	others, err := e.Abilities.Others()
+	if err != nil {
+		return nil, err
+	}
+	return openjson.Marshal(plain(e), others)
 }

@@ -19,7 +19,7 @@ type databaseSpec struct {
 	tls       written[TLS]
 	auth      written[Auth]
 	guard     written[Guard]
-	abilities given
+	given     given
 	resources written[resources.Limits]
 	load      written[loadSpec]
 	steps     written[Steps]
@@ -90,7 +90,7 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
 			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
 		}.Field(),
-	}, abilityFields(true, func(d *databaseSpec) *given { return &d.abilities }, showAbility), []field[databaseSpec]{
+	}, abilityFields(eachAbilities(), true, func(d *databaseSpec) *given { return &d.given }, showAbility), []field[databaseSpec]{
 		part[databaseSpec, resources.Limits]{
 			Row:     row{Name: "resources", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: resourcesSection(), At: func(d *databaseSpec) *written[resources.Limits] { return &d.resources },

@@ -53,8 +53,9 @@ type Experiment struct {
 	AgentCerts string `json:"agent_certs,omitempty"`
 	// Capacity is nil if no capacity is searched for.
 	Capacity *workload.Capacity `json:"capacity,omitempty"`
-	// Profile is nil if members do not profile themselves.
-	Profile *Profile `json:"profile,omitempty"`
+	// Abilities are what the abilities of the program do for every database. In JSON each is
+	// a key of the experiment.
+	Abilities ability.Values `json:"-"`
 	// Export holds the paths that control copies result files to, by their names in a
 	// tag's folder ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf]
 	// returns those of one database.
@@ -111,12 +112,6 @@ func (e *Experiment) GeneratorAgents() (addrs []string) {
 		addrs = append(addrs, g.Agent())
 	}
 	return addrs
-}
-
-// Profile is the length of the profiles that members make of themselves under load.
-type Profile struct {
-	// CPU is the length of the CPU profile, in whole seconds.
-	CPU time.Duration `json:"cpu_ns"`
 }
 
 // Select keeps only the database with that id, or all points of its sweep.

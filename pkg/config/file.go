@@ -25,7 +25,7 @@ type fileSpec struct {
 	auth       written[Auth]
 	cleanup    bool
 	guard      written[Guard]
-	abilities  given
+	given      given
 	resources  written[resources.Limits]
 	load       written[loadSpec]
 	sweep      written[sweepSpec]
@@ -33,7 +33,6 @@ type fileSpec struct {
 	databases  []*written[databaseSpec]
 	steps      written[Steps]
 	capacity   written[workload.Capacity]
-	profile    written[Profile]
 	upload     written[Upload]
 	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
 	// members.
@@ -138,7 +137,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		part[fileSpec, Guard]{
 			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
-	}, abilityFields(false, func(f *fileSpec) *given { return &f.abilities }, nil), []field[fileSpec]{
+	}, abilityFields(eachAbilities(), false, abilitiesOfFile, nil), []field[fileSpec]{
 		part[fileSpec, resources.Limits]{
 			Row:     row{Name: "resources", Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
 			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
@@ -188,21 +187,12 @@ func databasesField(c Catalog) field[fileSpec] {
 
 // reportFields declares reports and copies of the records.
 func reportFields() []field[fileSpec] {
-	return []field[fileSpec]{
+	return slices.Concat([]field[fileSpec]{
 		fileKey[[]Plot]{
 			Row:  row{Name: "plots", Usually: "fifteen plots", Meaning: "time plots: a column, or a mapping with the [keys of a plot](#keys-of-a-plot)"},
 			Kind: yamlfile.ListKind(plotKind(), false), At: func(f *fileSpec) *[]Plot { return &f.Plots },
 		}.Field(),
-		part[fileSpec, Profile]{
-			Row:     row{Name: "profile", Meaning: "[profiles](profiles.md) of members"},
-			Section: profileSection(), At: func(f *fileSpec) *written[Profile] { return &f.profile },
-			Node: func(f *fileSpec) *yamlfile.Node {
-				if f.Profile == nil {
-					return nil
-				}
-				return profileSection().Show(f.Profile).Flow()
-			},
-		}.Field(),
+	}, abilityFields(wholeAbilities(), false, abilitiesOfFile, showWhole), []field[fileSpec]{
 		part[fileSpec, Upload]{
 			Row:     row{Name: "upload", Meaning: "where result folders are copied to: the [keys of upload](#keys-of-upload)"},
 			Section: uploadSection(), At: func(f *fileSpec) *written[Upload] { return &f.upload },
@@ -228,7 +218,7 @@ func reportFields() []field[fileSpec] {
 			Kind: yamlfile.SectionKind("", reportSection(), false), At: func(f *fileSpec) *Report { return &f.Report },
 			Shown: func(f *fileSpec) bool { return !reflect.DeepEqual(f.Report, Report{}) },
 		}.Field(),
-	}
+	})
 }
 
 // inputsKind is a mapping of tags to their inputs, shown in alphabetical order.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/profile"
 )
 
 func TestProfile(t *testing.T) {
@@ -33,8 +35,8 @@ func TestProfile(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%q: %v", tt.text, err)
-		case tt.cpu == 0 && e.Profile != nil, tt.cpu > 0 && (e.Profile == nil || e.Profile.CPU != tt.cpu):
-			t.Errorf("%q: %+v", tt.text, e.Profile)
+		case profile.Keys().Of(e.Abilities).CPU != tt.cpu:
+			t.Errorf("%q: %+v, want %v", tt.text, e.Abilities, tt.cpu)
 		}
 	}
 }
@@ -49,7 +51,7 @@ func TestProfilesDoc(t *testing.T) {
 	block, _, _ = strings.Cut(block, "```")
 	// The drivers' own options are in their own tests.
 	block = strings.NewReplacer("{options: {pprof: true}}", "", "{options: {enable_debug: true}}", "").Replace(block)
-	if e := parse(t, "hosts: [a]\n"+block); e.Profile == nil || e.Profile.CPU != 30*time.Second {
-		t.Errorf("%+v", e.Profile)
+	if e := parse(t, "hosts: [a]\n"+block); profile.Keys().Of(e.Abilities).CPU != 30*time.Second {
+		t.Errorf("%+v, want a profile of 30s", e.Abilities)
 	}
 }

@@ -36,9 +36,6 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	if !w.Has("plots") {
 		e.Plots = DefaultPlots()
 	}
-	if f.profile.Given() {
-		e.Profile = &f.profile.Is
-	}
 	e.Need = f.resolvedNeed()
 	e.Steps = stepsSection().Filled(f.steps)
 	e.Capacity = r.capacity(f.capacity)
@@ -65,6 +62,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	e.Generators = r.generators(&f, w.NodeOf("generators"))
 	e.several = len(e.Databases) > 1
 	r.distinctTags(&f)
+	r.wholeAbilities(&f)
 	e.Upload = r.bucket(&f)
 	return e
 }

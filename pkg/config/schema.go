@@ -61,7 +61,6 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of tls", tlsSection().Table()},
 		{"Keys of auth", authSection().Table()},
 		{"Keys of a plot", plotSection().Table()},
-		{"Keys of a profile", profileSection().Table()},
 		{"Keys of upload", uploadSection().Table()},
 		{"Keys of inputs", inputsSection().Table()},
 		{"Keys of report", reportSection().Table()},

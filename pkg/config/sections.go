@@ -1,11 +1,6 @@
 package config
 
-import (
-	"cmp"
-	"time"
-
-	"github.com/coreos/dbtester/pkg/yamlfile"
-)
+import "github.com/coreos/dbtester/pkg/yamlfile"
 
 // stepsSection declares the parts of a run that are carried out.
 func stepsSection() section[Steps] {
@@ -38,31 +33,6 @@ func uploadSection() section[Upload] {
 		optionalText("key_file", "file with the credentials", yamlfile.TextKind(), func(u *Upload) *string { return &u.KeyFile }),
 		optionalText("project", "the bucket's project", yamlfile.TextKind(), func(u *Upload) *string { return &u.Project }),
 	}}
-}
-
-// longestProfile bounds a profile, which costs processor time while it is made.
-const longestProfile = 10 * time.Minute
-
-// profileSection declares the profiles of members.
-func profileSection() section[Profile] {
-	return section[Profile]{
-		Fields: []field[Profile]{
-			key[Profile, time.Duration]{
-				Row:  row{Name: "cpu", Usually: "required", Meaning: "length of each member's CPU profile, in whole seconds from `1s` to `10m`"},
-				Kind: yamlfile.DurationKind(), At: func(p *Profile) *time.Duration { return &p.CPU },
-			}.Field(),
-		},
-		Check: func(r *yamlfile.Reader, w *written[Profile]) {
-			switch d := w.Is.CPU; {
-			case !w.Has("cpu"):
-				if !yamlfile.HasKey(w.Node, "cpu") {
-					r.Errorf(w.Node, "profile: cpu is missing; give its length, such as cpu: 30s")
-				}
-			case d < time.Second || d%time.Second != 0 || d > longestProfile:
-				r.Errorf(cmp.Or(w.NodeOf("cpu"), w.Node), "cpu: want whole seconds from 1s to %v, got %v", longestProfile, d)
-			}
-		},
-	}
 }
 
 // inputsSection declares the classic files of one database.

@@ -28,8 +28,6 @@ const (
 	// FileAgentLog is what an agent logged while the run lasted, named like FileServer.
 	FileAgentLog = "agent.log"
 	DirLogs      = "logs"
-	// DirProfiles holds the members' profiles, "N-cpu.pprof".
-	DirProfiles = "profiles"
 	// DirGenerators holds a folder for each generator, N from 1, with its [FileClient].
 	DirGenerators = "generators"
 	DirReport     = "report"

@@ -299,9 +299,9 @@ type Member struct {
 	Files []string `json:"files,omitempty"`
 	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
 	LogCuts []LogCut `json:"log_cuts,omitempty"`
-	// Profiles are the profiles that the member made of itself during the load.
-	Profiles []Profile `json:"profiles,omitempty"`
-	Error    string    `json:"error,omitempty"`
+	// Records are what the abilities of the program left, by their keys in the manifest.
+	Records Records `json:"-"`
+	Error   string  `json:"error,omitempty"`
 }
 
 // LogCut is how much of a log is missing.
@@ -309,18 +309,6 @@ type LogCut struct {
 	// File is below the tag's folder.
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
-}
-
-// Profile is a profile in pprof's format that a member made.
-type Profile struct {
-	// Kind is "cpu".
-	Kind string `json:"kind"`
-	// File is below the tag's folder.
-	File string `json:"file"`
-	// Start is when it was asked for, in the client's clock, and Length how long it
-	// took.
-	Start  time.Time     `json:"start"`
-	Length time.Duration `json:"length_ns"`
 }
 
 // Release describes the files that a member ran: their origin and their hashes.

@@ -6,13 +6,15 @@ import (
 	"github.com/coreos/dbtester/pkg/files/openjson"
 )
 
-// Records are what the abilities of the program left in the record of a run, by their keys:
-// see pkg/ability. They are among the keys of the run itself. Those of abilities that this
-// release does not have are kept.
+// Records are what the abilities of the program left in the record of a run or of a member,
+// by their keys: see pkg/ability. They are among the keys of the run or the member itself.
+// Those of abilities that this release does not have are kept.
 type Records map[string]json.RawMessage
 
-// plainRun is a DatabaseRun without its records.
-type plainRun DatabaseRun
+type (
+	plainRun    DatabaseRun // without its records
+	plainMember Member
+)
 
 // MarshalJSON encodes a run with its records.
 func (d DatabaseRun) MarshalJSON() ([]byte, error) { return openjson.Marshal(plainRun(d), d.Records) }
@@ -20,5 +22,14 @@ func (d DatabaseRun) MarshalJSON() ([]byte, error) { return openjson.Marshal(pla
 // UnmarshalJSON decodes a run with its records.
 func (d *DatabaseRun) UnmarshalJSON(data []byte) (err error) {
 	d.Records, err = openjson.Unmarshal(data, (*plainRun)(d))
+	return err
+}
+
+// MarshalJSON encodes a member with its records.
+func (m Member) MarshalJSON() ([]byte, error) { return openjson.Marshal(plainMember(m), m.Records) }
+
+// UnmarshalJSON decodes a member with its records.
+func (m *Member) UnmarshalJSON(data []byte) (err error) {
+	m.Records, err = openjson.Unmarshal(data, (*plainMember)(m))
 	return err
 }

@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -9,15 +10,21 @@ import (
 func TestRecordsAreKept(t *testing.T) {
 	t.Parallel()
 	var run DatabaseRun
-	if err := json.Unmarshal([]byte(`{"tag":"etcd","upkeep":[{"kind":"compact"}],"of a newer release":{"a":1},"validity":[]}`), &run); err != nil {
+	if err := json.Unmarshal([]byte(`{"tag":"etcd","upkeep":[{"kind":"compact"}],"members":[{"index":2,"profiles":[],"<&>":1}],"of a newer release":{"a":1},"validity":[]}`), &run); err != nil {
 		t.Fatal(err)
 	}
 	if run.Tag != "etcd" || len(run.Records) != 2 {
 		t.Fatalf("read %q with the records %s", run.Tag, run.Records)
 	}
+	if m := run.Members[0]; m.Index != 2 || len(m.Records) != 2 {
+		t.Fatalf("read member %d with the records %s", m.Index, m.Records)
+	}
 	data, err := json.Marshal([]*DatabaseRun{&run})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if member := `{"index":2,"addr":"","endpoint":"","\u003c\u0026\u003e":1,"profiles":[]}`; !strings.Contains(string(data), member) {
+		t.Errorf("%s lacks the member %s", data, member)
 	}
 	var again []map[string]json.RawMessage
 	if err := json.Unmarshal(data, &again); err != nil {

@@ -21,7 +21,7 @@ func (Half) Name() string { return "upkeep" }
 
 // Acted reports whether the cluster was kept up during the load.
 func (Half) Acted(r *run.Run) bool {
-	effects, err := upkeep.Record().Of(r.Info.Record)
+	effects, err := upkeep.Record().Of(r.Info.Record.Records)
 	return err == nil && len(effects) > 0
 }
 
@@ -30,7 +30,7 @@ func (Half) Settings() map[string]func(*run.Run) bool {
 	acted := map[string]func(*run.Run) bool{}
 	for _, k := range upkeep.Kinds() {
 		acted["maintain."+k.Key] = func(r *run.Run) bool {
-			effects, err := upkeep.Record().Of(r.Info.Record)
+			effects, err := upkeep.Record().Of(r.Info.Record.Records)
 			return err != nil || slices.ContainsFunc(effects, func(e effect.Effect) bool { return e.Kind == k.Event && e.Times+e.Failed > 0 })
 		}
 	}
@@ -47,7 +47,7 @@ func (Half) Rows() []abilities.Row {
 
 // cell prints each kind of upkeep with what it did to latency.
 func cell(r *run.Run) (run.Measure, string) {
-	effects, err := upkeep.Record().Of(r.Info.Record)
+	effects, err := upkeep.Record().Of(r.Info.Record.Records)
 	switch {
 	case err != nil:
 		return run.Missing("%v", err), ""

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
@@ -50,10 +51,7 @@ func (r *Refusal) Error() string {
 }
 
 // Recorded is one run of one side.
-type Recorded struct {
-	Folder string
-	Run    *run.Run
-}
+type Recorded = abilities.Recorded
 
 // Report is a comparison with everything that qualifies it.
 type Report struct {
@@ -69,9 +67,10 @@ type Report struct {
 	// Marks are the other marks of the runs.
 	Marks []Marked
 	// Notes qualify the numbers.
-	Notes    []string
-	rows     []row
-	profiles *profiles // nil unless both sides have some
+	Notes []string
+	rows  []row
+	// others are what abilities compare, which does not affect the verdict.
+	others []*abilities.Comparison
 }
 
 // Side is A or B.
@@ -115,7 +114,7 @@ func (o *Options) readSide(ctx context.Context, name string, folders []string, t
 		if at < 0 {
 			return s, &Refusal{[]string{fmt.Sprintf("%s holds %s: choose one of them with --tag (of the first runs) and --to-tag (of those after --to)", folder, strings.Join(tags, ", "))}}
 		}
-		s.Runs = append(s.Runs, Recorded{folder, runs[at]})
+		s.Runs = append(s.Runs, Recorded{Folder: folder, Run: runs[at]})
 	}
 	for i, r := range s.Runs {
 		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and shown as the side's name
@@ -149,9 +148,7 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	r.Notes = append(r.Notes, unknown...)
 	r.Notes = append(r.Notes, r.Reasons...)
 	r.Notes = append(r.Notes, intervalNote(all, o.Margin)...)
-	var problems []string
-	r.profiles, problems = readProfiles(a, b)
-	r.Notes = append(r.Notes, problems...)
+	r.compareAbilities()
 	return r, nil
 }
 

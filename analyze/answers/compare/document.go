@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/pkg/files/openjson"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
@@ -27,22 +29,22 @@ type document struct {
 	A             []documentRun  `json:"a"`
 	B             []documentRun  `json:"b"`
 	Metrics       []documentLine `json:"metrics"`
-	// Profiles is nil unless both sides have some.
-	Profiles *documentProfiles `json:"profiles,omitempty"`
+	// others are what abilities compare, each with a key of its own.
+	others []*abilities.Comparison
 }
 
-// documentProfiles has processor times in microseconds for each request, of all members.
-type documentProfiles struct {
-	ProfilesA int                `json:"profiles_a"`
-	ProfilesB int                `json:"profiles_b"`
-	All       documentFunction   `json:"all"`
-	Functions []documentFunction `json:"functions"`
-}
-
-type documentFunction struct {
-	Name string  `json:"name"`
-	A    float64 `json:"a_us_per_request"`
-	B    float64 `json:"b_us_per_request"`
+// MarshalJSON encodes a document with what abilities compare.
+func (d document) MarshalJSON() ([]byte, error) {
+	type plain document
+	others := map[string]json.RawMessage{}
+	for _, c := range d.others {
+		data, err := openjson.Encode(c.Document)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", c.Key, err)
+		}
+		others[c.Key] = data
+	}
+	return openjson.Marshal(plain(d), others)
 }
 
 type documentRun struct {
@@ -84,7 +86,7 @@ func finite(v float64) *float64 {
 func (r *Report) document() document {
 	d := document{
 		Verdict: r.Word(), Sentence: r.Sentence(), Interleaved: r.Interleaved, Alpha: Alpha, MarginPercent: 100 * r.Margin,
-		Differences: nonNil(r.Differences), Invalid: nonNil(r.Invalid), Marks: append([]Marked{}, r.Marks...), Notes: nonNil(r.Notes), Metrics: []documentLine{},
+		Differences: nonNil(r.Differences), Invalid: nonNil(r.Invalid), Marks: append([]Marked{}, r.Marks...), Notes: nonNil(r.Notes), Metrics: []documentLine{}, others: r.others,
 	}
 	for _, one := range r.A.Runs {
 		d.A = append(d.A, documentRun{one.Folder, one.Run.Info.Record.Tag, one.Run.Info.Record.LoadStart})
@@ -102,12 +104,6 @@ func (r *Report) document() document {
 		})
 		if f.Reach > 0 {
 			d.Metrics[i].Reach = finite(100 * f.Reach)
-		}
-	}
-	if p := r.profiles; p != nil {
-		d.Profiles = &documentProfiles{ProfilesA: p.a.profiles, ProfilesB: p.b.profiles, All: documentFunction{p.total.name, p.total.a, p.total.b}}
-		for _, f := range p.functions {
-			d.Profiles.Functions = append(d.Profiles.Functions, documentFunction{f.name, f.a, f.b})
 		}
 	}
 	return d

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -34,9 +35,47 @@ func profileOf(functions ...any) []byte {
 	return all
 }
 
+// setProfiles records the profiles of a member.
+func setProfiles(t *testing.T, m *results.Member, profiles ...profile.Profile) {
+	t.Helper()
+	if err := profile.Record().Set(&m.Records, profiles); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// profiledDocument is what programs read of profiles.
+type profiledDocument struct {
+	Profiles *struct {
+		ProfilesA int `json:"profiles_a"`
+		ProfilesB int `json:"profiles_b"`
+		All       struct {
+			A float64 `json:"a_us_per_request"`
+			B float64 `json:"b_us_per_request"`
+		}
+		Functions []struct {
+			Name string
+			A    float64 `json:"a_us_per_request"`
+			B    float64 `json:"b_us_per_request"`
+		}
+	}
+}
+
+// documentOf reads the report for programs.
+func documentOf(t *testing.T, r *Report) (d profiledDocument) {
+	t.Helper()
+	text, err := r.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // profiled gives every run of a side two members with the profile, which begins in the
 // middle of a second. All seconds have the throughput of the first step.
-func profiled(t *testing.T, s Side, profile []byte) {
+func profiled(t *testing.T, s Side, content []byte) {
 	t.Helper()
 	for i := range s.Runs {
 		r := &s.Runs[i]
@@ -48,12 +87,13 @@ func profiled(t *testing.T, s Side, profile []byte) {
 		record.Members = make([]results.Member, 2)
 		for m := range record.Members {
 			name := []string{"profiles/1-cpu.pprof", "profiles/2-cpu.pprof"}[m]
-			record.Members[m].Profiles = []results.Profile{{Kind: "cpu", File: name, Start: record.LoadStart.Add(500 * time.Millisecond), Length: 2 * time.Second}}
+			record.Members[m].Records = nil
+			setProfiles(t, &record.Members[m], profile.Profile{Kind: "cpu", File: name, Start: record.LoadStart.Add(500 * time.Millisecond), Length: 2 * time.Second})
 			path := filepath.Join(r.Folder, record.Tag, name)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatalf("make the folder: %v", err)
 			}
-			if err := os.WriteFile(path, profile, 0o600); err != nil {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatalf("write the profile: %v", err)
 			}
 		}
@@ -86,9 +126,9 @@ func TestProfiles(t *testing.T) {
 	if md := r.Markdown(); !strings.Contains(md, "| slow.New | 0 | 150 | +150 |") {
 		t.Errorf("Markdown has no row of a function:\n%s", md)
 	}
-	var d document
-	if js, err := r.JSON(); err != nil || json.Unmarshal([]byte(js), &d) != nil || d.Profiles == nil || d.Profiles.Functions[0] != (documentFunction{"slow.New", 0, 150}) || d.Profiles.ProfilesA != 4 {
-		t.Errorf("JSON has the profiles %+v (%v), want slow.New first and four of A", d.Profiles, err)
+	d := documentOf(t, r).Profiles
+	if d == nil || d.ProfilesA != 4 || d.Functions[0].Name != "slow.New" || d.Functions[0].A != 0 || d.Functions[0].B != 150 {
+		t.Errorf("JSON has the profiles %+v, want slow.New first and four of A", d)
 	}
 }
 
@@ -101,54 +141,51 @@ func TestProfilesOfSteps(t *testing.T) {
 		b.Runs[0].Run.Load.Seconds[i+1].OK = 3000
 	}
 	// 500 requests of the first second, 3,000 of the next one and 1,500 of the one after it.
-	if r := compared(t, a, b); r.profiles == nil || r.profiles.total.a != 100 || r.profiles.total.b != 40 {
-		t.Errorf("the profiles are %+v, want 100 us a request of A and 40 us of B", r.profiles)
+	if d := documentOf(t, compared(t, a, b)).Profiles; d == nil || d.All.A != 100 || d.All.B != 40 {
+		t.Errorf("the profiles are %+v, want 100 us a request of A and 40 us of B", d)
 	}
 	r, err := compareSides(byCapacity(), searched(a), searched(b))
 	if err != nil {
 		t.Fatalf("compare the searches: %v", err)
 	}
-	if r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are not used: a search") {
-		t.Errorf("the profiles of a search are %+v with the notes %q, want them left out with a note", r.profiles, r.Notes)
+	if len(r.others) > 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of B1 are not used: a search") {
+		t.Errorf("the profiles of a search are %+v with the notes %q, want them left out with a note", r.others, r.Notes)
 	}
 }
 
-// TestProfileNumbers: large numbers are no powers of 10.
-func TestProfileNumbers(t *testing.T) {
+// TestSignedNumbers: large numbers are no powers of 10.
+func TestSignedNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0: "+0", -1e-12: "+0", .0123: "+0.0123", -12.34: "-12.3", 99.96: "+100", 1234.5: "+1234", -98765: "-98765"} {
 		if got := signedNumber(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}
-	}
-	if got := seconds(1234 * time.Second); got != "1234 s" {
-		t.Errorf("%q, want 1234 s", got)
 	}
 }
 
 // TestSomeProfiles: profiles that cannot be compared are left out with a note.
 func TestSomeProfiles(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1000), side("B", 60, 1, 500, 500)
-	if r := compared(t, a, b); r.profiles != nil {
+	if r := compared(t, a, b); len(r.others) > 0 {
 		t.Error("there are profiles of runs that have none")
 	}
 	profiled(t, a, profileOf("raft.Step", 100))
-	if r := compared(t, a, b); r.profiles != nil {
+	if r := compared(t, a, b); len(r.others) > 0 {
 		t.Error("there are profiles, though B has none")
 	}
 	for i := range a.Runs {
 		a.Runs[i].Run.Load.Seconds = nil
 	}
-	if r := compared(t, a, b); r.profiles != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of A2 are not used: no request") {
+	if r := compared(t, a, b); len(r.others) > 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "the profiles of A2 are not used: no request") {
 		t.Errorf("the notes %q, want those on profiles that are not shown", r.Notes)
 	}
 	profiled(t, a, profileOf("raft.Step", 100))
 	profiled(t, b, profileOf("raft.Step", 100))
-	b.Runs[1].Run.Info.Record.Members[1].Profiles = nil
-	a.Runs[0].Run.Info.Record.Members[1].Profiles[0].File = "profiles/none.pprof"
+	setProfiles(t, &b.Runs[1].Run.Info.Record.Members[1])
+	setProfiles(t, &a.Runs[0].Run.Info.Record.Members[1], profile.Profile{Kind: "cpu", File: "profiles/none.pprof"})
 	r := compared(t, a, b)
 	notes := strings.Join(r.Notes, "\n")
-	if r.profiles == nil || r.profiles.a.profiles != 2 || r.profiles.b.profiles != 2 {
-		t.Fatalf("the profiles are %+v, want those of one run of each side", r.profiles)
+	if d := documentOf(t, r).Profiles; d == nil || d.ProfilesA != 2 || d.ProfilesB != 2 {
+		t.Fatalf("the profiles are %+v, want those of one run of each side", d)
 	}
 	for _, want := range []string{"the profiles of A1 are not used", "the profiles of B2 are not used: there must be one profile for each of the 2 members, got 1"} {
 		if !strings.Contains(notes, want) {

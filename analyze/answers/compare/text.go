@@ -175,8 +175,8 @@ func (r *Report) Text() string {
 	}
 	fmt.Fprintf(&b, "\n%s\n\n%s", r.Sentence(), table.Frame(header(), [][][]string{r.lines()}))
 	fmt.Fprintf(&b, "\n%s\n", r.legend())
-	if r.profiles != nil {
-		fmt.Fprintf(&b, "\n%s\n", r.profiles.text())
+	for _, c := range r.others {
+		fmt.Fprintf(&b, "\n%s\n%s\n\n", table.Frame(otherHeader(c), [][][]string{otherLines(c)}), c.Legend)
 	}
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "INVALID %s\n", m)
@@ -202,9 +202,9 @@ func (r *Report) Markdown() string {
 	}
 	b.WriteString("\n" + plaintext.Table(header(), r.lines(), len(header())))
 	fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.legend()))
-	if r.profiles != nil {
-		b.WriteString("\n" + plaintext.Table(r.profiles.header(), r.profiles.lines(), len(r.profiles.header())))
-		fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(r.profiles.legend()))
+	for _, c := range r.others {
+		b.WriteString("\n" + plaintext.Table(otherHeader(c), otherLines(c), len(otherHeader(c))))
+		fmt.Fprintf(&b, "\n%s\n", plaintext.Markdown(c.Legend))
 	}
 	for _, m := range r.Invalid {
 		fmt.Fprintf(&b, "- INVALID %s\n", plaintext.Markdown(m))

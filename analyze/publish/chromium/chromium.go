@@ -43,9 +43,9 @@ func Find() (string, error) {
 	return "", ErrMissing
 }
 
-// Start starts the Chromium of a path with an empty profile in a folder. It is killed when
+// Start starts the Chromium of a path with its settings in an empty folder. It is killed when
 // ctx ends; Close ends it in peace.
-func Start(ctx context.Context, path, profile string) (*Browser, error) {
+func Start(ctx context.Context, path, folder string) (*Browser, error) {
 	fromUs, toThem, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
@@ -58,7 +58,7 @@ func Start(ctx context.Context, path, profile string) (*Browser, error) {
 	}
 	defer toUs.Close()
 	c := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profile)
+		"--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+folder)
 	c.ExtraFiles = []*os.File{fromUs, toUs}
 	c.WaitDelay = 10 * time.Second
 	b := &Browser{command: c, to: toThem, from: fromThem, reader: bufio.NewReaderSize(fromThem, 1<<20)}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
@@ -34,7 +35,7 @@ type rule struct {
 var numbered = pattern.New(`^\d+-(.+)$`)
 
 // folders matches the folders below that of a database in which records lie.
-var folders = pattern.New(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + results.DirProfiles + `)$`)
+var folders = pattern.New(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
 
 // rule returns that of a file by its path below the folder of its database. Files that
 // nobody has thought of are left out.
@@ -60,7 +61,7 @@ func (p *packer) rule(file string) rule {
 		return rule{why: "the log of an agent"}
 	case name == results.FileControlLog:
 		return rule{why: "the log of control"}
-	case dir == results.DirProfiles && member == "cpu.pprof":
+	case dir == profile.Dir && member == "cpu.pprof":
 		return rule{why: "a profile, which has paths"}
 	case slices.Contains([]string{results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll, results.FileClassicTimeseries,
 		results.FileClassicByKey, results.FileClientInterpolated}, name), member == results.FileServerInterpolated:

@@ -29,11 +29,12 @@ func newVocabulary() vocabulary {
 
 // addRecord adds the names of what an ability records.
 func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
-	if a.Record == nil {
-		return
+	for _, r := range []ability.Recorded{a.Record, a.Member} {
+		if r != nil {
+			v.fields[r.Name()] = true
+			v.add(r.Type(), seen)
+		}
 	}
-	v.fields[a.Record.Name()] = true
-	v.add(a.Record.Type(), seen)
 }
 
 // add adds the names of a type and of those that it holds.

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -31,7 +31,7 @@ type Profiles struct {
 	run      *abilities.Run
 	profiler database.Profiler // nil if nothing is profiled
 	length   time.Duration
-	members  []*results.Profile // by member, as the errors
+	members  [][]profile.Profile // by member, as the errors
 	errs     []error
 }
 
@@ -43,8 +43,8 @@ func (p *Profiles) Name() string { return "profile the members" }
 
 // Prepare finds out how long the profiles can be.
 func (p *Profiles) Prepare(context.Context) error {
-	asked := p.run.Experiment.Profile
-	if asked == nil {
+	asked := profile.Keys().Of(p.run.Experiment.Abilities)
+	if asked.CPU == 0 {
 		return nil
 	}
 	profiler, ok := p.run.Driver.(database.Profiler)
@@ -60,7 +60,7 @@ func (p *Profiles) Prepare(context.Context) error {
 		return nil
 	}
 	n := len(p.run.Record.Members)
-	p.profiler, p.members, p.errs = profiler, make([]*results.Profile, n), make([]error, n)
+	p.profiler, p.members, p.errs = profiler, make([][]profile.Profile, n), make([]error, n)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (p *Profiles) Run(ctx context.Context) error {
 	warmUp := p.run.DB.Load.WarmUp
 	end := time.Now().Add(warmUp + p.length)
 	p.run.Event(results.Event{Time: time.Now().UTC(), Kind: "profiles", Member: -1, Text: fmt.Sprintf("CPU, %v, after a warm-up of %v", p.length, warmUp)})
-	if err := os.MkdirAll(filepath.Join(p.run.Dir, results.DirProfiles), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(p.run.Dir, profile.Dir), 0o755); err != nil {
 		for i := range p.errs {
 			p.errs[i] = fmt.Errorf("make directory: %w", err)
 		}
@@ -112,7 +112,7 @@ func (p *Profiles) Run(ctx context.Context) error {
 }
 
 // member waits for the warm-up and fetches one member's profile.
-func (p *Profiles) member(ctx context.Context, i int) (*results.Profile, error) {
+func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error) {
 	warm := time.NewTimer(p.run.DB.Load.WarmUp)
 	defer warm.Stop()
 	select {
@@ -120,8 +120,8 @@ func (p *Profiles) member(ctx context.Context, i int) (*results.Profile, error) 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	name := path.Join(results.DirProfiles, fmt.Sprintf("%d-cpu.pprof", i+1))
-	got := &results.Profile{Kind: "cpu", File: name, Start: time.Now().UTC(), Length: p.length}
+	name := profile.File(i)
+	got := profile.Profile{Kind: "cpu", File: name, Start: time.Now().UTC(), Length: p.length}
 	err := wholefile.Write(filepath.Join(p.run.Dir, name), func(w io.Writer) error {
 		return p.profiler.CPUProfile(ctx, *p.run.Target, i, p.length, w)
 	})
@@ -131,21 +131,22 @@ func (p *Profiles) member(ctx context.Context, i int) (*results.Profile, error) 
 	case err != nil:
 		return nil, err
 	}
-	return got, nil
+	return []profile.Profile{got}, nil
 }
 
 // Record records the profiles that arrived, and marks those that did not.
 func (p *Profiles) Record() {
 	arrived := 0
 	for i, err := range p.errs {
+		if err == nil {
+			err = profile.Record().Set(&p.run.Record.Members[i].Records, p.members[i])
+		}
 		switch {
 		case errors.Is(err, context.Canceled):
 			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
 		case err != nil:
 			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
 		default:
-			m := &p.run.Record.Members[i]
-			m.Profiles = append(m.Profiles, *p.members[i])
 			arrived++
 		}
 	}

@@ -120,7 +120,7 @@ func (r *Runner) Finish() error {
 	if err != nil {
 		return fmt.Errorf("compare latencies with the upkeep: %w", err)
 	}
-	return upkeep.Record().Set(r.run.Record, effects)
+	return upkeep.Record().Set(&r.run.Record.Records, effects)
 }
 
 // oneLine is the text of an error without line breaks.

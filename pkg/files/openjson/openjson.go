@@ -15,7 +15,7 @@ import (
 // Marshal encodes a struct, and behind its keys the others in alphabetical order. The struct
 // must not encode itself by this function.
 func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
-	data, err := json.Marshal(v)
+	data, err := Encode(v)
 	if err != nil || len(others) == 0 {
 		return data, err
 	}
@@ -34,6 +34,18 @@ func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
+}
+
+// Encode encodes a value as JSON on one line. The characters <, > and & stand for themselves;
+// an encoder around the value decides whether they are escaped.
+func Encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // Unmarshal decodes an object into the struct that v points to, and returns the keys that the

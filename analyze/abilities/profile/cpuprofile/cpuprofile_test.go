@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/coreos/dbtester/analyze/cpuprofile"
+	"github.com/coreos/dbtester/analyze/abilities/profile/cpuprofile"
 )
 
 // made returns a profile of two functions, of which the second is inlined into the first.
