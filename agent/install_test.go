@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // released is a toy with releases.
@@ -30,14 +31,14 @@ type released struct {
 	toy `yaml:"-"`
 	// Memory is that of toy: options have no inlined structs.
 	Memory  int64 `yaml:"memory"`
-	recipes func(version string) ([]install.Recipe, error)
+	recipes func(version string) ([]recipe.Recipe, error)
 }
 
 func (d *released) Validate(h database.HostFacts) error {
 	return (&toy{Memory: d.Memory}).Validate(h)
 }
 
-func (d *released) Recipes(version string) ([]install.Recipe, error) { return d.recipes(version) }
+func (d *released) Recipes(version string) ([]recipe.Recipe, error) { return d.recipes(version) }
 
 // releases returns options for agents that share a cache and a registry in which
 // the toy has releases: 1.0 is a script that runs the server, 2.0 is in the
@@ -51,12 +52,12 @@ func releases(t *testing.T, archive string) (cache string, change func(*agent.Op
 		t.Fatalf("write a file for the test: %v", err)
 	}
 	files := map[string]string{"toyd": ""}
-	recipes := func(version string) ([]install.Recipe, error) {
+	recipes := func(version string) ([]recipe.Recipe, error) {
 		switch version {
 		case "1.0", "2.0":
-			return []install.Recipe{install.Local{Path: script, Files: files}}, nil
+			return []recipe.Recipe{recipe.Local{Path: script, Files: files}}, nil
 		case "3.0":
-			return []install.Recipe{install.Archive{URL: archive, ChecksumURL: archive + ".sums", Files: map[string]string{"toyd": "toyd"}}}, nil
+			return []recipe.Recipe{recipe.Archive{URL: archive, ChecksumURL: archive + ".sums", Files: map[string]string{"toyd": "toyd"}}}, nil
 		}
 		return nil, fmt.Errorf("toy %s never was", version)
 	}
@@ -189,7 +190,7 @@ func TestStartTools(t *testing.T) {
 	installed := filepath.Join(cache, "toy", "1.0", "toyd")
 	told := map[string]string{"toyd": other}
 	in := &install.Installer{Cache: cache}
-	if _, err := in.Get(t.Context(), "toy", "1.0", []install.Recipe{install.Local{Path: other, Files: map[string]string{"toyd": ""}}}); err != nil {
+	if _, err := in.Get(t.Context(), "toy", "1.0", []recipe.Recipe{recipe.Local{Path: other, Files: map[string]string{"toyd": ""}}}); err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
 	for _, tt := range []struct {

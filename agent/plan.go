@@ -22,6 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // Bounds on a request: far above any real cluster, so that a bad request is refused
@@ -147,7 +148,7 @@ func joined(errs ...error) error {
 // facts.
 func (a *planner) driver(db database.Database, options []byte, facts database.HostFacts) (database.Driver, error) {
 	driver := db.New()
-	if err := database.DecodeOptions(options, driver); err != nil {
+	if err := yamlfile.DecodeOptions(options, driver); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "%s: %v", db.Name, err)
 	}
 	if f, ok := driver.(database.ExtraFlags); ok && len(f.ExtraFlags()) > 0 && !a.opts.AllowFlags {

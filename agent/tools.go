@@ -10,6 +10,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
@@ -96,9 +97,9 @@ func (a *planner) find(name, version string) (install.Release, error) {
 // pending returns the paths of tools as if the release were in the cache. The
 // programs of this machine that it needs must be there, else it cannot be
 // installed.
-func (a *planner) pending(name, version string, recipes []install.Recipe) (map[string]string, error) {
+func (a *planner) pending(name, version string, recipes []recipe.Recipe) (map[string]string, error) {
 	paths := map[string]string{}
-	own, needed := install.Tools(recipes)
+	own, needed := recipe.Tools(recipes)
 	for _, tool := range own {
 		paths[tool] = filepath.Join(a.opts.Cache, name, version, tool)
 	}

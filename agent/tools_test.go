@@ -11,19 +11,19 @@ import (
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // proxied is a toy behind a proxy, which is part of this binary; its releases hold
 // the toy alone. A plan with an executable of the proxy is one without TLS.
 type proxied struct{ toy }
 
-func (*proxied) Recipes(version string) ([]install.Recipe, error) {
+func (*proxied) Recipes(version string) ([]recipe.Recipe, error) {
 	needs := []string{"sh"}
 	if version == "1.1" {
 		needs = append(needs, "no-such-program-anywhere")
 	}
-	return []install.Recipe{install.Local{About: install.About{Needs: needs}, Path: "/nonexistent", Files: map[string]string{"toyd": ""}}}, nil
+	return []recipe.Recipe{recipe.Local{About: recipe.About{Needs: needs}, Path: "/nonexistent", Files: map[string]string{"toyd": ""}}}, nil
 }
 
 func (d *proxied) Plan(m database.Member) (database.Plan, error) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // hostile is markup, an end of what it stands in, or an order to a terminal, a
@@ -42,7 +42,7 @@ func hostileFolder(t *testing.T) string {
 		record.OptionTexts = map[string]string{"o" + hostile: hostile, "path": "/x/" + hostile}
 		record.Settings = &results.Settings{}
 		record.Validity = []results.Mark{{Code: "other", Text: "text"}, {Code: "late", Text: "text", Invalid: true}}
-		record.LogRules = []logrule.Rule{{Event: hostile, Pattern: "."}}
+		record.LogRules = []declared.LogRule{{Event: hostile, Pattern: "."}}
 		record.Label, record.Asked = "v3_5", "3.5"
 	}
 	f.M.Validity = []results.Mark{{Code: "insecure", Text: "text"}}

@@ -123,7 +123,7 @@ func readErrors(dir string) ([]results.ErrorCount, error) {
 func wrongValues(dir string) (n int64, err error) {
 	counts, err := readErrors(dir)
 	for _, c := range counts {
-		if c.Class == results.ClassWrongValue {
+		if c.Class == workload.ClassWrongValue {
 			n += c.Count
 		}
 	}
@@ -157,7 +157,7 @@ func meanService(dir string) (map[int]time.Duration, error) {
 	sums := map[int]results.Latency{}
 	for i := range rows {
 		if rows[i].Phase == results.PhaseMeasure {
-			sums[rows[i].Step] = sums[rows[i].Step].Merge(*rows[i].Latency(results.TimingService, results.OK))
+			sums[rows[i].Step] = sums[rows[i].Step].Merge(*rows[i].Latency(results.TimingService, workload.OK))
 		}
 	}
 	means := map[int]time.Duration{}

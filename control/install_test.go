@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // released is the fake with releases: 1.0.0 is in this binary, 1.1.0 a script that
@@ -31,11 +31,11 @@ func (d *released) Plan(m database.Member) (database.Plan, error) {
 	return plan, err
 }
 
-func (d *released) Recipes(version string) ([]install.Recipe, error) {
+func (d *released) Recipes(version string) ([]recipe.Recipe, error) {
 	if !slices.Contains([]string{"1.0.0", "1.1.0", "2.0.0"}, version) {
 		return nil, fmt.Errorf("the fake has no version %s", version)
 	}
-	return []install.Recipe{install.Local{Path: filepath.Join(d.dir, version), Files: map[string]string{"faked": ""}}}, nil
+	return []recipe.Recipe{recipe.Local{Path: filepath.Join(d.dir, version), Files: map[string]string{"faked": ""}}}, nil
 }
 
 // unbuilt is the fake with a server that is never in this binary, and with no

@@ -20,6 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // run is one database of one trial, as its parts share it. Fields that steps fill in
@@ -89,7 +91,7 @@ func maxBytes(db *config.Database) int {
 // newDriver returns a driver with the options of the experiment.
 func newDriver(entry database.Database, db *config.Database) (database.Driver, error) {
 	driver := entry.New()
-	if err := database.DecodeOptions(db.OptionsYAML, driver); err != nil {
+	if err := yamlfile.DecodeOptions(db.OptionsYAML, driver); err != nil {
 		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
 	}
 	if err := validate(driver); err != nil {
@@ -167,7 +169,7 @@ func (r *run) fsync() string {
 }
 
 // durability is the class of fsync, "" for a cluster that ran already.
-func (r *run) durability() results.Durability {
+func (r *run) durability() declared.Durability {
 	if len(r.db.Endpoints) > 0 {
 		return ""
 	}

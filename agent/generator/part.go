@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/trust/secret"
 	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // Bounds of a request.
@@ -76,7 +77,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 
 // decodeOptions decodes the options of a driver as control does.
 func decodeOptions(data []byte, driver database.Driver) error {
-	if err := database.DecodeOptions(data, driver); err != nil {
+	if err := yamlfile.DecodeOptions(data, driver); err != nil {
 		return err
 	}
 	if v, ok := driver.(database.Validator); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // FromFolder reads every database of one result folder. A missing or broken record is
@@ -173,11 +174,11 @@ func serviceOf(g *Stage, intervals []results.Interval, totals map[results.Series
 	var service results.Latency
 	for i := range intervals {
 		if iv := &intervals[i]; iv.Phase == results.PhaseMeasure && slices.Contains(g.Steps, iv.Step) {
-			service = service.Merge(iv.Service[results.OK])
+			service = service.Merge(iv.Service[workload.OK])
 		}
 	}
 	return DistributionOf(service, merged(totals, func(s results.Series) bool {
-		return s.Timing == results.TimingService && s.Outcome == results.OK && slices.Contains(g.Steps, s.Step)
+		return s.Timing == results.TimingService && s.Outcome == workload.OK && slices.Contains(g.Steps, s.Step)
 	}))
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Heat holds the latencies of requests answered ok by the time they ended, all
@@ -36,10 +37,10 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 			return h
 		}
 		s, err := results.ParseSeries(line.Tag)
-		if err == nil && s.Outcome == results.OK && s.Timing == results.TimingService {
+		if err == nil && s.Outcome == workload.OK && s.Timing == results.TimingService {
 			logged[line.Start.Unix()] += line.Buckets.Total()
 		}
-		if err != nil || s.Outcome != results.OK || s.Timing != record.Timing(s.Step) {
+		if err != nil || s.Outcome != workload.OK || s.Timing != record.Timing(s.Step) {
 			continue
 		}
 		bin := floorDiv(line.Start.Unix()-start, h.Seconds)

@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // longestPause is the longest time without a row between two seconds of one load, in
@@ -92,10 +93,10 @@ func checkTotals(want, got results.Totals, gaps *Gaps) {
 func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram, gaps *Gaps) {
 	var rows, histograms int64
 	for i := range intervals {
-		rows += intervals[i].Service[results.OK].Count
+		rows += intervals[i].Service[workload.OK].Count
 	}
 	for series, h := range totals {
-		if series.Timing == results.TimingService && series.Outcome == results.OK {
+		if series.Timing == results.TimingService && series.Outcome == workload.OK {
 			histograms += h.TotalCount()
 		}
 	}
@@ -123,7 +124,7 @@ func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps
 func checkLog(intervals []results.Interval, logged map[int64]int64, gaps *Gaps) {
 	rows := map[int64]int64{}
 	for i := range intervals {
-		rows[intervals[i].Second] += intervals[i].Service[results.OK].Count
+		rows[intervals[i].Second] += intervals[i].Service[workload.OK].Count
 	}
 	var differ []int64
 	for second, n := range rows {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Load holds the requests of a load, by second and by outcome.
@@ -127,7 +128,7 @@ func secondsOf(intervals []results.Interval, timing func(step int) results.Timin
 			seconds[n].Due += float64(iv.Due)
 			seconds[n].Failed += float64(iv.Failed)
 			seconds[n].Unknown += float64(iv.Unknown)
-			seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), results.OK)))
+			seconds[n].Latency.add(sumsOf(*iv.Latency(timing(iv.Step), workload.OK)))
 		}
 	}
 	return slices.Clip(seconds)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
@@ -35,9 +36,9 @@ func readLogs(dir string, record *results.DatabaseRun, gaps *Gaps) (l Logs) {
 	if len(record.LogRules) == 0 {
 		return Logs{Total: Inapplicable("there are no rules for its logs")}
 	}
-	var rules []logrule.Rule
+	var rules []declared.LogRule
 	for _, rule := range record.LogRules {
-		if _, err := logrule.Compile([]logrule.Rule{rule}, nil); err != nil {
+		if _, err := logrule.Compile([]declared.LogRule{rule}, nil); err != nil {
 			gaps.Add("log rule %q is not a regular expression", rule.Event)
 			continue
 		}

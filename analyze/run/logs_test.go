@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // Events are counted with the times that their lines give; a rule that is broken and a
@@ -23,7 +23,7 @@ func TestReadLogs(t *testing.T) {
 	}
 	record := &results.DatabaseRun{
 		Members: []results.Member{{Agent: "a"}, {Agent: "b"}},
-		LogRules: []logrule.Rule{
+		LogRules: []declared.LogRule{
 			{Event: "slow fsync", Pattern: `fsync took`, Value: `took (\d+)ms`, Unit: "ms"}, {Event: "broken", Pattern: `(`}, {Event: "never", Pattern: `x`},
 		},
 	}

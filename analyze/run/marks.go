@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Mark is a mark of one run of a database, or of a whole result folder if Tag is "".
@@ -82,7 +83,7 @@ func (r *Run) sharedHostMark() *results.Mark {
 // wrongValueMark marks wrong values in a run that control did not live to judge, or judged
 // when few of them had no mark. It is nil otherwise.
 func (r *Run) wrongValueMark() *results.Mark {
-	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == results.ClassWrongValue && e.Count > 0 })
+	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == workload.ClassWrongValue && e.Count > 0 })
 	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == mark.WrongValue }) {
 		return nil
 	}

@@ -124,7 +124,7 @@ func (f *Fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 			row := f.interval(Begin+int64(4*step+n), s, count, base, seconds, failed)
 			for t, h := range seconds {
 				[]*hdrhistogram.Histogram{response, ok}[t].Merge(h)
-				series := results.Series{Timing: results.Timings[t], Operation: "write", Outcome: results.OK, Step: step, Phase: results.PhaseMeasure}
+				series := results.Series{Timing: results.Timings[t], Operation: "write", Outcome: workload.OK, Step: step, Phase: results.PhaseMeasure}
 				f.Ok(lines.Write(time.Unix(row.Second, 0), time.Second, series.Tag(), h))
 			}
 			if f.Rate > 0 && step == 0 && n == 4 {
@@ -139,9 +139,9 @@ func (f *Fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 			}}))
 		}
 		for series, h := range map[results.Series]*hdrhistogram.Histogram{
-			{Timing: results.TimingService, Outcome: results.OK}:     ok,
-			{Timing: results.TimingService, Outcome: results.Failed}: failed,
-			{Timing: results.TimingResponse, Outcome: results.OK}:    response,
+			{Timing: results.TimingService, Outcome: workload.OK}:     ok,
+			{Timing: results.TimingService, Outcome: workload.Failed}: failed,
+			{Timing: results.TimingResponse, Outcome: workload.OK}:    response,
 		} {
 			series.Operation, series.Step, series.Phase = "write", step, results.PhaseMeasure
 			f.Ok(totals.Write(s.Start, s.End.Sub(s.Start), series.Tag(), h))
@@ -159,15 +159,15 @@ func (f *Fixture) interval(unix int64, s results.Step, count int, base time.Dura
 		latency := base + time.Duration(i%100)*50*time.Microsecond
 		if i%100 == 99 {
 			row.Failed++
-			row.Service[results.Failed].Add(latency)
+			row.Service[workload.Failed].Add(latency)
 			histogram.Record(failed, latency)
 			continue
 		}
 		row.OK++
-		row.Service[results.OK].Add(latency)
+		row.Service[workload.OK].Add(latency)
 		histogram.Record(seconds[1], latency)
 		if f.Rate > 0 {
-			row.Response[results.OK].Add(latency + time.Millisecond)
+			row.Response[workload.OK].Add(latency + time.Millisecond)
 			histogram.Record(seconds[0], latency+time.Millisecond)
 		}
 	}
@@ -301,8 +301,8 @@ func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 			took := []time.Duration{time.Millisecond, 4 * time.Millisecond}[o]
 			response, service := histogram.New(), histogram.New()
 			for range row.OK {
-				row.Service[results.OK].Add(took)
-				row.Response[results.OK].Add(took + 2*time.Millisecond)
+				row.Service[workload.OK].Add(took)
+				row.Response[workload.OK].Add(took + 2*time.Millisecond)
 				histogram.Record(service, took)
 				histogram.Record(response, took+2*time.Millisecond)
 			}

@@ -59,7 +59,7 @@ func (f *Fixture) longLoad(dir string, run *results.DatabaseRun, noise *rand.Ran
 	errors, err := results.NewErrorWriter(filepath.Join(dir, results.FileErrors))
 	f.Ok(err)
 	f.Ok(errors.Close())
-	series := results.Series{Timing: results.TimingService, Operation: "write", Outcome: results.OK, Phase: results.PhaseMeasure}
+	series := results.Series{Timing: results.TimingService, Operation: "write", Outcome: workload.OK, Phase: results.PhaseMeasure}
 	total, second := histogram.New(), histogram.New()
 	var t results.Totals
 	for at := run.LoadStart; at.Before(run.LoadEnd); at = at.Add(time.Second) {
@@ -68,10 +68,10 @@ func (f *Fixture) longLoad(dir string, run *results.DatabaseRun, noise *rand.Ran
 		row.OK = 400 + noise.Int64N(200)
 		for range row.OK {
 			latency := time.Duration(float64(base) * math.Exp(noise.NormFloat64()*0.6))
-			row.Service[results.OK].Add(latency)
+			row.Service[workload.OK].Add(latency)
 			histogram.Record(second, latency)
 		}
-		longPercentiles(&row.Service[results.OK], second)
+		longPercentiles(&row.Service[workload.OK], second)
 		total.Merge(second)
 		row.Due, row.Sent = row.OK, row.OK
 		t.OK += row.OK

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // progress writes the ticks of a load: those of each interval evenly over its part of
@@ -41,7 +42,7 @@ func (f *Fixture) places(dir string, run *results.DatabaseRun) {
 	w, err := results.NewMemberWriter(filepath.Join(dir, results.FileMembers))
 	f.Ok(err)
 	for _, v := range intervals {
-		all := v.Latency(results.TimingService, results.OK)
+		all := v.Latency(results.TimingService, workload.OK)
 		row := func(member int, ok, failed int64) results.MemberSecond {
 			of := results.Extent{SumNS: all.SumNS * ok / v.OK, MinNS: all.MinNS, MaxNS: all.MaxNS}
 			return results.MemberSecond{Second: v.Second, Step: v.Step, Phase: v.Phase, Member: member, OK: ok, Failed: failed, Service: of, Response: of}

@@ -148,7 +148,7 @@ func verdicts(l *results.Load) string {
 		return ""
 	}
 	of := func(j workload.Judge) map[string]value {
-		d := declared{values: map[string]value{}}
+		d := keyValues{values: map[string]value{}}
 		if data, err := json.Marshal(j); err == nil {
 			d.add("judge", data)
 		}

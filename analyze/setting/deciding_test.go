@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -68,7 +69,7 @@ func TestDeciding(t *testing.T) {
 func TestNotDeciding(t *testing.T) {
 	for name, change := range map[string]func(*run.Run){
 		"connections":         func(r *run.Run) { r.Info.Record.Steps[1].Connections = 1000 },
-		"the words of fsync":  func(r *run.Run) { r.Info.Record.Fsync, r.Info.Record.Durability = "another text", results.EveryWrite },
+		"the words of fsync":  func(r *run.Run) { r.Info.Record.Fsync, r.Info.Record.Durability = "another text", declared.EveryWrite },
 		"an unknown fsync":    func(r *run.Run) { r.Info.Record.Fsync = "not known: the cluster was already running" },
 		"a database":          func(r *run.Run) { r.Info.Record.Database = "another" },
 		"a time-out":          func(r *run.Run) { r.Info.Record.Load.Timeout = time.Second },

@@ -40,7 +40,7 @@ func keys(runs []*run.Run) (list []Aspect) {
 	for _, a := range aspects() {
 		covered = append(covered, a.covers...)
 	}
-	all := map[*run.Run]*declared{}
+	all := map[*run.Run]*keyValues{}
 	zeros := map[string]string{}
 	for _, r := range runs {
 		all[r] = declaredBy(r)

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/setting"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -275,7 +276,7 @@ func durable(r *run.Run) Cell {
 			unknown++
 			continue
 		}
-		key := durability(*m.Disk, r.Info.Record.SyncClass() == results.NeverSynced)
+		key := durability(*m.Disk, r.Info.Record.SyncClass() == declared.NeverSynced)
 		if groups[key] == nil {
 			order = append(order, key)
 		}

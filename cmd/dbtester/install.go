@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 type installFlags struct {
@@ -99,7 +100,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 // wantedRelease is a release to install and the ways to get it.
 type wantedRelease struct {
 	name, version string
-	recipes       []install.Recipe
+	recipes       []recipe.Recipe
 }
 
 // wantRelease reads NAME@VERSION.

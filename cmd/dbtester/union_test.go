@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // union is what generators streamed in a step with one phase, added up by this file alone.
@@ -139,7 +140,7 @@ func (s *unionSecond) addRow(r results.Interval) {
 		*c.to += c.more
 	}
 	for _, timing := range results.Timings {
-		for _, outcome := range results.Outcomes {
+		for _, outcome := range workload.Outcomes {
 			a, b := o.Latency(timing, outcome), r.Latency(timing, outcome)
 			if b.Count == 0 {
 				continue
@@ -180,7 +181,7 @@ func (u *union) write(t *testing.T, dir string) {
 		out := load.Second{Start: time.Unix(sec, 0).UTC()}
 		for series, h := range s.histograms {
 			for i := range s.rows {
-				if r := &s.rows[i]; r.Operation == series.Operation && series.Outcome != results.Declined {
+				if r := &s.rows[i]; r.Operation == series.Operation && series.Outcome != workload.Declined {
 					r.Latency(series.Timing, series.Outcome).SetPercentiles(h)
 				}
 			}
@@ -188,7 +189,7 @@ func (u *union) write(t *testing.T, dir string) {
 				totals[series] = histogram.New()
 			}
 			totals[series].Merge(h)
-			if series.Outcome == results.OK {
+			if series.Outcome == workload.OK {
 				out.Latencies = append(out.Latencies, load.Latency{Series: series, Histogram: h})
 			}
 		}

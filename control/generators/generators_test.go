@@ -134,7 +134,7 @@ func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOp
 // latencies.
 func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
 	row := &pb.LoadInterval{Phase: string(results.PhaseMeasure), Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed}
-	for range len(results.Timings) * len(results.Outcomes) {
+	for range len(results.Timings) * len(workload.Outcomes) {
 		row.Latencies = append(row.Latencies, &pb.LoadLatency{})
 	}
 	return &pb.RunResponse{Record: &pb.RunResponse_Second{Second: &pb.LoadSecond{Second: at, Step: int32(step), Intervals: []*pb.LoadInterval{row}, Last: last}}}

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // errStopped is why a part has no records of a step that was interrupted.
@@ -155,7 +156,7 @@ func (g *generator) count(rows []results.Interval, rated bool) {
 			step.Due += row.OK + row.Failed + row.Unknown + row.Shed + row.Unsent
 			step.OK += row.OK
 			step.Late += row.Late
-			step.AnswerNS += row.Latency(timing, results.OK).SumNS
+			step.AnswerNS += row.Latency(timing, workload.OK).SumNS
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 			if err := declined.RecordValues(int64(2*time.Millisecond), iv.Failed); err != nil {
 				return res, err
 			}
-			second.Failures = []load.Latency{{Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: results.Declined, Step: step.Index, Phase: phase}, Histogram: declined}}
+			second.Failures = []load.Latency{{Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: workload.Declined, Step: step.Index, Phase: phase}, Histogram: declined}}
 		}
 		h := histogram.New()
 		latency := 2 * time.Millisecond
@@ -104,7 +104,7 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 			}
 		}
 		second.Intervals = []results.Interval{iv}
-		second.Latencies = []load.Latency{{Series: results.Series{Timing: results.TimingService, Operation: "update", Outcome: results.OK, Step: step.Index, Phase: phase}, Histogram: sent}, {Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: results.OK, Step: step.Index, Phase: phase}, Histogram: h}}
+		second.Latencies = []load.Latency{{Series: results.Series{Timing: results.TimingService, Operation: "update", Outcome: workload.OK, Step: step.Index, Phase: phase}, Histogram: sent}, {Series: results.Series{Timing: results.TimingResponse, Operation: "update", Outcome: workload.OK, Step: step.Index, Phase: phase}, Histogram: h}}
 		if err := s.o.Sink.Second(second); err != nil {
 			return res, err
 		}
@@ -318,7 +318,7 @@ func TestInterrupted(t *testing.T) {
 // TestDeclined: an answer that the load itself makes, as a conflict, is one that kept the
 // limit or missed it. It is no failure of the servers.
 func TestDeclined(t *testing.T) {
-	lat := func(o database.Outcome, n int64, d time.Duration) load.Latency {
+	lat := func(o workload.Outcome, n int64, d time.Duration) load.Latency {
 		h := histogram.New()
 		if err := h.RecordValues(int64(d), n); err != nil {
 			t.Fatalf("record: %v", err)
@@ -328,9 +328,9 @@ func TestDeclined(t *testing.T) {
 	count := &tally{limit: int64(20 * time.Millisecond), budget: 10, decided: func() { t.Error("the window was ended early, although 10 of 100 requests missed the limit") }}
 	count.add(load.Second{
 		Intervals: []results.Interval{{Phase: results.PhaseMeasure, Operation: "txn", Due: 100, Sent: 100, OK: 60, Failed: 40}},
-		Latencies: []load.Latency{lat(results.OK, 60, time.Millisecond)},
+		Latencies: []load.Latency{lat(workload.OK, 60, time.Millisecond)},
 		// 3 requests were declined late, and 7 failed.
-		Failures: []load.Latency{lat(results.Failed, 40, time.Millisecond), lat(results.Declined, 30, time.Millisecond), lat(results.Declined, 3, time.Second)},
+		Failures: []load.Latency{lat(workload.Failed, 40, time.Millisecond), lat(workload.Declined, 30, time.Millisecond), lat(workload.Declined, 3, time.Second)},
 	})
 	if got, want := count.end(), (measured{due: 100, within: 90, over: 3, failed: 40, declined: 33}); got != want || got.lost() != 7 {
 		t.Errorf("counted %+v with %d lost, want %+v with 7", got, got.lost(), want)

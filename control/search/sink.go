@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/stats/capacity"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Sink takes the records of all windows. Those of the search go to a folder of their own,
@@ -135,7 +136,7 @@ func (t *tally) add(s load.Second) {
 		t.late += iv.Late
 	}
 	for _, l := range slices.Concat(s.Latencies, s.Failures) {
-		ok, declined := l.Series.Outcome == results.OK, l.Series.Outcome == results.Declined
+		ok, declined := l.Series.Outcome == workload.OK, l.Series.Outcome == workload.Declined
 		if l.Series.Phase != results.PhaseMeasure || !ok && !declined {
 			continue
 		}

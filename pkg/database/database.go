@@ -13,8 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -60,7 +59,7 @@ type Info struct {
 	// Fsync states in one line when a write is on disk, with default options, and
 	// Durability is its class.
 	Fsync      string
-	Durability results.Durability
+	Durability declared.Durability
 }
 
 // Driver plans members of one database and dials them. A driver's fields are
@@ -136,9 +135,9 @@ type Plan struct {
 	// [Info.Operations]: an external proxy may not know them all. Nil means all.
 	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
-	LogRules []logrule.Rule `json:"log_rules,omitempty"`
+	LogRules []declared.LogRule `json:"log_rules,omitempty"`
 	// LogTimes find the times of lines, the first that matches.
-	LogTimes []logrule.Time `json:"log_times,omitempty"`
+	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 }
 
 // UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".

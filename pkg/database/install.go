@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // Installer is a driver whose releases dbtester can obtain. Recipes returns the
@@ -15,27 +15,27 @@ import (
 // in which they are tried; a version that cannot be had at all is an error. It
 // reaches for no network: a recipe that is returned can still fail.
 type Installer interface {
-	Recipes(version string) ([]install.Recipe, error)
+	Recipes(version string) ([]recipe.Recipe, error)
 }
 
 // SourceBuilder is a driver whose server dbtester can build from a checkout of its
 // source. FromSource reads nothing: a folder that holds another source fails to build.
 type SourceBuilder interface {
-	FromSource(dir string) install.Checkout
+	FromSource(dir string) recipe.Checkout
 }
 
 // FromSource returns how the database's server is built from the checkout in dir.
-func (d Database) FromSource(dir string) (install.Checkout, error) {
+func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	driver, ok := d.New().(SourceBuilder)
 	if !ok {
-		return install.Checkout{}, fmt.Errorf("dbtester must know how to build %s from source, and does not", d.Name)
+		return recipe.Checkout{}, fmt.Errorf("dbtester must know how to build %s from source, and does not", d.Name)
 	}
 	return driver.FromSource(dir), nil
 }
 
 // Recipes returns the ways to get a version of the database, and why there are
 // none if it cannot be had.
-func (d Database) Recipes(version string) ([]install.Recipe, error) {
+func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)
 	if !ok {
 		return nil, fmt.Errorf("%s %s cannot be installed by dbtester", d.Name, version)
@@ -51,26 +51,26 @@ func (d Database) Recipes(version string) ([]install.Recipe, error) {
 // of its own, in order; nil if it cannot be had.
 func (d Database) ReleaseTools(version string) []string {
 	recipes, _ := d.Recipes(version) // Get reports the error when the release is installed
-	own, _ := install.Tools(recipes)
+	own, _ := recipe.Tools(recipes)
 	return own
 }
 
 // RecipesFrom returns the ways to get a version from the place where; see
-// [install.From]. One file is the database's own server: where releases hold
+// [recipe.From]. One file is the database's own server: where releases hold
 // another one, such as that behind a proxy, it is refused.
-func (d Database) RecipesFrom(where, version string) ([]install.Recipe, error) {
+func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	recipes, err := d.Recipes(version)
 	if err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(where) // From reports the error
-	tools, _ := install.Tools(recipes)
+	tools, _ := recipe.Tools(recipes)
 	if err == nil && !info.IsDir() && len(d.Info.Tools) > 0 && !slices.Contains(tools, d.Info.Tools[0]) {
 		return nil, fmt.Errorf("%q is one file, which would pass for %s: a release of %s holds only that. "+
 			"Give a directory that holds %[2]s by this name; an executable of %[4]s itself is for an agent's flag --%[4]s-exec",
 			where, strings.Join(tools, " and "), d.Name, d.Info.Tools[0])
 	}
-	return install.From(where, recipes)
+	return recipe.From(where, recipes)
 }
 
 // TooOldError is the error of a version that comes before the first one, Oldest, that a

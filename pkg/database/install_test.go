@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 func TestPlainVersion(t *testing.T) {
@@ -50,10 +50,10 @@ func (plain) Dial(context.Context, database.Target) (database.Client, error) { r
 
 type installable struct{ plain }
 
-func (installable) Recipes(version string) ([]install.Recipe, error) {
+func (installable) Recipes(version string) ([]recipe.Recipe, error) {
 	switch version {
 	case "1":
-		return []install.Recipe{install.Local{Path: "/opt/toy", Files: map[string]string{"toy": ""}}}, nil
+		return []recipe.Recipe{recipe.Local{Path: "/opt/toy", Files: map[string]string{"toy": ""}}}, nil
 	case "2":
 		return nil, nil
 	}

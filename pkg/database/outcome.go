@@ -7,23 +7,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
-)
-
-// Outcome is how one operation ended. There are three, because a write whose
-// answer never came may or may not have been applied.
-type Outcome = results.Outcome
-
-// The outcomes.
-const (
-	// OK was applied and answered.
-	OK = results.OK
-	// Failed was surely not applied.
-	Failed = results.Failed
-	// Unknown may have been applied: time-out, connection lost after send,
-	// cancelled in flight.
-	Unknown = results.Unknown
 )
 
 // Class is the kind of an error. The set is closed and never holds a key, a
@@ -42,19 +26,19 @@ const (
 	ClassConflict      Class = "conflict"
 	ClassNotFound      Class = "not found"
 	ClassTooLarge      Class = "too large"
-	ClassWrongValue    Class = results.ClassWrongValue
+	ClassWrongValue    Class = workload.ClassWrongValue
 	ClassDenied        Class = "denied"
 	ClassOther         Class = "other"
 )
 
 // ErrNotFound is returned by Get for a key that does not exist.
-var ErrNotFound = &Error{Class: ClassNotFound, Outcome: Failed, Err: errors.New("key not found")}
+var ErrNotFound = &Error{Class: ClassNotFound, Outcome: workload.Failed, Err: errors.New("key not found")}
 
 // Error is a classed failure of one operation.
 type Error struct {
 	Class Class
 	// Outcome is Failed only if the operation was surely not applied.
-	Outcome Outcome
+	Outcome workload.Outcome
 	Err     error
 }
 
@@ -65,28 +49,32 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Class, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
 // NotApplied classes err as a failure that surely changed nothing.
-func NotApplied(c Class, err error) error { return &Error{Class: c, Outcome: Failed, Err: err} }
+func NotApplied(c Class, err error) error {
+	return &Error{Class: c, Outcome: workload.Failed, Err: err}
+}
 
 // MaybeApplied classes err as a failure after which the operation may have been
 // applied.
-func MaybeApplied(c Class, err error) error { return &Error{Class: c, Outcome: Unknown, Err: err} }
+func MaybeApplied(c Class, err error) error {
+	return &Error{Class: c, Outcome: workload.Unknown, Err: err}
+}
 
 // Classify returns the outcome and class of a client's error, which may be nil. An error
 // that no driver classed is Unknown, the careful reading.
-func Classify(err error) (Outcome, Class) {
+func Classify(err error) (workload.Outcome, Class) {
 	if err == nil {
-		return OK, ""
+		return workload.OK, ""
 	}
 	var e *Error
 	switch {
 	case errors.As(err, &e):
 		return e.Outcome, e.Class
 	case errors.Is(err, context.DeadlineExceeded):
-		return Unknown, ClassTimeout
+		return workload.Unknown, ClassTimeout
 	case errors.Is(err, context.Canceled):
-		return Unknown, ClassCancelled
+		return workload.Unknown, ClassCancelled
 	default:
-		return Unknown, ClassOther
+		return workload.Unknown, ClassOther
 	}
 }
 

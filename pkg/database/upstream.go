@@ -1,9 +1,8 @@
 package database
 
-import "github.com/coreos/dbtester/pkg/results"
-
-// Setting is a setting of a server.
-type Setting = results.Setting
+import (
+	"github.com/coreos/dbtester/pkg/results/declared"
+)
 
 // Upstream is a driver that knows the defaults of its database's releases.
 type Upstream interface {
@@ -12,12 +11,12 @@ type Upstream interface {
 	SetUpstream(version string)
 	// Changed returns the settings with which a planned member runs that differ from the
 	// defaults of the release. Addresses, names and directories are not among them.
-	Changed(version string) []Setting
+	Changed(version string) []declared.Setting
 }
 
 // Differing returns the settings whose value is not the default.
-func Differing(all ...Setting) []Setting {
-	var list []Setting
+func Differing(all ...declared.Setting) []declared.Setting {
+	var list []declared.Setting
 	for _, s := range all {
 		if s.Value != s.Default {
 			list = append(list, s)

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // readyWithin bounds the start of a member: twice that of a JVM on a busy machine.
@@ -38,7 +39,7 @@ type Cluster struct {
 func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
 	driver := s.Database.New()
-	if err := database.DecodeOptions([]byte(s.Options), driver); err != nil {
+	if err := yamlfile.DecodeOptions([]byte(s.Options), driver); err != nil {
 		t.Fatalf("decode options: %v", err)
 	}
 	c := &Cluster{

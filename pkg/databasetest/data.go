@@ -41,7 +41,7 @@ func missingKeyCase(t *testing.T, f *fixture) {
 			if !errors.Is(err, database.ErrNotFound) {
 				t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
 			}
-			mustClass(t, err, database.ClassNotFound, database.Failed)
+			mustClass(t, err, database.ClassNotFound, workload.Failed)
 		})
 	}
 }
@@ -131,7 +131,7 @@ func limitCase(t *testing.T, f *fixture) {
 			if err == nil {
 				t.Fatalf("a value of %d bytes is accepted above the limit of %d", largest+over, largest)
 			}
-			mustClass(t, err, database.ClassTooLarge, database.Failed)
+			mustClass(t, err, database.ClassTooLarge, workload.Failed)
 			get(t, client, key, f.info().Reads[0], bytesOf(largest))
 		})
 	}
@@ -145,9 +145,9 @@ func deadlineCase(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 		defer cancel()
 		key := f.key()
-		mustClass(t, client.Put(ctx, key, []byte("late")), database.ClassTimeout, database.Failed)
+		mustClass(t, client.Put(ctx, key, []byte("late")), database.ClassTimeout, workload.Failed)
 		_, err := client.Get(ctx, key, f.info().Reads[0])
-		mustClass(t, err, database.ClassTimeout, database.Failed)
+		mustClass(t, err, database.ClassTimeout, workload.Failed)
 		absent(t, f, client, key)
 	})
 	f.part(t, "short", func(t *testing.T) {
@@ -155,7 +155,7 @@ func deadlineCase(t *testing.T, f *fixture) {
 		for i := range 60 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Microsecond)
 			if err := w.put(ctx, f, client); err != nil {
-				mustClass(t, err, database.ClassTimeout, database.Failed, database.Unknown)
+				mustClass(t, err, database.ClassTimeout, workload.Failed, workload.Unknown)
 			}
 			cancel()
 		}
@@ -172,7 +172,7 @@ func cancelCase(t *testing.T, f *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		key := f.key()
-		mustClass(t, client.Put(ctx, key, []byte("x")), database.ClassCancelled, database.Failed)
+		mustClass(t, client.Put(ctx, key, []byte("x")), database.ClassCancelled, workload.Failed)
 		absent(t, f, client, key)
 	})
 	f.part(t, "in flight", func(t *testing.T) {
@@ -181,7 +181,7 @@ func cancelCase(t *testing.T, f *fixture) {
 			ctx, cancel := context.WithCancel(t.Context())
 			timer := time.AfterFunc(time.Duration(i)*25*time.Microsecond, cancel)
 			if err := w.put(ctx, f, client); err != nil {
-				mustClass(t, err, database.ClassCancelled, database.Failed, database.Unknown)
+				mustClass(t, err, database.ClassCancelled, workload.Failed, workload.Unknown)
 			}
 			timer.Stop()
 			cancel()
@@ -244,9 +244,9 @@ func swapCase(t *testing.T, f *fixture) {
 		t.Fatalf("swap: %v", err)
 	}
 	get(t, client, key, mode, []byte("new"))
-	mustClass(t, swapper.Swap(ctx, key, []byte("old"), []byte("newer")), database.ClassConflict, database.Failed)
+	mustClass(t, swapper.Swap(ctx, key, []byte("old"), []byte("newer")), database.ClassConflict, workload.Failed)
 	get(t, client, key, mode, []byte("new"))
-	mustClass(t, swapper.Swap(ctx, f.key(), []byte("old"), []byte("x")), database.ClassConflict, database.Failed)
+	mustClass(t, swapper.Swap(ctx, f.key(), []byte("old"), []byte("x")), database.ClassConflict, workload.Failed)
 }
 
 // sharedCase: 16 callers write and read through one client in parallel.
@@ -290,9 +290,9 @@ func countCase(t *testing.T, f *fixture) {
 		outcome, _ := database.Classify(client.Put(ctx, f.key(), bytesOf(64)))
 		cancel()
 		switch outcome {
-		case database.OK:
+		case workload.OK:
 			ok++
-		case database.Unknown:
+		case workload.Unknown:
 			unknown++
 		}
 	}

@@ -110,7 +110,7 @@ func mayLag(mode workload.ReadMode) bool {
 }
 
 // mustClass fails the test unless err has that class and one of the outcomes.
-func mustClass(t *testing.T, err error, class database.Class, outcomes ...database.Outcome) {
+func mustClass(t *testing.T, err error, class database.Class, outcomes ...workload.Outcome) {
 	t.Helper()
 	if err := hasClass(err, class, outcomes...); err != nil {
 		t.Fatalf("error of the wrong kind: %v", err)
@@ -118,7 +118,7 @@ func mustClass(t *testing.T, err error, class database.Class, outcomes ...databa
 }
 
 // hasClass returns an error unless err has that class and one of the outcomes.
-func hasClass(err error, class database.Class, outcomes ...database.Outcome) error {
+func hasClass(err error, class database.Class, outcomes ...workload.Outcome) error {
 	outcome, got := database.Classify(err)
 	switch {
 	case got != class:

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/wire/poller"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // readyCase: every member is ready, and a target where no server listens is not.
@@ -121,7 +122,7 @@ func closeCase(t *testing.T, f *fixture) {
 				t.Errorf("close: %v", err)
 			}
 			_ = client.Close() // must only not panic
-			if outcome, _ := database.Classify(client.Put(ctx, f.key(), nil)); outcome == database.OK {
+			if outcome, _ := database.Classify(client.Put(ctx, f.key(), nil)); outcome == workload.OK {
 				t.Error("a write succeeds on a closed client")
 			}
 		})
@@ -180,7 +181,7 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		err := inTime(ctx, func(ctx context.Context) error { return onVictim.Put(ctx, f.key(), []byte("x")) })
-		if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
+		if outcome, class := database.Classify(err); outcome == workload.OK || class == database.ClassOther {
 			t.Errorf("a write to a dead member has outcome %v and class %q, want a failure with a class of its own: %v", outcome, class, err)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // neighbourKeys is the usual number of others' keys; the flag -neighbour-keys sets
@@ -44,7 +45,7 @@ func prefixCase(t *testing.T, f *fixture) {
 		before := f.driver
 		defer func() { f.driver = before }()
 		f.driver = f.suite.Database.New()
-		if err := database.DecodeOptions([]byte(f.suite.Options+"\n"+f.suite.PrefixOptions), f.driver); err != nil {
+		if err := yamlfile.DecodeOptions([]byte(f.suite.Options+"\n"+f.suite.PrefixOptions), f.driver); err != nil {
 			t.Fatalf("decode options: %v", err)
 		}
 	}
@@ -253,7 +254,7 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 			if err := s.Swap(ctx, key(1), []byte("ours"), []byte("swapped")); err != nil {
 				t.Errorf("swap: %v", err)
 			}
-			mustClass(t, s.Swap(ctx, key(21), []byte("'s value 21"), []byte("x")), database.ClassConflict, database.Failed)
+			mustClass(t, s.Swap(ctx, key(21), []byte("'s value 21"), []byte("x")), database.ClassConflict, workload.Failed)
 		}})
 	}
 	if x, ok := c.(database.Transactor); ok {

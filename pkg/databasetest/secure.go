@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // credentialsCase: only a client with the right credentials is admitted, and no error
@@ -79,7 +80,7 @@ func deniedCase(t *testing.T, f *fixture, target database.Target) {
 func mustDeny(t *testing.T, f *fixture, err error) {
 	t.Helper()
 	t.Log(err)
-	mustClass(t, err, database.ClassDenied, database.Failed)
+	mustClass(t, err, database.ClassDenied, workload.Failed)
 	mustKeep(t, f, err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 const (
@@ -176,9 +177,9 @@ func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64
 	wg.Wait()
 	for _, err := range slices.Concat(errs...) {
 		switch outcome, class := database.Classify(err); outcome {
-		case database.OK:
+		case workload.OK:
 			ok++
-		case database.Unknown:
+		case workload.Unknown:
 			unknown++
 		default:
 			t.Errorf("%s failed, which it must not on an idle cluster: %s: %v", load.name, class, err)

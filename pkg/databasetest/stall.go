@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 const (
@@ -179,17 +180,17 @@ func late(err error) error {
 // requests of the client time out too, sent or not.
 func (s *stalled) deadline(ctx context.Context) error {
 	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.asked) }
-	if err := hasClass(s.within(ctx, put), database.ClassTimeout, database.Unknown); err != nil {
+	if err := hasClass(s.within(ctx, put), database.ClassTimeout, workload.Unknown); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
-	if err := hasClass(withTimeout(ctx, againDeadline, put), database.ClassTimeout, database.Unknown, database.Failed); err != nil {
+	if err := hasClass(withTimeout(ctx, againDeadline, put), database.ClassTimeout, workload.Unknown, workload.Failed); err != nil {
 		return fmt.Errorf("put again: %w", err)
 	}
 	err := withTimeout(ctx, againDeadline, func(ctx context.Context) error {
 		_, err := s.asked.Get(ctx, s.key(), s.info().Reads[0])
 		return err
 	})
-	if err := hasClass(err, database.ClassTimeout, database.Unknown, database.Failed); err != nil {
+	if err := hasClass(err, database.ClassTimeout, workload.Unknown, workload.Failed); err != nil {
 		return fmt.Errorf("get: %w", err)
 	}
 	return nil
@@ -201,13 +202,13 @@ func (s *stalled) cancel(ctx context.Context) error {
 	defer cancel()
 	defer time.AfterFunc(cancelAfter, cancel).Stop()
 	err := inTime(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.cancelled) })
-	return hasClass(err, database.ClassCancelled, database.Unknown)
+	return hasClass(err, database.ClassCancelled, workload.Unknown)
 }
 
 // close: a client closes although the answer to a write is still missing.
 func (s *stalled) close(ctx context.Context) error {
 	err := s.within(ctx, func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.closed) })
-	if err := hasClass(err, database.ClassTimeout, database.Unknown); err != nil {
+	if err := hasClass(err, database.ClassTimeout, workload.Unknown); err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
 	return s.within(ctx, func(context.Context) error { return s.closed.Close() })
@@ -253,9 +254,9 @@ func (w *writes) check(t *testing.T, f *fixture, c database.Client) {
 	defer w.mu.Unlock()
 	for _, e := range w.ends {
 		switch outcome, _ := database.Classify(e.err); outcome {
-		case database.OK:
+		case workload.OK:
 			get(t, c, e.key, f.info().Reads[0], e.key)
-		case database.Failed:
+		case workload.Failed:
 			absent(t, f, c, e.key)
 		}
 	}

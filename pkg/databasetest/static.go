@@ -14,6 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // optionsCase: options can be encoded and decoded, have help, and refuse unknown keys.
@@ -24,7 +25,7 @@ func optionsCase(t *testing.T, f *fixture) {
 			t.Fatalf("encode the options: %v", err)
 		}
 		again := f.suite.Database.New()
-		if err := database.DecodeOptions(data, again); err != nil {
+		if err := yamlfile.DecodeOptions(data, again); err != nil {
 			t.Fatalf("%v\n%s", err, data)
 		}
 		if diff := cmp.Diff(f.driver, again); diff != "" {
@@ -32,7 +33,7 @@ func optionsCase(t *testing.T, f *fixture) {
 		}
 	})
 	f.part(t, "unknown key", func(t *testing.T) {
-		if err := database.DecodeOptions([]byte("no_such_option: 1\n"), f.suite.Database.New()); err == nil {
+		if err := yamlfile.DecodeOptions([]byte("no_such_option: 1\n"), f.suite.Database.New()); err == nil {
 			t.Error("an unknown key must be an error")
 		}
 	})

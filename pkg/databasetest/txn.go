@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // txnCase: a transaction is made if its keys have the versions that are expected, and
@@ -132,7 +133,7 @@ func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database
 	wrong[1].Version = stale
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	mustClass(t, txn.Txn(ctx, wrong), database.ClassConflict, database.Failed)
+	mustClass(t, txn.Txn(ctx, wrong), database.ClassConflict, workload.Failed)
 	for _, p := range puts {
 		get(t, client, p.Key, mode, p.Value)
 		hasVersion(t, txn, p.Key, p.Version)
@@ -165,7 +166,7 @@ func txnLimit(t *testing.T, f *fixture, client database.Client, txn database.Tra
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	mustClass(t, txn.Txn(ctx, puts), database.ClassTooLarge, database.Failed)
+	mustClass(t, txn.Txn(ctx, puts), database.ClassTooLarge, workload.Failed)
 	hasVersion(t, txn, puts[0].Key, puts[0].Version)
 }
 
@@ -199,7 +200,7 @@ func txnRace(t *testing.T, f *fixture) {
 					}
 					next[expected] = p[0].Version
 					mu.Unlock()
-				} else if err := hasClass(err, database.ClassConflict, database.Failed); err != nil {
+				} else if err := hasClass(err, database.ClassConflict, workload.Failed); err != nil {
 					t.Errorf("a transaction that lost its race: %v", err)
 					return
 				}
@@ -239,7 +240,7 @@ func conflicts(t *testing.T, txn database.Transactor, name string, puts []databa
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	mustClass(t, txn.Txn(ctx, puts), database.ClassConflict, database.Failed)
+	mustClass(t, txn.Txn(ctx, puts), database.ClassConflict, workload.Failed)
 	if got := puts[0].Version; got != version && got != database.UnknownVersion && version != database.UnknownVersion {
 		t.Errorf("a transaction that expects %s finds version %d, want %d or that it is not known", name, got, version)
 	}

@@ -7,16 +7,14 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-func (a Archive) layout() map[string]string { return a.Files }
-
-func (a Archive) describe(version string) string { return "archive " + expand(a.URL, version) }
-
-// obtain fetches the checksum first, then the archive, and unpacks nothing that
+// obtainArchive fetches the checksum first, then the archive, and unpacks nothing that
 // does not agree with it.
-func (a Archive) obtain(ctx context.Context, s *stage) error {
-	url, sumURL := expand(a.URL, s.id.version), expand(a.ChecksumURL, s.id.version)
+func (s *stage) obtainArchive(ctx context.Context, a recipe.Archive) error {
+	url, sumURL := recipe.Expand(a.URL, s.id.version), recipe.Expand(a.ChecksumURL, s.id.version)
 	base := path.Base(url)
 	f, release := s.newFetcher()
 	defer release()
@@ -41,7 +39,7 @@ func (a Archive) obtain(ctx context.Context, s *stage) error {
 		return err
 	}
 	x := extraction{
-		top:   expand(a.TopFolder, s.id.version),
+		top:   recipe.Expand(a.TopFolder, s.id.version),
 		keep:  slices.Sorted(maps.Values(a.Files)),
 		limit: s.in.maxBytes(),
 	}

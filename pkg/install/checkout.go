@@ -15,31 +15,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
-
-// Checkout builds an executable from a git checkout of its source, stripped and without
-// cgo, with the Go of the machine and the workspace of the checkout.
-type Checkout struct {
-	About
-	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the
-	// import path of the main package as seen from there.
-	Dir, Module, Package string
-	// Tool is the name of the executable.
-	Tool string
-	// CommitName is the Go variable that is set to the commit; "" for none.
-	CommitName string
-}
-
-var _ Recipe = Checkout{}
-
-// Kind returns "checkout".
-func (Checkout) Kind() string { return "checkout" }
-
-func (c Checkout) layout() map[string]string { return map[string]string{c.Tool: c.Tool} }
-
-func (c Checkout) describe(string) string {
-	return fmt.Sprintf("go build of %s in %s", c.Package, filepath.Join(c.Dir, c.Module))
-}
 
 // checkoutPrefix begins the versions of builds from a checkout.
 const checkoutPrefix = "source-"
@@ -53,11 +31,11 @@ const (
 	shownChanges = 8
 )
 
-// Version is the version that [Installer.Get] keeps the build under. Equal versions have
+// CheckoutVersion is the version that [Installer.Get] keeps the build under. Equal versions have
 // equal sources and compilers: it is made of the commit, a hash of what is not committed,
 // if anything, and Go's version. Files that git ignores are not in it.
-func (c Checkout) Version(ctx context.Context, in *Installer) (string, error) {
-	commit, changes, err := c.state(ctx, in)
+func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (string, error) {
+	commit, changes, err := in.checkoutState(ctx, c)
 	if err != nil {
 		return "", err
 	}
@@ -76,9 +54,9 @@ func (c Checkout) Version(ctx context.Context, in *Installer) (string, error) {
 	return version + "-" + strings.TrimSpace(string(compiler)), nil
 }
 
-// state returns the commit of the checkout, and a hash of the changes since, "" without
+// checkoutState returns the commit of the checkout, and a hash of the changes since, "" without
 // any.
-func (c Checkout) state(ctx context.Context, in *Installer) (commit, changes string, err error) {
+func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (commit, changes string, err error) {
 	git, err := in.tool("git")
 	if err != nil {
 		return "", "", err
@@ -148,28 +126,28 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// obtain builds in the checkout's own module. The checkout stays as it is: one that others
+// buildCheckout builds in the checkout's own module. The checkout stays as it is: one that others
 // change before the build has ended is an error, for the version would name other sources.
-func (c Checkout) obtain(ctx context.Context, s *stage) error {
-	if err := c.unchanged(ctx, s); err != nil {
+func (s *stage) buildCheckout(ctx context.Context, c recipe.Checkout) error {
+	if err := s.unchanged(ctx, c); err != nil {
 		return err
 	}
-	if err := c.build(ctx, s); err != nil {
+	if err := s.build(ctx, c); err != nil {
 		return err
 	}
-	return c.unchanged(ctx, s)
+	return s.unchanged(ctx, c)
 }
 
 // unchanged returns an error if the sources are not those of the stage's version.
-func (c Checkout) unchanged(ctx context.Context, s *stage) error {
-	now, err := c.Version(ctx, s.in)
+func (s *stage) unchanged(ctx context.Context, c recipe.Checkout) error {
+	now, err := s.in.CheckoutVersion(ctx, c)
 	if err == nil && now != s.id.version {
 		err = fmt.Errorf("%s changed before its build had ended, from %s to %s: build it again", c.Dir, s.id.version, now)
 	}
 	return err
 }
 
-func (c Checkout) build(ctx context.Context, s *stage) error {
+func (s *stage) build(ctx context.Context, c recipe.Checkout) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {
 		return err
@@ -178,7 +156,7 @@ func (c Checkout) build(ctx context.Context, s *stage) error {
 	if err != nil {
 		return fmt.Errorf("find the checkout: %w", err)
 	}
-	commit, changes, err := c.state(ctx, s.in)
+	commit, changes, err := s.in.checkoutState(ctx, c)
 	if err != nil {
 		return err
 	}

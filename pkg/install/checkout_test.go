@@ -6,16 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // madeCheckout returns a git checkout of a program that prints its commit.
-func madeCheckout(t *testing.T) Checkout {
+func madeCheckout(t *testing.T) recipe.Checkout {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "server"), 0o755); err != nil {
 		t.Fatalf("make the folder: %v", err)
 	}
-	c := Checkout{Dir: dir, Module: "server", Package: ".", Tool: "tiny", CommitName: "main.commit"}
+	c := recipe.Checkout{Dir: dir, Module: "server", Package: ".", Tool: "tiny", CommitName: "main.commit"}
 	change(t, c, "server/go.mod", "module example.com/tiny\n\ngo 1.21\n")
 	change(t, c, "server/main.go", "package main\n\nvar commit string\n\nfunc main() { println(commit) }\n")
 	for _, args := range [][]string{
@@ -31,16 +33,16 @@ func madeCheckout(t *testing.T) Checkout {
 	return c
 }
 
-func change(t *testing.T, c Checkout, name, text string) {
+func change(t *testing.T, c recipe.Checkout, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(c.Dir, name), []byte(text), 0o644); err != nil {
 		t.Fatalf("write a file of the checkout: %v", err)
 	}
 }
 
-func version(t *testing.T, in *Installer, c Checkout) string {
+func version(t *testing.T, in *Installer, c recipe.Checkout) string {
 	t.Helper()
-	v, err := c.Version(t.Context(), in)
+	v, err := in.CheckoutVersion(t.Context(), c)
 	if err != nil {
 		t.Fatalf("find the version: %v", err)
 	}
@@ -58,7 +60,7 @@ func TestCheckout(t *testing.T) {
 	if commit, _, _ = strings.Cut(commit, "-go1."); !clean || len(commit) != shownCommit || strings.Contains(first, "changed") {
 		t.Errorf("version %q, want the commit and Go's version", first)
 	}
-	r, err := in.Get(t.Context(), "tiny", first, []Recipe{c})
+	r, err := in.Get(t.Context(), "tiny", first, []recipe.Recipe{c})
 	if err != nil {
 		t.Fatalf("build the checkout: %v", err)
 	}
@@ -106,7 +108,7 @@ echo built >"$2"
 	}
 	build := func(v, want string) {
 		t.Helper()
-		_, err := in.Get(t.Context(), "tiny", v, []Recipe{c})
+		_, err := in.Get(t.Context(), "tiny", v, []recipe.Recipe{c})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("build of %s: want an error with %q, got %v", v, want, err)
 		}
@@ -165,16 +167,16 @@ func TestCheckoutErrors(t *testing.T) {
 	in := testInstaller(t)
 	c := madeCheckout(t)
 	change(t, c, "server/main.go", "package main\n\nfunc main() { undefinedHere() }\n")
-	if _, err := in.Get(t.Context(), "tiny", version(t, in, c), []Recipe{c}); err == nil || !strings.Contains(err.Error(), "undefinedHere") {
+	if _, err := in.Get(t.Context(), "tiny", version(t, in, c), []recipe.Recipe{c}); err == nil || !strings.Contains(err.Error(), "undefinedHere") {
 		t.Errorf("a checkout that does not compile: %v, want the compiler's error", err)
 	}
 	c.Module = "server/none"
-	if _, err := c.Version(t.Context(), in); err == nil || !strings.Contains(err.Error(), "server/none") {
+	if _, err := in.CheckoutVersion(t.Context(), c); err == nil || !strings.Contains(err.Error(), "server/none") {
 		t.Errorf("a checkout without the module: %v, want the missing folder", err)
 	}
 	c.Dir = t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(c.Dir))
-	if _, err := c.Version(t.Context(), in); err == nil || !strings.Contains(err.Error(), "must be a git checkout") {
+	if _, err := in.CheckoutVersion(t.Context(), c); err == nil || !strings.Contains(err.Error(), "must be a git checkout") {
 		t.Errorf("no checkout: %v, want that it must be one", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // progressEvery is how many bytes of a download are between two lines of
@@ -122,7 +124,7 @@ func (f fetcher) twice(ctx context.Context, url string, use func(io.Reader, int6
 
 // once opens url, a web address or a file, and has it used.
 func (f fetcher) once(ctx context.Context, url string, use func(io.Reader, int64) error) error {
-	if !isWeb(url) {
+	if !recipe.IsWeb(url) {
 		file, err := os.Open(strings.TrimPrefix(url, "file://"))
 		if err != nil {
 			return err

@@ -10,23 +10,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-func (g GoBuild) layout() map[string]string {
-	layout := map[string]string{}
-	for tool := range g.Packages {
-		layout[tool] = tool
-	}
-	return layout
-}
-
-func (g GoBuild) describe(version string) string {
-	return fmt.Sprintf("go build of %s@v%s", g.Module, version)
-}
-
-// obtain builds in a module of its own. Nothing is added to the module's
+// buildModule builds in a module of its own. Nothing is added to the module's
 // go.mod and go.sum, so only the modules that they name, with these hashes, are built.
-func (g GoBuild) obtain(ctx context.Context, s *stage) error {
+func (s *stage) buildModule(ctx context.Context, g recipe.GoBuild) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {
 		return err
@@ -57,7 +47,7 @@ func (g GoBuild) obtain(ctx context.Context, s *stage) error {
 		if err := s.run(ctx, goTool, args, env); err != nil {
 			return err
 		}
-		if err := g.checkBuilt(out, s); err != nil {
+		if err := s.checkBuilt(out, g); err != nil {
 			return fmt.Errorf("check the built %s: %w", tool, err)
 		}
 	}
@@ -66,7 +56,7 @@ func (g GoBuild) obtain(ctx context.Context, s *stage) error {
 
 // checkBuilt compares the version that the toolchain wrote into an executable
 // with the release's.
-func (g GoBuild) checkBuilt(path string, s *stage) error {
+func (s *stage) checkBuilt(path string, g recipe.GoBuild) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // tinyProxy lays out a module proxy of one module in a directory, so that
@@ -39,9 +41,9 @@ func tinyProxy(t *testing.T, mainText string) []string {
 	}
 }
 
-func tinyRecipe(t *testing.T, env []string) GoBuild {
+func tinyRecipe(t *testing.T, env []string) recipe.GoBuild {
 	t.Helper()
-	return GoBuild{
+	return recipe.GoBuild{
 		GoMod:    read(t, "testdata/recipe/go.mod.txt"),
 		GoSum:    read(t, "testdata/recipe/go.sum.txt"),
 		Packages: map[string]string{"tiny": "example.com/tiny"},
@@ -52,8 +54,8 @@ func tinyRecipe(t *testing.T, env []string) GoBuild {
 
 func TestGoBuild(t *testing.T) {
 	in := testInstaller(t)
-	recipe := tinyRecipe(t, tinyProxy(t, read(t, "testdata/tiny/main.go.txt")))
-	r, err := in.Get(t.Context(), "tiny", "v1.2.3", []Recipe{recipe})
+	way := tinyRecipe(t, tinyProxy(t, read(t, "testdata/tiny/main.go.txt")))
+	r, err := in.Get(t.Context(), "tiny", "v1.2.3", []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
@@ -67,13 +69,13 @@ func TestGoBuild(t *testing.T) {
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "built from source with go1.") {
 		t.Errorf("notes %q", r.Notes)
 	}
-	if got := read(t, filepath.Join(r.Dir, "go.sum.txt")); got != recipe.GoSum {
+	if got := read(t, filepath.Join(r.Dir, "go.sum.txt")); got != way.GoSum {
 		t.Errorf("the kept go.sum is %q", got)
 	}
 
 	// The build is reproducible: elsewhere it gives the same bytes.
 	other := testInstaller(t)
-	again, err := other.Get(t.Context(), "tiny", "1.2.3", []Recipe{recipe})
+	again, err := other.Get(t.Context(), "tiny", "1.2.3", []recipe.Recipe{way})
 	if err != nil || again.SHA256["tiny"] != r.SHA256["tiny"] {
 		t.Errorf("built again: %v, %v, want %v", again.SHA256, err, r.SHA256)
 	}
@@ -83,15 +85,15 @@ func TestGoBuildFailures(t *testing.T) {
 	text := read(t, "testdata/tiny/main.go.txt")
 	tests := map[string]struct {
 		text, version string
-		change        func(*GoBuild)
+		change        func(*recipe.GoBuild)
 		want          []string
 	}{
 		"other content than go.sum says": {text: text + "\n// changed\n", want: []string{"go build", "exit 1", "checksum mismatch", "SECURITY ERROR"}},
-		"not in go.sum":                  {change: func(g *GoBuild) { g.GoSum = "" }, want: []string{"missing go.sum entry"}},
-		"no such package":                {change: func(g *GoBuild) { g.Packages["tiny"] = "example.com/tiny/none" }, want: []string{"example.com/tiny/none"}},
-		"a bad go.mod":                   {change: func(g *GoBuild) { g.GoMod = "modul release" }, want: []string{"go.mod:1"}},
+		"not in go.sum":                  {change: func(g *recipe.GoBuild) { g.GoSum = "" }, want: []string{"missing go.sum entry"}},
+		"no such package":                {change: func(g *recipe.GoBuild) { g.Packages["tiny"] = "example.com/tiny/none" }, want: []string{"example.com/tiny/none"}},
+		"a bad go.mod":                   {change: func(g *recipe.GoBuild) { g.GoMod = "modul release" }, want: []string{"go.mod:1"}},
 		"for another version":            {version: "1.2.4", want: []string{"it is example.com/tiny@v1.2.3, not example.com/tiny@v1.2.4"}},
-		"another module":                 {change: func(g *GoBuild) { g.Module = "example.com/other" }, want: []string{"not example.com/other@v1.2.3"}},
+		"another module":                 {change: func(g *recipe.GoBuild) { g.Module = "example.com/other" }, want: []string{"not example.com/other@v1.2.3"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,12 +103,12 @@ func TestGoBuildFailures(t *testing.T) {
 			if tt.version == "" {
 				tt.version = "1.2.3"
 			}
-			recipe := tinyRecipe(t, tinyProxy(t, tt.text))
+			way := tinyRecipe(t, tinyProxy(t, tt.text))
 			if tt.change != nil {
-				tt.change(&recipe)
+				tt.change(&way)
 			}
 			in := testInstaller(t)
-			_, err := in.Get(t.Context(), "tiny", tt.version, []Recipe{recipe})
+			_, err := in.Get(t.Context(), "tiny", tt.version, []recipe.Recipe{way})
 			wantError(t, err, tt.want...)
 			noLeftovers(t, in)
 		})
@@ -143,7 +145,7 @@ func TestCancelBuild(t *testing.T) {
 		}
 	}()
 	begin := time.Now()
-	_, err := in.Get(ctx, "tiny", "1.2.3", []Recipe{tinyRecipe(t, nil)})
+	_, err := in.Get(ctx, "tiny", "1.2.3", []recipe.Recipe{tinyRecipe(t, nil)})
 	wantError(t, err, "context canceled")
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("a cancelled build took %v to end", took)
@@ -185,8 +187,8 @@ mkdir -p "$out"; printf one >"$out/db-1.2.jar"; printf two >"$out/dep-3.jar"
 			}
 			in := testInstaller(t)
 			in.Lookup = fakeTools(t, scripts)
-			recipe := Maven{POM: "<version>{version}</version>", Sums: tt.sums, Artifact: "org.example:db", Tool: "db"}
-			r, err := in.Get(t.Context(), "db", tt.version, []Recipe{recipe})
+			way := recipe.Maven{POM: "<version>{version}</version>", Sums: tt.sums, Artifact: "org.example:db", Tool: "db"}
+			r, err := in.Get(t.Context(), "db", tt.version, []recipe.Recipe{way})
 			if tt.want != nil {
 				wantError(t, err, tt.want...)
 				noLeftovers(t, in)

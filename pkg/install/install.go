@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // Installer obtains releases into one cache directory. Its fields do not change
@@ -46,7 +48,7 @@ const (
 // Get returns the release from the cache, or obtains it by the first recipe
 // that works. A release that another process is obtaining is waited for. The
 // error joins those of all recipes. A recipe that fails leaves no files. A cached release is compared with its recorded hashes first.
-func (in *Installer) Get(ctx context.Context, name, version string, recipes []Recipe) (Release, error) {
+func (in *Installer) Get(ctx context.Context, name, version string, recipes []recipe.Recipe) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {
 		return Release{}, err
@@ -58,7 +60,7 @@ func (in *Installer) Get(ctx context.Context, name, version string, recipes []Re
 	return r, nil
 }
 
-func (in *Installer) get(ctx context.Context, id id, recipes []Recipe) (Release, error) {
+func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (Release, error) {
 	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}
@@ -78,15 +80,15 @@ func (in *Installer) get(ctx context.Context, id id, recipes []Recipe) (Release,
 		return Release{}, errors.New("it is not in the cache and there is no recipe for it")
 	}
 	var failures []error
-	for _, recipe := range recipes {
-		err := in.try(ctx, id, recipe)
+	for _, way := range recipes {
+		err := in.try(ctx, id, way)
 		if err == nil {
 			return in.load(id)
 		}
 		if ctx.Err() != nil {
-			return Release{}, fmt.Errorf("%s: %w", recipe.describe(id.version), context.Cause(ctx))
+			return Release{}, fmt.Errorf("%s: %w", way.Describe(id.version), context.Cause(ctx))
 		}
-		err = fmt.Errorf("%s: %w", recipe.describe(id.version), err)
+		err = fmt.Errorf("%s: %w", way.Describe(id.version), err)
 		in.say("%s: %v", id, err)
 		failures = append(failures, err)
 	}
@@ -115,13 +117,13 @@ func (in *Installer) cached(id id) (Release, error) {
 }
 
 // try obtains the release by one recipe, checks it and puts it into the cache.
-func (in *Installer) try(ctx context.Context, id id, recipe Recipe) (err error) {
-	for tool, rel := range recipe.layout() {
+func (in *Installer) try(ctx context.Context, id id, way recipe.Recipe) (err error) {
+	for tool, rel := range way.Layout() {
 		if err := errors.Join(checkElement("tool", tool), checkInside(rel)); err != nil {
 			return err
 		}
 	}
-	about := recipe.about()
+	about := way.Facts()
 	if _, err := in.needs(about.Needs); err != nil {
 		return err
 	}
@@ -130,18 +132,18 @@ func (in *Installer) try(ctx context.Context, id id, recipe Recipe) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
-	in.say("%s: %s", id, recipe.describe(id.version))
-	if err := recipe.obtain(ctx, s); err != nil {
+	in.say("%s: %s", id, way.Describe(id.version))
+	if err := s.obtain(ctx, way); err != nil {
 		return err
 	}
 	r := Release{
-		Name: id.name, Version: id.version, Kind: recipe.Kind(), Source: s.source,
+		Name: id.name, Version: id.version, Kind: way.Kind(), Source: s.source,
 		Documented: about.Source, Needs: about.Needs, Obtained: time.Now().UTC(), Notes: append(s.notes, about.Notes...),
 	}
 	if about.NotTried {
 		r.Notes = append(r.Notes, "this recipe was written from documentation and had never run before")
 	}
-	if err := s.seal(&r, recipe.layout()); err != nil {
+	if err := s.seal(&r, way.Layout()); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -24,6 +24,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -122,7 +124,7 @@ func sha256Line(data []byte, name string) []byte {
 }
 
 // goodArchive is an archive in the shape of a release's, and the recipe for it.
-func goodArchive(t *testing.T, base string) (data []byte, recipe Archive) {
+func goodArchive(t *testing.T, base string) (data []byte, way recipe.Archive) {
 	data = tarGz(t,
 		item{name: "db-v1.2.3/", mode: 0o755, kind: tar.TypeDir},
 		item{name: "db-v1.2.3/db", content: "#!/bin/sh\necho db\n", mode: 0o755},
@@ -131,8 +133,8 @@ func goodArchive(t *testing.T, base string) (data []byte, recipe Archive) {
 		item{name: "db-v1.2.3/lib/a.jar", content: "aaaa", mode: 0o644},
 		item{name: "db-v1.2.3/lib/latest.jar", link: "b.jar", kind: tar.TypeSymlink},
 	)
-	return data, Archive{
-		About:       About{Source: "https://example.com/doc"},
+	return data, recipe.Archive{
+		About:       recipe.About{Source: "https://example.com/doc"},
 		URL:         base + "/db-v{version}.tar.gz",
 		ChecksumURL: base + "/SHA256SUMS",
 		TopFolder:   "db-v{version}",
@@ -140,15 +142,15 @@ func goodArchive(t *testing.T, base string) (data []byte, recipe Archive) {
 	}
 }
 
-func goodMirror(t *testing.T) (*mirror, Archive) {
+func goodMirror(t *testing.T) (*mirror, recipe.Archive) {
 	data, _ := goodArchive(t, "")
 	other := sha256Line([]byte("other"), "db-v1.2.3.zip")
 	m := newMirror(t, map[string][]byte{
 		"db-v1.2.3.tar.gz": data,
 		"SHA256SUMS":       append(other, sha256Line(data, "db-v1.2.3.tar.gz")...),
 	})
-	_, recipe := goodArchive(t, m.URL)
-	return m, recipe
+	_, way := goodArchive(t, m.URL)
+	return m, way
 }
 
 func testInstaller(t *testing.T) *Installer {
@@ -203,10 +205,10 @@ func read(t *testing.T, path string) string {
 }
 
 func TestGetArchive(t *testing.T) {
-	m, recipe := goodMirror(t)
+	m, way := goodMirror(t)
 	in := testInstaller(t)
 	before := time.Now()
-	r, err := in.Get(t.Context(), "db", "v1.2.3", []Recipe{recipe})
+	r, err := in.Get(t.Context(), "db", "v1.2.3", []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
@@ -277,8 +279,8 @@ func TestGetZipWithSha512(t *testing.T) {
 	})
 	in := testInstaller(t)
 	url := m.URL + "/tool_{version}_{os}_{arch}.zip"
-	r, err := in.Get(t.Context(), "tool", "1.0", []Recipe{Archive{
-		About: About{NotTried: true}, URL: url, ChecksumURL: url + ".sha512", Files: map[string]string{"tool": "tool"},
+	r, err := in.Get(t.Context(), "tool", "1.0", []recipe.Recipe{recipe.Archive{
+		About: recipe.About{NotTried: true}, URL: url, ChecksumURL: url + ".sha512", Files: map[string]string{"tool": "tool"},
 	}})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
@@ -348,10 +350,10 @@ func TestGetArchiveFailures(t *testing.T) {
 				sums = sha256Line(data, "db-v1.2.3.tar.gz")
 			}
 			m := newMirror(t, map[string][]byte{"db-v1.2.3.tar.gz": data, "SHA256SUMS": sums})
-			_, recipe := goodArchive(t, m.URL)
+			_, way := goodArchive(t, m.URL)
 			in := testInstaller(t)
 			in.MaxBytes = tt.max
-			_, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+			_, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 			wantError(t, err, append(tt.want, "install db 1.2.3: archive "+m.URL+"/db-v1.2.3.tar.gz: ")...)
 			noLeftovers(t, in)
 			if n := m.count("/db-v1.2.3.tar.gz"); n > 1 {
@@ -388,7 +390,7 @@ func TestDownloadRetry(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			m, recipe := goodMirror(t)
+			m, way := goodMirror(t)
 			m.before = func(w http.ResponseWriter, r *http.Request, nth int) bool {
 				hit := strings.HasSuffix(r.URL.Path, ".tar.gz") && nth <= tt.nth
 				if hit {
@@ -398,7 +400,7 @@ func TestDownloadRetry(t *testing.T) {
 			}
 			in := testInstaller(t)
 			in.stall = 300 * time.Millisecond
-			_, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+			_, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 			if n := m.count("/db-v1.2.3.tar.gz"); n != tt.asked {
 				t.Errorf("asked %d times, want %d", n, tt.asked)
 			}
@@ -415,7 +417,7 @@ func TestDownloadRetry(t *testing.T) {
 }
 
 func TestConcurrentGetsDownloadOnce(t *testing.T) {
-	m, recipe := goodMirror(t)
+	m, way := goodMirror(t)
 	m.before = func(_ http.ResponseWriter, r *http.Request, _ int) bool {
 		time.Sleep(50 * time.Millisecond) // long enough that the others find it taken
 		return false
@@ -431,7 +433,7 @@ func TestConcurrentGetsDownloadOnce(t *testing.T) {
 					waited.Add(1)
 				}
 			}}
-			r, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+			r, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 			if err != nil || r.Verify() != nil {
 				t.Errorf("get: %v", err)
 			}
@@ -449,7 +451,7 @@ func TestConcurrentGetsDownloadOnce(t *testing.T) {
 func TestCancel(t *testing.T) {
 	why := errors.New("enough")
 	t.Run("a download", func(t *testing.T) {
-		m, recipe := goodMirror(t)
+		m, way := goodMirror(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		m.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 			if !strings.HasSuffix(r.URL.Path, ".tar.gz") {
@@ -461,7 +463,7 @@ func TestCancel(t *testing.T) {
 			return true
 		}
 		in := testInstaller(t)
-		_, err := in.Get(ctx, "db", "1.2.3", []Recipe{recipe, recipe})
+		_, err := in.Get(ctx, "db", "1.2.3", []recipe.Recipe{way, way})
 		if !errors.Is(err, why) {
 			t.Errorf("error %v does not wrap the cause", err)
 		}
@@ -484,11 +486,11 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("before the start", func(t *testing.T) {
-		_, recipe := goodMirror(t)
+		_, way := goodMirror(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		in := testInstaller(t)
-		if _, err := in.Get(ctx, "db", "1.2.3", []Recipe{recipe}); !errors.Is(err, context.Canceled) {
+		if _, err := in.Get(ctx, "db", "1.2.3", []recipe.Recipe{way}); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v is not a cancel", err)
 		}
 		noLeftovers(t, in)
@@ -502,11 +504,11 @@ func TestRecipesInOrder(t *testing.T) {
 	in := testInstaller(t)
 	in.Lookup = func(name string) (string, error) { return "", fs.ErrNotExist }
 	gone := good.At(m.URL + "/gone")
-	source := GoBuild{Module: "example.com/db", Packages: map[string]string{"db": "example.com/db"}}
-	jars := Maven{Artifact: "org.example:db", Tool: "db"}
+	source := recipe.GoBuild{Module: "example.com/db", Packages: map[string]string{"db": "example.com/db"}}
+	jars := recipe.Maven{Artifact: "org.example:db", Tool: "db"}
 	needy := good
 	needy.About.Needs = []string{"frobnicator"}
-	_, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{gone, source, jars, needy, Local{Path: "/nonexistent", Files: map[string]string{"db": "db"}}})
+	_, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{gone, source, jars, needy, recipe.Local{Path: "/nonexistent", Files: map[string]string{"db": "db"}}})
 	wantError(t, err, "install db 1.2.3: no recipe of 5 worked",
 		"archive "+m.URL+"/gone/db-v1.2.3.tar.gz: fetch "+m.URL+"/gone/SHA256SUMS: the server answered 404",
 		"go build of example.com/db@v1.2.3: go is needed and was not found (install Go from https://go.dev/dl)",
@@ -515,7 +517,7 @@ func TestRecipesInOrder(t *testing.T) {
 		"copy of /nonexistent")
 	noLeftovers(t, in)
 
-	r, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{gone, source, good})
+	r, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{gone, source, good})
 	if err != nil || r.Kind != "archive" {
 		t.Errorf("the recipe that works gave %q, %v", r.Kind, err)
 	}
@@ -523,16 +525,16 @@ func TestRecipesInOrder(t *testing.T) {
 
 // What a release needs of the machine joins its tools, and is missed later too.
 func TestNeeds(t *testing.T) {
-	_, recipe := goodMirror(t)
-	recipe.About.Needs = []string{"java"}
+	_, way := goodMirror(t)
+	way.About.Needs = []string{"java"}
 	in := testInstaller(t)
 	in.Lookup = func(name string) (string, error) { return "/opt/" + name, nil }
-	r, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	r, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	if err != nil || r.Files["java"] != "/opt/java" {
 		t.Fatalf("java is %q, %v", r.Files["java"], err)
 	}
 	in.Lookup = func(string) (string, error) { return "", fs.ErrNotExist }
-	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	_, err = in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	wantError(t, err, "java is needed and was not found (install a Java runtime")
 	if _, err := in.Find("db", "1.2.3"); err == nil || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), "java") {
 		t.Errorf("find without java: %v", err)
@@ -545,16 +547,16 @@ func TestNeeds(t *testing.T) {
 }
 
 func TestDamagedCache(t *testing.T) {
-	_, recipe := goodMirror(t)
+	_, way := goodMirror(t)
 	in := testInstaller(t)
-	r, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	r, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.Files["jars"], "a.jar"), []byte("aaab"), 0o644); err != nil {
 		t.Fatalf("write a file for the test: %v", err)
 	}
-	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	_, err = in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	wantError(t, err, "damaged", "remove "+r.Dir, "lib has SHA-256")
 	if err := os.Remove(r.Files["db"]); err != nil {
 		t.Fatalf("remove the file: %v", err)
@@ -565,12 +567,12 @@ func TestDamagedCache(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.Dir, releaseFile), []byte("{"), 0o644); err != nil {
 		t.Fatalf("write a file for the test: %v", err)
 	}
-	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	_, err = in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	wantError(t, err, releaseFile)
 	if err := os.Remove(filepath.Join(r.Dir, releaseFile)); err != nil {
 		t.Fatalf("remove the file: %v", err)
 	}
-	_, err = in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	_, err = in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	wantError(t, err, "is not a release: remove it")
 }
 
@@ -596,7 +598,7 @@ func TestRecordIsNotTrusted(t *testing.T) {
 }
 
 func TestStaleStagingIsSwept(t *testing.T) {
-	_, recipe := goodMirror(t)
+	_, way := goodMirror(t)
 	in := testInstaller(t)
 	stale := func(key string) string {
 		dir := filepath.Join(in.Cache, stagingFolder, key)
@@ -614,7 +616,7 @@ func TestStaleStagingIsSwept(t *testing.T) {
 		t.Fatalf("lock the release: %v", err)
 	}
 	defer unlock()
-	if _, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe}); err != nil {
+	if _, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way}); err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
 	for dir, want := range map[string]bool{own: false, dead: false, busy: true} {
@@ -648,7 +650,7 @@ func TestNamesAndVersions(t *testing.T) {
 func TestLayoutIsChecked(t *testing.T) {
 	in := testInstaller(t)
 	for _, files := range []map[string]string{{"db": "../x"}, {"db": "/x"}, {"db": "."}, {"db": "release.json"}, {"../db": "db"}} {
-		_, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: t.TempDir(), Files: files}})
+		_, err := in.Get(t.Context(), "db", "1", []recipe.Recipe{recipe.Local{Path: t.TempDir(), Files: files}})
 		if err == nil {
 			t.Errorf("%v was accepted", files)
 		}

@@ -10,26 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// layout puts a tool that is Path itself under the tool's name.
-func (l Local) layout() map[string]string {
-	layout := map[string]string{}
-	for tool, rel := range l.Files {
-		layout[tool] = rel
-		if rel == "" {
-			layout[tool] = tool
-		}
-	}
-	return layout
-}
-
-func (l Local) describe(string) string { return "copy of " + l.Path }
-
-// obtain copies. Links are followed, because the user named the place; links
+// copyLocal copies. Links are followed, because the user named the place; links
 // inside a linked directory are not.
-func (l Local) obtain(ctx context.Context, s *stage) error {
-	layout := l.layout()
+func (s *stage) copyLocal(ctx context.Context, l recipe.Local) error {
+	layout := l.Layout()
 	for _, tool := range slices.Sorted(maps.Keys(l.Files)) {
 		from, to := filepath.Join(l.Path, l.Files[tool]), filepath.Join(s.dir, layout[tool])
 		if err := copyTree(ctx, from, to); err != nil {

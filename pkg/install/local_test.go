@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // writeTree writes files, executable if their path has no dot.
@@ -36,7 +38,7 @@ func TestLocal(t *testing.T) {
 		t.Fatalf("make a symbolic link: %v", err)
 	}
 	in := testInstaller(t)
-	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: src, Files: map[string]string{"db": "bin/db", "jars": "lib"}}})
+	r, err := in.Get(t.Context(), "db", "1", []recipe.Recipe{recipe.Local{Path: src, Files: map[string]string{"db": "bin/db", "jars": "lib"}}})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
@@ -63,7 +65,7 @@ func TestLocalFile(t *testing.T) {
 	src := t.TempDir()
 	writeTree(t, src, map[string]string{"db-linux.bin": "program"})
 	in := testInstaller(t)
-	r, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: filepath.Join(src, "db-linux.bin"), Files: map[string]string{"db": ""}}})
+	r, err := in.Get(t.Context(), "db", "1", []recipe.Recipe{recipe.Local{Path: filepath.Join(src, "db-linux.bin"), Files: map[string]string{"db": ""}}})
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
 	}
@@ -90,7 +92,7 @@ func TestLocalFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := testInstaller(t)
-			_, err := in.Get(t.Context(), "db", "1", []Recipe{Local{Path: tt.path, Files: map[string]string{"db": tt.rel}}})
+			_, err := in.Get(t.Context(), "db", "1", []recipe.Recipe{recipe.Local{Path: tt.path, Files: map[string]string{"db": tt.rel}}})
 			wantError(t, err, "copy of "+src, tt.want)
 			noLeftovers(t, in)
 		})
@@ -100,26 +102,26 @@ func TestLocalFailures(t *testing.T) {
 // From takes what a user may have: a mirror of archives on the web or in a
 // directory, an unpacked release, an executable.
 func TestFrom(t *testing.T) {
-	archive, recipe := goodArchive(t, "https://example.com/releases")
-	source := GoBuild{Packages: map[string]string{"db": "example.com/db"}, Module: "example.com/db"}
+	archive, way := goodArchive(t, "https://example.com/releases")
+	source := recipe.GoBuild{Packages: map[string]string{"db": "example.com/db"}, Module: "example.com/db"}
 	web, _ := goodMirror(t)
 	mirrorDir, unpacked, built := t.TempDir(), t.TempDir(), t.TempDir()
 	writeTree(t, mirrorDir, map[string]string{"db-v1.2.3.tar.gz": string(archive), "SHA256SUMS": string(sha256Line(archive, "db-v1.2.3.tar.gz"))})
 	writeTree(t, unpacked, map[string]string{"db": "program", "lib/a.jar": "a"})
 	writeTree(t, built, map[string]string{"my-db": "program"})
-	both := []Recipe{recipe, source}
+	both := []recipe.Recipe{way, source}
 	for name, tt := range map[string]struct {
 		where   string
-		recipes []Recipe
+		recipes []recipe.Recipe
 		kind    string
 	}{
 		"web mirror": {web.URL + "/", both, "archive"},
 		"mirror":     {mirrorDir, both, "archive"},
 		"unpacked":   {unpacked, both, "local"},
-		"executable": {filepath.Join(built, "my-db"), []Recipe{source}, "local"},
+		"executable": {filepath.Join(built, "my-db"), []recipe.Recipe{source}, "local"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recipes, err := From(tt.where, tt.recipes)
+			recipes, err := recipe.From(tt.where, tt.recipes)
 			if err != nil {
 				t.Fatalf("find the recipes: %v", err)
 			}
@@ -135,18 +137,18 @@ func TestFrom(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		where   string
-		recipes []Recipe
+		recipes []recipe.Recipe
 	}{
 		"no such place":           {"/nonexistent", both},
-		"a mirror of no archive":  {"https://example.com", []Recipe{source}},
-		"one file for many tools": {filepath.Join(built, "my-db"), []Recipe{recipe}},
+		"a mirror of no archive":  {"https://example.com", []recipe.Recipe{source}},
+		"one file for many tools": {filepath.Join(built, "my-db"), []recipe.Recipe{way}},
 	} {
-		if got, err := From(tt.where, tt.recipes); err == nil {
+		if got, err := recipe.From(tt.where, tt.recipes); err == nil {
 			t.Errorf("%s: no error but %v", name, got)
 		}
 	}
 	// A release's own mirror does not go on to the web.
-	recipes, err := From(built, []Recipe{recipe})
+	recipes, err := recipe.From(built, []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("find the recipes: %v", err)
 	}
@@ -165,8 +167,8 @@ func TestNoRedirectToPlainHTTP(t *testing.T) {
 	client.CheckRedirect = checkRedirect
 	in := testInstaller(t)
 	in.Client = client
-	_, recipe := goodArchive(t, safe.URL)
-	_, err := in.Get(t.Context(), "db", "1.2.3", []Recipe{recipe})
+	_, way := goodArchive(t, safe.URL)
+	_, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
 	wantError(t, err, "refused a redirect from https to http://")
 }
 
@@ -193,8 +195,8 @@ func TestFullDisk(t *testing.T) {
 	writeTree(t, src, map[string]string{"db": big, "db.tar.gz": ""})
 	packed := tarGz(t, item{name: "db", content: big, mode: 0o755})
 	loose := []byte(big) // an archive that is too large itself; it is not unpacked
-	for name, recipe := range map[string]Recipe{
-		"copying":     Local{Path: src, Files: map[string]string{"db": "db"}},
+	for name, way := range map[string]recipe.Recipe{
+		"copying":     recipe.Local{Path: src, Files: map[string]string{"db": "db"}},
 		"unpacking":   mirrorOf(t, packed),
 		"downloading": mirrorOf(t, loose),
 	} {
@@ -202,7 +204,7 @@ func TestFullDisk(t *testing.T) {
 			disk := smallDisk(t)
 			in := testInstaller(t)
 			in.Cache = filepath.Join(disk, "cache")
-			_, err := in.Get(t.Context(), "db", "1", []Recipe{recipe})
+			_, err := in.Get(t.Context(), "db", "1", []recipe.Recipe{way})
 			wantError(t, err, "no space left on device", "the disk of the cache "+in.Cache+" is full")
 			noLeftovers(t, in)
 		})
@@ -212,16 +214,16 @@ func TestFullDisk(t *testing.T) {
 		in := testInstaller(t)
 		in.Cache = filepath.Join(disk, "cache")
 		in.Lookup = fakeTools(t, map[string]string{"go": `exec dd if=/dev/zero of="$GOTMPDIR/x" bs=4k count=100`})
-		_, err := in.Get(t.Context(), "tiny", "1.2.3", []Recipe{tinyRecipe(t, nil)})
+		_, err := in.Get(t.Context(), "tiny", "1.2.3", []recipe.Recipe{tinyRecipe(t, nil)})
 		wantError(t, err, "no space left on device", "is full")
 		noLeftovers(t, in)
 	})
 }
 
 // mirrorOf serves an archive with its checksum.
-func mirrorOf(t *testing.T, data []byte) Archive {
+func mirrorOf(t *testing.T, data []byte) recipe.Archive {
 	m := newMirror(t, map[string][]byte{"db.tar.gz": data, "db.sum": sha256Line(data, "db.tar.gz")})
-	return Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
+	return recipe.Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
 }
 
 // A file among the folders of releases is none of them.

@@ -7,20 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// jarFolder is where the jars of a [Maven] release are.
-const jarFolder = "lib"
-
-func (m Maven) layout() map[string]string { return map[string]string{m.Tool: jarFolder} }
-
-func (m Maven) describe(version string) string {
-	return fmt.Sprintf("maven dependencies of %s:%s", m.Artifact, version)
-}
-
-// obtain has Maven copy the runtime dependencies of the pom. Maven checks each
+// copyJars has Maven copy the runtime dependencies of the pom. Maven checks each
 // against its repository's checksum (-C), and then Sums checks them again.
-func (m Maven) obtain(ctx context.Context, s *stage) error {
+func (s *stage) copyJars(ctx context.Context, m recipe.Maven) error {
 	mvn, err := s.in.tool("mvn")
 	if err != nil {
 		return err
@@ -29,10 +22,10 @@ func (m Maven) obtain(ctx context.Context, s *stage) error {
 		return err
 	}
 	pom := filepath.Join(s.dir, "pom.xml")
-	if err := writeNew(pom, []byte(expand(m.POM, s.id.version))); err != nil {
+	if err := writeNew(pom, []byte(recipe.Expand(m.POM, s.id.version))); err != nil {
 		return fmt.Errorf("write the pom: %w", err)
 	}
-	jars := filepath.Join(s.dir, jarFolder)
+	jars := filepath.Join(s.dir, m.Layout()[m.Tool])
 	if err := s.run(ctx, mvn, []string{
 		"-B", "-C", "-ntp", "-Dstyle.color=never", "-f", pom, "dependency:copy-dependencies",
 		"-DincludeScope=runtime", "-DoutputDirectory=" + jars,
@@ -48,12 +41,12 @@ func (m Maven) obtain(ctx context.Context, s *stage) error {
 		s.notes = []string{"the jars were checked only by the checksums of their repository"}
 		return nil
 	}
-	return m.checkJars(jars)
+	return checkJars(jars, m.Sums)
 }
 
-// checkJars compares a directory with Sums: the same files, with the same hashes.
-func (m Maven) checkJars(dir string) error {
-	sums, err := parseSums(m.Sums)
+// checkJars compares a directory with the recipe's checksums: the same files, with the same hashes.
+func checkJars(dir, recorded string) error {
+	sums, err := parseSums(recorded)
 	if err != nil {
 		return fmt.Errorf("read the recipe's checksums: %w", err)
 	}

@@ -20,11 +20,11 @@ type Release struct {
 	// Name and Version are as asked for; the version has no leading "v".
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Kind is how it was obtained, in the words of [Recipe].
+	// Kind is how it was obtained, in the words of [recipe.Recipe].
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a package at a version, a path.
 	Source string `json:"source"`
-	// Documented is where the recipe's facts are documented, see [About].
+	// Documented is where the recipe's facts are documented, see [recipe.About].
 	Documented string `json:"documented,omitempty"`
 	// Dir is the release's directory, absolute.
 	Dir string `json:"-"`

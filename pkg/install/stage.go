@@ -1,6 +1,7 @@
 package install
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,10 +9,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // stage is where one recipe makes one release. Its owner holds the release's
@@ -56,9 +58,21 @@ func (s *stage) say(format string, args ...any) {
 	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
 }
 
-// expand fills the placeholders of a recipe's text.
-func expand(text, version string) string {
-	return strings.NewReplacer("{version}", version, "{os}", runtime.GOOS, "{arch}", runtime.GOARCH).Replace(text)
+// obtain fills the stage with the release's files and checks them.
+func (s *stage) obtain(ctx context.Context, way recipe.Recipe) error {
+	switch way := way.(type) {
+	case recipe.Archive:
+		return s.obtainArchive(ctx, way)
+	case recipe.GoBuild:
+		return s.buildModule(ctx, way)
+	case recipe.Checkout:
+		return s.buildCheckout(ctx, way)
+	case recipe.Maven:
+		return s.copyJars(ctx, way)
+	case recipe.Local:
+		return s.copyLocal(ctx, way)
+	}
+	return fmt.Errorf("the recipe must be of a known kind, got %q", way.Kind())
 }
 
 // seal checks that every tool of the layout is there, makes files executable,

@@ -122,7 +122,7 @@ func TestBoundRequestsWaitForTheirClient(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				all, sink, got := bound{spec: usersOf(bind, ""), stall: 2990 * time.Millisecond, steps: []workload.Step{hundred}}.run(t)
 				want := results.Totals{Offered: 1000, Sent: 1000, OK: 1000}
-				p99 := time.Duration(sink.quant[results.Series{Timing: results.TimingResponse, Operation: "write", Outcome: results.OK, Phase: results.PhaseMeasure}](.99))
+				p99 := time.Duration(sink.quant[results.Series{Timing: results.TimingResponse, Operation: "write", Outcome: workload.OK, Phase: results.PhaseMeasure}](.99))
 				if bind != workload.BindClient {
 					if got != want || p99 > time.Millisecond {
 						t.Errorf("%+v and p99 %v, want %+v and at most 1ms", got, p99, want)

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -79,7 +78,7 @@ func TestRecordsWhileIssuingEnds(t *testing.T) {
 				var f flight
 				for len(ended[n]) < 100 || rec.clock.Now() < rec.issueEnd.at() {
 					now := rec.clock.Now()
-					rec.shards.of(n).record(&f, &done{due: now, sent: now, end: now, phase: measure, outcome: database.OK, member: unknownMember})
+					rec.shards.of(n).record(&f, &done{due: now, sent: now, end: now, phase: measure, outcome: workload.OK, member: unknownMember})
 					ended[n] = append(ended[n], now)
 				}
 			})
@@ -94,7 +93,7 @@ func TestRecordsWhileIssuingEnds(t *testing.T) {
 		var got, want int64
 		for _, k := range ticks {
 			if _, to := g.bounds(k.number); to <= g.cut() {
-				got += k.ops[0].ended[database.OK]
+				got += k.ops[0].ended[workload.OK]
 			}
 		}
 		for _, client := range ended {

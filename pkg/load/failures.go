@@ -74,12 +74,12 @@ func (f *failures) record(d *done) {
 	l := &s.latency[d.phase*len(f.ops)+d.op]
 	f.add(l, d.outcome, d)
 	if d.declined {
-		f.add(l, results.Declined, d)
+		f.add(l, workload.Declined, d)
 	}
 }
 
 // add adds the latencies of a request. The lock is held.
-func (f *failures) add(l *latencies, o database.Outcome, d *done) {
+func (f *failures) add(l *latencies, o workload.Outcome, d *done) {
 	l[service][o].add(d.end - d.sent)
 	if f.rated {
 		l[response][o].add(d.end - d.due)

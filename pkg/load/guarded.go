@@ -108,9 +108,9 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 	outcome, class := database.Classify(err)
 	for n, key := range g.keys {
 		switch found := g.puts[n].Version; {
-		case outcome == database.OK:
+		case outcome == workload.OK:
 			g.table.Wrote(key, found)
-		case outcome == database.Unknown:
+		case outcome == workload.Unknown:
 			g.table.Doubt(key)
 		case class == database.ClassConflict && found != expected[n] && g.table.Lost(key, expected[n], found):
 			g.stale = append(g.stale, key)

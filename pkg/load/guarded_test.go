@@ -161,7 +161,7 @@ func TestTxnConflicts(t *testing.T) {
 						t.Errorf("%d x %s: %s, want conflicts only", e.Count, e.Class, e.FirstText)
 					}
 				}
-				declined := sink.totals[results.Series{Timing: results.TimingService, Operation: "txn", Outcome: results.Declined, Phase: results.PhaseMeasure}]
+				declined := sink.totals[results.Series{Timing: results.TimingService, Operation: "txn", Outcome: workload.Declined, Phase: results.PhaseMeasure}]
 				if declined != got.Failed {
 					t.Errorf("%d declined requests have a time, want all %d conflicts", declined, got.Failed)
 				}
@@ -190,7 +190,7 @@ func TestTxnWithRate(t *testing.T) {
 		if got.Late > 10 || res.ClientDelay > 50*time.Millisecond {
 			t.Errorf("%d requests were late by %v in all: reading a version is not the client's delay", got.Late, res.ClientDelay)
 		}
-		p := sink.quant[results.Series{Timing: results.TimingService, Operation: "txn", Outcome: results.OK, Phase: results.PhaseMeasure}]
+		p := sink.quant[results.Series{Timing: results.TimingService, Operation: "txn", Outcome: workload.OK, Phase: results.PhaseMeasure}]
 		if max := time.Duration(p(1)); max > 11*time.Millisecond {
 			t.Errorf("the longest service time is %v, want 10 ms: one round trip", max)
 		}

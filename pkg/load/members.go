@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // located is a client that knows which member a request sent now goes to, by index.
@@ -41,8 +42,8 @@ func (m *memberCounts) add(sec int64, d *done, rated bool) {
 		*s = append(*s, make([]results.MemberSecond, at+1-len(*s))...)
 	}
 	c := &(*s)[at]
-	c.Count(results.Outcome(d.outcome))
-	if d.outcome != database.OK {
+	c.Count(workload.Outcome(d.outcome))
+	if d.outcome != workload.OK {
 		return
 	}
 	took := d.end - d.sent

@@ -30,7 +30,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 		for i := range 10_000 {
 			d := done{due: at, sent: at + int64(i%1000)*1000, end: at + int64(i)*100_000, phase: measure}
 			if i%100 == 0 {
-				d.outcome, d.class, d.err = database.Failed, database.ClassOther, refused
+				d.outcome, d.class, d.err = workload.Failed, database.ClassOther, refused
 				rec.fails.record(&d)
 			}
 			rec.shards.of(i).record(flights[i%len(flights)], &d)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -30,15 +29,15 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 			continue
 		}
 		for c := range results.Timings {
-			r.latency(&row, &t.latency[c], n, c, database.OK)
+			r.latency(&row, &t.latency[c], n, c, workload.OK)
 			if fails.latency != nil {
-				r.latency(&row, &fails.latency[n][c][database.Failed], n, c, database.Failed)
-				r.latency(&row, &fails.latency[n][c][database.Unknown], n, c, database.Unknown)
-				r.totals[n][c][results.Declined].merge(&fails.latency[n][c][results.Declined])
+				r.latency(&row, &fails.latency[n][c][workload.Failed], n, c, workload.Failed)
+				r.latency(&row, &fails.latency[n][c][workload.Unknown], n, c, workload.Unknown)
+				r.totals[n][c][workload.Declined].merge(&fails.latency[n][c][workload.Declined])
 				second.Failures = r.failures(second.Failures, &fails.latency[n][c], n, c)
 			}
 			if t.latency[c].latency.Count > 0 {
-				second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, database.OK), Histogram: t.latency[c].histogram})
+				second.Latencies = append(second.Latencies, Latency{Series: r.series(n, c, workload.OK), Histogram: t.latency[c].histogram})
 			}
 		}
 		second.Intervals = append(second.Intervals, row)
@@ -47,8 +46,8 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 }
 
 // failures appends the histograms of one clock's requests that were not ok.
-func (r *records) failures(list []Latency, of *[len(results.LatencyOutcomes)]summary, n, c int) []Latency {
-	for _, o := range results.LatencyOutcomes[1:] {
+func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]summary, n, c int) []Latency {
+	for _, o := range workload.LatencyOutcomes[1:] {
 		if of[o].latency.Count > 0 {
 			list = append(list, Latency{Series: r.series(n, c, o), Histogram: of[o].histogram})
 		}
@@ -61,7 +60,7 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 	row := results.Interval{
 		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,
 		Due: due, Sent: t.sent, Shed: t.shed, Unsent: t.unsent, Queued: t.queued, Late: t.late,
-		OK: t.ended[database.OK], Failed: t.ended[database.Failed], Unknown: t.ended[database.Unknown], WaitingNS: t.waiting,
+		OK: t.ended[workload.OK], Failed: t.ended[workload.Failed], Unknown: t.ended[workload.Unknown], WaitingNS: t.waiting,
 		WrittenBytes: t.written,
 	}
 	if !r.step.rated() {
@@ -71,7 +70,7 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 }
 
 // latency sets one latency of a row and merges it into the step's totals.
-func (r *records) latency(row *results.Interval, s *summary, n, c int, o database.Outcome) {
+func (r *records) latency(row *results.Interval, s *summary, n, c int, o workload.Outcome) {
 	if s.latency.Count == 0 {
 		return
 	}
@@ -83,7 +82,7 @@ func (r *records) latency(row *results.Interval, s *summary, n, c int, o databas
 
 // series names the histogram of the n-th phase and operation, one clock and one
 // outcome of this step.
-func (r *records) series(n, c int, o database.Outcome) results.Series {
+func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	return results.Series{
 		Timing: results.Timings[c], Operation: string(r.ops[n%len(r.ops)]), Outcome: o,
 		Step: r.step.Index, Phase: phases[n/len(r.ops)],
@@ -114,8 +113,8 @@ func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped 
 				if t.latency.Count == 0 {
 					continue
 				}
-				write(Total{Latency: Latency{Series: r.series(n, c, results.LatencyOutcomes[o]), Histogram: t.histogram}, Start: start, End: end})
-				if results.LatencyOutcomes[o] != results.Declined { // counted as failed
+				write(Total{Latency: Latency{Series: r.series(n, c, workload.LatencyOutcomes[o]), Histogram: t.histogram}, Start: start, End: end})
+				if workload.LatencyOutcomes[o] != workload.Declined { // counted as failed
 					clamped += t.clamped
 				}
 				t.reset()

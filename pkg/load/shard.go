@@ -20,7 +20,7 @@ type done struct {
 	stopped        int64 // of end - sent, by which stops of the client delayed the answer
 	read, written  int64 // bytes of the value that was read, of keys and values that were written
 	member         int   // that the request went to; -1 if not known
-	outcome        database.Outcome
+	outcome        workload.Outcome
 	class          database.Class
 	declined       bool // a failure that is an answer; see database.Declined
 	err            error
@@ -77,7 +77,7 @@ func (s *shard) record(f *flight, d *done) int64 {
 	t.read += d.read
 	t.written += d.written
 	s.members.add(sec, d, s.rated)
-	if d.outcome == database.OK {
+	if d.outcome == workload.OK {
 		in.answered(d.end)
 		t.latency[service].add(d.end - d.sent)
 		if s.rated {
@@ -87,7 +87,7 @@ func (s *shard) record(f *flight, d *done) int64 {
 	if s.rated {
 		s.late.add(d.late)
 	}
-	if d.outcome == database.OK && d.phase == measure {
+	if d.outcome == workload.OK && d.phase == measure {
 		s.delay += d.late + d.stopped
 	}
 	s.inside += max(min(d.end, s.end.at())-d.sent-d.stopped, 0)

@@ -5,9 +5,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // phases in the order of their numbers in this package.
@@ -101,13 +101,13 @@ func (t *tally) reset() {
 
 // latencies are those of one phase and operation, by clock and outcome: those of
 // declined requests are among the failed ones too.
-type latencies [numClocks][len(results.LatencyOutcomes)]summary
+type latencies [numClocks][len(workload.LatencyOutcomes)]summary
 
 // allocate makes the histograms of ok requests.
 func (l *latencies) allocate(rated bool) {
-	l[service][database.OK].allocate()
+	l[service][workload.OK].allocate()
 	if rated {
-		l[response][database.OK].allocate()
+		l[response][workload.OK].allocate()
 	}
 }
 

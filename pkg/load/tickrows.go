@@ -3,7 +3,6 @@ package load
 import (
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -69,7 +68,7 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to = max(from, r.step.start), max(min(to, until), from)
 	for o, op := range r.ops {
 		c := &t.ops[o]
-		ended := c.ended[database.OK] + c.ended[database.Failed] + c.ended[database.Unknown]
+		ended := c.ended[workload.OK] + c.ended[workload.Failed] + c.ended[workload.Unknown]
 		r.inFlight[o] += c.sent - ended
 		due := c.due
 		if !r.step.rated() {
@@ -80,7 +79,7 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 		}
 		r.rows = append(r.rows, results.Progress{
 			Step: r.step.Index, FromNS: from - r.step.start, ToNS: to - r.step.start, Operation: string(op),
-			Due: due, OK: c.ended[database.OK], Failed: c.ended[database.Failed], Unknown: c.ended[database.Unknown],
+			Due: due, OK: c.ended[workload.OK], Failed: c.ended[workload.Failed], Unknown: c.ended[workload.Unknown],
 			Shed: c.shed, Unsent: c.unsent, InFlight: r.inFlight[o],
 		})
 	}

@@ -243,7 +243,7 @@ func (w *worker) apply(i, due, flags int64) {
 	if w.shard.record(&w.flight, &d)&flightExpired != 0 {
 		w.ctx.Store(newCallContext(w))
 	}
-	if d.outcome == database.OK {
+	if d.outcome == workload.OK {
 		s.work.Written(req)
 	} else {
 		s.rec.fails.record(&d)
@@ -272,7 +272,7 @@ func (w *worker) watchConnection(d *done, req requests.Request) {
 	case w.step.work.Operation(req) == workload.OpReadOneshot:
 	case d.severed():
 		w.conn.lose(w.link, d.err)
-	case d.outcome == database.OK && !w.served:
+	case d.outcome == workload.OK && !w.served:
 		w.served = true
 		w.conn.serves(w.link)
 	}
@@ -365,11 +365,11 @@ func (w *worker) oneshot(ctx context.Context) ([]byte, error) {
 // time-out, whatever error the client returned.
 func (w *worker) classify(d *done) {
 	d.outcome, d.class = database.Classify(d.err)
-	if w.flight.word.Load()&flightExpired != 0 && d.outcome != database.OK {
+	if w.flight.word.Load()&flightExpired != 0 && d.outcome != workload.OK {
 		d.class = database.ClassTimeout
 	}
 	s := w.step
-	d.declined = d.outcome == database.Failed && database.Declined(s.rec.accounts.ops[d.op], d.class, s.deletes)
+	d.declined = d.outcome == workload.Failed && database.Declined(s.rec.accounts.ops[d.op], d.class, s.deletes)
 }
 
 // giveUp counts the requests that no client has taken by the end of the drain, all of

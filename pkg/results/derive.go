@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Derive writes the classic CSV files of one database into its tag folder dir.
@@ -213,7 +214,7 @@ func measuredSeconds(run *DatabaseRun, intervals []Interval) []secondRow {
 		if v.Phase != PhaseMeasure || v.Due+v.Sent+v.OK+v.Failed+v.Unknown == 0 {
 			continue
 		}
-		rows = append(rows, secondRow{v.Second, v.Step, v.Clients, v.OK, *v.Latency(run.Timing(v.Step), OK)})
+		rows = append(rows, secondRow{v.Second, v.Step, v.Clients, v.OK, *v.Latency(run.Timing(v.Step), workload.OK)})
 	}
 	slices.SortStableFunc(rows, func(a, b secondRow) int {
 		if a.second != b.second {

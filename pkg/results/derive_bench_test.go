@@ -48,7 +48,7 @@ func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 		row := Interval{Second: epoch.Unix() + second, Phase: PhaseMeasure, Operation: "write", Clients: 100, Due: perSecond, Sent: perSecond, OK: perSecond}
 		for i := range int64(perSecond) {
 			took := time.Duration(5e6 + (i*7919+second*104729)%20e6)
-			row.Latency(TimingService, OK).Add(took)
+			row.Latency(TimingService, workload.OK).Add(took)
 			histogram.Record(h, took)
 		}
 		must(intervals.Write([]Interval{row}))

@@ -21,7 +21,7 @@ type group struct {
 	second  int // after epoch
 	step    int
 	phase   Phase
-	outcome Outcome
+	outcome workload.Outcome
 	n       int64
 	took    time.Duration
 	class   string // of failed and unknown ones; "" leaves errors.csv without them
@@ -46,9 +46,9 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 		}
 		i.Due, i.Sent = i.Due+g.n, i.Sent+g.n
 		switch g.outcome {
-		case OK:
+		case workload.OK:
 			i.OK += g.n
-		case Failed:
+		case workload.Failed:
 			i.Failed += g.n
 		default:
 			i.Unknown += g.n
@@ -65,8 +65,8 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 				i.Latency(timing, g.outcome).Add(g.took * factor)
 				histogram.Record(h, g.took*factor)
 			}
-			if g.outcome == OK {
-				check(t, lines.Write(time.Unix(second, 0), time.Second, Series{timing, "write", OK, g.step, g.phase}.Tag(), h))
+			if g.outcome == workload.OK {
+				check(t, lines.Write(time.Unix(second, 0), time.Second, Series{timing, "write", workload.OK, g.step, g.phase}.Tag(), h))
 			}
 		}
 	}
@@ -136,16 +136,16 @@ func steppedRun() *DatabaseRun {
 // whose true mean is 5.61 ms; nothing in second 4.
 func steppedGroups() []group {
 	return []group{
-		{0, 0, PhaseWarmUp, OK, 100, time.Second, ""},
-		{0, 0, PhaseWarmUp, Failed, 5, time.Second, "other"},
-		{1, 0, PhaseMeasure, OK, 600, time.Millisecond, ""},
-		{2, 0, PhaseMeasure, Failed, 2, time.Second, "time-out"},
-		{3, 0, PhaseMeasure, OK, 56, 808_216 * time.Nanosecond, ""},
-		{3, 1, PhaseMeasure, OK, 1634, 5_769_990 * time.Nanosecond, ""},
-		{5, 1, PhaseMeasure, OK, 210, 12 * time.Millisecond, ""},
-		{5, 1, PhaseMeasure, OK, 1, 25 * time.Millisecond, ""},
-		{5, 1, PhaseMeasure, Failed, 3, time.Second, "connection lost"},
-		{5, 1, PhaseMeasure, Unknown, 1, time.Second, ""},
+		{0, 0, PhaseWarmUp, workload.OK, 100, time.Second, ""},
+		{0, 0, PhaseWarmUp, workload.Failed, 5, time.Second, "other"},
+		{1, 0, PhaseMeasure, workload.OK, 600, time.Millisecond, ""},
+		{2, 0, PhaseMeasure, workload.Failed, 2, time.Second, "time-out"},
+		{3, 0, PhaseMeasure, workload.OK, 56, 808_216 * time.Nanosecond, ""},
+		{3, 1, PhaseMeasure, workload.OK, 1634, 5_769_990 * time.Nanosecond, ""},
+		{5, 1, PhaseMeasure, workload.OK, 210, 12 * time.Millisecond, ""},
+		{5, 1, PhaseMeasure, workload.OK, 1, 25 * time.Millisecond, ""},
+		{5, 1, PhaseMeasure, workload.Failed, 3, time.Second, "connection lost"},
+		{5, 1, PhaseMeasure, workload.Unknown, 1, time.Second, ""},
 	}
 }
 
@@ -281,7 +281,7 @@ func TestDeriveUsesResponseWithARate(t *testing.T) {
 // When every request fails there are no latencies, and no zeros for them.
 func TestDeriveNothingOK(t *testing.T) {
 	dir, run := t.TempDir(), steppedRun()
-	record(t, dir, run, []group{{1, 0, PhaseMeasure, Failed, 7, time.Second, "unavailable"}})
+	record(t, dir, run, []group{{1, 0, PhaseMeasure, workload.Failed, 7, time.Second, "unavailable"}})
 	check(t, Derive(dir, run))
 	for name, want := range map[string]string{
 		FileClassicSummary: "TOTAL-SECONDS,4.5000\nREQUESTS-PER-SECOND,0.0000\nSLOWEST-LATENCY-MS,\nFASTEST-LATENCY-MS,\n" +

@@ -21,9 +21,6 @@ type ErrorCount struct {
 	Message   string
 }
 
-// ClassWrongValue is the class of answers with a value that was never written under the key.
-const ClassWrongValue = "wrong value"
-
 // errorColumns declares errors.csv, in the order of its columns.
 func errorColumns() []linefile.Column[ErrorCount] {
 	message := linefile.TextColumn("message", func(e *ErrorCount) *string { return &e.Message })

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Phase is the part of a step in which a request was due; only requests of the phase
@@ -60,7 +61,7 @@ type Interval struct {
 }
 
 // Latency returns the recorded latencies of a timing and an outcome.
-func (i *Interval) Latency(t Timing, o Outcome) *Latency {
+func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
 	if t == TimingResponse {
 		return &i.Response[o]
 	}
@@ -157,7 +158,7 @@ func intervalColumns() []linefile.Column[Interval] {
 		linefile.IntColumn("keys_cumulative", func(i *Interval) *int64 { return &i.KeysCumulative }),
 	}
 	for _, t := range Timings {
-		for _, o := range Outcomes {
+		for _, o := range workload.Outcomes {
 			columns = append(columns, latencyColumns(t, o)...)
 		}
 	}
@@ -171,7 +172,7 @@ func intervalColumns() []linefile.Column[Interval] {
 }
 
 // latencyColumns are the columns of one timing and outcome.
-func latencyColumns(t Timing, o Outcome) []linefile.Column[Interval] {
+func latencyColumns(t Timing, o workload.Outcome) []linefile.Column[Interval] {
 	prefix := string(t) + "_" + o.String() + "_"
 	at := func(i *Interval) *Latency { return i.Latency(t, o) }
 	return []linefile.Column[Interval]{

@@ -23,43 +23,6 @@ const (
 // Timings returns all, in the order of the columns.
 var Timings = [...]Timing{TimingResponse, TimingService}
 
-// Outcome is how a request ended, with the values of the database contract's
-// outcomes.
-type Outcome uint8
-
-// The outcomes.
-const (
-	OK Outcome = iota
-	Failed
-	Unknown
-)
-
-// Declined is of latencies only: those of the failed requests that the database
-// answered as the load makes it answer. A swap that lost its race is one, and so is a
-// read of a key that the load deletes. They are among the failed ones too.
-const Declined Outcome = Unknown + 1
-
-// Outcomes returns all, in the order of their values. LatencyOutcomes are those by which
-// latencies are recorded.
-var (
-	Outcomes        = [...]Outcome{OK, Failed, Unknown}
-	LatencyOutcomes = [...]Outcome{OK, Failed, Unknown, Declined}
-)
-
-// String returns the word used in columns and tags.
-func (o Outcome) String() string {
-	switch o {
-	case OK:
-		return "ok"
-	case Failed:
-		return "failed"
-	case Declined:
-		return "declined"
-	default:
-		return "unknown"
-	}
-}
-
 // Latency summarizes the latencies that ended in one interval. Sums, minimum and
 // maximum are exact; percentiles come from a histogram of three significant
 // digits and are 0 when Count is 0 or when values were merged.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -90,7 +92,7 @@ func testInterval(second int64, step int) Interval {
 		Backlog: 6, InFlight: 10, KeysCumulative: 90 * (second + 1),
 	}
 	for _, t := range Timings {
-		for n, o := range Outcomes {
+		for n, o := range workload.Outcomes {
 			*i.Latency(t, o) = Latency{
 				Count: int64(n) + 1, SumNS: 1e9 + second, SumSqMS2: 1e6/3 + float64(second), MinNS: 1, MaxNS: 1 << 40,
 				P50: 50, P90: 90, P99: 99, P999: 999,

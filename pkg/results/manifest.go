@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/process/resources"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -171,15 +171,15 @@ type DatabaseRun struct {
 	Resources *resources.Limits `json:"resources,omitempty"`
 	// Fsync states when a write is on disk, and Durability is its class; "" if not known,
 	// as in older manifests: see [DatabaseRun.SyncClass].
-	Fsync      string     `json:"fsync,omitempty"`
-	Durability Durability `json:"durability,omitempty"`
-	Load       Load       `json:"load"`
+	Fsync      string              `json:"fsync,omitempty"`
+	Durability declared.Durability `json:"durability,omitempty"`
+	Load       Load                `json:"load"`
 	// Swept is the run's part of a sweep, nil without one.
 	Swept   *workload.Swept `json:"swept,omitempty"`
 	Members []Member        `json:"members"`
 	// LogRules and LogTimes are how events are found in the members' logs.
-	LogRules []logrule.Rule `json:"log_rules,omitempty"`
-	LogTimes []logrule.Time `json:"log_times,omitempty"`
+	LogRules []declared.LogRule `json:"log_rules,omitempty"`
+	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 	// Leader is the leading member's index when the load began, -1 if unknown.
 	Leader int `json:"leader"`
 	// Started is when the first member was asked to start, Ready when a quorum

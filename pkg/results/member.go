@@ -15,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Extent is the sum and the extremes of latencies in nanoseconds.
@@ -46,11 +47,11 @@ type MemberSecond struct {
 }
 
 // Count counts a request.
-func (m *MemberSecond) Count(o Outcome) {
+func (m *MemberSecond) Count(o workload.Outcome) {
 	switch o {
-	case OK:
+	case workload.OK:
 		m.OK++
-	case Failed:
+	case workload.Failed:
 		m.Failed++
 	default:
 		m.Unknown++
@@ -141,7 +142,7 @@ type MemberSeries struct {
 
 // Tag is the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
 func (s MemberSeries) Tag() string {
-	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
+	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
 
 // ReadMemberHistograms reads latency-members.hlog. Its errors are those of

@@ -29,7 +29,7 @@ func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 			Due: ok + failed, Sent: ok + failed, OK: ok, Failed: failed, Backlog: backlog, InFlight: inFlight, KeysCumulative: keys,
 		}
 		for range ok {
-			i.Service[OK].Add(took)
+			i.Service[workload.OK].Add(took)
 		}
 		intervals = append(intervals, i)
 	}
@@ -49,9 +49,9 @@ func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	for i := range intervals {
 		v, h := &intervals[i], histogram.New()
 		for range v.OK {
-			histogram.Record(h, time.Duration(v.Service[OK].MaxNS))
+			histogram.Record(h, time.Duration(v.Service[workload.OK].MaxNS))
 		}
-		check(t, totals.Write(epoch, time.Second, Series{TimingService, v.Operation, OK, v.Step, v.Phase}.Tag(), h))
+		check(t, totals.Write(epoch, time.Second, Series{TimingService, v.Operation, workload.OK, v.Step, v.Phase}.Tag(), h))
 	}
 	check(t, totals.Close())
 	e, err := NewErrorWriter(filepath.Join(dir, FileErrors))

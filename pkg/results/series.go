@@ -13,13 +13,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Series names one histogram of a latency log.
 type Series struct {
 	Timing    Timing
 	Operation string
-	Outcome   Outcome
+	Outcome   workload.Outcome
 	Step      int
 	Phase     Phase
 }
@@ -40,11 +41,11 @@ func ParseSeries(tag string) (Series, error) {
 	if !slices.Contains(Timings[:], s.Timing) {
 		return Series{}, fmt.Errorf("tag %q: unknown timing %q", tag, part[0])
 	}
-	o := slices.IndexFunc(LatencyOutcomes[:], func(o Outcome) bool { return o.String() == part[2] })
+	o := slices.IndexFunc(workload.LatencyOutcomes[:], func(o workload.Outcome) bool { return o.String() == part[2] })
 	if o < 0 {
 		return Series{}, fmt.Errorf("tag %q: unknown outcome %q", tag, part[2])
 	}
-	s.Outcome = LatencyOutcomes[o]
+	s.Outcome = workload.LatencyOutcomes[o]
 	number, ok := strings.CutPrefix(part[3], "step")
 	step, err := strconv.Atoi(number)
 	if !ok || err != nil || step < 0 {
@@ -121,8 +122,8 @@ func recordedOK(intervals []Interval) map[Series]int64 {
 	counts := map[Series]int64{}
 	for i := range intervals {
 		for _, t := range Timings {
-			if n := intervals[i].Latency(t, OK).Count; n > 0 {
-				counts[Series{t, intervals[i].Operation, OK, intervals[i].Step, intervals[i].Phase}] += n
+			if n := intervals[i].Latency(t, workload.OK).Count; n > 0 {
+				counts[Series{t, intervals[i].Operation, workload.OK, intervals[i].Step, intervals[i].Phase}] += n
 			}
 		}
 	}
@@ -141,7 +142,7 @@ func ReconcileLatency(dir string) error {
 		return fmt.Errorf("reconcile latencies: %w", err)
 	}
 	for s := range totals {
-		if s.Outcome == OK && lines[s] == nil {
+		if s.Outcome == workload.OK && lines[s] == nil {
 			lines[s] = histogram.New()
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestSeriesTag(t *testing.T) {
-	want := Series{TimingResponse, "read-oneshot", Unknown, 12, PhaseWarmUp}
+	want := Series{TimingResponse, "read-oneshot", workload.Unknown, 12, PhaseWarmUp}
 	if got := want.Tag(); got != "response:read-oneshot:unknown:step12:warm-up" {
 		t.Errorf("tag %q", got)
 	}
@@ -42,8 +43,8 @@ func writeLatencies(t *testing.T, dir string) map[Series]*hdrhistogram.Histogram
 	sums := map[Series]*hdrhistogram.Histogram{}
 	for second := range 6 {
 		for _, s := range []Series{
-			{TimingResponse, "write", OK, second / 3, PhaseMeasure},
-			{TimingService, "write", OK, second / 3, PhaseMeasure},
+			{TimingResponse, "write", workload.OK, second / 3, PhaseMeasure},
+			{TimingService, "write", workload.OK, second / 3, PhaseMeasure},
 		} {
 			h := histogram.New()
 			for range 100 {
@@ -85,7 +86,7 @@ func TestLatencyLinesSumToTotals(t *testing.T) {
 	check(t, err)
 	h := histogram.New()
 	histogram.Record(h, time.Second)
-	check(t, w.Write(epoch, time.Second, Series{TimingService, "write", OK, 1, PhaseMeasure}.Tag(), h))
+	check(t, w.Write(epoch, time.Second, Series{TimingService, "write", workload.OK, 1, PhaseMeasure}.Tag(), h))
 	check(t, w.Close())
 	err = ReconcileLatency(dir)
 	if err == nil || !strings.Contains(err.Error(), "service:write:ok:step1:measure") || !strings.Contains(err.Error(), "301") ||
@@ -197,7 +198,7 @@ func TestTotalHistogramsOfAKilledRun(t *testing.T) {
 			check(t, w.Write(epoch, time.Second, s.Tag(), h))
 		}
 		i := Interval{Step: s.Step, Phase: s.Phase, Operation: s.Operation}
-		i.Latency(s.Timing, OK).Count = h.TotalCount()
+		i.Latency(s.Timing, workload.OK).Count = h.TotalCount()
 		check(t, intervals.Write([]Interval{i}))
 	}
 	check(t, w.Close())

@@ -1,29 +1,29 @@
 package results
 
+import (
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results/declared"
+)
+
 // Settings are those of a database's members that differ from the defaults of the release.
 type Settings struct {
 	// Release is whose defaults these are: the version that was asked for, or that of the
 	// built-in server; "" if it was not known, which stands for the newest.
-	Release string    `json:"release,omitempty"`
-	Changed []Setting `json:"changed"`
+	Release string             `json:"release,omitempty"`
+	Changed []declared.Setting `json:"changed"`
 }
 
-// Setting is a setting of a server, by the name and in the unit of its own release.
-type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	// Default is the release's; "" if it has none.
-	Default string `json:"default,omitempty"`
-}
-
-// String is the setting with its default: "--snapshot-count=100000 (default 10000)".
-func (s Setting) String() string {
-	text := s.Name
-	if s.Value != "" {
-		text += "=" + s.Value
+// SyncClass is the class of the run's durability, "" if the records do not show it. Records
+// that hold no class have a text, of which these two forms are known.
+func (r *DatabaseRun) SyncClass() declared.Durability {
+	switch {
+	case r.Durability != "":
+		return r.Durability
+	case strings.HasPrefix(r.Fsync, "none:"):
+		return declared.NeverSynced
+	case strings.HasSuffix(r.Fsync, " before a write is answered"):
+		return declared.EveryWrite
 	}
-	if s.Default != "" {
-		text += " (default " + s.Default + ")"
-	}
-	return text
+	return ""
 }

@@ -160,10 +160,10 @@ func (q *Requests) Summarize(keep func(step int) bool) *Summary {
 			continue
 		}
 		switch s.Outcome {
-		case OK:
+		case workload.OK:
 			p.step(s.Step).Histogram.Merge(h)
 			p.operation(s.Operation).Histogram.Merge(h)
-		case Declined:
+		case workload.Declined:
 			p.step(s.Step).Declined.Merge(h)
 			p.operation(s.Operation).Declined.Merge(h)
 		}
@@ -322,7 +322,7 @@ func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Unsent += i.Unsent
 	s.Queued += i.Queued
 	s.Late += i.Late
-	s.Latency = s.Latency.Merge(*i.Latency(t, OK))
+	s.Latency = s.Latency.Merge(*i.Latency(t, workload.OK))
 }
 
 // addErrors adds to the count of a class.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestIntervalsRoundTrip(t *testing.T) {
@@ -25,7 +27,7 @@ func TestIntervalsRoundTrip(t *testing.T) {
 			i := testInterval(rapid.Int64().Draw(t, "second"), rapid.IntRange(0, 9).Draw(t, "step"))
 			i.Phase = rapid.SampledFrom([]Phase{PhaseWarmUp, PhaseMeasure, PhaseCoolDown}).Draw(t, "phase")
 			for _, tm := range Timings {
-				for _, o := range Outcomes {
+				for _, o := range workload.Outcomes {
 					*i.Latency(tm, o) = latency.Draw(t, "latency")
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Unanswered are the requests of a population that neither ended ok nor were declined.
@@ -162,10 +163,10 @@ func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals ma
 			unsent += v.Unsent
 		}
 		timing := r.Timing(at.step)
-		if declined := totals[Series{timing, at.operation, Declined, at.step, PhaseMeasure}]; declined != nil {
+		if declined := totals[Series{timing, at.operation, workload.Declined, at.step, PhaseMeasure}]; declined != nil {
 			u.N -= declined.TotalCount()
 		}
-		u.unknown(unknown, totals[Series{timing, at.operation, Unknown, at.step, PhaseMeasure}], list, timing)
+		u.unknown(unknown, totals[Series{timing, at.operation, workload.Unknown, at.step, PhaseMeasure}], list, timing)
 		if unsent > 0 {
 			u.unsent(unsent, due[at], r.givenUp(at.step), int64(r.Load.Drain))
 		}
@@ -182,7 +183,7 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 		u.bounds.Merge(h)
 		least := h.Max()
 		for _, v := range rows {
-			if l := v.Latency(timing, Unknown); l.Count > 0 {
+			if l := v.Latency(timing, workload.Unknown); l.Count > 0 {
 				least = min(least, l.MinNS)
 			}
 		}

@@ -185,10 +185,10 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	row := Interval{Second: 1, Phase: PhaseMeasure, Operation: "write", Unknown: 2}
 	h := histogram.New()
 	for _, d := range []time.Duration{200*time.Millisecond + 1, 200*time.Millisecond + 50_000} {
-		row.Service[Unknown].Add(d)
+		row.Service[workload.Unknown].Add(d)
 		histogram.Record(h, d)
 	}
-	totals := map[Series]*hdrhistogram.Histogram{{TimingService, "write", Unknown, 0, PhaseMeasure}: h}
+	totals := map[Series]*hdrhistogram.Histogram{{TimingService, "write", workload.Unknown, 0, PhaseMeasure}: h}
 	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: *run.unanswered([]Interval{row}, nil, totals)[stepOperation{0, "write"}]}
 	if got, want := s.Ranking().At(.5), (Ranked{NS: int64(200*time.Millisecond) + 1, AtLeast: true}); got != want {
 		t.Errorf("median %+v, want %+v", got, want)

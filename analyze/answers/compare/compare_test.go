@@ -162,7 +162,7 @@ func TestInvalid(t *testing.T) {
 // mark.
 func TestWrongValue(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002), side("B", 60, 1, 1100, 1101, 1102)
-	b.Runs[1].Run.Load.Errors = []run.ErrorCount{{Class: results.ClassWrongValue, Count: 1}}
+	b.Runs[1].Run.Load.Errors = []run.ErrorCount{{Class: workload.ClassWrongValue, Count: 1}}
 	r := compared(t, a, b)
 	if r.Word() != Invalid || len(r.Invalid) != 1 || !strings.Contains(r.Invalid[0], "B-2 (B2): wrong value: 1") {
 		t.Errorf("%s, %q; want invalid by the wrong value of B2", r.Word(), r.Invalid)

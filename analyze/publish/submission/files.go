@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
@@ -263,11 +264,11 @@ type logRules struct {
 }
 
 // compileRules leaves out rules that cannot be used, as reports do.
-func compileRules(rules []logrule.Rule) (logRules, error) {
+func compileRules(rules []declared.LogRule) (logRules, error) {
 	var c logRules
-	var good []logrule.Rule
+	var good []declared.LogRule
 	for _, r := range rules {
-		if _, err := logrule.Compile([]logrule.Rule{r}, nil); err != nil {
+		if _, err := logrule.Compile([]declared.LogRule{r}, nil); err != nil {
 			continue
 		}
 		good = append(good, r)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // The planted names: none of them may be in an archive, in any case of letters.
@@ -35,10 +35,10 @@ func secretRun(t *testing.T) string {
 	d := f.Database("etcd-v3.6", 2*time.Millisecond)
 	d.Description = "release of db-8, session 0f8fad5b-d9cb-469f-a165-70867728950e"
 	d.OptionTexts = map[string]string{"flags": "--peer=https://db-8:2380", "acl_token": "Tr0ub4dor"}
-	d.Settings = &results.Settings{Changed: []results.Setting{{Name: "--encrypt", Value: "Tr0ub4dor"}, {Name: "--dir", Value: "/srv/customers/data"}}}
+	d.Settings = &results.Settings{Changed: []declared.Setting{{Name: "--encrypt", Value: "Tr0ub4dor"}, {Name: "--dir", Value: "/srv/customers/data"}}}
 	d.Options = json.RawMessage(`{"Flags": ["--log-file=/srv/customers/etcd.log", "--auth-token=s3cr3t-flag", "--auth-token", "gr8-pass-1"], "AuthToken": "hunter2-Zx81", "Quota": 8000000000,
 		"Env": {"REGION_OF_db-7.prod.acme-corp.example": "1"}}`)
-	d.LogRules = []logrule.Rule{{Event: "slow", Pattern: `took too long`, Value: logrule.Field("took"), Unit: logrule.UnitText}}
+	d.LogRules = []declared.LogRule{{Event: "slow", Pattern: `took too long`, Value: declared.JSONField("took"), Unit: declared.UnitText}}
 	for i, host := range []string{"db-7.prod.acme-corp.example", "db-8.prod.acme-corp.example"} {
 		m := &d.Members[i]
 		m.Addr, m.Agent, m.Endpoint = []string{"10.20.30.41", "db-8.prod.acme-corp.example"}[i], "10.20.30.41:3500", "[2001:db8::17]:2379"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // What docs/submit.md promises of each kind of text: one that is replaced or removed, and
@@ -102,7 +102,7 @@ func TestWritesOnlyTheArchive(t *testing.T) {
 	t.Parallel()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	d := f.Database("etcd-v3.6", 2*time.Millisecond)
-	d.LogRules = []logrule.Rule{{Event: "slow", Pattern: `took too long`}}
+	d.LogRules = []declared.LogRule{{Event: "slow", Pattern: `took too long`}}
 	run, to := f.Write(), t.TempDir()
 	before := files(t, run)
 	packed, _ := pack(t, Options{Run: run, To: filepath.Join(to, "a.tar.gz")})

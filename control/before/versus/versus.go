@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -165,15 +166,15 @@ func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) 
 	} else if !info.IsDir() {
 		return install.Release{}, MistakeError{errors.New("a checkout must be a folder")}
 	}
-	recipe, err := entry.FromSource(dir)
+	checkout, err := entry.FromSource(dir)
 	if err != nil {
 		return install.Release{}, MistakeError{err}
 	}
-	version, err := recipe.Version(ctx, p.Installer)
+	version, err := p.Installer.CheckoutVersion(ctx, checkout)
 	if err != nil {
 		return install.Release{}, err
 	}
-	return p.Installer.Get(ctx, entry.Name, version, []install.Recipe{recipe})
+	return p.Installer.Get(ctx, entry.Name, version, []recipe.Recipe{checkout})
 }
 
 // shownSum is how many digits of a hash are shown.

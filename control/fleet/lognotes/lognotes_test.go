@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // notedIn writes logs of two members, the second of which has a clock an hour ahead, and
@@ -23,11 +23,11 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	record := &results.DatabaseRun{
 		Started: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC),
 		Members: []results.Member{{Index: 0}, {Index: 1}},
-		LogRules: []logrule.Rule{
+		LogRules: []declared.LogRule{
 			{Event: "slow fsync", Pattern: `fsync took \d+ms`, Value: `took (\d+)ms`, Unit: "ms"},
 			{Event: "entry", Pattern: `large entry`, Value: `(\d+) bytes`, Unit: "bytes"},
 		},
-		LogTimes: []logrule.Time{{Pattern: `^(\S+)`, Layout: time.RFC3339}},
+		LogTimes: []declared.LogTime{{Pattern: `^(\S+)`, Layout: time.RFC3339}},
 	}
 	w, err := clocks.NewWriter(filepath.Join(dir, results.FileClock))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // Defaults must be valid, cross the wire and never be shared between drivers.
@@ -21,7 +22,7 @@ func TestRegistry(t *testing.T) {
 			if err != nil {
 				t.Fatalf("encode the options: %v", err)
 			}
-			if err := database.DecodeOptions(data, db.New()); err != nil {
+			if err := yamlfile.DecodeOptions(data, db.New()); err != nil {
 				t.Errorf("%v\n%s", err, data)
 			}
 			// A machine large enough for any default.

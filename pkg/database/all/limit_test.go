@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // What is said of a database's values before its options are read is what its
@@ -38,7 +39,7 @@ func TestMaxValueOfOptions(t *testing.T) {
 			t.Fatalf("get: %v", err)
 		}
 		driver := db.New()
-		if err := database.DecodeOptions([]byte(tt.options), driver); err != nil {
+		if err := yamlfile.DecodeOptions([]byte(tt.options), driver); err != nil {
 			t.Fatalf("decode options: %v", err)
 		}
 		if got := driver.(database.Limiter).MaxValue(tt.keySize); got != tt.want {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // TestUpstream: with the defaults of a release, only what a plan needs for measuring
@@ -41,7 +42,7 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-func settingsText(list []database.Setting) string {
+func settingsText(list []declared.Setting) string {
 	var parts []string
 	for _, s := range list {
 		parts = append(parts, s.String())

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/consul"
 	"github.com/coreos/dbtester/pkg/database/etcd"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -88,7 +88,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 
 // Recipes returns the recipes for the etcd behind the proxy. No registry has the cetcd
 // executable.
-func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	return o.Server.Recipes(version)
 }
 

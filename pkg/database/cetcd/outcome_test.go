@@ -25,23 +25,23 @@ func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
 		err     error
-		outcome database.Outcome
+		outcome workload.Outcome
 		class   database.Class
 	}{
-		{"ok", nil, database.OK, ""},
-		{"no leader", rpctypes.ErrGRPCNoLeader, database.Failed, database.ClassUnavailable},
-		{"dropped", status.Error(codes.Unknown, raft.ErrProposalDropped.Error()), database.Failed, database.ClassUnavailable},
-		{"leader changed", rpctypes.ErrGRPCLeaderChanged, database.Unknown, database.ClassLeaderChange},
-		{"leader failed", rpctypes.ErrGRPCTimeoutDueToLeaderFail, database.Unknown, database.ClassLeaderChange},
-		{"timed out", rpctypes.ErrGRPCTimeout, database.Unknown, database.ClassTimeout},
-		{"connection lost", rpctypes.ErrGRPCTimeoutDueToConnectionLost, database.Unknown, database.ClassTimeout},
-		{"stopped", rpctypes.ErrGRPCStopped, database.Unknown, database.ClassUnavailable},
-		{"too many", rpctypes.ErrGRPCRequestTooManyRequests, database.Failed, database.ClassThrottled},
-		{"no space", rpctypes.ErrGRPCNoSpace, database.Unknown, database.ClassSpaceExceeded},
-		{"too large", rpctypes.ErrGRPCRequestTooLarge, database.Failed, database.ClassTooLarge},
-		{"broken", status.Error(codes.Unavailable, "transport is closing"), database.Unknown, database.ClassConnection},
-		{"deadline", status.Error(codes.DeadlineExceeded, "deadline"), database.Unknown, database.ClassTimeout},
-		{"something new", status.Error(codes.Internal, "boom"), database.Unknown, database.ClassOther},
+		{"ok", nil, workload.OK, ""},
+		{"no leader", rpctypes.ErrGRPCNoLeader, workload.Failed, database.ClassUnavailable},
+		{"dropped", status.Error(codes.Unknown, raft.ErrProposalDropped.Error()), workload.Failed, database.ClassUnavailable},
+		{"leader changed", rpctypes.ErrGRPCLeaderChanged, workload.Unknown, database.ClassLeaderChange},
+		{"leader failed", rpctypes.ErrGRPCTimeoutDueToLeaderFail, workload.Unknown, database.ClassLeaderChange},
+		{"timed out", rpctypes.ErrGRPCTimeout, workload.Unknown, database.ClassTimeout},
+		{"connection lost", rpctypes.ErrGRPCTimeoutDueToConnectionLost, workload.Unknown, database.ClassTimeout},
+		{"stopped", rpctypes.ErrGRPCStopped, workload.Unknown, database.ClassUnavailable},
+		{"too many", rpctypes.ErrGRPCRequestTooManyRequests, workload.Failed, database.ClassThrottled},
+		{"no space", rpctypes.ErrGRPCNoSpace, workload.Unknown, database.ClassSpaceExceeded},
+		{"too large", rpctypes.ErrGRPCRequestTooLarge, workload.Failed, database.ClassTooLarge},
+		{"broken", status.Error(codes.Unavailable, "transport is closing"), workload.Unknown, database.ClassConnection},
+		{"deadline", status.Error(codes.DeadlineExceeded, "deadline"), workload.Unknown, database.ClassTimeout},
+		{"something new", status.Error(codes.Internal, "boom"), workload.Unknown, database.ClassOther},
 	}
 	fake := &fakeEtcd{}
 	conn := dialProxy(t, fake)
@@ -61,16 +61,16 @@ func TestNoEtcd(t *testing.T) {
 	fake.server.Stop()
 	// The first request may find the connection before it is known to be gone.
 	_, err := conn.Get(t.Context(), []byte("k"), workload.ReadLinearizable)
-	if outcome, _ := database.Classify(err); outcome == database.OK {
+	if outcome, _ := database.Classify(err); outcome == workload.OK {
 		t.Error("a read without etcd is ok")
 	}
 	for range 3 {
-		mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), database.ClassUnavailable, database.Failed)
-		mustClass(t, conn.(database.Swapper).Swap(t.Context(), []byte("k"), nil, nil), database.ClassUnavailable, database.Failed)
+		mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), database.ClassUnavailable, workload.Failed)
+		mustClass(t, conn.(database.Swapper).Swap(t.Context(), []byte("k"), nil, nil), database.ClassUnavailable, workload.Failed)
 	}
 }
 
-func mustClass(t *testing.T, err error, class database.Class, outcome database.Outcome) {
+func mustClass(t *testing.T, err error, class database.Class, outcome workload.Outcome) {
 	t.Helper()
 	if o, c := database.Classify(err); o != outcome || c != class {
 		t.Errorf("got %v, %q, want %v, %q: %v", o, c, outcome, class, err)

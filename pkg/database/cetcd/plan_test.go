@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 func members(addrs ...string) database.Member {
@@ -71,7 +72,7 @@ func TestOptions(t *testing.T) {
 	if err := o.Validate(database.HostFacts{}); err != nil {
 		t.Errorf("validate the options: %v", err)
 	}
-	if err := database.DecodeOptions([]byte("{snapshot_count: 0, transport: none}"), o); err != nil {
+	if err := yamlfile.DecodeOptions([]byte("{snapshot_count: 0, transport: none}"), o); err != nil {
 		t.Fatalf("decode options: %v", err)
 	}
 	err := o.Validate(database.HostFacts{})

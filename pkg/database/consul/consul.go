@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -39,7 +39,7 @@ func Database() database.Database {
 			Auth:       true,
 			MaxValue:   maxValue,
 			Fsync:      fsyncEach,
-			Durability: results.EveryWrite,
+			Durability: declared.EveryWrite,
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -171,7 +171,7 @@ func TestRequests(t *testing.T) {
 	})
 	check := func(err error, want string) {
 		t.Helper()
-		mustClass(t, err, "", database.OK)
+		mustClass(t, err, "", workload.OK)
 		if diff := cmp.Diff(want, <-got); diff != "" {
 			t.Error(diff)
 		}
@@ -187,7 +187,7 @@ func TestLeanBadToken(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
 	_, err := o.members(database.Target{Endpoints: []string{"127.0.0.1:1"}, Auth: &database.Auth{Password: "hunter2\r\nX: y"}}).client(0)
-	mustClass(t, err, database.ClassDenied, database.Failed)
+	mustClass(t, err, database.ClassDenied, workload.Failed)
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("make the client: %v", err)
 	}
@@ -213,19 +213,19 @@ func TestLeanContexts(t *testing.T) {
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 50 {
-			mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", database.OK)
+			mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", workload.OK)
 		}
 		silent.Store(true)
 		go func() { <-asked; cancel() }()
-		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, database.Unknown)
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, workload.Unknown)
 		silent.Store(false)
-		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, database.Failed)
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), database.ClassCancelled, workload.Failed)
 	}
-	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
 	first := from.Load()
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", database.OK)
+		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", workload.OK)
 		cancel() // in the middle of what follows
 	}
 	if from.Load() != first {
@@ -268,7 +268,7 @@ func TestLeanIdleClose(t *testing.T) {
 			o.Transport = database.Lean
 			c := open(t, o, listener.Addr().String())
 			for range 5 {
-				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
 				time.Sleep(idleFor)
 			}
 			if n := requests.Load(); n != 5 {
@@ -301,7 +301,7 @@ func TestLeanNoContinue(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
 	c := open(t, o, listener.Addr().String())
-	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*expectBytes)), "", database.OK)
+	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*expectBytes)), "", workload.OK)
 	if n := <-arrived; n != 2*expectBytes {
 		t.Errorf("%d bytes of the value arrived, want %d", n, 2*expectBytes)
 	}
@@ -334,9 +334,9 @@ func TestLeanUnsolicitedAnswer(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
 	c := open(t, o, addr)
-	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), database.ClassConnection, database.Unknown)
+	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), database.ClassConnection, workload.Unknown)
 	for range 3 {
-		mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", database.OK)
+		mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
 	}
 }
 
@@ -394,8 +394,8 @@ func TestEndlessAnswers(t *testing.T) {
 				runtime.ReadMemStats(&before)
 				_, err := c.Get(t.Context(), []byte("secret"), workload.ReadStale)
 				runtime.ReadMemStats(&after)
-				if outcome, _ := database.Classify(err); outcome != database.Unknown {
-					t.Errorf("outcome of an endless answer is %v, want %v: %v", outcome, database.Unknown, err)
+				if outcome, _ := database.Classify(err); outcome != workload.Unknown {
+					t.Errorf("outcome of an endless answer is %v, want %v: %v", outcome, workload.Unknown, err)
 				}
 				if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
 					t.Errorf("%d MiB were allocated for an answer that may have 0.3 MiB", grown>>20)

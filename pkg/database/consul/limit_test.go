@@ -26,11 +26,11 @@ func TestRaisedLimit(t *testing.T) {
 				t.Fatalf("dial: %v", err)
 			}
 			defer conn.Close()
-			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest)), "", database.OK)
+			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest)), "", workload.OK)
 			if value, err := conn.Get(t.Context(), []byte("k"), workload.ReadLinearizable); err != nil || len(value) != largest {
 				t.Errorf("read %d bytes: %v", len(value), err)
 			}
-			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest+1)), database.ClassTooLarge, database.Failed)
+			mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, largest+1)), database.ClassTooLarge, workload.Failed)
 		})
 	}
 }

@@ -1,10 +1,12 @@
 package consul
 
-import "github.com/coreos/dbtester/pkg/results/logrule"
+import (
+	"github.com/coreos/dbtester/pkg/results/declared"
+)
 
 // logTimes find the time of a line: before 1.7 as YYYY/MM/DD, from then on with its zone.
-func logTimes() []logrule.Time {
-	return []logrule.Time{
+func logTimes() []declared.LogTime {
+	return []declared.LogTime{
 		{Pattern: `^\s*(\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d{4})) `, Layout: "2006-01-02T15:04:05Z0700"},
 		{Pattern: `^\s*(\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) `, Layout: "2006/01/02 15:04:05"},
 	}
@@ -12,15 +14,15 @@ func logTimes() []logrule.Time {
 
 // logRules find events in Consul's log that disturb a run. Before 1.7 lines begin with
 // "raft:" and "consul:" in place of "agent.server.raft:" and "agent.server:".
-func logRules() []logrule.Rule {
-	return []logrule.Rule{
+func logRules() []declared.LogRule {
+	return []declared.LogRule{
 		{Event: "leader elected", Pattern: `: cluster leadership acquired`, Help: "this member leads"},
 		{Event: "leader lost", Pattern: `: cluster leadership lost`, Help: "this member does not lead any more"},
 		{Event: "election", Pattern: `raft: (Heartbeat|heartbeat) timeout.* reached, starting election`, Help: "the member heard nothing of its leader and asks for an election"},
 		{Event: "election repeated", Pattern: `raft: Election timeout reached, restarting election`, Help: "an election found no majority"},
 		{Event: "election won", Pattern: `raft: [Ee]lection won`, Value: `term=(\d+)`, Unit: "term", Help: "this member was elected, in this term"},
 		{Event: "quorum lost", Pattern: `raft: [Ff]ailed to contact quorum of nodes`, Help: "the leader reaches too few members and steps down"},
-		{Event: "peer unreachable", Pattern: `raft: [Ff]ailed to (contact|heartbeat to|appendEntries to|AppendEntries to)(:| [^ ]*:[0-9])`, Value: `server-id=\S+ time=([0-9.]+[a-zµ]+)`, Unit: logrule.UnitText, Help: "the leader had no answer of a member for so long"},
+		{Event: "peer unreachable", Pattern: `raft: [Ff]ailed to (contact|heartbeat to|appendEntries to|AppendEntries to)(:| [^ ]*:[0-9])`, Value: `server-id=\S+ time=([0-9.]+[a-zµ]+)`, Unit: declared.UnitText, Help: "the leader had no answer of a member for so long"},
 		{Event: "snapshot", Pattern: `raft: [Ss]tarting snapshot up to`, Help: "the member writes a snapshot of its state"},
 		{Event: "snapshot complete", Pattern: `raft: [Ss]napshot( to \d+)? complete`, Help: "the snapshot is on disk"},
 		{Event: "snapshot installed", Pattern: `raft: (Installed|installed) remote snapshot`, Help: "this member fell behind and was sent the whole state"},

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 func TestValidate(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRecipes(t *testing.T) {
 		var kinds []string
 		for _, r := range recipes {
 			kinds = append(kinds, r.Kind())
-			if build, ok := r.(install.GoBuild); ok {
+			if build, ok := r.(recipe.GoBuild); ok {
 				if !strings.Contains(build.GoMod, "github.com/hashicorp/consul v"+tt.version) || build.GoSum == "" || len(build.Notes) != tt.notes {
 					t.Errorf("%q: the build is %+v of %s", tt.version, build.About, build.GoMod)
 				}

@@ -24,43 +24,43 @@ func TestOutcomes(t *testing.T) {
 		name    string
 		status  int
 		body    string
-		outcome database.Outcome
+		outcome workload.Outcome
 		class   database.Class
 	}{
-		{"ok", 200, "true", database.OK, ""},
-		{"no leader", 500, "No cluster leader", database.Failed, database.ClassUnavailable},
-		{"no leader beyond", 500, "rpc error making call: No cluster leader", database.Failed, database.ClassUnavailable},
-		{"no connection to the leader", 500, "rpc error getting client: failed to get conn: dial tcp 10.0.0.1:8300: i/o timeout", database.Failed, database.ClassUnavailable},
-		{"leader not tracked", 500, "Raft leader not found in server lookup mapping", database.Failed, database.ClassUnavailable},
-		{"not leader", 500, "rpc error making call: raft apply failed: node is not the leader", database.Failed, database.ClassLeaderChange},
-		{"transfer", 500, "raft apply failed: leadership transfer in progress", database.Failed, database.ClassLeaderChange},
-		{"queue full", 500, "raft apply failed: timed out enqueuing operation", database.Failed, database.ClassThrottled},
-		{"leader lost", 500, "raft apply failed: leadership lost while committing log", database.Unknown, database.ClassLeaderChange},
-		{"stopping", 500, "raft apply failed: raft is already shutdown", database.Unknown, database.ClassUnavailable},
-		{"leader died", 500, "rpc error making call: EOF", database.Unknown, database.ClassConnection},
-		{"leader slow", 500, "rpc error making call: i/o deadline reached", database.Unknown, database.ClassTimeout},
-		{"something new", 500, "boom", database.Unknown, database.ClassOther},
-		{"limit", 429, "Your IP is issuing too many concurrent connections", database.Failed, database.ClassThrottled},
-		{"rate", 503, "rate limit exceeded, try again later or against a different server", database.Failed, database.ClassThrottled},
-		{"rate of the leader", 500, "rpc error making call: rate limit exceeded, try again later or against a different server", database.Failed, database.ClassThrottled},
-		{"rate of RPC", 500, "rpc error making call: RPC rate limit exceeded", database.Failed, database.ClassThrottled},
-		{"no servers", 500, "No known Consul servers", database.Failed, database.ClassUnavailable},
-		{"denied by the leader", 500, "rpc error making call: Permission denied: token with AccessorID lacks permission", database.Failed, database.ClassDenied},
-		{"restored", 500, "raft apply failed: snapshot restored while committing log", database.Unknown, database.ClassOther},
-		{"rpc error", 500, "rpc error making call: rpc error: something", database.Unknown, database.ClassOther},
-		{"a balancer without servers", 503, "Service Unavailable", database.Unknown, database.ClassUnavailable},
-		{"no leader as 503", 503, "No cluster leader", database.Failed, database.ClassUnavailable},
-		{"a balancer's patience", 504, "upstream request timeout", database.Unknown, database.ClassTimeout},
-		{"no space in etcd", 500, "database space exceeded (etcd: etcdserver: mvcc: database space exceeded)", database.Unknown, database.ClassSpaceExceeded},
-		{"denied", 403, "Permission denied", database.Failed, database.ClassDenied},
-		{"bad request", 400, "Missing key name", database.Failed, database.ClassOther},
-		{"too large", 413, "Request body(524289 bytes) too large", database.Failed, database.ClassTooLarge},
-		{"moved", 301, "", database.Failed, database.ClassOther},
-		{"answered false", 200, "false\n", database.Failed, database.ClassConflict},
-		{"answered with neither true nor false", 200, "null", database.Unknown, database.ClassConnection},
-		{"answered with nothing", 200, "", database.Unknown, database.ClassConnection},
-		{"no content", 204, "", database.Unknown, database.ClassOther},
-		{"another success", 220, "true", database.Unknown, database.ClassOther},
+		{"ok", 200, "true", workload.OK, ""},
+		{"no leader", 500, "No cluster leader", workload.Failed, database.ClassUnavailable},
+		{"no leader beyond", 500, "rpc error making call: No cluster leader", workload.Failed, database.ClassUnavailable},
+		{"no connection to the leader", 500, "rpc error getting client: failed to get conn: dial tcp 10.0.0.1:8300: i/o timeout", workload.Failed, database.ClassUnavailable},
+		{"leader not tracked", 500, "Raft leader not found in server lookup mapping", workload.Failed, database.ClassUnavailable},
+		{"not leader", 500, "rpc error making call: raft apply failed: node is not the leader", workload.Failed, database.ClassLeaderChange},
+		{"transfer", 500, "raft apply failed: leadership transfer in progress", workload.Failed, database.ClassLeaderChange},
+		{"queue full", 500, "raft apply failed: timed out enqueuing operation", workload.Failed, database.ClassThrottled},
+		{"leader lost", 500, "raft apply failed: leadership lost while committing log", workload.Unknown, database.ClassLeaderChange},
+		{"stopping", 500, "raft apply failed: raft is already shutdown", workload.Unknown, database.ClassUnavailable},
+		{"leader died", 500, "rpc error making call: EOF", workload.Unknown, database.ClassConnection},
+		{"leader slow", 500, "rpc error making call: i/o deadline reached", workload.Unknown, database.ClassTimeout},
+		{"something new", 500, "boom", workload.Unknown, database.ClassOther},
+		{"limit", 429, "Your IP is issuing too many concurrent connections", workload.Failed, database.ClassThrottled},
+		{"rate", 503, "rate limit exceeded, try again later or against a different server", workload.Failed, database.ClassThrottled},
+		{"rate of the leader", 500, "rpc error making call: rate limit exceeded, try again later or against a different server", workload.Failed, database.ClassThrottled},
+		{"rate of RPC", 500, "rpc error making call: RPC rate limit exceeded", workload.Failed, database.ClassThrottled},
+		{"no servers", 500, "No known Consul servers", workload.Failed, database.ClassUnavailable},
+		{"denied by the leader", 500, "rpc error making call: Permission denied: token with AccessorID lacks permission", workload.Failed, database.ClassDenied},
+		{"restored", 500, "raft apply failed: snapshot restored while committing log", workload.Unknown, database.ClassOther},
+		{"rpc error", 500, "rpc error making call: rpc error: something", workload.Unknown, database.ClassOther},
+		{"a balancer without servers", 503, "Service Unavailable", workload.Unknown, database.ClassUnavailable},
+		{"no leader as 503", 503, "No cluster leader", workload.Failed, database.ClassUnavailable},
+		{"a balancer's patience", 504, "upstream request timeout", workload.Unknown, database.ClassTimeout},
+		{"no space in etcd", 500, "database space exceeded (etcd: etcdserver: mvcc: database space exceeded)", workload.Unknown, database.ClassSpaceExceeded},
+		{"denied", 403, "Permission denied", workload.Failed, database.ClassDenied},
+		{"bad request", 400, "Missing key name", workload.Failed, database.ClassOther},
+		{"too large", 413, "Request body(524289 bytes) too large", workload.Failed, database.ClassTooLarge},
+		{"moved", 301, "", workload.Failed, database.ClassOther},
+		{"answered false", 200, "false\n", workload.Failed, database.ClassConflict},
+		{"answered with neither true nor false", 200, "null", workload.Unknown, database.ClassConnection},
+		{"answered with nothing", 200, "", workload.Unknown, database.ClassConnection},
+		{"no content", 204, "", workload.Unknown, database.ClassOther},
+		{"another success", 220, "true", workload.Unknown, database.ClassOther},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSwapOutcomes(t *testing.T) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "leadership lost while committing log", http.StatusInternalServerError)
 		})
-		mustClass(t, c.Swap(t.Context(), []byte("secret"), nil, nil), database.ClassLeaderChange, database.Failed)
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), nil, nil), database.ClassLeaderChange, workload.Failed)
 
 		var answers atomic.Int64
 		c = openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
@@ -100,11 +100,11 @@ func TestSwapOutcomes(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, "false")
 		})
-		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, database.Failed)
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("old"), nil), database.ClassConflict, workload.Failed)
 		if n := answers.Load(); n != 2 {
 			t.Errorf("a swap makes %d requests, want 2: a read and a write", n)
 		}
-		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, database.Failed)
+		mustClass(t, c.Swap(t.Context(), []byte("secret"), []byte("older"), nil), database.ClassConflict, workload.Failed)
 		if n := answers.Load(); n != 3 {
 			t.Errorf("a swap of another value makes %d requests, want 1: the read", n-2)
 		}
@@ -123,8 +123,8 @@ func TestTooLarge(t *testing.T) {
 		})
 		for range 5 {
 			err := c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue))
-			mustClass(t, err, database.ClassTooLarge, database.Failed)
-			mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, maxValue)), "", database.OK)
+			mustClass(t, err, database.ClassTooLarge, workload.Failed)
+			mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, maxValue)), "", workload.OK)
 		}
 		// One that the server takes arrives whole.
 		var arrived atomic.Int64
@@ -133,7 +133,7 @@ func TestTooLarge(t *testing.T) {
 			arrived.Store(n)
 			_, _ = io.WriteString(w, "true")
 		})
-		mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue)), "", database.OK)
+		mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, 4*maxValue)), "", workload.OK)
 		if n := arrived.Load(); n != 4*maxValue {
 			t.Errorf("%d bytes of the value arrived, want %d", n, 4*maxValue)
 		}
@@ -153,13 +153,13 @@ func TestLostConnection(t *testing.T) {
 		}))
 		defer server.Close()
 		c := open(t, o, server.Listener.Addr().String())
-		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), "", database.OK)
-		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassConnection, database.Unknown)
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), "", workload.OK)
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassConnection, workload.Unknown)
 		if n := requests.Load(); n != 2 {
 			t.Errorf("2 writes became %d requests", n)
 		}
 		server.Close()
-		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassUnavailable, database.Failed)
+		mustClass(t, c.Put(t.Context(), []byte("secret"), nil), database.ClassUnavailable, workload.Failed)
 	})
 }
 
@@ -171,7 +171,7 @@ func TestHalfAnswer(t *testing.T) {
 			_, _ = io.WriteString(w, `[{"Key":"secret"`)
 		})
 		_, err := c.Get(t.Context(), []byte("secret"), workload.ReadLeader)
-		mustClass(t, err, database.ClassConnection, database.Unknown)
+		mustClass(t, err, database.ClassConnection, workload.Unknown)
 	})
 }
 
@@ -190,11 +190,11 @@ func TestSilence(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 			_, err := c.Get(ctx, []byte("secret"), workload.ReadLeader)
 			cancel()
-			mustClass(t, err, database.ClassTimeout, database.Unknown)
+			mustClass(t, err, database.ClassTimeout, workload.Unknown)
 			ctx, cancel = context.WithCancel(t.Context())
 			time.AfterFunc(30*time.Millisecond, cancel)
 			_, err = c.Get(ctx, []byte("secret"), workload.ReadLeader)
-			mustClass(t, err, database.ClassCancelled, database.Unknown)
+			mustClass(t, err, database.ClassCancelled, workload.Unknown)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestServerCloses(t *testing.T) {
 			_, _ = io.WriteString(w, "true")
 		})
 		for range 3 {
-			mustClass(t, c.Put(t.Context(), []byte("k"), nil), "", database.OK)
+			mustClass(t, c.Put(t.Context(), []byte("k"), nil), "", workload.OK)
 		}
 	})
 }
@@ -276,7 +276,7 @@ type allOps interface {
 	database.Swapper
 }
 
-func mustClass(t *testing.T, err error, class database.Class, outcome database.Outcome) {
+func mustClass(t *testing.T, err error, class database.Class, outcome workload.Outcome) {
 	t.Helper()
 	if o, c := database.Classify(err); o != outcome || c != class {
 		t.Errorf("got %v, %q, want %v, %q: %v", o, c, outcome, class, err)
@@ -291,21 +291,21 @@ func TestClassify(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
 	dial := &net.OpError{Op: "dial", Err: errors.New("i/o timeout")}
-	mustClass(t, classify(over, dial), database.ClassTimeout, database.Failed)
-	mustClass(t, classify(context.Background(), dial), database.ClassUnavailable, database.Failed)
-	mustClass(t, classify(over, errors.New("read: i/o timeout")), database.ClassTimeout, database.Unknown)
-	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, database.Unknown)
-	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, database.Unknown)
+	mustClass(t, classify(over, dial), database.ClassTimeout, workload.Failed)
+	mustClass(t, classify(context.Background(), dial), database.ClassUnavailable, workload.Failed)
+	mustClass(t, classify(over, errors.New("read: i/o timeout")), database.ClassTimeout, workload.Unknown)
+	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, workload.Unknown)
+	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, workload.Unknown)
 
 	// A proxy's answer may overtake the end of the request that caused it.
 	left, leave := context.WithCancel(context.Background())
 	canceled := api.StatusError{Code: 500, Body: "etcd: rpc error: code = Canceled desc = context canceled"}
-	mustClass(t, classify(left, canceled), database.ClassOther, database.Unknown)
+	mustClass(t, classify(left, canceled), database.ClassOther, workload.Unknown)
 	leave()
-	mustClass(t, classify(left, canceled), database.ClassCancelled, database.Unknown)
-	mustClass(t, classify(left, api.StatusError{Code: 500, Body: "disk full"}), database.ClassOther, database.Unknown)
-	mustClass(t, classify(over, api.StatusError{Code: 500, Body: "context deadline exceeded"}), database.ClassTimeout, database.Unknown)
-	mustClass(t, classify(over, canceled), database.ClassTimeout, database.Unknown)
+	mustClass(t, classify(left, canceled), database.ClassCancelled, workload.Unknown)
+	mustClass(t, classify(left, api.StatusError{Code: 500, Body: "disk full"}), database.ClassOther, workload.Unknown)
+	mustClass(t, classify(over, api.StatusError{Code: 500, Body: "context deadline exceeded"}), database.ClassTimeout, workload.Unknown)
+	mustClass(t, classify(over, canceled), database.ClassTimeout, workload.Unknown)
 }
 
 func TestCountStrings(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // releases holds go.mod and go.sum of every version that can be built from Go modules.
@@ -21,7 +21,7 @@ const oldestRelease = "1.14.0"
 
 // Recipes returns upstream's release archive and, for versions whose build is known to
 // work, a build from Go modules.
-func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
 		return nil, fmt.Errorf("the version of consul must be one such as 1.16.0, got %q", version)
 	}
@@ -29,8 +29,8 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 		return nil, err
 	}
 	const site = "https://releases.hashicorp.com/consul/{version}/"
-	recipes := []install.Recipe{install.Archive{
-		About:       install.About{Source: "https://developer.hashicorp.com/consul/install", NotTried: true},
+	recipes := []recipe.Recipe{recipe.Archive{
+		About:       recipe.About{Source: "https://developer.hashicorp.com/consul/install", NotTried: true},
 		URL:         site + "consul_{version}_{os}_{arch}.zip",
 		ChecksumURL: site + "consul_{version}_SHA256SUMS",
 		Files:       map[string]string{Name: "consul"},
@@ -43,18 +43,18 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 }
 
 // goBuild returns the recipe that builds a version, and whether there is one.
-func goBuild(version string) (install.GoBuild, bool) {
+func goBuild(version string) (recipe.GoBuild, bool) {
 	mod, modErr := releases.ReadFile("release/" + version + "/go.mod.txt")
 	sum, sumErr := releases.ReadFile("release/" + version + "/go.sum.txt")
 	if modErr != nil || sumErr != nil {
-		return install.GoBuild{}, false
+		return recipe.GoBuild{}, false
 	}
 	const module = "github.com/hashicorp/consul"
-	about := install.About{Source: "https://github.com/hashicorp/consul/blob/v" + version + "/go.mod"}
+	about := recipe.About{Source: "https://github.com/hashicorp/consul/blob/v" + version + "/go.mod"}
 	if strings.Contains(string(mod), module+"/envoyextensions =>") {
 		about.Notes = append(about.Notes, "its in-tree submodules are replaced by their published tags")
 	}
-	return install.GoBuild{
+	return recipe.GoBuild{
 		About: about, GoMod: string(mod), GoSum: string(sum),
 		Packages: map[string]string{Name: module}, Module: module,
 	}, true

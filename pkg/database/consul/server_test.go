@@ -48,9 +48,9 @@ func TestServerOptions(t *testing.T) {
 	c := startOne(t, `{kv_max_value_size: 1000, http_max_conns_per_client: 2, flags: ["-hcl=raft_snapshot_threshold = 20 raft_snapshot_interval = \"1s\""]}`)
 	conn := dialWithin(t, c)
 	for i := range 60 {
-		mustClass(t, conn.Put(t.Context(), fmt.Append(nil, i), make([]byte, 1000)), "", database.OK)
+		mustClass(t, conn.Put(t.Context(), fmt.Append(nil, i), make([]byte, 1000)), "", workload.OK)
 	}
-	mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, 1001)), database.ClassTooLarge, database.Failed)
+	mustClass(t, conn.Put(t.Context(), []byte("k"), make([]byte, 1001)), database.ClassTooLarge, workload.Failed)
 
 	dialWithin(t, c)
 	if third, err := c.Driver().Dial(t.Context(), c.Target()); err == nil {
@@ -131,7 +131,7 @@ func TestTLS(t *testing.T) {
 			if err != nil {
 				t.Fatalf("dial: %v", err)
 			}
-			mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
+			mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", workload.OK)
 			_ = conn.Close()
 		}
 		for name, tls := range map[string]*database.TLS{
@@ -161,7 +161,7 @@ func TestNoQuorum(t *testing.T) {
 	s.Addrs = []string{"127.0.5.8", "127.0.5.9"}
 	c := databasetest.Start(t, s, 2)
 	conn := dial(t, c, c.To(0))
-	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
+	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", workload.OK)
 	for deadline := time.Now().Add(5 * time.Second); ; {
 		if _, err := conn.Get(t.Context(), []byte("k"), workload.ReadStale); err == nil {
 			break
@@ -183,7 +183,7 @@ func TestNoQuorum(t *testing.T) {
 		}
 	}
 	err := conn.Put(within(), []byte("k"), []byte("w"))
-	if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
+	if outcome, class := database.Classify(err); outcome == workload.OK || class == database.ClassOther {
 		t.Errorf("a write without a quorum: %v", err)
 	}
 	if value, err := conn.Get(within(), []byte("k"), workload.ReadStale); err != nil || string(value) != "v" {
@@ -211,7 +211,7 @@ func TestSecure(t *testing.T) {
 func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	t.Helper()
 	target := c.Target()
-	mustClass(t, dial(t, c, target).Put(t.Context(), []byte("k"), []byte("v")), "", database.OK)
+	mustClass(t, dial(t, c, target).Put(t.Context(), []byte("k"), []byte("v")), "", workload.OK)
 	config, err := target.TLS.Config()
 	if err != nil {
 		t.Fatalf("read the TLS files: %v", err)
@@ -236,7 +236,7 @@ func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	if err == nil {
 		t.Fatalf("a token that shows none of the keys counts %d", n)
 	}
-	mustClass(t, err, database.ClassDenied, database.Failed)
+	mustClass(t, err, database.ClassDenied, workload.Failed)
 }
 
 // What can be no token is refused before anything is sent.
@@ -248,7 +248,7 @@ func TestBadToken(t *testing.T) {
 			_ = conn.Close()
 			t.Fatalf("%v: is let in", auth)
 		}
-		if outcome, _ := database.Classify(err); outcome == database.OK || auth.Password != "" && strings.Contains(err.Error(), auth.Password) {
+		if outcome, _ := database.Classify(err); outcome == workload.OK || auth.Password != "" && strings.Contains(err.Error(), auth.Password) {
 			t.Errorf("%v: %v", auth, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 var _ database.Upstream = (*Options)(nil)
@@ -24,9 +25,9 @@ func (o *Options) SetUpstream(string) {
 
 // Changed returns keys of the configuration by their paths. Ports that are off are
 // addresses, and not among them.
-func (o *Options) Changed(string) []database.Setting {
-	whole := func(name string, is, preset int) database.Setting {
-		return database.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}
+func (o *Options) Changed(string) []declared.Setting {
+	whole := func(name string, is, preset int) declared.Setting {
+		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}
 	}
 	value := o.KVMaxValueSize
 	if value == 0 {
@@ -37,16 +38,16 @@ func (o *Options) Changed(string) []database.Setting {
 		whole("limits.http_max_conns_per_client", o.HTTPMaxConnsPerClient, upstreamHTTPConns),
 		whole("limits.rpc_max_conns_per_client", o.RPCMaxConnsPerClient, upstreamRPCConns),
 		whole("limits.kv_max_value_size", value, maxValue),
-		database.Setting{Name: "log_level", Value: o.LogLevel, Default: "info"},
-		database.Setting{Name: "enable_debug", Value: strconv.FormatBool(o.EnableDebug), Default: "false"},
-		database.Setting{Name: "retry_interval", Value: "1s", Default: "30s"},
-		database.Setting{Name: "disable_update_check", Value: "true", Default: "false"},
-		database.Setting{Name: "telemetry.prometheus_retention_time", Value: "24h", Default: "0s"},
-		database.Setting{Name: "telemetry.disable_hostname", Value: "true", Default: "false"},
+		declared.Setting{Name: "log_level", Value: o.LogLevel, Default: "info"},
+		declared.Setting{Name: "enable_debug", Value: strconv.FormatBool(o.EnableDebug), Default: "false"},
+		declared.Setting{Name: "retry_interval", Value: "1s", Default: "30s"},
+		declared.Setting{Name: "disable_update_check", Value: "true", Default: "false"},
+		declared.Setting{Name: "telemetry.prometheus_retention_time", Value: "24h", Default: "0s"},
+		declared.Setting{Name: "telemetry.disable_hostname", Value: "true", Default: "false"},
 	)
 	for _, f := range o.Flags {
 		name, value, _ := strings.Cut(f, "=")
-		list = append(list, database.Setting{Name: name, Value: value})
+		list = append(list, declared.Setting{Name: name, Value: value})
 	}
 	return list
 }

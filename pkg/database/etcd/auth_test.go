@@ -128,7 +128,7 @@ func TestUselessAuth(t *testing.T) {
 				t.Errorf("%v: is let in", auth)
 				continue
 			}
-			if outcome, class := database.Classify(err); class != database.ClassDenied || outcome != database.Failed {
+			if outcome, class := database.Classify(err); class != database.ClassDenied || outcome != workload.Failed {
 				t.Errorf("%v: %v, %q: %v", auth, outcome, class, err)
 			}
 		}

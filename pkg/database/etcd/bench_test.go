@@ -86,7 +86,7 @@ func benchmarkCalls(b *testing.B, dial func() func(context.Context, []byte, []by
 				ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
 				err := calls[i%connections](ctx, key, value)
 				cancel()
-				if outcome, class := database.Classify(err); outcome != database.OK {
+				if outcome, class := database.Classify(err); outcome != workload.OK {
 					b.Errorf("call: %v %s: %v", outcome, class, err)
 					return
 				}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/library"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -35,8 +35,7 @@ func Database() database.Database {
 			Auth:       true,
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
-			Durability: results.EveryWrite,
-			// Without it the store fills with revisions.
+			Durability: declared.EveryWrite,
 		},
 		New: func() database.Driver { return New() },
 	}

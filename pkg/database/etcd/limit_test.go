@@ -27,7 +27,7 @@ func TestLimitOfFlags(t *testing.T) {
 				}
 				// The id in an entry's header may be shorter than reckoned with.
 				err := client.Put(t.Context(), key, make([]byte, largest+1+maxVarint-1))
-				if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+				if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassTooLarge {
 					t.Errorf("more than %d bytes: %v", largest, err)
 				}
 			})

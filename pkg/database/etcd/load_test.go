@@ -91,10 +91,10 @@ func (l *load) ended(key []byte, err error) (stop bool) {
 	}
 	l.counts[fmt.Sprintf("%v %s", outcome, class)]++
 	switch outcome {
-	case database.OK:
+	case workload.OK:
 		l.ends[0]++
 		l.keys = append(l.keys, key)
-	case database.Failed:
+	case workload.Failed:
 		l.ends[1]++
 		l.failed = append(l.failed, key)
 	default:

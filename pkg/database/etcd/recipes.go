@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 var _ database.SourceBuilder = (*Server)(nil)
@@ -39,14 +39,14 @@ const oldestRelease = "3.4.0"
 
 // Recipes returns upstream's release archive and, for versions whose build was tried, a
 // build from Go modules.
-func (s *Server) Recipes(version string) ([]install.Recipe, error) {
+func (s *Server) Recipes(version string) ([]recipe.Recipe, error) {
 	if !validVersion.MatchString(version) {
 		return nil, fmt.Errorf("the version of etcd must be one such as 3.6.16, got %q (built from source: %s)", version, strings.Join(built(), ", "))
 	}
 	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {
 		return nil, err
 	}
-	recipes := []install.Recipe{archive()}
+	recipes := []recipe.Recipe{archive()}
 	build, err := goBuild(version)
 	switch {
 	case err == nil:
@@ -58,10 +58,10 @@ func (s *Server) Recipes(version string) ([]install.Recipe, error) {
 }
 
 // archive returns the recipe for upstream's release archive.
-func archive() install.Archive {
+func archive() recipe.Archive {
 	const base = "https://github.com/etcd-io/etcd/releases/download/v{version}/"
-	return install.Archive{
-		About:       install.About{Source: "https://github.com/etcd-io/etcd/releases", NotTried: true},
+	return recipe.Archive{
+		About:       recipe.About{Source: "https://github.com/etcd-io/etcd/releases", NotTried: true},
 		URL:         base + "etcd-v{version}-{os}-{arch}.tar.gz",
 		ChecksumURL: base + "SHA256SUMS",
 		TopFolder:   "etcd-v{version}-{os}-{arch}",
@@ -71,18 +71,18 @@ func archive() install.Archive {
 
 // goBuild returns the recipe that builds the server's main package from a module that
 // requires it: the server's own go.mod replaces modules, which "go install" refuses.
-func goBuild(version string) (install.GoBuild, error) {
+func goBuild(version string) (recipe.GoBuild, error) {
 	mod, err := release.ReadFile(path.Join("release", version, "go.mod.txt"))
 	if err != nil {
-		return install.GoBuild{}, err
+		return recipe.GoBuild{}, err
 	}
 	sum, err := release.ReadFile(path.Join("release", version, "go.sum.txt"))
 	if err != nil {
-		return install.GoBuild{}, err
+		return recipe.GoBuild{}, err
 	}
 	module := serverModule(version)
-	return install.GoBuild{
-		About:    install.About{Source: "https://pkg.go.dev/" + module + "@v" + version},
+	return recipe.GoBuild{
+		About:    recipe.About{Source: "https://pkg.go.dev/" + module + "@v" + version},
 		GoMod:    string(mod),
 		GoSum:    string(sum),
 		Packages: map[string]string{Name: module},
@@ -91,8 +91,8 @@ func goBuild(version string) (install.GoBuild, error) {
 }
 
 // FromSource builds the server module of a checkout, which etcd has since 3.5.
-func (s *Server) FromSource(dir string) install.Checkout {
-	return install.Checkout{Dir: dir, Module: "server", Package: ".", Tool: Name, CommitName: "go.etcd.io/etcd/api/v3/version.GitSHA"}
+func (s *Server) FromSource(dir string) recipe.Checkout {
+	return recipe.Checkout{Dir: dir, Module: "server", Package: ".", Tool: Name, CommitName: "go.etcd.io/etcd/api/v3/version.GitSHA"}
 }
 
 // built returns the versions that can be built from source.

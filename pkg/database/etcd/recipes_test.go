@@ -7,7 +7,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/version"
 
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 func TestRecipes(t *testing.T) {
@@ -87,7 +87,7 @@ func TestArchive(t *testing.T) {
 	if !a.NotTried || a.Source == "" {
 		t.Errorf("an archive that was never fetched must say so, and where it is documented: %+v", a.About)
 	}
-	var _ install.Recipe = a
+	var _ recipe.Recipe = a
 }
 
 func TestEmbeddedVersion(t *testing.T) {

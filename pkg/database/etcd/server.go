@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // Server holds the settings of etcd's server. Fields that set a flag of etcd are
@@ -53,11 +53,11 @@ func (s *Server) Fsync() string {
 }
 
 // Durability is the class of Fsync.
-func (s *Server) Durability() results.Durability {
+func (s *Server) Durability() declared.Durability {
 	if s.Fsync() == fsyncNever {
-		return results.NeverSynced
+		return declared.NeverSynced
 	}
-	return results.EveryWrite
+	return declared.EveryWrite
 }
 
 // ExtraFlags returns the raw flags of the options.

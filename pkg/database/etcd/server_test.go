@@ -93,7 +93,7 @@ func TestExactLimit(t *testing.T) {
 				t.Errorf("key of %d bytes, value of %d: %v", keySize, largest, err)
 			}
 			err := conn.Put(t.Context(), key, make([]byte, largest+1))
-			if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+			if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassTooLarge {
 				t.Errorf("key of %d bytes, value of %d: %v", keySize, largest+1, err)
 			}
 		}
@@ -122,7 +122,7 @@ func TestNoSpace(t *testing.T) {
 			case err == nil:
 				ok++
 				time.Sleep(5 * time.Millisecond) // its size is known after the next commit, within 100 ms
-			case outcome == database.Unknown && class == database.ClassSpaceExceeded:
+			case outcome == workload.Unknown && class == database.ClassSpaceExceeded:
 				unknown++
 			default:
 				t.Fatalf("a full store answers %v, of class %s, %s", err, class, outcome)
@@ -265,14 +265,14 @@ func TestLostServer(t *testing.T) {
 		if transport == transportLibrary {
 			want, timeout = database.ClassTimeout, 100*time.Millisecond // it waits for a connection
 		}
-		if outcome, class := database.Classify(<-errs); outcome != database.Unknown && class != want {
+		if outcome, class := database.Classify(<-errs); outcome != workload.Unknown && class != want {
 			t.Errorf("the write under way is %v, %q", outcome, class)
 		}
 		for range 3 {
 			within, cancel := context.WithTimeout(ctx, timeout)
 			err := conn.Put(within, []byte("k"), nil)
 			cancel()
-			if outcome, class := database.Classify(err); outcome != database.Failed || class != want {
+			if outcome, class := database.Classify(err); outcome != workload.Failed || class != want {
 				t.Errorf("a write to nobody is %v, %q, want failed, %q: %v", outcome, class, want, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 var _ database.Upstream = (*Server)(nil)
@@ -32,12 +33,12 @@ func (s *Server) SetUpstream(version string) {
 }
 
 // Changed returns flags by their names, times in milliseconds and sizes in bytes.
-func (s *Server) Changed(version string) []database.Setting {
-	whole := func(name string, is, preset int64) database.Setting {
-		return database.Setting{Name: name, Value: strconv.FormatInt(is, 10), Default: strconv.FormatInt(preset, 10)}
+func (s *Server) Changed(version string) []declared.Setting {
+	whole := func(name string, is, preset int64) declared.Setting {
+		return declared.Setting{Name: name, Value: strconv.FormatInt(is, 10), Default: strconv.FormatInt(preset, 10)}
 	}
-	truth := func(name string, is bool) database.Setting {
-		return database.Setting{Name: name, Value: strconv.FormatBool(is), Default: "false"}
+	truth := func(name string, is bool) declared.Setting {
+		return declared.Setting{Name: name, Value: strconv.FormatBool(is), Default: "false"}
 	}
 	logger := "capnslog"
 	if database.Since(version, "3.5.0") {
@@ -52,14 +53,14 @@ func (s *Server) Changed(version string) []database.Setting {
 		whole("--quota-backend-bytes", quota, defaultQuota),
 		whole("--heartbeat-interval", s.HeartbeatInterval.Milliseconds(), upstreamHeartbeat.Milliseconds()),
 		whole("--election-timeout", s.ElectionTimeout.Milliseconds(), upstreamElection.Milliseconds()),
-		database.Setting{Name: "--logger", Value: "zap", Default: logger},
-		database.Setting{Name: "--log-level", Value: s.LogLevel, Default: "info"},
+		declared.Setting{Name: "--logger", Value: "zap", Default: logger},
+		declared.Setting{Name: "--log-level", Value: s.LogLevel, Default: "info"},
 		truth("--unsafe-no-fsync", s.UnsafeNoFsync),
 		truth("--enable-pprof", s.Pprof),
 	)
 	for _, f := range s.Flags {
 		name, value, _ := strings.Cut(f, "=")
-		list = append(list, database.Setting{Name: name, Value: value})
+		list = append(list, declared.Setting{Name: name, Value: value})
 	}
 	return list
 }

@@ -17,8 +17,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -43,7 +42,7 @@ func Database() database.Database {
 			Failover:   workload.FailoverNone,
 			MaxValue:   maxValue,
 			Fsync:      "none: the leader appends to a file and never syncs it",
-			Durability: results.NeverSynced,
+			Durability: declared.NeverSynced,
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -108,7 +107,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		}},
 		DataDirs: []string{"data"},
 		Listen:   []string{address(m.Self())},
-		LogRules: []logrule.Rule{{Event: "write refused", Pattern: `^refused write `, Help: "a member that does not lead was asked to write"}},
+		LogRules: []declared.LogRule{{Event: "write refused", Pattern: `^refused write `, Help: "a member that does not lead was asked to write"}},
 	}, nil
 }
 

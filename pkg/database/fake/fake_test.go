@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestMain(m *testing.M) {
@@ -43,7 +44,7 @@ func TestFaults(t *testing.T) {
 			t.Fatalf("dial: %v", err)
 		}
 		defer client.Close()
-		got := map[database.Outcome]map[database.Class]int{}
+		got := map[workload.Outcome]map[database.Class]int{}
 		for i := range 20 {
 			outcome, class := database.Classify(client.Put(ctx, []byte{byte(member), byte(i)}, []byte("x")))
 			if got[outcome] == nil {
@@ -52,7 +53,7 @@ func TestFaults(t *testing.T) {
 			got[outcome][class]++
 		}
 		// Every 20th is refused before it can be lost.
-		if got[database.Failed][database.ClassThrottled] != 5 || got[database.Unknown][database.ClassConnection] != 1 {
+		if got[workload.Failed][database.ClassThrottled] != 5 || got[workload.Unknown][database.ClassConnection] != 1 {
 			t.Errorf("member %d: outcomes %v, want 5 throttled and 1 connection lost", member, got)
 		}
 		after, err := counter.CountKeys(ctx, c.Target())
@@ -81,7 +82,7 @@ func TestDelay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
 	err = client.Put(ctx, []byte("k"), nil)
-	if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassTimeout {
+	if outcome, class := database.Classify(err); outcome != workload.Unknown || class != database.ClassTimeout {
 		t.Errorf("a write that is out of time is %v, %q", outcome, class)
 	}
 	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {

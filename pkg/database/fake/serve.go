@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // server is one member.
@@ -108,7 +109,7 @@ func forward(ctx context.Context, upstream *client, op opcode, key, value []byte
 	if err == nil {
 		return answer.code, answer.data
 	}
-	if outcome, _ := database.Classify(err); outcome == database.Failed {
+	if outcome, _ := database.Classify(err); outcome == workload.Failed {
 		return codeUnavailable, []byte("the leader can't be reached")
 	}
 	return codeUnknown, []byte("the connection to the leader was lost")

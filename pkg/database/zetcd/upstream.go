@@ -1,6 +1,9 @@
 package zetcd
 
-import "github.com/coreos/dbtester/pkg/database"
+import (
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/declared"
+)
 
 var _ database.Upstream = (*Options)(nil)
 
@@ -8,4 +11,4 @@ var _ database.Upstream = (*Options)(nil)
 func (o *Options) SetUpstream(string) { o.Etcd.SetUpstream("") }
 
 // Changed returns the settings of the built-in etcd that differ from its defaults.
-func (o *Options) Changed(string) []database.Setting { return o.Etcd.Changed("") }
+func (o *Options) Changed(string) []declared.Setting { return o.Etcd.Changed("") }

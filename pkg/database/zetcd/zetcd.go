@@ -39,9 +39,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
-	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/logrule"
+	"github.com/coreos/dbtester/pkg/install/recipe"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -115,7 +114,7 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 
 // Durability is the class of Fsync.
-func (o *Options) Durability() results.Durability { return o.Etcd.Durability() }
+func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() }
 
 // ExtraFlags returns the raw flags of the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
@@ -212,8 +211,8 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		Env:        []string{"TZ=UTC"}, // log lines name no zone
 	})
 	plan.Listen = append([]string{listen}, plan.Listen...)
-	plan.LogRules = append(plan.LogRules, logrule.Rule{Event: "proxy panicked", Pattern: `^panic: `, Help: "the proxy died"})
-	plan.LogTimes = append(plan.LogTimes, logrule.Time{Pattern: `^[IWEF](\d{4} \d\d:\d\d:\d\d\.\d{6}) `, Layout: "0102 15:04:05.000000"})
+	plan.LogRules = append(plan.LogRules, declared.LogRule{Event: "proxy panicked", Pattern: `^panic: `, Help: "the proxy died"})
+	plan.LogTimes = append(plan.LogTimes, declared.LogTime{Pattern: `^[IWEF](\d{4} \d\d:\d\d:\d\d\.\d{6}) `, Layout: "0102 15:04:05.000000"})
 	return plan, nil
 }
 
@@ -251,12 +250,12 @@ var (
 )
 
 // Recipes returns the build from source.
-func (o *Options) Recipes(asked string) ([]install.Recipe, error) {
+func (o *Options) Recipes(asked string) ([]recipe.Recipe, error) {
 	if strings.TrimPrefix(asked, "v") != version {
 		return nil, fmt.Errorf("the version of zetcd must be %s, the only one with a recipe, got %q", version, asked)
 	}
-	return []install.Recipe{install.GoBuild{
-		About:    install.About{Source: "https://pkg.go.dev/github.com/coreos/zetcd@v" + version},
+	return []recipe.Recipe{recipe.GoBuild{
+		About:    recipe.About{Source: "https://pkg.go.dev/github.com/coreos/zetcd@v" + version},
 		GoMod:    goMod,
 		GoSum:    goSum,
 		Packages: map[string]string{Name: "github.com/coreos/zetcd/cmd/zetcd"},

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // The etcd below runs from the test binary.
@@ -116,7 +117,7 @@ func TestPlan(t *testing.T) {
 // etcd's options are at the top, and checked.
 func TestOptions(t *testing.T) {
 	o := New()
-	if err := database.DecodeOptions([]byte("{key_parents: 5, snapshot_count: 7, unsafe_no_fsync: true, flags: [--pre-vote]}"), o); err != nil {
+	if err := yamlfile.DecodeOptions([]byte("{key_parents: 5, snapshot_count: 7, unsafe_no_fsync: true, flags: [--pre-vote]}"), o); err != nil {
 		t.Fatalf("decode options: %v", err)
 	}
 	if o.KeyParents != 5 || o.Etcd.SnapshotCount != 7 || o.Fsync() != o.Etcd.Fsync() || o.Fsync() == New().Fsync() || len(o.ExtraFlags()) != 1 {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func openLeanTo(t testing.TB, target database.Target) *lean {
@@ -25,7 +26,7 @@ func openLeanTo(t testing.TB, target database.Target) *lean {
 }
 
 // mustClass fails the test unless err is of a class and an outcome.
-func mustClass(t testing.TB, err error, wantClass database.Class, want database.Outcome) {
+func mustClass(t testing.TB, err error, wantClass database.Class, want workload.Outcome) {
 	t.Helper()
 	if outcome, class := database.Classify(err); outcome != want || class != wantClass {
 		t.Errorf("outcome %v, class %q; want %v, %q: %v", outcome, class, want, wantClass, err)
@@ -43,14 +44,14 @@ func TestLeanHungServer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 		outcome, class := database.Classify(trySet(ctx, l))
 		cancel()
-		if class != database.ClassTimeout || outcome != database.Unknown && i == 0 || outcome == database.OK {
+		if class != database.ClassTimeout || outcome != workload.Unknown && i == 0 || outcome == workload.OK {
 			t.Errorf("request %d: outcome %v, class %q", i, outcome, class)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
-	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Unknown)
-	mustClass(t, trySet(ctx, l), database.ClassCancelled, database.Failed)
+	mustClass(t, trySet(ctx, l), database.ClassCancelled, workload.Unknown)
+	mustClass(t, trySet(ctx, l), database.ClassCancelled, workload.Failed)
 	if n := sessions.Load(); n < 3 {
 		t.Errorf("10 requests that timed out opened %d sessions, want at least 3", n)
 	}
@@ -59,7 +60,7 @@ func TestLeanHungServer(t *testing.T) {
 	if took := time.Since(start); took > time.Second/2 {
 		t.Errorf("close took %v with a server that hangs", took)
 	}
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed)
 	goleak.VerifyNone(t, before)
 }
 
@@ -87,15 +88,15 @@ func TestLeanExpiredSession(t *testing.T) {
 		func(c *talk) { c.welcome(5); sent.Add(1); c.answer() },
 	}.serve(t)
 	l := openLeanTo(t, target)
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed)
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, database.Failed) // nobody welcomes it
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed)
+	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed) // nobody welcomes it
 	if err := l.ensureSession(t.Context()); err != nil {                             // the third
 		t.Fatalf("open another session: %v", err)
 	}
 	l.conn.End(true)
 	time.Sleep(30 * time.Millisecond)
-	mustClass(t, trySet(t.Context(), l), database.ClassConnection, database.Unknown)
-	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+	mustClass(t, trySet(t.Context(), l), database.ClassConnection, workload.Unknown)
+	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
 	if sent.Load() != 1 {
 		t.Errorf("%d sessions were opened for the last request, want 1", sent.Load())
 	}
@@ -136,7 +137,7 @@ func TestLeanEndpoints(t *testing.T) {
 	target.Endpoints = append(target.Endpoints, "127.0.7.11:1", "127.0.7.11:2")
 	target.Prefer = -1
 	for range 10 {
-		mustClass(t, trySet(t.Context(), openLeanTo(t, target)), database.ClassNotFound, database.Failed)
+		mustClass(t, trySet(t.Context(), openLeanTo(t, target)), database.ClassNotFound, workload.Failed)
 	}
 }
 
@@ -199,7 +200,7 @@ func TestLeanPings(t *testing.T) {
 		for pings.Load() < want { // while it is idle
 			time.Sleep(time.Millisecond)
 		}
-		mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+		mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
 	}
 	if n := conns.Load(); n != 1 {
 		t.Errorf("a session kept by pings used %d connections, want 1", n)
@@ -224,7 +225,7 @@ func TestLeanNoPong(t *testing.T) {
 	}.serve(t)
 	l := openLeanTo(t, target)
 	<-left
-	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
 }
 
 // What is no answer costs the connection, and whether the request was applied is not
@@ -248,8 +249,8 @@ func TestLeanMalformed(t *testing.T) {
 			}.serve(t)
 			l := openLeanTo(t, target)
 			_, _, err := l.get(t.Context(), []byte("/k"))
-			mustClass(t, err, database.ClassConnection, database.Unknown)
-			mustClass(t, trySet(t.Context(), l), database.ClassNotFound, database.Failed)
+			mustClass(t, err, database.ClassConnection, workload.Unknown)
+			mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func TestRaisedLimit(t *testing.T) {
 		t.Errorf("read %d bytes: %v", len(value), err)
 	}
 	err := conn.Put(t.Context(), key, make([]byte, largest+1))
-	if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassTooLarge {
+	if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassTooLarge {
 		t.Errorf("one byte more: %v", err)
 	}
 }

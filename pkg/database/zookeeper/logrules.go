@@ -1,16 +1,18 @@
 package zookeeper
 
-import "github.com/coreos/dbtester/pkg/results/logrule"
+import (
+	"github.com/coreos/dbtester/pkg/results/declared"
+)
 
 // logTimes find the time of a line, by the formats in conf. The JVM's zone is UTC.
-func logTimes() []logrule.Time {
-	return []logrule.Time{{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"}}
+func logTimes() []declared.LogTime {
+	return []declared.LogTime{{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"}}
 }
 
 // logRules find disturbances of a run in the logs of ZooKeeper 3.4 to 3.9.
-func logRules() []logrule.Rule {
+func logRules() []declared.LogRule {
 	took := `TOOK - (\d+)`
-	return []logrule.Rule{
+	return []declared.LogRule{
 		{Event: "leader elected", Pattern: `LEADING - LEADER ELECTION TOOK`, Value: took, Unit: "ms", Help: "the member leads after an election that took so long"},
 		{Event: "following", Pattern: `FOLLOWING - LEADER ELECTION TOOK`, Value: took, Unit: "ms", Help: "the member follows after an election that took so long"},
 		{Event: "election", Pattern: `New election\. My id`, Help: "the member asks for an election"},

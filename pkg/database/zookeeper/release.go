@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // release holds the poms by which Maven copies a server's jars, and the checksums
@@ -29,7 +29,7 @@ const (
 )
 
 // Recipes returns the official archive and then the jars of Maven Central.
-func (o *Options) Recipes(version string) ([]install.Recipe, error) {
+func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	number, err := versionNumber(version)
 	if err != nil {
 		return nil, err
@@ -39,13 +39,13 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 		return nil, err
 	}
 	if number < archiveVersion {
-		return []install.Recipe{jars}, nil
+		return []recipe.Recipe{jars}, nil
 	}
 	const folder = "apache-zookeeper-{version}-bin"
 	const url = "https://archive.apache.org/dist/zookeeper/zookeeper-{version}/" + folder + ".tar.gz"
-	return []install.Recipe{
-		install.Archive{
-			About: install.About{
+	return []recipe.Recipe{
+		recipe.Archive{
+			About: recipe.About{
 				Source: "https://zookeeper.apache.org/releases.html", Needs: []string{toolJava}, NotTried: true,
 			},
 			URL: url, ChecksumURL: url + ".sha512", TopFolder: folder, Files: map[string]string{toolJars: "lib"},
@@ -55,27 +55,27 @@ func (o *Options) Recipes(version string) ([]install.Recipe, error) {
 }
 
 // mavenJars is the recipe for the jars of Maven Central.
-func mavenJars(version string, number int) (install.Maven, error) {
+func mavenJars(version string, number int) (recipe.Maven, error) {
 	file := "release/pom.xml"
 	if number < moreJars {
 		file = "release/pom-3.5.xml"
 	}
 	pom, err := release.ReadFile(file)
 	if err != nil {
-		return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+		return recipe.Maven{}, fmt.Errorf("read the recipe: %w", err)
 	}
 	admin := []byte(nil)
 	if number >= adminVersion {
 		if admin, err = release.ReadFile("release/admin.xml"); err != nil {
-			return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+			return recipe.Maven{}, fmt.Errorf("read the recipe: %w", err)
 		}
 	}
 	logback := "1.2.13" // the last that goes with SLF4J 1.7
 	if number >= logbackVersion {
 		logback = "1.3.15"
 	}
-	m := install.Maven{
-		About:    install.About{Source: "https://central.sonatype.com/artifact/org.apache.zookeeper/zookeeper", Needs: []string{toolJava}},
+	m := recipe.Maven{
+		About:    recipe.About{Source: "https://central.sonatype.com/artifact/org.apache.zookeeper/zookeeper", Needs: []string{toolJava}},
 		POM:      strings.NewReplacer("{logback}", logback, "<!-- {admin} -->", strings.TrimSpace(string(admin))).Replace(string(pom)),
 		Artifact: "org.apache.zookeeper:zookeeper",
 		Tool:     toolJars,
@@ -84,7 +84,7 @@ func mavenJars(version string, number int) (install.Maven, error) {
 	if err == nil {
 		m.Sums = string(sums)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return install.Maven{}, fmt.Errorf("read the recipe: %w", err)
+		return recipe.Maven{}, fmt.Errorf("read the recipe: %w", err)
 	}
 	return m, nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 func TestRecipes(t *testing.T) {
@@ -36,7 +36,7 @@ func TestRecipes(t *testing.T) {
 			if got := strings.Join(kinds, " "); got != tt.kinds {
 				t.Errorf("recipes: %s, want %s", got, tt.kinds)
 			}
-			jars := recipes[len(recipes)-1].(install.Maven)
+			jars := recipes[len(recipes)-1].(recipe.Maven)
 			if (jars.Sums != "") != tt.sums {
 				t.Errorf("checksums: %q", jars.Sums)
 			}

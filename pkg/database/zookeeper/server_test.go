@@ -111,7 +111,7 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	}
 	protocol.MaxPacket++
 	err := dial(t, protocol, c.Target()).Put(t.Context(), []byte("l"), make([]byte, largest+1))
-	if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassConnection {
+	if outcome, class := database.Classify(err); outcome != workload.Unknown || class != database.ClassConnection {
 		t.Errorf("value of %d bytes: %v", largest+1, err)
 	}
 	// A client may have been dialed for less than the server takes; then the library has
@@ -126,7 +126,7 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 		t.Errorf("read %d bytes: %v", len(got), err)
 	}
 	err = modest.Put(t.Context(), key, make([]byte, 10_000))
-	if outcome, class := database.Classify(err); by == database.Standard && (outcome != database.Failed || class != database.ClassTooLarge) || by == database.Lean && err != nil {
+	if outcome, class := database.Classify(err); by == database.Standard && (outcome != workload.Failed || class != database.ClassTooLarge) || by == database.Lean && err != nil {
 		t.Errorf("more than it was dialed for: %v", err)
 	}
 }

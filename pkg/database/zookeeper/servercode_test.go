@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Every code of the protocol has its outcome and class, with both clients: failed only
@@ -16,43 +17,43 @@ func TestServerCodes(t *testing.T) {
 		code    int32
 		name    string
 		class   database.Class
-		outcome database.Outcome
+		outcome workload.Outcome
 	}{
-		{-1, "SystemError", database.ClassOther, database.Unknown},
-		{-2, "RuntimeInconsistency", database.ClassOther, database.Unknown},
-		{-3, "DataInconsistency", database.ClassOther, database.Unknown},
-		{-4, "ConnectionLoss", database.ClassConnection, database.Unknown},
-		{-5, "MarshallingError", database.ClassOther, database.Unknown},
-		{-6, "Unimplemented", database.ClassOther, database.Failed},
-		{-7, "OperationTimeout", database.ClassTimeout, database.Unknown},
-		{-8, "", database.ClassOther, database.Failed},
-		{-9, "InvalidState", database.ClassOther, database.Unknown},
-		{-12, "UnknownSession", database.ClassUnavailable, database.Unknown},
-		{-13, "NewConfigNoQuorum", database.ClassUnavailable, database.Failed},
-		{-14, "ReconfigInProgress", database.ClassUnavailable, database.Failed},
-		{-100, "", database.ClassOther, database.Unknown},
-		{-101, "", database.ClassNotFound, database.Failed},
-		{-102, "", database.ClassDenied, database.Failed},
-		{-103, "", database.ClassConflict, database.Failed},
-		{-108, "", database.ClassOther, database.Failed},
-		{-110, "", database.ClassConflict, database.Failed},
-		{-111, "", database.ClassOther, database.Failed},
-		{-112, "", database.ClassUnavailable, database.Failed},
-		{-113, "InvalidCallback", database.ClassOther, database.Failed},
-		{-114, "", database.ClassDenied, database.Failed},
-		{-115, "", database.ClassDenied, database.Failed},
-		{-116, "", database.ClassUnavailable, database.Unknown},
-		{-117, "", database.ClassOther, database.Unknown},
-		{-118, "", database.ClassUnavailable, database.Failed},
-		{-119, "NotReadOnly", database.ClassUnavailable, database.Failed},
-		{-120, "EphemeralOnLocalSession", database.ClassOther, database.Failed},
-		{-121, "NoWatcher", database.ClassOther, database.Failed},
-		{-122, "RequestTimeout", database.ClassTimeout, database.Unknown},
-		{-123, "", database.ClassDenied, database.Failed},
-		{-124, "SessionClosedRequireSaslAuth", database.ClassDenied, database.Failed},
-		{-125, "QuotaExceeded", database.ClassSpaceExceeded, database.Failed},
-		{-127, "ThrottledOp", database.ClassThrottled, database.Failed},
-		{-128, "", database.ClassOther, database.Unknown}, // of a release to come
+		{-1, "SystemError", database.ClassOther, workload.Unknown},
+		{-2, "RuntimeInconsistency", database.ClassOther, workload.Unknown},
+		{-3, "DataInconsistency", database.ClassOther, workload.Unknown},
+		{-4, "ConnectionLoss", database.ClassConnection, workload.Unknown},
+		{-5, "MarshallingError", database.ClassOther, workload.Unknown},
+		{-6, "Unimplemented", database.ClassOther, workload.Failed},
+		{-7, "OperationTimeout", database.ClassTimeout, workload.Unknown},
+		{-8, "", database.ClassOther, workload.Failed},
+		{-9, "InvalidState", database.ClassOther, workload.Unknown},
+		{-12, "UnknownSession", database.ClassUnavailable, workload.Unknown},
+		{-13, "NewConfigNoQuorum", database.ClassUnavailable, workload.Failed},
+		{-14, "ReconfigInProgress", database.ClassUnavailable, workload.Failed},
+		{-100, "", database.ClassOther, workload.Unknown},
+		{-101, "", database.ClassNotFound, workload.Failed},
+		{-102, "", database.ClassDenied, workload.Failed},
+		{-103, "", database.ClassConflict, workload.Failed},
+		{-108, "", database.ClassOther, workload.Failed},
+		{-110, "", database.ClassConflict, workload.Failed},
+		{-111, "", database.ClassOther, workload.Failed},
+		{-112, "", database.ClassUnavailable, workload.Failed},
+		{-113, "InvalidCallback", database.ClassOther, workload.Failed},
+		{-114, "", database.ClassDenied, workload.Failed},
+		{-115, "", database.ClassDenied, workload.Failed},
+		{-116, "", database.ClassUnavailable, workload.Unknown},
+		{-117, "", database.ClassOther, workload.Unknown},
+		{-118, "", database.ClassUnavailable, workload.Failed},
+		{-119, "NotReadOnly", database.ClassUnavailable, workload.Failed},
+		{-120, "EphemeralOnLocalSession", database.ClassOther, workload.Failed},
+		{-121, "NoWatcher", database.ClassOther, workload.Failed},
+		{-122, "RequestTimeout", database.ClassTimeout, workload.Unknown},
+		{-123, "", database.ClassDenied, workload.Failed},
+		{-124, "SessionClosedRequireSaslAuth", database.ClassDenied, workload.Failed},
+		{-125, "QuotaExceeded", database.ClassSpaceExceeded, workload.Failed},
+		{-127, "ThrottledOp", database.ClassThrottled, workload.Failed},
+		{-128, "", database.ClassOther, workload.Unknown},
 	} {
 		err := classify(errorOf(c.code), true)
 		if outcome, class := database.Classify(err); outcome != c.outcome || class != c.class {
@@ -76,11 +77,11 @@ func TestServerCodesOnTheWire(t *testing.T) {
 	for _, c := range []struct {
 		code    int32
 		class   database.Class
-		outcome database.Outcome
+		outcome workload.Outcome
 	}{
-		{-4, database.ClassConnection, database.Unknown},
-		{-125, database.ClassSpaceExceeded, database.Failed},
-		{-127, database.ClassThrottled, database.Failed},
+		{-4, database.ClassConnection, workload.Unknown},
+		{-125, database.ClassSpaceExceeded, workload.Failed},
+		{-127, database.ClassThrottled, workload.Failed},
 	} {
 		target := script{func(s *talk) {
 			s.welcome(1)

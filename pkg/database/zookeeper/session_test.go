@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // script is a server that is told what to do with each connection, in order; those
@@ -133,9 +134,9 @@ func TestHungServer(t *testing.T) {
 		outcome, class := database.Classify(trySet(ctx, s))
 		cancel()
 		// The first was sent; the others wait for its answer.
-		want := database.Failed
+		want := workload.Failed
 		if i == 0 {
-			want, running = database.Unknown, runtime.NumGoroutine()
+			want, running = workload.Unknown, runtime.NumGoroutine()
 		}
 		if class != database.ClassTimeout || outcome != want {
 			t.Errorf("request %d: outcome %v, class %q; want %v", i, outcome, class, want)
@@ -150,7 +151,7 @@ func TestHungServer(t *testing.T) {
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("close took %v with a server that hangs", took)
 	}
-	if outcome, class := database.Classify(trySet(t.Context(), s)); outcome != database.Failed || class != database.ClassUnavailable {
+	if outcome, class := database.Classify(trySet(t.Context(), s)); outcome != workload.Failed || class != database.ClassUnavailable {
 		t.Errorf("after close: outcome %v, class %q", outcome, class)
 	}
 	goleak.VerifyNone(t, before)
@@ -172,7 +173,7 @@ func TestExpiredSession(t *testing.T) {
 		if class == database.ClassNotFound {
 			break
 		}
-		if classes = append(classes, class); outcome == database.OK || class == database.ClassOther || time.Now().After(deadline) {
+		if classes = append(classes, class); outcome == workload.OK || class == database.ClassOther || time.Now().After(deadline) {
 			t.Fatalf("outcomes so far: %q", classes)
 		}
 	}
@@ -231,8 +232,8 @@ func TestAnnouncedLengths(t *testing.T) {
 				_, _, err = s.get(ctx, []byte("/k"))
 				s.close()
 			}
-			if outcome, _ := database.Classify(err); err == nil || outcome != database.Unknown {
-				t.Errorf("outcome %v, want %v: %v", outcome, database.Unknown, err)
+			if outcome, _ := database.Classify(err); err == nil || outcome != workload.Unknown {
+				t.Errorf("outcome %v, want %v: %v", outcome, workload.Unknown, err)
 			}
 			runtime.ReadMemStats(&after)
 			if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 var (
@@ -38,14 +39,14 @@ func (o *Options) SetUpstream(version string) {
 }
 
 // Changed returns keys of zoo.cfg and arguments of the JVM by their names.
-func (o *Options) Changed(version string) []database.Setting {
-	whole := func(name string, is, preset int) database.Setting {
-		return database.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}
+func (o *Options) Changed(version string) []declared.Setting {
+	whole := func(name string, is, preset int) declared.Setting {
+		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
 	list := database.Differing(
-		database.Setting{Name: "-Xms", Value: o.JavaXms},
-		database.Setting{Name: "-Xmx", Value: o.JavaXmx, Default: upstreamXmx(version)},
+		declared.Setting{Name: "-Xms", Value: o.JavaXms},
+		declared.Setting{Name: "-Xmx", Value: o.JavaXmx, Default: upstreamXmx(version)},
 		whole("jute.maxbuffer", o.JuteMaxBuffer, DefaultMaxPacket),
 		whole("tickTime", o.TickTime, 2000),
 		whole("initLimit", o.InitLimit, 10),
@@ -54,23 +55,23 @@ func (o *Options) Changed(version string) []database.Setting {
 		whole("preAllocSize", o.PreAllocSize, 64<<10),
 		whole("maxClientCnxns", o.MaxClientConnections, upstreamConnections),
 		whole("clientPortListenBacklog", o.ListenBacklog, upstreamBacklog),
-		database.Setting{Name: "forceSync", Value: yes[o.ForceSync], Default: "yes"},
-		database.Setting{Name: "jvm.pause.monitor", Value: "true", Default: "false"},
+		declared.Setting{Name: "forceSync", Value: yes[o.ForceSync], Default: "yes"},
+		declared.Setting{Name: "jvm.pause.monitor", Value: "true", Default: "false"},
 	)
 	switch {
 	case !database.Since(version, "3.5.0"): // 3.4 has no such server
 	case o.AdminPort == 0:
-		list = append(list, database.Setting{Name: "admin.enableServer", Value: "false", Default: "true"})
+		list = append(list, declared.Setting{Name: "admin.enableServer", Value: "false", Default: "true"})
 	default:
 		list = append(list, database.Differing(whole("admin.serverPort", o.AdminPort, defaultAdminPort))...)
-		list = append(list, database.Setting{Name: "admin.restore.enabled", Value: "false", Default: "true"})
+		list = append(list, declared.Setting{Name: "admin.restore.enabled", Value: "false", Default: "true"})
 		if database.Since(version, snapshotVersion) {
-			list = append(list, database.Setting{Name: "admin.rateLimiterIntervalInMS", Value: "1", Default: "300000"})
+			list = append(list, declared.Setting{Name: "admin.rateLimiterIntervalInMS", Value: "1", Default: "300000"})
 		}
 	}
 	for _, f := range o.Flags {
 		name, value, _ := strings.Cut(f, "=")
-		list = append(list, database.Setting{Name: name, Value: value})
+		list = append(list, declared.Setting{Name: name, Value: value})
 	}
 	return list
 }

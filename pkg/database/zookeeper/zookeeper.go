@@ -16,7 +16,7 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -44,7 +44,7 @@ func Database() database.Database {
 			Auth:       true,
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      fsyncEach,
-			Durability: results.EveryWrite,
+			Durability: declared.EveryWrite,
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -120,11 +120,11 @@ func (o *Options) Fsync() string {
 }
 
 // Durability is the class of Fsync.
-func (o *Options) Durability() results.Durability {
+func (o *Options) Durability() declared.Durability {
 	if o.ForceSync {
-		return results.EveryWrite
+		return declared.EveryWrite
 	}
-	return results.NeverSynced
+	return declared.NeverSynced
 }
 
 // ExtraFlags returns the raw arguments of the options.

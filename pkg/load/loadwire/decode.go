@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Decoder makes records of messages, in memory that the next one uses again: a record is
@@ -82,7 +83,7 @@ func (d *Decoder) latencies(m *pb.LoadSecond) error {
 		if err := histogram.DecodeV2(h.GetV2(), l.Histogram); err != nil {
 			return fmt.Errorf("%s: %w", l.Series.Tag(), err)
 		}
-		if outcome == results.OK {
+		if outcome == workload.OK {
 			d.second.Latencies = append(d.second.Latencies, l)
 		} else {
 			d.second.Failures = append(d.second.Failures, l)
@@ -110,13 +111,13 @@ func (d *Decoder) Member(m *pb.LoadMemberTotal) (load.MemberTotal, error) {
 }
 
 // outcomeOf returns the outcome of a name.
-func outcomeOf(name string) (results.Outcome, error) {
-	for _, o := range results.LatencyOutcomes {
+func outcomeOf(name string) (workload.Outcome, error) {
+	for _, o := range workload.LatencyOutcomes {
 		if o.String() == name {
 			return o, nil
 		}
 	}
-	return 0, fmt.Errorf("the outcome of a histogram must be one of %v, got %q", results.LatencyOutcomes, name)
+	return 0, fmt.Errorf("the outcome of a histogram must be one of %v, got %q", workload.LatencyOutcomes, name)
 }
 
 func intervalOf(m *pb.LoadInterval) (results.Interval, error) {
@@ -128,11 +129,11 @@ func intervalOf(m *pb.LoadInterval) (results.Interval, error) {
 		WaitingNS: m.GetWaitingNs(), GapNS: m.GetGapNs(), WrittenBytes: m.GetWrittenBytes(),
 	}
 	all := m.GetLatencies()
-	if len(all) != len(results.Timings)*len(results.Outcomes) {
+	if len(all) != len(results.Timings)*len(workload.Outcomes) {
 		return r, errors.New("a row must have a latency for each clock and outcome")
 	}
 	for _, t := range results.Timings {
-		for _, o := range results.Outcomes {
+		for _, o := range workload.Outcomes {
 			l := all[0]
 			all = all[1:]
 			*r.Latency(t, o) = results.Latency{

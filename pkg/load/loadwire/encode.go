@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Encoder makes messages of records. Messages keep nothing of what they are made of. It is
@@ -69,7 +70,7 @@ func intervalMessage(r *results.Interval) *pb.LoadInterval {
 		WaitingNs: r.WaitingNS, GapNs: r.GapNS, WrittenBytes: r.WrittenBytes,
 	}
 	for _, t := range results.Timings {
-		for _, o := range results.Outcomes {
+		for _, o := range workload.Outcomes {
 			l := r.Latency(t, o)
 			m.Latencies = append(m.Latencies, &pb.LoadLatency{
 				Count: l.Count, SumNs: l.SumNS, SumSqMs2: l.SumSqMS2, MinNs: l.MinNS, MaxNs: l.MaxNS,

@@ -73,7 +73,7 @@ func sent[M proto.Message](t *testing.T, m, empty M) M {
 	return empty
 }
 
-func latency(o results.Outcome, n int64) load.Latency {
+func latency(o workload.Outcome, n int64) load.Latency {
 	h := histogram.New()
 	for i := range 500 * n {
 		histogram.Record(h, time.Duration(i*i*n))
@@ -92,8 +92,8 @@ func second(f *filler) load.Second {
 	}
 	s.Errors[1].FirstText, s.Errors[1].FirstTime = "", time.Time{} // a class that had its example before
 	s.Members[1].Member = -1
-	s.Latencies = []load.Latency{latency(results.OK, 1), latency(results.OK, 2)}
-	s.Failures = []load.Latency{latency(results.Failed, 3), latency(results.Unknown, 4), latency(results.Declined, 5)}
+	s.Latencies = []load.Latency{latency(workload.OK, 1), latency(workload.OK, 2)}
+	s.Failures = []load.Latency{latency(workload.Failed, 3), latency(workload.Unknown, 4), latency(workload.Declined, 5)}
 	return s
 }
 

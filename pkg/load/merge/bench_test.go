@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // encode returns the message of a generator's second: 50,000 writes, each with both timings.
@@ -23,7 +24,7 @@ func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 		h := histogram.New()
 		for i := range 50_000 {
 			took := time.Duration(200_000 + 7_919*generator + i*37)
-			r.Latency(timing, results.OK).Add(took)
+			r.Latency(timing, workload.OK).Add(took)
 			histogram.Record(h, took)
 		}
 		s.Latencies = append(s.Latencies, load.Latency{Series: results.Series{Timing: timing, Operation: "write", Phase: results.PhaseMeasure}, Histogram: h})

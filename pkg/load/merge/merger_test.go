@@ -18,7 +18,7 @@ import (
 func made(step int, sec int64, n int) load.Second {
 	r := results.Interval{Step: step, Second: sec, Phase: results.PhaseMeasure, Operation: "write", Clients: 4, Due: int64(n), Sent: int64(n), OK: int64(n), KeysCumulative: sec * int64(n)}
 	h := histogram.New()
-	l := r.Latency(results.TimingService, results.OK)
+	l := r.Latency(results.TimingService, workload.OK)
 	for i := range n {
 		took := time.Duration(i+1) * time.Millisecond
 		l.Add(took)
@@ -106,11 +106,11 @@ func TestPercentilesAreOfAll(t *testing.T) {
 	m := writes(x, 0, "a", "b")
 	one, other := made(0, 7, 98), made(0, 7, 2)
 	for _, s := range []*load.Second{&one, &other} {
-		s.Intervals[0].Service[results.OK].P50 = 1 // nonsense
+		s.Intervals[0].Service[workload.OK].P50 = 1 // nonsense
 	}
 	must(t, m.Part(0).Second(one))
 	must(t, m.Part(1).Second(other))
-	got := x.seconds[0].Intervals[0].Service[results.OK]
+	got := x.seconds[0].Intervals[0].Service[workload.OK]
 	// Of 1, 1, 2, 2, 3 ... 98 ms the 50th is 48 ms.
 	if low, high := 47.9e6, 48.1e6; got.Count != 100 || float64(got.P50) < low || float64(got.P50) > high {
 		t.Errorf("%+v, want a median of 48 ms over 100 latencies", got)

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // event is one call of a generator's part.
@@ -267,7 +268,7 @@ func compare(t *testing.T, all []*tape, lost, after int, got *text) {
 			}
 			delete(rows, at)
 			for series, buckets := range latencies[at] {
-				if series.Outcome == results.Declined {
+				if series.Outcome == workload.Declined {
 					continue
 				}
 				h.Reset()

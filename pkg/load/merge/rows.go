@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // rowWriter makes the records of one second of those of all generators. What it returns
@@ -90,7 +91,7 @@ func addRow(to, from *results.Interval) {
 	to.WaitingNS += from.WaitingNS
 	to.WrittenBytes += from.WrittenBytes
 	for _, t := range results.Timings {
-		for _, o := range results.Outcomes {
+		for _, o := range workload.Outcomes {
 			l := to.Latency(t, o)
 			*l = l.Merge(*from.Latency(t, o))
 		}
@@ -114,10 +115,10 @@ func (w *rowWriter) histograms(s *second, st *stepRecord, out *load.Second) {
 		}
 		st.addTotal(i, h, w.shape)
 		l := load.Latency{Series: w.shape.series(i, st.step), Histogram: w.dense(i, h)}
-		if o := l.Series.Outcome; o != results.Declined {
+		if o := l.Series.Outcome; o != workload.Declined {
 			w.merged[i/byRow].Latency(l.Series.Timing, o).SetPercentiles(l.Histogram)
 		}
-		if l.Series.Outcome == results.OK {
+		if l.Series.Outcome == workload.OK {
 			w.latencies = append(w.latencies, l)
 		} else {
 			w.failures = append(w.failures, l)

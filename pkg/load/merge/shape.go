@@ -23,7 +23,7 @@ var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, resul
 // of its rows, by timing and outcome.
 type shape struct{ ops []workload.Op }
 
-const byRow = len(results.Timings) * len(results.LatencyOutcomes)
+const byRow = len(results.Timings) * len(workload.LatencyOutcomes)
 
 func (sh shape) rowCount() int { return len(phases) * len(sh.ops) }
 
@@ -43,18 +43,18 @@ func (sh shape) row(phase results.Phase, operation string) (int, error) {
 func (sh shape) index(s results.Series) (int, error) {
 	row, err := sh.row(s.Phase, s.Operation)
 	t := slices.Index(results.Timings[:], s.Timing)
-	o := slices.Index(results.LatencyOutcomes[:], s.Outcome)
+	o := slices.Index(workload.LatencyOutcomes[:], s.Outcome)
 	if err == nil && (t < 0 || o < 0) {
 		err = fmt.Errorf("unknown timing %q or outcome %d", s.Timing, s.Outcome)
 	}
-	return row*byRow + t*len(results.LatencyOutcomes) + o, err
+	return row*byRow + t*len(workload.LatencyOutcomes) + o, err
 }
 
 // series is the inverse of index in a step.
 func (sh shape) series(i, step int) results.Series {
 	row, in := i/byRow, i%byRow
 	return results.Series{
-		Timing: results.Timings[in/len(results.LatencyOutcomes)], Outcome: results.LatencyOutcomes[in%len(results.LatencyOutcomes)],
+		Timing: results.Timings[in/len(workload.LatencyOutcomes)], Outcome: workload.LatencyOutcomes[in%len(workload.LatencyOutcomes)],
 		Phase: phases[row/len(sh.ops)], Operation: string(sh.ops[row%len(sh.ops)]), Step: step,
 	}
 }
@@ -77,7 +77,7 @@ func (sh shape) check(s *load.Second, at moment) error {
 		}
 		rows[n] = r
 		for _, t := range results.Timings {
-			for _, o := range results.Outcomes {
+			for _, o := range workload.Outcomes {
 				if r.Latency(t, o).Count > 0 {
 					latencies++
 				}
@@ -90,7 +90,7 @@ func (sh shape) check(s *load.Second, at moment) error {
 			if err := sh.checkLatency(l, at, rows, seen); err != nil {
 				return err
 			}
-			if l.Series.Outcome != results.Declined {
+			if l.Series.Outcome != workload.Declined {
 				latencies--
 			}
 		}
@@ -118,7 +118,7 @@ func (sh shape) checkLatency(l load.Latency, at moment, rows []*results.Interval
 		return fmt.Errorf("%s: a histogram must have a row", tag)
 	}
 	seen[i] = true
-	if o := l.Series.Outcome; o != results.Declined {
+	if o := l.Series.Outcome; o != workload.Declined {
 		if want, got := row.Latency(l.Series.Timing, o).Count, h.TotalCount(); got != want || got == 0 {
 			return fmt.Errorf("%s: the histogram must hold the %d latencies of its row, got %d", tag, want, got)
 		}

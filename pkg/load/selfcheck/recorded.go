@@ -30,7 +30,7 @@ func newRecorded() *recorded {
 func (r *recorded) Second(s load.Second) error {
 	for i := range s.Intervals {
 		for _, t := range results.Timings {
-			r.latency[t] = r.latency[t].Merge(*s.Intervals[i].Latency(t, results.OK))
+			r.latency[t] = r.latency[t].Merge(*s.Intervals[i].Latency(t, workload.OK))
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func (r *recorded) Second(s load.Second) error {
 
 // Total merges the histograms of all operations.
 func (r *recorded) Total(t load.Total) error {
-	if t.Series.Outcome == results.OK {
+	if t.Series.Outcome == workload.OK {
 		h := r.histograms[t.Series.Timing]
 		if h == nil {
 			h = histogram.New()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Effect is a kind of event during a load, and what it did to latency.
@@ -84,7 +85,7 @@ func addLatencies(path string, record *results.DatabaseRun, effects []Effect, to
 			return err
 		}
 		s, err := results.ParseSeries(line.Tag)
-		if err != nil || s.Outcome != results.OK || s.Phase != results.PhaseMeasure || s.Timing != record.Timing(s.Step) {
+		if err != nil || s.Outcome != workload.OK || s.Phase != results.PhaseMeasure || s.Timing != record.Timing(s.Step) {
 			continue
 		}
 		second := line.Start.Unix()

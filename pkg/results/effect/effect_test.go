@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Ten seconds with a compaction in the third and fourth, and a snapshot in the fourth.
@@ -38,7 +39,7 @@ func TestAround(t *testing.T) {
 		for _, s := range []results.Series{
 			{Timing: results.TimingService, Operation: "update", Phase: results.PhaseMeasure},
 			{Timing: results.TimingService, Operation: "update", Phase: results.PhaseWarmUp},
-			{Timing: results.TimingService, Operation: "update", Phase: results.PhaseMeasure, Outcome: results.Failed},
+			{Timing: results.TimingService, Operation: "update", Phase: results.PhaseMeasure, Outcome: workload.Failed},
 		} {
 			h := histogram.New()
 			for range 100 {

@@ -12,16 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/process/logfile"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // rules are of three databases' forms of lines.
-func rules() ([]Rule, []Time) {
-	return []Rule{
-			{Event: "apply", Pattern: `"msg":"apply request took too long"`, Value: Field("took"), Unit: UnitText},
+func rules() ([]declared.LogRule, []declared.LogTime) {
+	return []declared.LogRule{
+			{Event: "apply", Pattern: `"msg":"apply request took too long"`, Value: declared.JSONField("took"), Unit: declared.UnitText},
 			{Event: "fsync", Pattern: `fsync-ing the write ahead log in .* took \d+ms`, Value: `took (\d+)ms`, Unit: "ms"},
 			{Event: "large", Pattern: `large raft entry`, Value: `\(([0-9,]+) bytes\)`, Unit: "bytes"},
 			{Event: "any raft", Pattern: `raft`},
-		}, []Time{
+		}, []declared.LogTime{
 			{Pattern: `"ts":"([^"]+)"`, Layout: "2006-01-02T15:04:05Z0700"},
 			{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"},
 			{Pattern: `^[IWEF](\d{4} \d\d:\d\d:\d\d\.\d{6}) `, Layout: "0102 15:04:05.000000"},
@@ -114,7 +115,7 @@ func TestText(t *testing.T) {
 
 func TestCompile(t *testing.T) {
 	t.Parallel()
-	for want, r := range map[string]Rule{
+	for want, r := range map[string]declared.LogRule{
 		"must have the name of an event":     {Pattern: "x"},
 		"missing closing":                    {Event: "e", Pattern: "("},
 		"value and unit":                     {Event: "e", Pattern: "x", Unit: "ms"},
@@ -122,12 +123,12 @@ func TestCompile(t *testing.T) {
 		`must have one group, it has 0`:      {Event: "e", Pattern: "x", Value: "a", Unit: "ms"},
 		"invalid or unsupported Perl syntax": {Event: "e", Pattern: "(?=x)"},
 	} {
-		m, err := Compile([]Rule{r, {Event: "good", Pattern: "x"}}, nil)
+		m, err := Compile([]declared.LogRule{r, {Event: "good", Pattern: "x"}}, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || len(m.Match([]byte("x"))) != 1 {
 			t.Errorf("rule %+v: error %v, want one with %q and the other rule kept", r, err, want)
 		}
 	}
-	if _, err := Compile(nil, []Time{{Pattern: "x", Layout: time.Kitchen}}); err == nil {
+	if _, err := Compile(nil, []declared.LogTime{{Pattern: "x", Layout: time.Kitchen}}); err == nil {
 		t.Error("a time without a group must be an error")
 	}
 }

@@ -11,52 +11,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
-
-// Rule turns the lines that it matches into events.
-type Rule struct {
-	// Event is the kind of event, a few stable words such as "leader changed".
-	Event string `json:"event"`
-	// Pattern is a regular expression (RE2) that is searched in each line.
-	Pattern string `json:"pattern"`
-	// Value, if not empty, is a regular expression with one group, which holds a duration
-	// or an amount in the lines that match Pattern. A line without it is an event too.
-	Value string `json:"value,omitempty"`
-	// Unit is that of the value: "ns", "us", "ms" or "s" for a duration as a number,
-	// [UnitText] for one with its unit, as in 1.062s. Any other word names an amount.
-	Unit string `json:"unit,omitempty"`
-	// Help is one line on what the event means for a run.
-	Help string `json:"help,omitempty"`
-}
-
-// UnitText is the unit of durations as Go prints them.
-const UnitText = "text"
 
 // durations are the units of durations as numbers.
 func durations() map[string]time.Duration {
 	return map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
 }
 
-// Field returns the Value of a field in lines of JSON.
-func Field(name string) string { return `"` + regexp.QuoteMeta(name) + `":"?([^",}]*)` }
-
-// Time finds the time of a line.
-type Time struct {
-	// Pattern is a regular expression with one group, which holds the time.
-	Pattern string `json:"pattern"`
-	// Layout is that of package time. A time without a zone is UTC, one without a year
-	// is in the year of the run.
-	Layout string `json:"layout"`
-}
-
-// rule is a Rule, compiled.
+// rule is a rule, compiled.
 type rule struct {
-	Rule
+	declared.LogRule
 	pattern, value *regexp.Regexp // value is nil without one
 	unit           time.Duration  // 0 if the value is an amount, or text
 }
 
-// stamp is a Time, compiled.
+// stamp is the time of a line, compiled.
 type stamp struct {
 	pattern *regexp.Regexp
 	layout  string
@@ -70,11 +41,11 @@ type Matcher struct {
 
 // Compile returns what applies the rules. Rules that cannot be used are left out; the
 // error names them all.
-func Compile(rules []Rule, times []Time) (*Matcher, error) {
+func Compile(rules []declared.LogRule, times []declared.LogTime) (*Matcher, error) {
 	m := &Matcher{}
 	var errs []error
 	for _, r := range rules {
-		c, err := r.compile()
+		c, err := compile(r)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("log rule %q: %w", r.Event, err))
 			continue
@@ -92,8 +63,8 @@ func Compile(rules []Rule, times []Time) (*Matcher, error) {
 	return m, errors.Join(errs...)
 }
 
-func (r Rule) compile() (c rule, err error) {
-	c.Rule = r
+func compile(r declared.LogRule) (c rule, err error) {
+	c.LogRule = r
 	if r.Event == "" {
 		return c, errors.New("it must have the name of an event")
 	}
@@ -151,7 +122,7 @@ func (m *Matcher) Match(line []byte) []Found {
 
 // take sets the value of an event. One that is not a number is left out.
 func (r *rule) take(text string, f *Found) {
-	if r.Unit == UnitText {
+	if r.Unit == declared.UnitText {
 		if d, err := time.ParseDuration(text); err == nil {
 			f.Duration = max(d, 0)
 		}

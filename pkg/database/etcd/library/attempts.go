@@ -15,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // attempts sees each attempt of each call: its interceptor runs inside the one by which
@@ -110,9 +111,9 @@ func (c *call) Value(key any) any {
 // note records how an attempt ended.
 func (c *call) note(err error) {
 	switch outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome {
-	case database.Unknown:
+	case workload.Unknown:
 		c.unsure = true
-	case database.Failed:
+	case workload.Failed:
 		// The call may yet end by another error than this attempt did.
 		c.peer = peer.Peer{}
 	}
@@ -127,7 +128,7 @@ func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c
 // conflict may be with an attempt before.
 func (c *call) doubt(err error) error {
 	outcome, class := database.Classify(err)
-	if c.unsure && outcome == database.Failed {
+	if c.unsure && outcome == workload.Failed {
 		return database.MaybeApplied(class, err)
 	}
 	return err

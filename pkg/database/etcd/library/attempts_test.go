@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestNotSent: a write that ends without a connection was applied only if an attempt
@@ -28,15 +29,15 @@ func TestNotSent(t *testing.T) {
 		name     string
 		attempts []attempt
 		end      error // of the call
-		outcome  database.Outcome
+		outcome  workload.Outcome
 		class    database.Class
 	}{
-		{"refused, not sent", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}, {false, lost}}, lost, database.Failed, database.ClassUnavailable},
-		{"refused, no new token", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}}, lost, database.Failed, database.ClassUnavailable},
-		{"lost, not sent", []attempt{{true, lost}, {false, lost}}, lost, database.Unknown, database.ClassUnavailable},
-		{"not sent, lost", []attempt{{false, lost}, {true, lost}}, lost, database.Unknown, database.ClassConnection},
-		{"refused, lost", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}, {true, lost}}, lost, database.Unknown, database.ClassConnection},
-		{"not sent", []attempt{{false, lost}}, lost, database.Failed, database.ClassUnavailable},
+		{"refused, not sent", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}, {false, lost}}, lost, workload.Failed, database.ClassUnavailable},
+		{"refused, no new token", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}}, lost, workload.Failed, database.ClassUnavailable},
+		{"lost, not sent", []attempt{{true, lost}, {false, lost}}, lost, workload.Unknown, database.ClassUnavailable},
+		{"not sent, lost", []attempt{{false, lost}, {true, lost}}, lost, workload.Unknown, database.ClassConnection},
+		{"refused, lost", []attempt{{true, rpctypes.ErrGRPCInvalidAuthToken}, {true, lost}}, lost, workload.Unknown, database.ClassConnection},
+		{"not sent", []attempt{{false, lost}}, lost, workload.Failed, database.ClassUnavailable},
 	} {
 		var a attempts
 		c := &call{Context: t.Context()}
@@ -103,7 +104,7 @@ func TestDeadlineIsNotResent(t *testing.T) {
 		ctx := late(t.Context(), m)
 		err := operations()[name](ctx, c)
 		ctx.end()
-		if outcome, class := database.Classify(err); outcome != database.Unknown || class != database.ClassTimeout {
+		if outcome, class := database.Classify(err); outcome != workload.Unknown || class != database.ClassTimeout {
 			t.Errorf("%s: %v %q, want unknown %q: %v", name, outcome, class, database.ClassTimeout, err)
 		}
 		if n := m.requests.Load(); n != 1 || c.Resent() != 0 {

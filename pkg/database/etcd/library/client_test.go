@@ -171,22 +171,22 @@ func TestResent(t *testing.T) {
 		calls   []string
 		err     error // of the first attempt
 		resent  int64
-		outcome database.Outcome
+		outcome workload.Outcome
 		class   database.Class
 	}{
-		{"read without a leader", reads, rpctypes.ErrGRPCNoLeader, 1, database.OK, ""},
-		{"read while the leader changes", reads, rpctypes.ErrGRPCLeaderChanged, 1, database.OK, ""},
-		{"read that the member gave up", reads, rpctypes.ErrGRPCTimeout, 1, database.OK, ""},
-		{"write without a leader", writes, rpctypes.ErrGRPCNoLeader, 0, database.Failed, database.ClassUnavailable},
-		{"write while the leader changes", writes, rpctypes.ErrGRPCLeaderChanged, 0, database.Unknown, database.ClassLeaderChange},
-		{"write that the member gave up", writes, rpctypes.ErrGRPCTimeout, 0, database.Unknown, database.ClassTimeout},
-		{"old token", all, rpctypes.ErrGRPCInvalidAuthToken, 1, database.OK, ""},
-		{"users changed", all, rpctypes.ErrGRPCAuthOldRevision, 1, database.OK, ""},
-		{"deadline of the member alone", all, errGivenUp, 1, database.OK, ""},
-		{"too many requests", all, rpctypes.ErrGRPCRequestTooManyRequests, 0, database.Failed, database.ClassThrottled},
-		{"denied", all, rpctypes.ErrGRPCPermissionDenied, 0, database.Failed, database.ClassDenied},
-		{"full store", writes, rpctypes.ErrGRPCNoSpace, 0, database.Unknown, database.ClassSpaceExceeded},
-		{"too large", writes, rpctypes.ErrGRPCRequestTooLarge, 0, database.Failed, database.ClassTooLarge},
+		{"read without a leader", reads, rpctypes.ErrGRPCNoLeader, 1, workload.OK, ""},
+		{"read while the leader changes", reads, rpctypes.ErrGRPCLeaderChanged, 1, workload.OK, ""},
+		{"read that the member gave up", reads, rpctypes.ErrGRPCTimeout, 1, workload.OK, ""},
+		{"write without a leader", writes, rpctypes.ErrGRPCNoLeader, 0, workload.Failed, database.ClassUnavailable},
+		{"write while the leader changes", writes, rpctypes.ErrGRPCLeaderChanged, 0, workload.Unknown, database.ClassLeaderChange},
+		{"write that the member gave up", writes, rpctypes.ErrGRPCTimeout, 0, workload.Unknown, database.ClassTimeout},
+		{"old token", all, rpctypes.ErrGRPCInvalidAuthToken, 1, workload.OK, ""},
+		{"users changed", all, rpctypes.ErrGRPCAuthOldRevision, 1, workload.OK, ""},
+		{"deadline of the member alone", all, errGivenUp, 1, workload.OK, ""},
+		{"too many requests", all, rpctypes.ErrGRPCRequestTooManyRequests, 0, workload.Failed, database.ClassThrottled},
+		{"denied", all, rpctypes.ErrGRPCPermissionDenied, 0, workload.Failed, database.ClassDenied},
+		{"full store", writes, rpctypes.ErrGRPCNoSpace, 0, workload.Unknown, database.ClassSpaceExceeded},
+		{"too large", writes, rpctypes.ErrGRPCRequestTooLarge, 0, workload.Failed, database.ClassTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, name := range tt.calls {
@@ -212,18 +212,18 @@ func TestUnsure(t *testing.T) {
 	for _, tt := range []struct {
 		call    string
 		errs    []error // of the attempts
-		outcome database.Outcome
+		outcome workload.Outcome
 		class   database.Class
 	}{
-		{"put", []error{errGivenUp, rpctypes.ErrGRPCRequestTooManyRequests}, database.Unknown, database.ClassThrottled},
-		{"put", []error{errGivenUp}, database.OK, ""},
-		{"put", []error{rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCRequestTooManyRequests}, database.Failed, database.ClassThrottled},
-		{"delete", []error{errGivenUp, rpctypes.ErrGRPCPermissionDenied}, database.Unknown, database.ClassDenied},
-		{"swap", []error{errOther}, database.Failed, database.ClassConflict},
-		{"swap", []error{errGivenUp, errOther}, database.Unknown, database.ClassConflict},
-		{"txn", []error{errOther}, database.Failed, database.ClassConflict},
-		{"txn", []error{errGivenUp, errOther}, database.Unknown, database.ClassConflict},
-		{"txn", []error{rpctypes.ErrGRPCAuthOldRevision, errOther}, database.Failed, database.ClassConflict},
+		{"put", []error{errGivenUp, rpctypes.ErrGRPCRequestTooManyRequests}, workload.Unknown, database.ClassThrottled},
+		{"put", []error{errGivenUp}, workload.OK, ""},
+		{"put", []error{rpctypes.ErrGRPCInvalidAuthToken, rpctypes.ErrGRPCRequestTooManyRequests}, workload.Failed, database.ClassThrottled},
+		{"delete", []error{errGivenUp, rpctypes.ErrGRPCPermissionDenied}, workload.Unknown, database.ClassDenied},
+		{"swap", []error{errOther}, workload.Failed, database.ClassConflict},
+		{"swap", []error{errGivenUp, errOther}, workload.Unknown, database.ClassConflict},
+		{"txn", []error{errOther}, workload.Failed, database.ClassConflict},
+		{"txn", []error{errGivenUp, errOther}, workload.Unknown, database.ClassConflict},
+		{"txn", []error{rpctypes.ErrGRPCAuthOldRevision, errOther}, workload.Failed, database.ClassConflict},
 	} {
 		m.failing(tt.errs...)
 		err := operations()[tt.call](t.Context(), c)
@@ -297,7 +297,7 @@ func TestEndpoints(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := operations()["put"](ctx, one)
-	if outcome, class := database.Classify(err); outcome == database.OK || class == database.ClassOther {
+	if outcome, class := database.Classify(err); outcome == workload.OK || class == database.ClassOther {
 		t.Errorf("a write to the dead member: %v %q: %v; want a failure with a class of its own", outcome, class, err)
 	}
 	for over := time.Now().Add(time.Minute); ; {
@@ -305,7 +305,7 @@ func TestEndpoints(t *testing.T) {
 		err := operations()["put"](again, one)
 		cancel()
 		outcome, class := database.Classify(err)
-		if outcome == database.Failed && class == database.ClassTimeout {
+		if outcome == workload.Failed && class == database.ClassTimeout {
 			break
 		}
 		if time.Now().After(over) {
@@ -324,7 +324,7 @@ func TestDialNobody(t *testing.T) {
 			_ = c.Close()
 			t.Fatalf("%s: a dead endpoint was dialed", name)
 		}
-		if outcome, class := database.Classify(err); outcome != database.Failed || class != database.ClassUnavailable {
+		if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassUnavailable {
 			t.Errorf("%s: %v %q, want failed %q at once: %v", name, outcome, class, database.ClassUnavailable, err)
 		}
 	}
@@ -344,7 +344,7 @@ func TestClosed(t *testing.T) {
 		t.Fatalf("close: %v", err)
 	}
 	for name, do := range operations() {
-		if outcome, _ := database.Classify(do(t.Context(), c)); outcome != database.Failed {
+		if outcome, _ := database.Classify(do(t.Context(), c)); outcome != workload.Failed {
 			t.Errorf("%s after the close is %v, want failed", name, outcome)
 		}
 	}

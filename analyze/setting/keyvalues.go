@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// declared are the values of a run by the paths of their keys: "load.failover",
+// keyValues are the values of a run by the paths of their keys: "load.failover",
 // "steps.stop". Values that are 0, false or empty may be absent.
-type declared struct {
+type keyValues struct {
 	values map[string]value
 	// load and experiment are set if the records hold the parameters of the load, and the
 	// resolved experiment.
@@ -21,7 +21,7 @@ type declared struct {
 }
 
 // shows reports whether the records would hold a key's value if it was given.
-func (d *declared) shows(path string) bool {
+func (d *keyValues) shows(path string) bool {
 	if strings.HasPrefix(path, "load.") {
 		return d.load
 	}
@@ -37,8 +37,8 @@ type value struct {
 
 // declaredBy returns what the resolved experiment in the manifest asked of a run, and the
 // load as it was recorded.
-func declaredBy(r *run.Run) *declared {
-	d := &declared{values: map[string]value{}}
+func declaredBy(r *run.Run) *keyValues {
+	d := &keyValues{values: map[string]value{}}
 	top, database := resolved(r)
 	for _, tree := range []map[string]json.RawMessage{top, database} { // which has its own steps
 		for name, data := range tree {
@@ -75,7 +75,7 @@ func resolved(r *run.Run) (top, database map[string]json.RawMessage) {
 }
 
 // add adds the values of a JSON text below a path. A list is one value.
-func (d *declared) add(path string, data json.RawMessage) {
+func (d *keyValues) add(path string, data json.RawMessage) {
 	var content any
 	if json.Unmarshal(data, &content) != nil {
 		return

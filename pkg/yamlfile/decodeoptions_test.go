@@ -1,4 +1,4 @@
-package database_test
+package yamlfile_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 type limits struct {
@@ -26,7 +26,7 @@ type settings struct {
 
 func TestDecodeOptions(t *testing.T) {
 	s := settings{Size: 1, Wait: time.Second}
-	if err := database.DecodeOptions([]byte("wait: 2s\nlimits: {depth: 3}\nflags: [--a]\n"), &s); err != nil {
+	if err := yamlfile.DecodeOptions([]byte("wait: 2s\nlimits: {depth: 3}\nflags: [--a]\n"), &s); err != nil {
 		t.Fatalf("decode the options: %v", err)
 	}
 	if s.Size != 1 || s.Wait != 2*time.Second || s.Limits.Depth != 3 || len(s.Flags) != 1 {
@@ -37,9 +37,9 @@ func TestDecodeOptions(t *testing.T) {
 		"size: 1\nsize: 2": `options:2:1: key "size" is given twice (first in line 1)`,
 		"size: x":          `options:1:7: size: want a whole number, got "x"`,
 		"- 1":              `options:1:1: options: want a mapping, got a list`,
-		strings.Repeat("#", database.MaxOptions+1): "options must be at most 65536 bytes, got 65537",
+		strings.Repeat("#", yamlfile.MaxOptions+1): "options must be at most 65536 bytes, got 65537",
 	} {
-		if err := database.DecodeOptions([]byte(in), &s); err == nil || !strings.Contains(err.Error(), want) {
+		if err := yamlfile.DecodeOptions([]byte(in), &s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want an error with %q", in, err, want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestDecodeOptions(t *testing.T) {
 // bombs are options of the largest size that cost decoders much more than their size.
 func bombs() map[string][]byte {
 	fill := func(unit string) []byte {
-		return bytes.Repeat([]byte(unit), database.MaxOptions/len(unit))
+		return bytes.Repeat([]byte(unit), yamlfile.MaxOptions/len(unit))
 	}
 	var aliases bytes.Buffer
 	aliases.WriteString("labels:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -79,7 +79,7 @@ func TestDecodeOptionsBombs(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		started := time.Now()
-		err := database.DecodeOptions(data[:min(len(data), database.MaxOptions)], &settings{})
+		err := yamlfile.DecodeOptions(data[:min(len(data), yamlfile.MaxOptions)], &settings{})
 		runtime.ReadMemStats(&after)
 		if took := time.Since(started); took > 20*time.Second {
 			t.Errorf("%s: %v for %d bytes, want below 20 s", name, took, len(data))
@@ -98,6 +98,6 @@ func FuzzDecodeOptions(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = database.DecodeOptions(data, &settings{}) // must end, without a panic
+		_ = yamlfile.DecodeOptions(data, &settings{}) // must end, without a panic
 	})
 }

@@ -1,10 +1,8 @@
-package database
+package yamlfile
 
 import (
 	"errors"
 	"fmt"
-
-	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // MaxOptions is the largest size of a driver's options, in bytes.
@@ -21,9 +19,9 @@ func DecodeOptions(data []byte, options any) error {
 	if len(data) > MaxOptions {
 		return fmt.Errorf("options must be at most %d bytes, got %d", MaxOptions, len(data))
 	}
-	r := yamlfile.New("options")
+	r := New("options")
 	if root := r.Document(data); root != nil {
-		yamlfile.ReadOptions(r, "options", root, options)
+		ReadOptions(r, "options", root, options)
 	}
 	if err := r.Err(); err != nil {
 		return errors.Join(errors.New("decode options"), err)

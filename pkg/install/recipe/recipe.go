@@ -1,7 +1,8 @@
-package install
+// Package recipe describes ways to obtain releases of databases, as data: an archive, a
+// build, jars, a copy. Package install follows them.
+package recipe
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -18,31 +19,30 @@ import (
 type Recipe interface {
 	// Kind is the word that results print for how a release was obtained.
 	Kind() string
-	// about returns the facts that recipes of every kind have.
-	about() About
-	// layout maps each tool to its path below the release's directory.
-	layout() map[string]string
-	// describe names the recipe in progress lines and errors.
-	describe(version string) string
-	// obtain fills the stage with the release's files and checks them.
-	obtain(ctx context.Context, s *stage) error
+	// Facts are those that recipes of every kind have.
+	Facts() About
+	// Layout maps each tool to its path below the release's directory.
+	Layout() map[string]string
+	// Describe names the recipe in progress lines and errors.
+	Describe(version string) string
 }
 
 var (
 	_ Recipe = Archive{}
 	_ Recipe = GoBuild{}
+	_ Recipe = Checkout{}
 	_ Recipe = Maven{}
 	_ Recipe = Local{}
 )
 
 // About holds the facts that recipes of every kind have. They become part of the
-// [Release].
+// release.
 type About struct {
 	// Source is where the recipe's facts are documented.
 	Source string
 	// Needs are executables of the machine that the release runs with, such as
 	// "java". They are looked up before the recipe is tried, and again whenever the
-	// release is found, and join the tools of [Release.Files].
+	// release is found, and join the tools of the release.
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
@@ -108,6 +108,19 @@ type Local struct {
 	Files map[string]string
 }
 
+// Checkout builds an executable from a git checkout of its source, stripped and without
+// cgo, with the Go of the machine and the workspace of the checkout.
+type Checkout struct {
+	About
+	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the
+	// import path of the main package as seen from there.
+	Dir, Module, Package string
+	// Tool is the name of the executable.
+	Tool string
+	// CommitName is the Go variable that is set to the commit; "" for none.
+	CommitName string
+}
+
 // Kind returns "archive".
 func (Archive) Kind() string { return "archive" }
 
@@ -120,7 +133,11 @@ func (Maven) Kind() string { return "maven" }
 // Kind returns "local".
 func (Local) Kind() string { return "local" }
 
-func (a About) about() About { return a }
+// Kind returns "checkout".
+func (Checkout) Kind() string { return "checkout" }
+
+// Facts returns a.
+func (a About) Facts() About { return a }
 
 // At returns the same archive at a mirror: base is an http or https URL, a file
 // URL or a directory that holds the archive and its checksum file by their own
@@ -137,7 +154,7 @@ func (a Archive) At(base string) Archive {
 // or an unpacked release, or an executable. recipes are those of the release's
 // driver, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
-	if isWeb(where) {
+	if IsWeb(where) {
 		return mirrored(where, recipes)
 	}
 	abs, err := filepath.Abs(where)
@@ -154,7 +171,7 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 	}
 	var seen []map[string]string
 	for _, r := range recipes {
-		files := r.layout()
+		files := r.Layout()
 		if !info.IsDir() {
 			if len(files) != 1 {
 				continue
@@ -165,7 +182,7 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 			continue
 		}
 		seen = append(seen, files)
-		out = append(out, Local{About: About{Source: where, Needs: r.about().Needs}, Path: abs, Files: files})
+		out = append(out, Local{About: About{Source: where, Needs: r.Facts().Needs}, Path: abs, Files: files})
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%q is one file and the release has several", where)
@@ -180,7 +197,7 @@ func Tools(recipes []Recipe) (own, needed []string) {
 	if len(recipes) == 0 {
 		return nil, nil
 	}
-	return slices.Sorted(maps.Keys(recipes[0].layout())), slices.Sorted(slices.Values(recipes[0].about().Needs))
+	return slices.Sorted(maps.Keys(recipes[0].Layout())), slices.Sorted(slices.Values(recipes[0].Facts().Needs))
 }
 
 // mirrored returns the archives among recipes, at base.
@@ -214,6 +231,7 @@ func containsMap(list []map[string]string, m map[string]string) bool {
 	return false
 }
 
-func isWeb(url string) bool {
+// IsWeb reports whether the place is an http or https URL.
+func IsWeb(url string) bool {
 	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
 }

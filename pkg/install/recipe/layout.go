@@ -1,0 +1,67 @@
+package recipe
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// jarFolder is where the jars of a [Maven] release are.
+const jarFolder = "lib"
+
+// Layout returns Files.
+func (a Archive) Layout() map[string]string { return a.Files }
+
+// Layout puts each executable into the release's directory, under the tool's name.
+func (g GoBuild) Layout() map[string]string {
+	layout := map[string]string{}
+	for tool := range g.Packages {
+		layout[tool] = tool
+	}
+	return layout
+}
+
+// Layout puts the executable into the release's directory, under the tool's name.
+func (c Checkout) Layout() map[string]string { return map[string]string{c.Tool: c.Tool} }
+
+// Layout gives the jars a folder of their own.
+func (m Maven) Layout() map[string]string { return map[string]string{m.Tool: jarFolder} }
+
+// Layout puts a tool that is Path itself under the tool's name.
+func (l Local) Layout() map[string]string {
+	layout := map[string]string{}
+	for tool, rel := range l.Files {
+		layout[tool] = rel
+		if rel == "" {
+			layout[tool] = tool
+		}
+	}
+	return layout
+}
+
+// Describe names the archive's address.
+func (a Archive) Describe(version string) string { return "archive " + Expand(a.URL, version) }
+
+// Describe names the module.
+func (g GoBuild) Describe(version string) string {
+	return fmt.Sprintf("go build of %s@v%s", g.Module, version)
+}
+
+// Describe names the package and its directory.
+func (c Checkout) Describe(string) string {
+	return fmt.Sprintf("go build of %s in %s", c.Package, filepath.Join(c.Dir, c.Module))
+}
+
+// Describe names the artifact.
+func (m Maven) Describe(version string) string {
+	return fmt.Sprintf("maven dependencies of %s:%s", m.Artifact, version)
+}
+
+// Describe names the copied path.
+func (l Local) Describe(string) string { return "copy of " + l.Path }
+
+// Expand fills the placeholders of a recipe's text.
+func Expand(text, version string) string {
+	return strings.NewReplacer("{version}", version, "{os}", runtime.GOOS, "{arch}", runtime.GOARCH).Replace(text)
+}

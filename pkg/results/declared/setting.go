@@ -1,0 +1,21 @@
+package declared
+
+// Setting is a setting of a server, by the name and in the unit of its own release.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Default is the release's; "" if it has none.
+	Default string `json:"default,omitempty"`
+}
+
+// String is the setting with its default: "--snapshot-count=100000 (default 10000)".
+func (s Setting) String() string {
+	text := s.Name
+	if s.Value != "" {
+		text += "=" + s.Value
+	}
+	if s.Default != "" {
+		text += " (default " + s.Default + ")"
+	}
+	return text
+}
