@@ -28,12 +28,14 @@ func (discard) Total(Total) error { return nil }
 
 // BenchmarkEngineNull measures the engine's own cost of one request with recording:
 // 16-byte keys, no value, a client that does nothing.
-func BenchmarkEngineNull(b *testing.B) {
+func BenchmarkEngineNull(b *testing.B) { benchmarkEngine(b, discard{}) }
+
+func benchmarkEngine(b *testing.B, sink Sink) {
 	for _, clients := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			b.ReportAllocs()
 			spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, Timeout: time.Second}}
-			e := NewEngine(spec, NewRecorder(discard{}, spec.Operations(), nil))
+			e := NewEngine(spec, NewRecorder(sink, spec.Operations(), nil))
 			b.ResetTimer()
 			if _, err := e.Step(b.Context(), Step{Step: workload.Step{Clients: clients, Requests: int64(max(b.N, clients))}}, []database.Client{null{}}); err != nil {
 				b.Fatalf("run the step: %v", err)
@@ -42,6 +44,14 @@ func BenchmarkEngineNull(b *testing.B) {
 		})
 	}
 }
+
+// observes is an observer that keeps nothing.
+type observes struct{ discard }
+
+func (observes) Observe([]Ended, int64) error { return nil }
+
+// BenchmarkEngineObserved is BenchmarkEngineNull with an observer.
+func BenchmarkEngineObserved(b *testing.B) { benchmarkEngine(b, observes{}) }
 
 // BenchmarkFlush measures one second's flush to files, of 50,000 requests with
 // response and service latencies, from three members and with rows of 100 ms. With

@@ -30,6 +30,14 @@
 // A client publishes in one atomic word when it sent its request, so a flush counts the
 // request as sent in that second and never again; gauges follow from the counts.
 //
+// # Observers
+//
+// A sink that is an [Observer] sees every request that ended. Clients append to pages of
+// their shard under the lock that they hold in any case. With each delivery comes a moment
+// before which nothing will be added, the earliest that a request in flight was sent. A client
+// whose request is not in its atomic word yet, though it has read the clock, would be missed:
+// so a client with an observer sets a mark in the word before it reads the clock.
+//
 // # Connections and deadlines
 //
 // Several clients may share a connection. After a request that found no server, one

@@ -127,7 +127,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	workers := make([]*worker, clients)
 	flights := make([]*flight, clients)
 	for n := range workers {
-		workers[n] = newWorker(st, n, st.conns[n%len(conns)])
+		workers[n] = newWorker(st, n, n%len(conns))
 		flights[n] = &workers[n].flight
 	}
 	ctx, abandon := context.WithCancelCause(ctx)

@@ -38,6 +38,7 @@ type flusher struct {
 	stops    *stops.Stops
 	meter    *Meter
 	sink     Sink
+	history  *history // nil without an observer
 
 	// mu orders flushes, the ticker's and those at a step's end, and the calls of the
 	// sink. No other lock is held while it is taken.
@@ -68,6 +69,9 @@ func (f *flusher) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-f.history.hurried():
+			f.observe()
+			continue
 		case <-timer.C:
 		}
 		timer.Reset(f.flushEnded())
@@ -86,6 +90,7 @@ func (f *flusher) flushEnded() time.Duration {
 	for f.flushed+1 < f.clock.Second(f.clock.Now()) {
 		f.flush(f.flushed + 1)
 	}
+	f.deliver()
 	return time.Duration(f.clock.SecondStart(f.flushed+2) + flushAfter - f.clock.Now())
 }
 
@@ -100,11 +105,26 @@ func (f *flusher) end(end int64, from, to time.Time) (*results.Gap, error) {
 		f.flush(f.flushed + 1)
 	}
 	f.flushUntil(f.flushed+1, f.ticks.grid.of(end)+1, end)
+	f.deliver()
 	f.accounts.clamp(f.records.writeTotals(from, to, func(t Total) { f.keep(f.sink.Total(t)) }))
 	if sink, ok := f.sink.(MemberSink); ok {
 		f.members.totals(f.shards.members(), from, to, func(t MemberTotal) { f.keep(sink.Member(t)) })
 	}
 	return f.ticks.largestGap(end), f.err
+}
+
+// observe passes the requests that have ended to the observer.
+func (f *flusher) observe() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deliver()
+}
+
+// deliver is observe while the flusher is locked.
+func (f *flusher) deliver() {
+	if f.history != nil {
+		f.history.deliver(f.keep)
+	}
 }
 
 // flush closes a second that is not the last of a step.

@@ -23,7 +23,9 @@ type guarded struct {
 
 	puts []database.GuardedPut
 	keys []int64 // their numbers
-	data []byte  // keys and values of all puts but the first
+	// expected are the versions that the last transaction that was sent named.
+	expected []int64
+	data     []byte // keys and values of all puts but the first
 	// stale are the keys whose versions this client must read next.
 	stale []int64
 	err   error // of a read that the next transaction needed
@@ -42,6 +44,7 @@ func newGuarded(s *step) *guarded {
 func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
+	g.expected = g.expected[:0]
 	if g.step.work.Operation(req) != workload.OpTxn {
 		return 0
 	}
@@ -100,9 +103,8 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 		_, class := database.Classify(g.err)
 		return database.NotApplied(class, g.err)
 	}
-	expected := make([]int64, 0, 8)
 	for n := range g.puts {
-		expected = append(expected, g.puts[n].Version)
+		g.expected = append(g.expected, g.puts[n].Version)
 	}
 	err := client.(database.Transactor).Txn(ctx, g.puts)
 	outcome, class := database.Classify(err)
@@ -112,7 +114,7 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 			g.table.Wrote(key, found)
 		case outcome == workload.Unknown:
 			g.table.Doubt(key)
-		case class == database.ClassConflict && found != expected[n] && g.table.Lost(key, expected[n], found):
+		case class == database.ClassConflict && found != g.expected[n] && g.table.Lost(key, g.expected[n], found):
 			g.stale = append(g.stale, key)
 		}
 	}

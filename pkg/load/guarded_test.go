@@ -129,7 +129,7 @@ func TestTxnNeedsOneRoundTrip(t *testing.T) {
 		}
 		for key, value := range v.m {
 			number, _ := workload.KeyNumber([]byte(key), spec.KeySize)
-			if err := work.CheckKey(value, number); err != nil {
+			if _, err := work.CheckKey(value, number); err != nil {
 				t.Errorf("key %s: %v", key, err)
 			}
 		}

@@ -94,7 +94,7 @@ func awaitKey(ctx context.Context, conn database.Client, spec *Spec, work *reque
 	for {
 		value, err := conn.Get(ctx, key, spec.Read)
 		if err == nil {
-			if err = work.CheckKey(value, number); err == nil {
+			if _, err = work.CheckKey(value, number); err == nil {
 				return nil
 			}
 		} else if !errors.Is(err, database.ErrNotFound) {

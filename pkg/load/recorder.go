@@ -25,12 +25,13 @@ type Recorder struct {
 	offered  *offered
 	accounts *accounts
 	flusher  *flusher
+	history  *history // nil without an observer
 	lag      *schedulingLag
 	stops    *stops.Stops
 }
 
-// NewRecorder returns a recorder for loads of some operations. Progress is called
-// once a second and may be nil.
+// NewRecorder returns a recorder for loads of some operations. A sink that is an [Observer]
+// sees every request. Progress is called once a second and may be nil.
 func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	return newRecorder(clock.New(), sink, ops, progress)
 }
@@ -46,13 +47,14 @@ func newRecorder(c clock.Clock, sink Sink, ops []workload.Op, progress func(Prog
 	size := numPhases * len(ops)
 	r := &Recorder{clock: c, issueEnd: &issueEnd{}}
 	r.shards = newShards(r.clock, r.issueEnd, size)
+	r.history = newHistory(r.clock, sink, r.shards)
 	r.fails = &failures{open: openSeconds{clock: r.clock}, ops: ops}
 	r.offered = &offered{clock: r.clock, shards: r.shards, end: r.issueEnd, counts: make([]int64, size)}
 	r.accounts = newAccounts(ops)
 	r.stops = stops.New(r.clock)
 	r.flusher = &flusher{
 		clock: r.clock, shards: r.shards, fails: r.fails, offered: r.offered, accounts: r.accounts,
-		meter: NewMeter(ops, progress), sink: sink,
+		meter: NewMeter(ops, progress), sink: sink, history: r.history,
 		stops: r.stops, merged: make(slot, size), records: records{ops: ops, totals: make([]latencies, size)}, ticks: tickRows{ops: ops},
 	}
 	r.lag = &schedulingLag{clock: r.clock, stops: r.stops}
@@ -132,5 +134,6 @@ func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 func (r *Recorder) end(end int64, res *StepResult) (err error) {
 	res.LargestGap, err = r.flusher.end(end, res.Start, res.End)
 	res.Inside, res.Waiting, res.ClientDelay = r.shards.end()
+	res.ObserverWaits = r.history.takeWaits()
 	return err
 }

@@ -24,6 +24,7 @@ type done struct {
 	class          database.Class
 	declined       bool // a failure that is an answer; see database.Declined
 	err            error
+	observed       []Ended // what an observer sees of it; nil without one
 }
 
 // shard records the requests of some of the clients. It has two slots, chosen by the
@@ -53,6 +54,7 @@ type shard struct {
 	late summary
 	// flights are the requests that this shard's clients have in flight.
 	flights []*flight
+	pages   pages
 	_       [64]byte
 }
 
@@ -91,6 +93,10 @@ func (s *shard) record(f *flight, d *done) int64 {
 		s.delay += d.late + d.stopped
 	}
 	s.inside += max(min(d.end, s.end.at())-d.sent-d.stopped, 0)
+	if len(d.observed) > 0 {
+		s.pages.add(d.observed)
+		f.idle = d.end
+	}
 	return word
 }
 
@@ -123,6 +129,7 @@ func (s *shard) begin(flushed int64, st *step, g grid) {
 func (s *shard) add(f *flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	f.idle = s.open.clock.Now()
 	s.flights = append(s.flights, f)
 }
 
@@ -305,7 +312,10 @@ type flight struct {
 	// waiting is since when its client has waited for a server, 0 if it does not; of
 	// the shard's lock.
 	waiting int64
-	_       [48]byte // its own cache line: neighbours belong to other clients
+	// idle is when its client last had no request in flight, as far as its observer knows; of
+	// the shard's lock.
+	idle int64
+	_    [40]byte // its own cache line: neighbours belong to other clients
 }
 
 const (
@@ -321,6 +331,11 @@ const (
 	flightShift   = iota
 	maxOps        = workload.MaxMix
 )
+
+// flightSending is the word of a client with an observer between two requests: it reads, or has
+// read, the clock for the next. It stands for no request: neither a flush nor the deadline
+// watcher has anything to mark in it.
+const flightSending = flightCounted | flightExpired
 
 func packFlight(sent int64, phase, op int, flags int64) int64 {
 	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags

@@ -99,6 +99,9 @@ type StepResult struct {
 	// Lost counts connections that were lost, Reconnects those opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
+	// ObserverWaits are the waits of clients for an [Observer] that was behind, before they
+	// took a request.
+	ObserverWaits Waits
 	// Resent counts requests that clients sent again by themselves, over the connections of
 	// the step; see [database.Resender].
 	Resent int64

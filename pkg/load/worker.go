@@ -53,6 +53,7 @@ type worker struct {
 	stopped int64        // by how much stops delayed the call in flight
 	whole   []byte       // buffer for the value that a swap should have read
 	guarded *guarded     // nil in a load without transactions
+	seen    *observed    // nil without an observer
 	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
 	room    int          // see sharedRoom; 0 without a fiber
 }
@@ -61,13 +62,14 @@ type worker struct {
 type reply struct {
 	read  bool // the reply must be checked
 	value []byte
-	keys  int   // of a range
-	bytes int64 // of all values
+	by    requests.Writer // of the value
+	keys  int             // of a range
+	bytes int64           // of all values
 }
 
-func newWorker(s *step, n int, conn *connection) *worker {
+func newWorker(s *step, n, conn int) *worker {
 	w := &worker{
-		step: s, conn: conn, shard: s.rec.shards.of(n), clock: s.rec.clock, stops: s.rec.stops,
+		step: s, conn: s.conns[conn], shard: s.rec.shards.of(n), clock: s.rec.clock, stops: s.rec.stops,
 	}
 	if s.Ramp > 0 {
 		w.ramp = int64(s.Ramp) * s.spec.Part.Number(int64(n)) / int64(s.Clients)
@@ -76,7 +78,7 @@ func newWorker(s *step, n int, conn *connection) *worker {
 		w.hand = s.dealer.Hand(n)
 	}
 	w.ctx.Store(newCallContext(w))
-	w.guarded = newGuarded(s)
+	w.guarded, w.seen = newGuarded(s), newObserved(s, n, conn)
 	return w
 }
 
@@ -102,6 +104,9 @@ func (w *worker) run(f *fiber.Fiber) {
 // one takes a request and applies it; false means that there are no more.
 func (w *worker) one() bool {
 	s := w.step
+	if w.seen != nil {
+		w.seen.await(w)
+	}
 	if w.refused {
 		w.rest()
 	}
@@ -207,7 +212,12 @@ func (w *worker) apply(i, due, flags int64) {
 	}
 	s.work.Sending(req)
 	call := w.ctx.Load()
-	sent := w.now()
+	var sent int64
+	if w.seen == nil {
+		sent = w.now()
+	} else {
+		sent = w.seen.sends(w)
+	}
 	if w.first == 0 {
 		w.first = sent
 	}
@@ -227,11 +237,8 @@ func (w *worker) apply(i, due, flags int64) {
 	err := w.attempt(call, req)
 	d := done{member: w.member, due: due, sent: sent, end: w.returned(), phase: phase, op: req.Op, err: err, late: late}
 	d.stopped = w.stopped
-	if w.got.read {
-		if err == nil {
-			d.read, d.err = w.got.bytes, w.check(req)
-		}
-		w.got = reply{}
+	if w.got.read && err == nil {
+		d.read, d.err = w.got.bytes, w.check(req)
 	}
 	if d.err != nil {
 		d.read = 0
@@ -239,6 +246,12 @@ func (w *worker) apply(i, due, flags int64) {
 		w.fiber.Leave()
 	} else {
 		d.written = w.payload
+	}
+	if w.seen != nil {
+		d.observed = w.seen.see(w, req, &d)
+	}
+	if w.got.read {
+		w.got = reply{}
 	}
 	if w.shard.record(&w.flight, &d)&flightExpired != 0 {
 		w.ctx.Store(newCallContext(w))
@@ -329,7 +342,7 @@ func (w *worker) swap(ctx context.Context, req requests.Request) error {
 	if err := w.keep(old, err); err != nil {
 		return err
 	}
-	if w.whole, err = w.step.work.Check(w.whole, old, req); err != nil {
+	if w.whole, w.got.by, err = w.step.work.Check(w.whole, old, req); err != nil {
 		return err
 	}
 	return w.client.(database.Swapper).Swap(ctx, w.key, old, w.value)
@@ -342,7 +355,7 @@ func (w *worker) check(req requests.Request) (err error) {
 	case workload.OpRange:
 		err = work.CheckRange(req, w.got.keys, w.got.bytes)
 	case workload.OpRead, workload.OpReadOneshot:
-		w.kept.value, err = work.Check(w.kept.value, w.got.value, req)
+		w.kept.value, w.got.by, err = work.Check(w.kept.value, w.got.value, req)
 	}
 	return err
 }

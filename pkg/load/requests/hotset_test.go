@@ -70,10 +70,10 @@ func TestSizesByLaw(t *testing.T) {
 			r := g.Request(i)
 			value := g.AppendValue(nil, r)
 			lengths[len(value)] = true
-			if err := g.CheckKey(value, r.Key); err != nil {
-				t.Fatalf("%s: %v", sizes.Law, err)
+			if by, err := g.CheckKey(value, r.Key); err != nil || by != (Writer{r.Number, true}) {
+				t.Fatalf("%s: the value of request %d was written by %+v, error %v", sizes.Law, r.Number, by, err)
 			}
-			if err := g.CheckKey(append(value, 0), r.Key); err == nil {
+			if _, err := g.CheckKey(append(value, 0), r.Key); err == nil {
 				t.Fatalf("%s: a value of another size is accepted", sizes.Law)
 			}
 		}

@@ -140,7 +140,7 @@ func TestWrongValuesAreErrors(t *testing.T) {
 		{"a flipped bit", other, 7, false},
 		{"empty", nil, 7, false},
 	} {
-		_, err := w.verify(nil, c.value, c.key, true)
+		_, _, err := w.verify(nil, c.value, c.key, true)
 		if _, class := database.Classify(err); (err == nil) != c.ok || (err != nil && class != database.ClassWrongValue) {
 			t.Errorf("%s: %v", c.name, err)
 		}

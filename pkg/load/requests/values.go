@@ -30,6 +30,13 @@ const (
 // about 50 ns, a quarter of the time that making the value takes.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// Writer is the request that wrote a value. It is not known of a value that is too short to
+// have a number, or wrong.
+type Writer struct {
+	Number int64
+	Known  bool
+}
+
 // AppendValue appends the value that a request writes, nothing if it writes none.
 func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 	if !g.sends[r.Op] {
@@ -42,15 +49,15 @@ func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 // It checks the length and the content of every value, by checksum if the value has
 // one, and compares one in a thousand byte by byte. Scratch is a buffer to compute in;
 // it is returned grown.
-func (g *Sequence) Check(scratch, value []byte, r Request) ([]byte, error) {
+func (g *Sequence) Check(scratch, value []byte, r Request) (grown []byte, by Writer, err error) {
 	return g.verify(scratch, value, r.Key, g.verifies(r.Number))
 }
 
 // CheckKey returns an error if a value was not written to a key by a load of this seed
 // and these sizes.
-func (g *Sequence) CheckKey(value []byte, key int64) error {
-	_, err := g.verify(nil, value, key, true)
-	return err
+func (g *Sequence) CheckKey(value []byte, key int64) (Writer, error) {
+	_, by, err := g.verify(nil, value, key, true)
+	return by, err
 }
 
 // CheckRange returns an error if a range read a wrong number of keys, or of bytes in
@@ -89,29 +96,27 @@ func (g *Sequence) valueSize(number int64) int {
 // verify checks a value that was read from key: its length, and its content by its
 // checksum, or byte by byte if whole is set or it has no checksum. Scratch is a buffer
 // to compute in; it is returned grown.
-func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) ([]byte, error) {
-	var number int64
-	checked := len(value) >= minChecked
-	if checked {
-		number = int64(binary.LittleEndian.Uint64(value))
+func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown []byte, by Writer, err error) {
+	if len(value) >= minChecked {
+		by = Writer{Number: int64(binary.LittleEndian.Uint64(value)), Known: true}
 	}
-	if want := g.valueSize(number); len(value) != want {
-		return scratch, wrongValue(fmt.Errorf("read %d bytes, want %d", len(value), want))
+	if want := g.valueSize(by.Number); len(value) != want {
+		return scratch, Writer{}, wrongValue(fmt.Errorf("read %d bytes, want %d", len(value), want))
 	}
-	if checked {
+	if by.Known {
 		content := value[:len(value)-valueChecksum]
 		if binary.LittleEndian.Uint32(value[len(content):]) != g.checksum(content, key) {
-			return scratch, wrongValue(errAltered)
+			return scratch, Writer{}, wrongValue(errAltered)
 		}
 		if !whole {
-			return scratch, nil
+			return scratch, by, nil
 		}
 	}
-	scratch = g.appendValue(scratch[:0], key, number)
+	scratch = g.appendValue(scratch[:0], key, by.Number)
 	if !bytes.Equal(scratch, value) {
-		return scratch, wrongValue(errAltered)
+		return scratch, Writer{}, wrongValue(errAltered)
 	}
-	return scratch, nil
+	return scratch, by, nil
 }
 
 var errAltered = errors.New("the value read was altered, or not written to this key")

@@ -32,8 +32,12 @@ func TestAlteredValuesAreFound(t *testing.T) {
 		g := valuesOf(t)
 		key, number := rapid.Int64Range(0, 1<<40).Draw(t, "key"), rapid.Int64Range(-1<<40, 1<<40).Draw(t, "number")
 		good := g.appendValue(nil, key, number)
-		if _, err := g.verify(nil, good, key, rapid.Bool().Draw(t, "whole")); err != nil {
+		_, by, err := g.verify(nil, good, key, rapid.Bool().Draw(t, "whole"))
+		if err != nil {
 			t.Fatalf("the value that was written: want no error, got %v", err)
+		}
+		if known := len(good) >= minChecked; by.Known != known || known && by.Number != number {
+			t.Fatalf("a value of %d bytes written by request %d: want its number if it has 16 bytes, got %+v", len(good), number, by)
 		}
 		bad := slices.Clone(good)
 		how := rapid.SampledFrom([]string{"flip", "truncate", "extend", "other key", "zero", "burst"}).Draw(t, "how")
@@ -60,7 +64,7 @@ func TestAlteredValuesAreFound(t *testing.T) {
 		if bytes.Equal(bad, good) {
 			t.Skip("the value is the same")
 		}
-		if _, err := g.verify(nil, bad, key, false); err == nil {
+		if _, by, err := g.verify(nil, bad, key, false); err == nil || by.Known {
 			t.Fatalf("%s: %d bytes instead of %d pass, want an error", how, len(bad), len(good))
 		} else if _, class := database.Classify(err); class != database.ClassWrongValue {
 			t.Fatalf("%s: want class %q, got %q", how, database.ClassWrongValue, class)
@@ -75,7 +79,7 @@ func TestEarlierRunsValues(t *testing.T) {
 	now := mustGenerator(t, load, 5, 1)
 	for seed, ok := range map[uint64]bool{5: true, 6: false} {
 		earlier := mustGenerator(t, workload.Load{Operation: workload.OpUpdate, Keys: 500, ValueSize: 64}, seed, 100)
-		_, err := now.verify(nil, earlier.appendValue(nil, 7, -493), 7, true)
+		_, _, err := now.verify(nil, earlier.appendValue(nil, 7, -493), 7, true)
 		if (err == nil) != ok {
 			t.Errorf("a value of seed %d read by a load of seed 5: want ok %v, got error %v", seed, ok, err)
 		}
@@ -93,7 +97,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
 				var err error
-				if scratch, err = g.verify(scratch, value, 7, false); err != nil {
+				if scratch, _, err = g.verify(scratch, value, 7, false); err != nil {
 					b.Fatalf("verify the value: %v", err)
 				}
 			}
