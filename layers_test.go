@@ -20,7 +20,7 @@ const module = "github.com/coreos/dbtester"
 var floors = [][]string{
 	{"dbtesterpb", "pkg/files", "pkg/manpage", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
 	{"pkg/install", "pkg/results", "pkg/trust", "pkg/wire", "pkg/yamlfile", "analyze/figure"},
-	{"pkg/database", "pkg/machine", "analyze/run", "control/fleet", "control/judge"},
+	{"pkg/database", "pkg/machine", "pkg/observation", "analyze/run", "control/fleet", "control/judge"},
 	{"pkg/ability"},
 	{"pkg/config", "analyze/abilities"},
 	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/abilities", "control/before"},

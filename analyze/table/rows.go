@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/coreos/dbtester/analyze/abilities"
 	abilitylist "github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 )
@@ -72,21 +71,15 @@ func All(runs []*run.Run) []Row {
 
 // withAbilities adds the rows of abilities, each behind the row that it names.
 func withAbilities(rows []Row) []Row {
-	for _, half := range abilitylist.Halves() {
-		t, ok := half.(abilities.Tabler)
-		if !ok {
-			continue
-		}
-		for _, own := range t.Rows() {
-			at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })
-			rows = slices.Insert(rows, at+1, Row{
-				section: rows[at].section, Name: own.Name, Unit: own.Unit, Definition: own.Definition, Ours: true,
-				Cell: func(r *run.Run) Cell {
-					m, text := own.Cell(r)
-					return cellOf(m, func(float64) string { return text }).verbatim()
-				},
-			})
-		}
+	for _, own := range abilitylist.Rows() {
+		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })
+		rows = slices.Insert(rows, at+1, Row{
+			section: rows[at].section, Name: own.Name, Unit: own.Unit, Definition: own.Definition, Ours: true,
+			Cell: func(r *run.Run) Cell {
+				m, text := own.Cell(r)
+				return cellOf(m, func(float64) string { return text }).verbatim()
+			},
+		})
 	}
 	return rows
 }

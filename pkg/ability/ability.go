@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -28,6 +29,8 @@ type Ability struct {
 	// Record is what it leaves in the record of a run, Member in the record of each member;
 	// nil for nothing.
 	Record, Member Recorded
+	// Observes is what it counts or times during a load, besides response times.
+	Observes []observation.Group
 }
 
 // Database is what an ability may know of a database when its keys are resolved.

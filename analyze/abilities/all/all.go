@@ -5,9 +5,23 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/profile"
 	"github.com/coreos/dbtester/analyze/abilities/upkeep"
+	declared "github.com/coreos/dbtester/pkg/ability/all"
 )
 
 // Halves returns what reports show of each ability.
 func Halves() []abilities.Half {
 	return []abilities.Half{upkeep.Half{}, profile.Half{}}
+}
+
+// Rows returns the rows of all abilities, each after the row that it names.
+func Rows() (rows []abilities.Row) {
+	for _, half := range Halves() {
+		if t, ok := half.(abilities.Tabler); ok {
+			rows = append(rows, t.Rows()...)
+		}
+	}
+	for _, a := range declared.Abilities() {
+		rows = append(rows, abilities.Observed(a.Observes)...)
+	}
+	return rows
 }

@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/files/pattern"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/declared"
@@ -56,6 +58,10 @@ func (p *packer) rule(file string) rule {
 		return rule{treat: (*packer).table}
 	case slices.Contains([]string{results.FileLatency, results.FileTotal, results.FileMembersLatency}, name):
 		return rule{treat: (*packer).histograms}
+	case slices.ContainsFunc(observed(), func(g observation.Group) bool { return name == g.File() }):
+		return rule{treat: (*packer).table}
+	case slices.ContainsFunc(observed(), func(g observation.Group) bool { return name == g.Log() }):
+		return rule{treat: (*packer).histograms}
 	case name == results.FileEvents:
 		return rule{treat: (*packer).events}
 	case member == results.FileAgentLog, name == results.FileAgentLog:
@@ -69,6 +75,14 @@ func (p *packer) rule(file string) rule {
 		return rule{why: "analyze makes it again"}
 	}
 	return rule{}
+}
+
+// observed are the groups of values that abilities observe.
+func observed() (groups []observation.Group) {
+	for _, a := range all.Abilities() {
+		groups = append(groups, a.Observes...)
+	}
+	return groups
 }
 
 // unlistedName is the path in the archive of a log of a member that the manifest does not

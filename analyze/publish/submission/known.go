@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/all"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -18,6 +19,8 @@ func newVocabulary() vocabulary {
 	seen := map[reflect.Type]bool{}
 	v.add(reflect.TypeFor[results.Manifest](), seen)
 	v.add(reflect.TypeFor[results.Event](), seen)
+	v.fields[ability.Observed().Name()] = true
+	v.add(reflect.TypeFor[observation.Total](), seen)
 	for _, a := range all.Abilities() {
 		v.addRecord(a, seen)
 	}
@@ -33,6 +36,12 @@ func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
 		if r != nil {
 			v.fields[r.Name()] = true
 			v.add(r.Type(), seen)
+		}
+	}
+	for _, g := range a.Observes {
+		v.fields[g.Name] = true
+		for _, value := range g.Values {
+			v.fields[value.Name] = true
 		}
 	}
 }

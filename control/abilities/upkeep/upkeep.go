@@ -4,7 +4,11 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/effect"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -120,7 +125,28 @@ func (r *Runner) Finish() error {
 	if err != nil {
 		return fmt.Errorf("compare latencies with the upkeep: %w", err)
 	}
-	return upkeep.Record().Set(&r.run.Record.Records, effects)
+	return errors.Join(upkeep.Record().Set(&r.run.Record.Records, effects), r.observe())
+}
+
+// observe records the pieces that succeeded during the load, from their events.
+func (r *Runner) observe() error {
+	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents))
+	if err != nil {
+		return err
+	}
+	seen := observation.NewRecorder(upkeep.Observed())
+	for _, e := range events {
+		i := slices.IndexFunc(upkeep.Kinds(), func(k upkeep.Kind) bool { return k.Event == e.Kind })
+		if i < 0 || e.Text != "" || e.Time.Before(r.run.Record.LoadStart) {
+			continue
+		}
+		step := r.run.StepAt(e.Time)
+		seen.Add(upkeep.Kinds()[i].Key, e.Time, step, int64(e.Took))
+		if e.Unit == "bytes" {
+			seen.Add(upkeep.SnapshotBytes, e.Time, step, int64(e.Amount))
+		}
+	}
+	return r.run.Observe(upkeep.Observed(), seen.Take(math.MaxInt64))
 }
 
 // oneLine is the text of an error without line breaks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -98,5 +101,48 @@ func TestRunner(t *testing.T) {
 	}
 	if got, _ := runFor(t, kept{}, upkeep.Plan{}, time.Minute); got != nil {
 		t.Errorf("upkeep that nobody asked for: %q", got)
+	}
+}
+
+// What was done during the load is in a file by second and in the record: pieces that failed
+// or came before the load are left out.
+func TestObserved(t *testing.T) {
+	t.Parallel()
+	dir, start := t.TempDir(), time.Unix(1000, 0).UTC()
+	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []results.Event{
+		{Time: start.Add(-time.Second), Kind: upkeep.EventCompact, Took: time.Minute},
+		{Time: start.Add(time.Second), Kind: upkeep.EventCompact, Took: 3 * time.Millisecond},
+		{Time: start.Add(time.Second), Kind: upkeep.EventCompact, Took: time.Hour, Text: "no quorum"},
+		{Time: start.Add(12 * time.Second), Kind: upkeep.EventSnapshot, Took: 8 * time.Millisecond, Amount: 4096, Unit: "bytes"},
+		{Time: start.Add(12 * time.Second), Kind: results.EventLeader},
+	} {
+		if err := events.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := events.Close(); err != nil {
+		t.Fatal(err)
+	}
+	record := &results.DatabaseRun{LoadStart: start, Steps: []results.Step{{Start: start}, {Index: 1, Start: start.Add(10 * time.Second)}}}
+	r := New(&abilities.Run{DB: &config.Database{}, Record: record, Dir: dir})
+	if err := r.observe(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ability.Observed().Of(record.Records)
+	want := observation.Totals{"upkeep": {
+		"compact":            {N: 1, Value: 3e6, Longest: 3 * time.Millisecond},
+		"snapshot":           {N: 1, Value: 8e6, Longest: 8 * time.Millisecond},
+		upkeep.SnapshotBytes: {N: 1, Value: 4096},
+	}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("the record (-want +got), %v:\n%s", err, diff)
+	}
+	seconds, err := observation.Read(upkeep.Observed(), dir)
+	if err != nil || len(seconds) != 2 || seconds[0].Second != 1001 || seconds[0].Step != 0 || seconds[1].Second != 1012 || seconds[1].Step != 1 {
+		t.Errorf("the file has %+v, %v, want a second of each step", seconds, err)
 	}
 }

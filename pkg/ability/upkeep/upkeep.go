@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results/effect"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -23,7 +24,26 @@ const (
 
 // Ability is the declaration.
 func Ability() ability.Ability {
-	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record()}
+	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
+}
+
+// SnapshotBytes is the observed value of what snapshots held.
+const SnapshotBytes = "snapshot_bytes"
+
+// Observed is how long pieces of upkeep took, by their keys in a file, and what snapshots held.
+func Observed() observation.Group {
+	g := observation.Group{Name: "upkeep"}
+	for _, k := range Kinds() {
+		g.Values = append(g.Values, observation.Value{
+			Name: k.Key, Unit: "ns", Merging: observation.Times,
+			Definition: "times that pieces of upkeep took, those of the kind `" + k.Event + "` that succeeded, in the second in which they began",
+		})
+	}
+	g.Values = append(g.Values, observation.Value{
+		Name: SnapshotBytes, Unit: "bytes", Merging: observation.Sum, Definition: "bytes of the snapshots that were read during the load, where the database reports them",
+		Row: "UPKEEP-SNAPSHOT-BYTES", After: "UPKEEP",
+	})
+	return g
 }
 
 // Record is what upkeep did to latency, by kind of event.

@@ -1,0 +1,42 @@
+package abilities
+
+import (
+	"errors"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/observation"
+)
+
+// Observe writes what was observed during the load into the files of its group, and the
+// totals into the record. Nothing is written without an observation.
+func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
+	if len(seconds) == 0 {
+		return nil
+	}
+	totals, err := ability.Observed().Of(r.Record.Records)
+	if err != nil {
+		return err
+	}
+	if totals == nil {
+		totals = observation.Totals{}
+	}
+	totals[g.Name] = g.Total(seconds)
+	w, err := observation.NewWriter(g, r.Dir, time.Unix(seconds[0].Second, 0))
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(seconds), w.Close(), ability.Observed().Set(&r.Record.Records, totals))
+}
+
+// StepAt returns the index of the step at a time of the load: the last one that began before
+// it. It reads the record.
+func (r *Run) StepAt(at time.Time) int {
+	step := 0
+	for _, s := range r.Record.Steps {
+		if !s.Start.After(at) {
+			step = s.Index
+		}
+	}
+	return step
+}

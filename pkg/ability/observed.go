@@ -1,0 +1,6 @@
+package ability
+
+import "github.com/coreos/dbtester/pkg/observation"
+
+// Observed is the record of what abilities counted or timed during a load.
+func Observed() Record[observation.Totals] { return Record[observation.Totals]{Key: "observed"} }

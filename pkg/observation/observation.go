@@ -1,0 +1,74 @@
+// Package observation declares what is counted or timed during a load and is not the response
+// time of a request, as package metric does for sampled numbers. From a declaration follow a
+// file by second in the tag's folder, the histograms of times, the merging of parts of a
+// load, totals in the manifest, rows of the report, and a row in docs/numbers.md.
+package observation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Merging is how values of one name become one: those of a second, of several seconds, or of
+// several parts of a load.
+type Merging string
+
+// The ways to merge values. Times are durations in nanoseconds, all of which are kept in a
+// histogram.
+const (
+	Sum   Merging = "sum"
+	Max   Merging = "max"
+	Min   Merging = "min"
+	Times Merging = "histogram"
+)
+
+// Value declares one value.
+type Value struct {
+	// Name is its column and its key in JSON, such as "snapshot_bytes".
+	Name string
+	// Unit is that of the number; [Times] are in nanoseconds.
+	Unit, Definition string
+	Merging          Merging
+	// Row is the name of the row of its total in reports, behind the row After; "" for none.
+	Row, After string
+}
+
+// Group declares values that are observed together. Name names their files.
+type Group struct {
+	Name   string
+	Values []Value
+}
+
+// File is the file by second in a tag's folder, Log the file of the histograms of times.
+func (g Group) File() string { return g.Name + ".csv" }
+
+// Log is the histograms of times, by second.
+func (g Group) Log() string { return g.Name + ".hlog" }
+
+// timed reports whether the group has times.
+func (g Group) timed() bool {
+	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
+}
+
+// index is the place of a value. A name that is not declared is a mistake in the program.
+func (g Group) index(name string) int {
+	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
+	if i < 0 {
+		panic(fmt.Sprintf("%q is not declared among what %s observes", name, g.Name))
+	}
+	return i
+}
+
+// Table documents the values of groups in Markdown.
+func Table(groups []Group) string {
+	var b strings.Builder
+	b.WriteString("| file | column | unit | merged by | definition | row |\n|---|---|---|---|---|---|\n")
+	for _, g := range groups {
+		for _, v := range g.Values {
+			columns, row := "`"+strings.Join(v.columns(), "`, `")+"`", v.Row
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", g.File(), columns, v.Unit, v.Merging, v.Definition, row)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,71 @@
+package observation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// Totals are what was observed over a whole load, by the names of groups and of their values.
+// What was never observed is absent.
+type Totals map[string]map[string]Total
+
+// Total is what was observed of one value over a whole load.
+type Total struct {
+	// N is how often it was observed.
+	N int64 `json:"n"`
+	// Value is the sum, the maximum or the minimum; of times the sum in nanoseconds.
+	Value int64 `json:"value"`
+	// Longest is of times, as the percentiles, which are 0 if there are too few times.
+	Longest time.Duration `json:"longest_ns,omitempty"`
+	P50     time.Duration `json:"p50_ns,omitempty"`
+	P99     time.Duration `json:"p99_ns,omitempty"`
+}
+
+// Total returns the totals of a group over seconds, by the names of values.
+func (g Group) Total(seconds []Second) map[string]Total {
+	totals := map[string]Total{}
+	for i, v := range g.Values {
+		var sum Number
+		for _, s := range seconds {
+			sum = v.Merging.merged(sum, s.Numbers[i])
+		}
+		if sum.N == 0 {
+			continue
+		}
+		t := Total{N: sum.N, Value: sum.Value, Longest: time.Duration(sum.Longest)}
+		if histogram.Enough(.5, sum.Times.Total()) {
+			t.P50 = time.Duration(sum.Times.Quantile(.5))
+		}
+		if histogram.Enough(.99, sum.Times.Total()) {
+			t.P99 = time.Duration(sum.Times.Quantile(.99))
+		}
+		totals[v.Name] = t
+	}
+	return totals
+}
+
+// Text prints the total of a value: a number with its unit, or times in milliseconds.
+func (t Total) Text(v Value) string {
+	switch {
+	case v.Merging == Times:
+	case v.Unit == "bytes":
+		return humanize.Bytes(uint64(max(t.Value, 0)))
+	default:
+		return humanize.Comma(t.Value) + " " + v.Unit
+	}
+	parts := []string{fmt.Sprintf("%d", t.N)}
+	for _, p := range []struct {
+		name string
+		is   time.Duration
+	}{{"p50", t.P50}, {"p99", t.P99}, {"longest", t.Longest}} {
+		if p.is > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.4f ms", p.name, float64(p.is)/1e6))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
