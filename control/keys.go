@@ -3,11 +3,9 @@ package control
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,27 +28,63 @@ func prefixOf(db *config.Database, driver database.Driver, runID string) string 
 	return cmp.Or(db.Prefix, db.DefaultPrefix(runID))
 }
 
-// enterShared records that the load shares a cluster.
-func (r *run) enterShared(context.Context) error {
+// enterShared records that the load shares a cluster, and claims the prefix.
+func (r *run) enterShared(ctx context.Context) (err error) {
+	l, who := &r.db.Load, r.claimant
+	who.Reuse = r.db.Reuse
+	if existing := l.Existing(); existing > 0 || l.SameKey {
+		who.Keys = workload.KeySpans{{Size: l.KeySize, First: 0, End: max(existing, 1)}}
+	}
+	if r.hold, err = shared.Take(ctx, r.driver, r.target, who, r.journal.say); err != nil {
+		return err
+	}
 	r.record.Shared = &results.Shared{Prefix: r.target.Prefix, Left: -1}
 	r.journal.step("all keys lie below %s/", r.target.Prefix)
 	return nil
 }
 
-// leaveShared removes the keys below the prefix, if the experiment asks for it, and
-// marks those that are left.
+// coverCreated adds the keys that the load creates to the claim of the prefix, before it
+// creates the first: all numbers from there on, until leaveShared knows how many they were.
+func (r *run) coverCreated(ctx context.Context, spec load.Spec) error {
+	if r.hold == nil || spec.SameKey || !spec.Any(workload.Op.Creates) {
+		return nil
+	}
+	return r.hold.Cover(ctx, workload.KeySpan{Size: spec.KeySize, First: max(spec.FirstKey, spec.Keys), End: math.MaxInt64})
+}
+
+// writtenAtMost returns the claim's keys without the numbers that the load surely did not
+// reach.
+func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workload.KeySpans {
+	l, end := &r.db.Load, int64(math.MaxInt64)
+	switch finder, ok := r.driver.(database.KeyFinder); {
+	case r.record.Totals == nil:
+	case r.experiment.Capacity == nil:
+		first := max(r.record.Load.FirstKey, l.Keys)
+		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)
+	case ok: // the windows of a search are not in the totals
+		if highest, err := finder.HighestKey(ctx, r.target, l.KeySize); err == nil && highest >= 0 {
+			end = highest + 1
+		}
+	}
+	return func(keys workload.KeySpans) workload.KeySpans {
+		for i := range keys {
+			if keys[i].Size == l.KeySize && keys[i].End == math.MaxInt64 {
+				keys[i].End = max(end, keys[i].First)
+			}
+		}
+		return keys
+	}
+}
+
+// leaveShared removes the keys that the claim has, if the experiment asks for it, and marks
+// those that are left.
 func (r *run) leaveShared(ctx context.Context) error {
 	s := r.record.Shared
-	if r.db.Cleanup {
-		r.journal.event("cleanup", -1, s.Prefix)
-		done, left := shared.Clean(ctx, r.driver, r.target, r.journal.step)
-		s.Cleanup, s.Left = &done, left
-		r.journal.say("removed %d keys below %s/", done.Removed, s.Prefix)
-	} else {
-		left, err := shared.Count(ctx, r.driver, r.target)
-		if s.Left = left; err != nil {
-			r.journal.say("count the keys below %s/: %v", s.Prefix, err)
-		}
+	if s == nil || r.hold == nil {
+		return nil // the prefix is not this run's
+	}
+	if err := r.leaveKeys(ctx, s); err != nil {
+		r.journal.say("give the prefix %s free: %v", s.Prefix, err)
 	}
 	if s.Left == 0 && (s.Cleanup == nil || s.Cleanup.Error == "") {
 		return nil
@@ -67,61 +101,20 @@ func (r *run) leaveShared(ctx context.Context) error {
 	return nil
 }
 
-// Cleanup removes what a recorded run left below its prefixes on clusters that others use,
-// and records that in its manifest. Say is called with what happens.
-func Cleanup(ctx context.Context, folder *results.Folder, registry *database.Registry, say func(format string, args ...any)) error {
-	m, err := folder.Manifest()
-	if err != nil {
-		return err
+// leaveKeys removes the keys, if the experiment asks for it, or counts them, and ends the
+// claim.
+func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
+	ended := r.hold.End(ctx, r.writtenAtMost(ctx))
+	if r.db.Cleanup {
+		r.journal.event("cleanup", -1, s.Prefix)
+		done, left := shared.CleanHeld(ctx, r.hold, r.journal.step)
+		s.Cleanup, s.Left = &done, left
+		r.journal.say("removed %d keys below %s/", done.Removed, s.Prefix)
+		return ended
 	}
-	var e config.Experiment
-	if err := json.Unmarshal(m.Config, &e); err != nil {
-		return fmt.Errorf("decode the run's experiment: %w", err)
-	}
-	found := false
-	var errs []error
-	for _, record := range m.Databases {
-		at := slices.IndexFunc(e.Databases, func(d config.Database) bool { return d.Tag == record.Tag })
-		if record.Shared == nil || record.Shared.Prefix == "" || at < 0 {
-			continue
-		}
-		found = true
-		if err := cleanRecorded(ctx, record, &e.Databases[at], registry, say); err != nil {
-			errs = append(errs, named(record.Tag, err))
-		}
-	}
-	if !found {
-		say("the run did not write to a shared cluster: there is nothing to remove")
-		return nil
-	}
-	return errors.Join(append(errs, folder.WriteManifest(m))...)
-}
-
-// cleanRecorded removes the keys of one database of a recorded run.
-func cleanRecorded(ctx context.Context, record *results.DatabaseRun, db *config.Database, registry *database.Registry, say func(string, ...any)) error {
-	entry, err := registry.Get(record.Database)
-	if err != nil {
-		return err
-	}
-	driver := entry.New()
-	if err := json.Unmarshal(record.Options, driver); err != nil {
-		return fmt.Errorf("decode the recorded options: %w", err)
-	}
-	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
-	if t.TLS, t.Auth, err = credentials(db); err != nil {
-		return err
-	}
-	done, left := shared.Clean(ctx, driver, t, say)
-	record.Shared.Cleanup, record.Shared.Left = &done, left
-	say("%s: removed %d keys below %s/", record.Tag, done.Removed, t.Prefix)
-	switch {
-	case done.Error != "":
-		return errors.New(done.Error)
-	case left > 0:
-		return fmt.Errorf("%d keys are still below %s/: something writes there", left, t.Prefix)
-	}
-	record.Validity = slices.DeleteFunc(record.Validity, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
-	return nil
+	left, err := r.hold.Count(ctx)
+	s.Left = left
+	return errors.Join(ended, err)
 }
 
 // countBefore asks the database how many keys it holds, before a load that creates

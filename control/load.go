@@ -87,6 +87,9 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	if err := numberKeys(ctx, l.run, &spec); err != nil {
 		return err
 	}
+	if err := l.run.coverCreated(ctx, spec); err != nil {
+		return err
+	}
 	if l.generators != nil {
 		defer func() { err = errors.Join(err, l.generators.close(context.WithoutCancel(ctx))) }()
 		if err := l.generators.prepare(ctx, spec); err != nil {

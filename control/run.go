@@ -15,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -43,6 +44,10 @@ type run struct {
 	mute    bool
 	journal *journal
 	losses  *fleet.Losses
+	// claimant is the run as the claim of its prefix names it, and hold the claim, nil before
+	// the step "keep below a prefix".
+	claimant shared.Claimant
+	hold     *shared.Hold
 	// halves are what abilities do during the run; nil before newParts.
 	halves []abilities.Half
 }

@@ -100,7 +100,7 @@ func TestSharedCluster(t *testing.T) {
 			t.Fatalf("run: %v", err)
 		}
 		rec := sharedRecord(t, out)
-		left := r.keysBelow(rec.Shared.Prefix)
+		left := r.keysBelow(rec.Shared.Prefix) - 1 // the claim is no key of the load
 		if left == 0 || rec.Shared.Left != left || !hasMark(rec, mark.KeysLeft) {
 			t.Errorf("%d keys are left below %q, recorded are %d, marks %v", left, rec.Shared.Prefix, rec.Shared.Left, rec.Validity)
 		}
@@ -108,7 +108,7 @@ func TestSharedCluster(t *testing.T) {
 		if err != nil {
 			t.Fatalf("open the folder: %v", err)
 		}
-		if err := Cleanup(t.Context(), folder, r.registry, t.Logf); err != nil {
+		if err := Cleanup(t.Context(), r.cleanup(folder, "")); err != nil {
 			t.Errorf("clean up: %v", err)
 		}
 		if rec = sharedRecord(t, out); rec.Shared.Left != 0 || hasMark(rec, mark.KeysLeft) || rec.Shared.Cleanup.Removed != left {
@@ -116,6 +116,7 @@ func TestSharedCluster(t *testing.T) {
 		}
 		unchanged()
 	})
+	t.Run("whose keys", func(t *testing.T) { r.whoseKeys(t, unchanged) })
 	t.Run("upkeep", func(t *testing.T) { r.keptUp(t, unchanged) })
 	t.Run("guards", func(t *testing.T) { r.guarded(t, unchanged) })
 	t.Run("full speed", func(t *testing.T) {
@@ -136,6 +137,131 @@ func TestSharedCluster(t *testing.T) {
 		}
 		unchanged()
 	})
+}
+
+// cleanup is a cleanup of a run's keys that nobody need confirm.
+func (r *running) cleanup(folder *results.Folder, prefix string) CleanupOptions {
+	return CleanupOptions{
+		Folder: folder, Registry: r.registry, Prefix: prefix, Say: r.rig.t.Logf,
+		Access:  func(string, []string) (*config.TLS, *config.Auth, error) { return nil, nil, nil },
+		Confirm: func(question string) error { r.rig.t.Log(question); return nil },
+	}
+}
+
+// write writes numbered keys below a prefix, as others would.
+func (r *running) write(prefix string, keys int) {
+	t := r.rig.t
+	t.Helper()
+	target := r.Target()
+	target.Prefix = prefix
+	client, err := etcd.New().Dial(t.Context(), target)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	for i := range keys {
+		if err := client.Put(t.Context(), workload.AppendKey(nil, int64(i), 32), []byte("theirs")); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	if err := client.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// whoseKeys runs loads below a prefix that others write below too.
+func (r *running) whoseKeys(t *testing.T, unchanged func()) {
+	load := "requests: 50, clients: 2, connections: 2, key_size: 32, value_size: 64"
+	all := func(prefix string) {
+		target := r.Target()
+		target.Prefix = prefix
+		if err := etcd.New().Clean(t.Context(), target, database.Removable{All: true}, func(int64) {}); err != nil {
+			t.Errorf("remove the keys of the test: %v", err)
+		}
+	}
+	run := func(keys, owner string) (*results.DatabaseRun, *results.Folder, error) {
+		o := r.options(r.parse(r.sharedFile(load, keys)), nil)
+		o.Owner = owner
+		out, err := Run(t.Context(), o)
+		if len(out.Folders) != 1 {
+			t.Fatalf("no folder: %v", err)
+		}
+		folder, openErr := results.Open(out.Folders[0])
+		if openErr != nil {
+			t.Fatal(openErr)
+		}
+		return sharedRecord(t, out), folder, err
+	}
+	r.write("victim/deep", 50)
+	if _, _, err := run("prefix: victim, cleanup: true", "ann@desk pid 1"); err == nil || !strings.Contains(err.Error(), "reuse: true") {
+		t.Errorf("foreign keys below the prefix: want a refusal that names reuse, got %v", err)
+	}
+	rec, _, err := run("prefix: victim, cleanup: true, reuse: true", "ann@desk pid 1")
+	if err != nil || rec.Shared.Cleanup == nil || rec.Shared.Cleanup.Removed != 50 || rec.Shared.Left != 0 {
+		t.Errorf("the load of 50 keys removed %+v: %v", rec.Shared, err)
+	}
+	if n := r.keysBelow("victim"); n != 50 {
+		t.Errorf("%d keys are below the prefix, want the others' 50", n)
+	}
+	all("victim")
+
+	// The same owner goes on from the next free number, another one does not.
+	_, first, err := run("prefix: mine", "ann@desk pid 1")
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	rec, second, err := run("prefix: mine", "ann@desk pid 2")
+	if err != nil || rec.Load.FirstKey != 50 || rec.Shared.Left != 100 {
+		t.Errorf("the second run begins at key %d and leaves %+v: %v", rec.Load.FirstKey, rec.Shared, err)
+	}
+	if _, _, err := run("prefix: mine", "bob@desk pid 3"); err == nil || !strings.Contains(err.Error(), "ann@desk") {
+		t.Errorf("keys of another owner: want a refusal that names her, got %v", err)
+	}
+	if _, _, err := run("prefix: mine/deep", "bob@desk pid 3"); err == nil || !strings.Contains(err.Error(), "lies below mine") {
+		t.Errorf("a prefix below another owner's: want a refusal, got %v", err)
+	}
+	r.write("mine/deep", 20)
+	r.editedPrefixes(t, first, "mine")
+	if err := Cleanup(t.Context(), r.cleanup(second, "")); err != nil {
+		t.Errorf("clean up: %v", err)
+	}
+	if n := r.keysBelow("mine"); n != 20 {
+		t.Errorf("%d keys are left below the prefix, want the others' 20", n)
+	}
+	// Nothing says whose the last keys are.
+	if err := Cleanup(t.Context(), r.cleanup(first, "")); err == nil || !strings.Contains(err.Error(), "--prefix mine") {
+		t.Errorf("keys without a claim: want the flag that removes them, got %v", err)
+	}
+	if err := Cleanup(t.Context(), r.cleanup(first, "min")); err == nil {
+		t.Error("another prefix typed by hand must be refused")
+	}
+	if err := Cleanup(t.Context(), r.cleanup(first, "mine")); err != nil || r.keysBelow("mine") != 0 {
+		t.Errorf("%d keys are left after a cleanup of all: %v", r.keysBelow("mine"), err)
+	}
+	unchanged()
+}
+
+// editedPrefixes cleans up by manifests whose prefix somebody edited.
+func (r *running) editedPrefixes(t *testing.T, folder *results.Folder, prefix string) {
+	t.Helper()
+	before := r.keysBelow("")
+	for _, edited := range []string{"mine/", "/mine", "/", "..", "mine/..", "mine/deep", "min", "m", ".", "mine//deep", "mine\n", "mine\x1b[2J", "mine\x00", strings.Repeat("m", 300)} {
+		m, err := folder.Manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Databases[0].Shared.Prefix = edited
+		if err := folder.WriteManifest(m); err != nil {
+			t.Fatal(err)
+		}
+		_ = Cleanup(t.Context(), r.cleanup(folder, ""))
+		if n := r.keysBelow(""); n != before {
+			t.Errorf("a manifest with the prefix %q removed %d keys", edited, before-n)
+		}
+		m.Databases[0].Shared.Prefix = prefix
+		if err := folder.WriteManifest(m); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // keptUp runs a load until each kind of upkeep was done.

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/control/search"
+	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -166,6 +168,8 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	})
 	if err == nil {
 		r.target.Prefix = prefixOf(db, r.driver, t.manifest.RunID)
+		owner, _, _ := strings.Cut(t.opts.Owner, " pid ") // of all processes of the user
+		r.claimant = shared.Claimant{Run: t.manifest.RunID, Owner: cmp.Or(owner, "unknown")}
 	}
 	return r, err
 }

@@ -22,7 +22,7 @@ func Unlisted() map[string]string {
 		"path": places, "results": places, "agent_certs": places, "export": places, "inputs": places, "report": places,
 		"title": names, "description": names, "id": names, "label": names, "tag": names, "load.workload": "its mix is compared",
 		"name": "it is the database", "classic": "it is the form of the file", "plots": shown, "need": shown,
-		"trials": "each trial is a run", "settle": "it acts before the load", "upload": after, "cleanup": after, "steps.upload": after,
+		"trials": "each trial is a run", "settle": "it acts before the load", "upload": after, "cleanup": after, "reuse": "it allows keys of others", "steps.upload": after,
 		"hosts": "the members and their machines are compared", "generators": "the machines of the client are compared",
 		"swept": "what a sweep varies is compared", "load.first_key": "it follows from the keys that were found",
 		"tls": "the encryption is compared", "auth": "the credentials are compared",

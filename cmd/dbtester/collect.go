@@ -11,41 +11,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
-
-func newCleanup(a *app) *cobra.Command {
-	var below string
-	cmd := &cobra.Command{
-		Use:   "cleanup RUN",
-		Short: "Remove the keys that a run left below its prefix on a cluster that others use",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := a.namedRuns(args, below)
-			if err != nil {
-				return err
-			}
-			folder, err := results.Open(runs[0])
-			if err != nil {
-				return usageError{err}
-			}
-			say := func(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
-			return withInterrupt(cmd.Context(), control.Cleanup(cmd.Context(), folder, a.registry, say))
-		},
-
-		ValidArgsFunction: completeNewest,
-	}
-	registerNewest(cmd.Flags(), &below)
-	return cmd
-}
 
 // collect fetches the records of an interrupted run from its agents. Those of --local
 // died with control, so agents in this process take their work directory over.
@@ -70,8 +43,12 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	}
 	var link agentlink.Client
 	if !m.Local {
-		if link, err = f.link.client(a, certsOf(m)); err != nil {
+		// The folder may be of others: it names no files for addresses that it names.
+		if link, err = f.link.client(a, f.link.certs); err != nil {
 			return err
+		}
+		if dir := certsOf(m); dir != "" && f.link.certs == "" {
+			a.warn("the run used the certificates in %q: if they are yours, pass --certs with their folder", dir)
 		}
 	}
 	connect := newRemoteAgents(link).connect
@@ -86,17 +63,17 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 			connect = nothingLeft
 		}
 	}
-	err = salvage.Run(ctx, salvage.Options{Folder: folder, Connect: connect, Report: func(text string) { fmt.Fprintln(a.err, text) }})
+	err = salvage.Run(ctx, salvage.Options{Folder: folder, Connect: connect, Report: func(text string) { fmt.Fprintln(a.err, plaintext.Visible(text)) }})
 	fmt.Fprintf(a.out, "results in %s\n", relative(folder.Dir()))
 	return err
 }
 
 // certsOf returns the folder of control's certificate that a run's experiment names, "" if
-// it names none.
+// it names none. It is shown and never read: the run's folder may be of others.
 func certsOf(m *results.Manifest) string {
 	var e config.Experiment
 	if err := json.Unmarshal(m.Config, &e); err != nil {
-		return "" // a manifest of another version; --certs names the folder
+		return "" // a manifest of another version
 	}
 	return e.AgentCerts
 }

@@ -80,7 +80,7 @@ func documented() map[string]tested {
 				change: []string{"10.0.0.8", "HOST1", "--allow-load", "--allow-load --work-dir work"},
 			}},
 		},
-		"shared.md": {(*page).sharedCluster, []shown{{begins: "dbtester cleanup", change: []string{"results/TITLE/TIME", "results/*/*"}, want: "removed [1-9]"}}},
+		"shared.md": {(*page).sharedCluster, []shown{{begins: "dbtester cleanup", change: []string{"results/TITLE/TIME", "results/*/* --yes"}, want: "removed [1-9]"}}},
 		"submit.md": {lines: []shown{{begins: "", by: "TestSubmitDocument"}}},
 		"sweep.md": {
 			func(p *page) { p.recorded("results/RUN", "run") },

@@ -14,24 +14,26 @@ import (
 const batchTimeout = 60 * time.Second
 
 // rounds is how often keys are removed: a request of unknown outcome may create its key
-// after the cleanup.
-const rounds = 3
+// after the first round.
+const rounds = 4
 
-// Clean removes the keys below a target's prefix and counts what is left. Progress is
-// said once every few seconds. It ends with ctx, or when a batch takes a minute.
-func Clean(ctx context.Context, driver database.Driver, t database.Target, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+// Clean removes keys below a target's prefix until a round finds none. What is left of them
+// is then 0, else -1: not known. Progress is said once every few seconds. It ends with ctx,
+// or when a batch takes a minute.
+func Clean(ctx context.Context, driver database.Driver, t database.Target, which database.Removable, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	began := time.Now()
 	left = -1
 	var err error
-	for range rounds {
+	for round := 0; round < rounds && err == nil && left < 0; round++ {
 		var n int64
-		n, err = cleanOnce(ctx, driver, t, func(n int64) { say("removed %d keys below %s", done.Removed+n, t.Prefix) })
-		if done.Removed += n; err != nil {
-			break
+		n, err = cleanOnce(ctx, driver, t, which, func(n int64) { say("removed %d keys below %s", done.Removed+n, t.Prefix) })
+		done.Removed += n
+		if err == nil && n == 0 {
+			left = 0
 		}
-		if left, err = Count(ctx, driver, t); err != nil || left <= 0 {
-			break
-		}
+	}
+	if err == nil && left < 0 {
+		err = errors.New("something writes such keys all the time")
 	}
 	done.Took = time.Since(began)
 	if err != nil {
@@ -43,7 +45,7 @@ func Clean(ctx context.Context, driver database.Driver, t database.Target, say f
 // sayEvery is the time between two lines about a cleanup.
 const sayEvery = 5 * time.Second
 
-func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, say func(int64)) (n int64, err error) {
+func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, which database.Removable, say func(int64)) (n int64, err error) {
 	cleaner, ok := driver.(database.Cleaner)
 	if !ok {
 		return 0, errors.New("the driver cannot remove keys")
@@ -53,7 +55,7 @@ func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, s
 	stalled := time.AfterFunc(batchTimeout, func() { cancel(fmt.Errorf("no batch ended within %v", batchTimeout)) })
 	defer stalled.Stop()
 	said := time.Now()
-	err = cleaner.Clean(ctx, t, func(removed int64) {
+	err = cleaner.Clean(ctx, t, which, func(removed int64) {
 		n = removed
 		stalled.Reset(batchTimeout)
 		if time.Since(said) >= sayEvery {

@@ -85,6 +85,11 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Cleanup },
 			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
 		}.Field(),
+		databaseKey[bool]{
+			Row:  row{Name: "reuse", Preset: "false", Meaning: "keys of others may lie below the prefix, and are overwritten where they have the numbers of the load; see [whose keys](shared.md#whose-keys)"},
+			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Reuse },
+			Shown: func(d *databaseSpec) bool { return d.Reuse },
+		}.Field(),
 		part[databaseSpec, Guard]{
 			Row:     guardRow("the file's"),
 			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },

@@ -164,8 +164,10 @@ type Database struct {
 	Endpoints []string `json:"endpoints,omitempty"`
 	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" is
 	// DefaultPrefix. Cleanup means that they are removed after the load.
-	Prefix  string `json:"prefix,omitempty"`
-	Cleanup bool   `json:"cleanup,omitempty"`
+	Prefix string `json:"prefix,omitempty"`
+	// Reuse means that keys of others may lie below the prefix.
+	Reuse   bool `json:"reuse,omitempty"`
+	Cleanup bool `json:"cleanup,omitempty"`
 	// Guard is nil for a load without bounds.
 	Guard *Guard `json:"guard,omitempty"`
 	// Abilities are what the abilities of the program do for it. In JSON each is a key of

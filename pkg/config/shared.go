@@ -37,20 +37,27 @@ func prefixKind() kind[string] {
 		if !ok {
 			return "", false
 		}
-		switch short := strings.TrimSuffix(s, "/"); {
-		case len(s) > longestPrefix:
-			r.Errorf(node, "%s must have at most %d bytes, got %d", key, longestPrefix, len(s))
-		case short != s && prefixPattern.MatchString(short):
-			r.Errorf(node, "%s: a prefix has no / at its end, got %q (did you mean %q?)", key, s, short)
-		case !prefixPattern.MatchString(s):
-			r.Errorf(node, "%s: want names of a-z A-Z 0-9 . _ - with / between them, each beginning with a letter or digit, got %q", key, s)
-		default:
-			return s, true
+		if err := CheckPrefix(s); err != nil {
+			r.Errorf(node, "%s %v", key, err)
+			return "", false
 		}
-		return "", false
+		return s, true
 	}
 	k.Schema = schema{"type": "string", "pattern": prefixPattern.String(), "maxLength": longestPrefix}
 	return k
+}
+
+// CheckPrefix returns why a text is no prefix, nil if it is one.
+func CheckPrefix(s string) error {
+	switch short := strings.TrimSuffix(s, "/"); {
+	case len(s) > longestPrefix:
+		return fmt.Errorf("must have at most %d bytes, got %d", longestPrefix, len(s))
+	case short != s && prefixPattern.MatchString(short):
+		return fmt.Errorf("must have no / at its end, got %q (did you mean %q?)", s, short)
+	case !prefixPattern.MatchString(s):
+		return fmt.Errorf("must have names of a-z A-Z 0-9 . _ - with / between them, each beginning with a letter or digit, got %q", s)
+	}
+	return nil
 }
 
 // guardSection declares the bounds of a guard.
@@ -104,7 +111,7 @@ func showGuard(g *Guard) *yamlfile.Node {
 func (r *databaseResolver) shared(d *Database) {
 	runs := len(d.Endpoints) > 0
 	if !runs {
-		for _, name := range []string{"prefix", "cleanup"} {
+		for _, name := range []string{"prefix", "cleanup", "reuse"} {
 			if p := r.db.Place(name); p.Set() {
 				r.Errorf(p.At, "%s: agents start %s for this run alone; it is for a cluster that is already running, given by endpoints", p.Key, r.spec.ID)
 			}

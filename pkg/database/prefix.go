@@ -4,16 +4,28 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
+
+// Removable says which of the keys below a prefix are removed: all of them, or those of a
+// load by their numbers.
+type Removable struct {
+	All     bool
+	Numbers workload.KeySpans
+}
+
+// Has reports whether a key is removed. The key has no prefix.
+func (r Removable) Has(key []byte) bool { return r.All || r.Numbers.Has(key) }
 
 // Cleaner is a driver that removes the keys below a prefix.
 type Cleaner interface {
-	// Clean removes every key below t.Prefix, and what the driver made for them, in
-	// bounded batches. It calls removed after each with the number of keys that were
+	// Clean removes those of the keys below t.Prefix, and what the driver made for them, in
+	// bounded batches. All other keys stay. It calls removed after each with the number of keys that were
 	// removed so far. Without a prefix it removes nothing and returns an error. It may be
 	// repeated, also after an end of ctx between two batches. Keys that others write below
 	// the prefix meanwhile may remain.
-	Clean(ctx context.Context, t Target, removed func(keys int64)) error
+	Clean(ctx context.Context, t Target, which Removable, removed func(keys int64)) error
 }
 
 // FillReporter is a driver whose members report how large their store is and may become. A store

@@ -52,6 +52,8 @@ func prefixCase(t *testing.T, f *fixture) {
 	ours := f.Target()
 	ours.Prefix = ourPrefix
 	w := f.inhabit(t)
+	f.part(t, "claim", func(t *testing.T) { f.claims(t, ours) })
+	w.unchanged(t, "claims")
 	client := f.dial(t, ours)
 	for _, op := range belowPrefix(f, client) {
 		f.part(t, op.name, func(t *testing.T) {
@@ -66,7 +68,9 @@ func prefixCase(t *testing.T, f *fixture) {
 		w.unchanged(t, "the interrupted load")
 	})
 	f.part(t, "cleanup", func(t *testing.T) {
-		f.clean(t, ours)
+		f.cleanNumbers(t, ours)
+		w.unchanged(t, "the cleanup of some numbers")
+		f.clean(t, ours, database.Removable{All: true})
 		if n := countOf(t, f, ours); n != 0 {
 			t.Errorf("%d keys are left below the prefix after the cleanup", n)
 		}
@@ -78,10 +82,10 @@ func prefixCase(t *testing.T, f *fixture) {
 				}
 			}
 		}
-		f.clean(t, ours) // of nothing
+		f.clean(t, ours, database.Removable{All: true}) // of nothing
 		none := ours
 		none.Prefix = ""
-		if err := f.driver.(database.Cleaner).Clean(t.Context(), none, func(int64) {}); err == nil {
+		if err := f.driver.(database.Cleaner).Clean(t.Context(), none, database.Removable{All: true}, func(int64) {}); err == nil {
 			t.Error("a cleanup without a prefix must be refused")
 		}
 		w.unchanged(t, "cleanups of nothing")
@@ -334,13 +338,76 @@ type discard struct{}
 func (discard) Second(load.Second) error { return nil }
 func (discard) Total(load.Total) error   { return nil }
 
-// clean removes the keys below a prefix.
-func (f *fixture) clean(t *testing.T, target database.Target) {
+// cleanNumbers removes some numbers and their neighbours stay: other numbers, numbers of
+// another size, and keys below a longer prefix.
+func (f *fixture) cleanNumbers(t *testing.T, ours database.Target) {
+	t.Helper()
+	deeper := ours
+	deeper.Prefix += "/deep"
+	client, below := f.dial(t, ours), f.dial(t, deeper)
+	key := func(n int64, size int) []byte { return workload.AppendKey(nil, n, size) }
+	for n := range int64(30) {
+		put(t, client, key(n, prefixKeySize), []byte("ours"))
+		put(t, below, key(n, prefixKeySize), []byte("deep"))
+	}
+	put(t, client, key(7, prefixKeySize+1), []byte("longer"))
+	f.clean(t, ours, database.Removable{Numbers: workload.KeySpans{{Size: prefixKeySize, First: 5, End: 25}}})
+	mode := f.info().Reads[0]
+	for n := range int64(30) {
+		if n >= 5 && n < 25 {
+			absent(t, f, client, key(n, prefixKeySize))
+		} else {
+			get(t, client, key(n, prefixKeySize), mode, []byte("ours"))
+		}
+		get(t, below, key(n, prefixKeySize), mode, []byte("deep"))
+	}
+	get(t, client, key(7, prefixKeySize+1), mode, []byte("longer"))
+	f.clean(t, deeper, database.Removable{All: true})
+}
+
+// claims: a claim is created once, replaced by who knows its version, and removed.
+func (f *fixture) claims(t *testing.T, ours database.Target) {
+	c, ok := f.driver.(database.Claimer)
+	if !ok {
+		return // a key like others
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 6*opWithin)
+	defer cancel()
+	has := func(want string) int64 {
+		t.Helper()
+		text, version, err := c.Claim(ctx, ours)
+		if err != nil || string(text) != want || (version == database.NoVersion) != (want == "") {
+			t.Fatalf("the claim is %q with version %d, want %q: %v", text, version, want, err)
+		}
+		return version
+	}
+	has("")
+	if err := c.SetClaim(ctx, ours, []byte("first"), database.NoVersion); err != nil {
+		t.Fatalf("create a claim: %v", err)
+	}
+	mustClass(t, c.SetClaim(ctx, ours, []byte("second"), database.NoVersion), database.ClassConflict, workload.Failed)
+	version := has("first")
+	if err := c.SetClaim(ctx, ours, []byte("third"), version); err != nil {
+		t.Fatalf("replace a claim: %v", err)
+	}
+	mustClass(t, c.SetClaim(ctx, ours, []byte("fourth"), version), database.ClassConflict, workload.Failed)
+	has("third")
+	if n := countOf(t, f, ours); n != 0 {
+		t.Errorf("the claim counts as %d keys", n)
+	}
+	if err := c.RemoveClaim(ctx, ours); err != nil {
+		t.Fatalf("remove a claim: %v", err)
+	}
+	has("")
+}
+
+// clean removes keys below a prefix.
+func (f *fixture) clean(t *testing.T, target database.Target, which database.Removable) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 6*opWithin)
 	defer cancel()
 	last := int64(0)
-	err := f.driver.(database.Cleaner).Clean(ctx, target, func(n int64) {
+	err := f.driver.(database.Cleaner).Clean(ctx, target, which, func(n int64) {
 		if n <= last {
 			t.Errorf("the cleanup reports %d removed keys after %d", n, last)
 		}

@@ -142,6 +142,6 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 
 // Clean removes the keys below the prefix, one request for each key: the proxy has no
 // transactions.
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.api().CleanOneByOne(ctx, t, removed)
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
+	return o.api().CleanOneByOne(ctx, t, which, removed)
 }

@@ -13,23 +13,23 @@ import (
 // cleanBatch is the largest number of operations in a transaction of Consul.
 const cleanBatch = 64
 
-// Clean deletes the keys below the prefix, in transactions of at most cleanBatch keys,
+// Clean deletes keys below the prefix, in transactions of at most cleanBatch keys,
 // through the first member that answers.
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.members(t).clean(ctx, cleanBatch, removed)
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
+	return o.members(t).clean(ctx, cleanBatch, which, removed)
 }
 
 // CleanOneByOne is Clean with a request for each key, for proxies without transactions.
-func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.members(t).clean(ctx, 1, removed)
+func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
+	return o.members(t).clean(ctx, 1, which, removed)
 }
 
-// clean deletes the keys below the prefix, at most so many in one request.
-func (m members) clean(ctx context.Context, most int, removed func(int64)) error {
+// clean deletes keys below the prefix, at most so many in one request.
+func (m members) clean(ctx context.Context, most int, which database.Removable, removed func(int64)) error {
 	if m.target.Prefix == "" {
 		return errors.New("clean consul: there is no prefix")
 	}
-	err := m.askFirst(ctx, func(member int, c *client) error { return m.cleanBy(ctx, member, c, most, removed) })
+	err := m.askFirst(ctx, func(member int, c *client) error { return m.cleanBy(ctx, member, c, most, which, removed) })
 	if err != nil {
 		return fmt.Errorf("clean consul: %w", err)
 	}
@@ -37,7 +37,7 @@ func (m members) clean(ctx context.Context, most int, removed func(int64)) error
 }
 
 // cleanBy deletes, through one member, the keys that a listing names while it is read.
-func (m members) cleanBy(ctx context.Context, member int, lists *client, most int, removed func(int64)) error {
+func (m members) cleanBy(ctx context.Context, member int, lists *client, most int, which database.Removable, removed func(int64)) error {
 	deletes, err := m.open(member)
 	if err != nil {
 		return err
@@ -58,7 +58,11 @@ func (m members) cleanBy(ctx context.Context, member int, lists *client, most in
 		batch = batch[:0]
 		removed(sum)
 	}
+	prefix := len(m.target.KeyPrefix()) // the listing has only names with it
 	_, err = lists.list(ctx, m.target, func(name []byte) {
+		if !which.Has(name[prefix:]) {
+			return
+		}
 		if batch = append(batch, unescaped(name)); len(batch) >= most {
 			flush()
 		}

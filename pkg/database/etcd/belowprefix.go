@@ -1,9 +1,11 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
@@ -102,12 +104,16 @@ func behind(prefix string) string {
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// cleanBatch is the number of keys that are deleted in one request.
-const cleanBatch = 1000
+// cleanPage is the number of names that are read in one request, and cleanBatch the number
+// of keys that are deleted in one transaction: members take 128 operations by default.
+const (
+	cleanPage  = 1000
+	cleanBatch = 100
+)
 
-// Clean deletes the keys below the prefix, in requests of at most cleanBatch keys that
-// are next to each other. Any member may answer.
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+// Clean deletes keys below the prefix by their names, in transactions of at most cleanBatch
+// keys. Any member may answer.
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	if t.Prefix == "" {
 		return errors.New("clean etcd: there is no prefix")
 	}
@@ -116,30 +122,45 @@ func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int
 	if err != nil {
 		return fmt.Errorf("clean etcd: %w", err)
 	}
-	if err = errors.Join(clean(ctx, pb.NewKVClient(conn), t.KeyPrefix(), removed), conn.Close()); err != nil {
+	if err = errors.Join(clean(ctx, pb.NewKVClient(conn), t.KeyPrefix(), which, removed), conn.Close()); err != nil {
 		return fmt.Errorf("clean etcd: %w", err)
 	}
 	return nil
 }
 
-func clean(ctx context.Context, kv pb.KVClient, prefix string, removed func(int64)) error {
+func clean(ctx context.Context, kv pb.KVClient, prefix string, which database.Removable, removed func(int64)) error {
 	first, end := span(prefix)
 	for sum := int64(0); ; {
-		found, err := kv.Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, Limit: cleanBatch, KeysOnly: true})
+		found, err := kv.Range(ctx, &pb.RangeRequest{Key: first, RangeEnd: end, Limit: cleanPage, KeysOnly: true})
 		if err != nil {
 			return answer.Classify(err, false)
 		}
-		n := len(found.Kvs)
-		if n == 0 {
+		if len(found.Kvs) == 0 {
 			return nil
 		}
-		last := append(found.Kvs[n-1].Key, 0)
-		deleted, err := kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: first, RangeEnd: last})
-		if err != nil {
-			return answer.Classify(err, true)
+		var deletes []*pb.RequestOp
+		for _, held := range found.Kvs {
+			if bytes.Compare(held.Key, first) < 0 {
+				return fmt.Errorf("the server was asked for keys from %q on, and answered with the key %q", first, held.Key)
+			}
+			name, err := database.WithoutPrefix(prefix, string(held.Key))
+			if err != nil {
+				return err
+			}
+			if which.Has([]byte(name)) {
+				deletes = append(deletes, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: held.Key}}})
+			}
+			first = append(bytes.Clone(held.Key), 0) // the index keeps deleted keys until a compaction, and a range passes them
 		}
-		sum += deleted.Deleted
-		removed(sum)
-		first = last // the index keeps deleted keys until a compaction, and a range passes them
+		for batch := range slices.Chunk(deletes, cleanBatch) {
+			done, err := kv.Txn(ctx, &pb.TxnRequest{Success: batch})
+			if err != nil {
+				return answer.Classify(err, true)
+			}
+			for _, r := range done.Responses {
+				sum += r.GetResponseDeleteRange().GetDeleted()
+			}
+			removed(sum)
+		}
 	}
 }

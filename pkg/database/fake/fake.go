@@ -9,6 +9,7 @@ package fake
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -158,13 +159,17 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	return n, nil
 }
 
-// Clean removes the keys below the prefix, at most cleanBatch per request.
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
+// Clean removes keys below the prefix, at most cleanBatch per request.
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	if t.Prefix == "" {
 		return errors.New("clean fake: there is no prefix")
 	}
+	asked, err := json.Marshal(which)
+	if err != nil {
+		return fmt.Errorf("clean fake: %w", err)
+	}
 	for sum := int64(0); ; removed(sum) {
-		n, err := askNumber(ctx, t, opClean, strconv.AppendInt(nil, cleanBatch, 10), t.KeyPrefix())
+		n, err := askNumber(ctx, t, opClean, asked, t.KeyPrefix())
 		if err != nil {
 			return fmt.Errorf("clean fake: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -122,15 +123,18 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 		return codeOK, nil
 	case opCount:
 		return codeOK, fmt.Append(nil, s.store.count(string(value)))
-	case opHighest, opClean:
+	case opHighest:
 		number, err := strconv.Atoi(string(key))
 		if err != nil {
 			return codeRefused, []byte("the key must be a number")
 		}
-		if op == opHighest {
-			return codeOK, fmt.Append(nil, s.store.highest(number, string(value)))
+		return codeOK, fmt.Append(nil, s.store.highest(number, string(value)))
+	case opClean:
+		var which database.Removable
+		if err := json.Unmarshal(key, &which); err != nil {
+			return codeRefused, []byte("the key must be what to remove")
 		}
-		return s.clean(number, string(value))
+		return s.clean(which, string(value))
 	case opGet:
 		value, ok := s.store.get(key)
 		if !ok {
@@ -146,9 +150,9 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	}
 }
 
-// clean deletes at most that many keys with a prefix, and answers with their number.
-func (s *server) clean(most int, prefix string) (code, []byte) {
-	keys := s.store.some(most, prefix)
+// clean deletes at most cleanBatch of those keys with a prefix, and answers with their number.
+func (s *server) clean(which database.Removable, prefix string) (code, []byte) {
+	keys := s.store.some(cleanBatch, prefix, which.Has)
 	for _, key := range keys {
 		if err := s.store.apply(opDelete, key, nil); err != nil {
 			return codeUnknown, []byte("the deletion could not be appended to the file")

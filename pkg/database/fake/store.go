@@ -117,17 +117,20 @@ func (s *store) get(key []byte) ([]byte, bool) {
 }
 
 // count returns how many keys begin with a prefix.
-func (s *store) count(prefix string) int { return len(s.some(math.MaxInt, prefix)) }
+func (s *store) count(prefix string) int { return len(s.some(math.MaxInt, prefix, every)) }
 
-// some returns keys that begin with a prefix, at most that many.
-func (s *store) some(most int, prefix string) (keys [][]byte) {
+// every takes all keys.
+func every([]byte) bool { return true }
+
+// some returns keys that begin with a prefix, and whose rest is wanted, at most that many.
+func (s *store) some(most int, prefix string, wanted func([]byte) bool) (keys [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.keys {
 		if len(keys) >= most {
 			break
 		}
-		if strings.HasPrefix(key, prefix) {
+		if rest, ok := strings.CutPrefix(key, prefix); ok && wanted([]byte(rest)) {
 			keys = append(keys, []byte(key))
 		}
 	}
@@ -138,7 +141,7 @@ func (s *store) some(most int, prefix string) (keys [][]byte) {
 // one.
 func (s *store) highest(size int, prefix string) int64 {
 	highest := int64(-1)
-	for _, key := range s.some(math.MaxInt, prefix) {
+	for _, key := range s.some(math.MaxInt, prefix, every) {
 		if n, ok := workload.KeyNumber(key[len(prefix):], size); ok {
 			highest = max(highest, n)
 		}

@@ -20,7 +20,7 @@ const (
 	opGet
 	opDelete
 	opHighest  // of the keys whose size is the request's key, in decimal
-	opClean    // as many keys as the request's key, in decimal
+	opClean    // of the keys that the request's key describes, a number
 	opRevision // of a key, its version
 	opTxn      // a put whose value begins with the version that the key must have
 )

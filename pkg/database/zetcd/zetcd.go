@@ -177,8 +177,8 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 
 // Clean removes the keys below the prefix through a proxy; see
 // [zookeeper.Protocol.Clean].
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
-	if err := o.protocol().Clean(ctx, t, removed); err != nil {
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
+	if err := o.protocol().Clean(ctx, t, which, removed); err != nil {
 		return fmt.Errorf("zetcd: %w", err)
 	}
 	return nil

@@ -4,17 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Clean removes the keys below the prefix, in transactions of at most batchSize znodes,
+// Clean removes keys below the prefix, in transactions of at most batchSize znodes,
 // then their parents and the last znode of the prefix, if nothing else is below it. Those
 // above, such as "/a" of the prefix "a/b", may be others' and stay. It fails if the
 // listing of a parent is larger than maxListing.
-func (p Protocol) Clean(ctx context.Context, t database.Target, removed func(keys int64)) error {
+func (p Protocol) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(keys int64)) error {
 	if t.Prefix == "" {
 		return errors.New("clean: there is no prefix")
 	}
@@ -24,7 +25,7 @@ func (p Protocol) Clean(ctx context.Context, t database.Target, removed func(key
 		return fmt.Errorf("clean: %w", err)
 	}
 	defer s.close()
-	if err := p.Keys.below(t).clean(ctx, s, removed); err != nil {
+	if err := p.Keys.below(t).clean(ctx, s, which, removed); err != nil {
 		return fmt.Errorf("clean: %w", err)
 	}
 	return nil
@@ -34,7 +35,7 @@ func (p Protocol) Clean(ctx context.Context, t database.Target, removed func(key
 // one by one.
 const maxPath = 2 << 10
 
-func (k Keyspace) clean(ctx context.Context, s *session, removed func(int64)) error {
+func (k Keyspace) clean(ctx context.Context, s *session, which database.Removable, removed func(int64)) error {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
@@ -46,10 +47,11 @@ func (k Keyspace) clean(ctx context.Context, s *session, removed func(int64)) er
 		if err != nil {
 			return fmt.Errorf("list the keys under %s, which must have at most %d bytes: %w", parent, maxListing, err)
 		}
-		for first := 0; first < len(names); first += batchSize {
-			paths := make([]string, 0, batchSize)
-			for _, name := range names[first:min(first+batchSize, len(names))] {
-				paths = append(paths, parent+"/"+name)
+		names = slices.DeleteFunc(names, func(name string) bool { return !k.removes(which, parent, name) })
+		for batch := range slices.Chunk(names, batchSize) {
+			paths := make([]string, len(batch))
+			for n, name := range batch {
+				paths[n] = parent + "/" + name
 			}
 			n, err := s.removeAll(ctx, paths)
 			if sum += int64(n); n > 0 {
@@ -74,6 +76,12 @@ func (k Keyspace) clean(ctx context.Context, s *session, removed func(int64)) er
 	}
 	_, err := s.removeAll(ctx, []string{k.root})
 	return err
+}
+
+// removes reports whether a child of a parent is removed. A number under another parent than
+// its own is no key of a load.
+func (k Keyspace) removes(which database.Removable, parent, name string) bool {
+	return which.All || which.Has([]byte(name)) && string(k.appendPath(nil, []byte(name))) == parent+"/"+name
 }
 
 // removeAll removes znodes in one transaction, or one by one if a transaction fails:

@@ -98,6 +98,7 @@ var (
 	_ database.Counter    = (*Options)(nil)
 	_ database.KeyFinder  = (*Options)(nil)
 	_ database.Cleaner    = (*Options)(nil)
+	_ database.Claimer    = (*Options)(nil)
 	_ database.Limiter    = (*Options)(nil)
 	_ database.TxnLimiter = (*Options)(nil)
 	_ database.Fsyncer    = (*Options)(nil)
@@ -158,8 +159,8 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 }
 
 // Clean removes the keys below the prefix; see [Protocol.Clean].
-func (o *Options) Clean(ctx context.Context, t database.Target, removed func(int64)) error {
-	return o.protocol().Clean(ctx, t, removed)
+func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
+	return o.protocol().Clean(ctx, t, which, removed)
 }
 
 // Ready asks one member for its role, then opens a session, which needs a quorum, and
@@ -176,4 +177,19 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		return err
 	}
 	return o.protocol().Serves(ctx, t, member)
+}
+
+// Claim implements [database.Claimer].
+func (o *Options) Claim(ctx context.Context, t database.Target) (text []byte, version int64, err error) {
+	return o.protocol().Claim(ctx, t)
+}
+
+// SetClaim implements [database.Claimer].
+func (o *Options) SetClaim(ctx context.Context, t database.Target, text []byte, version int64) error {
+	return o.protocol().SetClaim(ctx, t, text, version)
+}
+
+// RemoveClaim implements [database.Claimer].
+func (o *Options) RemoveClaim(ctx context.Context, t database.Target) error {
+	return o.protocol().RemoveClaim(ctx, t)
 }

@@ -1,0 +1,150 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// CleanupOptions are what a cleanup takes from who asks for it. The folder of the run may be
+// of others: it names no file and no variable whose content is sent anywhere.
+type CleanupOptions struct {
+	Folder   *results.Folder
+	Registry *database.Registry
+	// Access returns the credentials for the database of a tag on the endpoints that the
+	// folder names, or why they are not for those.
+	Access func(tag string, endpoints []string) (*config.TLS, *config.Auth, error)
+	// Prefix is that of the run as somebody typed it; all keys below it are removed, also
+	// those that no claim has. "" removes those of the run's claim.
+	Prefix string
+	// Confirm is asked before keys are removed, with the cluster, the prefix and the number
+	// of keys.
+	Confirm func(question string) error
+	// Say is called with what happens.
+	Say func(format string, args ...any)
+}
+
+// Cleanup removes what a recorded run left below its prefixes on clusters that others use,
+// and records that in its manifest.
+func Cleanup(ctx context.Context, o CleanupOptions) error {
+	m, err := o.Folder.Manifest()
+	if err != nil {
+		return err
+	}
+	var e config.Experiment
+	if err := json.Unmarshal(m.Config, &e); err != nil {
+		return fmt.Errorf("decode the run's experiment: %w", err)
+	}
+	found := false
+	var errs []error
+	for _, record := range m.Databases {
+		at := slices.IndexFunc(e.Databases, func(d config.Database) bool { return d.Tag == record.Tag })
+		if record.Shared == nil || record.Shared.Prefix == "" || at < 0 {
+			continue
+		}
+		found = true
+		if err := o.clean(ctx, m.RunID, record, &e.Databases[at]); err != nil {
+			errs = append(errs, named(plaintext.Line(record.Tag), err))
+		}
+	}
+	if !found {
+		o.Say("the run did not write to a shared cluster: there is nothing to remove")
+		return nil
+	}
+	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
+}
+
+// clean removes the keys of one database of a recorded run.
+func (o CleanupOptions) clean(ctx context.Context, runID string, record *results.DatabaseRun, db *config.Database) error {
+	prefix := record.Shared.Prefix
+	if err := config.CheckPrefix(prefix); err != nil {
+		return fmt.Errorf("the prefix in the manifest %w", err)
+	}
+	if o.Prefix != "" && o.Prefix != prefix {
+		return fmt.Errorf("the run's prefix is %q, not %q", prefix, o.Prefix)
+	}
+	driver, t, err := o.dialed(record, db)
+	if err != nil {
+		return err
+	}
+	left, err := shared.Find(ctx, driver, t, runID)
+	switch {
+	case err != nil:
+		return err
+	case left.Keys == 0 && !left.Claimed:
+		o.Say("%s: no keys are below %s/", plaintext.Line(record.Tag), prefix)
+		record.Shared.Left = 0
+		record.Validity = withoutKeysLeft(record.Validity)
+		return nil
+	case o.Prefix != "":
+		left.Which = database.Removable{All: true}
+	case left.Why != nil:
+		return fmt.Errorf("%w: --prefix %s, typed by hand, removes all %d keys below it", left.Why, prefix, left.Keys)
+	}
+	if err := o.Confirm(question(record, t, left)); err != nil {
+		return err
+	}
+	done, rest := shared.CleanLeft(ctx, driver, t, left, o.Say)
+	record.Shared.Cleanup, record.Shared.Left = &done, rest
+	o.Say("%s: removed %d keys below %s/", plaintext.Line(record.Tag), done.Removed, prefix)
+	if done.Error != "" {
+		return errors.New(done.Error)
+	}
+	record.Validity = withoutKeysLeft(record.Validity)
+	return nil
+}
+
+func withoutKeysLeft(marks []results.Mark) []results.Mark {
+	return slices.DeleteFunc(marks, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
+}
+
+// dialed returns the driver of a recorded database and the cluster, with the credentials of
+// who asks.
+func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database) (database.Driver, database.Target, error) {
+	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
+	entry, err := o.Registry.Get(record.Database)
+	if err != nil {
+		return nil, t, err
+	}
+	driver := entry.New()
+	if err := json.Unmarshal(record.Options, driver); err != nil {
+		return nil, t, fmt.Errorf("decode the recorded options: %w", err)
+	}
+	if len(t.Endpoints) == 0 {
+		return nil, t, errors.New("the manifest names no endpoints")
+	}
+	for _, endpoint := range t.Endpoints {
+		if _, _, err := net.SplitHostPort(endpoint); err != nil || plaintext.Line(endpoint) != endpoint {
+			return nil, t, fmt.Errorf("the manifest's endpoint %q is not HOST:PORT", endpoint)
+		}
+	}
+	given := config.Database{}
+	if given.TLS, given.Auth, err = o.Access(record.Tag, t.Endpoints); err != nil {
+		return nil, t, err
+	}
+	if db.TLS != nil && given.TLS == nil || db.Auth != nil && given.Auth == nil {
+		return nil, t, errors.New("the run used TLS or a password; what its folder names is not sent to addresses that it names: give --config with the experiment file, or flags such as --tls-ca and --password-file")
+	}
+	t.TLS, t.Auth, err = credentials(&given)
+	return driver, t, err
+}
+
+// question is what is confirmed.
+func question(record *results.DatabaseRun, t database.Target, left shared.Left) string {
+	which := fmt.Sprintf("those of run %s and of earlier runs of %s, of %d keys", left.Claim.Run, left.Claim.Owner, left.Keys)
+	if left.Which.All {
+		which = fmt.Sprintf("all %d keys", left.Keys)
+	}
+	return plaintext.Line(fmt.Sprintf("%s at %s: remove %s below the prefix %s/", record.Database, strings.Join(t.Endpoints, ", "), which, t.Prefix))
+}

@@ -1,0 +1,73 @@
+package shared
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Claim says which run uses a prefix, and which keys below it are of runs of its owner. It
+// lies below the prefix itself: whoever finds the prefix finds the claim.
+type Claim struct {
+	// Run is the id of the run that uses the prefix, or used it last.
+	Run string `json:"run"`
+	// Owner is the user and the machine of that run.
+	Owner string `json:"owner"`
+	// Expires is when the run is given up unless it renews the claim; zero if it ended.
+	Expires time.Time `json:"expires,omitzero"`
+	// Runs are the ids of the runs whose keys are here, oldest first.
+	Runs []string `json:"runs"`
+	// Keys are those that the runs may have written.
+	Keys workload.KeySpans `json:"keys"`
+}
+
+// Live reports whether the run still uses the prefix.
+func (c *Claim) Live(now time.Time) bool { return c.Expires.After(now) }
+
+// Of reports whether keys of that run are here.
+func (c *Claim) Of(run string) bool { return c.Run == run || slices.Contains(c.Runs, run) }
+
+// mostRuns is how many runs a claim names.
+const mostRuns = 50
+
+// join adds a run with keys to what a claim of the same owner had.
+func (c *Claim) join(earlier *Claim) {
+	if earlier == nil {
+		return
+	}
+	c.Keys = c.Keys.Add(earlier.Keys...)
+	runs := append(slices.DeleteFunc(slices.Clone(earlier.Runs), func(id string) bool { return id == c.Run }), c.Runs...)
+	c.Runs = runs[max(0, len(runs)-mostRuns):]
+}
+
+// encode returns the claim as it is stored.
+func (c *Claim) encode() ([]byte, error) {
+	text, err := json.Marshal(c)
+	if err == nil && len(text) > database.MaxClaim {
+		err = fmt.Errorf("it has %d bytes, more than %d", len(text), database.MaxClaim)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode the claim of a prefix: %w", err)
+	}
+	return text, nil
+}
+
+// decodeClaim reads what is stored. Anyone may have written it.
+func decodeClaim(text []byte) (*Claim, error) {
+	if len(text) > database.MaxClaim {
+		return nil, fmt.Errorf("the claim of the prefix has %d bytes, more than %d", len(text), database.MaxClaim)
+	}
+	c := &Claim{}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("the claim of the prefix cannot be read: %w", err)
+	}
+	if c.Run == "" || c.Owner == "" {
+		return nil, fmt.Errorf("the claim of the prefix names no run or no owner: %q", text)
+	}
+	c.Keys = c.Keys.Add() // merged, without spans that are none
+	return c, nil
+}

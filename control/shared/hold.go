@@ -1,0 +1,247 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Claimant is a run that wants to use a prefix.
+type Claimant struct {
+	Run, Owner string
+	// Reuse allows keys below the prefix that are not of earlier runs of the owner.
+	Reuse bool
+	// Keys are those that the run may write before more are known.
+	Keys workload.KeySpans
+}
+
+// Claims are renewed long before they expire.
+const (
+	expireAfter = 30 * time.Second
+	renewEach   = 5 * time.Second
+)
+
+// Hold is a claim that is renewed until it ends. Its methods are safe for concurrent use.
+type Hold struct {
+	store claimStore
+	end   context.CancelFunc
+	done  chan struct{}
+
+	mu    sync.Mutex
+	claim Claim
+	lost  error // why the claim is not this run's any more
+}
+
+// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that are
+// not of earlier runs of the owner, unless they may be reused. say is told what could not be
+// checked.
+func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (*Hold, error) {
+	if err := checkAbove(ctx, driver, t, who, say); err != nil {
+		return nil, err
+	}
+	store := claimStore{driver, t}
+	earlier, version, err := store.read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the claim of the prefix %s: %w", t.Prefix, err)
+	}
+	now := time.Now()
+	c := Claim{Run: who.Run, Owner: who.Owner, Expires: now.Add(expireAfter).UTC(), Runs: []string{who.Run}, Keys: who.Keys.Add()}
+	switch {
+	case earlier == nil:
+	case earlier.Live(now) && earlier.Run != who.Run:
+		return nil, fmt.Errorf("another run uses the prefix %s: %s", t.Prefix, describe(earlier))
+	case earlier.Owner == who.Owner:
+		c.join(earlier)
+	case !who.Reuse:
+		return nil, fmt.Errorf("keys below the prefix %s are of others: %s; %s", t.Prefix, describe(earlier), reuseHint)
+	}
+	if err := checkForeign(ctx, store, earlier, &c, who, say); err != nil {
+		return nil, err
+	}
+	if err := store.write(ctx, &c, version); err != nil {
+		return nil, fmt.Errorf("claim the prefix %s: %w", t.Prefix, err)
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+	h := &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
+	go func() {
+		defer close(h.done)
+		h.keep(ctx)
+	}()
+	return h, nil
+}
+
+// reuseHint is what allows foreign keys.
+const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
+
+// describe names the run of a claim. The text is of others.
+func describe(c *Claim) string {
+	text := fmt.Sprintf("run %s of %s", plaintext.Line(c.Run), plaintext.Line(c.Owner))
+	if !c.Expires.IsZero() {
+		text += ", which has the prefix until " + c.Expires.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// checkForeign refuses keys below the prefix that no claim of the owner has.
+func checkForeign(ctx context.Context, store claimStore, earlier, c *Claim, who Claimant, say func(string, ...any)) error {
+	n, err := Count(ctx, store.driver, store.target)
+	if err != nil {
+		return fmt.Errorf("count the keys below the prefix %s: %w", store.target.Prefix, err)
+	}
+	known := int64(0)
+	if earlier != nil {
+		n -= store.counted()
+		if earlier.Owner == who.Owner {
+			known = earlier.Keys.Count()
+		}
+	}
+	switch {
+	case n <= known:
+	case who.Reuse:
+		say("%d keys below %s/ are of others, and stay", n-known, store.target.Prefix)
+	default:
+		return fmt.Errorf("%d keys lie below the prefix %s, and at most %d of them are of earlier runs of %s: %s", n, store.target.Prefix, known, c.Owner, reuseHint)
+	}
+	return nil
+}
+
+// checkAbove looks for claims of the prefixes that the prefix lies below.
+func checkAbove(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(string, ...any)) error {
+	for end := strings.LastIndexByte(t.Prefix, '/'); end > 0; end = strings.LastIndexByte(t.Prefix[:end], '/') {
+		above := t
+		above.Prefix = t.Prefix[:end]
+		c, _, err := claimStore{driver, above}.read(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		switch {
+		case err != nil:
+			say("whether a run uses the prefix %s above is not known: %v", above.Prefix, err)
+		case c == nil, c.Run == who.Run:
+		case c.Live(time.Now()):
+			return fmt.Errorf("another run uses the prefix %s, which %s lies below: %s", above.Prefix, t.Prefix, describe(c))
+		case c.Owner != who.Owner && !who.Reuse:
+			return fmt.Errorf("the prefix %s lies below %s, where keys are of others: %s; %s", t.Prefix, above.Prefix, describe(c), reuseHint)
+		}
+	}
+	return nil
+}
+
+// keep renews the claim until ctx ends. A renewal that fails is repeated with the next.
+func (h *Hold) keep(ctx context.Context) {
+	ticker := time.NewTicker(renewEach)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			_ = h.update(ctx, func(*Claim) {})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// update changes and renews the claim, which must still be this run's.
+func (h *Hold) update(ctx context.Context, change func(*Claim)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost != nil {
+		return h.lost
+	}
+	c := h.claim
+	c.Expires = time.Now().Add(expireAfter).UTC()
+	change(&c)
+	held, version, err := h.store.read(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("renew the claim of the prefix %s: %w", h.store.target.Prefix, err)
+	case held == nil:
+		h.lost = fmt.Errorf("the claim of the prefix %s was removed by others", h.store.target.Prefix)
+		return h.lost
+	case held.Run != c.Run:
+		h.lost = fmt.Errorf("the claim of the prefix %s was taken over: %s", h.store.target.Prefix, describe(held))
+		return h.lost
+	}
+	if err := h.store.write(ctx, &c, version); err != nil {
+		return fmt.Errorf("renew the claim of the prefix %s: %w", h.store.target.Prefix, err)
+	}
+	h.claim = c
+	return nil
+}
+
+// Cover adds keys that the run may write from now on.
+func (h *Hold) Cover(ctx context.Context, keys workload.KeySpan) error {
+	return h.update(ctx, func(c *Claim) { c.Keys = c.Keys.Add(keys) })
+}
+
+// keys are those that the claim has, and why it is lost.
+func (h *Hold) keys() (workload.KeySpans, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.claim.Keys, h.lost
+}
+
+// End stops the renewal and gives the prefix free. The claim stays for the keys that are
+// left.
+func (h *Hold) End(ctx context.Context, change func(workload.KeySpans) workload.KeySpans) error {
+	h.stop()
+	return h.update(ctx, func(c *Claim) {
+		c.Expires = time.Time{}
+		c.Keys = change(c.Keys).Add()
+	})
+}
+
+// Remove stops the renewal and removes the claim: no keys are left.
+func (h *Hold) Remove(ctx context.Context) error {
+	h.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost != nil {
+		return h.lost
+	}
+	h.lost = errors.New("the claim was removed")
+	return h.store.remove(ctx)
+}
+
+// Count returns how many keys are below the prefix, those of others included, -1 if that is
+// not known.
+func (h *Hold) Count(ctx context.Context) (int64, error) {
+	n, err := Count(ctx, h.store.driver, h.store.target)
+	if n > 0 {
+		n = max(n-h.store.counted(), 0)
+	}
+	return n, err
+}
+
+// CleanHeld removes the keys of a claim that ended, and then the claim. What is left of them
+// is 0 or not known; those of others stay, which is said.
+func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+	keys, lost := h.keys()
+	if lost != nil {
+		return results.Cleanup{Error: lost.Error()}, -1
+	}
+	done, left = Clean(ctx, h.store.driver, h.store.target, database.Removable{Numbers: keys}, say)
+	if left != 0 {
+		return done, left
+	}
+	if others, err := h.Count(ctx); err == nil && others > 0 {
+		say("%d keys below %s/ are of others, and stay", others, h.store.target.Prefix)
+	}
+	if err := h.Remove(ctx); err != nil {
+		done.Error = err.Error()
+	}
+	return done, left
+}
+
+func (h *Hold) stop() {
+	h.end()
+	<-h.done
+}
