@@ -6,10 +6,10 @@
 //
 // A session is idle, open, starting, running, stopping or stopped. Every verb carries
 // the run id; the same request again gets the same answer; Stop is allowed in every
-// state. A member can be down on purpose: then its death does not end the session, and
-// it comes up again on its own data. An agent that hears nothing for its lease (15 s)
-// stops by itself, and one that restarts ends only children whose pid and start ticks
-// match its record.
+// state. A fault can be applied to a member: a death that it causes does not end the
+// session, and the agent undoes it when its time is over, before the session ends, and
+// after a restart. An agent that hears nothing for its lease (15 s) stops by itself, and
+// one that restarts ends only children whose pid and start ticks match its record.
 package agent
 
 import (
@@ -67,6 +67,8 @@ type Options struct {
 	AllowBinary bool
 	// AllowFlags lets a driver's options hold extra flags for its commands.
 	AllowFlags bool
+	// AllowFaults are the kinds of faults that may be applied to the member.
+	AllowFaults []string
 	// Device and Interface are sampled; "" finds the data directory's device and
 	// the member's interface.
 	Device, Interface string

@@ -44,6 +44,16 @@ func (b bounded) Heartbeat(ctx context.Context, req *pb.HeartbeatRequest) (*pb.H
 	return unary(ctx, b.service.agent, "Heartbeat", b.service.agent.ctx, req, b.service.Heartbeat)
 }
 
+func (b bounded) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResponse, error) {
+	a := b.service.agent
+	return unary(ctx, a, "Fault", a.life(req.GetRunId()), req, b.service.Fault)
+}
+
+func (b bounded) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultResponse, error) {
+	a := b.service.agent
+	return unary(ctx, a, "Heal", a.life(req.GetRunId()), req, b.service.Heal)
+}
+
 func (b bounded) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
 	return unary(ctx, b.service.agent, "Stop", b.service.agent.ctx, req, b.service.Stop)
 }

@@ -77,6 +77,9 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if err := checkTag(req.GetTag()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	if err := a.allowsFaults(req); err != nil {
+		return nil, err
+	}
 	if p.grouping, err = groupingOf(req); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

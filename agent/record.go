@@ -6,6 +6,7 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
@@ -27,9 +28,11 @@ type record struct {
 	Children []childRecord `json:"children"`
 	Files    []string      `json:"files"`
 	// Group holds the directories of the member's control group; none if it has no limits.
-	Group          []string `json:"group,omitempty"`
-	ApparentBytes  int64    `json:"apparent_bytes"`
-	AllocatedBytes int64    `json:"allocated_bytes"`
+	Group []string `json:"group,omitempty"`
+	// Faults are those that the member had, each recorded before it was applied.
+	Faults         []fault.Record `json:"faults,omitempty"`
+	ApparentBytes  int64          `json:"apparent_bytes"`
+	AllocatedBytes int64          `json:"allocated_bytes"`
 }
 
 // childRecord is one process that was spawned.
@@ -85,6 +88,7 @@ func (s *session) currentRecord() (record, string) {
 		BootID:         s.agent.host.BootID,
 		Files:          s.now.files,
 		Group:          s.now.group,
+		Faults:         s.now.faults,
 		ApparentBytes:  s.now.sizes.apparent,
 		AllocatedBytes: s.now.sizes.allocated,
 	}

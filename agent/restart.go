@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/cgroup"
@@ -89,12 +90,15 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover kills the children of a session that still run, and removes their control
-// group. Pids of another boot, or with other start ticks, belong to other processes and
+// endLeftover undoes the faults of a session, kills the children that still run, and removes
+// their control group. Pids of another boot, or with other start ticks, belong to other processes and
 // are left alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.host.BootID {
 		return nil
+	}
+	if err := fault.Release(l.record.Faults); err != nil {
+		a.opts.Log.Warn("a fault of an earlier agent was not undone", "error", err)
 	}
 	for _, c := range slices.Backward(l.record.Children) {
 		if err := killLeftover(c.Pid, c.StartTicks); err != nil {
@@ -171,6 +175,7 @@ func (a *Agent) recoveredSession(l leftover) *session {
 			sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
 			exits:   map[string]string{},
 			group:   r.Group,
+			faults:  r.Faults,
 		},
 	}
 	for _, c := range r.Children {

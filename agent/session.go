@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
@@ -51,7 +52,7 @@ type session struct {
 	// attempts carries a Start from its verb to live; it has room for the one that
 	// state open lets in.
 	attempts chan *attempt
-	// changes carries requests to take the member down or up, while it runs.
+	// changes carries faults to be applied or undone, while the member runs.
 	changes chan *change
 	ended   chan struct{} // closed once stopped
 	gone    chan struct{} // closed once the agent is free of this session
@@ -84,7 +85,8 @@ type sessionState struct {
 	files      []string // the files that Collect indexes, below dir
 	spawned    []member.Child
 	member     *member.Member
-	down       bool              // the member was taken down on purpose: its end is no end of the session
+	faults     []fault.Record    // in the order in which they were asked for
+	down       bool              // a fault ended the member: its end is no end of the session
 	tails      map[string]string // the last log lines of children that died unasked, by name
 	exits      map[string]string // how children ended that an earlier agent saw end, by name
 	sizes      sizes

@@ -111,7 +111,7 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 		return fmt.Errorf("the session is %s", stateWord(now.state))
 	}
 	if s.isDown() {
-		return errors.New("the member is down on purpose")
+		return errors.New("a fault has ended the member")
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc

@@ -747,7 +747,10 @@ type StartRequest struct {
 	SkipDatabaseMetrics bool `protobuf:"varint,17,opt,name=skip_database_metrics,json=skipDatabaseMetrics,proto3" json:"skip_database_metrics,omitempty"`
 	// limits are what the member's processes may use together; absent for no limit. An
 	// agent that can't set them refuses the start.
-	Limits        *Limits `protobuf:"bytes,18,opt,name=limits,proto3" json:"limits,omitempty"`
+	Limits *Limits `protobuf:"bytes,18,opt,name=limits,proto3" json:"limits,omitempty"`
+	// faults are those that the member will be asked to have. An agent that does not
+	// allow one, or whose machine can't have it, refuses the start.
+	Faults        []*FaultKind `protobuf:"bytes,19,rep,name=faults,proto3" json:"faults,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -908,6 +911,76 @@ func (x *StartRequest) GetLimits() *Limits {
 	return nil
 }
 
+func (x *StartRequest) GetFaults() []*FaultKind {
+	if x != nil {
+		return x.Faults
+	}
+	return nil
+}
+
+// FaultKind is a kind of fault with its parameters.
+type FaultKind struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// parameters are JSON; empty for none.
+	Parameters []byte `protobuf:"bytes,2,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// place is where the experiment file asks for it, for people.
+	Place         string `protobuf:"bytes,3,opt,name=place,proto3" json:"place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultKind) Reset() {
+	*x = FaultKind{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultKind) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultKind) ProtoMessage() {}
+
+func (x *FaultKind) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultKind.ProtoReflect.Descriptor instead.
+func (*FaultKind) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *FaultKind) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *FaultKind) GetParameters() []byte {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *FaultKind) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
 // Limits are what the processes of a member may use together; 0 is no limit.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -921,7 +994,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1006,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1019,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Limits) GetCpus() float64 {
@@ -985,7 +1058,7 @@ type Use struct {
 
 func (x *Use) Reset() {
 	*x = Use{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -997,7 +1070,7 @@ func (x *Use) String() string {
 func (*Use) ProtoMessage() {}
 
 func (x *Use) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1010,7 +1083,7 @@ func (x *Use) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Use.ProtoReflect.Descriptor instead.
 func (*Use) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Use) GetThrottledPeriods() int64 {
@@ -1072,7 +1145,7 @@ type StartResponse struct {
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1157,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1170,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StartResponse) GetPlan() []byte {
@@ -1213,7 +1286,7 @@ type Environment struct {
 
 func (x *Environment) Reset() {
 	*x = Environment{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1298,7 @@ func (x *Environment) String() string {
 func (*Environment) ProtoMessage() {}
 
 func (x *Environment) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1311,7 @@ func (x *Environment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Environment.ProtoReflect.Descriptor instead.
 func (*Environment) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Environment) GetCommand() string {
@@ -1286,7 +1359,7 @@ type Child struct {
 
 func (x *Child) Reset() {
 	*x = Child{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1371,7 @@ func (x *Child) String() string {
 func (*Child) ProtoMessage() {}
 
 func (x *Child) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1384,7 @@ func (x *Child) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Child.ProtoReflect.Descriptor instead.
 func (*Child) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Child) GetName() string {
@@ -1370,7 +1443,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1455,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1468,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HeartbeatRequest) GetRunId() string {
@@ -1440,7 +1513,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1525,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1538,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -1503,6 +1576,209 @@ func (x *HeartbeatResponse) GetReason() string {
 	return ""
 }
 
+type FaultRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// id names the fault among those of the session.
+	Id    string     `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Fault *FaultKind `protobuf:"bytes,3,opt,name=fault,proto3" json:"fault,omitempty"`
+	// for_ns is how long it lasts.
+	ForNs         int64 `protobuf:"varint,4,opt,name=for_ns,json=forNs,proto3" json:"for_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultRequest) Reset() {
+	*x = FaultRequest{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultRequest) ProtoMessage() {}
+
+func (x *FaultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultRequest.ProtoReflect.Descriptor instead.
+func (*FaultRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *FaultRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *FaultRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FaultRequest) GetFault() *FaultKind {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
+func (x *FaultRequest) GetForNs() int64 {
+	if x != nil {
+		return x.ForNs
+	}
+	return 0
+}
+
+type HealRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HealRequest) Reset() {
+	*x = HealRequest{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HealRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HealRequest) ProtoMessage() {}
+
+func (x *HealRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HealRequest.ProtoReflect.Descriptor instead.
+func (*HealRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *HealRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *HealRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// FaultResponse is what became of a fault, by the agent's clock.
+type FaultResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Times are 0 before.
+	AppliedUnixNs int64 `protobuf:"varint,1,opt,name=applied_unix_ns,json=appliedUnixNs,proto3" json:"applied_unix_ns,omitempty"`
+	OverUnixNs    int64 `protobuf:"varint,2,opt,name=over_unix_ns,json=overUnixNs,proto3" json:"over_unix_ns,omitempty"`
+	// saw is what the agent's machine showed of it once it was applied, saw_over what it
+	// showed once it was undone.
+	Saw     string `protobuf:"bytes,3,opt,name=saw,proto3" json:"saw,omitempty"`
+	SawOver string `protobuf:"bytes,4,opt,name=saw_over,json=sawOver,proto3" json:"saw_over,omitempty"`
+	// failed is why it did not take hold or could not be undone.
+	Failed        string `protobuf:"bytes,5,opt,name=failed,proto3" json:"failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultResponse) Reset() {
+	*x = FaultResponse{}
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultResponse) ProtoMessage() {}
+
+func (x *FaultResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultResponse.ProtoReflect.Descriptor instead.
+func (*FaultResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *FaultResponse) GetAppliedUnixNs() int64 {
+	if x != nil {
+		return x.AppliedUnixNs
+	}
+	return 0
+}
+
+func (x *FaultResponse) GetOverUnixNs() int64 {
+	if x != nil {
+		return x.OverUnixNs
+	}
+	return 0
+}
+
+func (x *FaultResponse) GetSaw() string {
+	if x != nil {
+		return x.Saw
+	}
+	return ""
+}
+
+func (x *FaultResponse) GetSawOver() string {
+	if x != nil {
+		return x.SawOver
+	}
+	return ""
+}
+
+func (x *FaultResponse) GetFailed() string {
+	if x != nil {
+		return x.Failed
+	}
+	return ""
+}
+
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1512,7 +1788,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1800,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1813,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StopRequest) GetRunId() string {
@@ -1567,7 +1843,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1855,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1868,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *StopResponse) GetChildren() []*Child {
@@ -1650,7 +1926,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1938,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1951,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StatusRequest) GetProbe() bool {
@@ -1711,7 +1987,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1723,7 +1999,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1736,7 +2012,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StatusResponse) GetState() State {
@@ -1813,7 +2089,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +2101,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +2114,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FileInfo) GetName() string {
@@ -1865,7 +2141,7 @@ type CollectRequest struct {
 
 func (x *CollectRequest) Reset() {
 	*x = CollectRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +2153,7 @@ func (x *CollectRequest) String() string {
 func (*CollectRequest) ProtoMessage() {}
 
 func (x *CollectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +2166,7 @@ func (x *CollectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectRequest.ProtoReflect.Descriptor instead.
 func (*CollectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CollectRequest) GetRunId() string {
@@ -1918,7 +2194,7 @@ type CollectChunk struct {
 
 func (x *CollectChunk) Reset() {
 	*x = CollectChunk{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +2206,7 @@ func (x *CollectChunk) String() string {
 func (*CollectChunk) ProtoMessage() {}
 
 func (x *CollectChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +2219,7 @@ func (x *CollectChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectChunk.ProtoReflect.Descriptor instead.
 func (*CollectChunk) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CollectChunk) GetData() []byte {
@@ -1969,7 +2245,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2257,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2270,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CloseRequest) GetRunId() string {
@@ -2012,7 +2288,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2024,7 +2300,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2037,7 +2313,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{28}
 }
 
 var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
@@ -2103,7 +2379,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xa1\x04\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xd0\x04\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -2123,7 +2399,14 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\x12(\n" +
 	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x122\n" +
 	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\x12*\n" +
-	"\x06limits\x18\x12 \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\"\\\n" +
+	"\x06limits\x18\x12 \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\x12-\n" +
+	"\x06faults\x18\x13 \x03(\v2\x15.dbtesterpb.FaultKindR\x06faults\"U\n" +
+	"\tFaultKind\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1e\n" +
+	"\n" +
+	"parameters\x18\x02 \x01(\fR\n" +
+	"parameters\x12\x14\n" +
+	"\x05place\x18\x03 \x01(\tR\x05place\"\\\n" +
 	"\x06Limits\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x01R\x04cpus\x12\x1b\n" +
 	"\tperiod_ns\x18\x02 \x01(\x03R\bperiodNs\x12!\n" +
@@ -2178,7 +2461,22 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x0freplied_unix_ns\x18\x02 \x01(\x03R\rrepliedUnixNs\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.dbtesterpb.StateR\x05state\x12-\n" +
 	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"$\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"y\n" +
+	"\fFaultRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12+\n" +
+	"\x05fault\x18\x03 \x01(\v2\x15.dbtesterpb.FaultKindR\x05fault\x12\x15\n" +
+	"\x06for_ns\x18\x04 \x01(\x03R\x05forNs\"4\n" +
+	"\vHealRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\x9e\x01\n" +
+	"\rFaultResponse\x12&\n" +
+	"\x0fapplied_unix_ns\x18\x01 \x01(\x03R\rappliedUnixNs\x12 \n" +
+	"\fover_unix_ns\x18\x02 \x01(\x03R\n" +
+	"overUnixNs\x12\x10\n" +
+	"\x03saw\x18\x03 \x01(\tR\x03saw\x12\x19\n" +
+	"\bsaw_over\x18\x04 \x01(\tR\asawOver\x12\x16\n" +
+	"\x06failed\x18\x05 \x01(\tR\x06failed\"$\n" +
 	"\vStopRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xe4\x01\n" +
 	"\fStopResponse\x12-\n" +
@@ -2222,12 +2520,14 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x0eSTATE_STARTING\x10\x03\x12\x11\n" +
 	"\rSTATE_RUNNING\x10\x04\x12\x12\n" +
 	"\x0eSTATE_STOPPING\x10\x05\x12\x11\n" +
-	"\rSTATE_STOPPED\x10\x062\x8d\x04\n" +
+	"\rSTATE_STOPPED\x10\x062\x87\x05\n" +
 	"\x05Agent\x129\n" +
 	"\x04Open\x12\x17.dbtesterpb.OpenRequest\x1a\x18.dbtesterpb.OpenResponse\x12D\n" +
 	"\aInstall\x12\x1a.dbtesterpb.InstallRequest\x1a\x1b.dbtesterpb.InstallProgress0\x01\x12<\n" +
 	"\x05Start\x12\x18.dbtesterpb.StartRequest\x1a\x19.dbtesterpb.StartResponse\x12H\n" +
-	"\tHeartbeat\x12\x1c.dbtesterpb.HeartbeatRequest\x1a\x1d.dbtesterpb.HeartbeatResponse\x129\n" +
+	"\tHeartbeat\x12\x1c.dbtesterpb.HeartbeatRequest\x1a\x1d.dbtesterpb.HeartbeatResponse\x12<\n" +
+	"\x05Fault\x12\x18.dbtesterpb.FaultRequest\x1a\x19.dbtesterpb.FaultResponse\x12:\n" +
+	"\x04Heal\x12\x17.dbtesterpb.HealRequest\x1a\x19.dbtesterpb.FaultResponse\x129\n" +
 	"\x04Stop\x12\x17.dbtesterpb.StopRequest\x1a\x18.dbtesterpb.StopResponse\x12?\n" +
 	"\x06Status\x12\x19.dbtesterpb.StatusRequest\x1a\x1a.dbtesterpb.StatusResponse\x12A\n" +
 	"\aCollect\x12\x1a.dbtesterpb.CollectRequest\x1a\x18.dbtesterpb.CollectChunk0\x01\x12<\n" +
@@ -2246,7 +2546,7 @@ func file_dbtesterpb_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_dbtesterpb_agent_proto_goTypes = []any{
 	(State)(0),                // 0: dbtesterpb.State
 	(*Host)(nil),              // 1: dbtesterpb.Host
@@ -2258,67 +2558,77 @@ var file_dbtesterpb_agent_proto_goTypes = []any{
 	(*Release)(nil),           // 7: dbtesterpb.Release
 	(*MemberHost)(nil),        // 8: dbtesterpb.MemberHost
 	(*StartRequest)(nil),      // 9: dbtesterpb.StartRequest
-	(*Limits)(nil),            // 10: dbtesterpb.Limits
-	(*Use)(nil),               // 11: dbtesterpb.Use
-	(*StartResponse)(nil),     // 12: dbtesterpb.StartResponse
-	(*Environment)(nil),       // 13: dbtesterpb.Environment
-	(*Child)(nil),             // 14: dbtesterpb.Child
-	(*HeartbeatRequest)(nil),  // 15: dbtesterpb.HeartbeatRequest
-	(*HeartbeatResponse)(nil), // 16: dbtesterpb.HeartbeatResponse
-	(*StopRequest)(nil),       // 17: dbtesterpb.StopRequest
-	(*StopResponse)(nil),      // 18: dbtesterpb.StopResponse
-	(*StatusRequest)(nil),     // 19: dbtesterpb.StatusRequest
-	(*StatusResponse)(nil),    // 20: dbtesterpb.StatusResponse
-	(*FileInfo)(nil),          // 21: dbtesterpb.FileInfo
-	(*CollectRequest)(nil),    // 22: dbtesterpb.CollectRequest
-	(*CollectChunk)(nil),      // 23: dbtesterpb.CollectChunk
-	(*CloseRequest)(nil),      // 24: dbtesterpb.CloseRequest
-	(*CloseResponse)(nil),     // 25: dbtesterpb.CloseResponse
-	nil,                       // 26: dbtesterpb.Release.Sha256Entry
-	nil,                       // 27: dbtesterpb.MemberHost.PortsEntry
+	(*FaultKind)(nil),         // 10: dbtesterpb.FaultKind
+	(*Limits)(nil),            // 11: dbtesterpb.Limits
+	(*Use)(nil),               // 12: dbtesterpb.Use
+	(*StartResponse)(nil),     // 13: dbtesterpb.StartResponse
+	(*Environment)(nil),       // 14: dbtesterpb.Environment
+	(*Child)(nil),             // 15: dbtesterpb.Child
+	(*HeartbeatRequest)(nil),  // 16: dbtesterpb.HeartbeatRequest
+	(*HeartbeatResponse)(nil), // 17: dbtesterpb.HeartbeatResponse
+	(*FaultRequest)(nil),      // 18: dbtesterpb.FaultRequest
+	(*HealRequest)(nil),       // 19: dbtesterpb.HealRequest
+	(*FaultResponse)(nil),     // 20: dbtesterpb.FaultResponse
+	(*StopRequest)(nil),       // 21: dbtesterpb.StopRequest
+	(*StopResponse)(nil),      // 22: dbtesterpb.StopResponse
+	(*StatusRequest)(nil),     // 23: dbtesterpb.StatusRequest
+	(*StatusResponse)(nil),    // 24: dbtesterpb.StatusResponse
+	(*FileInfo)(nil),          // 25: dbtesterpb.FileInfo
+	(*CollectRequest)(nil),    // 26: dbtesterpb.CollectRequest
+	(*CollectChunk)(nil),      // 27: dbtesterpb.CollectChunk
+	(*CloseRequest)(nil),      // 28: dbtesterpb.CloseRequest
+	(*CloseResponse)(nil),     // 29: dbtesterpb.CloseResponse
+	nil,                       // 30: dbtesterpb.Release.Sha256Entry
+	nil,                       // 31: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
 	9,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
 	1,  // 1: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
 	7,  // 2: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
-	26, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
-	27, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	30, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
+	31, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
 	8,  // 5: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
-	10, // 6: dbtesterpb.StartRequest.limits:type_name -> dbtesterpb.Limits
-	14, // 7: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
-	7,  // 8: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
-	10, // 9: dbtesterpb.StartResponse.limits:type_name -> dbtesterpb.Limits
-	13, // 10: dbtesterpb.StartResponse.environment:type_name -> dbtesterpb.Environment
-	0,  // 11: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	14, // 12: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	14, // 13: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	11, // 14: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
-	0,  // 15: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 16: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	14, // 17: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	21, // 18: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 19: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 20: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 21: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	9,  // 22: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	15, // 23: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	17, // 24: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	19, // 25: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	22, // 26: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	24, // 27: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 28: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 29: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	12, // 30: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	16, // 31: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	18, // 32: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	20, // 33: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	23, // 34: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	25, // 35: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	28, // [28:36] is the sub-list for method output_type
-	20, // [20:28] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	11, // 6: dbtesterpb.StartRequest.limits:type_name -> dbtesterpb.Limits
+	10, // 7: dbtesterpb.StartRequest.faults:type_name -> dbtesterpb.FaultKind
+	15, // 8: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	7,  // 9: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
+	11, // 10: dbtesterpb.StartResponse.limits:type_name -> dbtesterpb.Limits
+	14, // 11: dbtesterpb.StartResponse.environment:type_name -> dbtesterpb.Environment
+	0,  // 12: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	15, // 13: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	10, // 14: dbtesterpb.FaultRequest.fault:type_name -> dbtesterpb.FaultKind
+	15, // 15: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	12, // 16: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
+	0,  // 17: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	2,  // 18: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	15, // 19: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	25, // 20: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	1,  // 21: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
+	3,  // 22: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	5,  // 23: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	9,  // 24: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	16, // 25: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	18, // 26: dbtesterpb.Agent.Fault:input_type -> dbtesterpb.FaultRequest
+	19, // 27: dbtesterpb.Agent.Heal:input_type -> dbtesterpb.HealRequest
+	21, // 28: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	23, // 29: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	26, // 30: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	28, // 31: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	4,  // 32: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	6,  // 33: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	13, // 34: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	17, // 35: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	20, // 36: dbtesterpb.Agent.Fault:output_type -> dbtesterpb.FaultResponse
+	20, // 37: dbtesterpb.Agent.Heal:output_type -> dbtesterpb.FaultResponse
+	22, // 38: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	24, // 39: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	27, // 40: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	29, // 41: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	32, // [32:42] is the sub-list for method output_type
+	22, // [22:32] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }
@@ -2332,7 +2642,7 @@ func file_dbtesterpb_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_agent_proto_rawDesc), len(file_dbtesterpb_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,8 @@ const (
 	Agent_Install_FullMethodName   = "/dbtesterpb.Agent/Install"
 	Agent_Start_FullMethodName     = "/dbtesterpb.Agent/Start"
 	Agent_Heartbeat_FullMethodName = "/dbtesterpb.Agent/Heartbeat"
+	Agent_Fault_FullMethodName     = "/dbtesterpb.Agent/Fault"
+	Agent_Heal_FullMethodName      = "/dbtesterpb.Agent/Heal"
 	Agent_Stop_FullMethodName      = "/dbtesterpb.Agent/Stop"
 	Agent_Status_FullMethodName    = "/dbtesterpb.Agent/Status"
 	Agent_Collect_FullMethodName   = "/dbtesterpb.Agent/Collect"
@@ -52,6 +54,12 @@ type AgentClient interface {
 	Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartResponse, error)
 	// Heartbeat renews the lease and tells the number of clients.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
+	// Fault does something to the running member on purpose, such as to kill it, and
+	// answers when it is done. The agent undoes it when its time is over, and before
+	// the session ends for any reason. An agent allows kinds of faults by name.
+	Fault(ctx context.Context, in *FaultRequest, opts ...grpc.CallOption) (*FaultResponse, error)
+	// Heal undoes a fault, if it is not over yet, and answers when it is.
+	Heal(ctx context.Context, in *HealRequest, opts ...grpc.CallOption) (*FaultResponse, error)
 	// Stop ends the member's commands and measures its data. Allowed in every
 	// state, any number of times.
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
@@ -115,6 +123,26 @@ func (c *agentClient) Heartbeat(ctx context.Context, in *HeartbeatRequest, opts 
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(HeartbeatResponse)
 	err := c.cc.Invoke(ctx, Agent_Heartbeat_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentClient) Fault(ctx context.Context, in *FaultRequest, opts ...grpc.CallOption) (*FaultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FaultResponse)
+	err := c.cc.Invoke(ctx, Agent_Fault_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentClient) Heal(ctx context.Context, in *HealRequest, opts ...grpc.CallOption) (*FaultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FaultResponse)
+	err := c.cc.Invoke(ctx, Agent_Heal_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +218,12 @@ type AgentServer interface {
 	Start(context.Context, *StartRequest) (*StartResponse, error)
 	// Heartbeat renews the lease and tells the number of clients.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
+	// Fault does something to the running member on purpose, such as to kill it, and
+	// answers when it is done. The agent undoes it when its time is over, and before
+	// the session ends for any reason. An agent allows kinds of faults by name.
+	Fault(context.Context, *FaultRequest) (*FaultResponse, error)
+	// Heal undoes a fault, if it is not over yet, and answers when it is.
+	Heal(context.Context, *HealRequest) (*FaultResponse, error)
 	// Stop ends the member's commands and measures its data. Allowed in every
 	// state, any number of times.
 	Stop(context.Context, *StopRequest) (*StopResponse, error)
@@ -221,6 +255,12 @@ func (UnimplementedAgentServer) Start(context.Context, *StartRequest) (*StartRes
 }
 func (UnimplementedAgentServer) Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Heartbeat not implemented")
+}
+func (UnimplementedAgentServer) Fault(context.Context, *FaultRequest) (*FaultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Fault not implemented")
+}
+func (UnimplementedAgentServer) Heal(context.Context, *HealRequest) (*FaultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Heal not implemented")
 }
 func (UnimplementedAgentServer) Stop(context.Context, *StopRequest) (*StopResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Stop not implemented")
@@ -320,6 +360,42 @@ func _Agent_Heartbeat_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Agent_Fault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FaultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServer).Fault(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Agent_Fault_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServer).Fault(ctx, req.(*FaultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Agent_Heal_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HealRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServer).Heal(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Agent_Heal_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServer).Heal(ctx, req.(*HealRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Agent_Stop_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StopRequest)
 	if err := dec(in); err != nil {
@@ -403,6 +479,14 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Heartbeat",
 			Handler:    _Agent_Heartbeat_Handler,
+		},
+		{
+			MethodName: "Fault",
+			Handler:    _Agent_Fault_Handler,
+		},
+		{
+			MethodName: "Heal",
+			Handler:    _Agent_Heal_Handler,
 		},
 		{
 			MethodName: "Stop",

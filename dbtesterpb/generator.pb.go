@@ -1651,6 +1651,8 @@ type LoadProgress struct {
 	Shed          int64                  `protobuf:"varint,8,opt,name=shed,proto3" json:"shed,omitempty"`
 	Unsent        int64                  `protobuf:"varint,9,opt,name=unsent,proto3" json:"unsent,omitempty"`
 	InFlight      int64                  `protobuf:"varint,10,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	FirstOkNs     int64                  `protobuf:"varint,11,opt,name=first_ok_ns,json=firstOkNs,proto3" json:"first_ok_ns,omitempty"`
+	LastOkNs      int64                  `protobuf:"varint,12,opt,name=last_ok_ns,json=lastOkNs,proto3" json:"last_ok_ns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1751,6 +1753,20 @@ func (x *LoadProgress) GetUnsent() int64 {
 func (x *LoadProgress) GetInFlight() int64 {
 	if x != nil {
 		return x.InFlight
+	}
+	return 0
+}
+
+func (x *LoadProgress) GetFirstOkNs() int64 {
+	if x != nil {
+		return x.FirstOkNs
+	}
+	return 0
+}
+
+func (x *LoadProgress) GetLastOkNs() int64 {
+	if x != nil {
+		return x.LastOkNs
 	}
 	return 0
 }
@@ -3174,7 +3190,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"waiting_ns\x18\x10 \x01(\x03R\twaitingNs\x12\x15\n" +
 	"\x06gap_ns\x18\x11 \x01(\x03R\x05gapNs\x12#\n" +
 	"\rwritten_bytes\x18\x12 \x01(\x03R\fwrittenBytes\x125\n" +
-	"\tlatencies\x18\x13 \x03(\v2\x17.dbtesterpb.LoadLatencyR\tlatencies\"\xf7\x01\n" +
+	"\tlatencies\x18\x13 \x03(\v2\x17.dbtesterpb.LoadLatencyR\tlatencies\"\xb5\x02\n" +
 	"\fLoadProgress\x12\x17\n" +
 	"\afrom_ns\x18\x01 \x01(\x03R\x06fromNs\x12\x13\n" +
 	"\x05to_ns\x18\x02 \x01(\x03R\x04toNs\x12\x1c\n" +
@@ -3186,7 +3202,10 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04shed\x18\b \x01(\x03R\x04shed\x12\x16\n" +
 	"\x06unsent\x18\t \x01(\x03R\x06unsent\x12\x1b\n" +
 	"\tin_flight\x18\n" +
-	" \x01(\x03R\binFlight\"Q\n" +
+	" \x01(\x03R\binFlight\x12\x1e\n" +
+	"\vfirst_ok_ns\x18\v \x01(\x03R\tfirstOkNs\x12\x1c\n" +
+	"\n" +
+	"last_ok_ns\x18\f \x01(\x03R\blastOkNs\"Q\n" +
 	"\n" +
 	"LoadExtent\x12\x15\n" +
 	"\x06sum_ns\x18\x01 \x01(\x03R\x05sumNs\x12\x15\n" +

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/files/runlog"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
@@ -39,6 +40,7 @@ type agentFlags struct {
 	allowBinary bool
 	allowFlags  bool
 	allowLoad   bool
+	allowFaults []string
 	dryCheck    bool
 	peers       []string // of the check
 	tools       toolFlags
@@ -74,6 +76,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this gives a shell to anyone who may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this gives a shell to anyone who may call")
 	flags.BoolVar(&f.allowLoad, "allow-load", false, "issue parts of loads when control asks: anyone who may call can send requests from here to any address, using password files, certificates and environment variables that the agent can read")
+	flags.StringSliceVar(&f.allowFaults, "allow-faults", nil, "kinds of faults to apply to the database when control asks, of "+strings.Join(fault.Names(), ", ")+" (default: none)")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and exit: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: as in --agent-port)")
 	registerCache(flags, &f.cache, "directory of releases")
@@ -112,6 +115,13 @@ func (f agentFlags) check() error {
 		errs = append(errs, fmt.Errorf("--agent-port must be HOST:PORT: %w", err))
 	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		errs = append(errs, fmt.Errorf("--agent-port must end in a port from 0 to 65535, got %q", port))
+	}
+	for _, name := range f.allowFaults {
+		if k, err := fault.Find(name); err != nil {
+			errs = append(errs, fmt.Errorf("--allow-faults: %w", err))
+		} else if err := k.Possible(); err != nil {
+			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
+		}
 	}
 	if f.lease <= 0 {
 		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
@@ -166,7 +176,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	ag, err := agent.New(agent.Options{
 		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: tools, Self: a.self, Lease: f.lease,
-		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, Device: f.device, Interface: f.iface,
+		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, AllowFaults: f.allowFaults, Device: f.device, Interface: f.iface,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
 	})
 	if err != nil {

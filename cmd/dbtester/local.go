@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/files/runlog"
 )
 
@@ -49,7 +50,7 @@ func newLocalAgents(a *app, below string, tools map[string]string) *localAgents 
 	return &localAgents{
 		app: a, below: below, agents: map[string]*localAgent{},
 		options: agent.Options{
-			Registry: a.registry, Tools: tools, Self: a.self, AllowBinary: true, AllowFlags: true,
+			Registry: a.registry, Tools: tools, Self: a.self, AllowBinary: true, AllowFlags: true, AllowFaults: fault.Possible(),
 			Version: tool().Version, Log: slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelError})),
 		},
 	}

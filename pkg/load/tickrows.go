@@ -77,11 +77,15 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 		if due+ended+c.shed+c.unsent+r.inFlight[o] == 0 {
 			continue
 		}
-		r.rows = append(r.rows, results.Progress{
+		row := results.Progress{
 			Step: r.step.Index, FromNS: from - r.step.start, ToNS: to - r.step.start, Operation: string(op),
 			Due: due, OK: c.ended[workload.OK], Failed: c.ended[workload.Failed], Unknown: c.ended[workload.Unknown],
 			Shed: c.shed, Unsent: c.unsent, InFlight: r.inFlight[o],
-		})
+		}
+		if t.last != 0 {
+			row.Answered(t.first-r.step.start, t.last-r.step.start)
+		}
+		r.rows = append(r.rows, row)
 	}
 }
 

@@ -23,6 +23,13 @@ func Alive(pid int, startTicks uint64) bool {
 	return err == nil && ticks == startTicks && state != 'Z' && state != 'X'
 }
 
+// Stopped reports whether the process that had this pid and these start ticks is stopped, such
+// as by SIGSTOP.
+func Stopped(pid int, startTicks uint64) bool {
+	state, ticks, err := readStat(pid)
+	return err == nil && ticks == startTicks && state == 'T'
+}
+
 func readStat(pid int) (state byte, ticks uint64, err error) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

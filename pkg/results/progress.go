@@ -26,6 +26,22 @@ type Progress struct {
 	Due, OK, Failed, Unknown, Shed, Unsent int64
 	// InFlight is a gauge: requests that were sent and had not ended at ToNS.
 	InFlight int64
+	// FirstOKNS and LastOKNS are when the first and the last request of any operation ended
+	// ok in the tick, in nanoseconds after the step's start; both are 0 if none did, and in
+	// files of versions that did not write them.
+	FirstOKNS, LastOKNS int64
+}
+
+// Answered widens the times of the first and the last ok request by those of another part of
+// the same tick.
+func (p *Progress) Answered(first, last int64) {
+	if last == 0 {
+		return
+	}
+	if p.LastOKNS == 0 || first < p.FirstOKNS {
+		p.FirstOKNS = first
+	}
+	p.LastOKNS = max(p.LastOKNS, last)
 }
 
 // progressColumns declares progress.csv, in the order of its columns.
@@ -42,7 +58,15 @@ func progressColumns() []linefile.Column[Progress] {
 		linefile.IntColumn("shed", func(p *Progress) *int64 { return &p.Shed }),
 		linefile.IntColumn("unsent", func(p *Progress) *int64 { return &p.Unsent }),
 		linefile.IntColumn("in_flight", func(p *Progress) *int64 { return &p.InFlight }),
+		optional(linefile.IntColumn("first_ok_ns", func(p *Progress) *int64 { return &p.FirstOKNS })),
+		optional(linefile.IntColumn("last_ok_ns", func(p *Progress) *int64 { return &p.LastOKNS })),
 	}
+}
+
+// optional is a column that files of older versions do not have.
+func optional[T any](c linefile.Column[T]) linefile.Column[T] {
+	c.Optional = true
+	return c
 }
 
 // ProgressWriter appends to progress.csv. It is not safe for concurrent use.

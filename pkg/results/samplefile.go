@@ -143,12 +143,6 @@ func ownColumns() []linefile.Column[sampleRow] {
 	return columns
 }
 
-// optional marks a column that files of other versions may lack.
-func optional(c linefile.Column[sampleRow]) linefile.Column[sampleRow] {
-	c.Optional = true
-	return c
-}
-
 // now and growth are a number of a row: the value of a metric, and its growth
 // since the row before.
 func now(n metric.Name) func(*sampleRow) (v int64, known bool) {

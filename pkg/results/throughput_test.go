@@ -15,7 +15,7 @@ func TestProgressRoundTrip(t *testing.T) {
 	w, err := NewProgressWriter(path)
 	check(t, err)
 	rows := []Progress{
-		{Step: 1, FromNS: 0, ToNS: 1e8, Operation: "write", Due: 1, OK: 2, Failed: 3, Unknown: 4, Shed: 5, Unsent: 6, InFlight: 7},
+		{Step: 1, FromNS: 0, ToNS: 1e8, Operation: "write", Due: 1, OK: 2, Failed: 3, Unknown: 4, Shed: 5, Unsent: 6, InFlight: 7, FirstOKNS: 8, LastOKNS: 9},
 		{Step: 2, FromNS: 1e8, ToNS: 1e8, Operation: "read"},
 	}
 	check(t, w.Write(rows))
@@ -23,7 +23,7 @@ func TestProgressRoundTrip(t *testing.T) {
 	got, err := ReadProgress(path)
 	check(t, err)
 	diff(t, "rows", rows, got)
-	const header = "step,from_ns,to_ns,operation,due,ok,failed,unknown,shed,unsent,in_flight\n"
+	const header = "step,from_ns,to_ns,operation,due,ok,failed,unknown,shed,unsent,in_flight,first_ok_ns,last_ok_ns\n"
 	if text := mustRead(t, path); text[:len(header)] != header {
 		t.Errorf("header of %s is not %s", text, header)
 	}

@@ -149,6 +149,7 @@ func progressOf(m *pb.LoadProgress) results.Progress {
 	return results.Progress{
 		FromNS: m.GetFromNs(), ToNS: m.GetToNs(), Operation: m.GetOperation(),
 		Due: m.GetDue(), OK: m.GetOk(), Failed: m.GetFailed(), Unknown: m.GetUnknown(), Shed: m.GetShed(), Unsent: m.GetUnsent(), InFlight: m.GetInFlight(),
+		FirstOKNS: m.GetFirstOkNs(), LastOKNS: m.GetLastOkNs(),
 	}
 }
 

@@ -85,6 +85,7 @@ func progressMessage(r *results.Progress) *pb.LoadProgress {
 	return &pb.LoadProgress{
 		FromNs: r.FromNS, ToNs: r.ToNS, Operation: r.Operation,
 		Due: r.Due, Ok: r.OK, Failed: r.Failed, Unknown: r.Unknown, Shed: r.Shed, Unsent: r.Unsent, InFlight: r.InFlight,
+		FirstOkNs: r.FirstOKNS, LastOkNs: r.LastOKNS,
 	}
 }
 

@@ -43,6 +43,7 @@ func (t *ticks) add(p *results.Progress) {
 	to.Shed += p.Shed
 	to.Unsent += p.Unsent
 	to.InFlight += p.InFlight
+	to.Answered(p.FirstOKNS, p.LastOKNS)
 }
 
 // take returns the rows that begin before a time, in nanoseconds after the step's start,
@@ -55,10 +56,14 @@ func (t *ticks) take(until int64) []results.Progress {
 		if t.rows[i].FromNS > t.rows[begun].FromNS {
 			begun = i
 		}
-		// A tick ends for all operations when it ends for the last generator.
+		// A tick ends for all operations when it ends for the last generator, and its first and
+		// last answers are those of any operation.
 		for n := begun; n < i; n++ {
-			longest := max(t.rows[n].ToNS, t.rows[i].ToNS)
-			t.rows[n].ToNS, t.rows[i].ToNS = longest, longest
+			a, b := &t.rows[n], &t.rows[i]
+			longest := max(a.ToNS, b.ToNS)
+			a.ToNS, b.ToNS = longest, longest
+			a.Answered(b.FirstOKNS, b.LastOKNS)
+			b.Answered(a.FirstOKNS, a.LastOKNS)
 		}
 	}
 	t.held = slices.Delete(t.held, 0, len(t.rows))

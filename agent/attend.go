@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/member"
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+const (
+	// freeTimeout is how long the addresses of a member that was ended may stay taken before
+	// it is started again, and freeEvery how often that is tried.
+	freeTimeout = 10 * time.Second
+	freeEvery   = 50 * time.Millisecond
+)
+
+// attended is the member of a session while it runs, and the victim of its faults. Only the
+// session's goroutine uses it.
+type attended struct {
+	life
+	member *member.Member // that ran last
+}
+
+var _ fault.Victim = (*attended)(nil)
+
+// attend applies faults and undoes those whose time is over, until the session ends or a
+// child dies that no fault has ended. What a fault would leave behind is undone then. It
+// returns the member that ran last.
+func (l life) attend(m *member.Member) *member.Member {
+	s, a := l.s, &attended{l, m}
+	defer a.release()
+	for {
+		died := a.member.Done()
+		if s.isDown() {
+			died = nil
+		}
+		next, due := a.next()
+		select {
+		case <-s.ctx.Done():
+			return a.member
+		case <-died:
+			l.quoteDead(a.member)
+			s.end(l.deathReason(a.member))
+			return a.member
+		case <-due:
+			a.undo(next)
+		case c := <-s.changes:
+			c.done <- a.carryOut(c)
+		}
+	}
+}
+
+// next returns the fault whose time is over first, and a channel that says when.
+func (a *attended) next() (next fault.Record, due <-chan time.Time) {
+	for _, r := range a.s.lasting() {
+		if due == nil || r.Applied.Add(r.For).Before(next.Applied.Add(next.For)) {
+			next = r
+			due = time.After(time.Until(r.Applied.Add(r.For)))
+		}
+	}
+	return next, due
+}
+
+// carryOut applies a fault or undoes it.
+func (a *attended) carryOut(c *change) changed {
+	known, had := a.s.fault(c.record.ID)
+	switch {
+	case c.undo && !had:
+		return changed{err: status.Errorf(codes.NotFound, "the session had no fault %q", c.record.ID)}
+	case c.undo && !known.Over.IsZero():
+		return changed{record: known}
+	case c.undo:
+		return changed{record: a.undo(known)}
+	case had && !known.Same(c.record):
+		return changed{err: status.Errorf(codes.FailedPrecondition, "the session had another fault %q: %s", known.ID, known.Kind)}
+	case had:
+		return changed{record: known}
+	}
+	return a.apply(c.record)
+}
+
+// apply applies a fault. It is on record before.
+func (a *attended) apply(r fault.Record) changed {
+	s := a.s
+	k, err := fault.Check(r)
+	if err != nil {
+		return changed{err: status.Error(codes.InvalidArgument, err.Error())}
+	}
+	s.agent.mu.Lock()
+	n := len(s.now.faults)
+	s.agent.mu.Unlock()
+	if n >= maxFaults {
+		return changed{err: tooMany()}
+	}
+	r.Processes = a.Processes()
+	s.noteFault(r)
+	if err := s.writeRecord(); err != nil {
+		r.Over, r.Failed = time.Now(), err.Error()
+		s.noteFault(r)
+		return changed{record: r}
+	}
+	r.Saw, err = k.Apply(s.ctx, a, r)
+	r.Applied = time.Now()
+	if err != nil {
+		r.Failed = errors.Join(err, fault.Release([]fault.Record{r})).Error()
+		r.Over = time.Now()
+	}
+	s.noteFault(r)
+	s.record()
+	s.log.Info("fault", "id", r.ID, "kind", r.Kind, "for", r.For, "saw", r.Saw, "failed", r.Failed)
+	return changed{record: r}
+}
+
+// undo undoes a fault and returns what became of it.
+func (a *attended) undo(r fault.Record) fault.Record {
+	s := a.s
+	k, err := fault.Find(r.Kind)
+	if err == nil {
+		r.SawOver, err = k.Undo(s.ctx, a, r)
+	}
+	if err != nil {
+		r.Failed = "undo: " + err.Error()
+	}
+	r.Over = time.Now()
+	s.noteFault(r)
+	s.record()
+	s.log.Info("fault over", "id", r.ID, "kind", r.Kind, "saw", r.SawOver, "failed", r.Failed)
+	return r
+}
+
+// release undoes what the faults would leave behind, or what would keep the member from
+// ending as members do.
+func (a *attended) release() {
+	lasting := a.s.lasting()
+	if err := fault.Release(lasting); err != nil {
+		a.s.problem("a fault was not undone", err)
+	}
+	for _, r := range lasting {
+		r.Over, r.SawOver = time.Now(), "the session ended"
+		a.s.noteFault(r)
+	}
+}
+
+// Processes is the method of [fault.Victim].
+func (a *attended) Processes() (list []fault.Process) {
+	for _, c := range a.member.Children() {
+		if c.Running {
+			list = append(list, fault.Process{Pid: c.Pid, StartTicks: c.StartTicks})
+		}
+	}
+	return list
+}
+
+// End is the method of [fault.Victim]. The session stays running, keeps sampling, and can be
+// stopped and collected from as always.
+func (a *attended) End(_ context.Context, graceful bool) error {
+	s := a.s
+	select {
+	case <-a.member.Done():
+		return errors.New("a command of the plan exited before the member was stopped")
+	default:
+	}
+	s.setDownFlag(true)
+	d := process.Deadlines{Kill: s.agent.opts.Deadlines.Kill}
+	if graceful {
+		d = s.agent.opts.Deadlines
+	}
+	if err := a.member.Stop(context.Background(), d); err != nil {
+		return err
+	}
+	s.record()
+	return nil
+}
+
+// Start is the method of [fault.Victim]. A member that cannot be started stays down.
+func (a *attended) Start(ctx context.Context) error {
+	s := a.s
+	if !s.isDown() {
+		return nil
+	}
+	if err := a.awaitFree(ctx); err != nil {
+		return err
+	}
+	again, err := member.Resume(ctx, a.memberOptions())
+	if err != nil {
+		return err
+	}
+	a.member = again
+	s.setDownFlag(false)
+	a.running(again)
+	return nil
+}
+
+// awaitFree waits until the member could start: what was killed may keep its addresses for a
+// moment.
+func (a *attended) awaitFree(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, freeTimeout)
+	defer cancel()
+	ticker := time.NewTicker(freeEvery)
+	defer ticker.Stop()
+	for {
+		err := member.Check(ctx, a.memberOptions())
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
+)
+
+// Bounds on what a control can have an agent remember.
+const (
+	maxFaults     = 10_000
+	maxParameters = 4 << 10 // bytes
+	maxPlace      = 512     // bytes
+	longestFault  = 24 * time.Hour
+)
+
+// change asks the session's goroutine to apply a fault, or to undo the one of that id.
+type change struct {
+	record fault.Record
+	undo   bool
+	done   chan changed // has room for the one answer
+}
+
+// changed answers a change.
+type changed struct {
+	record fault.Record
+	err    error
+}
+
+// Fault applies a fault to the member. The same request again gets the same answer.
+func (v service) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResponse, error) {
+	s, err := v.agent.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	asked := req.GetFault()
+	r := fault.Record{ID: req.GetId(), Kind: asked.GetKind(), Parameters: asked.GetParameters(), For: time.Duration(req.GetForNs())}
+	if !validRun.MatchString(r.ID) || r.For > longestFault {
+		return nil, status.Errorf(codes.InvalidArgument, "a fault needs an id of 1 to 64 letters, digits, - and _, and lasts at most %v; got %q and %v", longestFault, r.ID, r.For)
+	}
+	if err := v.agent.planner.allowsFault(r); err != nil {
+		return nil, err
+	}
+	return s.change(ctx, &change{record: r})
+}
+
+// Heal undoes a fault of the member, or answers what became of one that is over.
+func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultResponse, error) {
+	s, err := v.agent.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := s.fault(req.GetId()); ok && !r.Over.IsZero() {
+		return faultMessage(r), nil // also of a session that has ended
+	}
+	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
+}
+
+// allowsFault returns why a fault cannot be asked for on this machine.
+func (a *planner) allowsFault(r fault.Record) error {
+	if len(r.Parameters) > maxParameters {
+		return status.Errorf(codes.InvalidArgument, "the parameters of a fault have more than %d bytes", maxParameters)
+	}
+	k, err := fault.Check(r)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	if !slices.Contains(a.opts.AllowFaults, k.Name) {
+		allowed := "none"
+		if len(a.opts.AllowFaults) > 0 {
+			allowed = strings.Join(a.opts.AllowFaults, ", ")
+		}
+		return status.Errorf(codes.PermissionDenied, "this agent may not apply the fault %s (allowed: %s): start it with dbtester agent --allow-faults %s", k.Name, allowed, k.Name)
+	}
+	if err := k.Possible(); err != nil {
+		return status.Errorf(codes.FailedPrecondition, "this machine cannot have the fault %s: %v", k.Name, err)
+	}
+	return nil
+}
+
+// allowsFaults returns why a member cannot have the faults that a start announces.
+func (a *planner) allowsFaults(req *pb.StartRequest) error {
+	for _, k := range req.GetFaults() {
+		if err := a.allowsFault(fault.Record{Kind: k.GetKind(), Parameters: k.GetParameters()}); err != nil {
+			if place := k.GetPlace(); place != "" && printable(place, maxPlace) {
+				return status.Errorf(status.Code(err), "%s: %s", place, status.Convert(err).Message())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// change has the session's goroutine carry out a change, and waits for it. If the call ends
+// early the change is carried out all the same.
+func (s *session) change(ctx context.Context, c *change) (*pb.FaultResponse, error) {
+	if state := s.snapshot().state; state != pb.State_STATE_RUNNING {
+		return nil, status.Errorf(codes.FailedPrecondition, "the session must be running for a fault; it is %s", stateWord(state))
+	}
+	c.done = make(chan changed, 1)
+	select {
+	case s.changes <- c:
+	case <-s.ctx.Done():
+		return nil, s.abortedChange()
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	select {
+	case did := <-c.done:
+		if did.err != nil {
+			return nil, did.err
+		}
+		return faultMessage(did.record), nil
+	case <-s.ended:
+		return nil, s.abortedChange()
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// abortedChange is the answer to a change that the session's end overtook.
+func (s *session) abortedChange() error {
+	return status.Errorf(codes.Aborted, "the session stopped: %s", s.reason())
+}
+
+// fault returns the fault of an id.
+func (s *session) fault(id string) (fault.Record, bool) {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	if i := slices.IndexFunc(s.now.faults, func(r fault.Record) bool { return r.ID == id }); i >= 0 {
+		return s.now.faults[i], true
+	}
+	return fault.Record{}, false
+}
+
+// noteFault keeps what is known of a fault now, in place of what was known before.
+func (s *session) noteFault(r fault.Record) {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	faults := slices.Clone(s.now.faults) // others may be writing the record
+	if i := slices.IndexFunc(faults, func(o fault.Record) bool { return o.ID == r.ID }); i >= 0 {
+		faults[i] = r
+	} else {
+		faults = append(faults, r)
+	}
+	s.now.faults = faults
+}
+
+// lasting are the faults that are not over.
+func (s *session) lasting() []fault.Record {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.now.faults), func(r fault.Record) bool { return !r.Over.IsZero() })
+}
+
+// isDown reports whether the member was ended by a fault.
+func (s *session) isDown() bool {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	return s.now.down
+}
+
+func (s *session) setDownFlag(down bool) {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	s.now.down = down
+}
+
+// faultMessage is what became of a fault for the wire.
+func faultMessage(r fault.Record) *pb.FaultResponse {
+	m := &pb.FaultResponse{Saw: r.Saw, SawOver: r.SawOver, Failed: r.Failed}
+	if !r.Applied.IsZero() {
+		m.AppliedUnixNs = r.Applied.UnixNano()
+	}
+	if !r.Over.IsZero() {
+		m.OverUnixNs = r.Over.UnixNano()
+	}
+	return m
+}
+
+// tooMany is the refusal of a fault beyond the bound.
+func tooMany() error {
+	return status.Error(codes.ResourceExhausted, fmt.Sprintf("the session has had %d faults already", maxFaults))
+}

@@ -1,0 +1,178 @@
+// Package fault declares what can be done to a member of a cluster on purpose, and how it is
+// undone. Each kind of fault is a file: what it needs of the machine, what it does, and what it
+// undoes. A fault is data: its [Record] is on disk before the fault is applied, so that a later
+// process can undo what an earlier one has left.
+package fault
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is a kind of fault. Its functions are called by one goroutine at a time.
+type Kind struct {
+	Name string
+	// Meaning describes it in the documentation.
+	Meaning string
+	// Immediate faults last as long as they take: none has a length.
+	Immediate bool
+	// possible returns why this machine cannot have the fault, and check why the parameters
+	// are not those of one. Nil functions refuse nothing.
+	possible func() error
+	check    func(Parameters) error
+	// apply does it, and undo undoes it while the member's session lasts. Both return what
+	// the machine shows of it then, and an error if that is not what was asked for.
+	apply, undo func(context.Context, Victim, Record) (saw string, err error)
+	// release undoes what would outlive the member's processes or keep them from ending. It
+	// knows the record alone, and may be called again. Nil leaves nothing.
+	release func(Record) error
+}
+
+// Parameters are what a fault is asked to do besides its length. Each kind has its own.
+type Parameters struct{}
+
+// Victim is the member that a fault is applied to.
+type Victim interface {
+	// Processes are the commands that run.
+	Processes() []Process
+	// End ends the commands: at once, or as the agent ends those of a member at the end of
+	// a session. Start starts them again on the data that they left.
+	End(ctx context.Context, graceful bool) error
+	Start(ctx context.Context) error
+}
+
+// Process is the leader of a process group, by its pid and its start in clock ticks since
+// boot.
+type Process struct {
+	Pid        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"`
+}
+
+// Record is one fault of a member: what was asked, and what became of it.
+type Record struct {
+	// ID is its name among the faults of a session.
+	ID         string          `json:"id"`
+	Kind       string          `json:"kind"`
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// For is how long it lasts.
+	For time.Duration `json:"for_ns"`
+	// Processes are those that it was applied to.
+	Processes []Process `json:"processes"`
+	// Applied and Over are zero before.
+	Applied time.Time `json:"applied,omitzero"`
+	Over    time.Time `json:"over,omitzero"`
+	// Saw is what the machine showed once it was applied, SawOver what it showed once it was
+	// undone. Failed is why it did not take hold or could not be undone.
+	Saw     string `json:"saw,omitempty"`
+	SawOver string `json:"saw_over,omitempty"`
+	Failed  string `json:"failed,omitempty"`
+}
+
+// Same reports whether two records are of the same request.
+func (r Record) Same(o Record) bool {
+	return r.ID == o.ID && r.Kind == o.Kind && bytes.Equal(r.Parameters, o.Parameters) && r.For == o.For
+}
+
+// Kinds returns the kinds of faults.
+func Kinds() []Kind { return []Kind{kill(), restart(), pause()} }
+
+// Names returns the names of the kinds.
+func Names() (names []string) {
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// Possible returns the names of the kinds that this machine can have.
+func Possible() (names []string) {
+	for _, k := range Kinds() {
+		if k.Possible() == nil {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// Find returns the kind of a name.
+func Find(name string) (Kind, error) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
+}
+
+// Check returns the kind of a record, or why it is none that can be asked for.
+func Check(r Record) (Kind, error) {
+	k, err := Find(r.Kind)
+	if err != nil {
+		return k, err
+	}
+	p, err := r.decoded()
+	switch {
+	case err != nil:
+		return k, fmt.Errorf("%s: %w", k.Name, err)
+	case r.For < 0:
+		return k, fmt.Errorf("%s cannot last %v", k.Name, r.For)
+	case k.check == nil:
+		return k, nil
+	}
+	return k, k.check(p)
+}
+
+// Possible returns why this machine cannot have the fault.
+func (k Kind) Possible() error {
+	if k.possible == nil {
+		return nil
+	}
+	return k.possible()
+}
+
+// Apply applies a fault to a member, and returns what the machine shows of it. If the error is
+// not nil, it did not take hold, and is to be undone all the same.
+func (k Kind) Apply(ctx context.Context, v Victim, r Record) (saw string, err error) {
+	return k.apply(ctx, v, r)
+}
+
+// Undo undoes a fault, and returns what the machine shows of it. It may be called in any order
+// with those of other faults.
+func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err error) {
+	return k.undo(ctx, v, r)
+}
+
+// Release undoes what faults would leave behind once the session of their member is over: its
+// processes end as usual then. Faults that are over are left alone.
+func Release(records []Record) error {
+	var errs []error
+	for _, r := range slices.Backward(records) {
+		if k, err := Find(r.Kind); err != nil {
+			errs = append(errs, err)
+		} else if k.release != nil && r.Over.IsZero() {
+			if err := k.release(r); err != nil {
+				errs = append(errs, fmt.Errorf("undo %s: %w", k.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// decoded are the parameters of a record.
+func (r Record) decoded() (p Parameters, err error) {
+	if len(r.Parameters) == 0 {
+		return p, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(r.Parameters))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return p, fmt.Errorf("decode parameters: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,73 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// kill ends the commands of a member by SIGKILL, and starts them again on their data.
+func kill() Kind {
+	return Kind{
+		Name:    "kill",
+		Meaning: "SIGKILL; started again on its data after `for`. What was written and not synchronized survives in the page cache: this is no power failure",
+		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
+			return end(ctx, v, r, false)
+		},
+		undo: again,
+	}
+}
+
+// restart ends the commands of a member as its agent does at the end of a session, and starts
+// them again at once.
+func restart() Kind {
+	return Kind{
+		Name:      "restart",
+		Meaning:   "ended with SIGINT, as at the end of a run, and started again on its data at once",
+		Immediate: true,
+		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
+			return end(ctx, v, r, true)
+		},
+		undo: again,
+	}
+}
+
+// end ends the commands of a member.
+func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error) {
+	if len(r.Processes) == 0 {
+		return "", errNotRunning
+	}
+	if err := v.End(ctx, graceful); err != nil {
+		return "", err
+	}
+	for _, p := range r.Processes {
+		if process.Alive(p.Pid, p.StartTicks) {
+			return "", fmt.Errorf("pid %d still runs", p.Pid)
+		}
+	}
+	return fmt.Sprintf("%d of %d processes ended", len(r.Processes), len(r.Processes)), nil
+}
+
+// again starts the commands of a member that were ended.
+func again(ctx context.Context, v Victim, r Record) (string, error) {
+	if err := v.Start(ctx); err != nil {
+		return "", err
+	}
+	running := v.Processes()
+	if len(running) == 0 {
+		return "", errNotRunning
+	}
+	for _, p := range running {
+		for _, before := range r.Processes {
+			if p == before {
+				return "", fmt.Errorf("pid %d was never ended", p.Pid)
+			}
+		}
+	}
+	return fmt.Sprintf("%d processes run, none of those before", len(running)), nil
+}
+
+// errNotRunning is that a member has no processes that run.
+var errNotRunning = errors.New("no process of the member runs")

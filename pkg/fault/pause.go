@@ -1,0 +1,83 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// pause stops the processes of a member by SIGSTOP. The freezer of control groups is no
+// alternative: a frozen process ignores SIGKILL where groups are of version 1.
+func pause() Kind {
+	return Kind{
+		Name:    "pause",
+		Meaning: "SIGSTOP, and SIGCONT after `for`: connections stay open and nobody answers",
+		apply: func(ctx context.Context, _ Victim, r Record) (string, error) {
+			if len(r.Processes) == 0 {
+				return "", errNotRunning
+			}
+			if err := signalAll(r.Processes, unix.SIGSTOP); err != nil {
+				return "", err
+			}
+			return states(ctx, r.Processes, true)
+		},
+		undo: func(ctx context.Context, _ Victim, r Record) (string, error) {
+			if err := signalAll(r.Processes, unix.SIGCONT); err != nil {
+				return "", err
+			}
+			return states(ctx, r.Processes, false)
+		},
+		release: func(r Record) error { return signalAll(r.Processes, unix.SIGCONT) },
+	}
+}
+
+// signalAll signals the groups of those processes that still run.
+func signalAll(processes []Process, sig unix.Signal) error {
+	var errs []error
+	for _, p := range processes {
+		if !process.Alive(p.Pid, p.StartTicks) {
+			continue
+		}
+		if err := unix.Kill(-p.Pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
+			errs = append(errs, fmt.Errorf("signal the group of pid %d: %w", p.Pid, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	// stateEvery is how often the states of processes are read until a signal has taken
+	// effect, and stateTimeout how long that may take: threads inside the kernel stop late.
+	stateEvery   = 5 * time.Millisecond
+	stateTimeout = 10 * time.Second
+)
+
+// states waits until all processes are stopped, or none is, and describes them. Processes that
+// have ended are not stopped.
+func states(ctx context.Context, processes []Process, stopped bool) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	ticker := time.NewTicker(stateEvery)
+	defer ticker.Stop()
+	for {
+		n := 0
+		for _, p := range processes {
+			if process.Stopped(p.Pid, p.StartTicks) {
+				n++
+			}
+		}
+		if stopped && n == len(processes) || !stopped && n == 0 {
+			return fmt.Sprintf("%d of %d processes are stopped", n, len(processes)), nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("%d of %d processes are stopped: %w", n, len(processes), context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}
