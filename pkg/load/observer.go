@@ -7,6 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/load/requests"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Ended is one request that was sent and has ended, as an [Observer] sees it. A transaction
@@ -29,7 +30,7 @@ type Ended struct {
 	// request went to, -1 if not known.
 	Client, Connection, Member int32
 	Op                         uint8 // index in [Spec.Operations]
-	Outcome                    database.Outcome
+	Outcome                    workload.Outcome
 	ReadKnown                  bool
 	Missing                    bool // it failed because the key does not exist
 }
@@ -303,7 +304,7 @@ func (o *observed) see(w *worker, req requests.Request, d *done) []Ended {
 		if n < len(w.guarded.expected) {
 			one.Expected = w.guarded.expected[n]
 		}
-		if d.outcome == database.OK {
+		if d.outcome == workload.OK {
 			one.Version = w.guarded.puts[n].Version
 		}
 		o.ended = append(o.ended, one)

@@ -122,10 +122,10 @@ func checkRead(t *testing.T, work *requests.Sequence, e Ended) {
 	t.Helper()
 	op := work.Operation(requests.Request{Op: int(e.Op)})
 	reads := op == workload.OpRead || op == workload.OpSwap
-	if e.Outcome == database.OK && e.ReadKnown != reads || e.ReadKnown && !reads {
+	if e.Outcome == workload.OK && e.ReadKnown != reads || e.ReadKnown && !reads {
 		t.Fatalf("%s: want a number that was read only of requests that read, got %+v", op, e)
 	}
-	if e.Missing && (e.Outcome != database.Failed || e.ReadKnown) {
+	if e.Missing && (e.Outcome != workload.Failed || e.ReadKnown) {
 		t.Fatalf("%s: a missing key is a failure without a number, got %+v", op, e)
 	}
 	if !e.ReadKnown {
@@ -238,7 +238,7 @@ func TestObserverSeesTransactions(t *testing.T) {
 		if e.Key != want.Key {
 			t.Fatalf("request %d writes key %d, got %+v", e.Number, want.Key, e)
 		}
-		if e.Outcome != database.OK {
+		if e.Outcome != workload.OK {
 			if e.Version != -1 {
 				t.Fatalf("a transaction that was not ok made no known version, got %+v", e)
 			}
