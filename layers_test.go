@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"pkg/ability"},
 	{"pkg/config", "analyze/abilities"},
 	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/abilities", "control/before"},
-	{"pkg/databasetest", "analyze/table", "control/generators", "control/search", "control/shared"},
+	{"pkg/databasetest", "analyze/table", "control/issue", "control/search", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},
 	{"analyze", "control"},

@@ -3,14 +3,13 @@ package control
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -18,20 +17,13 @@ import (
 // searcher sends the windows of a search for a capacity.
 type searcher struct {
 	*loader
-	engine *load.Engine
-	rec    *load.Recorder
-	beside during
-	// conns are open connections to members; nil before the first window, and after one
-	// was lost and not replaced.
-	conns []database.Client
-	// to opens more connections to the same members.
-	to      *connect.Dialer
+	beside  during
 	windows int
 }
 
 // search finds the capacity. The records of the run are those of its last window.
-func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Recorder, sink *search.Sink) (err error) {
-	s := &searcher{loader: l, engine: engine, rec: rec, beside: during{activities: l.duringLoad()}}
+func (l *loader) search(ctx context.Context, sink *search.Sink) (err error) {
+	s := &searcher{loader: l, beside: during{activities: l.duringLoad()}}
 	if err := s.beside.prepare(ctx); err != nil {
 		return err
 	}
@@ -48,7 +40,6 @@ func (l *loader) search(ctx context.Context, engine *load.Engine, rec *load.Reco
 		l.recordStep(*out.Step, *out.Result)
 	}
 	l.run.journal.say("capacity (%s): %s", out.SLO(), search.Describe(&out.Capacity))
-	err = errors.Join(err, database.CloseAll(s.conns))
 	if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
 		return nil // the lost servers are marks, and the rest is recorded
 	}
@@ -72,36 +63,23 @@ func noCapacity(d *results.DatabaseRun) string {
 	return search.Describe(d.Capacity)
 }
 
-// step sends a window. Activities last until the load's context ends, not the window's.
+// step sends a window, on the connections of the one before. Activities last until the load's
+// context ends, not the window's.
 func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepResult, error) {
-	if slices.Contains(s.conns, nil) {
-		lost := s.conns
-		if s.conns = nil; database.CloseAll(lost) != nil {
-			s.run.journal.say("a lost connection could not be closed")
-		}
-	}
-	if s.conns == nil {
-		conns, to, err := s.dialer.dial(ctx, step.Connections)
-		if err != nil {
-			return load.StepResult{}, err
-		}
-		s.conns, s.to = conns, to
-		s.fleet.SetClients(step.Clients)
-	}
-	step.Dial, step.Reconnect = s.to.Single, s.dialer.reconnect(s.to)
-	s.beside.start(ctx)
 	s.windows++
-	return s.engine.Step(window, step, s.conns)
+	return s.issue.Step(ctx, issue.Step{Step: step, Until: window, Keep: true, Members: s.dialer.targets, Begin: func() {
+		s.fleet.SetClients(step.Clients)
+		s.beside.start(ctx)
+	}})
 }
 
-// last prepares the record of the run for a window that it may be of: what the client did
+// last prepares the record of the run for a window that it may be of: what the clients did
 // in those before is no part of it.
-func (s *searcher) last(rate float64) {
-	s.loader.before = s.rec.Totals()
-	s.rec.Forget()
+func (s *searcher) last(rate float64) error {
 	s.run.record.Load.Rate = rate
 	s.run.record.Load.Duration = s.run.experiment.Capacity.Settle + s.run.experiment.Capacity.LastWindow(rate)
 	s.run.record.Steps = nil
+	return s.issue.Restart()
 }
 
 // before has abilities act after each window, and returns the size of the store.

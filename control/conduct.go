@@ -45,10 +45,6 @@ func newParts(o Options, r *run, save func() error) *parts {
 	agents := fleet.New(f)
 	leader := &leaderWatch{run: r}
 	dial := &dialer{run: r, fleet: agents}
-	loads := &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save}
-	if loads.generators = newGenerated(o, r, agents, dial); loads.generators != nil {
-		loads.generators.announce = loads.announce
-	}
 	return &parts{
 		run:     r,
 		cluster: &cluster{run: r, fleet: agents, disks: make([]results.Disk, len(r.record.Members))},
@@ -56,7 +52,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		clock:   clock,
 		leader:  leader,
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample},
-		load:    loads,
+		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: newIssue(o, r, agents, dial), selfCheck: o.Mirror != nil},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}
 }
@@ -96,7 +92,7 @@ func (p *parts) steps() []step {
 	return []step{
 		{name: "open records", gives: gives(recordsOpen), do: p.run.openRecords, undo: p.run.closeRecords},
 		{name: "read credentials", gives: gives(accessKnown), do: p.run.readCredentials, skip: db.TLS == nil && db.Auth == nil},
-		{name: "check this client", needs: needs(recordsOpen), do: p.check.do, skip: p.check.server == nil || !db.Steps.Load || p.load.generators != nil},
+		{name: "check this client", needs: needs(recordsOpen), do: p.check.do, skip: p.check.server == nil || !db.Steps.Load || p.load.issue.Remote()},
 		{name: "open agents", needs: needs(recordsOpen), gives: gives(agentsReserved), do: c.open, undo: c.close, skip: !agents},
 		beside(&heartbeats{run: p.run, fleet: c.fleet, clock: p.clock}, !agents, agentsReserved),
 		{name: "install", needs: needs(agentsReserved), do: c.install, skip: !installs(db)},

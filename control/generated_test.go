@@ -24,7 +24,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
-	"github.com/coreos/dbtester/control/generators"
+	"github.com/coreos/dbtester/control/issue"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
@@ -239,7 +239,7 @@ func checkGenerated(t *testing.T, rec record, n int) {
 			}
 		}
 		sum = sum.Minus(results.Totals{}.Minus(*g.Totals))
-		samples, err := results.ReadSamples(filepath.Join(generators.Folder(rec.dir, i), results.FileClient))
+		samples, err := results.ReadSamples(filepath.Join(issue.Folder(rec.dir, i), results.FileClient))
 		if err != nil || len(samples) == 0 {
 			t.Errorf("generator %d: %d samples, error %v, want some", i+1, len(samples), err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -148,16 +149,16 @@ func countWithin(l *workload.Load) time.Duration {
 
 // countAfter asks again, also after an interrupt. A count that fails is recorded and
 // leaves the measurements valid.
-func countAfter(ctx context.Context, r *run, c issued) {
+func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k := r.record.Keys
 	if k == nil {
 		return
 	}
-	if c.uncounted != "" {
-		k.Error = c.uncounted
+	if n := slices.IndexFunc(c.Lost, func(err error) bool { return err != nil }); n >= 0 {
+		k.Error = fmt.Sprintf("generator %s was lost, so the last keys it wrote are not known", r.record.Generators[n].Addr)
 		return
 	}
-	k.MinAdded, k.MaxAdded = c.surely, c.surely+c.perhaps
+	k.MinAdded, k.MaxAdded = c.Surely, c.Surely+c.Perhaps
 	if r.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}
@@ -230,7 +231,7 @@ func awaitKeys(ctx context.Context, d *dialer, spec load.Spec, clients int) erro
 	if err != nil {
 		return err
 	}
-	conns, _, err := d.dial(ctx, len(members)) // one to each
+	conns, err := d.dial(ctx, len(members)) // one to each
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/database"
@@ -24,12 +25,12 @@ type loader struct {
 	dialer *dialer
 	leader *leaderWatch
 	guard  *shared.Guard // nil without bounds
-	// generators issue the load; nil if this process does.
-	generators *generated
+	// issue issues the requests.
+	issue *issue.Set
+	// selfCheck asks generators what they add to the latencies of their parts.
+	selfCheck bool
 	// save writes the manifest.
 	save func() error
-	// before are the counts of windows of a search that the records of the run are not of.
-	before results.Totals
 }
 
 // duringLoad are the activities that run while requests are sent: from the first
@@ -70,7 +71,7 @@ func (l *loader) do(ctx context.Context) error {
 	})
 	err := l.apply(ctx)
 	if reason := l.guard.Reason(); reason != "" {
-		err = shared.Without(err, shared.ErrGuard)
+		err = load.Without(err, shared.ErrGuard)
 		l.run.record.Validity = append(l.run.record.Validity, results.NewMark(mark.Guard, true, nil, mark.Words{"reason": reason}))
 	}
 	return err
@@ -90,11 +91,9 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	if err := l.run.coverCreated(ctx, spec); err != nil {
 		return err
 	}
-	if l.generators != nil {
-		defer func() { err = errors.Join(err, l.generators.close(context.WithoutCancel(ctx))) }()
-		if err := l.generators.prepare(ctx, spec); err != nil {
-			return err
-		}
+	defer func() { err = errors.Join(err, l.issue.Close(context.WithoutCancel(ctx))) }()
+	if err := l.prepare(ctx, spec); err != nil {
+		return err
 	}
 	if err := l.preload(ctx); err != nil {
 		return err
@@ -102,9 +101,12 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	if err := countBefore(ctx, l.run); err != nil {
 		return err
 	}
-	out, issue, send, err := l.sender(spec)
+	out, send, err := l.sender()
 	if err != nil {
 		return err
+	}
+	if err := l.issue.Begin(out, l.reportProgress); err != nil {
+		return errors.Join(err, out.Close())
 	}
 	l.leader.recordFirst()
 	l.run.journal.event("load start", -1, "")
@@ -113,15 +115,23 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	}
 	err = send(ctx)
 	l.run.journal.event("load end", -1, "")
-	c, unmerged := issue.end()
+	c, unmerged := l.issue.End()
+	l.run.record.Generators = l.issue.Records()
 	if len(l.run.record.Steps) > 0 {
-		totals := c.totals.Minus(l.before)
-		l.run.record.Totals = &totals
-		l.run.record.SchedulingLag, l.run.record.Lateness, l.run.record.Stops = c.lag, c.lateness, c.stops
-		l.run.noteStops()
-		countAfter(ctx, l.run, c)
+		l.count(ctx, c)
 	}
 	return errors.Join(err, unmerged, out.Close())
+}
+
+// count records what was counted of the load.
+func (l *loader) count(ctx context.Context, c issue.Counts) {
+	r := l.run.record
+	r.Totals = &c.Totals
+	if own := c.Own; own != nil {
+		r.SchedulingLag, r.Lateness, r.Stops = spread(own.SchedulingLag), spread(own.Lateness), &own.Stops
+	}
+	l.run.noteStops()
+	countAfter(ctx, l.run, c)
 }
 
 // sink is where the records of a load go.
@@ -130,25 +140,15 @@ type sink interface {
 	Close() error
 }
 
-// sender returns where the records of the load go, what issues its requests, and what
-// sends it: its steps, or the windows of a search.
-func (l *loader) sender(spec load.Spec) (sink, issuer, func(context.Context) error, error) {
+// sender returns where the records of the load go, and what sends its requests: its steps, or
+// the windows of a search.
+func (l *loader) sender() (sink, func(context.Context) error, error) {
 	if l.run.experiment.Capacity != nil {
 		s := search.NewSink(l.run.dir)
-		e := newEngine(l, spec, s)
-		return s, e, func(ctx context.Context) error { return l.search(ctx, e.engine, e.rec, s) }, nil
+		return s, func(ctx context.Context) error { return l.search(ctx, s) }, nil
 	}
 	files, err := load.NewFiles(l.run.dir, time.Now())
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	var issue issuer = l.generators
-	if l.generators == nil {
-		issue = newEngine(l, spec, files)
-	} else if err := l.generators.set.Begin(files, l.reportProgress); err != nil {
-		return nil, nil, nil, errors.Join(err, files.Close())
-	}
-	return files, issue, func(ctx context.Context) error { return l.steps(ctx, issue) }, nil
+	return files, l.steps, err
 }
 
 // spread returns nil for a spread without samples.
@@ -160,7 +160,7 @@ func spread(s results.Spread) *results.Spread {
 }
 
 // steps runs the steps one after the other, each on new connections.
-func (l *loader) steps(ctx context.Context, issue issuer) (err error) {
+func (l *loader) steps(ctx context.Context) (err error) {
 	beside := during{activities: l.duringLoad()}
 	if err := beside.prepare(ctx); err != nil {
 		return err
@@ -171,10 +171,14 @@ func (l *loader) steps(ctx context.Context, issue issuer) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		res, err := issue.step(ctx, s, func() { beside.start(ctx) })
+		res, err := l.issue.Step(ctx, issue.Step{Step: s, Members: l.dialer.targets, Begin: func() {
+			l.announce(s)
+			beside.start(ctx)
+		}})
+		l.run.record.Generators = l.issue.Records()
 		l.recordStep(s, res)
 		if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
-			return shared.Without(err, load.ErrMembersGone) // the lost servers are marks, and the rest is recorded
+			return load.Without(err, load.ErrMembersGone) // the lost servers are marks, and the rest is recorded
 		}
 		if err != nil {
 			return err

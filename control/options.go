@@ -26,7 +26,7 @@ type Options struct {
 	// if this program has none.
 	ConnectGenerator func(ctx context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error)
 	// GeneratorLead is how long before its start a step is announced to generators; 0 is
-	// [generators.DefaultLead].
+	// [issue.DefaultLead].
 	GeneratorLead time.Duration
 	// Upload copies a finished result folder to the place in the experiment and
 	// reports its progress; nil if this program cannot upload.

@@ -2,15 +2,16 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -38,20 +39,20 @@ func (l *loader) preload(ctx context.Context) error {
 	}
 	l.run.journal.step("write %d keys before the load", n)
 	start, perRequest, last := time.Now(), 1, most.Clients
-	bulker, bulk := l.run.driver.(database.Bulker)
-	if bulk = bulk && n >= manyKeys && l.guard == nil; bulk {
+	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && l.guard == nil {
 		perRequest = bulker.BulkSize(spec.KeySize, spec.LargestValue())
 		connections = min(connections, connect.AtOnce)
 		last = connections * perRequest
 	}
-	switch {
-	case l.generators != nil:
-		err = l.generators.preload(ctx, n, most.Clients, connections, perRequest)
-	case bulk:
-		err = l.preloadBulk(ctx, bulker, spec, perRequest, connections)
-	default:
-		err = l.preloadEach(ctx, spec, most.Clients, connections)
+	members, err := l.dialer.targets()
+	if err != nil {
+		return err
 	}
+	tenths := l.run.sayTenths(n)
+	err = l.issue.Preload(ctx, issue.Preload{Preload: issuer.Preload{Clients: most.Clients, Connections: connections, PerRequest: perRequest}, Members: members}, func(p load.Progress) {
+		l.guard.See(p)
+		tenths(p.Done)
+	})
 	if err != nil {
 		return err
 	}
@@ -70,34 +71,12 @@ func (l *loader) preload(ctx context.Context) error {
 	return awaitKeys(ctx, l.dialer, spec, last)
 }
 
-// preloadEach writes keys as the load does: one in each request.
-func (l *loader) preloadEach(ctx context.Context, spec load.Spec, clients, connections int) error {
-	conns, _, err := l.dialer.dial(ctx, connections)
-	if err != nil {
-		return err
-	}
-	spec.Keys = max(spec.Keys, spec.Load.Preload)
-	return errors.Join(load.Preload(ctx, spec, clients, conns, l.guard.See), database.CloseAll(conns))
-}
-
-// preloadBulk writes keys many at a time, over connections to the targeted members in
-// turn, and reports each tenth.
-func (l *loader) preloadBulk(ctx context.Context, bulker database.Bulker, spec load.Spec, perRequest, connections int) error {
-	to, err := l.dialer.living()
-	if err != nil {
-		return err
-	}
-	conns, err := to.Bulk(ctx, bulker, connections)
-	if err != nil {
-		return err
-	}
-	err = load.PreloadBulk(ctx, spec, perRequest, conns, l.run.sayTenths(spec.Existing()))
-	return errors.Join(err, database.CloseAll(conns))
-}
-
-// sayTenths returns a function that reports each tenth of a number of keys, by any
+// sayTenths returns a function that reports each tenth of a large number of keys, by any
 // goroutine.
 func (r *run) sayTenths(total int64) func(keys int64) {
+	if total < manyKeys {
+		return func(int64) {}
+	}
 	var tenths atomic.Int64
 	return func(n int64) {
 		if t := n * 10 / total; t > tenths.Load() && tenths.Swap(t) < t {

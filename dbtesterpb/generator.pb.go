@@ -843,7 +843,10 @@ type ConnectRequest struct {
 	// members are the indexes of the members that connections go to, in turn: connection
 	// number c of the whole step to the member at c modulo their number. A part has those
 	// connections whose number modulo the parts is its index, at least one.
-	Members       []int32 `protobuf:"varint,3,rep,packed,name=members,proto3" json:"members,omitempty"`
+	Members []int32 `protobuf:"varint,3,rep,packed,name=members,proto3" json:"members,omitempty"`
+	// keep leaves the connections open after the step. The next Connect uses them if it wants
+	// as many and none was lost.
+	Keep          bool `protobuf:"varint,4,opt,name=keep,proto3" json:"keep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -897,6 +900,13 @@ func (x *ConnectRequest) GetMembers() []int32 {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *ConnectRequest) GetKeep() bool {
+	if x != nil {
+		return x.Keep
+	}
+	return false
 }
 
 type ConnectResponse struct {
@@ -1037,8 +1047,11 @@ type RunRequest struct {
 	// previous_requests is how many request numbers the step before used up over all parts:
 	// the greatest StepEnd.requests of them. It means nothing for the first step.
 	PreviousRequests int64 `protobuf:"varint,5,opt,name=previous_requests,json=previousRequests,proto3" json:"previous_requests,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// forget makes the scheduling lag, the lateness and the stops of StepEnd those of the
+	// steps from this one on.
+	Forget        bool `protobuf:"varint,6,opt,name=forget,proto3" json:"forget,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunRequest) Reset() {
@@ -1104,6 +1117,13 @@ func (x *RunRequest) GetPreviousRequests() int64 {
 		return x.PreviousRequests
 	}
 	return 0
+}
+
+func (x *RunRequest) GetForget() bool {
+	if x != nil {
+		return x.Forget
+	}
+	return false
 }
 
 type RunResponse struct {
@@ -2888,8 +2908,10 @@ func (x *StepEnd) GetResent() int64 {
 }
 
 type StopLoadRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// step stops the step that runs, and nothing if none does. Others may follow.
+	Step          bool `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2929,6 +2951,13 @@ func (x *StopLoadRequest) GetRunId() string {
 		return x.RunId
 	}
 	return ""
+}
+
+func (x *StopLoadRequest) GetStep() bool {
+	if x != nil {
+		return x.Step
+	}
+	return false
 }
 
 type StopLoadResponse struct {
@@ -3119,11 +3148,12 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04rate\x18\x06 \x01(\x01R\x04rate\x12\x19\n" +
 	"\brate_end\x18\a \x01(\x01R\arateEnd\x12\x17\n" +
 	"\aramp_ns\x18\b \x01(\x03R\x06rampNs\x12\x12\n" +
-	"\x04down\x18\t \x01(\bR\x04down\"k\n" +
+	"\x04down\x18\t \x01(\bR\x04down\"\x7f\n" +
 	"\x0eConnectRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12(\n" +
 	"\x04step\x18\x02 \x01(\v2\x14.dbtesterpb.LoadStepR\x04step\x12\x18\n" +
-	"\amembers\x18\x03 \x03(\x05R\amembers\"\x86\x01\n" +
+	"\amembers\x18\x03 \x03(\x05R\amembers\x12\x12\n" +
+	"\x04keep\x18\x04 \x01(\bR\x04keep\"\x86\x01\n" +
 	"\x0fConnectResponse\x12 \n" +
 	"\vconnections\x18\x01 \x01(\x05R\vconnections\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x127\n" +
@@ -3131,14 +3161,15 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x11RefusedConnection\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\x05R\x06member\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
-	"\x04lost\x18\x03 \x01(\bR\x04lost\"\xa5\x01\n" +
+	"\x04lost\x18\x03 \x01(\bR\x04lost\"\xbd\x01\n" +
 	"\n" +
 	"RunRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12\"\n" +
 	"\rstart_unix_ns\x18\x03 \x01(\x03R\vstartUnixNs\x12\x1b\n" +
 	"\toffset_ns\x18\x04 \x01(\x03R\boffsetNs\x12+\n" +
-	"\x11previous_requests\x18\x05 \x01(\x03R\x10previousRequests\"\xf4\x01\n" +
+	"\x11previous_requests\x18\x05 \x01(\x03R\x10previousRequests\x12\x16\n" +
+	"\x06forget\x18\x06 \x01(\bR\x06forget\"\xf4\x01\n" +
 	"\vRunResponse\x120\n" +
 	"\x06second\x18\x01 \x01(\v2\x16.dbtesterpb.LoadSecondH\x00R\x06second\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1b.dbtesterpb.LoadMemberTotalH\x00R\x06member\x12-\n" +
@@ -3314,9 +3345,10 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\astopped\x18\x15 \x01(\bR\astopped\x12!\n" +
 	"\fmembers_gone\x18\x16 \x01(\bR\vmembersGone\x12+\n" +
 	"\x12first_sent_unix_ns\x18\x17 \x01(\x03R\x0ffirstSentUnixNs\x12\x16\n" +
-	"\x06resent\x18\x18 \x01(\x03R\x06resent\"(\n" +
+	"\x06resent\x18\x18 \x01(\x03R\x06resent\"<\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x12\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +
 	"\x10StopLoadResponse\")\n" +
 	"\x10CloseLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x13\n" +

@@ -57,14 +57,14 @@ type GeneratorClient interface {
 	// are.
 	Preload(ctx context.Context, in *PreloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PreloadProgress], error)
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
-	// closed.
+	// closed, unless they were kept for it.
 	Connect(ctx context.Context, in *ConnectRequest, opts ...grpc.CallOption) (*ConnectResponse, error)
 	// Run runs the step of the last Connect, and streams its records. The last message is a
-	// StepEnd; its connections are closed then. Without a StepEnd the part is lost.
+	// StepEnd; its connections are closed then, unless they are kept. Without a StepEnd the part is lost.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunResponse], error)
 	// StopLoad has nothing more issued: the stream of Run completes with its StepEnd, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
-	// stays; no other step can run in it.
+	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(ctx context.Context, in *StopLoadRequest, opts ...grpc.CallOption) (*StopLoadResponse, error)
 	// CloseLoad ends the session and returns when the generator is free. It does nothing on
 	// a generator that is free.
@@ -193,14 +193,14 @@ type GeneratorServer interface {
 	// are.
 	Preload(*PreloadRequest, grpc.ServerStreamingServer[PreloadProgress]) error
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
-	// closed.
+	// closed, unless they were kept for it.
 	Connect(context.Context, *ConnectRequest) (*ConnectResponse, error)
 	// Run runs the step of the last Connect, and streams its records. The last message is a
-	// StepEnd; its connections are closed then. Without a StepEnd the part is lost.
+	// StepEnd; its connections are closed then, unless they are kept. Without a StepEnd the part is lost.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error
 	// StopLoad has nothing more issued: the stream of Run completes with its StepEnd, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
-	// stays; no other step can run in it.
+	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(context.Context, *StopLoadRequest) (*StopLoadResponse, error)
 	// CloseLoad ends the session and returns when the generator is free. It does nothing on
 	// a generator that is free.

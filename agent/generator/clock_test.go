@@ -8,7 +8,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/load/loadwire"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -61,7 +61,7 @@ func TestWallClockIsSet(t *testing.T) {
 }
 
 // checkStart checks when a step began and first sent.
-func checkStart(t *testing.T, e loadwire.End, start time.Time) {
+func checkStart(t *testing.T, e issuer.End, start time.Time) {
 	t.Helper()
 	if e.Error != "" || !e.Result.Start.Equal(start.Round(0)) || e.FirstSent < 0 || e.FirstSent > time.Millisecond {
 		t.Errorf("the step began at %v and sent %v later, error %q; want %v, and at once", e.Result.Start, e.FirstSent, e.Error, start)

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
@@ -25,20 +24,17 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	}
 	state := pb.LoadState_LOAD_STATE_PREPARED
 	defer func() { s.done(state) }()
-	if err := s.issuer.disconnect(); err != nil {
-		s.log.Warn("close the connections of a step that did not run", "error", err)
-	}
 	d, clients, err := s.part.clientsOf(req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	conns, err := d.Open(ctx, min(s.part.share(req.GetStep().GetConnections()), clients))
+	err = s.issuer.Connect(ctx, d, loadwire.StepOf(req.GetStep()), req.GetKeep())
 	var refused *connect.RefusedError
 	switch {
 	case ctx.Err() != nil:
-		if err := database.CloseAll(conns); err != nil {
+		if err := s.issuer.Disconnect(); err != nil {
 			s.log.Warn("close connections that were opened too late", "error", err)
 		}
 		return nil, status.Errorf(codes.Aborted, "open connections: %v", context.Cause(ctx))
@@ -49,10 +45,8 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	case err != nil:
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
-	s.issuer.conns, s.issuer.dialer, s.issuer.next = conns, d, loadwire.StepOf(req.GetStep())
-	s.issuer.clients.Store(int64(clients))
 	state = pb.LoadState_LOAD_STATE_CONNECTED
-	return &pb.ConnectResponse{Connections: int32(len(conns)), Clients: int32(clients)}, nil
+	return &pb.ConnectResponse{Connections: int32(s.issuer.Connections()), Clients: int32(clients)}, nil
 }
 
 // clientsOf checks a step and returns who opens its connections, and how many clients of it

@@ -11,6 +11,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/results"
@@ -130,7 +131,7 @@ func checkMerged(t *testing.T, out *counts, merger *merge.Merger) {
 }
 
 // checkEnd checks how a step of one part ended.
-func checkEnd(t *testing.T, part int, e loadwire.End, start time.Time) {
+func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	t.Helper()
 	r := e.Result
 	if e.Error != "" || e.Stopped || e.MembersGone || !r.Start.Equal(start) || !r.End.After(r.Start) || r.Requests == 0 {
@@ -164,9 +165,9 @@ func preload(t *testing.T, c pb.GeneratorClient, perRequest int32) (last int64) 
 }
 
 // run runs a step on all generators and merges what they send.
-func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step load.Step, req *pb.RunRequest) []loadwire.End {
+func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step load.Step, req *pb.RunRequest) []issuer.End {
 	t.Helper()
-	ends := make([]loadwire.End, len(clients))
+	ends := make([]issuer.End, len(clients))
 	done := make(chan struct{})
 	for g, c := range clients {
 		mustConnect(t, c, "run1", loadwire.StepMessage(step))
@@ -189,7 +190,7 @@ func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step 
 // in the first step only.
 func take(t *testing.T, stream interface {
 	Recv() (*pb.RunResponse, error)
-}, part *merge.Part, first bool) (end loadwire.End) {
+}, part *merge.Part, first bool) (end issuer.End) {
 	var d loadwire.Decoder
 	var samples strings.Builder
 	for {

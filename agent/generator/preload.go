@@ -2,7 +2,6 @@ package generator
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,9 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 )
 
 // Preload writes this part of the keys that exist before the load.
@@ -52,35 +51,8 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 // preload writes the keys of the session's part.
 func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	defer recoveredIn(s.log, "Preload", &err)
-	return s.part.preload(s.issuing, d, req, progress)
-}
-
-// preload writes the keys of a part, one or many in a request.
-func (p *part) preload(ctx context.Context, d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
-	n := p.spec.Existing()
-	if n == 0 {
-		return nil
-	}
-	if req.GetPerRequest() > 1 {
-		bulker, ok := p.driver.(database.Bulker)
-		if !ok {
-			return errors.New("clients of " + p.database + " cannot write many keys in a request")
-		}
-		conns, err := d.Bulk(ctx, bulker, p.share(req.GetConnections()))
-		if err != nil {
-			return err
-		}
-		return errors.Join(load.PreloadBulk(ctx, p.spec, int(req.GetPerRequest()), conns, progress.reach), database.CloseAll(conns))
-	}
-	clients := int(req.GetClients())
-	conns, err := d.Open(ctx, min(p.share(req.GetConnections()), p.share(req.GetClients())))
-	if err != nil {
-		return err
-	}
-	spec := p.spec
-	spec.Keys = max(spec.Keys, spec.Load.Preload)
-	err = load.Preload(ctx, spec, clients, conns, func(now load.Progress) { progress.reach(now.Done) })
-	return errors.Join(err, database.CloseAll(conns))
+	how := issuer.Preload{Clients: int(req.GetClients()), Connections: int(req.GetConnections()), PerRequest: int(req.GetPerRequest())}
+	return s.issuer.Preload(s.issuing, d, how, func(p load.Progress) { progress.reach(p.Done) })
 }
 
 // written reports how many keys are written, once a second at most.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/selfcheck"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -53,7 +54,8 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	s.part = p
-	if s.issuer.samples, err = newSamples(s.server.opts, p, s.issuer.clients.Load); err != nil {
+	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Spec: p.spec, Event: s.event, Gone: s.allLost})
+	if s.samples, err = newSamples(s.server.opts, p, s.issuer.Clients); err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample the generator's machine: %v", err)
 	}
 	resp = &pb.PrepareResponse{Version: s.server.opts.Version, LeaseNs: int64(s.server.opts.Lease)}

@@ -17,7 +17,8 @@
 //	                    connections are open, or which member took none
 //	Run                 the start, and how far the generator's clock is ahead -> a stream of
 //	                    seconds, totals of members, events, samples, and one StepEnd
-//	StopLoad            nothing more is issued, and the stream of Run completes
+//	StopLoad            nothing more is issued, in this step or at all, and the stream of Run
+//	                    completes
 //	CloseLoad           the generator is free
 //
 // An agent may have a member and a part of a load at once, as on one machine for a test:
@@ -178,13 +179,17 @@ func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbea
 	return resp, nil
 }
 
-// StopLoad has nothing more issued.
+// StopLoad has nothing more issued, of the load or of the step that runs.
 func (v service) StopLoad(_ context.Context, req *pb.StopLoadRequest) (*pb.StopLoadResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
-	s.stopIssuing()
+	if req.GetStep() {
+		s.endStep()
+	} else {
+		s.stopIssuing()
+	}
 	return &pb.StopLoadResponse{}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 )
 
 // Why a session ended, or its load.
@@ -44,10 +45,14 @@ type session struct {
 	gone    chan struct{}  // closed once all is freed
 	lost    atomic.Pointer[[]int32]
 
-	// part is set before any verb but Prepare is let in. issuer is used by one verb at a
-	// time.
-	part   *part
-	issuer issuer
+	// part, issuer and samples are set before any verb but Prepare is let in. One verb at a
+	// time uses the issuer and what follows.
+	part    *part
+	issuer  *issuer.Issuer
+	samples *samples
+	records records
+	out     atomic.Pointer[outbox[pb.RunResponse]] // of the last step
+	ahead   time.Duration                          // of the session's clock, before the clock of the records
 
 	now sessionState
 }
@@ -57,6 +62,8 @@ type sessionState struct {
 	alive time.Time // the last verb of its run
 	state pb.LoadState
 	busy  string // the verb that uses the session, "" if none does
+	// stopStep ends the step that runs; nil if none does.
+	stopStep context.CancelCauseFunc
 }
 
 // open opens the session of a run, with Prepare using it, or returns one to end first.
@@ -99,7 +106,7 @@ func (s *session) live() {
 	s.watchLease()
 	_ = s.state() // takes the lock: a verb that was let in before has counted itself then
 	s.work.Wait()
-	if err := s.issuer.close(); err != nil {
+	if err := s.free(); err != nil {
 		s.log.Warn("close the connections of a load", "error", err)
 	}
 	s.log.Info("the session of a load ended", "reason", context.Cause(s.ctx))
@@ -107,6 +114,17 @@ func (s *session) live() {
 	s.server.session = nil
 	s.server.mu.Unlock()
 	close(s.gone)
+}
+
+// free closes what Prepare and Connect opened.
+func (s *session) free() (err error) {
+	if s.issuer != nil {
+		err = s.issuer.Disconnect()
+	}
+	if s.samples != nil {
+		err = errors.Join(err, s.samples.close())
+	}
+	return err
 }
 
 // watchLease ends the session when its control has been silent for the lease, and returns
@@ -171,6 +189,22 @@ func (s *session) stopIssuing() {
 	defer s.server.mu.Unlock()
 	s.now.state = pb.LoadState_LOAD_STATE_STOPPED
 	s.stop(errStopped)
+}
+
+// stepping declares how the step that runs is stopped; nil is none.
+func (s *session) stepping(stop context.CancelCauseFunc) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.now.stopStep = stop
+}
+
+// endStep ends the step that runs, if one does, and leaves the load.
+func (s *session) endStep() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.now.stopStep != nil {
+		s.now.stopStep(errStopped)
+	}
 }
 
 // wait waits until all is freed.

@@ -39,7 +39,7 @@ type Options struct {
 	Before func(context.Context) (size int64, err error)
 	// Last is called before each window whose records are those of the run, and may be
 	// followed by another one.
-	Last func(rate float64)
+	Last func(rate float64) error
 	Say  func(format string, args ...any)
 }
 
@@ -223,7 +223,9 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 		if err := s.Sink.openLast(); err != nil {
 			return err
 		}
-		s.Last(rate)
+		if err := s.Last(rate); err != nil {
+			return err
+		}
 	}
 	until, decide := context.WithCancelCause(ctx)
 	defer decide(nil)
@@ -231,7 +233,7 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	res, err := s.Step(until, step)
 	early := false
 	if errors.Is(err, errDecided) && ctx.Err() == nil {
-		early, err = true, without(err, errDecided)
+		early, err = true, load.Without(err, errDecided)
 	}
 	measured := t.end()
 	if res.Start.IsZero() {
@@ -310,22 +312,6 @@ func (s *search) conclude() {
 	if threshold, spread, lapse, ok := s.machine.Fit(); ok {
 		c.Fit = &results.CapacityFit{Threshold: threshold, Spread: spread, Lapse: lapse}
 	}
-}
-
-// without removes one error from joined ones.
-func without(err, gone error) error {
-	var joined interface{ Unwrap() []error }
-	switch {
-	case err == gone:
-		return nil
-	case !errors.As(err, &joined):
-		return err
-	}
-	var rest []error
-	for _, one := range joined.Unwrap() {
-		rest = append(rest, without(one, gone))
-	}
-	return errors.Join(rest...)
 }
 
 // Describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".

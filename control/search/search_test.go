@@ -42,7 +42,7 @@ func newServer(t *testing.T, c workload.Capacity) *server {
 	dir := t.TempDir()
 	s.o = &Options{
 		Capacity: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: NewSink(dir),
-		Step: s.step, Before: func(context.Context) (int64, error) { return 1000, nil }, Last: func(float64) {}, Say: t.Logf,
+		Step: s.step, Before: func(context.Context) (int64, error) { return 1000, nil }, Last: func(float64) error { return nil }, Say: t.Logf,
 	}
 	return s
 }
@@ -258,7 +258,7 @@ func TestHoldEnds(t *testing.T) {
 		{"store full", func(s *server) { s.full = 1 }},
 	} {
 		s := newServer(t, plan())
-		s.o.Last = func(float64) { tt.spoil(s) }
+		s.o.Last = func(float64) error { tt.spoil(s); return nil }
 		out, rows, err := s.search()
 		if err != nil || out.Reason != "found" || !out.Found() || out.Rate < 1900 || out.Held != 0 || out.Unheld != tt.unheld || out.EndedAt != rows[len(rows)-1].Rate {
 			t.Errorf("%s: %+v, %v", tt.unheld, out.Capacity, err)

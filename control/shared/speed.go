@@ -23,19 +23,3 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 	}
 	return errors.Join(errs...)
 }
-
-// Without returns an error without those of its joined parts that are or wrap another.
-func Without(err, other error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		if errors.Is(err, other) {
-			return nil
-		}
-		return err
-	}
-	var rest []error
-	for _, e := range joined.Unwrap() {
-		rest = append(rest, Without(e, other))
-	}
-	return errors.Join(rest...)
-}

@@ -11,6 +11,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -167,7 +168,7 @@ func TestStepAndEnd(t *testing.T) {
 	if got := StepOf(sent(t, StepMessage(step), &pb.LoadStep{})); got.Index != 4 || got.Step != step.Step {
 		t.Errorf("the step is %+v, want %+v", got, step)
 	}
-	for _, want := range []End{filled[End](f), {FirstSent: -1, CPU: -1}} {
+	for _, want := range []issuer.End{filled[issuer.End](f), {FirstSent: -1, CPU: -1}} {
 		if got := EndOf(sent(t, EndMessage(want), &pb.StepEnd{})); !reflect.DeepEqual(got, want) {
 			t.Errorf("the end is\n%+v\nwant\n%+v", got, want)
 		}

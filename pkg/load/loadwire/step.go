@@ -6,6 +6,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -26,30 +27,8 @@ func StepOf(m *pb.LoadStep) load.Step {
 	}}
 }
 
-// End is how a step of one part of a load ended.
-type End struct {
-	// Result is the engine's. Its Start is zero if the step did not begin.
-	Result load.StepResult
-	// FirstSent is when the first request was sent, after the agreed start; negative if none
-	// was. With a rate, the first one of part p is due p/rate after the start.
-	FirstSent time.Duration
-	// Totals, the keys that were created for sure and perhaps, SchedulingLag, Lateness and
-	// Stops are of all steps so far.
-	Totals                        results.Totals
-	CreatedSurely, CreatedPerhaps int64
-	SchedulingLag, Lateness       results.Spread
-	Stops                         results.Stops
-	// CPU is the processor time of the generator's process during the step, user and system;
-	// negative if it is not known.
-	CPU time.Duration
-	// Error is why the step did not end by itself, "" if it did. Stopped reports that
-	// control ended it, MembersGone that all members were lost: neither is an error.
-	Error                string
-	Stopped, MembersGone bool
-}
-
 // EndMessage encodes the end of a step.
-func EndMessage(e End) *pb.StepEnd {
+func EndMessage(e issuer.End) *pb.StepEnd {
 	r := &e.Result
 	m := &pb.StepEnd{
 		StartUnixNs: unixNano(r.Start), EndUnixNs: unixNano(r.End), IssueEndUnixNs: unixNano(r.IssueEnd), FirstSentUnixNs: unixNano(r.FirstSent),
@@ -66,8 +45,8 @@ func EndMessage(e End) *pb.StepEnd {
 }
 
 // EndOf decodes the end of a step.
-func EndOf(m *pb.StepEnd) End {
-	e := End{
+func EndOf(m *pb.StepEnd) issuer.End {
+	e := issuer.End{
 		Result: load.StepResult{
 			Start: unixTime(m.GetStartUnixNs()), End: unixTime(m.GetEndUnixNs()), IssueEnd: unixTime(m.GetIssueEndUnixNs()), FirstSent: unixTime(m.GetFirstSentUnixNs()),
 			Inside: time.Duration(m.GetInsideNs()), ClientDelay: time.Duration(m.GetClientDelayNs()), Waiting: time.Duration(m.GetWaitingNs()),

@@ -1,4 +1,4 @@
-package generators
+package issue
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -13,8 +14,8 @@ import (
 // progress.
 type counter struct {
 	load.MemberSink
-	meter   *load.Meter
-	creates []string // operations that create keys
+	meter   *load.Meter // nil if the progress is shown elsewhere
+	creates []string    // operations that create keys
 
 	mu     sync.Mutex // guards the fields below
 	step   load.Step
@@ -52,7 +53,7 @@ func (c *counter) Second(s load.Second) error {
 			c.counts.Perhaps += row.Unknown
 		}
 	}
-	if len(s.Intervals) > 0 {
+	if len(s.Intervals) > 0 && c.meter != nil {
 		elapsed := time.Since(c.start)
 		span := min(time.Second, elapsed) // the first second begins with the step; seconds come late
 		c.meter.Report(c.step, elapsed, span, c.counts.Totals, s)
@@ -60,7 +61,14 @@ func (c *counter) Second(s load.Second) error {
 	return err
 }
 
-// end returns the counts of the whole load.
+// restart counts from zero again, except keys.
+func (c *counter) restart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Totals = results.Totals{}
+}
+
+// end returns the counts of the load.
 func (c *counter) end() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-package generators
+package issue
 
 import (
 	"context"
@@ -236,11 +236,15 @@ func begin(t *testing.T, gens ...*scripted) *fixture {
 // step runs a step on the members that are not lost.
 func (f *fixture) step(ctx context.Context, index int) (load.StepResult, bool, error) {
 	begun := false
-	res, err := f.set.Step(ctx, load.Step{Index: index, Step: workload.Step{Clients: 4, Connections: 2, Duration: time.Minute, Rate: 2}}, func() ([]int, error) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return slices.DeleteFunc([]int{0, 1}, func(m int) bool { return slices.Contains(f.losses, m) }), nil
-	}, func() { begun = true })
+	res, err := f.set.Step(ctx, Step{
+		Step: load.Step{Index: index, Step: workload.Step{Clients: 4, Connections: 2, Duration: time.Minute, Rate: 2}},
+		Members: func() ([]int, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return slices.DeleteFunc([]int{0, 1}, func(m int) bool { return slices.Contains(f.losses, m) }), nil
+		},
+		Begin: func() { begun = true },
+	})
 	return res, begun, err
 }
 

@@ -1,18 +1,19 @@
-// Package generators has several machines issue one load: it prepares the generators of
-// their agents, has them issue each step together, and merges their records into one.
+// Package issue issues a load in parts, and makes one record of it: control has one part, the
+// whole load, or generators, which are agents on other machines, have one each. All parts are
+// issued and recorded the same way.
 //
-// Control prepares all generators in the order of their addresses, exchanges 16 time
-// stamps with each, again before each step, and has them write their parts of the keys.
-// For each step they open their connections, hear of the start 2 s before it, and stream
-// their seconds, which pkg/load/merge writes to the run's records when all have sent
-// theirs. A generator's recorder numbers its seconds in control's clock by the offset of
-// the first step; later offsets move only the start of their step.
+// A part of this process is called directly, and a step of it begins at once. Generators are
+// prepared in the order of their addresses; control exchanges 16 time stamps with each, again
+// before each step. For each step they open their connections, hear of the start 2 s before
+// it, and stream their seconds. A generator's recorder numbers its seconds in control's clock
+// by the offset of the first step; later offsets move only the start of their step.
+// pkg/load/merge writes a second to the run's records when all parts have it.
 //
 // A generator whose stream breaks, that answers no heartbeats, or that is not ready at a
 // start is lost: the others complete, and the run has the mark `generator lost`.
 // Lateness, scheduling lag, processor time and stops of the machines are never merged:
 // the manifest keeps them for each, and judge looks at each as the client of its part.
-package generators
+package issue
 
 import (
 	"context"
@@ -30,6 +31,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -37,6 +39,8 @@ import (
 
 // Options are the inputs of a set. They do not change after [New].
 type Options struct {
+	// Local issues the whole load from this process if there are no Addrs.
+	Local Local
 	// Connect dials the generator of the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.GeneratorClient, io.Closer, error)
 	// Addrs are the addresses of the agents, in the order of the parts.
@@ -55,12 +59,12 @@ type Options struct {
 	// LoseMember is called with a member that accepts no connection of a generator, and why;
 	// nil makes that an error.
 	LoseMember func(member int, why string)
-	// Event is called with what happens to generators and their connections, by any
-	// goroutine; nil discards it.
+	// Event is called with what happens to generators and to connections, by any goroutine;
+	// nil discards it.
 	Event func(results.Event)
 }
 
-// Job is a load that generators issue together.
+// Job is a load to issue. A part of this process needs the Spec alone.
 type Job struct {
 	Database string
 	// Options are the driver's, as YAML with every default filled in.
@@ -78,13 +82,13 @@ type Job struct {
 	SelfCheck bool
 }
 
-// Set is the generators of one load. One goroutine calls its methods, in the order
-// Prepare, Preload, Begin, Step for each step, End and Close.
+// Set is the parts of one load. One goroutine calls its methods, in the order Prepare,
+// Preload, Begin, Step for each step, perhaps with Restart between two, End and Close.
 type Set struct {
-	opts Options
-	gens []*generator // in the order of the parts
-	spec load.Spec
-
+	opts  Options
+	parts []*part
+	gens  []*generator // which issue the parts, in their order; none if this process does
+	spec  load.Spec
 	// base is when Prepare was called. Times are stated by it and the monotonic clock, so
 	// setting this machine's wall clock moves no start.
 	base time.Time
@@ -102,6 +106,7 @@ type Set struct {
 	counts *counter // nil before Begin
 	// previous is how many request numbers the step before used up over all parts.
 	previous int64
+	forget   bool // the next step is the first of new records
 }
 
 // New returns a set without connections.
@@ -117,16 +122,31 @@ func New(o Options) *Set {
 	}
 	s := &Set{opts: o}
 	for i, addr := range o.Addrs {
-		s.gens = append(s.gens, newGenerator(i, addr, o.RunID))
+		g := newGenerator(i, addr, o.RunID)
+		g.set = s
+		s.gens = append(s.gens, g)
+		s.parts = append(s.parts, g.part)
+	}
+	if len(o.Addrs) == 0 {
+		s.parts = []*part{{issuer: &local{opts: o.Local}}}
 	}
 	return s
 }
 
-// Prepare connects to the generators, reserves them for a load in the order of their
-// addresses, and compares their clocks with this machine's. Each is sent heartbeats until
-// Close, which the caller calls also after an error. Prepare is called once.
+// Remote reports whether generators issue the load.
+func (s *Set) Remote() bool { return len(s.gens) > 0 }
+
+// Prepare gets ready to issue a load. It connects to the generators, reserves them in the
+// order of their addresses, and compares their clocks with this machine's. Each is sent
+// heartbeats until Close, which the caller calls also after an error. Prepare is called once.
 func (s *Set) Prepare(ctx context.Context, job Job) error {
 	s.spec, s.base = job.Spec, time.Now()
+	for _, p := range s.parts {
+		if l, ok := p.issuer.(*local); ok {
+			l.prepare(job.Spec)
+			return nil
+		}
+	}
 	request, err := s.request(job)
 	if err != nil {
 		return err
@@ -134,7 +154,7 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopBeats = stop
 	for _, g := range s.byAddress() {
-		if err := g.connect(ctx, s.opts.Connect); err != nil {
+		if err := g.dial(ctx, s.opts.Connect); err != nil {
 			return err
 		}
 		if err := g.prepare(ctx, request); err != nil {
@@ -144,11 +164,11 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	}
 	if job.SelfCheck { // which takes its time, on all machines at once
 		request.SelfCheck = true
-		if err := s.each(func(g *generator) error { return g.prepare(ctx, request) }); err != nil {
+		if err := each(s.gens, func(g *generator) error { return g.prepare(ctx, request) }); err != nil {
 			return err
 		}
 	}
-	return s.each(func(g *generator) error {
+	return each(s.gens, func(g *generator) error {
 		if err := s.compareClocks(ctx, g); err != nil {
 			return fmt.Errorf("generator %s: compare clocks: %w", g.addr, err)
 		}
@@ -176,47 +196,45 @@ func (s *Set) byAddress() []*generator {
 	return slices.SortedStableFunc(slices.Values(s.gens), func(a, b *generator) int { return fleet.CompareAgents(a.addr, b.addr) })
 }
 
-// each calls do for all generators at once and joins every error.
-func (s *Set) each(do func(*generator) error) error { return each(s.gens, do) }
-
-func each(gens []*generator, do func(*generator) error) error {
-	errs := make([]error, len(gens))
+// each calls do for all of a list at once and joins every error.
+func each[T any](list []T, do func(T) error) error {
+	errs := make([]error, len(list))
 	var wg sync.WaitGroup
-	for i, g := range gens {
-		wg.Go(func() { errs[i] = do(g) })
+	for i, one := range list {
+		wg.Go(func() { errs[i] = do(one) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// Preload is how keys are written before a load: by clients of all parts together, over
-// so many connections to some members in turn, up to PerRequest keys in a request.
+// Preload is how keys are written before a load, over connections to some members in turn.
 type Preload struct {
-	Clients, Connections, PerRequest int
-	Members                          []int
+	issuer.Preload
+	Members []int
 }
 
-// Preload has each generator write its part of the keys. Progress is called with the
-// number of keys that all have written, by any goroutine. The first generator that fails
-// or is lost ends the preload of all.
-func (s *Set) Preload(ctx context.Context, p Preload, progress func(keys int64)) error {
+// Preload has each part write its share of the keys. Progress is called with how far all
+// are together, by any goroutine. The first part that fails or is lost ends the preload of
+// all.
+func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
 	var mu sync.Mutex
-	written := make([]int64, len(s.gens))
-	request := &pb.PreloadRequest{
-		RunId: s.opts.RunID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
-	}
+	written := make([]int64, len(s.parts))
 	all, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	err := s.each(func(g *generator) error {
-		err := g.preload(all, request, func(keys int64) {
+	err := each(s.parts, func(part *part) error {
+		own, end := context.WithCancelCause(all)
+		defer end(nil)
+		part.calls(end)
+		defer part.calls(nil)
+		err := part.preload(own, p, func(now load.Progress) {
 			mu.Lock()
 			defer mu.Unlock()
-			written[g.index] = keys
-			sum := int64(0)
+			written[part.index] = now.Done
+			now.Done = 0
 			for _, n := range written {
-				sum += n
+				now.Done += n
 			}
-			progress(sum)
+			progress(now)
 		})
 		if err != nil {
 			cancel(err)
@@ -234,29 +252,71 @@ func (s *Set) Preload(ctx context.Context, p Preload, progress func(keys int64))
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	ops := s.spec.Operations()
 	s.counts = newCounter(out, ops, progress)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.merger = merge.New(s.counts, merge.Options{
-		Operations: ops, Generators: s.opts.Addrs,
-		Lost: func(part int, cause error) { s.lose(s.gens[part], cause) },
-	})
+	for _, p := range s.parts {
+		if l, ok := p.issuer.(*local); ok {
+			s.counts.meter = nil // the part's own recorder knows best when a second begins
+			l.part.Begin(time.Now(), progress)
+		}
+	}
+	s.merge()
 	var errs []error
-	for _, g := range s.gens {
-		if lost := g.lostBy(); lost != nil {
-			errs = append(errs, fmt.Errorf("generator %s was lost before the load: %w", g.addr, lost))
+	for _, p := range s.parts {
+		if lost := p.lostBy(); lost != nil {
+			errs = append(errs, fmt.Errorf("%s was lost before the load: %w", p, lost))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Counts are of all steps of a load.
+// merge has the records of the next step begin anew.
+func (s *Set) merge() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.merger = merge.New(s.counts, merge.Options{
+		Operations: s.spec.Operations(), Generators: s.opts.names(),
+		Lost: func(part int, cause error) { s.lose(s.parts[part], cause) },
+	})
+	for _, p := range s.parts {
+		if lost := p.lostBy(); lost != nil {
+			s.merger.Part(p.index).Lost(lost)
+		}
+	}
+}
+
+// names are those of the parts.
+func (o Options) names() []string {
+	if len(o.Addrs) == 0 {
+		return []string{"control"}
+	}
+	return o.Addrs
+}
+
+// Restart leaves the steps until now out of all that [Set.End] and [Set.Records] return,
+// except the keys that were created. The next step may have any index.
+func (s *Set) Restart() error {
+	s.mu.Lock()
+	err := s.merger.Err()
+	s.mu.Unlock()
+	s.counts.restart()
+	for _, p := range s.parts {
+		p.restart()
+	}
+	s.forget = true
+	s.merge()
+	return err
+}
+
+// Counts are of all steps of a load since [Set.Restart], except keys.
 type Counts struct {
 	Totals results.Totals
-	// Surely and Perhaps bound the keys that were created, as [load.Recorder.Created] does.
+	// Surely and Perhaps bound the keys that all steps created, as [load.Recorder.Created]
+	// does.
 	Surely, Perhaps int64
 	// Lost is why generators were lost, by part; nil for those that were not. What they did
 	// after their last second is not counted.
 	Lost []error
+	// Own is of this process, if it issued the load; nil if generators did.
+	Own *issuer.End
 }
 
 // End ends the load: a generator that is lost from now on is missed by nobody. Its error
@@ -264,30 +324,35 @@ type Counts struct {
 func (s *Set) End() (Counts, error) {
 	s.mu.Lock()
 	s.over = true
+	errs := []error{s.merger.Err()}
 	s.mu.Unlock()
 	c := s.counts.end()
-	errs := []error{s.merger.Err()}
+	for _, p := range s.parts {
+		own := p.ended.Totals.Minus(p.before)
+		c.Totals.BytesRead += own.BytesRead
+		c.Totals.Clamped += own.Clamped
+		c.Lost = append(c.Lost, p.lostBy())
+		if _, ok := p.issuer.(*local); ok {
+			c.Totals, c.Surely, c.Perhaps, c.Own = own, p.ended.CreatedSurely, p.ended.CreatedPerhaps, &p.ended
+		}
+	}
 	for _, g := range s.gens {
 		if err := g.samples.err; err != nil {
 			errs = append(errs, fmt.Errorf("write the samples of generator %s on control's machine: %w", g.addr, err))
 		}
-		c.Totals.BytesRead += g.ended.Totals.BytesRead
-		c.Totals.Clamped += g.ended.Totals.Clamped
-		c.Lost = append(c.Lost, g.lostBy())
 	}
 	return c, errors.Join(errs...)
 }
 
 // Records returns what is known of each generator, in the order of the parts.
-func (s *Set) Records() []results.Generator {
-	list := make([]results.Generator, len(s.gens))
-	for i, g := range s.gens {
-		list[i] = g.summary()
+func (s *Set) Records() (list []results.Generator) {
+	for _, g := range s.gens {
+		list = append(list, g.summary())
 	}
 	return list
 }
 
-// Close gives the generators back and closes the connections. Those that were lost are
+// Close gives the generators back and closes all connections. Those that were lost are
 // given back too, if they answer.
 func (s *Set) Close(ctx context.Context) error {
 	if s.stopBeats != nil {
@@ -295,31 +360,38 @@ func (s *Set) Close(ctx context.Context) error {
 		s.beats.Wait()
 		s.stopBeats = nil
 	}
-	return s.each(func(g *generator) error { return g.close(ctx) })
+	return each(s.parts, func(p *part) error { return p.close(ctx) })
 }
 
 // lose notes that a generator issues nothing more. Only the first cause counts.
-func (s *Set) lose(g *generator, cause error) {
+func (s *Set) lose(p *part, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over || !g.lose(cause) {
+	if s.over || !p.lose(cause) {
 		return
 	}
 	if s.merger != nil {
-		s.merger.Part(g.index).Lost(cause)
+		s.merger.Part(p.index).Lost(cause)
 	}
-	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", g.addr, cause)})
+	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
 }
 
-// living returns the generators that are not lost, or an error if there is none.
-func (s *Set) living() ([]*generator, error) {
-	var list []*generator
+// out is where the records of a part go.
+func (s *Set) out(p *part) *merge.Part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.merger.Part(p.index)
+}
+
+// living returns the parts whose generators are not lost, or an error if there is none.
+func (s *Set) living() ([]*part, error) {
+	var list []*part
 	var errs []error
-	for _, g := range s.gens {
-		if lost := g.lostBy(); lost != nil {
-			errs = append(errs, fmt.Errorf("generator %s: %w", g.addr, lost))
+	for _, p := range s.parts {
+		if lost := p.lostBy(); lost != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p, lost))
 		} else {
-			list = append(list, g)
+			list = append(list, p)
 		}
 	}
 	if len(list) == 0 {
@@ -336,8 +408,12 @@ const DefaultLead = 2 * time.Second
 // versions of all keys.
 const leadPerKey = 200 * time.Microsecond
 
-// start is when the next step begins: later than any generator takes to hear of it.
+// start is when the next step begins: later than any generator takes to hear of it, and at
+// once without any.
 func (s *Set) start(first bool) time.Time {
+	if !s.Remote() {
+		return time.Now()
+	}
 	d := s.opts.Lead
 	for _, g := range s.gens {
 		d = max(d, s.opts.Lead+2*g.roundTrip())

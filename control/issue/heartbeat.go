@@ -1,4 +1,4 @@
-package generators
+package issue
 
 import (
 	"context"
@@ -56,13 +56,16 @@ func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	return nil
 }
 
-// compareAll compares the clocks of generators before a step. One that does not answer is
-// lost.
-func (s *Set) compareAll(ctx context.Context, gens []*generator) error {
-	return each(gens, func(g *generator) error {
+// compareAll compares the clocks of all generators that are not lost before a step. One that
+// does not answer is lost.
+func (s *Set) compareAll(ctx context.Context) error {
+	return each(s.gens, func(g *generator) error {
+		if g.lostBy() != nil {
+			return nil
+		}
 		err := s.compareClocks(ctx, g)
 		if err != nil && ctx.Err() == nil {
-			s.lose(g, err)
+			s.lose(g.part, err)
 			return nil
 		}
 		return err
@@ -88,7 +91,7 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 			return
 		default:
 			if missed++; missed >= heartbeatsMissed {
-				s.lose(g, fmt.Errorf("%d heartbeats in a row failed: %w", missed, err))
+				s.lose(g.part, fmt.Errorf("%d heartbeats in a row failed: %w", missed, err))
 				return
 			}
 		}

@@ -1,4 +1,4 @@
-package generators
+package issue
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -58,7 +60,7 @@ func TestLostInPreload(t *testing.T) {
 			f := begin(t, a, b)
 			defer f.close(t)
 			b.silence()
-			err := f.set.Preload(t.Context(), Preload{Clients: 4, Connections: 2, Members: []int{0, 1}}, func(int64) {})
+			err := f.set.Preload(t.Context(), Preload{Preload: issuer.Preload{Clients: 4, Connections: 2}, Members: []int{0, 1}}, func(load.Progress) {})
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("%s: error %v, want %q", name, err, tc.want)
 			}

@@ -1,4 +1,4 @@
-package generators
+package issue
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/load/loadwire"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// generator is one machine that issues a part of the load: the connection to its agent,
-// and what is known of it.
+// generator is a machine that issues a part of the load: the connection to its agent, and
+// what is known of its clock.
 type generator struct {
-	index  int // of its part
+	*part
+	set    *Set
 	addr   string
 	runID  string
 	client pb.GeneratorClient
@@ -30,22 +30,13 @@ type generator struct {
 	// prepared is whether it is reserved, or perhaps: a Prepare was sent.
 	prepared bool
 	samples  samplesFile
-	clients  int // of its part, in the step that it is connected for
-
-	// record, ended, which is how its last step ended, and sent belong to the goroutine that
-	// follows the generator's step, and between two steps to the caller of the set.
-	record results.Generator
-	ended  loadwire.End
-	sent   bool // records of the present step came from it
-
-	mu     sync.Mutex // guards the fields below
-	clock  clockState
-	lost   error                   // nil if it is not
-	cancel context.CancelCauseFunc // ends the call of its preload or step; nil between calls
+	clock    clockState // part.mu guards it
 }
 
 func newGenerator(index int, addr, runID string) *generator {
-	return &generator{index: index, addr: addr, runID: runID, record: results.Generator{Addr: addr}}
+	g := &generator{addr: addr, runID: runID}
+	g.part = &part{issuer: g, index: index, record: results.Generator{Addr: addr}}
+	return g
 }
 
 // How long a generator may take to answer.
@@ -58,8 +49,8 @@ const (
 	closeTimeout = 30 * time.Second
 )
 
-// connect dials the generator.
-func (g *generator) connect(ctx context.Context, dial func(context.Context, string) (pb.GeneratorClient, io.Closer, error)) error {
+// dial connects to the generator's agent.
+func (g *generator) dial(ctx context.Context, dial func(context.Context, string) (pb.GeneratorClient, io.Closer, error)) error {
 	client, closer, err := dial(ctx, g.addr)
 	if err != nil {
 		return fmt.Errorf("generator %s: %w", g.addr, err)
@@ -90,12 +81,10 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 }
 
 // preload has the generator write its part of the keys.
-func (g *generator) preload(ctx context.Context, request *pb.PreloadRequest, progress func(keys int64)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	g.steps(cancel)
-	defer g.steps(nil)
-	stream, err := g.client.Preload(ctx, request)
+func (g *generator) preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
+	stream, err := g.client.Preload(ctx, &pb.PreloadRequest{
+		RunId: g.runID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
+	})
 	if err != nil {
 		return g.failed(ctx, err)
 	}
@@ -106,7 +95,7 @@ func (g *generator) preload(ctx context.Context, request *pb.PreloadRequest, pro
 		case err != nil:
 			return g.failed(ctx, err)
 		default:
-			progress(m.GetKeys())
+			progress(load.Progress{Done: m.GetKeys()})
 		}
 	}
 }
@@ -140,36 +129,6 @@ func (g *generator) failed(ctx context.Context, err error) error {
 
 // broken returns why a call failed, for a text that names the generator already.
 func broken(ctx context.Context, err error) error { return fleet.Explain(ctx, "its agent", err) }
-
-// lose notes why nothing more comes from the generator, and reports whether that is news.
-func (g *generator) lose(cause error) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.lost != nil {
-		return false
-	}
-	g.lost = cause
-	if g.cancel != nil {
-		g.cancel(cause)
-	}
-	return true
-}
-
-// lostBy returns why the generator is lost, nil if it is not.
-func (g *generator) lostBy() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.lost
-}
-
-// steps declares how a loss ends the call that runs; nil is none.
-func (g *generator) steps(cancel context.CancelCauseFunc) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.cancel = cancel; cancel != nil && g.lost != nil {
-		cancel(g.lost)
-	}
-}
 
 // summary is the record with what heartbeats found.
 func (g *generator) summary() results.Generator {

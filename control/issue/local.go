@@ -1,0 +1,75 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/issuer"
+)
+
+// Local is what this process needs to issue a load by itself.
+type Local struct {
+	// Database is the name of the database for people, and Driver makes its clients.
+	Database string
+	Driver   database.Driver
+	// Dial calls open with a dialer of the members that are not lost, and again after one of
+	// them was found to be lost.
+	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
+	// Event is called with what happens to connections, by any goroutine.
+	Event func(kind string, member int, text string)
+	// Gone reports whether all of some members are lost.
+	Gone func(members []int) bool
+}
+
+// local is this process, which issues the whole load.
+type local struct {
+	opts Local
+	part *issuer.Issuer // nil before prepare
+}
+
+var _ partIssuer = (*local)(nil)
+
+func (l *local) prepare(spec load.Spec) {
+	l.part = issuer.New(issuer.Options{Database: l.opts.Database, Driver: l.opts.Driver, Spec: spec, Event: l.opts.Event, Gone: l.opts.Gone})
+}
+
+func (l *local) preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
+	return l.opts.Dial(ctx, func(d *connect.Dialer) error { return l.part.Preload(ctx, d, p.Preload, progress) })
+}
+
+// connect opens connections to the members that Dial returns. It refuses none.
+func (l *local) connect(ctx context.Context, step load.Step, keep bool, _ []int) (clients int, refused *refusal, err error) {
+	err = l.opts.Dial(ctx, func(d *connect.Dialer) error { return l.part.Connect(ctx, d, step, keep) })
+	return step.Clients, nil, err
+}
+
+// run runs a step. The end says that the step was stopped or that all members are lost, and
+// not the error.
+func (l *local) run(_ context.Context, r running, out *intake) (*issuer.End, error) {
+	if r.forget {
+		l.part.Forget()
+	}
+	end, err := l.part.Run(r.until, time.Time{}, out)
+	if !end.Result.Start.IsZero() {
+		err = errors.Join(err, out.to.End(end.Result.Start, end.Result.End))
+	}
+	end.MembersGone = errors.Is(err, load.ErrMembersGone)
+	err = load.Without(err, load.ErrMembersGone)
+	if cause := context.Cause(r.until); cause != nil {
+		end.Stopped = errors.Is(err, cause)
+		err = load.Without(err, cause)
+	}
+	return &end, err
+}
+
+// close closes the connections that were kept.
+func (l *local) close(context.Context) error {
+	if l.part == nil {
+		return nil
+	}
+	return l.part.Disconnect()
+}

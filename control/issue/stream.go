@@ -1,0 +1,160 @@
+package issue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// errStopped is why a part has no records of a step that was interrupted.
+var errStopped = errors.New("it was stopped before its step began")
+
+// errEnded is that a generator ended its stream by itself: its load was stopped, or its
+// session is over.
+var errEnded = errors.New("it ended its stream")
+
+// run has the generator run its part of a step, and takes its records up to the end.
+func (g *generator) run(ctx context.Context, r running, out *intake) (*issuer.End, error) {
+	clock, step := g.offset(), g.step()
+	step.ClockOffsetNS, step.ClockErrorNS = clock.OffsetNS, clock.ErrorNS
+	defer func() { step.ClockMovedNS = int64(g.moved()) }()
+	stream, err := g.client.Run(ctx, &pb.RunRequest{
+		RunId: g.runID, Step: int32(r.step.Index), StartUnixNs: g.set.unix(r.start), OffsetNs: clock.OffsetNS, PreviousRequests: r.previous, Forget: r.forget,
+	})
+	if err != nil {
+		return nil, unfinished(ctx, err)
+	}
+	reader := &partReader{gen: g, out: out}
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return nil, unfinished(ctx, err)
+		}
+		if end, ok := m.GetRecord().(*pb.RunResponse_End); ok {
+			// The generator has closed its connections when its stream ends.
+			_, _ = stream.Recv()
+			return g.over(loadwire.EndOf(end.End), r.step.Index, out)
+		}
+		if err := reader.take(m); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// over returns how a step ended. Without an end, the generator did not begin it.
+func (g *generator) over(e issuer.End, step int, out *intake) (*issuer.End, error) {
+	switch {
+	case e.Result.Start.IsZero() && !e.Stopped:
+		return nil, fmt.Errorf("it did not begin step %d: %s", step+1, e.Error)
+	case e.Result.Start.IsZero():
+		return &e, nil
+	}
+	if err := out.to.End(e.Result.Start, e.Result.End); err != nil {
+		return nil, err
+	}
+	if e.Error != "" {
+		return &e, fmt.Errorf("generator %s: %s", g.addr, e.Error)
+	}
+	return &e, nil
+}
+
+// unfinished is why a stream ended before its step.
+func unfinished(ctx context.Context, err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("its stream ended before its step")
+	}
+	if code := status.Code(err); ctx.Err() == nil && (code == codes.FailedPrecondition || code == codes.Aborted) {
+		return fmt.Errorf("%w: %w", errEnded, broken(ctx, err))
+	}
+	return fmt.Errorf("its stream broke: %w", broken(ctx, err))
+}
+
+// partReader takes the records of one generator in one step.
+type partReader struct {
+	gen *generator
+	out *intake
+	dec loadwire.Decoder
+}
+
+// take takes one record.
+func (r *partReader) take(m *pb.RunResponse) error {
+	switch record := m.GetRecord().(type) {
+	case *pb.RunResponse_Second:
+		second, err := r.dec.Second(record.Second)
+		if err != nil {
+			return err
+		}
+		return r.out.Second(second)
+	case *pb.RunResponse_Member:
+		total, err := r.dec.Member(record.Member)
+		if err != nil {
+			return err
+		}
+		return r.out.Member(total)
+	case *pb.RunResponse_Event:
+		e := record.Event
+		r.gen.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.addr, e.GetText())})
+	case *pb.RunResponse_Samples:
+		r.gen.samples.write(r.gen.set.opts.Dir, r.gen.index, record.Samples)
+	}
+	return nil
+}
+
+// samplesFile holds the samples of a generator's machine, as it sends them. What fails here
+// fails on control's machine: the generator is not lost because of it, and the file keeps
+// what it has.
+type samplesFile struct {
+	file   *os.File // nil before the first
+	header []byte   // its first line
+	err    error    // why the rest is missing
+}
+
+// write appends whole lines, unless that failed before.
+func (f *samplesFile) write(dir string, index int, lines []byte) {
+	if dir != "" && len(lines) > 0 && f.err == nil {
+		f.err = f.append(dir, index, lines)
+	}
+}
+
+// append appends whole lines. Each step of a generator begins with the header.
+func (f *samplesFile) append(dir string, index int, lines []byte) error {
+	if f.file == nil {
+		path := filepath.Join(Folder(dir, index), results.FileClient)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		var err error
+		if f.file, err = os.Create(path); err != nil {
+			return err
+		}
+		f.header = bytes.Clone(lines[:bytes.IndexByte(lines, '\n')+1])
+	} else {
+		lines = bytes.TrimPrefix(lines, f.header)
+	}
+	_, err := f.file.Write(lines)
+	return err
+}
+
+func (f *samplesFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	defer func() { f.file = nil }()
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("write samples on control's machine: %w", err)
+	}
+	return nil
+}

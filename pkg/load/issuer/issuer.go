@@ -1,0 +1,186 @@
+// Package issuer issues one part of a load from this process: it writes the part's keys
+// before the load, opens the connections of each step, and runs it. Control has one for a
+// load that it issues itself, and an agent for its part of a load of several machines.
+package issuer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Options are the inputs of an issuer. They do not change after [New].
+type Options struct {
+	// Database is the name of the database for people, and Driver makes its clients.
+	Database string
+	Driver   database.Driver
+	// Spec is the whole load, with the part of it that is issued here.
+	Spec load.Spec
+	// Event is called with the first connection that a step loses and the first that it
+	// opens in place of a lost one, by any goroutine.
+	Event func(kind string, member int, text string)
+	// Gone reports whether all of some members are lost.
+	Gone func(members []int) bool
+}
+
+// Issuer issues one part of a load. One goroutine at a time calls its methods, except
+// [Issuer.Clients].
+type Issuer struct {
+	opts    Options
+	clients atomic.Int64
+	// What Connect left for Run, and Run for the next Connect if they are kept.
+	conns  []database.Client
+	dialer *connect.Dialer
+	next   load.Step
+	keep   bool
+	// out passes the records of all steps on; rec and engine are nil before Begin.
+	out    redirect
+	rec    *load.Recorder
+	engine *load.Engine
+}
+
+// New returns an issuer without connections.
+func New(o Options) *Issuer { return &Issuer{opts: o} }
+
+// Begin declares the load: its records are in the clock that shows now at present. Progress,
+// if not nil, is called once a second.
+func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
+	i.rec = load.NewRecorderAt(now, &i.out, i.opts.Spec.Operations(), progress)
+	i.engine = load.NewEngine(i.opts.Spec, i.rec)
+}
+
+// Begun reports whether the load is declared.
+func (i *Issuer) Begun() bool { return i.engine != nil }
+
+// Continue notes how many request numbers the last step used up over all parts; see
+// [load.Engine.Continue].
+func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(requests) }
+
+// Forget makes the lateness, the scheduling lag and the stops of an [End] those of the steps
+// from now on.
+func (i *Issuer) Forget() { i.rec.Forget() }
+
+// Clients is how many clients this part has in the step that was connected last. It is safe
+// for concurrent use.
+func (i *Issuer) Clients() int64 { return i.clients.Load() }
+
+// Connect opens the connections of this part for a step. Keep leaves them open after the
+// step: the next Connect uses them if it wants as many and none was lost. After an error none
+// is open; a [*connect.RefusedError] names the member.
+func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
+	clients := i.opts.Spec.Part.Count(int64(step.Clients))
+	n := int(min(i.share(step.Connections), clients))
+	if len(i.conns) != n || !i.keep || slices.Contains(i.conns, nil) {
+		_ = i.Disconnect() // they are lost, or of a step that did not run
+		conns, err := d.Open(ctx, n)
+		if err != nil {
+			return err
+		}
+		i.conns, i.dialer = conns, d
+	}
+	i.next, i.keep = step, keep
+	i.clients.Store(clients)
+	return nil
+}
+
+// share is how many of the clients or connections of the whole are of this part, at least
+// one.
+func (i *Issuer) share(n int) int64 { return max(i.opts.Spec.Part.Count(int64(n)), 1) }
+
+// Next is the step that is connected.
+func (i *Issuer) Next() load.Step { return i.next }
+
+// Connections is how many connections the last Connect left open.
+func (i *Issuer) Connections() int { return len(i.conns) }
+
+// Disconnect closes the connections.
+func (i *Issuer) Disconnect() error {
+	conns := i.conns
+	i.conns, i.dialer = nil, nil
+	return database.CloseAll(conns)
+}
+
+// End is how a step of one part ended.
+type End struct {
+	// Result is the engine's. Its Start is zero if the step did not begin.
+	Result load.StepResult
+	// FirstSent is when the first request was sent, after the agreed start; negative if none
+	// was, or if no start was agreed. With a rate, the first one of part p is due p/rate after
+	// the start.
+	FirstSent time.Duration
+	// Totals, the keys that were created for sure and perhaps, SchedulingLag, Lateness and
+	// Stops are of all steps so far; the last three since [Issuer.Forget].
+	Totals                        results.Totals
+	CreatedSurely, CreatedPerhaps int64
+	SchedulingLag, Lateness       results.Spread
+	Stops                         results.Stops
+	// CPU is the processor time of this process during the step, user and system; negative if
+	// it is not known.
+	CPU time.Duration
+	// Error is why the step did not end by itself, "" if it did. Stopped reports that
+	// control ended it, MembersGone that all members were lost: neither is an error.
+	Error                string
+	Stopped, MembersGone bool
+}
+
+// Run runs the step that is connected, from an agreed start on or, if that is the zero time,
+// at once, and closes its connections unless they are kept. Its records go to a sink. The
+// end has no Error; the error is that of [load.Engine.Step].
+func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (End, error) {
+	step := i.next
+	step.Start, step.Dial, step.Reconnect = start, i.dialer.Single, i.reconnect()
+	i.out.MemberSink = to
+	before := processorTime()
+	res, err := i.engine.Step(ctx, step, i.conns)
+	end := End{Result: res, FirstSent: -1, CPU: -1}
+	if after := processorTime(); before >= 0 && after >= before {
+		end.CPU = after - before
+	}
+	if !i.keep {
+		err = errors.Join(err, i.Disconnect())
+	}
+	if !res.FirstSent.IsZero() && !start.IsZero() {
+		end.FirstSent = res.FirstSent.Sub(start)
+	}
+	end.Totals, end.SchedulingLag, end.Lateness, end.Stops = i.rec.Totals(), i.rec.SchedulingLag(), i.rec.Lateness(), i.rec.Stops()
+	end.CreatedSurely, end.CreatedPerhaps = i.rec.Created()
+	return end, err
+}
+
+// reconnect returns how a step's connections are replaced. The first loss and the first
+// replacement are events; the step counts all of them.
+func (i *Issuer) reconnect() *load.Reconnect {
+	var lost, opened sync.Once
+	d := i.dialer
+	return &load.Reconnect{
+		Members: d.Members,
+		Dial:    d.Member,
+		Lost: func(member int, err error) {
+			lost.Do(func() { i.opts.Event(results.EventConnectionLost, member, err.Error()) })
+		},
+		Opened: func(member int) { opened.Do(func() { i.opts.Event(results.EventReconnected, member, "") }) },
+		Gone:   func() bool { return i.opts.Gone(d.Members) },
+	}
+}
+
+// processorTime is what this process has used so far, user and system; -1 if unknown.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return -1
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// redirect is the sink of the recorder: each step has a sink of its own.
+type redirect struct{ load.MemberSink }

@@ -1,0 +1,42 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+)
+
+// Preload is how keys are written before a load: by clients of all parts together, over so
+// many connections, up to PerRequest keys in a request.
+type Preload struct{ Clients, Connections, PerRequest int }
+
+// Preload writes this part of the keys. Progress is called with how far it is, by any
+// goroutine: once a second where a request writes one key, else with each request and only
+// the keys that are done.
+func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {
+	spec := i.opts.Spec
+	if spec.Existing() == 0 {
+		return nil
+	}
+	if p.PerRequest > 1 {
+		bulker, ok := i.opts.Driver.(database.Bulker)
+		if !ok {
+			return errors.New("clients of " + i.opts.Database + " cannot write many keys in a request")
+		}
+		conns, err := d.Bulk(ctx, bulker, int(i.share(p.Connections)))
+		if err != nil {
+			return err
+		}
+		err = load.PreloadBulk(ctx, spec, p.PerRequest, conns, func(keys int64) { progress(load.Progress{Done: keys}) })
+		return errors.Join(err, database.CloseAll(conns))
+	}
+	conns, err := d.Open(ctx, int(min(i.share(p.Connections), i.share(p.Clients))))
+	if err != nil {
+		return err
+	}
+	spec.Keys = max(spec.Keys, spec.Load.Preload)
+	return errors.Join(load.Preload(ctx, spec, p.Clients, conns, progress), database.CloseAll(conns))
+}

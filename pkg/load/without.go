@@ -1,0 +1,20 @@
+package load
+
+import "errors"
+
+// Without returns an error without those of its joined parts that are or wrap another: how
+// a step ended may be known already, as the cause of its context or [ErrMembersGone].
+func Without(err, other error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if errors.Is(err, other) {
+			return nil
+		}
+		return err
+	}
+	var rest []error
+	for _, e := range joined.Unwrap() {
+		rest = append(rest, Without(e, other))
+	}
+	return errors.Join(rest...)
+}
