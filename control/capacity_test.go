@@ -1,6 +1,7 @@
 package control
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,12 +29,25 @@ func TestDryRunSearch(t *testing.T) {
 	}
 }
 
-// TestCapacity searches for the capacity of a cluster in short windows. A busy machine may
-// end it anyhow, so the test is about the records, not about the rate.
+// TestCapacity searches for the capacity of a cluster in short windows, from this process and
+// from generators. A busy machine may end it anyhow, so the test is about the records, not about
+// the rate.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	e := r.experiment(`load: {clients: 30, key_size: 32, value_size: 64, timeout: 2s, rate: 300, keys: 50}
+	for _, n := range []int{0, 3} {
+		t.Run(fmt.Sprintf("%d generators", n), func(t *testing.T) {
+			t.Parallel()
+			r, key := newRig(t), ""
+			if n > 0 {
+				key = r.generate(n, true)
+			}
+			searchCapacity(t, r, key, n)
+		})
+	}
+}
+
+func searchCapacity(t *testing.T, r *rig, key string, n int) {
+	e := r.experiment(key + `load: {clients: 30, key_size: 32, value_size: 64, timeout: 2s, rate: 300, keys: 50}
 capacity: {latency: 40ms, at: p90, window: 100ms, settle: 50ms, tolerance: 50%, windows: 12, hold: 200ms}
 databases: {fake: {options: {delay: 1ms}}}
 `)
@@ -71,9 +85,10 @@ databases: {fake: {options: {delay: 1ms}}}
 	if len(rec.run.Steps) != 1 || rec.run.Steps[0].Rate != last.Rate || rec.run.Load.Rate != last.Rate || last.Kind == results.CapacitySearch {
 		t.Errorf("the records are of %+v with the rate %v, want the last window, %+v", rec.run.Steps, rec.run.Load.Rate, last)
 	}
-	if l := rec.run.Lateness; rec.run.Totals.Sent > 0 && (l == nil || l.N != rec.run.Totals.Sent) {
+	if l := rec.run.Lateness; n == 0 && rec.run.Totals.Sent > 0 && (l == nil || l.N != rec.run.Totals.Sent) {
 		t.Errorf("the lateness is %+v, want that of the %d requests of the last window", l, rec.run.Totals.Sent)
 	}
+	checkSearched(t, rec, n)
 	for _, name := range load.FileNames() {
 		path := filepath.Join(rec.dir, results.DirCapacity, name)
 		if found, _ := filepath.Glob(path); len(found) != 1 && name != results.FileErrors {
@@ -82,5 +97,31 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 	if c.Voided == 0 && c.Reason == "client-limited" != slices.Contains(rec.marks(), "!"+mark.Capacity) {
 		t.Errorf("the marks are %q, the search ended by %s", rec.marks(), c.Reason)
+	}
+}
+
+// checkSearched checks that what is recorded of generators is of the last window of a search.
+func checkSearched(t *testing.T, rec record, n int) {
+	t.Helper()
+	if len(rec.run.Generators) != n {
+		t.Fatalf("%d generators are on record, want %d", len(rec.run.Generators), n)
+	}
+	var sum results.Totals
+	clients := 0
+	for i, g := range rec.run.Generators {
+		if g.Lost != "" || g.Totals == nil || len(g.Steps) != 1 {
+			t.Fatalf("generator %d: lost %q, totals %+v, steps %+v; want one step", i+1, g.Lost, g.Totals, g.Steps)
+		}
+		if g.Totals.Sent > 0 && (g.Lateness == nil || g.Lateness.N != g.Totals.Sent) {
+			t.Errorf("generator %d: the lateness is %+v, want that of its %d requests of the last window", i+1, g.Lateness, g.Totals.Sent)
+		}
+		sum = sum.Minus(results.Totals{}.Minus(*g.Totals))
+		clients += g.Steps[0].Clients
+	}
+	if n > 0 && (sum != *rec.run.Totals || clients != rec.run.Steps[0].Clients || !sum.Reconcile()) {
+		t.Errorf("parts of %+v by %d clients, want together %+v by %d", sum, clients, *rec.run.Totals, rec.run.Steps[0].Clients)
+	}
+	if g := rec.run.Steps[0].LargestGap; g == nil || g.Length() <= 0 {
+		t.Errorf("the longest gap of the last window is %+v, want one", g)
 	}
 }

@@ -21,10 +21,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
+// guardedAhead is how many seconds wait for a generator under a guard, which sees a second
+// when all parts have sent theirs: a generator that is further behind is lost.
+const guardedAhead = 5
+
 // newIssue returns who issues the load of a run, before anything is connected to: its
 // generators, or this process if it has none.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
+	ahead := 0
+	if r.db.Guard != nil {
+		ahead = guardedAhead
+	}
 	return issue.New(issue.Options{
+		Ahead: ahead,
 		Local: issue.Local{
 			Database: r.db.Name, Driver: r.driver, Dial: d.each,
 			Event: func(kind string, member int, text string) { r.journal.event(kind, member, text) },

@@ -118,7 +118,12 @@ func TestSharedCluster(t *testing.T) {
 	})
 	t.Run("whose keys", func(t *testing.T) { r.whoseKeys(t, unchanged) })
 	t.Run("upkeep", func(t *testing.T) { r.keptUp(t, unchanged) })
-	t.Run("guards", func(t *testing.T) { r.guarded(t, unchanged) })
+	t.Run("guards", func(t *testing.T) { r.guarded(t, "", unchanged) })
+	t.Run("guards of generators", func(t *testing.T) {
+		key := r.generate(2, true)
+		defer func() { r.generators = nil }()
+		r.guarded(t, key, unchanged)
+	})
 	t.Run("full speed", func(t *testing.T) {
 		e := r.parse(r.sharedFile("requests: 10, clients: 1", "cleanup: true"))
 		o := r.options(e, nil)
@@ -303,16 +308,19 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// guarded runs loads of ten minutes that pass a bound in their first seconds.
-func (r *running) guarded(t *testing.T, unchanged func()) {
+// guarded runs loads of ten minutes that pass a bound in their first seconds, or while keys
+// are written before them. Key names the generators, "" is this process.
+func (r *running) guarded(t *testing.T, key string, unchanged func()) {
 	for _, tc := range []struct {
-		guard, want string
-		sent        bool // requests, before the bound is known to be passed
+		guard, more, want string
+		began             bool // the load, before the bound was passed
+		sent              bool // requests, before the bound is known to be passed
 	}{
-		{"p99: 1us", "p99", true},
-		{"db_size: 0.0001%", "a store has", false},
+		{"p99: 1us", "", "p99", true, true},
+		{"p99: 1us", ", operation: read, keys: 1000000", "p99", false, false},
+		{"db_size: 0.0001%", "", "a store has", true, false},
 	} {
-		e := r.parse(r.sharedFile("duration: 10m, clients: 4, connections: 2, key_size: 32, value_size: 64", "cleanup: true, guard: {"+tc.guard+"}"))
+		e := r.parse(key + r.sharedFile("duration: 10m, clients: 4, connections: 2, key_size: 32, value_size: 64"+tc.more, "cleanup: true, guard: {"+tc.guard+"}"))
 		e.Trials = 2
 		out, err := r.run(e, nil)
 		if err != nil {
@@ -320,7 +328,8 @@ func (r *running) guarded(t *testing.T, unchanged func()) {
 			continue
 		}
 		rec := sharedRecord(t, out)
-		if rec.State != results.StateComplete || !hasMark(rec, mark.Guard) || rec.Totals == nil || !rec.Totals.Reconcile() || tc.sent && rec.Totals.OK == 0 {
+		whole := !tc.began || rec.Totals != nil && rec.Totals.Reconcile() && (!tc.sent || rec.Totals.OK > 0)
+		if rec.State != results.StateComplete || !hasMark(rec, mark.Guard) || !whole || len(rec.Steps) > 0 != tc.began {
 			t.Errorf("guard %s: the run is %s with %+v and marks %v", tc.guard, rec.State, rec.Totals, rec.Validity)
 		}
 		if !out.Guarded || len(out.Folders) != 1 || len(out.Invalid) == 0 || !strings.Contains(strings.Join(out.Invalid, "\n"), tc.want) {

@@ -683,9 +683,17 @@ func (x *PreloadRequest) GetMembers() []int32 {
 	return nil
 }
 
+// PreloadProgress is how far this part is. All but the keys are of the last second, and 0
+// where a request writes many keys.
 type PreloadProgress struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Keys          int64                  `protobuf:"varint,1,opt,name=keys,proto3" json:"keys,omitempty"` // that this part has written
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Keys  int64                  `protobuf:"varint,1,opt,name=keys,proto3" json:"keys,omitempty"` // that this part has written
+	// ended are requests, and faulty those of them that were not ok and that the database did
+	// not decline. in_flight were sent and had not ended at the second's end.
+	Ended         int64 `protobuf:"varint,2,opt,name=ended,proto3" json:"ended,omitempty"`
+	Faulty        int64 `protobuf:"varint,3,opt,name=faulty,proto3" json:"faulty,omitempty"`
+	InFlight      int64 `protobuf:"varint,4,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	P99Ns         int64 `protobuf:"varint,5,opt,name=p99_ns,json=p99Ns,proto3" json:"p99_ns,omitempty"` // of the ok requests; 0 if none was
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -723,6 +731,34 @@ func (*PreloadProgress) Descriptor() ([]byte, []int) {
 func (x *PreloadProgress) GetKeys() int64 {
 	if x != nil {
 		return x.Keys
+	}
+	return 0
+}
+
+func (x *PreloadProgress) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *PreloadProgress) GetFaulty() int64 {
+	if x != nil {
+		return x.Faulty
+	}
+	return 0
+}
+
+func (x *PreloadProgress) GetInFlight() int64 {
+	if x != nil {
+		return x.InFlight
+	}
+	return 0
+}
+
+func (x *PreloadProgress) GetP99Ns() int64 {
+	if x != nil {
+		return x.P99Ns
 	}
 	return 0
 }
@@ -1269,6 +1305,7 @@ type LoadSecond struct {
 	Errors        []*LoadError           `protobuf:"bytes,6,rep,name=errors,proto3" json:"errors,omitempty"`
 	Histograms    []*LoadHistogram       `protobuf:"bytes,7,rep,name=histograms,proto3" json:"histograms,omitempty"`
 	Last          bool                   `protobuf:"varint,8,opt,name=last,proto3" json:"last,omitempty"`
+	Answers       []*LoadAnswers         `protobuf:"bytes,9,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1359,6 +1396,66 @@ func (x *LoadSecond) GetLast() bool {
 	return false
 }
 
+func (x *LoadSecond) GetAnswers() []*LoadAnswers {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
+// LoadAnswers is a load.Answers, in nanoseconds after the step's start.
+type LoadAnswers struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstNs       int64                  `protobuf:"varint,1,opt,name=first_ns,json=firstNs,proto3" json:"first_ns,omitempty"`
+	LastNs        int64                  `protobuf:"varint,2,opt,name=last_ns,json=lastNs,proto3" json:"last_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadAnswers) Reset() {
+	*x = LoadAnswers{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadAnswers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadAnswers) ProtoMessage() {}
+
+func (x *LoadAnswers) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadAnswers.ProtoReflect.Descriptor instead.
+func (*LoadAnswers) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *LoadAnswers) GetFirstNs() int64 {
+	if x != nil {
+		return x.FirstNs
+	}
+	return 0
+}
+
+func (x *LoadAnswers) GetLastNs() int64 {
+	if x != nil {
+		return x.LastNs
+	}
+	return 0
+}
+
 // LoadLatency is a results.Latency.
 type LoadLatency struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1377,7 +1474,7 @@ type LoadLatency struct {
 
 func (x *LoadLatency) Reset() {
 	*x = LoadLatency{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1486,7 @@ func (x *LoadLatency) String() string {
 func (*LoadLatency) ProtoMessage() {}
 
 func (x *LoadLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1499,7 @@ func (x *LoadLatency) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadLatency.ProtoReflect.Descriptor instead.
 func (*LoadLatency) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LoadLatency) GetCount() int64 {
@@ -1497,7 +1594,7 @@ type LoadInterval struct {
 
 func (x *LoadInterval) Reset() {
 	*x = LoadInterval{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1509,7 +1606,7 @@ func (x *LoadInterval) String() string {
 func (*LoadInterval) ProtoMessage() {}
 
 func (x *LoadInterval) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1522,7 +1619,7 @@ func (x *LoadInterval) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadInterval.ProtoReflect.Descriptor instead.
 func (*LoadInterval) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LoadInterval) GetPhase() string {
@@ -1679,7 +1776,7 @@ type LoadProgress struct {
 
 func (x *LoadProgress) Reset() {
 	*x = LoadProgress{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1691,7 +1788,7 @@ func (x *LoadProgress) String() string {
 func (*LoadProgress) ProtoMessage() {}
 
 func (x *LoadProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1704,7 +1801,7 @@ func (x *LoadProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadProgress.ProtoReflect.Descriptor instead.
 func (*LoadProgress) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LoadProgress) GetFromNs() int64 {
@@ -1803,7 +1900,7 @@ type LoadExtent struct {
 
 func (x *LoadExtent) Reset() {
 	*x = LoadExtent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1912,7 @@ func (x *LoadExtent) String() string {
 func (*LoadExtent) ProtoMessage() {}
 
 func (x *LoadExtent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1925,7 @@ func (x *LoadExtent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadExtent.ProtoReflect.Descriptor instead.
 func (*LoadExtent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoadExtent) GetSumNs() int64 {
@@ -1868,7 +1965,7 @@ type LoadMember struct {
 
 func (x *LoadMember) Reset() {
 	*x = LoadMember{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1977,7 @@ func (x *LoadMember) String() string {
 func (*LoadMember) ProtoMessage() {}
 
 func (x *LoadMember) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1990,7 @@ func (x *LoadMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMember.ProtoReflect.Descriptor instead.
 func (*LoadMember) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LoadMember) GetPhase() string {
@@ -1961,7 +2058,7 @@ type LoadError struct {
 
 func (x *LoadError) Reset() {
 	*x = LoadError{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2070,7 @@ func (x *LoadError) String() string {
 func (*LoadError) ProtoMessage() {}
 
 func (x *LoadError) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2083,7 @@ func (x *LoadError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadError.ProtoReflect.Descriptor instead.
 func (*LoadError) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LoadError) GetPhase() string {
@@ -2052,7 +2149,7 @@ type LoadHistogram struct {
 
 func (x *LoadHistogram) Reset() {
 	*x = LoadHistogram{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2161,7 @@ func (x *LoadHistogram) String() string {
 func (*LoadHistogram) ProtoMessage() {}
 
 func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2174,7 @@ func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadHistogram.ProtoReflect.Descriptor instead.
 func (*LoadHistogram) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LoadHistogram) GetTiming() string {
@@ -2130,7 +2227,7 @@ type LoadMemberTotal struct {
 
 func (x *LoadMemberTotal) Reset() {
 	*x = LoadMemberTotal{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2239,7 @@ func (x *LoadMemberTotal) String() string {
 func (*LoadMemberTotal) ProtoMessage() {}
 
 func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2252,7 @@ func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMemberTotal.ProtoReflect.Descriptor instead.
 func (*LoadMemberTotal) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LoadMemberTotal) GetTiming() string {
@@ -2214,7 +2311,7 @@ type LoadEvent struct {
 
 func (x *LoadEvent) Reset() {
 	*x = LoadEvent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2323,7 @@ func (x *LoadEvent) String() string {
 func (*LoadEvent) ProtoMessage() {}
 
 func (x *LoadEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2336,7 @@ func (x *LoadEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadEvent.ProtoReflect.Descriptor instead.
 func (*LoadEvent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LoadEvent) GetKind() string {
@@ -2284,7 +2381,7 @@ type LoadSpread struct {
 
 func (x *LoadSpread) Reset() {
 	*x = LoadSpread{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2393,7 @@ func (x *LoadSpread) String() string {
 func (*LoadSpread) ProtoMessage() {}
 
 func (x *LoadSpread) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2406,7 @@ func (x *LoadSpread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadSpread.ProtoReflect.Descriptor instead.
 func (*LoadSpread) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LoadSpread) GetN() int64 {
@@ -2368,7 +2465,7 @@ type LoadTotals struct {
 
 func (x *LoadTotals) Reset() {
 	*x = LoadTotals{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2477,7 @@ func (x *LoadTotals) String() string {
 func (*LoadTotals) ProtoMessage() {}
 
 func (x *LoadTotals) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2490,7 @@ func (x *LoadTotals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadTotals.ProtoReflect.Descriptor instead.
 func (*LoadTotals) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *LoadTotals) GetOffered() int64 {
@@ -2491,7 +2588,7 @@ type LoadStretch struct {
 
 func (x *LoadStretch) Reset() {
 	*x = LoadStretch{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2503,7 +2600,7 @@ func (x *LoadStretch) String() string {
 func (*LoadStretch) ProtoMessage() {}
 
 func (x *LoadStretch) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2516,7 +2613,7 @@ func (x *LoadStretch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadStretch.ProtoReflect.Descriptor instead.
 func (*LoadStretch) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LoadStretch) GetFromUnixNs() int64 {
@@ -2546,7 +2643,7 @@ type LoadStops struct {
 
 func (x *LoadStops) Reset() {
 	*x = LoadStops{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2655,7 @@ func (x *LoadStops) String() string {
 func (*LoadStops) ProtoMessage() {}
 
 func (x *LoadStops) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2668,7 @@ func (x *LoadStops) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadStops.ProtoReflect.Descriptor instead.
 func (*LoadStops) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *LoadStops) GetN() int64 {
@@ -2615,7 +2712,7 @@ type LoadGap struct {
 
 func (x *LoadGap) Reset() {
 	*x = LoadGap{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2724,7 @@ func (x *LoadGap) String() string {
 func (*LoadGap) ProtoMessage() {}
 
 func (x *LoadGap) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +2737,7 @@ func (x *LoadGap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGap.ProtoReflect.Descriptor instead.
 func (*LoadGap) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LoadGap) GetFromNs() int64 {
@@ -2711,7 +2808,7 @@ type StepEnd struct {
 
 func (x *StepEnd) Reset() {
 	*x = StepEnd{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2723,7 +2820,7 @@ func (x *StepEnd) String() string {
 func (*StepEnd) ProtoMessage() {}
 
 func (x *StepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2736,7 +2833,7 @@ func (x *StepEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepEnd.ProtoReflect.Descriptor instead.
 func (*StepEnd) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StepEnd) GetStartUnixNs() int64 {
@@ -2918,7 +3015,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3027,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3040,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -2968,7 +3065,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2980,7 +3077,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2993,7 +3090,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
 }
 
 type CloseLoadRequest struct {
@@ -3005,7 +3102,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +3114,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +3127,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -3048,7 +3145,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3060,7 +3157,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3073,7 +3170,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{34}
 }
 
 var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
@@ -3135,9 +3232,13 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\vconnections\x18\x03 \x01(\x05R\vconnections\x12\x1f\n" +
 	"\vper_request\x18\x04 \x01(\x05R\n" +
 	"perRequest\x12\x18\n" +
-	"\amembers\x18\x05 \x03(\x05R\amembers\"%\n" +
+	"\amembers\x18\x05 \x03(\x05R\amembers\"\x87\x01\n" +
 	"\x0fPreloadProgress\x12\x12\n" +
-	"\x04keys\x18\x01 \x01(\x03R\x04keys\"\xf5\x01\n" +
+	"\x04keys\x18\x01 \x01(\x03R\x04keys\x12\x14\n" +
+	"\x05ended\x18\x02 \x01(\x03R\x05ended\x12\x16\n" +
+	"\x06faulty\x18\x03 \x01(\x03R\x06faulty\x12\x1b\n" +
+	"\tin_flight\x18\x04 \x01(\x03R\binFlight\x12\x15\n" +
+	"\x06p99_ns\x18\x05 \x01(\x03R\x05p99Ns\"\xf5\x01\n" +
 	"\bLoadStep\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +
@@ -3176,7 +3277,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05event\x18\x03 \x01(\v2\x15.dbtesterpb.LoadEventH\x00R\x05event\x12\x1a\n" +
 	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12'\n" +
 	"\x03end\x18\x05 \x01(\v2\x13.dbtesterpb.StepEndH\x00R\x03endB\b\n" +
-	"\x06record\"\xd6\x02\n" +
+	"\x06record\"\x89\x03\n" +
 	"\n" +
 	"LoadSecond\x12\x16\n" +
 	"\x06second\x18\x01 \x01(\x03R\x06second\x12\x12\n" +
@@ -3188,7 +3289,11 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"histograms\x18\a \x03(\v2\x19.dbtesterpb.LoadHistogramR\n" +
 	"histograms\x12\x12\n" +
-	"\x04last\x18\b \x01(\bR\x04last\"\xe4\x01\n" +
+	"\x04last\x18\b \x01(\bR\x04last\x121\n" +
+	"\aanswers\x18\t \x03(\v2\x17.dbtesterpb.LoadAnswersR\aanswers\"A\n" +
+	"\vLoadAnswers\x12\x19\n" +
+	"\bfirst_ns\x18\x01 \x01(\x03R\afirstNs\x12\x17\n" +
+	"\alast_ns\x18\x02 \x01(\x03R\x06lastNs\"\xe4\x01\n" +
 	"\vLoadLatency\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x15\n" +
 	"\x06sum_ns\x18\x02 \x01(\x03R\x05sumNs\x12\x1c\n" +
@@ -3382,7 +3487,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -3400,72 +3505,74 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*RunRequest)(nil),                 // 13: dbtesterpb.RunRequest
 	(*RunResponse)(nil),                // 14: dbtesterpb.RunResponse
 	(*LoadSecond)(nil),                 // 15: dbtesterpb.LoadSecond
-	(*LoadLatency)(nil),                // 16: dbtesterpb.LoadLatency
-	(*LoadInterval)(nil),               // 17: dbtesterpb.LoadInterval
-	(*LoadProgress)(nil),               // 18: dbtesterpb.LoadProgress
-	(*LoadExtent)(nil),                 // 19: dbtesterpb.LoadExtent
-	(*LoadMember)(nil),                 // 20: dbtesterpb.LoadMember
-	(*LoadError)(nil),                  // 21: dbtesterpb.LoadError
-	(*LoadHistogram)(nil),              // 22: dbtesterpb.LoadHistogram
-	(*LoadMemberTotal)(nil),            // 23: dbtesterpb.LoadMemberTotal
-	(*LoadEvent)(nil),                  // 24: dbtesterpb.LoadEvent
-	(*LoadSpread)(nil),                 // 25: dbtesterpb.LoadSpread
-	(*LoadTotals)(nil),                 // 26: dbtesterpb.LoadTotals
-	(*LoadStretch)(nil),                // 27: dbtesterpb.LoadStretch
-	(*LoadStops)(nil),                  // 28: dbtesterpb.LoadStops
-	(*LoadGap)(nil),                    // 29: dbtesterpb.LoadGap
-	(*StepEnd)(nil),                    // 30: dbtesterpb.StepEnd
-	(*StopLoadRequest)(nil),            // 31: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 32: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 33: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 34: dbtesterpb.CloseLoadResponse
-	(*Host)(nil),                       // 35: dbtesterpb.Host
+	(*LoadAnswers)(nil),                // 16: dbtesterpb.LoadAnswers
+	(*LoadLatency)(nil),                // 17: dbtesterpb.LoadLatency
+	(*LoadInterval)(nil),               // 18: dbtesterpb.LoadInterval
+	(*LoadProgress)(nil),               // 19: dbtesterpb.LoadProgress
+	(*LoadExtent)(nil),                 // 20: dbtesterpb.LoadExtent
+	(*LoadMember)(nil),                 // 21: dbtesterpb.LoadMember
+	(*LoadError)(nil),                  // 22: dbtesterpb.LoadError
+	(*LoadHistogram)(nil),              // 23: dbtesterpb.LoadHistogram
+	(*LoadMemberTotal)(nil),            // 24: dbtesterpb.LoadMemberTotal
+	(*LoadEvent)(nil),                  // 25: dbtesterpb.LoadEvent
+	(*LoadSpread)(nil),                 // 26: dbtesterpb.LoadSpread
+	(*LoadTotals)(nil),                 // 27: dbtesterpb.LoadTotals
+	(*LoadStretch)(nil),                // 28: dbtesterpb.LoadStretch
+	(*LoadStops)(nil),                  // 29: dbtesterpb.LoadStops
+	(*LoadGap)(nil),                    // 30: dbtesterpb.LoadGap
+	(*StepEnd)(nil),                    // 31: dbtesterpb.StepEnd
+	(*StopLoadRequest)(nil),            // 32: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 33: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 34: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 35: dbtesterpb.CloseLoadResponse
+	(*Host)(nil),                       // 36: dbtesterpb.Host
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	2,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
 	3,  // 1: dbtesterpb.PrepareRequest.auth:type_name -> dbtesterpb.ClientAuth
-	35, // 2: dbtesterpb.PrepareResponse.host:type_name -> dbtesterpb.Host
+	36, // 2: dbtesterpb.PrepareResponse.host:type_name -> dbtesterpb.Host
 	0,  // 3: dbtesterpb.GeneratorHeartbeatResponse.state:type_name -> dbtesterpb.LoadState
 	9,  // 4: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
 	12, // 5: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
 	15, // 6: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	23, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	24, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	30, // 9: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
-	17, // 10: dbtesterpb.LoadSecond.intervals:type_name -> dbtesterpb.LoadInterval
-	18, // 11: dbtesterpb.LoadSecond.progress:type_name -> dbtesterpb.LoadProgress
-	20, // 12: dbtesterpb.LoadSecond.members:type_name -> dbtesterpb.LoadMember
-	21, // 13: dbtesterpb.LoadSecond.errors:type_name -> dbtesterpb.LoadError
-	22, // 14: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	16, // 15: dbtesterpb.LoadInterval.latencies:type_name -> dbtesterpb.LoadLatency
-	19, // 16: dbtesterpb.LoadMember.response:type_name -> dbtesterpb.LoadExtent
-	19, // 17: dbtesterpb.LoadMember.service:type_name -> dbtesterpb.LoadExtent
-	27, // 18: dbtesterpb.LoadStops.longest:type_name -> dbtesterpb.LoadStretch
-	27, // 19: dbtesterpb.LoadStops.stretches:type_name -> dbtesterpb.LoadStretch
-	29, // 20: dbtesterpb.StepEnd.largest_gap:type_name -> dbtesterpb.LoadGap
-	26, // 21: dbtesterpb.StepEnd.totals:type_name -> dbtesterpb.LoadTotals
-	25, // 22: dbtesterpb.StepEnd.scheduling_lag:type_name -> dbtesterpb.LoadSpread
-	25, // 23: dbtesterpb.StepEnd.lateness:type_name -> dbtesterpb.LoadSpread
-	28, // 24: dbtesterpb.StepEnd.stops:type_name -> dbtesterpb.LoadStops
-	1,  // 25: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	5,  // 26: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	7,  // 27: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	10, // 28: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	13, // 29: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	31, // 30: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	33, // 31: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	4,  // 32: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	6,  // 33: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	8,  // 34: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	11, // 35: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	14, // 36: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	32, // 37: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	34, // 38: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	24, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	25, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	31, // 9: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
+	18, // 10: dbtesterpb.LoadSecond.intervals:type_name -> dbtesterpb.LoadInterval
+	19, // 11: dbtesterpb.LoadSecond.progress:type_name -> dbtesterpb.LoadProgress
+	21, // 12: dbtesterpb.LoadSecond.members:type_name -> dbtesterpb.LoadMember
+	22, // 13: dbtesterpb.LoadSecond.errors:type_name -> dbtesterpb.LoadError
+	23, // 14: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	16, // 15: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	17, // 16: dbtesterpb.LoadInterval.latencies:type_name -> dbtesterpb.LoadLatency
+	20, // 17: dbtesterpb.LoadMember.response:type_name -> dbtesterpb.LoadExtent
+	20, // 18: dbtesterpb.LoadMember.service:type_name -> dbtesterpb.LoadExtent
+	28, // 19: dbtesterpb.LoadStops.longest:type_name -> dbtesterpb.LoadStretch
+	28, // 20: dbtesterpb.LoadStops.stretches:type_name -> dbtesterpb.LoadStretch
+	30, // 21: dbtesterpb.StepEnd.largest_gap:type_name -> dbtesterpb.LoadGap
+	27, // 22: dbtesterpb.StepEnd.totals:type_name -> dbtesterpb.LoadTotals
+	26, // 23: dbtesterpb.StepEnd.scheduling_lag:type_name -> dbtesterpb.LoadSpread
+	26, // 24: dbtesterpb.StepEnd.lateness:type_name -> dbtesterpb.LoadSpread
+	29, // 25: dbtesterpb.StepEnd.stops:type_name -> dbtesterpb.LoadStops
+	1,  // 26: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	5,  // 27: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	7,  // 28: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	10, // 29: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	13, // 30: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	32, // 31: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	34, // 32: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	4,  // 33: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	6,  // 34: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	8,  // 35: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	11, // 36: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	14, // 37: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	33, // 38: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	35, // 39: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	33, // [33:40] is the sub-list for method output_type
+	26, // [26:33] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -3487,7 +3594,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,7 +34,7 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return relay(stream.Context(), s, stream.Send, func(out *outbox[pb.PreloadProgress]) error {
-		p := &written{out: out}
+		p := &written{out: out, many: req.GetPerRequest() > 1}
 		err := s.preload(d, req, p)
 		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns of the end
 		if err != nil {
@@ -52,25 +52,27 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	defer recoveredIn(s.log, "Preload", &err)
 	how := issuer.Preload{Clients: int(req.GetClients()), Connections: int(req.GetConnections()), PerRequest: int(req.GetPerRequest())}
-	return s.issuer.Preload(s.issuing, d, how, func(p load.Progress) { progress.reach(p.Done) })
+	return s.issuer.Preload(s.issuing, d, how, progress.reach)
 }
 
-// written reports how many keys are written, once a second at most.
+// written reports how many keys are written, and what became of the requests of each second.
 type written struct {
 	out *outbox[pb.PreloadProgress]
+	// many is whether a request writes many keys: then each reports, and not each second.
+	many bool
 
 	mu   sync.Mutex // guards the fields below
 	keys int64
 	sent time.Time
 }
 
-// reach notes that so many keys are written. It is safe for concurrent use.
-func (w *written) reach(keys int64) {
+// reach notes how far the keys are. It is safe for concurrent use.
+func (w *written) reach(p load.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.keys = max(w.keys, keys)
-	if time.Since(w.sent) >= time.Second {
+	w.keys = max(w.keys, p.Done)
+	if !w.many || time.Since(w.sent) >= time.Second {
 		w.sent = time.Now()
-		w.out.offer(&pb.PreloadProgress{Keys: w.keys})
+		w.out.offer(&pb.PreloadProgress{Keys: w.keys, Ended: p.Ended, Faulty: p.Faulty, InFlight: p.InFlight, P99Ns: int64(p.P99)})
 	}
 }

@@ -95,7 +95,9 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 		case err != nil:
 			return g.failed(ctx, err)
 		default:
-			progress(load.Progress{Done: m.GetKeys()})
+			progress(load.Progress{
+				Done: m.GetKeys(), Ended: m.GetEnded(), Faulty: m.GetFaulty(), InFlight: m.GetInFlight(), P99: time.Duration(m.GetP99Ns()),
+			})
 		}
 	}
 }

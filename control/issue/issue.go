@@ -51,6 +51,9 @@ type Options struct {
 	Version string
 	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
 	Lead time.Duration
+	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
+	// [merge.DefaultAhead].
+	Ahead int
 	// Dir is the tag's folder, below which each generator's samples go to a folder of its
 	// own; "" drops them.
 	Dir string
@@ -217,25 +220,15 @@ type Preload struct {
 // are together, by any goroutine. The first part that fails or is lost ends the preload of
 // all.
 func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
-	var mu sync.Mutex
-	written := make([]int64, len(s.parts))
 	all, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	sum := &together{of: make([]load.Progress, len(s.parts)), heard: make([]bool, len(s.parts)), progress: progress}
 	err := each(s.parts, func(part *part) error {
 		own, end := context.WithCancelCause(all)
 		defer end(nil)
 		part.calls(end)
 		defer part.calls(nil)
-		err := part.preload(own, p, func(now load.Progress) {
-			mu.Lock()
-			defer mu.Unlock()
-			written[part.index] = now.Done
-			now.Done = 0
-			for _, n := range written {
-				now.Done += n
-			}
-			progress(now)
-		})
+		err := part.preload(own, p, func(now load.Progress) { sum.see(part.index, now) })
 		if err != nil {
 			cancel(err)
 		}
@@ -273,7 +266,7 @@ func (s *Set) merge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.merger = merge.New(s.counts, merge.Options{
-		Operations: s.spec.Operations(), Generators: s.opts.names(),
+		Operations: s.spec.Operations(), Generators: s.opts.names(), Ahead: s.opts.Ahead,
 		Lost: func(part int, cause error) { s.lose(s.parts[part], cause) },
 	})
 	for _, p := range s.parts {

@@ -43,6 +43,10 @@ type scripted struct {
 	stops    int
 	stopped  chan struct{}
 	closes   int
+	// stoppedStep is whether the last stop was of a step alone, and kept how many connects
+	// wanted to keep their connections.
+	stoppedStep bool
+	kept        int
 }
 
 func (g *scripted) Close() error { return nil }
@@ -78,6 +82,9 @@ func (g *scripted) Connect(ctx context.Context, req *pb.ConnectRequest, _ ...grp
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.connects = append(g.connects, req.GetMembers())
+	if req.GetKeep() {
+		g.kept++
+	}
 	if r := g.refuses; r != nil {
 		g.refuses = nil
 		return &pb.ConnectResponse{Refused: r}, nil
@@ -85,9 +92,10 @@ func (g *scripted) Connect(ctx context.Context, req *pb.ConnectRequest, _ ...grp
 	return &pb.ConnectResponse{Connections: 1, Clients: 2}, nil
 }
 
-func (g *scripted) StopLoad(context.Context, *pb.StopLoadRequest, ...grpc.CallOption) (*pb.StopLoadResponse, error) {
+func (g *scripted) StopLoad(_ context.Context, req *pb.StopLoadRequest, _ ...grpc.CallOption) (*pb.StopLoadResponse, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.stoppedStep = req.GetStep()
 	if g.stops++; g.stops == 1 {
 		close(g.stopped)
 	}
@@ -195,6 +203,7 @@ type fixture struct {
 	events []string
 	losses []int // members
 	shown  int
+	until  context.Context // ends the next step alone and keeps its connections, if not nil
 }
 
 func begin(t *testing.T, gens ...*scripted) *fixture {
@@ -243,7 +252,7 @@ func (f *fixture) step(ctx context.Context, index int) (load.StepResult, bool, e
 			defer f.mu.Unlock()
 			return slices.DeleteFunc([]int{0, 1}, func(m int) bool { return slices.Contains(f.losses, m) }), nil
 		},
-		Begin: func() { begun = true },
+		Begin: func() { begun = true }, Until: f.until, Keep: f.until != nil,
 	})
 	return res, begun, err
 }
@@ -280,8 +289,8 @@ func TestStep(t *testing.T) {
 		if n, shed := f.out.sum(); n != 5 || shed != 8 {
 			t.Errorf("%d seconds with %d requests, want 5 with 8", n, shed)
 		}
-		if res.Requests != 5 || res.Inside != 10 || res.End.Sub(res.Start) != 5*time.Second || res.LargestGap != nil {
-			t.Errorf("result %+v, want 5 s, the most request numbers of a part, and the sum of its times", res)
+		if res.Requests != 5 || res.Inside != 10 || res.End.Sub(res.Start) != 5*time.Second || res.LargestGap == nil || res.LargestGap.Length() != 5*time.Second {
+			t.Errorf("result %+v, want 5 s, none of them with an ok answer, the most request numbers of a part, and the sum of its times", res)
 		}
 		if _, _, err = f.step(t.Context(), 1); err != nil || a.ran.GetPreviousRequests() != 5 || a.ran.GetStep() != 1 {
 			t.Errorf("error %v; the next step follows %d requests, want 5", err, a.ran.GetPreviousRequests())
@@ -392,6 +401,51 @@ func TestRefusedMember(t *testing.T) {
 		a.refuses = &pb.RefusedConnection{Member: 0, Text: "wrong password"}
 		if _, _, err := f.step(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "generator g0:1: member 1 accepts no connections: wrong password") {
 			t.Errorf("error %v, want who refused whom", err)
+		}
+	})
+}
+
+// TestStoppedStep: a step that is ended alone stops no other, and Restart leaves it out of the
+// counts.
+func TestStoppedStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gens []*scripted
+		for range 2 {
+			g := &scripted{}
+			g.run = func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
+				if req.GetStep() > 0 {
+					return issue(2)(ctx, req, send)
+				}
+				<-g.stopped
+				send(second(req.GetStartUnixNs()/1e9, 0, 7, true))
+				now := time.Now().UnixNano()
+				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: now, IssueEndUnixNs: now, Stopped: true, Totals: &pb.LoadTotals{BytesRead: 2}}}})
+				return nil
+			}
+			gens = append(gens, g)
+		}
+		f := begin(t, gens...)
+		defer f.close(t)
+		decided := errors.New("decided")
+		until, decide := context.WithCancelCause(t.Context())
+		defer time.AfterFunc(5*time.Second, func() { decide(decided) }).Stop()
+		f.until = until
+		if _, _, err := f.step(t.Context(), 0); !errors.Is(err, decided) {
+			t.Errorf("error %v, want %v", err, decided)
+		}
+		if g := gens[1]; g.stops != 1 || !g.stoppedStep || g.kept != 1 {
+			t.Errorf("stopped %d times, the step alone: %v, connections kept %d times; want once, the step, and once", g.stops, g.stoppedStep, g.kept)
+		}
+		if err := f.set.Restart(); err != nil {
+			t.Errorf("restart: %v", err)
+		}
+		f.until = nil
+		if _, _, err := f.step(t.Context(), 1); err != nil || !gens[0].ran.GetForget() {
+			t.Errorf("error %v, forgets %v; want that the next step runs and forgets the one before", err, gens[0].ran.GetForget())
+		}
+		c, err := f.set.End()
+		if r := f.set.Records()[1]; err != nil || c.Totals.Shed != 4 || c.Totals.BytesRead != 2 || c.Lost[0] != nil || len(r.Steps) != 1 || r.Steps[0].Index != 1 || r.Totals.Shed != 2 {
+			t.Errorf("counted %+v, error %v, of the second generator %+v; want the last step alone", c, err, r)
 		}
 	})
 }

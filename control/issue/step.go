@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // drainMargin is how long after the last request may end the generators' streams must end,
@@ -75,7 +76,7 @@ func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	run := running{step: step.Step, start: start, until: step.Until, previous: s.previous, forget: s.forget}
 	s.forget = false
 	ends, errs := s.run(calls, parts, run, step.Begin)
-	res, err := s.result(ends)
+	res, err := s.result(step.Step.Step, ends)
 	if res.Start.IsZero() && slices.ContainsFunc(parts, func(p *part) bool { return p.sent }) { // all were lost meanwhile
 		now := time.Unix(0, s.unix(time.Now())).UTC()
 		res.Start, res.IssueEnd, res.End = time.Unix(0, s.unix(start)).UTC(), now, now
@@ -227,7 +228,7 @@ func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFu
 }
 
 // result makes one result of those of the parts; nil is a part that was lost.
-func (s *Set) result(ends []*issuer.End) (all load.StepResult, err error) {
+func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResult, err error) {
 	n, gone := 0, 0
 	for _, e := range ends {
 		if e == nil || e.Result.Start.IsZero() {
@@ -252,7 +253,7 @@ func (s *Set) result(ends []*issuer.End) (all load.StepResult, err error) {
 		}
 	}
 	if n > 1 { // parts know their own answers alone
-		all.LargestGap = nil
+		all.LargestGap = s.longestGap(step, all)
 	}
 	s.previous = all.Requests
 	switch {
@@ -262,6 +263,22 @@ func (s *Set) result(ends []*issuer.End) (all load.StepResult, err error) {
 		err = load.ErrMembersGone
 	}
 	return all, err
+}
+
+// longestGap is the longest time without an ok answer of any part in the measured window of
+// a step; nil if it ended before its window began.
+func (s *Set) longestGap(step workload.Step, r load.StepResult) *results.Gap {
+	from, to := s.spec.WarmUp, r.End.Sub(r.Start)
+	if step.Duration > 0 {
+		to = min(to, step.Duration-s.spec.CoolDown, r.IssueEnd.Sub(r.Start))
+	}
+	if to <= from {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gap := s.merger.LongestGap(from, to)
+	return &gap
 }
 
 func later(a, b time.Time) time.Time {

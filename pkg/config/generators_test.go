@@ -32,8 +32,6 @@ func TestGeneratorProblems(t *testing.T) {
 		{"fewer clients", "load: {clients: 1, requests: 9}\n" + two, "3:17: clients: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 1 clients on 1 connections"},
 		{"fewer connections", "load: {clients: 4, connections: 1, requests: 9}\n" + two, "3:33: connections: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 4 clients on 1 connections"},
 		{"reads of created keys", "load: {clients: 4, requests: 9, mix: {read: 50, write: 50}, keys: 9, key_law: latest}\n" + two, "4:13: generators: the load of etcd: a load that reads the keys it creates must have 1 part, got 2"},
-		{"capacity", "load: {clients: 4}\ncapacity: {p99: 10ms}\n" + two, "5:13: generators: a search for a capacity has all its clients in control"},
-		{"guard", "load: {clients: 4, requests: 9}\nguard: {p99: 1s}\n" + two, "4:8: guard: it watches the requests of control, and the load of etcd is issued by generators (line 5)"},
 	} {
 		_, _, err := Parse("x.yaml", []byte(body+test.rest), testCatalog())
 		if err == nil || !strings.Contains(err.Error(), "x.yaml:"+test.want) {

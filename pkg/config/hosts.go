@@ -179,9 +179,6 @@ func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 		}
 		list = append(list, g)
 	}
-	if len(list) > 0 && f.Capacity != nil {
-		r.Errorf(at, "generators: a search for a capacity has all its clients in control; leave out generators or capacity")
-	}
 	for i := range f.Databases {
 		if d := &f.Databases[i]; d.Steps.Load && len(list) > 0 {
 			r.parts(f, f.databases[i], d, len(list), at)
@@ -223,9 +220,6 @@ func (h Host) sameAgent(other Host) bool {
 
 // parts reports why generators cannot issue the load of a database.
 func (r *reader) parts(f *fileSpec, spec *written[databaseSpec], d *Database, generators int, at *yamlfile.Node) {
-	if d.Guard != nil {
-		r.Errorf(cmp.Or(spec.Is.guard.Node, f.guard.Node, at), "guard: it watches the requests of control, and the load of %s is issued by generators (line %d)", d.ID, at.Line)
-	}
 	for _, s := range d.Load.Stretches() {
 		if s.Clients < generators || s.Connections < generators {
 			key := "clients"

@@ -139,7 +139,8 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	read := f.shards.take(sec, f.merged, tick, &f.ticks.taken, &f.members.merged)
 	fails := f.fails.take(sec)
 	second := f.records.second(sec, f.merged, f.offered.in(sec, f.ticks.due), fails)
-	second.Progress, second.Members = f.ticks.before(tick, end), f.members.second(sec)
+	second.Progress, second.Answers = f.ticks.before(tick, end)
+	second.Members = f.members.second(sec)
 	second.Last = end < math.MaxInt64
 	f.flushed = sec
 	second.Intervals[0].GapNS = f.stops.In(sec)

@@ -42,6 +42,9 @@ type Second struct {
 	// Progress are the rows of the ticks that ended by the second's end and were not
 	// written before. They are valid during the call.
 	Progress []results.Progress
+	// Answers are of the same ticks: of those in the measured window with ok requests. They are
+	// valid during the call.
+	Answers []Answers
 	// Members are the rows of members that answered. They are valid during the call.
 	Members []results.MemberSecond
 	// Latencies are of ok requests, one for each phase, operation and clock that has

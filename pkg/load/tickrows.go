@@ -19,14 +19,15 @@ type tickRows struct {
 	// inFlight counts the requests that were sent and did not end, by operation.
 	inFlight [maxOps]int64
 	rows     []results.Progress // of the last call
-	gap      gapFinder
+	answers  []Answers          // of the last call
+	gaps     Gaps
 }
 
 // begin starts a step.
 func (r *tickRows) begin(st *step, g grid) {
 	r.step, r.grid, r.taken, r.inFlight = st, g, r.taken[:0], [maxOps]int64{}
 	r.next = r.grid.of(st.start)
-	r.gap = gapFinder{last: r.grid.window, fromStart: true}
+	r.gaps = Gaps{}
 }
 
 // due counts requests of a tick that became due, by operation.
@@ -38,9 +39,10 @@ func (r *tickRows) due(tick int64, counts []int64) {
 }
 
 // before writes the rows of all ticks before number end. Each one ends at until at
-// the latest. The rows are valid until the next call.
-func (r *tickRows) before(end, until int64) []results.Progress {
-	r.rows = r.rows[:0]
+// the latest. The rows, and when requests of the measured window were answered in each tick,
+// are valid until the next call.
+func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
+	r.rows, r.answers = r.rows[:0], r.answers[:0]
 	n := 0
 	for ; n < len(r.taken) && r.taken[n].number < r.next; n++ {
 		r.write(&r.taken[n], until)
@@ -56,14 +58,16 @@ func (r *tickRows) before(end, until int64) []results.Progress {
 		r.write(t, until)
 	}
 	r.taken = slices.Delete(r.taken, 0, n)
-	return r.rows
+	return r.rows, r.answers
 }
 
 // write appends the rows of a tick.
 func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to := r.grid.bounds(t.number)
 	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {
-		r.gap.answers(t.first, t.last)
+		a := Answers{First: t.first - r.step.start, Last: t.last - r.step.start}
+		r.gaps.Add(a)
+		r.answers = append(r.answers, a)
 	}
 	from, to = max(from, r.step.start), max(min(to, until), from)
 	for o, op := range r.ops {
@@ -96,49 +100,6 @@ func (r *tickRows) largestGap(end int64) *results.Gap {
 	if end <= r.grid.window {
 		return nil
 	}
-	g := r.gap.end(end)
-	g.FromNS -= r.step.start
-	g.ToNS -= r.step.start
+	g := r.gaps.Longest(r.grid.window-r.step.start, end-r.step.start)
 	return &g
-}
-
-// gapFinder finds the longest gap from the first and last ok answers of ticks. A
-// gap that is longer than a tick lies between two ticks, so it is exact.
-type gapFinder struct {
-	last      int64 // the last ok answer so far, or the window's start
-	fromStart bool  // last is the window's start
-	longest   results.Gap
-}
-
-// answers adds the first and the last ok answer of a tick. Those of a tick that is
-// added late, because their record came late, may divide the longest gap.
-func (g *gapFinder) answers(first, last int64) {
-	if last < g.last {
-		g.divide(first, last)
-		return
-	}
-	g.found(results.Gap{FromNS: g.last, ToNS: first, FromStart: g.fromStart})
-	g.last, g.fromStart = last, false
-}
-
-func (g *gapFinder) divide(first, last int64) {
-	whole := g.longest
-	if first <= whole.FromNS || last >= whole.ToNS {
-		return
-	}
-	g.longest = whole
-	g.longest.ToNS = first
-	g.found(results.Gap{FromNS: last, ToNS: whole.ToNS})
-}
-
-func (g *gapFinder) found(gap results.Gap) {
-	if gap.Length() > g.longest.Length() {
-		g.longest = gap
-	}
-}
-
-// end closes the window and returns the longest gap.
-func (g *gapFinder) end(window int64) results.Gap {
-	g.found(results.Gap{FromNS: g.last, ToNS: window, FromStart: g.fromStart, ToEnd: true})
-	return g.longest
 }

@@ -32,7 +32,7 @@ func (d *Decoder) Second(m *pb.LoadSecond) (load.Second, error) {
 	s := &d.second
 	*s = load.Second{
 		Start: unixTime(m.GetSecond() * 1e9), Last: m.GetLast(), Intervals: s.Intervals[:0], Errors: s.Errors[:0],
-		Progress: s.Progress[:0], Members: s.Members[:0], Latencies: s.Latencies[:0], Failures: s.Failures[:0],
+		Progress: s.Progress[:0], Answers: s.Answers[:0], Members: s.Members[:0], Latencies: s.Latencies[:0], Failures: s.Failures[:0],
 	}
 	second, step := m.GetSecond(), int(m.GetStep())
 	for _, r := range m.GetIntervals() {
@@ -47,6 +47,9 @@ func (d *Decoder) Second(m *pb.LoadSecond) (load.Second, error) {
 		row := progressOf(r)
 		row.Step = step
 		s.Progress = append(s.Progress, row)
+	}
+	for _, a := range m.GetAnswers() {
+		s.Answers = append(s.Answers, load.Answers{First: a.GetFirstNs(), Last: a.GetLastNs()})
 	}
 	for _, r := range m.GetMembers() {
 		row := memberOf(r)

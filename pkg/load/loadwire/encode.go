@@ -28,6 +28,9 @@ func (e *Encoder) Second(s load.Second) (*pb.LoadSecond, error) {
 	for i := range s.Progress {
 		m.Progress = append(m.Progress, progressMessage(&s.Progress[i]))
 	}
+	for _, a := range s.Answers {
+		m.Answers = append(m.Answers, &pb.LoadAnswers{FirstNs: a.First, LastNs: a.Last})
+	}
 	for i := range s.Members {
 		m.Members = append(m.Members, memberMessage(&s.Members[i]))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/schedule"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -154,20 +155,27 @@ func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink fun
 // TestMergeIsTheRecordOfTheWhole: the merged files of several generators are byte for byte
 // those of one that issues the whole load, in any order of arrival. One may be lost.
 func TestMergeIsTheRecordOfTheWhole(t *testing.T) {
+	var gap *results.Gap // of the last step
 	want := files(t, func(out load.Sink) {
-		issue(t, mixed(), steps(), 1, func(int) load.Sink { return out }, func(int, load.StepResult) {})
+		issue(t, mixed(), steps(), 1, func(int) load.Sink { return out }, func(_ int, r load.StepResult) { gap = r.LargestGap })
 	})
-	t.Run("two generators at once", func(t *testing.T) {
-		same(t, want, files(t, func(out load.Sink) {
-			m := New(out, Options{Operations: mixed().Operations(), Generators: make([]string, 2)})
-			issue(t, mixed(), steps(), 2, func(g int) load.Sink { return m.Part(g) }, func(g int, r load.StepResult) {
-				if err := m.Part(g).End(r.Start, r.End); err != nil {
-					t.Errorf("end a step of part %d: %v", g, err)
+	for _, of := range []int{1, 2} {
+		t.Run(fmt.Sprintf("%d at once", of), func(t *testing.T) {
+			same(t, want, files(t, func(out load.Sink) {
+				m := New(out, Options{Operations: mixed().Operations(), Generators: make([]string, of)})
+				issue(t, mixed(), steps(), of, func(g int) load.Sink { return m.Part(g) }, func(g int, r load.StepResult) {
+					if err := m.Part(g).End(r.Start, r.End); err != nil {
+						t.Errorf("end a step of part %d: %v", g, err)
+					}
+				})
+				whole(t, m)
+				spec, last := mixed(), steps()[1]
+				if got := m.LongestGap(spec.WarmUp, last.Duration-spec.CoolDown); got != *gap {
+					t.Errorf("the longest gap of the last step's window is %+v, want that of one generator, %+v", got, *gap)
 				}
-			})
-			whole(t, m)
-		}))
-	})
+			}))
+		})
+	}
 	all := tapes(t, 3)
 	t.Run("three generators", func(t *testing.T) {
 		same(t, want, files(t, func(out load.Sink) { whole(t, merged(t, out, all, 7, -1, 0)) }))

@@ -44,6 +44,7 @@ type Merger struct {
 	pending []*second // that some generator has not sent, ascending
 	free    []*second
 	open    []*stepRecord // steps that began and whose totals are not written, ascending
+	gaps    load.Gaps     // of the last step whose totals were written
 	rows    rowWriter
 	err     error // of the sink
 }
@@ -72,6 +73,15 @@ func (m *Merger) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
+}
+
+// LongestGap returns the longest time without an ok answer of any generator in the measured
+// window of the last step that all ended, which lasts from one time after the step's start to
+// another.
+func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.gaps.Longest(int64(from), int64(to))
 }
 
 // Loss is a generator that was lost before its load ended.
@@ -205,7 +215,10 @@ func (m *Merger) write(s *second) {
 	}
 	out.Intervals = w.intervals(s, keys)
 	out.Errors = w.errorCounts(s, st)
-	out.Members = w.memberRows(s)
+	out.Members, out.Answers = w.memberRows(s), w.allAnswers(s)
+	for _, a := range out.Answers {
+		st.gaps.Add(a)
+	}
 	st.until = max(st.until, w.until)
 	until := st.until
 	if !running {
@@ -237,6 +250,7 @@ func (m *Merger) closeStep() bool {
 			m.keep(out.Member(t))
 		}
 	}
+	m.gaps = st.gaps
 	m.open = slices.Delete(m.open, 0, 1)
 	return true
 }
@@ -246,12 +260,4 @@ func (m *Merger) keep(err error) {
 	if err != nil && !errors.Is(m.err, err) {
 		m.err = errors.Join(m.err, err)
 	}
-}
-
-// Totals adds up the counts of the generators' loads.
-func Totals(parts ...results.Totals) (sum results.Totals) {
-	for _, p := range parts {
-		sum = sum.Minus(results.Totals{}.Minus(p))
-	}
-	return sum
 }

@@ -226,26 +226,3 @@ func TestTicksEndTogether(t *testing.T) {
 		t.Errorf("ticks %v with %d answers, want one from 200 to 300 and 4 answers in all", x.ticks, x.answers)
 	}
 }
-
-// broken is a sink that fails.
-type broken struct{ text }
-
-var errFull = errors.New("no space is left")
-
-func (*broken) Second(load.Second) error { return errFull }
-
-func TestSinkErrorsAreKept(t *testing.T) {
-	m := writes(&broken{}, 0, "a")
-	must(t, m.Part(0).Second(made(0, 1, 1)))
-	must(t, m.Part(0).Second(made(0, 2, 1)))
-	if err := m.Err(); !errors.Is(err, errFull) || strings.Count(err.Error(), errFull.Error()) != 1 {
-		t.Errorf("error %v, want %v once", err, errFull)
-	}
-}
-
-func TestTotals(t *testing.T) {
-	a := results.Totals{Offered: 5, Sent: 4, OK: 3, Failed: 1, Shed: 1, BytesRead: 7, Clamped: 2}
-	if got, want := Totals(a, a, results.Totals{Unknown: 1}), (results.Totals{Offered: 10, Sent: 8, OK: 6, Failed: 2, Unknown: 1, Shed: 2, BytesRead: 14, Clamped: 4}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-}

@@ -190,6 +190,7 @@ type share struct {
 	rows    []results.Interval
 	errors  []results.ErrorCount
 	ticks   []results.Progress
+	answers []load.Answers
 	members []results.MemberSecond
 }
 
@@ -200,6 +201,7 @@ func (s *second) take(part int, sh shape, sent *load.Second) {
 	c.rows = append(c.rows[:0], sent.Intervals...)
 	c.errors = append(c.errors[:0], sent.Errors...)
 	c.ticks = append(c.ticks[:0], sent.Progress...)
+	c.answers = append(c.answers[:0], sent.Answers...)
 	c.members = append(c.members[:0], sent.Members...)
 	if s.latency == nil {
 		s.latency = make([]*packed, sh.seriesCount())
@@ -220,7 +222,7 @@ func (s *second) reset() {
 	for n := range s.from {
 		c := &s.from[n]
 		clear(c.errors) // and their texts
-		*c = share{rows: c.rows[:0], errors: c.errors[:0], ticks: c.ticks[:0], members: c.members[:0]}
+		*c = share{rows: c.rows[:0], errors: c.errors[:0], ticks: c.ticks[:0], answers: c.answers[:0], members: c.members[:0]}
 	}
 	for _, h := range s.latency {
 		if h != nil {

@@ -30,6 +30,7 @@ type rowWriter struct {
 
 	list        []results.Interval
 	listMembers []results.MemberSecond
+	answers     []load.Answers
 	latencies   []load.Latency
 	failures    []load.Latency
 }
@@ -174,6 +175,16 @@ func lastOf(rows []results.Interval, operation string) *results.Interval {
 		}
 	}
 	return nil
+}
+
+// allAnswers returns when requests of a second were answered, by any generator, in order.
+func (w *rowWriter) allAnswers(s *second) []load.Answers {
+	w.answers = w.answers[:0]
+	for n := range s.from {
+		w.answers = append(w.answers, s.from[n].answers...)
+	}
+	slices.SortFunc(w.answers, func(a, b load.Answers) int { return cmp.Compare(a.First, b.First) })
+	return w.answers
 }
 
 // memberRows returns the rows of members that answered.

@@ -140,6 +140,11 @@ func (sh shape) checkOthers(s *load.Second, at moment) error {
 			return fmt.Errorf("ticks must be of operations in step %d, got %s from %d to %d ns in step %d", at.step, p.Operation, p.FromNS, p.ToNS, p.Step)
 		}
 	}
+	for _, a := range s.Answers {
+		if a.First < 0 || a.Last < a.First {
+			return fmt.Errorf("the last answer of a tick must not be before the first, got %d and %d ns after the start", a.Last, a.First)
+		}
+	}
 	for i := range s.Members {
 		m := &s.Members[i]
 		if (moment{m.Step, m.Second}) != at || !slices.Contains(phases[:], m.Phase) || m.Member < -1 || m.Member >= maxMembers {

@@ -1,0 +1,51 @@
+package issue
+
+import (
+	"sync"
+
+	"github.com/coreos/dbtester/pkg/load"
+)
+
+// together makes one progress of those of all parts while they write keys. It is safe for
+// concurrent use.
+type together struct {
+	progress func(load.Progress)
+
+	mu    sync.Mutex // guards the fields below
+	of    []load.Progress
+	heard []bool // of parts, since progress was last called
+}
+
+// see takes the progress of a part. What all have reported since the last call is passed on
+// when one of them reports again: requests of a second add up, and the largest p99 of any
+// part stands for the p99 of all.
+func (t *together) see(part int, now load.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.heard[part] {
+		t.pass()
+	}
+	t.of[part], t.heard[part] = now, true
+	for _, heard := range t.heard {
+		if !heard {
+			return
+		}
+	}
+	t.pass()
+}
+
+// pass passes on what the parts reported. The lock is held.
+func (t *together) pass() {
+	var sum load.Progress
+	for part, p := range t.of {
+		sum.Done += p.Done
+		if t.heard[part] {
+			sum.Ended += p.Ended
+			sum.Faulty += p.Faulty
+			sum.InFlight += p.InFlight
+			sum.P99 = max(sum.P99, p.P99)
+		}
+	}
+	clear(t.heard)
+	t.progress(sum)
+}
