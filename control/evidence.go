@@ -18,8 +18,6 @@ import (
 // evidence gathers the facts that a run is judged by. disks hold the members' data,
 // by member.
 func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
-	// Samples that cannot be read are no evidence; those before them are.
-	samples, unread := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
 	steps, err := stepEvidence(r.dir, r.record)
 	wrong, unknown := wrongValues(r.dir)
 	if err = errors.Join(err, unknown); err != nil {
@@ -27,9 +25,23 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	}
 	return judge.Evidence{
 		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
-		Client: client, ClientAddrs: ownAddrs(), ClientSamples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist), Generators: generatorEvidence(r), Wrong: wrong, Library: library(r.record),
+		Clients: clientEvidence(r, client), Wrong: wrong, Library: library(r.record),
 		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
 	}, err
+}
+
+// clientEvidence is what is known of those that issued the load: of this process on a machine,
+// or of the generators.
+func clientEvidence(r *run, machine results.Host) []judge.Client {
+	if len(r.record.Generators) > 0 {
+		return generatorEvidence(r)
+	}
+	// Samples that cannot be read are no evidence; those before them are.
+	samples, unread := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
+	return []judge.Client{{
+		Host: machine, Addrs: ownAddrs(), Samples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist),
+		Stops: r.record.Stops, SelfCheck: r.record.SelfCheck,
+	}}
 }
 
 // library is the client's implementation if it is not this module's own, which reads its

@@ -138,9 +138,9 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 }
 
 // generatorEvidence is what is known of each generator of a run.
-func generatorEvidence(r *run) (list []judge.Generator) {
+func generatorEvidence(r *run) (list []judge.Client) {
 	for n, g := range r.record.Generators {
-		e := judge.Generator{Name: g.Addr, Lost: g.Lost, Clock: g.Clock, ClockSet: g.ClockSet, Stops: g.Stops}
+		e := judge.Client{Name: g.Addr, Lost: g.Lost, Clock: g.Clock, ClockSet: g.ClockSet, Stops: g.Stops, SelfCheck: g.SelfCheck, Steps: []judge.Step{}}
 		if g.Host != nil {
 			e.Host = *g.Host
 		}

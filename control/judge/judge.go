@@ -3,13 +3,11 @@
 package judge
 
 import (
-	"net"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
-	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -23,15 +21,8 @@ type Evidence struct {
 	Lost []string
 	// Disks hold the members' data, by member; zero if unknown.
 	Disks []results.Disk
-	// Client is the machine of the clients. ClientAddrs are its addresses and
-	// ClientSamples its measurements.
-	Client        results.Host
-	ClientAddrs   []net.IP
-	ClientSamples []results.Sample
-	// Unsampled is whether the client could not be measured.
-	Unsampled bool
-	// Generators issued the load in place of the client; none if it did.
-	Generators []Generator
+	// Clients issued the load, each its part: control, or generators.
+	Clients []Client
 	// Drain is how long requests that were due could be sent after the end.
 	Drain time.Duration
 	// Wrong counts the answers with a wrong value, those before and after the measured
@@ -57,14 +48,11 @@ func Marks(e Evidence) []results.Mark {
 		v.keys()
 		v.wrongValues()
 		v.steps()
-		if len(v.e.Generators) == 0 {
-			v.client()
-			v.stops()
-		}
+		v.clients()
 		v.library()
 		v.otherLoad()
 	}
-	v.generators()
+	v.lostClients()
 	v.capacity()
 	v.hosts()
 	v.clocks()
@@ -152,7 +140,7 @@ func member(index int) float64 { return float64(index + 1) }
 func (v *verdict) counts() {
 	t := v.e.Run.Totals
 	// What was in flight on a generator when it was lost has no outcome.
-	lost := slices.ContainsFunc(v.e.Generators, func(g Generator) bool { return g.Lost != "" })
+	lost := slices.ContainsFunc(v.e.Clients, func(c Client) bool { return c.Lost != "" })
 	explained := lost && t.Pending() >= 0 && t.Sent >= t.OK+t.Failed+t.Unknown
 	if !t.Reconcile() && !explained {
 		v.mark(mark.Counts, true, mark.Values{
@@ -206,78 +194,8 @@ func (v *verdict) access() {
 	}
 }
 
-// A client is saturated when it uses more than this share of its processors in
-// more than this share of its seconds.
-const (
-	saturatedCPU     = 0.85
-	saturatedSeconds = 0.10
-)
-
-// busySeconds counts the seconds of the load in which the client used up its
-// processors, and those that were measured. Both are 0 if its processors are not
-// known.
-func (v *verdict) busySeconds() (busy, n int) {
-	allowed := v.e.Client.AllowedCPUs()
-	if allowed == 0 {
-		return 0, 0
-	}
-	for _, s := range v.e.ClientSamples {
-		at := time.Unix(0, s.UnixNano)
-		if s.PeriodNS == 0 || at.Before(v.e.Run.LoadStart) || at.After(v.e.Run.LoadEnd) {
-			continue
-		}
-		n++
-		if s.Get(metric.CPUPercent) > 100*saturatedCPU*allowed {
-			busy++
-		}
-	}
-	return busy, n
-}
-
-// usedUp reports whether the client used up its processors by itself.
-func (v *verdict) usedUp() bool {
-	busy, n := v.busySeconds()
-	return float64(busy) > saturatedSeconds*float64(n)
-}
-
-func (v *verdict) client() {
-	if v.e.Unsampled {
-		v.mark(mark.Unsampled, false, nil, nil)
-	}
-	if !v.usedUp() {
-		return
-	}
-	busy, n := v.busySeconds()
-	v.mark(mark.Saturated, !v.sharedHost(), mark.Values{
-		"used_percent": 100 * saturatedCPU, "processors": v.e.Client.AllowedCPUs(), "busy": float64(busy), "sampled": float64(n),
-	}, nil)
-}
-
-// sharedHost reports whether a member runs on the client's machine: its agent's
-// facts show it, or it has no agent and an address of this machine.
-func (v *verdict) sharedHost() bool {
-	return slices.ContainsFunc(v.e.Run.Members, func(m results.Member) bool {
-		if m.Host == nil {
-			return m.Agent == "" && v.ofClient(m.Addr)
-		}
-		return m.Host.BootID != "" && m.Host.BootID == v.e.Client.BootID
-	})
-}
-
-// ofClient reports whether an address is one of the client's machine.
-func (v *verdict) ofClient(addr string) bool {
-	ip := net.ParseIP(addr)
-	if ip == nil {
-		return addr == "localhost"
-	}
-	return ip.IsLoopback() || slices.ContainsFunc(v.e.ClientAddrs, ip.Equal)
-}
-
 func (v *verdict) hosts() {
-	// Beside generators control is no client, wherever it runs: sharedGenerators marks them.
-	if len(v.e.Generators) == 0 && v.sharedHost() {
-		v.mark(mark.SharedHost, false, nil, mark.Words{"who": "the client"})
-	}
+	v.sharedHosts()
 	for _, m := range v.e.Run.Members {
 		switch d := v.e.Disks[m.Index]; {
 		case d.LosesPower():

@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 		{
 			name: "a library that adds a fifth",
 			change: func(e *Evidence) {
-				e.Library, e.Run.SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_400_000, True: 2_000_000}, P99: results.Compared{N: 9, Measured: 4_000_000, True: 3_000_000}}
+				e.Library, e.Clients[0].SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_400_000, True: 2_000_000}, P99: results.Compared{N: 9, Measured: 4_000_000, True: 3_000_000}}
 				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
 			},
 			want: []results.Mark{{Code: mark.Library,
@@ -90,7 +90,7 @@ func TestJudge(t *testing.T) {
 		{
 			name: "a library that adds a fortieth",
 			change: func(e *Evidence) {
-				e.Library, e.Run.SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_050_000, True: 2_000_000}}
+				e.Library, e.Clients[0].SelfCheck = "standard", &results.LoadCheck{P50: results.Compared{N: 9, Measured: 2_050_000, True: 2_000_000}}
 				e.Steps = []Step{{OK: 1000, ClientDelay: &Part{0, 2 * time.Second}}}
 			},
 		},
@@ -119,14 +119,14 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			name: "a saturated client that may use a part of its processors", cpu: []float64{130, 120, 130},
-			change: func(e *Evidence) { e.Client.CPUQuota = 1.5 },
+			change: func(e *Evidence) { e.Clients[0].Host.CPUQuota = 1.5 },
 			want:   []results.Mark{{Code: mark.Saturated, Invalid: true, Text: "this client used over 85 % of its 1.5 processors in 2 of 3 seconds"}},
 		},
 		{name: "busy for one second of ten", cpu: []float64{390, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 		{name: "busy outside the load", cpu: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 400, 400, 400}},
 		{
 			name: "processors unknown", cpu: []float64{400, 400},
-			change: func(e *Evidence) { e.Client.CPUs = 0 },
+			change: func(e *Evidence) { e.Clients[0].Host.CPUs = 0 },
 		},
 		{
 			name: "saturated client on a shared host", cpu: []float64{390, 390},
@@ -196,7 +196,7 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			name:   "the client has no /proc",
-			change: func(e *Evidence) { e.ClientSamples, e.Unsampled = nil, true },
+			change: func(e *Evidence) { e.Clients[0].Samples, e.Clients[0].Unsampled = nil, true },
 			want:   []results.Mark{{Code: mark.Unsampled, Text: "the client's machine has no /proc: whether it used up its processors is not known"}},
 		},
 		{
@@ -214,7 +214,7 @@ func TestJudge(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			e := goodRun()
-			e.ClientSamples = samples(e.Run.LoadStart, tc.cpu)
+			e.Clients[0].Samples = samples(e.Run.LoadStart, tc.cpu)
 			if tc.change != nil {
 				tc.change(&e)
 			}
@@ -243,9 +243,9 @@ func plainMarks(e Evidence) []results.Mark {
 func goodRun() Evidence {
 	start := time.Unix(1_700_000_000, 0)
 	e := Evidence{
-		Client: results.Host{CPUs: 4, BootID: "client"},
-		Drain:  2 * time.Second,
-		Lost:   make([]string, 3),
+		Clients: []Client{{Host: results.Host{CPUs: 4, BootID: "client"}}},
+		Drain:   2 * time.Second,
+		Lost:    make([]string, 3),
 		Run: &results.DatabaseRun{
 			LoadStart: start, LoadEnd: start.Add(10 * time.Second),
 			Totals: &results.Totals{Offered: 1000, Sent: 1000, OK: 1000},
@@ -297,7 +297,7 @@ func TestSharedHostByAddress(t *testing.T) {
 		"10.0.0.8": false, "db.example.com": false,
 	} {
 		e := goodRun()
-		e.ClientAddrs = []net.IP{net.ParseIP("10.0.0.7"), net.ParseIP("fe80::7")}
+		e.Clients[0].Addrs = []net.IP{net.ParseIP("10.0.0.7"), net.ParseIP("fe80::7")}
 		e.Run.Members[1] = results.Member{Index: 1, Addr: addr}
 		if got := len(plainMarks(e)) == 1; got != want {
 			t.Errorf("a member at %s is on a shared host: %v, want %v", addr, got, want)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // library marks a client that is a library. Requests and answers queue inside it where no
@@ -14,8 +15,8 @@ func (v *verdict) library() {
 		return
 	}
 	words := mark.Words{"library": v.e.Library}
-	c := v.e.Run.SelfCheck
-	if c == nil || c.Unavailable != "" {
+	c := v.worstCheck()
+	if c == nil {
 		v.mark(mark.Library, false, nil, words)
 		return
 	}
@@ -32,6 +33,20 @@ func (v *verdict) library() {
 		values["mean_seconds"], values["added_percent"] = mean.Seconds(), percent
 	}
 	v.mark(mark.Library, false, values, words)
+}
+
+// worstCheck is the self-check of the client that adds the most; nil unless all clients have
+// one.
+func (v *verdict) worstCheck() (worst *results.LoadCheck) {
+	for _, c := range v.e.Clients {
+		switch check := c.SelfCheck; {
+		case check == nil || check.Unavailable != "":
+			return nil
+		case worst == nil || check.P50.Added() > worst.P50.Added():
+			worst = check
+		}
+	}
+	return worst
 }
 
 // fastest is the least mean response time of a step; 0 if nothing ended ok.

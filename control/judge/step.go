@@ -66,17 +66,26 @@ func (v *verdict) steps() {
 		j.queueing()
 		j.waiting()
 		j.memberShares()
-		if len(v.e.Generators) == 0 { // else each is judged by itself
-			j.late()
-			j.clientDelay()
-		}
+		v.each(func(c *Client) { v.ownStep(c, s.Index) })
 		j.answered()
 	}
 }
 
-// stepJudge judges one step.
+// ownStep judges what a client did itself in its part of a step.
+func (v *verdict) ownStep(c *Client, index int) {
+	for _, own := range v.stepsOf(c) {
+		if own.Index == index {
+			j := stepJudge{verdict: v, client: c, step: own, bounds: v.bounds()}
+			j.late()
+			j.clientDelay()
+		}
+	}
+}
+
+// stepJudge judges one step, or a client's part of it.
 type stepJudge struct {
 	*verdict
+	client *Client // nil for the whole step
 	step   Step
 	bounds workload.Judge
 	expect workload.Expect
@@ -84,6 +93,14 @@ type stepJudge struct {
 	expected int64
 	// invalid is whether an outcome of the step made the run invalid.
 	invalid bool
+}
+
+// mark adds a mark, with the name of the client.
+func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words mark.Words) {
+	if j.client != nil {
+		words = j.client.who(words)
+	}
+	j.verdict.mark(code, invalid, values, words)
 }
 
 // at are a step's values in a mark, and others.
@@ -267,7 +284,7 @@ func (j *stepJudge) clientDelay() {
 		return
 	}
 	recorded := own != nil && own.Of > 0 && own.percent() > float64(j.bounds.ClientDelay.Invalid)+slack
-	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharedHost() || j.usedUp() || recorded)
+	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharesHost(j.client) || j.usedUp(j.client) || recorded)
 }
 
 // share is the part, with its length under a name.

@@ -221,7 +221,7 @@ func TestUsedUp(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
 	e.Run.Members[1].Host.BootID = "client"
-	e.ClientSamples = samples(e.Run.LoadStart, []float64{390, 390})
+	e.Clients[0].Samples = samples(e.Run.LoadStart, []float64{390, 390})
 	e.Steps = []Step{{OK: 1000, ClientDelay: &Part{30, 100}}}
 	if m := plainMarks(e)[0]; m.Code != mark.Saturated || !m.Invalid {
 		t.Errorf("first mark: want an invalid %q, got %+v", mark.Saturated, m)

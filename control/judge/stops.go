@@ -16,8 +16,8 @@ const (
 // stops marks a client that did not run for a part of the load: its requests were
 // late then, and it read answers late. Whether that makes the numbers invalid depends
 // on its share of the response times.
-func (v *verdict) stops() {
-	s := v.e.Run.Stops
+func (v *verdict) stops(c *Client) {
+	s := c.Stops
 	if s == nil || s.N == 0 {
 		return
 	}
@@ -29,16 +29,16 @@ func (v *verdict) stops() {
 	if load > 0 {
 		values["stopped_percent"] = 100 * total.Seconds() / load.Seconds()
 	}
-	if own, known := v.largestOwn(); known {
+	if own, known := v.largestOwn(c); known {
 		values["own_percent"] = own
 	}
-	v.mark(mark.Stopped, false, values, mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")})
+	v.mark(mark.Stopped, false, values, c.who(mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")}))
 }
 
 // largestOwn is the largest share in percent of a step's response times by which the client
 // sent late or was stopped. It is not known if a step did not record it.
-func (v *verdict) largestOwn() (percent float64, known bool) {
-	for _, s := range v.e.Steps {
+func (v *verdict) largestOwn(c *Client) (percent float64, known bool) {
+	for _, s := range v.stepsOf(c) {
 		if s.ClientOwn == nil || s.ClientOwn.Of <= 0 {
 			if s.OK > 0 {
 				return 0, false

@@ -22,7 +22,8 @@ type stepRecord struct {
 	first, last time.Time
 	closed      bool            // one of them was marked as the last
 	exampled    map[string]bool // classes of errors of which the records hold an example
-	until       int64           // ticks that begin before are written
+	gaps        load.Gaps
+	until       int64 // ticks that begin before are written
 }
 
 func newStepRecord(step int) *stepRecord {

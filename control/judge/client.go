@@ -1,0 +1,213 @@
+package judge
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Client is the evidence on a process that issued a part of the load, and its machine:
+// control, whose part is the whole, or one of several generators. Each is judged by itself.
+type Client struct {
+	// Name is the address of a generator's agent; "" for control.
+	Name string
+	// Lost is why it did not issue its part to the end; "" if it did.
+	Lost string
+	// Pending is how many of its requests have no outcome.
+	Pending int64
+	Host    results.Host
+	// Addrs are the addresses of the machine, as far as they are known.
+	Addrs []net.IP
+	// Samples are measurements of the machine, in control's clock. Unsampled is whether it
+	// could not be measured.
+	Samples   []results.Sample
+	Unsampled bool
+	// Clock is compared with control's; nil for control.
+	Clock *results.Clock
+	// ClockSet is by how much its wall clock was set during the run.
+	ClockSet time.Duration
+	// StepClocks are of the steps that it had a part in.
+	StepClocks []StepClock
+	Stops      *results.Stops
+	// SelfCheck is what it adds to latencies; nil if that was not measured.
+	SelfCheck *results.LoadCheck
+	// Steps are its parts of the steps: the clients, the counts and the delay are its own. Nil
+	// means that it issued all steps of the evidence.
+	Steps []Step
+}
+
+// StepClock is a generator's clock in one step: the error of its offset when the step
+// began, and how far it surely moved against control's until the step's end.
+type StepClock struct {
+	Index        int
+	Error, Moved time.Duration
+}
+
+// who are the words of a mark on a client, and others.
+func (c *Client) who(words mark.Words) mark.Words {
+	if c.Name == "" {
+		return words
+	}
+	all := mark.Words{"generator": c.Name}
+	maps.Copy(all, words)
+	return all
+}
+
+// stepsOf are a client's parts of the steps.
+func (v *verdict) stepsOf(c *Client) []Step {
+	if c.Steps == nil {
+		return v.e.Steps
+	}
+	return c.Steps
+}
+
+// each calls a function with each client.
+func (v *verdict) each(do func(*Client)) {
+	for i := range v.e.Clients {
+		do(&v.e.Clients[i])
+	}
+}
+
+// clients marks those that used up their processors or did not run for a time.
+func (v *verdict) clients() {
+	v.each(func(c *Client) {
+		if c.Unsampled {
+			v.mark(mark.Unsampled, false, nil, c.who(nil))
+		}
+		if v.usedUp(c) {
+			busy, n := v.busySeconds(c)
+			v.mark(mark.Saturated, !v.sharesHost(c), mark.Values{
+				"used_percent": 100 * saturatedCPU, "processors": c.Host.AllowedCPUs(), "busy": float64(busy), "sampled": float64(n),
+			}, c.who(nil))
+		}
+		v.stops(c)
+	})
+}
+
+// lostClients marks those that did not issue their part to the end, and those whose clock is
+// not known well enough.
+func (v *verdict) lostClients() {
+	v.each(func(c *Client) {
+		if c.Lost != "" {
+			values := mark.Values{}
+			if c.Pending > 0 {
+				values["pending"] = float64(c.Pending)
+			}
+			v.mark(mark.GeneratorLost, true, values, c.who(mark.Words{"why": inOneLine(c.Lost)}))
+		}
+		if v.e.Run.Totals != nil {
+			v.clientClock(c)
+		}
+	})
+}
+
+// leastClockMove is the least move of a generator's clock that is marked: that by which a
+// request is late.
+const leastClockMove = time.Millisecond
+
+// clientClock marks a client whose clock is not known well enough, or moved by more than its
+// stated error after the comparison before a step.
+func (v *verdict) clientClock(c *Client) {
+	known, moved := time.Duration(0), StepClock{}
+	if c.Clock != nil {
+		known = c.Clock.Error
+	}
+	for _, at := range c.StepClocks {
+		known = max(known, at.Error)
+		if at.Moved > max(at.Error, leastClockMove) && at.Moved > moved.Moved {
+			moved = at
+		}
+	}
+	if known > maxClockError {
+		v.mark(mark.Clock, false, mark.Values{"error_seconds": known.Seconds()}, c.who(nil))
+	}
+	if moved.Moved > 0 {
+		v.mark(mark.Clock, false, mark.Values{"moved_seconds": moved.Moved.Seconds(), "step": float64(moved.Index + 1), "error_seconds": moved.Error.Seconds()}, c.who(nil))
+	}
+	if c.ClockSet.Abs() > max(known, leastClockMove) {
+		v.mark(mark.Clock, false, mark.Values{"set_seconds": c.ClockSet.Seconds()}, c.who(nil))
+	}
+}
+
+// A client is saturated when it uses more than this share of its processors in
+// more than this share of its seconds.
+const (
+	saturatedCPU     = 0.85
+	saturatedSeconds = 0.10
+)
+
+// busySeconds counts the seconds of the load in which a client used up its processors, and
+// those that were measured. Both are 0 if its processors are not known.
+func (v *verdict) busySeconds(c *Client) (busy, n int) {
+	allowed := c.Host.AllowedCPUs()
+	if allowed == 0 {
+		return 0, 0
+	}
+	for _, s := range c.Samples {
+		at := time.Unix(0, s.UnixNano)
+		if s.PeriodNS == 0 || at.Before(v.e.Run.LoadStart) || at.After(v.e.Run.LoadEnd) {
+			continue
+		}
+		n++
+		if s.Get(metric.CPUPercent) > 100*saturatedCPU*allowed {
+			busy++
+		}
+	}
+	return busy, n
+}
+
+// usedUp reports whether a client used up its processors by itself.
+func (v *verdict) usedUp(c *Client) bool {
+	busy, n := v.busySeconds(c)
+	return float64(busy) > saturatedSeconds*float64(n)
+}
+
+// sharesHost reports whether a member runs on a client's machine: its agent's facts show it,
+// or it has no agent and an address of this machine.
+func (v *verdict) sharesHost(c *Client) bool {
+	return slices.ContainsFunc(v.e.Run.Members, func(m results.Member) bool {
+		if m.Host == nil {
+			return m.Agent == "" && c.has(m.Addr)
+		}
+		return m.Host.BootID != "" && m.Host.BootID == c.Host.BootID
+	})
+}
+
+// has reports whether an address is one of the client's machine.
+func (c *Client) has(addr string) bool {
+	ip := net.ParseIP(addr)
+	if ip == nil {
+		return addr == "localhost"
+	}
+	return ip.IsLoopback() || slices.ContainsFunc(c.Addrs, ip.Equal)
+}
+
+// sharedHosts marks clients that share a machine with a member or with each other.
+func (v *verdict) sharedHosts() {
+	for i := range v.e.Clients {
+		c := &v.e.Clients[i]
+		if v.sharesHost(c) {
+			words := c.who(nil)
+			if c.Name == "" {
+				words = mark.Words{"who": "the client"}
+			}
+			v.mark(mark.SharedHost, false, nil, words)
+		}
+		same := func(o Client) bool { return c.Host.BootID != "" && o.Host.BootID == c.Host.BootID }
+		var others []string
+		for _, o := range v.e.Clients[i+1:] {
+			if same(o) {
+				others = append(others, o.Name)
+			}
+		}
+		if len(others) > 0 && !slices.ContainsFunc(v.e.Clients[:i], same) {
+			v.mark(mark.SharedHost, false, nil, c.who(mark.Words{"others": strings.Join(others, ", ")}))
+		}
+	}
+}
