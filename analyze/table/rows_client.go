@@ -41,59 +41,91 @@ func clientRows() []Row {
 	}
 }
 
+// client is what a process that issued the load recorded of itself; nil is not recorded.
+type client struct {
+	generator     int // counts from 1; 0 for control
+	lateness, lag *results.Spread
+	stops         *results.Stops
+	check         *results.LoadCheck
+}
+
+// clientsOf are those that issued the load: control, or generators.
+func clientsOf(d *results.DatabaseRun) []client {
+	if len(d.Generators) == 0 {
+		return []client{{0, d.Lateness, d.SchedulingLag, d.Stops, d.SelfCheck}}
+	}
+	var list []client
+	for i, g := range d.Generators {
+		list = append(list, client{i + 1, g.Lateness, g.SchedulingLag, g.Stops, g.SelfCheck})
+	}
+	return list
+}
+
+// worst is a cell of the client with the largest value of something, by its number if there
+// are several; otherwise is the cell if none has it. Nothing of several clients is averaged.
+func worst[T any](r *run.Run, of func(client) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
+	var most *T
+	var who client
+	for _, c := range clientsOf(r.Info.Record) {
+		if one := of(c); one != nil && (most == nil || value(one) > value(most)) {
+			most, who = one, c
+		}
+	}
+	if most == nil {
+		return otherwise
+	}
+	made := cell(most)
+	if who.generator > 0 && made.Missing == "" {
+		made.Text += fmt.Sprintf(" (generator %d)", who.generator)
+	}
+	return made
+}
+
 // lateness prints the quantile q, 1 for the maximum, of the time after due at which a
 // free client sent.
 func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
-		switch s := r.Info.Record.Lateness; {
-		case !r.Rated():
+		if !r.Rated() {
 			return inapplicable("only loads with a rate have it")
-		case len(r.Info.Record.Generators) > 0:
-			return missing(ofGenerators)
-		case s == nil || s.N == 0:
-			return missing("not recorded, or no client ever waited for a request to become due")
-		default:
-			return spreadCell(q, get(s), s.N)
 		}
+		return worst(r, func(c client) *results.Spread { return sampled(c.lateness) }, get,
+			func(s *results.Spread) Cell { return spreadCell(q, get(s), s.N) },
+			missing("not recorded, or no client ever waited for a request to become due"))
 	}
 }
 
-// ofGenerators is why a number of one client is missing.
-const ofGenerators = "each generator has its own, in the manifest"
+// sampled returns nil for a spread of nothing.
+func sampled(s *results.Spread) *results.Spread {
+	if s == nil || s.N == 0 {
+		return nil
+	}
+	return s
+}
 
 func schedulingLag(r *run.Run) Cell {
-	if len(r.Info.Record.Generators) > 0 {
-		return missing(ofGenerators)
-	}
-	if s := r.Info.Record.SchedulingLag; s != nil && s.N > 0 {
-		return spreadCell(.99, s.P99, s.N)
-	}
-	return missing("not recorded")
+	return worst(r, func(c client) *results.Spread { return sampled(c.lag) }, func(s *results.Spread) int64 { return s.P99 },
+		func(s *results.Spread) Cell { return spreadCell(.99, s.P99, s.N) }, missing("not recorded"))
 }
 
+// stopsOf are those of a client.
+func stopsOf(c client) *results.Stops { return c.stops }
+
 func stoppedShare(r *run.Run) Cell {
-	info := r.Info.Record
-	if len(info.Generators) > 0 {
-		return missing(ofGenerators)
-	}
-	load := info.LoadEnd.Sub(info.LoadStart)
-	if info.Stops == nil || load <= 0 {
+	load := r.Info.Record.LoadEnd.Sub(r.Info.Record.LoadStart)
+	if load <= 0 {
 		return cellOf(r.Info.Unrecorded(), percentText)
 	}
-	share := 100 * float64(info.Stops.TotalNS) / float64(load)
-	return number(share, info.Stops.N, "%.2f %%", share)
+	return worst(r, stopsOf, func(s *results.Stops) int64 { return s.TotalNS }, func(s *results.Stops) Cell {
+		share := 100 * float64(s.TotalNS) / float64(load)
+		return number(share, s.N, "%.2f %%", share)
+	}, cellOf(r.Info.Unrecorded(), percentText))
 }
 
 func stoppedLongest(r *run.Run) Cell {
-	s := r.Info.Record.Stops
-	if len(r.Info.Record.Generators) > 0 {
-		return missing(ofGenerators)
-	}
-	if s == nil {
-		return cellOf(r.Info.Unrecorded(), percentText)
-	}
-	ms := float64(s.Longest.Length) / 1e6
-	return number(ms, s.N, "%.0f ms, n %s", ms, humanize.Comma(s.N))
+	return worst(r, stopsOf, func(s *results.Stops) int64 { return int64(s.Longest.Length) }, func(s *results.Stops) Cell {
+		ms := float64(s.Longest.Length) / 1e6
+		return number(ms, s.N, "%.0f ms, n %s", ms, humanize.Comma(s.N))
+	}, cellOf(r.Info.Unrecorded(), percentText))
 }
 
 func otherCPUShare(r *run.Run) Cell {

@@ -87,23 +87,21 @@ func msText(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 // selfCheckAdded continues the definition of a percentile.
 const selfCheckAdded = " of service times minus the same percentile of the server's true delays, n requests: before the load, its heaviest step ran for a few seconds against a loopback server that speaks the database's own protocol with a known delay. The difference is the time that this client on this machine adds at this rate, including the loopback connection and the protocol on both sides"
 
-// checked returns a cell of the check of a run's load. It does not apply to runs without
-// a check.
-func checked(r *run.Run, cell func(*results.LoadCheck) Cell) Cell {
-	switch c := r.Info.Record.SelfCheck; {
-	case c == nil:
-		return inapplicable("only runs with control --selfcheck auto have it")
-	case c.Unavailable != "":
-		return missing("%s", c.Unavailable)
-	default:
-		return cell(c)
+// checked returns a cell of the self-check of the client with the largest value of
+// something. It does not apply to runs without a check.
+func checked(r *run.Run, value func(*results.LoadCheck) int64, cell func(*results.LoadCheck) Cell) Cell {
+	for _, c := range clientsOf(r.Info.Record) {
+		if c.check != nil && c.check.Unavailable != "" {
+			return missing("%s", c.check.Unavailable)
+		}
 	}
+	return worst(r, func(c client) *results.LoadCheck { return c.check }, value, cell, inapplicable("only runs with control --selfcheck auto have it"))
 }
 
 // selfCheckCell prints the quantile q of what the client added.
 func selfCheckCell(q float64, get func(*results.LoadCheck) results.Compared) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
-		return checked(r, func(c *results.LoadCheck) Cell {
+		return checked(r, func(c *results.LoadCheck) int64 { return get(c).Added() }, func(c *results.LoadCheck) Cell {
 			at := get(c)
 			return spreadCell(q, at.Added(), at.N)
 		})
@@ -111,7 +109,13 @@ func selfCheckCell(q float64, get func(*results.LoadCheck) results.Compared) fun
 }
 
 func selfCheckLateness(r *run.Run) Cell {
-	return checked(r, func(c *results.LoadCheck) Cell {
+	late := func(c *results.LoadCheck) int64 {
+		if c.Lateness == nil {
+			return -1
+		}
+		return c.Lateness.P99
+	}
+	return checked(r, late, func(c *results.LoadCheck) Cell {
 		if c.Lateness == nil {
 			return inapplicable("only loads with a rate have it")
 		}
@@ -119,8 +123,9 @@ func selfCheckLateness(r *run.Run) Cell {
 	})
 }
 
+// selfCheckThroughput prints the least throughput of any client: that one holds the others up.
 func selfCheckThroughput(r *run.Run) Cell {
-	return checked(r, func(c *results.LoadCheck) Cell {
+	return checked(r, func(c *results.LoadCheck) int64 { return -int64(c.RequestsPerSecond + .5) }, func(c *results.LoadCheck) Cell {
 		return number(c.RequestsPerSecond, c.P50.N, "%s req/s", humanize.Comma(int64(c.RequestsPerSecond+.5)))
 	})
 }

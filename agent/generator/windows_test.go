@@ -1,0 +1,63 @@
+package generator
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// TestWindows: steps that keep their connections run on the same ones, one that is stopped
+// alone is followed by another, and one that forgets has a lateness of its own.
+func TestWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		c := serve(t, allowed(s))
+		mustPrepare(t, c, prepare(t, "run1", writes(), 0, 1))
+		// A stop that finds no step to stop is none of the next step.
+		if _, err := c.StopLoad(t.Context(), &pb.StopLoadRequest{RunId: "run1", Step: true}); err != nil {
+			t.Fatalf("stop no step: %v", err)
+		}
+		const window, rate = 10 * time.Second, 100
+		previous := int64(0)
+		for i := range 3 {
+			last := i == 2
+			step := &pb.LoadStep{Index: int32(i), Clients: 4, Connections: 2, Rate: rate, DurationNs: int64(window)}
+			if resp, err := c.Connect(t.Context(), &pb.ConnectRequest{RunId: "run1", Step: step, Members: members, Keep: !last}); err != nil || resp.GetConnections() != 2 {
+				t.Fatalf("window %d: connected %v, error %v; want 2 connections", i+1, resp, err)
+			}
+			stream, err := c.Run(t.Context(), &pb.RunRequest{
+				RunId: "run1", Step: int32(i), StartUnixNs: time.Now().Add(time.Second).UnixNano(), PreviousRequests: previous, Forget: last,
+			})
+			if err != nil {
+				t.Fatalf("window %d: %v", i+1, err)
+			}
+			if i == 0 {
+				defer time.AfterFunc(4*time.Second, func() {
+					if _, err := c.StopLoad(t.Context(), &pb.StopLoadRequest{RunId: "run1", Step: true}); err != nil {
+						t.Errorf("stop the first window: %v", err)
+					}
+				}).Stop()
+			}
+			end, _, err := rest(stream)
+			if err != nil || end.GetError() != "" {
+				t.Fatalf("window %d ended with %v, error %v", i+1, end, err)
+			}
+			if took := time.Duration(end.GetEndUnixNs() - end.GetStartUnixNs()); end.GetStopped() != (i == 0) || (took < window) != (i == 0) {
+				t.Errorf("window %d: stopped %v after %v; want only the first stopped, before its end", i+1, end.GetStopped(), took)
+			}
+			if n := end.GetLateness().GetN(); last && n != rate*int64(window/time.Second) || !last && n != end.GetTotals().GetSent() {
+				t.Errorf("window %d: the lateness is of %d requests, %d were sent in all; want that of all windows, and of the last one alone", i+1, n, end.GetTotals().GetSent())
+			}
+			previous = end.GetRequests()
+		}
+		opened := 0
+		for _, n := range s.byMember {
+			opened += n
+		}
+		if opened != 2 || s.connections() != 0 {
+			t.Errorf("%d connections were opened and %d are open, want the 2 of all windows, closed after the last", opened, s.connections())
+		}
+	})
+}
