@@ -25,11 +25,8 @@ func (c *loadCheck) do(ctx context.Context) error {
 		Server: c.server, Database: r.entry.Name, Driver: r.driver, Load: r.db.Load, Seed: r.experiment.Seed,
 		Secured: r.db.TLS != nil || r.db.Auth != nil,
 	})
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		check = &results.LoadCheck{Unavailable: "the check failed: " + err.Error()}
+	if err != nil {
+		return err
 	}
 	r.record.SelfCheck = check
 	say := r.journal.step

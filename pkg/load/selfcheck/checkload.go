@@ -51,9 +51,21 @@ const (
 
 // CheckLoad applies the heaviest step of a load to a server of the database's own
 // protocol on this machine, which answers after a known delay, and measures what the
-// client adds. It takes about four seconds. If the load cannot be checked, the result has
-// the reason.
+// client adds. It takes about four seconds. If the load cannot be checked or the check fails,
+// the result has the reason. The error is the cause of ctx's end.
 func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
+	check, err := o.check(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return &results.LoadCheck{Unavailable: "the check failed: " + err.Error()}, nil
+	}
+	return check, nil
+}
+
+// check is [CheckLoad] with an error if the check fails.
+func (o LoadOptions) check(ctx context.Context) (*results.LoadCheck, error) {
 	step := heaviest(o.Load.Stretches(), cmp.Or(o.Duration, LoadDuration))
 	c := &results.LoadCheck{Clients: step.Clients, Connections: step.Connections, Rate: step.Rate, Duration: step.Duration, Delay: delayOf(step)}
 	if c.Unavailable = unavailable(o); c.Unavailable != "" {
